@@ -20,11 +20,13 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates scenari
 
 # PyO3 builds against this Python also where cargo is called by hand.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
-# Not that of a shell in which another environment is active.
-unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH
+# Not that of a shell in which another environment is active. Without compiled modules a process starts a second later.
+unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH PYTHONDONTWRITEBYTECODE
 # Cargo would look for make's job server, which its recipes do not have.
 ALONE := env -u MAKEFLAGS -u MFLAGS
 export PIP_QUIET := 1
+# Python compiles what it imports, a small part.
+export PIP_COMPILE := 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
@@ -50,15 +52,17 @@ storm: prerequisites ## Cut power a million times under every scheme and OP-FCL,
 strangers: $(DEV_TOOLS) $(FAST_CORE) ## Have kernels, file systems, databases, kill -9 at served devices for an hour or so, and print a table (KILLS=250)
 	@scripts/clients strangers
 	COFLASH_STORM_CUTS=$(CUTS) $(ALONE) cargo test --release --locked -p coflash-store
-	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose tests/python/test_kills.py tests/python/test_file_systems.py tests/python/test_guest.py
+	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose --timeout=0 \
+		tests/python/test_kills.py tests/python/test_file_systems.py tests/python/test_guest.py tests/python/test_lazyfs.py
 
 # What survives is a finding and no failure: 2 is its exit code.
 mutants: prerequisites ## Break the levels in every place, one at a time, and list what no test notices; takes a night (CRATES="cache")
 	cargo mutants --version > /dev/null 2>&1 || cargo install cargo-mutants --locked
 	cargo mutants --jobs 1 --output results/mutants $(CRATES:%=--package coflash-%) || test $$? -eq 2
 
-bench: prerequisites ## Measure speed and memory; ROWS="standard LRU" for some rows only
+bench: $(FAST_CORE) ## Measure speed and memory, and the cost of policies of one's own; ROWS="standard LRU" for some rows only
 	cargo run --release --locked --quiet -p coflash-bench -- $(ROWS)
+	$(BIN)/python scripts/policy_speed.py $(ROWS)
 
 # Two versions in turn, in processor time: a ratio that holds also on a busy machine.
 PAIR_ROWS ?= "standard job" "standard job, cdm, cache 5 %" "standard job, shared channels" "shipped trace, closed loop, cdm"
@@ -132,11 +136,10 @@ prerequisites:
 	@scripts/prerequisites $(PYTHON)
 
 # An order-only prerequisite: it always runs, and never makes anything stale.
-$(BUILD_TOOLS): pyproject.toml reproductions/pyproject.toml | prerequisites
+$(BUILD_TOOLS): pyproject.toml | prerequisites
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install pip==$(PIP_VERSION)
 	$(BIN)/python -m pip install --group build
-	$(BIN)/python -m pip install --no-deps --no-build-isolation --editable reproductions
 	@touch $@
 
 $(DEV_TOOLS): $(BUILD_TOOLS)
@@ -144,7 +147,8 @@ $(DEV_TOOLS): $(BUILD_TOOLS)
 	@touch $@
 
 # One core is installed at a time; the crates of both are kept.
-$(VENV)/.core-%: $(BUILD_TOOLS) $(CORE_SOURCES)
+$(VENV)/.core-%: $(BUILD_TOOLS) $(CORE_SOURCES) reproductions/pyproject.toml
 	@rm -f $(VENV)/.core-*
 	$(ALONE) $(BIN)/maturin develop --profile $* --locked
+	$(BIN)/python -m pip install --no-deps --no-build-isolation --editable reproductions
 	@touch $@

@@ -11,6 +11,8 @@ import json
 import resource
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -25,14 +27,15 @@ def build(source: Path, target: Path) -> Path:
     return target / "release" / "coflash-bench"
 
 
-def build_commit(commit: str) -> Path:
-    """Build the benchmark of a commit in a worktree of its own, which is removed again; return its program."""
+@contextmanager
+def worktree(commit: str) -> Iterator[Path]:
+    """Check a commit out beside this one; the files that its rows read are in it."""
     tree = FOLDER / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
     subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, commit], cwd=ROOT, check=True)
     try:
-        return build(tree, FOLDER / "target")
+        yield tree
     finally:
         subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=ROOT, check=True)
 
@@ -46,18 +49,12 @@ def measure(program: Path, row: str) -> tuple[float, dict[str, object]]:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, json.loads(done.stdout)
 
 
-def main() -> None:
-    """Build, measure in turn, print the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("base", help="the commit to compare with")
-    parser.add_argument("rows", nargs="+", help="names of rows of the benchmark")
-    parser.add_argument("--pairs", type=int, default=5, help="measurements of each version")
-    options = parser.parse_args()
-    base, new = build_commit(options.base), build(ROOT, ROOT / "target")
+def compare(base: Path, new: Path, rows: list[str], pairs: int) -> None:
+    """Run each row with one program and the other in turn; print the medians of their times and of the ratios."""
     print(f"{'':<34} {'base':>8} {'now':>8} {'ratio':>6} {'range':>11}  CPU seconds; above 1 is faster now")
-    for row in options.rows:
+    for row in rows:
         times = []
-        for number in range(options.pairs):
+        for number in range(pairs):
             order = (base, new) if number % 2 == 0 else (new, base)
             took = {program: measure(program, row) for program in order}
             if took[base][1]["note"] != took[new][1]["note"]:
@@ -67,6 +64,17 @@ def main() -> None:
         medians = [median(side) for side in zip(*times, strict=True)]
         span = f"{ratios[0]:.2f}–{ratios[-1]:.2f}"
         print(f"{row:<34} {medians[0]:>8.2f} {medians[1]:>8.2f} {median(ratios):>6.2f} {span:>11}", flush=True)
+
+
+def main() -> None:
+    """Build, measure in turn, print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("base", help="the commit to compare with")
+    parser.add_argument("rows", nargs="+", help="names of rows of the benchmark")
+    parser.add_argument("--pairs", type=int, default=5, help="measurements of each version")
+    options = parser.parse_args()
+    with worktree(options.base) as tree:
+        compare(build(tree, FOLDER / "target"), build(ROOT, ROOT / "target"), options.rows, options.pairs)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ A cell begins at `# %%`, a cell of text at `# %% [markdown]`. Pictures are of th
 
 from __future__ import annotations
 
+import argparse
 import ast
 import base64
 import io
@@ -103,7 +104,9 @@ def without_pictures(notebook: nbformat.NotebookNode) -> list[Any]:
 
 def main() -> int:
     """Write the notebooks."""
-    for script in EXAMPLES:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("scripts", nargs="*", type=Path, default=EXAMPLES, help="default: all of examples/")
+    for script in map(Path.resolve, parser.parse_args().scripts):
         with tempfile.TemporaryDirectory() as folder:
             notebook = executed(script, Path(folder))
         file = script.with_suffix(".ipynb")

@@ -85,7 +85,7 @@ def policies_page(families: Iterable[coflash.PolicyFamily]) -> str:
     ]
     for family in families:
         text += [f"## `{family.key}`\n", f"{family.decides.capitalize()}.\n"]
-        text += ["| name | what it does | parameters | source |", "|---|---|---|---|"]
+        text += ["| name | description | parameters | source |", "|---|---|---|---|"]
         for policy in family.policies:
             parameters = "<br>".join(f"`{p.name}` = `{p.default}`: {p.meaning}" for p in policy.parameters)
             text.append(row(f"`{policy.name}`", policy.summary, parameters or "–", policy.source))

@@ -91,7 +91,7 @@ def commands() -> str:
 
 def crates() -> str:
     """List the crates, each with the first sentence of its front page."""
-    about = "# Rust\n\nThe core is a workspace of crates; the front page of each says what it holds.\n"
+    about = "# Rust\n\nThe core is a workspace of crates; the front page of each describes its contents.\n"
     rows = [about, "| crate | |", "|---|---|"]
     for file in sorted(ROOT.glob("crates/*/src/lib.rs")):
         name = file.parts[-3]
@@ -108,7 +108,7 @@ MADE: dict[str, Callable[[], str]] = {"scenarios.md": scenarios, "reference/comm
 def main() -> int:
     """Write the pages."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="where the pages go; what it holds is replaced")
+    parser.add_argument("folder", type=Path, help="the folder of the pages, whose contents are replaced")
     folder: Path = parser.parse_args().folder
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(ROOT / "docs", folder)

@@ -2,7 +2,7 @@
 //! simulation is the cost of time, levels, measures and choices.
 
 use crate::Measured;
-use crate::rows::scenario;
+use crate::simulating::scenario;
 use coflash_base::{Ahead, Index, Lists, Seed, prefetch::prefetch};
 use coflash_media::BlockId;
 use coflash_workload::Source;

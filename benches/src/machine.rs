@@ -22,8 +22,17 @@ struct Loads {
 
 /// The processor time of this process in seconds; a busy machine hardly changes it.
 pub(crate) fn cpu_seconds() -> f64 {
-    let cpu = clock_gettime(ClockId::ProcessCPUTime);
-    cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9
+    seconds(ClockId::ProcessCPUTime)
+}
+
+/// The processor time of this thread in seconds.
+pub(crate) fn thread_cpu_seconds() -> f64 {
+    seconds(ClockId::ThreadCPUTime)
+}
+
+fn seconds(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
 /// The units of the table.

@@ -9,15 +9,20 @@
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
 mod counting;
+mod evicting;
 mod generating;
 mod machine;
 mod parsing;
+mod peers;
+mod row;
 mod rows;
 mod serving;
+mod simulating;
 mod storing;
 
 use machine::{Machine, cpu_seconds};
-use rows::{Row, rows};
+use row::Row;
+use rows::rows;
 use serde::{Deserialize, Serialize};
 use std::process::Command;
 

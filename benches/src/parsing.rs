@@ -2,6 +2,7 @@
 
 use crate::Measured;
 use crate::machine::cpu_seconds;
+use crate::peers;
 use coflash_trace::info::{InfoOptions, summarise};
 use coflash_trace::tools::write;
 use coflash_trace::{TraceOptions, TraceSource, from_reader, open};
@@ -20,7 +21,14 @@ pub(crate) fn generated(format: &str) -> Measured {
         return written(format);
     }
     let data = binary(format).unwrap_or_else(|| text(format).into_bytes());
-    from_memory(format, data, &options)
+    let measured = from_memory(format, data, &options);
+    // Of the five events of a request blkparse has one line each.
+    Measured { note: format!("{} of {REQUESTS} records", measured.note), ..measured }
+}
+
+/// Polars with the same text.
+pub(crate) fn msr_of_peer() -> Measured {
+    peers::measured("csv", text("msr").as_bytes(), REQUESTS)
 }
 
 /// A file, compressed or not.

@@ -2,7 +2,7 @@
 //! the folder for temporary files; `TMPDIR=/dev/shm` takes the disk out of it.
 
 use crate::Measured;
-use crate::rows::{Row, row};
+use crate::row::{Row, row};
 use coflash_device::{Address, Folder, Machine, ServedDevice};
 use coflash_scenario::Scenario;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,9 @@ fn fio(uri: &str, arguments: &[&str]) -> serde_json::Value {
     let output = Command::new("fio").args(fixed).arg(format!("--uri={uri}")).args(arguments).output();
     let output = output.expect("fio is installed: apt install fio");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("fio's report")
+    // Its nbd engine says first that it is connected.
+    let report = output.stdout.iter().position(|&byte| byte == b'{').expect("fio's report");
+    serde_json::from_slice(&output.stdout[report..]).expect("fio's report")
 }
 
 /// Written twice over in random order, so that GC has work, then measured for some seconds.
@@ -87,7 +89,9 @@ fn under_fio(uri: &str, server: u32, operation: &str, depth: u32) -> Measured {
 fn device(operation: &str, depth: u32) -> Measured {
     let place = Place::new();
     let served = place.served(SIZE);
-    let measured = under_fio(&served.address(), std::process::id(), operation, depth);
+    let mut measured = under_fio(&served.address(), std::process::id(), operation, depth);
+    let waf = served.result().and_then(|result| result.metrics().number("waf_host"));
+    measured.note += &waf.map(|waf| format!("; WAF {waf:.2}, the filling included")).unwrap_or_default();
     served.stop().expect("there is room");
     measured
 }

@@ -1,7 +1,8 @@
 //! The pace of a container of 1 GiB in the folder for temporary files; `TMPDIR=/dev/shm` takes the disk out of it.
 
 use crate::Measured;
-use crate::rows::{Row, row};
+use crate::machine::thread_cpu_seconds;
+use crate::row::{Row, row};
 use coflash_base::seed::RngExt;
 use coflash_base::{Bytes, Lpn, Seed};
 use coflash_media::{
@@ -45,6 +46,7 @@ fn filled() -> (Folder, Geometry, Store<FileDisk>) {
         geometry: geometry.clone(),
         slots: SLOTS,
         volatile: false,
+        in_host: false,
         words: SLOTS,
         scenario: String::new(),
         uuid: 1,
@@ -98,16 +100,10 @@ fn slots(store: &mut Store<FileDisk>) -> u32 {
     WRITES
 }
 
-/// The time that this thread has computed.
-fn cpu_seconds() -> f64 {
-    let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    times.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).map_or(f64::NAN, |ns| ns / 1e9)
-}
-
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64, f64) {
-    let (start, cpu) = (Instant::now(), cpu_seconds());
+    let (start, cpu) = (Instant::now(), thread_cpu_seconds());
     let done = work();
-    (done, start.elapsed().as_secs_f64(), cpu_seconds() - cpu)
+    (done, start.elapsed().as_secs_f64(), thread_cpu_seconds() - cpu)
 }
 
 fn measured(work: impl FnOnce(&mut Store<FileDisk>, &Geometry) -> u32) -> Measured {

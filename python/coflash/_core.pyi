@@ -34,6 +34,7 @@ __all__ = [
     "miss_ratio_curves",
     "policies",
     "quantity",
+    "read_table",
     "run",
     "scenario_schema",
     "trace_head",
@@ -53,7 +54,7 @@ _CountedUnit = Literal["bytes", "ns", "ppb"]
 """Bytes, nanoseconds, or parts per billion of a whole."""
 
 class CoflashError(Exception):
-    """What the user gave cannot be used; the message is complete and meant for them."""
+    """An input cannot be used. The message is for the user: it names the input and what is allowed."""
 
 @final
 class Candidates:
@@ -193,6 +194,7 @@ class ServedDevice:
         trace: str | PathLike[str] | None,
         emulate: bool,
         cut_after: str | None,
+        side: str,
         seed: int,
     ) -> ServedDevice: ...
     def address(self) -> str: ...
@@ -205,7 +207,7 @@ class ServedDevice:
 
 def device_info(folder: str | PathLike[str]) -> tuple[Scenario, dict[str, int]]: ...
 def device_check(folder: str | PathLike[str]) -> list[str]: ...
-def device_cut(folder: str | PathLike[str], seed: int) -> None: ...
+def device_cut(folder: str | PathLike[str], side: str, seed: int) -> None: ...
 def device_explore(
     folder: str | PathLike[str],
     scenario: Scenario | None,
@@ -227,13 +229,14 @@ def scenario_schema() -> dict[str, Any]: ...
 def quantity(text: str) -> tuple[int, _CountedUnit]: ...
 def units() -> list[tuple[str, tuple[int, _CountedUnit]]]: ...
 def hint(given: str, allowed: Sequence[str]) -> str: ...
+def read_table(file: str | PathLike[str]) -> dict[str, NDArray[Any] | list[str | None]]: ...
 def run(
     scenario: Scenario,
     trace: Sequence[str],
     progress: Callable[[str, float | None, int], None] | None,
     measured: Callable[[dict[str, Any]], None] | None,
     warm: Warm | None,
-    records: tuple[str | None, str | None],
+    records: tuple[str | PathLike[str] | None, str | PathLike[str] | None],
 ) -> RunResult: ...
 def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
 def trace_info(
@@ -262,6 +265,7 @@ def trace_like(
     options: dict[str, str],
     page: str,
     requests: int | None,
+    seed: int,
     progress: Callable[[str, float | None, int], None] | None,
 ) -> Likeness: ...
 def trace_head(trace: Sequence[str], options: dict[str, str], count: int) -> dict[str, Any]: ...

@@ -64,13 +64,14 @@ class Served:
             if is_number(value) and (self._emulated or not path.startswith("response_ns."))
         }
 
-    def cut(self, seed: int = 0) -> None:
-        """Cut the power of the device, and power it on again.
+    def cut(self, seed: int = 0, side: str = "device") -> None:
+        """Cut the power of a side, and power it on again.
 
         Args:
             seed: It draws which of the stores survive that no fence has made durable.
+            side: "device", "host" or "both". With the cache in the host, a host that keeps its power goes on with it.
         """
-        cut(self.folder, seed)
+        cut(self.folder, seed, side)
         self.look()
 
     def look(self) -> list[str]:
@@ -117,6 +118,7 @@ def serve(
     trace: str | os.PathLike[str] | None = None,
     emulate: bool = False,
     cut_after: str | None = None,
+    side: str = "device",
     seed: int = 0,
 ) -> Served:
     """Serve a device as a network block device; a new, erased one if the folder has none.
@@ -131,6 +133,7 @@ def serve(
         trace: The file of the trace. None: `trace.csv` in the folder of the session.
         emulate: Whether each answer is held back until the device would give it.
         cut_after: "writes=N" or "flush=N": cut the power once, in or soon after the Nth write or flush.
+        side: The side of that cut, as in `Served.cut`.
         seed: It draws the step of that cut, and which stores survive.
 
     Raises:
@@ -140,17 +143,17 @@ def serve(
         scenario = Scenario.load(scenario)
     core = None if scenario is None else scenario.core
     path = Path(folder)
-    served = _core.ServedDevice.start(path, core, size, socket, listen, trace, emulate, cut_after, seed)
+    served = _core.ServedDevice.start(path, core, size, socket, listen, trace, emulate, cut_after, side, seed)
     return Served(served, path, emulated=emulate)
 
 
-def cut(folder: str | os.PathLike[str], seed: int = 0) -> None:
-    """Cut the power of a device that another process serves, and power it on again.
+def cut(folder: str | os.PathLike[str], seed: int = 0, side: str = "device") -> None:
+    """Cut the power of a side of a device that another process serves, as `Served.cut` does.
 
     Raises:
-        CoflashError: Nobody serves it.
+        CoflashError: Nobody serves it, or it has no such side.
     """
-    _core.device_cut(folder, seed)
+    _core.device_cut(folder, side, seed)
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from typing import Any, Literal, get_args
 from coflash import external, trace
 from coflash._core import CoflashError, hint, quantity
 from coflash.measures.catalogue import named
+from coflash.measures.metrics import Metrics
 from coflash.runs.run import run
 from coflash.scenario import Scenario
-from coflash.table import Table
 
 SuiteName = Literal["gc", "gc-unseen", "cache", "cache-unseen", "placement", "placement-unseen"]
 SUITES: tuple[SuiteName, ...] = get_args(SuiteName)
@@ -77,8 +77,8 @@ class Suite:
     """The key of the policy."""
     measure: str
     """The measure that is compared: less is better."""
-    bound: Callable[[Scenario], float]
-    """The lower bound of the measure under a scenario."""
+    bound: Callable[[Scenario, Metrics], float]
+    """The lower bound of the measure under a scenario, with the metrics of a run of it under any policy."""
     built_in: tuple[str, ...]
     base: Mapping[str, Any]
     """The device."""
@@ -119,7 +119,7 @@ def evaluate(
         file = Path(external.source_file(policy))
         values, note = _in_process(file, policy.__qualname__, suite, cpu_seconds, memory_bytes)
     elif isinstance(policy, Mapping) or not str(os.fspath(policy)).endswith(".py"):
-        values, note = dict(_values(chosen, policy)), ""
+        values, note = _values(suite, policy), ""
     else:
         file = Path(policy)
         if not file.is_file():
@@ -145,12 +145,25 @@ def _suite(name: str) -> Suite:
     return _SUITES[name]
 
 
-def _values(suite: Suite, policy: Any) -> dict[str, float]:
-    return {name: _value(suite, scenario, policy) for name, scenario in suite.scenarios().items()}
+def _values(suite: SuiteName, policy: Any) -> dict[str, float]:
+    chosen = _SUITES[suite]
+    if policy in chosen.built_in:
+        return {name: _measured(chosen, _built_in(suite, name, policy)) for name in chosen.workloads}
+    return {name: _value(chosen, scenario, policy) for name, scenario in chosen.scenarios().items()}
 
 
 def _value(suite: Suite, scenario: Scenario, policy: Any) -> float:
-    value = named(suite.measure).read(run(scenario.with_({suite.key: policy})).metrics) or 0.0
+    return _measured(suite, run(scenario.with_({suite.key: policy})).metrics)
+
+
+@cache
+def _built_in(suite: SuiteName, workload: str, policy: str) -> Metrics:
+    chosen = _SUITES[suite]
+    return run(chosen.scenarios()[workload].with_({chosen.key: policy})).metrics
+
+
+def _measured(suite: Suite, metrics: Metrics) -> float:
+    value = named(suite.measure).read(metrics) or 0.0
     return 1 - value if suite.measure == "cache.hit_ratio" else value
 
 
@@ -158,37 +171,29 @@ def _value(suite: Suite, scenario: Scenario, policy: Any) -> float:
 def _compared(suite: SuiteName, workload: str) -> tuple[str, float, float]:
     """Return the best built-in policy, its measure, and the bound."""
     chosen = _SUITES[suite]
-    scenario = chosen.scenarios()[workload]
-    values = {name: _value(chosen, scenario, name) for name in chosen.built_in}
+    metrics = {name: _built_in(suite, workload, name) for name in chosen.built_in}
+    values = {name: _measured(chosen, of_one) for name, of_one in metrics.items()}
     best = min(values, key=lambda name: values[name])
-    return best, values[best], chosen.bound(scenario)
+    return best, values[best], chosen.bound(chosen.scenarios()[workload], metrics[best])
 
 
 def _row(suite: SuiteName, workload: str, value: float) -> Row:
     return Row(workload, value, *_compared(suite, workload))
 
 
-def _no_copies(_scenario: Scenario) -> float:
+def _no_copies(_scenario: Scenario, _metrics: Metrics) -> float:
     """Return the write amplification of a GC that copies nothing."""
     return 1.0
 
 
-def _belady(scenario: Scenario, policy: str = "belady") -> float:
-    """Return the share of misses of a cache that evicts the page whose next use is furthest away."""
-    import numpy as np
-
-    slots = run(scenario).metrics.cache.capacity_pages
+def _belady(scenario: Scenario, metrics: Metrics, policy: str = "belady") -> float:
+    """Return the share of misses of a cache of the same size that evicts the page whose next use is furthest away."""
+    page = scenario.to_dict()["flash"]["page_size"]
+    page_bytes, _ = quantity(page)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "requests.parquet"
         trace.generate(scenario, file)
-        requests = Table.read_parquet(file)
-    size, _ = quantity(scenario.to_dict()["flash"]["page_size"])
-    first, last = requests["offset"] // size, (requests["offset"] + requests["length"] - 1) // size
-    counts = (last - first + 1).astype(int)
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    pages = np.repeat(first, counts) + within.astype(first.dtype)
-    hits = trace.cache_hits(pages, policy, slots)
-    return 1 - float(hits.mean())
+        return trace.miss_ratio(file, policy, f"{metrics.cache.capacity_pages * page_bytes}B", page=page)
 
 
 def _in_process(

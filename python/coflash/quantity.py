@@ -33,7 +33,7 @@ def show(value: float | None, unit: Unit) -> str:
         case "ns" | "bytes" | "bytes/s" | "J" | "nJ":
             return _scaled(value, unit)
         case "years":
-            return f"{value:,.1f} years" if value < 100 else f"{value:,.0f} years"
+            return f"{value:.3g} years" if value < 100 else f"{value:,.0f} years"
         case "1/s" if value < 100:
             return f"{value:.3g}"
         case "share":

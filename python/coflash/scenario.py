@@ -9,7 +9,8 @@ import json
 import numbers
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from types import NoneType
 from typing import Any, Literal, TypeAlias, final
 
 from coflash import _core, external
@@ -155,9 +156,9 @@ class Scenario:
         return f"<Scenario {self.name!r} {self.hash}>"
 
     def _repr_html_(self) -> str:
-        defaults = dict(flat(Scenario.from_dict({}).to_dict()))
+        defaults = flat(Scenario.from_dict({}).to_dict())
         labels = ("name", "description")
-        own = [(key, as_text(value)) for key, value in flat(self.to_dict()) if value != defaults.get(key)]
+        own = [(key, as_text(value)) for key, value in flat(self.to_dict()).items() if value != defaults.get(key)]
         title = f"Scenario {self.name} ({self.hash}): {self.description}. Keys that differ from their defaults:"
         return html_table(("key", "value"), [pair for pair in own if pair[0] not in labels], title)
 
@@ -206,20 +207,24 @@ def _toml_key(key: str) -> str:
     return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
 
 
-def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Find the leaves of nested dictionaries with their dotted paths; a list is a leaf."""
-    leaves: list[tuple[str, Any]] = []
-    _add_leaves(values, prefix, leaves)
-    return iter(leaves)
+def flat(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the leaves of nested dictionaries by their dotted paths; a list is a leaf."""
+    leaves: dict[str, Any] = {}
+    _add_leaves(values, "", leaves)
+    return leaves
 
 
-def _add_leaves(values: Mapping[str, Any], prefix: str, leaves: list[tuple[str, Any]]) -> None:
+_PLAIN = frozenset({str, int, float, bool, list, NoneType})
+
+
+def _add_leaves(values: Mapping[str, Any], prefix: str, leaves: dict[str, Any]) -> None:
     for key, value in values.items():
-        # Most values are plain, and the test for that is faster than the one for a mapping.
-        if isinstance(value, (str, int, float, list)) or not isinstance(value, Mapping):
-            leaves.append((prefix + key, value))
-        else:
+        # The test for a mapping takes longer than all the rest, and hardly any value needs it.
+        kind = type(value)
+        if kind is dict or (kind not in _PLAIN and isinstance(value, Mapping)):
             _add_leaves(value, f"{prefix}{key}.", leaves)
+        else:
+            leaves[prefix + key] = value
 
 
 def as_text(value: Any) -> Any:

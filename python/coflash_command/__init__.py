@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
 
 def main() -> None:
     """Run the command line."""
+    # Modules and the documents of a thousand runs are no garbage, and by default are searched for it again and again.
+    gc.set_threshold(100_000)
     # It cannot simply be caught: libraries turn it into other errors while they are imported.
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:

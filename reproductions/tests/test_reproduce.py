@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from reproduced import documents, rows, tiny_scale
 
-from coflash import CoflashError, Scenario
+from coflash import CoflashError, Scenario, trace
 from coflash.cli import main
 from coflash.demo import find_trace
 from coflash.quantity import show, show_change
@@ -38,8 +38,10 @@ TINY = Scale(
 
 
 @pytest.fixture(scope="module", autouse=True)
-def tiny() -> Any:
-    with tiny_scale(PAPER, workloads, TINY):
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    recorded = tmp_path_factory.mktemp("trace") / "recorded.iolog"
+    trace.slice(find_trace(), recorded, count=100_000)
+    with tiny_scale(PAPER, workloads, TINY, recorded):
         yield
 
 

@@ -28,8 +28,8 @@ TINY = Scale(
     fp_percent=(50, 70, 90),
     rw_percent=(50, 90),
     rivals_percent=(90,),
-    units_kib=(4, 16, 128),
-    periods_log2=(12, 14, 16, 20),
+    units_kib=(4, 128),
+    periods_log2=(12, 16, 20),
     segments_mib=(128, 256),
     requests_max=50_000,
 )

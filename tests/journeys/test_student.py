@@ -43,6 +43,11 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
     again = types("sweep scenario.toml --vary cooperation=none,cdm --seeds 3 --out runs/seeds")
     assert "6 of them from before" in again
 
+    chance = types("results compare --in runs/seeds --where cache.size=5% --intervals --measure waf_host")
+    assert columns(chance, "to")[1] == "cdm"
+    assert float(columns(chance, "from none")[1]) > 1
+    assert "n = 3, p" in " ".join(columns(chance, "95 % over seeds"))
+
     # A page to explore, and a figure for the paper; an option of figures is refused if it has no effect.
     types("report runs/seeds -o report.html")
     assert "<svg" in Path("report.html").read_text("utf-8") or "<script" in Path("report.html").read_text("utf-8")

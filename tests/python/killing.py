@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -14,8 +15,23 @@ from processes import PATIENCE_S, begin
 CLIENT = Path(__file__).with_name("kill_client.py")
 
 
-def kill_servers(scenario: Scenario, folder: Path, promise: str, cycles: int, seed: int) -> int:
+def kill_servers(
+    scenario: Scenario,
+    folder: Path,
+    promise: str,
+    cycles: int,
+    seed: int,
+    then: Callable[[], None] = lambda: None,
+) -> int:
     """Serves a device and kills its process in the midst of requests, `cycles` times; returns the number of answers.
+
+    Args:
+        scenario: The scenario of the device.
+        folder: The folder of the device.
+        promise: What survives, in the words of `kill_client.py`.
+        cycles: The number of kills.
+        seed: The seed of the requests.
+        then: Called after each kill.
 
     Raises:
         AssertionError: The data left after a kill breaks the promise of `kill_client.py`.
@@ -41,6 +57,7 @@ def kill_servers(scenario: Scenario, folder: Path, promise: str, cycles: int, se
             server.join(PATIENCE_S)
             assert line, client.stderr.read()
             assert server.exitcode == -signal.SIGKILL
+            then()
             answered += int(line)
         client.stdin.close()
         assert client.wait(PATIENCE_S) == 0, client.stderr.read()

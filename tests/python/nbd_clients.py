@@ -22,6 +22,7 @@ PACKAGES = {
     "fio": "fio",
     "mkfs.ext4": "e2fsprogs",
     "mkfs.xfs": "xfsprogs",
+    "mount": "mount",
     "nbdcopy": "libnbd-bin",
     "nbdfuse": "libnbd-bin",
     "nbdinfo": "libnbd-bin",
@@ -29,6 +30,7 @@ PACKAGES = {
     "psql": "postgresql",
     "qemu-img": "qemu-utils",
     "qemu-io": "qemu-utils",
+    "umount": "mount",
     "xfs_repair": "xfsprogs",
 }
 PYTHON_OF_DEBIAN = Path("/usr/bin/python3")
@@ -115,6 +117,6 @@ def served_device(folder: Path, *options: str) -> Iterator[str]:
 
 def memory_disk() -> str:
     """The program that serves a disk in memory."""
-    build = ("cargo", "build", "--quiet", "--locked", "-p", "coflash-nbd", "--example", "memory")
+    build = ("cargo", "build", "--quiet", "--locked", "--workspace", "--example", "memory")  # as `cargo test` builds it
     subprocess.run(build, cwd=ROOT, check=True)
     return str(ROOT / "target/debug/examples/memory")

@@ -65,10 +65,24 @@ def click(page: WebDriver, element: WebElement | str) -> None:
     target.click()
 
 
+def paste(page: WebDriver, field: WebElement, text: str) -> None:
+    """Replaces what is in a field at once: the page works once, and not for each letter."""
+    change = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+    run(page, change, field, text)
+
+
 def figure(page: WebDriver, title: str) -> WebElement:
     found: WebElement = run(page, "return $$('figure').find((one) => $('h3', one).textContent === arguments[0])", title)
     run(page, "arguments[0].scrollIntoView({ block: 'center' })", found)
     until(lambda: found.find_elements(By.CSS_SELECTOR, ".plot > svg"))
+    return found
+
+
+def rows_of(page: WebDriver, drawn: WebElement) -> list[list[str]]:
+    """The rows of a figure's data table."""
+    rows = "[...arguments[0].querySelectorAll('tbody tr')]"
+    cells = f"{rows}.map((row) => [...row.cells].map((one) => one.textContent))"
+    found: list[list[str]] = run(page, f"return {cells}", drawn)
     return found
 
 

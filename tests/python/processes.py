@@ -13,7 +13,8 @@ import subprocess
 import sys
 import termios
 import time
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,10 +58,20 @@ def process(*arguments: str, stdin: str | bytes | None = None) -> subprocess.Com
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def begin(*command: str, **options: Any) -> subprocess.Popen[str]:
-    """Begins a process whose streams are pipes of text."""
+@contextmanager
+def begin(*command: str | Path, **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Begins a process whose streams are pipes of text; what still runs at the end is killed.
+
+    `Popen` itself waits there, and a test that fails would wait for ever.
+    """
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options})
+    with subprocess.Popen(
+        command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options}
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def await_line(stream: IO[str] | None, pattern: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from coflash import Scenario
 
 _VOLATILE = {"cache.size": "5%", "cache.volatile": True}
+_IN_HOST = {"cache.size": "5%", "cache.placement": "host"}
 SCHEMES: dict[str, dict[str, Any]] = {
     "none": {},
     "volatile": _VOLATILE,
@@ -15,6 +16,9 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "nvm": {"cache.size": "5%"},
     "cdm": {"cache.size": "5%", "cooperation": {"name": "cdm"}},
     "consistent": {"cache.size": "5%", "cooperation": {"name": "cdm-consistent"}},
+    "host-nvm": _IN_HOST,
+    "host-cdm": {**_IN_HOST, "cooperation": {"name": "cdm"}},
+    "host-consistent": {**_IN_HOST, "cooperation": {"name": "cdm-consistent"}},
     # The answer of a request depends on later ones, and blocks hold one bit a cell or three.
     "queued": {
         "timing.channel": "shared",
@@ -33,6 +37,9 @@ PROMISES = {
     "nvm": "answered",
     "cdm": "answered",
     "consistent": "committed",
+    "host-nvm": "answered",
+    "host-cdm": "answered",
+    "host-consistent": "committed",
 }
 """The promise for requests after the end of the process, in the words of `kill_client.py`."""
 

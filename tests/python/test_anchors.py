@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from coflash import Result, Scenario, analytic, run
 
 SEED = 2012
-OVER_PROVISIONING_PERCENT = (7, 10, 15, 20, 28, 50)
+OVER_PROVISIONING_PERCENT = (7, 15, 28, 50)
 BLOCKS_OF_PAGES_PER_BLOCK = {64: 4096, 256: 1024}
 
 Model = Callable[[float, int], float]

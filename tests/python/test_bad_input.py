@@ -131,8 +131,6 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (set_("timing.page_read=25sec"), ["timing.page_read", '"sec"', "us"]),
     (set_("seed=-1"), ["seed", "-1 was given", "a whole number from 0"]),
     (set_("seed=18446744073709551616"), ["seed", "18446744073709551616", "a whole number from 0"]),
-    (set_('restart.at=["1s"]'), ["restart.at", "cache.volatile = false"]),
-    ((*set_('restart.at=["1s"]'), "--set", "cache.placement=host"), ["restart.at", "in the device"]),
     (("run", "opfcl-config1", "--set", 'restart.at=["1s"]'), ["restart.at", "hybrid"]),
     (set_('restart.at=["1"]'), ["restart.at", "unit is missing"]),
     (set_("restart.shutdown=orderl"), ["restart.shutdown", 'did you mean "orderly"?']),

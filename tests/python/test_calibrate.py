@@ -19,7 +19,7 @@ from coflash.calibrate import model as model_module
 from coflash.calibrate.drive import drive_scenario, drive_toml
 from coflash.calibrate.fit import _Search
 from coflash.calibrate.jobs import SCRIPT, STEPS, steps, write_pack
-from coflash.calibrate.model import PAGES_PER_BLOCK, Device, Model, Parameters, slowdown, waf_between
+from coflash.calibrate.model import Device, Model, Parameters, slowdown, waf_between
 from coflash.calibrate.page import markdown
 from coflash.calibrate.pattern import Pattern
 from coflash.cli import app
@@ -68,7 +68,7 @@ def test_a_drive_that_is_none_is_refused(tmp_path: Path) -> None:
     [
         ([0], 'of "uniform" one waf'),
         ([1, 3], "or write_mib_per_s at two values of used"),
-        ([3], 'write_mib_per_s of "sequential"'),
+        ([3], 'needed at least: one write_mib_per_s of "sequential"; of "uniform" one waf, or'),
     ],
 )
 def test_too_few_points_name_the_smallest_set(kept: list[int], needed: str) -> None:
@@ -165,6 +165,11 @@ def test_a_trimmed_zone_is_trimmed_before_its_first_write() -> None:
 ZONES = Point("write_mib_per_s", 1, Pattern("zones", 4, 8 * 2**30, trimmed=True), one_at_a_time=True, passes=3)
 
 
+def few_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_module, "SIMULATED_PAGES", 2**15)
+    monkeypatch.setattr(model_module, "BLOCKS", 192)
+
+
 def test_flash_waits_between_writes_one_at_a_time() -> None:
     known = Model(replace(KNOWN, host_gap=0.7), 800e9)
     rate = known.predict(replace(ZONES, one_at_a_time=False))
@@ -176,16 +181,43 @@ def test_flash_waits_between_writes_one_at_a_time() -> None:
     assert search.model.parameters.host_gap == pytest.approx(0.7)
 
 
-def test_how_far_gc_runs_ahead_is_found_by_zones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_module, "BLOCKS", 192)
+@pytest.mark.parametrize("host_gap", [0.0, 0.3])
+def test_gc_runs_ahead_as_far_as_zones_say_while_flash_waits(monkeypatch: pytest.MonkeyPatch, host_gap: float) -> None:
+    few_pages(monkeypatch)
     most = 1 - 1 / Model(KNOWN).alpha(1)
-    known = Model(replace(KNOWN, ahead=round(most / 2, 4)), 800e9)
-    zones = [replace(ZONES, pattern=ZONES.pattern._replace(number=number)) for number in (2.0, 8.0)]
+    start = Model(replace(KNOWN, host_gap=host_gap), 800e9)
+    known = start.with_(ahead=round(most / 2, 4))
+    zones = [replace(ZONES, pattern=Pattern("zones", number, 8 * 2**30)) for number in (2.0, 8.0)]
     measured = Measured("ahead", tuple(replace(point, value=known.predict(point)) for point in zones), 800e9)
     search = _Search(measured)
+    search.model = start
+    assert (search.model.predict(zones[1]) > 1.1 * known.predict(zones[1])) is (host_gap > 0)
+    search.zones()
+    assert search.model.parameters.ahead == pytest.approx(known.parameters.ahead if host_gap else 0, rel=0.1)
+
+
+def test_gc_runs_ahead_as_far_as_reads_say_where_flash_does_not_wait() -> None:
+    parameters = replace(KNOWN, spare=0.2, program_us=150.0, read_us=80.0, write_us=10.0, sequential_mib_per_s=400.0)
+    known = Model(replace(parameters, ahead=0.08))
+    most = known.predict(Point("writes_max_per_s", 1))
+    measures = [(0.1, "read_p50_us"), (0.1, "write_p50_us"), (0.5, "read_p50_us"), (0.9, "read_p50_us")]
+    points = [Point(name, 1, writes_per_s=part * most, reads_per_s=5000.0) for part, name in measures]
+    search = _Search(Measured("reads", tuple(replace(point, value=known.predict(point)) for point in points)))
+    search.model = Model(parameters)
+    half = points[2]
+    assert search.model.predict(half) < 0.9 * known.predict(half)
+    search.latency()
+    assert search.model.parameters.ahead == pytest.approx(0.08, abs=0.02)
+
+
+def test_a_drive_may_keep_trimmed_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    few_pages(monkeypatch)
+    known = Model(replace(KNOWN, frees_trimmed=False), 800e9)
+    many = replace(ZONES, pattern=ZONES.pattern._replace(number=16.0))
+    search = _Search(Measured("keeps", (replace(many, value=known.predict(many)),), 800e9))
     search.model = Model(KNOWN, 800e9)
-    assert search.model.predict(zones[1]) > 1.1 * known.predict(zones[1])
-    search.ahead()
+    assert search.model.predict(many) > 1.1 * known.predict(many)
+    search.zones()
     assert search.model == known
 
 
@@ -221,8 +253,9 @@ def test_a_buffer_absorbs_what_its_definition_says() -> None:
 
 @pytest.mark.parametrize("alpha", [1.15, 1.6])
 def test_the_simulated_device_writes_as_the_closed_form_says(alpha: float) -> None:
-    result, pages = Device(alpha, "greedy", blocks=512).run(Pattern("uniform"), "sequential", 5)
-    assert waf_between(result, pages, 3, 5) == pytest.approx(greedy(alpha, PAGES_PER_BLOCK), rel=0.015)
+    device = Device(alpha, "greedy")
+    result, pages = device.run(Pattern("uniform"), "sequential", 5)
+    assert waf_between(result, pages, 3, 5) == pytest.approx(greedy(alpha, device.pages_per_block), rel=0.015)
 
 
 def test_gc_reads_whole_flash_pages() -> None:
@@ -236,6 +269,7 @@ def test_the_scenario_of_a_drive_runs_and_has_its_write_amplification() -> None:
     text = drive_toml(found)
     assert Scenario.from_toml(text) == drive_scenario(found)
     assert "3 points held out" not in text.splitlines()[0]
+    assert "multiply write amplification by 1.060" in text and "divide rates" not in text
     assert "write amplification: 2 points held out, error 0.0% on average, 0.0% at worst" in text
 
 
@@ -250,6 +284,13 @@ def test_a_drive_with_latencies_writes_and_reads_as_fast_as_it_should() -> None:
     assert model.predict(replace(slow, measure="write_p50_us")) == pytest.approx(10, rel=0.02)
     busy = replace(slow, writes_per_s=0.9 * model.predict(Point("writes_max_per_s", 1)))
     assert 100 < model.predict(busy) < 80 + 150
+    zipf = Pattern("zipf", 0.8)
+    hot = {"workload.synthetic.generator": zipf.generator(20_000, 2.0**28, 0), "workload.synthetic.requests": 300_000}
+    expected = model.predict(Point("writes_max_per_s", 1, zipf))
+    assert run(drive_scenario(made).with_(hot)).metrics.throughput.iops == pytest.approx(expected, rel=0.1)
+    # Reads wait longer than x with the probability ρ exp(−x / τ): two percentiles tell τ.
+    tails = [model.predict(replace(busy, measure=f"read_{p}_us", reads_per_s=20_000.0)) for p in ("p99", "p999")]
+    assert tails[1] - tails[0] == pytest.approx(150 * math.log(10), rel=0.2)
 
 
 def test_names_are_no_markup() -> None:

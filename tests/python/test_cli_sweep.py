@@ -34,14 +34,15 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     assert "8 runs, 8 of them from before" in again.stdout
     one, other = (point["runs"][0] for point in points[:2])
     listed = coflash("results", "list", "--in", out)
-    assert one in listed.stdout
+    assert one[:8] in listed.stdout
+    assert one not in listed.stdout
     assert "cooperation.name" in listed.stdout
     every = ("results", "sql", "select * from runs", "--in", out)
     for narrow in (coflash("results", "list", "--in", out, COLUMNS="40"), coflash(*every, COLUMNS="80")):
-        lines = narrow.stdout.splitlines()  # on its side, and nothing is left out
-        assert all(word in narrow.stdout for word in (one, "cooperation.name", "cache.size", "1MiB", "p99"))
+        lines = narrow.stdout.splitlines()  # rows became columns, and nothing is left out
+        assert all(word in narrow.stdout for word in (one[:8], "cooperation.name", "cache.size", "1MiB", "p99"))
         assert max(map(len, lines)) <= 80
-    assert any(line.split() == ["cache.size", "1MiB"] for line in lines)
+    assert any(line.split()[:2] == ["cache.size", "1MiB"] for line in lines)
     assert "none" not in coflash("results", "list", "--in", out, "--where", "cooperation=cdm").stdout
     chosen = coflash("results", "list", "--in", out, "--where", "cache.size=1024KiB", "--where", "seed=1", "--json")
     assert {(run["cache.size"], run["seed"]) for run in json.loads(chosen.stdout)} <= {("1MiB", 1)}
@@ -58,6 +59,13 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     beside = coflash("results", "compare", "--in", out, "--where", "cache.size=1MiB", "--seeds", COLUMNS="60")
     assert max(map(len, beside.stdout.splitlines())) <= 60
     assert "cooperation.name" in beside.stdout
+    # The baseline comes first, here as in the table of all runs.
+    choice = ("results", "compare", "--in", out, "--where", "cache.size=1MiB")
+    (schemes,) = (line for line in coflash(*choice).stdout.splitlines() if "cooperation.name" in line)
+    assert schemes.split() == ["cooperation.name", "none", "none", "cdm", "cdm"]
+    apart = coflash(*choice, "--intervals", "--measure", "waf_host").stdout.splitlines()
+    assert "from none" in apart[1]
+    assert apart[3].split()[0] == "cdm"
     assert coflash("results", "compare", "--in", out).returncode == 2
     page = coflash("report", out, "-o", str(tmp_path / "page.html"), "--where", "cooperation=cdm")
     assert page.returncode == 0, page.stderr

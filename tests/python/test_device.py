@@ -86,7 +86,7 @@ def test_a_served_device_is_a_disk_and_its_sessions_have_twins(scheme: str, tmp_
         call("nbdcopy", served.address, copy)
         assert copy.read_bytes() == expected, "after a restart"
         io(served.address, "write -P 9 0 1M", "flush")
-        served.cut(seed=3)
+        served.cut(seed=3, side="both")
         io(served.address, "read -P 9 0 1M", "write -P 5 1M 1M")
     check_sessions(folder, 3)
     result = Result.load(device.sessions(folder)[0] / "result")
@@ -105,6 +105,26 @@ def test_power_is_cut_in_the_request_that_was_named(tmp_path: Path) -> None:
         io(served.address, "read -P 1 0 64k")
     assert any("cut" in problem for problem in problems), problems
     check_sessions(folder, 2)
+
+
+@pytest.mark.parametrize("scheme", ["host-nvm", "host-cdm", "host-consistent"])
+def test_a_host_goes_on_with_its_cache_when_its_device_loses_power(scheme: str, tmp_path: Path) -> None:
+    needs("qemu-io")
+    folder = tmp_path / "device"
+    with device.serve(scenario(scheme), folder, cut_after="writes=3", seed=4) as served:
+        # No request fails, and nothing is lost, flushed or not.
+        io(served.address, *(f"write -P {number} {number}M 1M" for number in range(7)))
+        problems = served.look()
+        assert any("the host went on" in problem for problem in problems), problems
+        served.cut(seed=5)
+        io(served.address, *(f"read -P {number} {number}M 1M" for number in range(7)), "discard 0 1M", "flush")
+        assert served.sessions == []
+        for side in ("host", "both"):
+            served.cut(seed=6, side=side)
+            io(served.address, "read -P 0 0 1M", *(f"read -P {number} {number}M 1M" for number in range(1, 7)))
+            assert len(served.sessions) == 1 + (side == "both")
+    assert len(list(folder.glob("sessions/0001/restart-*.zst"))) == 2
+    check_sessions(folder, 3)
 
 
 def test_the_command_line_serves_until_it_is_interrupted(serving: Serving, tmp_path: Path) -> None:
@@ -180,9 +200,16 @@ def test_a_device_goes_on_with_other_policies_but_not_with_another_layout(tmp_pa
     with pytest.raises(CoflashError, match=r'"soon" was given; "writes=N"'):
         device.serve(first, folder, cut_after="soon")
     lost = {"controller.volatile": True, "controller.write_buffer": "1MiB"}
-    for place in ({"cache.placement": "host"}, {"host_buffer.size": "1MiB"}, lost):
+    volatile = {"cache.volatile": True, "cache.placement": "host"}
+    for place in (volatile, {"host_buffer.size": "1MiB"}, lost):
         with pytest.raises(CoflashError, match=f"{next(iter(place))}.*cannot be served"):
             device.serve(scenario("nvm").with_(place), tmp_path / "other")
+    with pytest.raises(CoflashError, match=r"host\.protecting.*cdm-consistent"):
+        device.serve(scenario("host-cdm").with_({"host.protecting": "grants"}), tmp_path / "other")
+    with pytest.raises(CoflashError, match=r'side: "host" was given; with the cache in the device'):
+        device.serve(first, folder, cut_after="flush=1", side="host")
+    with pytest.raises(CoflashError, match=r'side: "left" was given; "host", "device" or "both"'):
+        device.serve(first, folder, cut_after="flush=1", side="left")
     assert not (tmp_path / "other").exists()
 
 
@@ -204,17 +231,17 @@ def test_a_damaged_container_is_told(tmp_path: Path) -> None:
     assert any("checksum" in line for line in device.check(folder))
 
 
-def explore(folder: Path, *, ordered: bool) -> device.Explored:
+def explore(folder: Path, *, ordered: bool, points: int) -> device.Explored:
     environment = f"ORDER={int(ordered)}"
     run, check = f"{environment} {EXAMPLE}/append.sh", f"{EXAMPLE}/check.sh"
-    return device.explore(scenario("none"), folder, run, check, points=60, seed=1)
+    return device.explore(scenario("none"), folder, run, check, points=points, seed=1)
 
 
 def test_a_missing_flush_is_found_and_its_device_kept(tmp_path: Path) -> None:
     needs("nbdsh")
-    sound = explore(tmp_path / "sound", ordered=True)
-    assert (sound.flushes, sound.states, sound.failed) == (48, 108, 0)
-    found = explore(tmp_path / "found", ordered=False)
+    sound = explore(tmp_path / "sound", ordered=True, points=12)
+    assert (sound.flushes, sound.states, sound.failed) == (48, 60, 0)
+    found = explore(tmp_path / "found", ordered=False, points=24)
     assert found.failed > 0
     failure = Path(found.failures[0])
     assert "are not there" in (failure / "failure.txt").read_text()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, SupportsIndex
@@ -16,18 +14,8 @@ import pytest
 import coflash
 from coflash import CoflashError, external
 from policies_of_ones_own import CostBenefit, Dac, Fifo, FifoOfPages, Greedy, Lru, SepGc
-from processes import PATIENCE_S
-from sweeps import SMALL
-
-BUSY = SMALL.with_(
-    {
-        "precondition.random_passes": 0.5,
-        "workload.synthetic.generator.name": "hot-cold",
-        "workload.synthetic.requests": 20_000,
-        "workload.synthetic.read_share": "30%",
-        "cache.size": "5%",
-    }
-)
+from processes import await_line, begin, interrupt
+from sweeps import BUSY, SPACIOUS
 
 
 def metrics(scenario: coflash.Scenario, **options: Any) -> Any:
@@ -60,8 +48,6 @@ def test_the_same_policy_gives_the_same_result(key: str, own: Any, built_in: str
     assert metrics(scenario.with_({key: other})) != expected, "the scenario tells policies apart"
 
 
-PLACED = BUSY.with_({"flash.blocks_per_plane": 100, "gc.low_mark": 9, "ftl.spare.share": "40%"})
-"""Has room for a free block of each class."""
 SEPARATED = {"name": "score", "score": "gc", "classes": 2, "gc_classes": 1}
 BY_LIFE = {
     "name": "score",
@@ -77,7 +63,7 @@ BY_LIFE = {
 )
 @pytest.mark.parametrize("cooperation", ["none", "cdm", "hgc"])
 def test_the_same_placement_gives_the_same_result(own: Any, built_in: str, is_reversed: bool, cooperation: str) -> None:
-    scenario = PLACED.with_(cooperation=cooperation)
+    scenario = SPACIOUS.with_(cooperation=cooperation)
     expected, found = metrics(scenario.with_(ftl__placement=built_in)), metrics(scenario.with_(ftl__placement=own))
     classes = expected.pop("placement")
     assert found.pop("placement") == (classes[::-1] if is_reversed else classes)
@@ -134,19 +120,19 @@ class Placing:
 )
 def test_a_class_that_cannot_be_used_ends_the_run(where: str, what: Any, problem: str) -> None:
     placement = external.described(Placing) | {"parameters": {"where": where, "what": what}}
-    scenario = PLACED.with_({"ftl.placement": placement})
+    scenario = SPACIOUS.with_({"ftl.placement": placement})
     with pytest.raises(CoflashError, match=f"^ftl.placement: test_external:Placing.{problem}"):
         coflash.run(scenario)
     assert metrics(BUSY), "the next run on this thread is not concerned"
 
 
 def test_a_warm_device_has_the_state_of_its_placement(tmp_path: Path) -> None:
-    scenario = PLACED.with_(ftl__placement=Dac)
+    scenario = SPACIOUS.with_(ftl__placement=Dac)
     device = coflash.warm(scenario)
     assert metrics(scenario, warm=device) == metrics(scenario, warm=device) == metrics(scenario)
     with pytest.raises(CoflashError, match="cannot be kept in a file"):
         device.save(tmp_path / "device")
-    by_score = PLACED.with_({"ftl.placement": BY_LIFE})
+    by_score = SPACIOUS.with_({"ftl.placement": BY_LIFE})
     coflash.warm(by_score, tmp_path / "device")
     assert metrics(by_score, warm=tmp_path / "device") == metrics(by_score)
 
@@ -402,33 +388,53 @@ ENDLESS = """
 import sys
 
 import coflash
-from test_external import BUSY
+from sweeps import SPACIOUS
 
-@coflash.policy("gc.victim")
 class Endless:
-    def pick(self, candidates):
-        print("picking", flush=True)
+    def hook(self, *_):
+        print("called", flush=True)
         while True:
             pass
 
-scenario = BUSY.with_(gc__victim=Endless)
-if sys.argv[1] == "run":
+@coflash.policy("gc.victim")
+class Picking(Endless):
+    pick = Endless.hook
+
+@coflash.policy("cache.policy")
+class Evicting(Endless):
+    def __init__(self, pages): pass
+    def insert(self, page, dirty): pass
+    def remove(self, page): pass
+    evict = Endless.hook
+
+@coflash.policy("ftl.placement")
+class Placing(Endless):
+    classes = 2
+    def __init__(self, pages): pass
+    user_write = Endless.hook
+    gc_write = Endless.hook
+
+key, does, out = sys.argv[1:]
+of = {"gc.victim": Picking, "cache.policy": Evicting, "ftl.placement": Placing}
+scenario = SPACIOUS.with_({key: of[key]})
+if does == "run":
     coflash.run(scenario)
 else:
-    coflash.sweep(scenario, {"seed": [1, 2]}, out=sys.argv[2], workers=2)
+    coflash.sweep(scenario, {"seed": [1, 2]}, out=out, workers=2)
 """
 
 
-@pytest.mark.parametrize("what", ["run", "sweep"])
-def test_control_c_ends_a_hook_that_does_not_return(what: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "what"),
+    [("gc.victim", "run"), ("gc.victim", "sweep"), ("cache.policy", "run"), ("ftl.placement", "run")],
+)
+def test_control_c_ends_a_hook_that_does_not_return(key: str, what: str, tmp_path: Path) -> None:
     (tmp_path / "endless.py").write_text(ENDLESS, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-    begun = [sys.executable, str(tmp_path / "endless.py"), what, str(tmp_path / "results")]
-    with subprocess.Popen(begun, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "picking\n"
-        child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=PATIENCE_S)
+    command = (sys.executable, str(tmp_path / "endless.py"), key, what, str(tmp_path / "results"))
+    with begin(*command, env=environment) as child:
+        await_line(child.stdout, "called")  # in one line with that of the other run, it may be
+        _, errors, _ = interrupt(child)
     assert child.returncode != 0
     assert "KeyboardInterrupt" in errors
 

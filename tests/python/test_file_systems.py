@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import compare
 import pytest
 
-from coflash import device
+from coflash import Scenario, device
 from nbd_clients import client, needs
+from processes import PATIENCE_S
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 POINTS = int(os.environ.get("COFLASH_POINTS", "3"))
@@ -29,13 +31,31 @@ def needs_mounts(*tools: str) -> None:
     needs("nbdfuse", "nbdcopy", *tools)
 
 
-def explored(folder: Path, example: str, file_system: str, mib: int = 64, **environment: str) -> device.Explored:
-    """Explores the states of an example on a new file system, after the example's preparation."""
-    with device.serve("ssd", folder, size=f"{mib + 4}MiB") as served:
+def in_host(cooperation: str) -> Scenario:
+    """The scenario `ssd` with its cache in the host."""
+    return Scenario.load("ssd").with_({"cache.placement": "host", "cooperation": {"name": cooperation}})
+
+
+def prepared(scenario: Scenario | str, folder: Path, example: str, file_system: str, mib: int) -> None:
+    """Makes a device with a new file system, after the example's preparation."""
+    with device.serve(scenario, folder, size=f"{mib + 4}MiB") as served:
         # In order, and each once.
         prepares = dict.fromkeys(EXAMPLES / place / "prepare.sh" for place in ("ext4_power_cuts", example))
         for prepare in filter(Path.exists, prepares):
             client("env", f"COFLASH_NBD={served.address}", f"FS={file_system}", f"SIZE={mib}M", str(prepare))
+
+
+def explored(
+    folder: Path,
+    example: str,
+    file_system: str,
+    mib: int = 64,
+    *,
+    scenario: Scenario | str = "ssd",
+    **environment: str,
+) -> device.Explored:
+    """Explores the states of an example on a new file system."""
+    prepared(scenario, folder, example, file_system, mib)
     run = " ".join([*(f"{name}={value}" for name, value in environment.items()), f"{EXAMPLES}/{example}/workload.sh"])
     return device.explore(None, folder, run, f"{EXAMPLES}/{example}/check.sh", points=POINTS, seed=1)
 
@@ -50,10 +70,46 @@ def test_a_file_system_survives_power_cuts(file_system: str, tmp_path: Path, rec
     assert found.failed == 0, found.failures
 
 
+@pytest.mark.parametrize("cooperation", ["cdm-consistent", pytest.param("cdm", marks=takes_minutes)])
+def test_ext4_above_a_cache_in_the_host_survives_power_cuts_of_each_side(
+    cooperation: str, tmp_path: Path, record_property: Record
+) -> None:
+    needs_mounts("mkfs.ext4", "e2fsck", "debugfs")
+    files = "10" if IS_LONG else "1"
+    found = explored(tmp_path / "device", "ext4_power_cuts", "ext4", scenario=in_host(cooperation), FILES=files)
+    record_property("explored", str(found))
+    assert found.flushes > 0
+    assert found.failed == 0, found.failures
+
+
+@pytest.mark.parametrize("side", ["device", pytest.param("host", marks=takes_minutes), "both"])
+def test_a_mounted_ext4_goes_on_unless_its_host_loses_power(side: str, tmp_path: Path, record_property: Record) -> None:
+    needs_mounts("mkfs.ext4", "e2fsck", "debugfs")
+    folder, example = tmp_path / "device", EXAMPLES / "ext4_power_cuts"
+    prepared(in_host("cdm-consistent"), folder, "ext4_power_cuts", "ext4", 64)
+    rounds = 20 if IS_LONG else 1
+    for seed in range(rounds):
+        with device.serve(None, folder, cut_after=f"flush={5 + seed}", side=side, seed=seed) as served:
+            environment = {**os.environ, "COFLASH_NBD": served.address, "FILES": "10" if IS_LONG else "3"}
+            done = subprocess.run(
+                [example / "workload.sh"], env=environment, capture_output=True, timeout=PATIENCE_S, check=False
+            )
+            assert (done.returncode == 0) == (side == "device"), done.stderr
+            assert any("was cut" in problem for problem in served.look())
+            client("env", f"COFLASH_NBD={served.address}", str(example / "check.sh"))
+    for session in device.sessions(folder):
+        assert device.twin(session) == {}, session
+    record_property("cuts", f"{rounds} of {side}")
+
+
 @takes_minutes
-def test_a_file_system_that_does_not_flush_is_found(tmp_path: Path, record_property: Record) -> None:
+@pytest.mark.parametrize("scenario", ["ssd", in_host("cdm-consistent")], ids=["ssd", "host"])
+def test_a_file_system_that_does_not_flush_is_found(
+    scenario: Scenario | str, tmp_path: Path, record_property: Record
+) -> None:
     needs_mounts("mkfs.ext4", "e2fsck")
-    found = explored(tmp_path / "device", "ext4_power_cuts", "ext4", FILES="10", OPTIONS="barrier=0")
+    folder = tmp_path / "device"
+    found = explored(folder, "ext4_power_cuts", "ext4", scenario=scenario, FILES="10", OPTIONS="barrier=0")
     record_property("explored", str(found))
     assert found.failed > 0
 

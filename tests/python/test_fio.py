@@ -250,6 +250,28 @@ def test_a_configuration_of_mqsim(tmp_path: Path) -> None:
     assert coflash.Scenario.from_toml(found.to_toml()) == found.scenario
 
 
+@pytest.mark.parametrize(
+    ("mode", "cache", "buffer"),
+    [
+        ("WRITE_CACHE", "0B", "1MiB"),
+        ("READ_CACHE", "2MiB", "0B"),
+        ("WRITE_READ_CACHE", "2MiB", "0B"),
+        ("TURNED_OFF", "0B", "0B"),
+    ],
+)
+def test_the_cache_of_mqsim(mode: str, cache: str, buffer: str, tmp_path: Path) -> None:
+    device = MQSIM.replace("<Seed>", "<Data_Cache_Capacity>2097152</Data_Cache_Capacity><Seed>")
+    of_mode = f"<Device_Level_Data_Caching_Mode>{mode}</Device_Level_Data_Caching_Mode><Read_Percentage>"
+    flows = FLOWS.replace("<Read_Percentage>30", f"{of_mode}100")
+    found = imported([at(tmp_path / "workload.xml", flows), at(tmp_path / "ssdconfig.xml", device)])
+    values = found.scenario.to_dict()
+    assert (values["cache"]["size"], values["controller"]["write_buffer"]) == (cache, buffer)
+    assert values["cache"]["write_allocate"] is (mode != "READ_CACHE")
+    assert values["precondition"]["fill"] == "sequential", "all flows read"
+    with pytest.raises(CoflashError, match="Caching_Mode: 'SOME' was given"):
+        imported([at(tmp_path / "workload.xml", flows.replace(mode, "SOME")), tmp_path / "ssdconfig.xml"])
+
+
 def test_a_drive_of_nvmevirt(tmp_path: Path) -> None:
     found = imported([at(tmp_path / "ssd_config.h", NVMEVIRT)])
     values = found.scenario.to_dict()

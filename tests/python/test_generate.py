@@ -70,7 +70,7 @@ def test_what_is_written_is_what_a_run_is_given(workload: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "name", ["uniform", "sequential", "mixed", "zipf", "hot-cold", "runs", "lru-stack", "kv-cache", "disksim"]
+    "name", ["uniform", "sequential", "mixed", "zipf", "hot-cold", "runs", "reuse-flows", "kv-cache", "disksim"]
 )
 def test_any_generator_is_written(name: str, tmp_path: Path) -> None:
     out = tmp_path / "t.iolog.zst"
@@ -150,14 +150,13 @@ def test_a_workload_like_a_trace_is_the_same_wherever_it_is_named(tmp_path: Path
     trace.slice(RECORDED, part, count=20_000)
     as_trace, as_scenario = tmp_path / "like.parquet", tmp_path / "like.toml"
     found = trace.like(part, as_trace, seed=3)
-    assert found["written"]["requests"] == found["original"]["requests"] == 20_000
-    for size in ("read_size_bytes", "write_size_bytes"):
-        assert found["fitted"][size]["mean"] == pytest.approx(found["original"][size]["mean"], rel=0.05)
+    assert found["original"]["requests"] == 20_000 <= found["written"]["requests"] == found["fitted"]["requests"]
+    for pages in ("read_bytes", "written_bytes", "footprint_bytes"):
+        assert found["fitted"][pages] == pytest.approx(found["original"][pages], rel=0.1)
     for cache in ("without_cache", "cache_of_1_percent", "cache_of_10_percent"):
         original, fitted = found["original"][cache], found["fitted"][cache]
         assert fitted["waf_host"] == pytest.approx(original["waf_host"], rel=0.5)
         assert fitted["read_hits_share"] == pytest.approx(original["read_hits_share"], abs=0.1)
-    assert found["fitted"]["read_share"] == pytest.approx(found["original"]["read_share"], abs=0.02)
     trace.like(part, as_scenario, seed=3)
     device = {"flash.blocks_per_plane": 3000, "precondition.fill": "none", "precondition.random_passes": 0.0}
     of_file = coflash.Scenario.load(as_scenario).with_(device)
@@ -176,8 +175,9 @@ def test_the_comparison_is_shown(tmp_path: Path) -> None:
     code, said, _ = cli("like", str(small), "-o", str(out), "--requests", "250")
     assert code == 0
     rows = {line.split("  ")[0]: line.split() for line in said.splitlines()}
-    assert rows["requests"][1:3] == ["100", "100"]
-    assert rows["write size mean"][3:7] == ["4", "KiB", "4", "KiB"]
+    assert rows["requests"][1] == "100"
+    assert 95 <= int(rows["requests"][2]) <= 100
+    assert rows["write size p50"][3:7] == ["4", "KiB", "4", "KiB"]
     assert "more.parquet: 250 requests" in said
     assert trace.info(out)["requests"] == 250
     code, said, _ = cli("like", str(small), "--json")

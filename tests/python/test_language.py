@@ -27,7 +27,7 @@ def test_every_key_of_a_scenario_has_a_type_and_a_meaning() -> None:
     known = {key.path: key for key in keys()}
     for key in known.values():
         assert key.type and key.meaning, key
-    named = {path.removesuffix(".name") for path, _ in flat(Scenario.load("demo").to_dict())}
+    named = {path.removesuffix(".name") for path in flat(Scenario.load("demo").to_dict())}
     assert named <= known.keys()
 
 

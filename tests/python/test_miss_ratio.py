@@ -80,7 +80,7 @@ def workloads() -> Iterable[tuple[str, Keys, int]]:
         keys = drawn(seed)
         # libCacheSim admits nothing to a small queue of one slot.
         yield f"seed {seed}", keys, [20, 37, 100, 250][seed % 4]
-    pages = recorded(100_000)
+    pages = recorded(50_000)
     footprint = len(np.unique(pages))
     yield from (("recorded", pages, footprint // part) for part in (4, 32))
 

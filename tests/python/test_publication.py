@@ -128,6 +128,12 @@ def test_a_random_design_is_points_and_says_so(tmp_path: Path, result: Result) -
     assert [len(part) for part in _joined(line)] == [2]
 
 
+def test_labels_of_near_values_do_not_run_into_each_other(tmp_path: Path, result: Result) -> None:
+    near = swept(result, *({"cache": {"size": f"{share}%"}} for share in (1.05, 2.69, 2.71, 2.9, 20.5)))
+    (file, *_) = write_figures(near, tmp_path, "svg", ["waf_host"])
+    assert re.findall(r"[\d.]+%", texts(file)) == ["1.05%", "2.69%", "20.5%"]
+
+
 def test_what_is_pooled_stands_below_with_its_number(tmp_path: Path, result: Result) -> None:
     keys = [
         {"cache": {"size": f"{a}MiB"}, "x": x, "y": y, "seed": s}

@@ -29,6 +29,8 @@ NBSP = "\N{NO-BREAK SPACE}"
         (1_503_238_553, "bytes", "1.40 GiB"),
         (1_234_567, "pages", "1,234,567"),
         (2.84, "ratio", "2.840"),
+        (0.01072, "years", "0.0107 years"),
+        (12.34, "years", "12.3 years"),
         (0.123, "share", f"12.3{NBSP}%"),
         (None, "ratio", "–"),
         (float("nan"), "ns", "–"),

@@ -14,20 +14,9 @@ import coflash
 from coflash import CoflashError, Table
 from coflash.cli import app
 from coflash.figures import validity
-from sweeps import SMALL
+from sweeps import SPACIOUS
+from systems import HYBRID
 
-BUSY = SMALL.with_(
-    {
-        "precondition.random_passes": 0.5,
-        "workload.synthetic.generator.name": "hot-cold",
-        "workload.synthetic.requests": 20_000,
-        "workload.synthetic.read_share": "30%",
-        "cache.size": "5%",
-        "gc.low_mark": 9,
-        "flash.blocks_per_plane": 100,
-        "ftl.spare.share": "40%",
-    }
-)
 SYSTEMS: list[dict[str, Any]] = [
     {},
     {"cooperation": "cdm", "gc.mode": "preemptive"},
@@ -45,18 +34,23 @@ def recorded(scenario: coflash.Scenario, folder: Path) -> tuple[coflash.Result, 
     return result, Table.read_parquet(operations), Table.read_parquet(decisions)
 
 
+def assert_counted(operations: Table, metrics: Any) -> None:
+    kind, cause = operations["kind"], operations["cause"]
+    programs = np.isin(kind, ["program", "copy"])
+    for name, pages in metrics["programs_pages"].items():
+        assert (programs & (cause == name)).sum() == pages, name
+    assert np.isin(kind, ["read", "copy"]).sum() == metrics["operations"]["reads_pages"]
+
+
 @pytest.mark.parametrize("changes", SYSTEMS, ids=str)
 def test_operations_add_up_to_what_the_result_counts(changes: dict[str, Any], tmp_path: Path) -> None:
-    scenario = BUSY.with_(changes)
+    scenario = SPACIOUS.with_(changes)
     result, operations, decisions = recorded(scenario, tmp_path)
     metrics = result.document["metrics"]
     assert coflash.run(scenario).document["metrics"] == metrics, "a recorder changes nothing"
     kind, cause = operations["kind"], operations["cause"]
-    programs = np.isin(kind, ["program", "copy"])
     assert metrics["gc_copies_pages"] > 0
-    for name, pages in metrics["programs_pages"].items():
-        assert (programs & (cause == name)).sum() == pages, name
-    assert np.isin(kind, ["read", "copy"]).sum() == metrics["operations"]["reads_pages"]
+    assert_counted(operations, metrics)
     flash = scenario.to_dict()["flash"]
     planes = flash["channels"] * flash["chips_per_channel"] * flash["planes_per_die"] if "ftl.pools" in changes else 1
     assert (kind == "erase").sum() * planes == metrics["erases_blocks"]
@@ -75,9 +69,21 @@ def test_operations_add_up_to_what_the_result_counts(changes: dict[str, Any], tm
             assert (np.diff(ends[dies == die]) > 0).all()
 
 
+def test_operations_of_a_flash_cache_before_disks_add_up(tmp_path: Path) -> None:
+    result, operations, decisions = recorded(HYBRID, tmp_path)
+    metrics = result.document["metrics"]
+    assert coflash.run(HYBRID).document["metrics"] == metrics, "a recorder changes nothing"
+    assert {"host", "gc", "metadata"} <= {name for name, pages in metrics["programs_pages"].items() if pages}
+    assert_counted(operations, metrics)
+    erased = operations["kind"] == "erase"
+    assert erased.sum() == metrics["erases_blocks"]
+    cleaned = operations["block"][erased & (operations["cause"] == "gc")]
+    assert set(cleaned) <= set(decisions["block"][decisions["chosen"]])
+
+
 def test_a_replay_of_the_operations_knows_what_gc_found(tmp_path: Path) -> None:
     """Counts the valid pages of blocks by the logical pages of programs alone, on a device that is new."""
-    scenario = BUSY.with_(
+    scenario = SPACIOUS.with_(
         {"precondition.fill": "none", "precondition.random_passes": 0, "flash.channels": 1, "cooperation": "none"}
     ).set([("workload.synthetic.requests", "60000")])
     _, operations, decisions = recorded(scenario.with_(ftl__placement="dac"), tmp_path)
@@ -108,7 +114,7 @@ def test_a_replay_of_the_operations_knows_what_gc_found(tmp_path: Path) -> None:
 
 
 def test_a_greedy_decision_is_the_cheapest_candidate(tmp_path: Path) -> None:
-    _, _, decisions = recorded(BUSY.with_({"cooperation": "cdm", "gc.victim": "greedy"}), tmp_path)
+    _, _, decisions = recorded(SPACIOUS.with_({"cooperation": "cdm", "gc.victim": "greedy"}), tmp_path)
     assert (decisions["removable"] > 0).any()
     for decision in range(0, int(decisions["decision"].max()), 37):
         of = decisions["decision"] == decision
@@ -127,23 +133,23 @@ def test_a_record_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
-        coflash.run(BUSY, progress=stop, operations=file)
+        coflash.run(SPACIOUS, progress=stop, operations=file)
     assert file.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [file]
     with pytest.raises(CoflashError, match=r"nowhere/d.parquet: cannot be written: No such file or directory"):
-        coflash.run(BUSY, operations=file, decisions=tmp_path / "nowhere" / "d.parquet")
+        coflash.run(SPACIOUS, operations=file, decisions=tmp_path / "nowhere" / "d.parquet")
     assert list(tmp_path.iterdir()) == [file]
 
 
 def test_a_full_disk_is_an_error() -> None:
     with pytest.raises(CoflashError, match=r"/dev/full: cannot be written: .*No space left"):
-        coflash.run(BUSY, operations="/dev/full")
+        coflash.run(SPACIOUS, operations="/dev/full")
 
 
 def test_the_command_line_records_and_draws(tmp_path: Path) -> None:
     runner, decisions, figure = CliRunner(), tmp_path / "d.parquet", tmp_path / "v.svg"
     scenario = tmp_path / "s.toml"
-    scenario.write_text(BUSY.to_toml(), encoding="utf-8")
+    scenario.write_text(SPACIOUS.to_toml(), encoding="utf-8")
     arguments = ["run", str(scenario), "--quiet", "--decisions", str(decisions), "--json", "-"]
     ran = runner.invoke(app, arguments, catch_exceptions=False)
     assert json.loads(ran.stdout)["metrics"]["gc_copies_pages"] > 0
@@ -158,3 +164,5 @@ def test_the_command_line_records_and_draws(tmp_path: Path) -> None:
         validity.draw(decisions, "svg", 99)
     with pytest.raises(CoflashError, match="holds no decisions of GC"):
         validity.draw(scenario, "svg")
+    with pytest.raises(CoflashError, match=r"nowhere: no such file$"):
+        validity.draw(Path("nowhere"), "svg")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from coflash import CoflashError, Histogram, Result, Scenario, Table, palette
 from coflash.measures.catalogue import measure
@@ -15,7 +16,7 @@ from coflash.measures.measure import HEADLINE
 from coflash.report import Study, report_html
 from coflash.report.payload import erase_histogram, merged, payload, thinned
 from coflash.results.comparison import Comparison
-from coflash.results.histogram import KINDS, Kind, stacked
+from coflash.results.histogram import KINDS, Kind
 from coflash.results.varying_keys import varied_keys
 
 
@@ -167,6 +168,21 @@ def test_merged_windows_keep_sums_and_weighted_means() -> None:
     assert most.tolist() == [9, 0, 7]
 
 
+def test_windows_are_merged_until_a_line_over_them_is_legible() -> None:
+    def windows(requests: NDArray[np.uint64]) -> int:
+        start_ns = np.arange(len(requests), dtype=np.uint64)
+        _, (found,) = merged(Table({"start_ns": start_ns, "requests": requests}), ["requests"], 512)
+        assert found.sum() == requests.sum()
+        return len(found)
+
+    place = np.arange(400)
+    assert windows(np.ones(400, np.uint64)) == 400
+    assert windows((place % 2).astype(np.uint64)) == 200
+    # A long pause stays one.
+    assert windows((place // 100 % 2).astype(np.uint64)) == 400
+    assert windows((place % 50 == 0).astype(np.uint64)) < 100
+
+
 def test_erases_are_counted_in_bins() -> None:
     erases, blocks = erase_histogram(np.array([3, 3, 5, 1000], np.uint32))
     assert len(erases) <= 60
@@ -196,37 +212,6 @@ def test_paper_has_the_colours_of_the_page_in_light(comparison: Comparison) -> N
         assert f"--series-{place}: {colour};" in light
     for cause, colour in palette.CAUSES.items():
         assert f"--cause-{cause.replace('_', '-')}: {colour};" in light
-
-
-def test_results_that_are_loaded_together_are_those_loaded_one_by_one(tmp_path: Path, comparison: Comparison) -> None:
-    comparison.write_files(tmp_path)
-    places = sorted((tmp_path / "runs").iterdir())
-    # Series of other lengths, one with a column more.
-    for number, place in enumerate(places):
-        series = {name: np.tile(column, number + 1) for name, column in Result.load(place).series().to_dict().items()}
-        more = {"more": np.full(len(series["start_ns"]), 0.5)} if number == 1 else {}
-        Table(series | more).write_parquet(place / "series.parquet")
-
-    def check() -> None:
-        for place, found in zip(places, Result.load_all(places), strict=True):
-            try:
-                alone = Result.load(place)
-            except CoflashError as error:
-                assert str(found) == str(error)
-                continue
-            assert isinstance(found, Result)
-            assert found.document == alone.document
-            assert found.series() == alone.series()
-            both = [stacked({kind: one.histogram(kind) for kind in KINDS}) for one in (found, alone)]
-            assert both[0] == both[1]
-            assert np.array_equal(found.erase_counts(), alone.erase_counts())
-
-    check()
-    (places[0] / "result.json").write_text("{}")
-    check()
-    (places[2] / "series.parquet").write_bytes(b"PAR1")
-    (places[3] / "erase_counts.parquet").unlink()
-    check()
 
 
 def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -> None:

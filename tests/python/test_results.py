@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +11,8 @@ import pytest
 import coflash
 from coflash import CoflashError, Results
 from coflash.results.database import json_rows
+from coflash.results.selection import matching
+from coflash.results.study import Study
 from sweeps import SMALL
 
 
@@ -70,8 +73,9 @@ def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
     assert found.sql("select * from runs").to_polars().height == 5
     (row,) = json_rows(found.sql("select 'nan'::double a, null::int b, 1.5 c, 'x' d"))
     assert row == {"a": None, "b": None, "c": 1.5, "d": "x"}
-    with pytest.raises(CoflashError, match=r"SQL: .*waf_hots"):
-        found.sql("select waf_hots from runs")
+    for wrong, meant in {"waf_hots": "waf_host", "respnse.p99": "response.p99", "cache.sice": "cache.size"}.items():
+        with pytest.raises(CoflashError, match=f'^SQL: no column "{wrong}"; did you mean "{meant}"'):
+            found.sql(f'select "{wrong}" from runs')  # noqa: S608
     with pytest.raises(CoflashError, match=r"SQL: .*Conversion"):
         found.sql("select run::int from runs")
 
@@ -101,6 +105,9 @@ def test_runs_are_chosen_by_their_values(place: Path) -> None:
     }.items():
         with pytest.raises(CoflashError, match=message):
             coflash.results(place, where=[where])
+    sizes: list[dict[str, Any]] = [{"cache": {"size": size}} for size in ("20%", "1%", "5%")]
+    with pytest.raises(CoflashError, match="allowed: 1%, 5%, 20%"):
+        matching(sizes, ["cache.size=6%"], lambda run: run)
 
 
 def test_runs_of_different_versions_are_told(found: Results, tmp_path: Path) -> None:
@@ -129,3 +136,13 @@ def test_a_folder_of_nothing_or_of_broken_results_is_said(tmp_path: Path) -> Non
     (tmp_path / "result.json").write_text("{", encoding="utf-8")
     with pytest.raises(CoflashError, match=r"result\.json: is no result"):
         coflash.results(tmp_path)
+
+
+def test_a_broken_result_hides_none_below_it(found: Results, tmp_path: Path) -> None:
+    found["alone"].save(tmp_path / "alone")
+    (tmp_path / "result.json").write_text("{", encoding="utf-8")
+    assert coflash.results(tmp_path).runs == ("alone",)
+    study = Study.read([tmp_path])
+    assert len(study.results) == 1
+    (note,) = study.broken
+    assert note.startswith(f"{tmp_path / 'result.json'}: is no result of coflash: ")

@@ -52,3 +52,15 @@ def test_a_trace_is_described() -> None:
     assert info["requests"] == 400_000
     with pytest.raises(coflash.CoflashError, match="no-such-format"):
         coflash.trace_info(find_trace(), format="no-such-format")
+
+
+def test_a_write_of_a_part_of_a_page_passes_a_write_buffer_and_a_cache() -> None:
+    keys = {
+        "cooperation": "none",
+        "flash.page_size": "8KiB",
+        "timing.channel": "shared",
+        "cache": {"size": "64KiB", "volatile": True},
+        "controller.write_buffer": "64KiB",
+        "workload.synthetic.requests": 2_000,
+    }
+    assert coflash.run(coflash.Scenario.load("demo").with_(keys)).metrics.requests == 2_000

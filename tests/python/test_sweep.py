@@ -453,18 +453,19 @@ def test_control_c_keeps_what_is_done(tmp_path: Path) -> None:
 def test_several_sweeps_may_write_and_others_read_at_the_same_time(tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = command(out, "--vary", "seed=1..25", "--vary", "cache.size=1MiB,2MiB")
-    writers = [start(arguments) for _ in range(3)]
-    seen = 0
-    while any(writer.poll() is None for writer in writers):
-        if out.is_dir():
-            results = coflash.results(out)
-            assert len(results) >= seen
-            seen = len(results)
-            if seen:
-                assert list(results.sql("select count(distinct run) n from series")["n"]) == [seen]
-    for writer in writers:
-        _, stderr = writer.communicate()
-        assert writer.returncode == 0, stderr
+    with start(arguments) as one, start(arguments) as two, start(arguments) as three:
+        writers = (one, two, three)
+        seen = 0
+        while any(writer.poll() is None for writer in writers):
+            if out.is_dir():
+                results = coflash.results(out)
+                assert len(results) >= seen
+                seen = len(results)
+                if seen:
+                    assert list(results.sql("select count(distinct run) n from series")["n"]) == [seen]
+        for writer in writers:
+            _, stderr = writer.communicate()
+            assert writer.returncode == 0, stderr
     results = coflash.results(out)
     assert len(results) == 50
     assert {results[run].seed for run in results} == set(range(1, 26))

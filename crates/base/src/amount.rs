@@ -63,7 +63,9 @@ impl JsonSchema for Amount {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": "bytes such as \"16GiB\", or a share such as \"25%\"" })
+        json_schema!({
+            "type": "string", "examples": ["16GiB", "25%"], "description": "a size such as \"16GiB\", or a share such as \"25%\"",
+        })
     }
 }
 

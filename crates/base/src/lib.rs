@@ -10,11 +10,13 @@
 //! | errors of invalid values in a scenario | [`misfit`] |
 //! | exact sizes, durations and shares with their units | [`units`] |
 //! | named random streams | [`seed`] |
+//! | exponentially distributed draws | [`exponential`] |
 //! | linked lists in tables | [`list`] |
 //! | looking ahead: asking for memory before it is needed | [`prefetch`] |
 //! | the nearest match of an unknown name | [`suggest`] |
 
 pub mod amount;
+pub mod exponential;
 pub mod expression;
 pub mod external;
 mod forward;

@@ -151,12 +151,26 @@ impl<I: Index + Debug> List<I> {
         self.rings.unlink(id);
     }
 
+    /// Ask for the memory that a move of an id will need ([`prefetch`](crate::prefetch)).
+    #[inline(always)]
+    pub fn prefetch(&self, id: I) {
+        self.rings.0.prefetch(id);
+    }
+
     /// Move an id of the list to its front.
     #[inline]
     pub fn move_to_front(&mut self, id: I) {
         self.rings.pass_over(id);
         let first = self.rings.0[self.sentinel].next;
         self.rings.set(self.sentinel, id, first);
+    }
+
+    /// Move an id of the list to its back.
+    #[inline]
+    pub fn move_to_back(&mut self, id: I) {
+        self.rings.pass_over(id);
+        let last = self.rings.0[self.sentinel].prev;
+        self.rings.set(last, id, self.sentinel);
     }
 
     /// The ids from the front to the back.
@@ -282,6 +296,9 @@ mod tests {
         list.move_to_front(SlotId::new(0));
         list.move_to_front(SlotId::new(0));
         assert_eq!(order(&list), [0, 1, 3]);
+        list.move_to_back(SlotId::new(1));
+        list.move_to_back(SlotId::new(1));
+        assert_eq!(order(&list), [0, 3, 1]);
         list.remove(SlotId::new(1));
         assert_eq!(order(&list), [0, 3]);
         list.insert_before(SlotId::new(0), SlotId::new(2));

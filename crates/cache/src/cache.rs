@@ -71,6 +71,7 @@ impl Cache {
             Ahead::Near => {
                 if let Some(slot) = self.lookup(lpn) {
                     self.table.prefetch(slot);
+                    self.policy.prefetch(slot);
                 }
             }
         }
@@ -116,11 +117,17 @@ impl Cache {
         self.victim()
     }
 
-    /// The page likely to be evicted next, if the policy knows it without a search.
+    /// The pages likely to be evicted next, if the policy knows them without a search, and how long ahead each is named:
+    /// the next one has been named before. The slot of the one after them is asked for.
     #[inline]
-    #[must_use]
-    pub fn likely_victim(&self) -> Option<Lpn> {
-        self.policy.likely_victim().map(|slot| self.table.page_of(slot))
+    pub fn likely_victims(&self) -> impl Iterator<Item = (Lpn, Ahead)> {
+        let [next, second, third] = self.policy.likely_victims();
+        if let Some(slot) = third {
+            self.table.prefetch_victim(slot);
+            self.policy.prefetch(slot);
+        }
+        let named = [(second, Ahead::Far), (next, Ahead::Near)];
+        named.into_iter().filter_map(|(slot, ahead)| Some((self.table.page_of(slot?), ahead)))
     }
 
     /// Remove the page in `slot`, whatever its state. Panics if the slot is free.
@@ -160,7 +167,15 @@ impl Cache {
         let lpn = self.table.page_of(slot);
         assert_eq!(self.index[lpn], Some(slot), "{slot:?} is detached already");
         self.index[lpn] = None;
-        self.table.set_detached(slot);
+        self.table.set_detached(slot, true);
+    }
+
+    /// Put a [detached](Self::detach) page back into the index. Panics if the page is cached in another slot.
+    pub fn attach(&mut self, slot: SlotId) {
+        assert!(self.table.is_detached(slot), "{slot:?} is not detached");
+        let before = self.index[self.table.page_of(slot)].replace(slot);
+        assert!(before.is_none(), "the page of {slot:?} is cached already");
+        self.table.set_detached(slot, false);
     }
 
     /// Mark a copy as dirty (the host has written it) or clean (it was written to flash). Either way it is no longer

@@ -44,10 +44,17 @@ impl SlotTable {
         }
     }
 
-    /// Ask for the memory of a slot.
+    /// Ask for the memory of a slot that is hit.
     #[inline(always)]
     pub(crate) fn prefetch(&self, slot: SlotId) {
         self.flags.prefetch(slot);
+    }
+
+    /// Ask for the memory of a slot that is evicted.
+    #[inline(always)]
+    pub(crate) fn prefetch_victim(&self, slot: SlotId) {
+        self.flags.prefetch(slot);
+        self.pages.prefetch(slot);
     }
 
     /// The number of slots.
@@ -211,8 +218,8 @@ impl SlotTable {
     }
 
     #[inline]
-    pub(crate) fn set_detached(&mut self, slot: SlotId) {
-        self.set_flags(slot, self.flags[slot] | DETACHED);
+    pub(crate) fn set_detached(&mut self, slot: SlotId, detached: bool) {
+        self.set_flags(slot, self.flags[slot] & !DETACHED | if detached { DETACHED } else { 0 });
     }
 
     /// Set the flags of a slot. All changes go through here, so that the count of dirty pages stays correct.

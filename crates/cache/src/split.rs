@@ -57,6 +57,7 @@ impl SplitCache {
             Ahead::Near => {
                 if let Some(slot) = self.index[lpn] {
                     self.table.prefetch(slot);
+                    self.policies.iter().for_each(|policy| policy.prefetch(slot));
                 }
             }
         }

@@ -5,7 +5,7 @@ use crate::session::{Failure, Session};
 use coflash_base::Time;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_nbd::{Command, Request};
-use coflash_store::{Disk, SECTOR_BYTES, StoreError};
+use coflash_store::{Disk, SECTOR_BYTES, Store, StoreError};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -77,7 +77,7 @@ impl Changes {
     pub(crate) fn apply(
         &self,
         change: Change,
-        session: &mut Session<impl Disk>,
+        session: &mut Session<Store<impl Disk>>,
         now: Time,
     ) -> Result<(), Failure> {
         match change {
@@ -93,7 +93,7 @@ impl Changes {
     pub(crate) fn apply_in_part(
         &self,
         change: Change,
-        session: &mut Session<impl Disk>,
+        session: &mut Session<Store<impl Disk>>,
         share: f64,
         stream: &mut RandomStream,
     ) -> Result<(), Failure> {

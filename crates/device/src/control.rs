@@ -1,9 +1,10 @@
 //! The control socket of a running device: one command per connection, one line each way.
 //!
-//! `cut SEED` cuts the power of the device and powers it on again.
+//! `cut SIDE SEED` cuts the power of a side, `host`, `device` or `both`, and powers it on again.
 
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
+use coflash_media::Side;
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -52,11 +53,12 @@ impl Control {
         stream.set_write_timeout(Some(PATIENCE))?;
         let mut line = String::new();
         BufReader::new(&stream).take(LINE_BYTES).read_line(&mut line)?;
-        let seed = line.trim().strip_prefix("cut ").and_then(|seed| seed.parse().ok());
-        let answer = match seed.map(|seed| disk.cut(seed)) {
+        let command = line.trim().strip_prefix("cut ").and_then(|rest| rest.split_once(' '));
+        let cut = command.and_then(|(side, seed)| Some((side.parse().ok()?, seed.parse().ok()?)));
+        let answer = match cut.map(|(side, seed)| disk.cut(side, seed)) {
             Some(Ok(())) => DONE.to_owned(),
             Some(Err(error)) => error.to_string(),
-            None => format!("\"{}\" was given; \"cut SEED\" is allowed", line.trim()),
+            None => format!("\"{}\" was given; \"cut SIDE SEED\" is allowed", line.trim()),
         };
         writeln!(stream, "{answer}")
     }
@@ -68,17 +70,17 @@ impl Drop for Control {
     }
 }
 
-/// Cut the power of a device that another process serves.
+/// Cut the power of a side of a device that another process serves.
 ///
 /// # Errors
-/// No process serves it, or it cannot be powered on again.
-pub fn cut(folder: &Folder, seed: u64) -> Result<(), DeviceError> {
+/// No process serves it, it has no such side, or it cannot be powered on again.
+pub fn cut(folder: &Folder, side: Side, seed: u64) -> Result<(), DeviceError> {
     let path = folder.join("control");
     let ask = || {
         let nobody =
             |error: io::Error| io::Error::new(error.kind(), format!("nobody serves the device: {error}"));
         let mut stream = UnixStream::connect(&path).map_err(nobody)?;
-        writeln!(stream, "cut {seed}")?;
+        writeln!(stream, "cut {side} {seed}")?;
         let mut line = String::new();
         BufReader::new(stream).take(LINE_BYTES).read_line(&mut line)?;
         match line.trim() {

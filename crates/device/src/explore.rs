@@ -12,9 +12,11 @@ use crate::folder::{DeviceError, Folder, survivors};
 use crate::machine::Clock;
 use crate::power_on::servable;
 use crate::recorder::Recorder;
-use crate::session::Session;
+use crate::session::{Cut, CutAt, Session};
 use coflash_base::seed::RngExt;
 use coflash_base::{Bytes, Seed, Time};
+use coflash_level::Placement;
+use coflash_media::Side;
 use coflash_nbd::{Address, Export, Hangup, Request, Server, Shape};
 use coflash_scenario::Scenario;
 use coflash_store::{Disk, Disks, FileDisk, Overlay, Store};
@@ -23,7 +25,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Command as Process, Output};
 use std::sync::{Mutex, PoisonError};
-use std::{fs, thread};
+use std::{fmt, fs, thread};
 
 /// The input of an exploration.
 #[derive(Clone, Debug)]
@@ -58,7 +60,7 @@ const KEPT_MAX: usize = 10;
 
 /// A session and, if recorded, the changes made in it.
 struct Recorded<'a> {
-    session: Session<Shared<'a>>,
+    session: Session<Store<Shared<'a>>>,
     changes: Option<Changes>,
 }
 
@@ -122,7 +124,7 @@ impl Exploring<'_> {
     /// Run the workload; returns its changes.
     fn run_workload(&self, files: &Disks<FileDisk>) -> Result<(Changes, Scenario), DeviceError> {
         let disks = self.over(shared(files))?;
-        let (session, scenario) = self.power_on(shared(&disks))?;
+        let (session, scenario) = self.power_on(shared(&disks), None)?;
         let changes = Changes::new(self.folder).map_err(|problem| self.folder.io(problem))?;
         let served = self.served(session, &scenario, Some(changes));
         let output =
@@ -155,7 +157,7 @@ impl Exploring<'_> {
         let states = flushes + drawn.len();
         let mut drawn = drawn.into_iter().peekable();
         let base = self.over(shared(files))?;
-        let (mut session, _) = self.power_on(shared(&base))?;
+        let (mut session, _) = self.power_on(shared(&base), None)?;
         let (mut flushed, mut flushes) = (0, 0);
         for end in 0..=list.len() {
             let is_flushed = end > flushed && matches!(list[end - 1].1, Change::Flush);
@@ -191,17 +193,18 @@ impl Exploring<'_> {
         explored.states += 1;
         let seed = self.plan.seed.wrapping_mul(1 << 32).wrapping_add(explored.states as u64);
         let mut stream = Seed(seed).stream("state");
+        let cuts = Cuts::draw(scenario, seed, since.len());
         let state = self.over(shared(base))?;
         let unusable = |problem: &dyn std::fmt::Display| self.folder.unusable(problem);
         {
-            let (mut session, _) = self.power_on(shared(&state))?;
+            let (mut session, _) = self.power_on(shared(&state), cuts.of_device)?;
             let share = [0.0, 0.25, 0.5, 0.75, 1.0][stream.random_range(0..5)];
             for &(_, change) in &changes.list[since.clone()] {
                 let applied = changes.apply_in_part(change, &mut session, share, &mut stream);
                 applied.map_err(|problem| unusable(&problem))?;
             }
             session.flush(Time::ZERO).map_err(|problem| unusable(&problem))?;
-            session.cut();
+            session.cut(cuts.side);
             let ended = session.end().map_err(|problem| self.folder.io(problem))?;
             let mut store = ended.store;
             let done = store.restart(survivors(seed)).and_then(|()| store.close());
@@ -209,7 +212,7 @@ impl Exploring<'_> {
         }
         // Changes made by the check are not kept.
         let checked = self.over(shared(&state))?;
-        let (session, _) = self.power_on(shared(&checked))?;
+        let (session, _) = self.power_on(shared(&checked), None)?;
         let served = self.served(session, scenario, None);
         let numbers =
             [("COFLASH_FLUSHES", flushes.to_string()), ("COFLASH_STATE", explored.states.to_string())];
@@ -219,7 +222,10 @@ impl Exploring<'_> {
         if !output.status.success() {
             explored.failed += 1;
             if explored.failures.len() < KEPT_MAX {
-                let kept = self.keep(&state, seed, flushes, since.len(), explored.states, &output);
+                let place = format!("after flush {flushes} and a part of {} changes after it", since.len());
+                let story =
+                    format!("{cuts} {place}\nseed: {} (state {}: {seed})", self.plan.seed, explored.states);
+                let kept = self.keep(&state, explored.states, &story, &output);
                 explored.failures.push(kept.map_err(|problem| self.folder.io(problem))?);
             }
         }
@@ -231,10 +237,8 @@ impl Exploring<'_> {
     fn keep(
         &self,
         state: &Disks<Overlay<Shared<'_>>>,
-        seed: u64,
-        flushes: usize,
-        changes: usize,
         number: usize,
+        story: &str,
         output: &Output,
     ) -> io::Result<PathBuf> {
         let folder = self.folder.join("failures").join(format!("{number:06}"));
@@ -246,8 +250,7 @@ impl Exploring<'_> {
         copy(&state.data, &disks.data)?;
         copy(&state.metadata, &disks.metadata)?;
         let mut text = fs::File::create_new(folder.join("failure.txt"))?;
-        writeln!(text, "power was cut after flush {flushes} and a part of {changes} changes after it")?;
-        writeln!(text, "seed: {} (state {number}: {seed})", self.plan.seed)?;
+        writeln!(text, "{story}")?;
         writeln!(text, "check: {}", self.plan.check)?;
         writeln!(text, "again: coflash serve --device {}", folder.display())?;
         writeln!(text, "\nthe check ended with {}", output.status)?;
@@ -262,17 +265,21 @@ impl Exploring<'_> {
         over().map_err(|problem| self.folder.io(problem))
     }
 
-    fn power_on<'d>(&self, disks: Disks<Shared<'d>>) -> Result<(Session<Shared<'d>>, Scenario), DeviceError> {
+    fn power_on<'d>(
+        &self,
+        disks: Disks<Shared<'d>>,
+        cut: Option<Cut>,
+    ) -> Result<(Session<Store<Shared<'d>>>, Scenario), DeviceError> {
         let (store, found) = Store::open(disks).map_err(|problem| self.folder.store(problem))?;
         let scenario = Scenario::from_toml(&store.format().scenario)?;
         let recorder = Recorder::to(io::sink());
-        let session = Session::start(scenario.clone(), store, Some(&found), recorder, None);
+        let session = Session::start(scenario.clone(), store, Some(&found), recorder, cut);
         Ok((session.map_err(|problem| self.folder.unusable(problem))?, scenario))
     }
 
     fn served<'d>(
         &self,
-        session: Session<Shared<'d>>,
+        session: Session<Store<Shared<'d>>>,
         scenario: &Scenario,
         changes: Option<Changes>,
     ) -> SessionDisk<'d> {
@@ -281,6 +288,37 @@ impl Exploring<'_> {
         let (name, description) = (String::new(), scenario.name.clone());
         let shape = Shape { name, description, size_bytes, preferred_bytes, read_only: false };
         SessionDisk { recorded: Mutex::new(Recorded { session, changes }), clock: Clock::start(), shape }
+    }
+}
+
+/// The power cuts of a state. With the cache in the host either side may lose power alone.
+struct Cuts {
+    /// That of the device in the midst of the changes, after which the host goes on.
+    of_device: Option<Cut>,
+    /// The side of the last cut.
+    side: Side,
+}
+
+impl Cuts {
+    fn draw(scenario: &Scenario, seed: u64, changes: usize) -> Self {
+        if scenario.cache.placement == Placement::InStorage {
+            return Self { of_device: None, side: Side::Both };
+        }
+        let mut stream = Seed(seed).stream("sides");
+        let at = CutAt::Write(stream.random_range(0..changes.max(1)) as u64 + 1);
+        let of_device = stream.random::<bool>().then_some(Cut { at, side: Side::Device, seed });
+        Self { of_device, side: if stream.random() { Side::Host } else { Side::Both } }
+    }
+}
+
+impl fmt::Display for Cuts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.of_device {
+            Some(Cut { at: CutAt::Write(number), .. }) => {
+                write!(f, "power of the device was cut near write {number}, then power of {}", self.side)
+            }
+            _ => write!(f, "power of {} was cut", self.side),
+        }
     }
 }
 

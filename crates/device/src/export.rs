@@ -3,10 +3,12 @@
 use crate::delayed::Delayed;
 use crate::load::{Load, LoadMeter};
 use crate::machine::{Machine, now};
+use crate::power_on::check_side;
 use crate::session::{Answer, Due, Failure, NOBODY, Session};
 use coflash_base::Time;
+use coflash_media::Side;
 use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
-use coflash_store::StoreError;
+use coflash_store::{Store, StoreError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -106,16 +108,21 @@ impl Exported {
         event
     }
 
-    /// Cut the power of the device, and power it on again.
-    pub(crate) fn cut(&self, seed: u64) -> Result<(), crate::DeviceError> {
-        self.cycle_power(&mut self.machine(), seed)
+    /// Cut the power of a side, and power it on again.
+    pub(crate) fn cut(&self, side: Side, seed: u64) -> Result<(), crate::DeviceError> {
+        let mut machine = self.machine();
+        check_side(machine.scenario(), side)?;
+        let has_ended = machine.cut(side, seed);
+        if !matches!(has_ended, Ok(false)) {
+            self.fail_under_way();
+        }
+        has_ended.map(drop)
     }
 
-    fn cycle_power(&self, machine: &mut Machine, seed: u64) -> Result<(), crate::DeviceError> {
-        // Requests under way have failed.
+    /// Requests under way have failed with the session.
+    fn fail_under_way(&self) {
         let failed = self.delayed.iter().flat_map(Delayed::take_unknown);
         failed.for_each(|request| self.answer(request, Err(Errno::Io)));
-        machine.cycle_power(seed)
     }
 
     /// Answer a request.
@@ -127,17 +134,30 @@ impl Exported {
 
     /// Note a failure, and power on again if the power has been cut.
     fn after(&self, machine: &mut Machine, failure: Option<Failure>) {
+        let restarted = machine.session().map_or(0, |(session, _)| session.take_restarted());
+        (0..restarted)
+            .for_each(|_| self.note("the power of the device was cut; it is on again, and the host went on"));
         match failure {
             Some(Failure::Store(StoreError::PowerCut)) => {
-                let seed = machine.cut_seed();
-                match self.cycle_power(machine, seed) {
-                    Ok(()) => self.note("the power of the device was cut; it is on again"),
+                self.fail_under_way();
+                let (side, seed) = machine.cut_plan();
+                match machine.cycle_power(side, seed) {
+                    Ok(()) => self.note(format!("the power of {} was cut; it is on again", named(side))),
                     Err(error) => self.note(error),
                 }
             }
             Some(failure) => self.note(failure),
             None => {}
         }
+    }
+}
+
+/// What loses its power with a side.
+fn named(side: Side) -> &'static str {
+    match side {
+        Side::Device => "the device",
+        Side::Host => "the host",
+        Side::Both => "host and device",
     }
 }
 
@@ -198,7 +218,7 @@ impl Export for Exported {
 
 /// Serve a request at `now`.
 pub(crate) fn serve<D: coflash_store::Disk>(
-    session: &mut Session<D>,
+    session: &mut Session<Store<D>>,
     request: &mut Request,
     now: Time,
 ) -> Answer {
@@ -226,6 +246,6 @@ pub(crate) fn serve<D: coflash_store::Disk>(
 pub(crate) fn errno(failure: &Failure) -> Errno {
     match failure {
         Failure::BeyondEnd => Errno::NoSpace,
-        Failure::Store(_) | Failure::DamagedSlot => Errno::Io,
+        Failure::Store(_) | Failure::DamagedSlot | Failure::Restart(_) => Errno::Io,
     }
 }

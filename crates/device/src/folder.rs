@@ -6,14 +6,16 @@
 //!     scenario.toml        with the trace as its workload
 //!     contents.zst         the contents found at power on; not in the first session, which begins erased
 //!     trace.csv            the requests
+//!     restart-0001.zst     the contents found by a restart of the device, while the host had power
 //!     session.json         how it ended; written last
 //! ```
 
 use crate::contents_file;
 use crate::power_on::servable;
-use crate::recorder::{FORMAT, Recorder, private_file};
+use crate::recorder::{FORMAT, Recorder, private_file, restart_file};
+use crate::session::Restart;
+use crate::stack::ServedStack;
 use coflash_base::{Bytes, Seed, Time};
-use coflash_level::Device;
 use coflash_media::Contents;
 use coflash_scenario::{Scenario, ScenarioError};
 use coflash_store::{Disks, FileDisk, Format, Store, StoreError};
@@ -70,7 +72,8 @@ pub enum DeviceError {
 }
 
 /// Keys of the scenario on which the contents of a device depend.
-const FIXED: [&str; 5] = ["flash.", "ftl.", "cache.size", "cache.volatile", "cooperation.name"];
+const FIXED: [&str; 6] =
+    ["flash.", "ftl.", "cache.size", "cache.volatile", "cache.placement", "cooperation.name"];
 
 /// The folder of a device.
 #[derive(Clone, Debug)]
@@ -103,8 +106,7 @@ impl Folder {
 
     /// Make a device, erased, of a servable scenario.
     pub(crate) fn create(&self, scenario: &Scenario) -> Result<Store<FileDisk>, DeviceError> {
-        let device = Device::new(&scenario.device()).map_err(ScenarioError::from)?;
-        let format = format_of(scenario, &device);
+        let format = format_of(scenario, &ServedStack::erased(scenario)?);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
         let disks = made.and_then(|()| Disks::create(&self.0)).map_err(|problem| self.io(problem))?;
         Store::create(disks, &format).map_err(|problem| {
@@ -142,8 +144,7 @@ impl Folder {
         let mut differences: Vec<_> = differing
             .map(|key| format!("{key} is {} and was {}", value(&now, key), value(&before, key)))
             .collect();
-        let device = Device::new(&given.device()).map_err(ScenarioError::from)?;
-        if differences.is_empty() && format_of(&given, &device).words != format.words {
+        if differences.is_empty() && format_of(&given, &ServedStack::erased(&given)?).words != format.words {
             differences.push("cooperation needs other metadata".to_owned());
         }
         if differences.is_empty() {
@@ -179,27 +180,47 @@ impl Folder {
 }
 
 /// The container of a device.
-pub(crate) fn format_of(scenario: &Scenario, device: &Device) -> Format {
-    let (page_bytes, pages) = (scenario.flash.page_size.count, u64::from(device.below().logical_pages()));
+pub(crate) fn format_of(scenario: &Scenario, stack: &ServedStack) -> Format {
+    let (page_bytes, pages) = (scenario.flash.page_size.count, u64::from(stack.flash_pages()));
     let random = || u128::from(RandomState::new().hash_one(0));
     Format {
         geometry: scenario.ftl.erase_units(&scenario.flash),
         logical_bytes: pages * page_bytes,
         slots: scenario.cache.size.pages(page_bytes, pages) as u32,
         volatile: scenario.cache.volatile,
-        words: device.layout().words(),
+        in_host: stack.is_in_host(),
+        words: stack.layout().words(),
         scenario: scenario.to_toml(),
         uuid: random() << 64 | random(),
     }
 }
 
 /// The end of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionEnd {
     /// The time up to which its result goes, in nanoseconds since power on.
     pub end_ns: u64,
     /// Whether power was cut.
     pub was_cut: bool,
+    /// The restarts of the device while the host had power.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restarts: Vec<Restart>,
+}
+
+/// The restarts of the device in a session, while the host had power, and the folder of what they found.
+#[derive(Clone, Debug, Default)]
+pub struct Restarts {
+    /// The restarts, in order.
+    pub list: Vec<Restart>,
+    /// The folder.
+    pub folder: PathBuf,
+}
+
+impl Restarts {
+    /// Read what a restart found, counted from 1.
+    pub(crate) fn found(&self, restart: usize) -> io::Result<Contents> {
+        contents_file::read(File::open(restart_file(&self.folder, restart))?)
+    }
 }
 
 /// The folder of a session.
@@ -233,7 +254,7 @@ impl SessionFolder {
         }
         let own = self.0.join("trace.csv");
         let trace = std::path::absolute(trace.unwrap_or(&own))?;
-        let recorder = Recorder::create(&trace)?;
+        let recorder = Recorder::create(&trace, &self.0)?;
         let mut scenario = scenario.clone();
         scenario.workload.trace = vec![trace.to_string_lossy().into_owned()];
         scenario.workload.trace_options.format = Some(FORMAT.to_owned());
@@ -242,8 +263,8 @@ impl SessionFolder {
     }
 
     /// Write the end of the session: whole or not at all, since the process may be killed meanwhile.
-    pub(crate) fn end(&self, end: SessionEnd) -> io::Result<()> {
-        let text = serde_json::to_string(&end).expect("it is plain data");
+    pub(crate) fn end(&self, end: &SessionEnd) -> io::Result<()> {
+        let text = serde_json::to_string(end).expect("it is plain data");
         let new = self.0.join("session.json.new");
         let mut file = private_file(&new)?;
         file.write_all(text.as_bytes())?;
@@ -251,11 +272,12 @@ impl SessionFolder {
         fs::rename(&new, self.0.join("session.json"))
     }
 
-    /// Read the input of the session's twin: the scenario, the contents found at power on, the end.
+    /// Read the input of the session's twin: the scenario, the contents found at power on, the restarts of the device,
+    /// the end.
     ///
     /// # Errors
     /// A file cannot be read. A session has no end if its process was killed.
-    pub fn read(&self) -> Result<(Scenario, Option<Contents>, Time), DeviceError> {
+    pub fn read(&self) -> Result<(Scenario, Option<Contents>, Restarts, Time), DeviceError> {
         let io = |name: &str| {
             let path = self.0.join(name);
             move |problem| DeviceError::Io { path, problem }
@@ -269,7 +291,8 @@ impl SessionFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(io("contents.zst")(error)),
         };
-        Ok((Scenario::from_toml(&text)?, found, Time { ns: end.end_ns }))
+        let restarts = Restarts { list: end.restarts, folder: self.0.clone() };
+        Ok((Scenario::from_toml(&text)?, found, restarts, Time { ns: end.end_ns }))
     }
 }
 

@@ -9,7 +9,8 @@
 //! |---|---|
 //! | requests with data, power cuts | `session.rs` |
 //! | which scenarios can be served; power on, erased or recovered | `power_on.rs` |
-//! | bytes and their timeline as one media | `served.rs` |
+//! | the levels that can be served | `stack.rs` |
+//! | bytes and their timeline as one media; no bytes, for the twin | `served.rs`, `device_bytes.rs` |
 //! | the trace of a session; the simulation of a session | `recorder.rs`, `twin.rs` |
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs` |
@@ -22,6 +23,7 @@ mod changes;
 mod contents_file;
 mod control;
 mod delayed;
+mod device_bytes;
 mod explore;
 mod export;
 mod folder;
@@ -33,17 +35,20 @@ mod recorder;
 mod served;
 mod server;
 mod session;
+mod stack;
 mod twin;
 
+pub use coflash_media::Side;
 pub use coflash_nbd::Address;
 pub use control::cut;
+pub use device_bytes::DeviceBytes;
 pub use explore::{Exploration, Explored, explore};
-pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
+pub use folder::{DeviceError, Folder, Restarts, SessionEnd, SessionFolder};
 pub use info::{check, info};
 pub use load::Load;
 pub use machine::{EndedSession, Machine};
 pub use power_on::{StartError, servable};
 pub use recorder::Recorder;
 pub use server::ServedDevice;
-pub use session::{Answer, Cut, CutAt, Due, Ended, Failure, Session};
+pub use session::{Answer, Armed, Cut, CutAt, Due, Ended, Failure, Restart, Session};
 pub use twin::{TwinError, twin, twin_of};

@@ -1,10 +1,11 @@
 //! A powered device: its current session, and the sessions that ended in power cuts.
 
 use crate::folder::{DeviceError, Folder, SessionEnd, SessionFolder, survivors};
-use crate::power_on::servable;
+use crate::power_on::{check_side, servable};
 use crate::session::{Cut, Session};
 use coflash_base::{Bytes, Time};
-use coflash_media::Contents;
+use coflash_level::Placement;
+use coflash_media::{Contents, Side};
 use coflash_scenario::Scenario;
 use coflash_sim::RunResult;
 use coflash_store::{FileDisk, Store};
@@ -25,7 +26,7 @@ pub struct Machine {
     scenario: Scenario,
     trace: Option<PathBuf>,
     /// `None` after a failed restart.
-    session: Option<Session<FileDisk>>,
+    session: Option<Session<Store<FileDisk>>>,
     session_folder: SessionFolder,
     clock: Clock,
     cut: Option<Cut>,
@@ -44,14 +45,17 @@ impl Machine {
         trace: Option<&Path>,
         cut: Option<Cut>,
     ) -> Result<Self, DeviceError> {
+        let check = |scenario: &Scenario| cut.map_or(Ok(()), |cut| check_side(scenario, cut.side));
         let (store, found, scenario) = match scenario {
             Some(scenario) if !folder.has_device() => {
                 let scenario = servable(scenario, size)?;
+                check(&scenario)?;
                 (folder.create(&scenario)?, None, scenario)
             }
             _ => {
                 let (store, found) = folder.open()?;
                 let scenario = folder.scenario(store.format(), scenario, size)?;
+                check(&scenario)?;
                 (store, Some(found), scenario)
             }
         };
@@ -77,8 +81,23 @@ impl Machine {
     }
 
     /// The current session, and its clock.
-    pub(crate) fn session(&mut self) -> Option<(&mut Session<FileDisk>, Clock)> {
+    pub(crate) fn session(&mut self) -> Option<(&mut Session<Store<FileDisk>>, Clock)> {
         self.session.as_mut().map(|session| (session, self.clock))
+    }
+
+    /// Cut the power of a side between two requests, and power it on again. Returns whether the session has ended.
+    ///
+    /// # Errors
+    /// See [`cycle_power`](Self::cycle_power).
+    pub(crate) fn cut(&mut self, side: Side, seed: u64) -> Result<bool, DeviceError> {
+        let is_alone = side == Side::Device && self.scenario.cache.placement == Placement::Host;
+        match &mut self.session {
+            Some(session) if is_alone => {
+                let cut = session.cut_device(self.clock.time());
+                cut.map(|()| false).map_err(|problem| self.folder.unusable(problem))
+            }
+            _ => self.cycle_power(side, seed).map(|()| true),
+        }
     }
 
     /// Cut power if it is still on, and power on again. `seed` draws the surviving part of the stores that
@@ -86,12 +105,12 @@ impl Machine {
     ///
     /// # Errors
     /// The device cannot be recovered, or its folder cannot be written.
-    pub(crate) fn cycle_power(&mut self, seed: u64) -> Result<(), DeviceError> {
+    pub(crate) fn cycle_power(&mut self, side: Side, seed: u64) -> Result<(), DeviceError> {
         let Some(mut session) = self.session.take() else {
             return Err(DeviceError::None(self.folder.join("")));
         };
         if !session.is_off() {
-            session.cut();
+            session.cut(side);
         }
         // A cut comes once.
         self.cut = None;
@@ -103,9 +122,9 @@ impl Machine {
         self.power_on(store, Some(&found))
     }
 
-    /// The seed of the requested power cut.
-    pub(crate) fn cut_seed(&self) -> u64 {
-        self.cut.map_or(0, |cut| cut.seed)
+    /// The side and the seed of the requested power cut.
+    pub(crate) fn cut_plan(&self) -> (Side, u64) {
+        self.cut.map_or((Side::Both, 0), |cut| (cut.side, cut.seed))
     }
 
     /// Flush, and switch off in an orderly way.
@@ -135,13 +154,13 @@ impl Machine {
 
     fn end_session(
         &mut self,
-        session: Session<FileDisk>,
+        session: Session<Store<FileDisk>>,
         was_cut: bool,
     ) -> Result<Store<FileDisk>, DeviceError> {
         let folder = self.session_folder.clone();
         let ended = session.end().map_err(|problem| self.folder.io(problem))?;
         folder
-            .end(SessionEnd { end_ns: ended.end.ns, was_cut })
+            .end(&SessionEnd { end_ns: ended.end.ns, was_cut, restarts: ended.restarts })
             .map_err(|problem| self.folder.io(problem))?;
         self.ended.push(EndedSession { folder, result: ended.result });
         Ok(ended.store)

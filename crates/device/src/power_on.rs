@@ -1,11 +1,11 @@
 //! Power on: the levels of a scenario over an erased device, or over the contents of a container.
 
-use coflash_base::{Bytes, Time};
-use coflash_ftl::{CopyAll, Io};
-use coflash_level::{Device, Placement, RecoveryError};
-use coflash_media::{Contents, Media, Timeline, When};
+use crate::stack::ServedStack;
+use coflash_base::Bytes;
+use coflash_level::{Placement, Protecting, RecoveryError};
+use coflash_media::{Contents, Media, Side, Timeline, When};
 use coflash_scenario::{
-    PlainStack, PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
+    PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
 };
 
 /// A device cannot be powered on.
@@ -22,8 +22,7 @@ pub enum StartError<E: std::fmt::Debug> {
 /// The scenario of a device that begins erased and exports `size`, by default the size in the scenario.
 ///
 /// # Errors
-/// It has parts that cannot be served: a cache or a buffer in the host, disks, a write buffer that a power
-/// cut loses.
+/// It has parts that cannot be served: a buffer in the host, disks, a write buffer that a power cut loses.
 pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, ScenarioError> {
     let mut device = scenario.clone();
     if let Some(size) = size {
@@ -38,8 +37,19 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
     if device.hybrid.is_some() {
         return refuse("hybrid", "a flash cache before disks cannot be served; a device without disks can");
     }
-    if device.cache.placement != Placement::InStorage {
-        return refuse("cache.placement", "\"host\" cannot be served: \"in-storage\" is allowed");
+    if device.cache.placement == Placement::Host {
+        if device.cache.volatile {
+            return refuse(
+                "cache.volatile",
+                "true cannot be served with the cache in the host: false is allowed",
+            );
+        }
+        // What flash drops under a grant must be durable in the host before; only this scheme protects ahead.
+        if device.host.protecting == Protecting::Grants && device.cooperation.name() != "cdm-consistent" {
+            let problem =
+                "\"grants\" can be served with cooperation \"cdm-consistent\" only: \"request\" is allowed";
+            return refuse("host.protecting", problem);
+        }
     }
     if device.host_buffer.exists() {
         return refuse("host_buffer.size", "a buffer in the host cannot be served: \"0B\" is allowed");
@@ -59,6 +69,15 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
     Ok(device)
 }
 
+/// Refuse to cut the power of a host without memory of its own.
+pub(crate) fn check_side(scenario: &Scenario, side: Side) -> Result<(), ScenarioError> {
+    if side != Side::Host || scenario.cache.placement == Placement::Host {
+        return Ok(());
+    }
+    let problem = "\"host\" was given; with the cache in the device \"device\" or \"both\" is allowed";
+    Err(ScenarioError::new("side", problem.to_owned()))
+}
+
 /// The timeline of a scenario, with the state of the flash that was `found`.
 pub(crate) fn timeline(scenario: &Scenario, found: Option<&Contents>) -> Timeline {
     let mut timeline = scenario.timeline();
@@ -71,14 +90,9 @@ pub(crate) fn power_on<M: Media<When = When>>(
     scenario: &Scenario,
     found: Option<&Contents>,
     media: &mut M,
-) -> Result<PlainStack, StartError<M::Error>> {
-    let config = scenario.device();
-    let device = match found {
-        None => Device::new(&config).map_err(ScenarioError::from)?,
-        Some(contents) => {
-            let io = &mut Io { media, hook: CopyAll, start: When::at(Time::ZERO) };
-            Device::recover(&config, contents, io).map_err(StartError::Recovery)?
-        }
-    };
-    Ok(scenario.link_over(device))
+) -> Result<ServedStack, StartError<M::Error>> {
+    match found {
+        None => Ok(ServedStack::erased(scenario)?),
+        Some(contents) => ServedStack::recovered(scenario, contents, media),
+    }
 }

@@ -1,9 +1,11 @@
 //! The recorder of a session's trace.
 
+use crate::contents_file;
+use coflash_media::Contents;
 use coflash_workload::{Op, Request};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The name of the trace's format, which the trace reader knows.
 pub(crate) const FORMAT: &str = "coflash";
@@ -12,25 +14,40 @@ pub(crate) const FORMAT: &str = "coflash";
 pub struct Recorder {
     out: BufWriter<Box<dyn Write + Send>>,
     written: io::Result<()>,
+    requests: u64,
+    /// The folder for what restarts find.
+    folder: Option<PathBuf>,
 }
 
 impl Recorder {
-    /// Record to a new file, which only its owner may read.
+    /// Record to a new file, which only its owner may read, and what restarts find to files in a folder.
     ///
     /// # Errors
     /// The file is there already, or cannot be created.
-    pub fn create(path: &Path) -> io::Result<Self> {
-        Ok(Self::to(private_file(path)?))
+    pub fn create(trace: &Path, folder: &Path) -> io::Result<Self> {
+        Ok(Self { folder: Some(folder.to_owned()), ..Self::to(private_file(trace)?) })
     }
 
     /// Record to a writer.
     pub fn to(out: impl Write + Send + 'static) -> Self {
         let mut out = BufWriter::new(Box::new(out) as Box<dyn Write + Send>);
         let written = writeln!(out, "ns,op,offset,size");
-        Self { out, written }
+        Self { out, written, requests: 0, folder: None }
+    }
+
+    /// The number of recorded requests.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// Keep what a restart of the device has found.
+    pub(crate) fn found(&self, restart: usize, contents: &Contents) -> io::Result<()> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        contents_file::write(contents, private_file(&restart_file(folder, restart))?)
     }
 
     pub(crate) fn record(&mut self, request: &Request) {
+        self.requests += 1;
         let Request { arrival, offset, length, op, .. } = request;
         let op = match op {
             Op::Read => "read",
@@ -47,6 +64,11 @@ impl Recorder {
         self.written?;
         self.out.flush()
     }
+}
+
+/// The contents that a restart of the device has found, counted from 1.
+pub(crate) fn restart_file(folder: &Path, restart: usize) -> PathBuf {
+    folder.join(format!("restart-{restart:04}.zst"))
 }
 
 /// Create a file that only its owner may read; no link is followed.

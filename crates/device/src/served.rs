@@ -1,16 +1,17 @@
 //! The media of a served device: its bytes in a container, and the simulated time of operations on them.
 
+use crate::device_bytes::DeviceBytes;
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Time};
 use coflash_media::{
     Access, BlockId, Busy, Cause, Clock, DieId, Finished, Flash, HostPage, Nvm, Oob, Place, Ppn,
     SimulatedMedia, Slot, Timeline, When,
 };
-use coflash_store::{Disk, Store, StoreError};
+use coflash_store::StoreError;
 
-/// A store and the timeline. The store executes an operation first: a failed one takes no time.
-pub(crate) struct Served<D> {
-    pub(crate) store: Store<D>,
+/// A store, or nothing, and the timeline. The store executes an operation first: a failed one takes no time.
+pub(crate) struct Served<S> {
+    pub(crate) store: S,
     pub(crate) timeline: Timeline,
 }
 
@@ -22,7 +23,7 @@ macro_rules! moment {
     }};
 }
 
-impl<D: Disk> Clock for Served<D> {
+impl<S: DeviceBytes> Clock for Served<S> {
     type When = When;
 
     fn later(&self, after: When, by: Duration) -> When {
@@ -38,7 +39,7 @@ impl<D: Disk> Clock for Served<D> {
     }
 }
 
-impl<D: Disk> Flash for Served<D> {
+impl<S: DeviceBytes> Flash for Served<S> {
     type Error = StoreError;
 
     fn read(&mut self, page: Ppn, to: Place, cause: Cause, after: When) -> Result<When, StoreError> {
@@ -77,7 +78,7 @@ impl<D: Disk> Flash for Served<D> {
     }
 }
 
-impl<D: Disk> Nvm for Served<D> {
+impl<S: DeviceBytes> Nvm for Served<S> {
     fn access(&mut self, slot: Slot, access: Access, after: When) -> When {
         self.store.access(slot, access, ());
         self.timeline.access(slot, access, after)
@@ -87,7 +88,7 @@ impl<D: Disk> Nvm for Served<D> {
         self.store.store(word, value);
     }
 
-    fn buffer(&mut self, after: When) -> [When; 2] {
+    fn buffer(&mut self, after: When) -> When {
         self.timeline.buffer(after)
     }
 
@@ -100,7 +101,7 @@ impl<D: Disk> Nvm for Served<D> {
     }
 }
 
-impl<D: Disk> HostPage for Served<D> {
+impl<S: DeviceBytes> HostPage for Served<S> {
     fn host_writes(&mut self, start: usize, data: &[u8]) {
         self.store.host_writes(start, data);
     }
@@ -110,13 +111,17 @@ impl<D: Disk> HostPage for Served<D> {
     }
 }
 
-impl<D: Disk> SimulatedMedia for Served<D> {
+impl<S: DeviceBytes> SimulatedMedia for Served<S> {
     fn tell(&mut self, when: When, tag: u32) {
         self.timeline.tell(when, tag);
     }
 
-    fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
-        self.timeline.advance(until, finished)
+    fn run(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
+        self.timeline.run(until, finished)
+    }
+
+    fn pass_to(&mut self, now: Time) {
+        self.timeline.pass_to(now);
     }
 
     fn step(&mut self, finished: &mut Vec<Finished>) -> bool {

@@ -4,16 +4,19 @@
 //! requests at the same times give the same result, and so does the trace of the session in a simulation
 //! ([`twin`](crate::twin)).
 
+use crate::device_bytes::DeviceBytes;
 use crate::power_on::{StartError, power_on, timeline};
 use crate::recorder::Recorder;
 use crate::served::Served;
+use crate::stack::ServedStack;
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
-use coflash_media::{Contents, SimulatedMedia};
-use coflash_scenario::{PlainStack, ReplayMode, Scenario};
-use coflash_sim::{Engine, Payload, RunResult, ServiceError, Workload};
+use coflash_media::{Contents, Side, SimulatedMedia};
+use coflash_scenario::{ReplayMode, Scenario};
+use coflash_sim::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
 use coflash_store::{Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
+use serde::{Deserialize, Serialize};
 use std::io;
 
 /// A failed request.
@@ -28,6 +31,9 @@ pub enum Failure {
     /// The data of a cache slot is damaged.
     #[error("the data of a cache slot does not match its checksum")]
     DamagedSlot,
+    /// The device has lost power alone and cannot come back.
+    #[error("{0}")]
+    Restart(String),
 }
 
 impl From<ServiceError<StoreError>> for Failure {
@@ -72,6 +78,8 @@ pub(crate) const NOBODY: u16 = 0;
 pub struct Cut {
     /// The interrupted request.
     pub at: CutAt,
+    /// The side that loses power.
+    pub side: Side,
     /// The seed of the step, and of the surviving stores.
     pub seed: u64,
 }
@@ -103,24 +111,50 @@ impl std::str::FromStr for CutAt {
 /// The maximal number of media steps before power is cut: some requests take fewer.
 const CUT_STEPS: u64 = 16;
 
+/// A power cut that the device alone is to suffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Armed {
+    /// The number of requests before.
+    pub requests: u64,
+    /// The steps of flash from there to the cut.
+    pub steps: u64,
+}
+
+/// A restart of the device in a session, while the host had power.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restart {
+    /// The number of requests before, with an interrupted one.
+    pub requests: u64,
+    /// Its time, in nanoseconds since power on.
+    pub at_ns: u64,
+    /// The cut, unless it came between two requests at that time.
+    pub armed: Option<Armed>,
+}
+
 /// The result of a session.
-pub struct Ended<D> {
+pub struct Ended<S> {
     /// The result of all requests before the one that a power cut interrupted.
     pub result: RunResult,
     /// The time up to which the result goes.
     pub end: Time,
     /// The store at the end.
-    pub store: Store<D>,
+    pub store: S,
+    /// The restarts of the device alone.
+    pub restarts: Vec<Restart>,
 }
 
 /// The size of one write of zeros, in bytes.
 const ZEROS_BYTES: u64 = 1 << 20;
 
-/// A device under power.
-pub struct Session<D: Disk> {
+/// A device under power, with the host's part of its cache.
+pub struct Session<S: DeviceBytes> {
     scenario: Scenario,
-    engine: Engine<PlainStack, Served<D>>,
+    engine: Engine<ServedStack, Served<S>>,
     recorder: Recorder,
+    restarts: Vec<Restart>,
+    /// Restarts that were taken note of.
+    told: usize,
+    armed: Option<Armed>,
     now: Time,
     /// The number under which requests are answered, and the answers that became known later.
     owner: u16,
@@ -135,14 +169,14 @@ pub struct Session<D: Disk> {
     before: Option<(Time, RunResult)>,
 }
 
-impl<D: Disk> Session<D> {
+impl<S: DeviceBytes> Session<S> {
     /// Power the device of a scenario on: an erased one, or the contents `found` in its container.
     ///
     /// # Errors
     /// The scenario cannot be served, or the device cannot be recovered.
     pub fn start(
         mut scenario: Scenario,
-        store: Store<D>,
+        store: S,
         found: Option<&Contents>,
         recorder: Recorder,
         cut: Option<Cut>,
@@ -157,6 +191,9 @@ impl<D: Disk> Session<D> {
             scenario,
             engine,
             recorder,
+            restarts: Vec::new(),
+            told: 0,
+            armed: None,
             now: Time::ZERO,
             owner: NOBODY,
             answers: Vec::new(),
@@ -191,16 +228,6 @@ impl<D: Disk> Session<D> {
     /// A flash operation failed.
     pub fn trim(&mut self, offset: u64, length: u64, now: Time) -> Answer {
         self.issue(Op::Trim, offset, length, (), now)
-    }
-
-    /// Make all answered writes and trims durable, in the device and in its container.
-    ///
-    /// # Errors
-    /// A flash operation failed, or the container cannot be written.
-    pub fn flush(&mut self, now: Time) -> Answer {
-        let at = self.issue(Op::Flush, 0, 0, (), now)?;
-        self.sync_point()?;
-        Ok(at)
     }
 
     /// Make a range read as zeros: whole pages by a trim, which every scheme keeps through a power cut, and
@@ -238,9 +265,8 @@ impl<D: Disk> Session<D> {
 
     /// The runs of a range, in order: bytes, and whether they are a hole, never written or trimmed.
     pub fn runs(&self, offset: u64, length: u64) -> impl Iterator<Item = (u64, bool)> + '_ {
-        let (device, bytes, end) =
-            (self.engine.level().below().below().below(), self.page_bytes, offset + length);
-        let is_hole = move |page: u64| !device.holds(Lpn::from_index(page as usize));
+        let (stack, bytes, end) = (self.engine.level(), self.page_bytes, offset + length);
+        let is_hole = move |page: u64| !stack.holds(Lpn::from_index(page as usize));
         let mut from = offset;
         std::iter::from_fn(move || {
             let mut page = from / bytes;
@@ -292,37 +318,62 @@ impl<D: Disk> Session<D> {
         Ok(())
     }
 
-    /// See [`Store::sync_point`].
-    ///
-    /// # Errors
-    /// The container cannot be written.
-    pub fn sync_point(&mut self) -> Result<(), StoreError> {
-        self.engine.media_mut().store.sync_point()
-    }
-
-    /// See [`Store::write_out`].
-    ///
-    /// # Errors
-    /// The container cannot be written.
-    pub fn write_out(&mut self) -> Result<(), StoreError> {
-        self.engine.media_mut().store.write_out()
-    }
-
-    /// Cut the power of the device, between two requests.
-    pub fn cut(&mut self) {
+    /// Cut the power of a side, between two requests; it ends the session.
+    pub fn cut(&mut self, side: Side) {
         self.before = Some((self.now, self.result()));
-        self.engine.media_mut().store.cut_after(0);
+        self.engine.media_mut().store.cut_side_after(side, 0);
+    }
+
+    /// Cut the power of the device alone at `now`, between two requests. The host goes on with its cache, and the session
+    /// with it.
+    ///
+    /// # Errors
+    /// The device cannot come back.
+    pub fn cut_device(&mut self, now: Time) -> Result<(), Failure> {
+        let before = self.restarts.len();
+        self.pass_time(now)?;
+        if self.restarts.len() == before {
+            self.armed = None;
+            self.engine.media_mut().store.cut_side_after(Side::Device, 0);
+            self.restart_device()?;
+        }
+        Ok(())
+    }
+
+    /// Cut the power of the device alone after this number of its steps.
+    pub(crate) fn arm(&mut self, steps: u64) {
+        self.armed = Some(Armed { requests: self.recorder.requests(), steps });
+        self.engine.media_mut().store.cut_side_after(Side::Device, steps);
+    }
+
+    /// The restarts of the device alone.
+    pub fn restarts(&self) -> &[Restart] {
+        &self.restarts
+    }
+
+    /// The number of restarts of the device alone since the last call.
+    pub(crate) fn take_restarted(&mut self) -> usize {
+        let told = std::mem::replace(&mut self.told, self.restarts.len());
+        self.restarts.len() - told
+    }
+
+    /// Power the device on again. The host, which has gone on, shakes hands with it.
+    fn restart_device(&mut self) -> Result<(), Failure> {
+        let restart =
+            Restart { requests: self.recorder.requests(), at_ns: self.now.ns, armed: self.armed.take() };
+        self.restarts.push(restart);
+        let (stack, media) = self.engine.parts_mut();
+        let found = media.store.restart_device()?;
+        let failed = |problem: &dyn std::fmt::Display| Failure::Restart(problem.to_string());
+        self.recorder.found(self.restarts.len(), &found).map_err(|problem| failed(&problem))?;
+        let recovered = stack.recover_device(&self.scenario, &found, self.now, media);
+        recovered.map_err(|problem| failed(&problem))
     }
 
     /// Cancel a power cut that has not come yet.
     pub(crate) fn disarm(&mut self) {
         (self.cut, self.before) = (None, None);
-        self.engine.media_mut().store.cut_after(u64::MAX);
-    }
-
-    /// Whether a write to the host's files has failed: then no more writes are made.
-    pub fn is_read_only(&self) -> bool {
-        self.engine.media().store.failure().is_some()
+        self.engine.media_mut().store.cut_side_after(Side::Both, u64::MAX);
     }
 
     /// Whether the power of the device is off.
@@ -340,11 +391,21 @@ impl<D: Disk> Session<D> {
     ///
     /// # Errors
     /// The trace of the session cannot be written.
-    pub fn end(mut self) -> io::Result<Ended<D>> {
+    pub fn end(mut self) -> io::Result<Ended<S>> {
         let before = if self.is_off() { self.before.take() } else { None };
         let (end, result) = before.unwrap_or_else(|| (self.now, self.result()));
         self.recorder.finish()?;
-        Ok(Ended { result, end, store: self.engine.into_media().store })
+        Ok(Ended { result, end, store: self.engine.into_media().store, restarts: self.restarts })
+    }
+
+    /// The interim metrics.
+    pub(crate) fn so_far(&self) -> SoFar {
+        self.engine.so_far()
+    }
+
+    /// Serve a recorded request, without its data.
+    pub(crate) fn repeat(&mut self, request: &Request) -> Answer {
+        self.issue(request.op, request.offset, request.length, (), request.arrival)
     }
 
     /// The result so far.
@@ -364,15 +425,18 @@ impl<D: Disk> Session<D> {
         op: Op,
         offset: u64,
         length: u64,
-        payload: impl Payload<Served<D>>,
+        mut payload: impl Payload<Served<S>>,
         now: Time,
     ) -> Answer {
         self.count(op);
+        let mut is_recorded = false;
         self.under_power(now, |session| {
             let request = Request { arrival: session.now, offset, length, op, placement: None };
-            let served = session.engine.issue_for(session.owner, &request, session.now, payload);
-            if !session.is_off() {
+            let served = session.engine.issue_for(session.owner, &request, session.now, &mut payload);
+            let store = &session.engine.media().store;
+            if !is_recorded && (!store.is_off() || store.outlives_device()) {
                 session.recorder.record(&request);
+                is_recorded = true;
             }
             let at = served?;
             Ok(Due { at: at.unwrap_or(session.now), awaited: u32::from(at.is_none()) })
@@ -383,25 +447,32 @@ impl<D: Disk> Session<D> {
     fn count(&mut self, op: Op) {
         self.writes += u64::from(op == Op::Write);
         self.flushes += u64::from(op == Op::Flush);
-        let Some(Cut { at, seed }) = self.cut else { return };
+        let Some(Cut { at, side, seed }) = self.cut else { return };
         let is_due = match at {
             CutAt::Write(number) => op == Op::Write && self.writes == number,
             CutAt::Flush(number) => op == Op::Flush && self.flushes == number,
         };
-        if is_due {
-            let steps = Seed(seed).stream("cut").random_range(0..=CUT_STEPS);
-            self.engine.media_mut().store.cut_after(steps);
+        if !is_due {
+            return;
+        }
+        let steps = Seed(seed).stream("cut").random_range(0..=CUT_STEPS);
+        if side == Side::Device && self.engine.level().is_in_host() {
+            self.arm(steps);
+        } else {
+            self.engine.media_mut().store.cut_side_after(side, steps);
             self.before = Some((self.now, self.result()));
         }
     }
 
-    /// Run an operation at `now`. It fails if the power is off, or goes off meanwhile.
+    /// Run an operation at `now`. It fails if the power is off, or goes off meanwhile. If only the device loses power,
+    /// the host repeats what was interrupted.
     fn under_power<T>(
         &mut self,
         now: Time,
-        work: impl FnOnce(&mut Self) -> Result<T, Failure>,
+        mut work: impl FnMut(&mut Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        if self.is_off() {
+        let store = &self.engine.media().store;
+        if store.is_off() && !store.outlives_device() {
             return Err(StoreError::PowerCut.into());
         }
         if self.before.is_some() {
@@ -409,17 +480,57 @@ impl<D: Disk> Session<D> {
         }
         // The clocks of several threads may differ.
         self.now = self.now.max(now);
-        let Self { engine, answers, .. } = self;
-        let passed = engine.advance(self.now, |answer| {
-            answers.extend((answer.owner != NOBODY).then_some((answer.owner, answer.at)));
-        });
-        let done = passed.map_err(Failure::from).and_then(|()| work(self));
-        if self.is_off() {
-            return Err(StoreError::PowerCut.into());
+        loop {
+            let Self { engine, answers, .. } = self;
+            let passed = engine.advance(self.now, |answer| {
+                answers.extend((answer.owner != NOBODY).then_some((answer.owner, answer.at)));
+            });
+            let done = passed.map_err(Failure::from).and_then(|()| work(self));
+            let store = &mut self.engine.media_mut().store;
+            if !store.is_off() {
+                return if store.take_slot_damage() { Err(Failure::DamagedSlot) } else { done };
+            }
+            if !store.outlives_device() {
+                return Err(StoreError::PowerCut.into());
+            }
+            self.restart_device()?;
+            if !matches!(done, Err(Failure::Store(StoreError::PowerCut))) {
+                return done;
+            }
         }
-        if self.engine.media_mut().store.take_slot_damage() {
-            return Err(Failure::DamagedSlot);
-        }
-        done
+    }
+}
+
+/// A session over a container.
+impl<D: Disk> Session<Store<D>> {
+    /// Make all answered writes and trims durable, in the device and in its container.
+    ///
+    /// # Errors
+    /// A flash operation failed, or the container cannot be written.
+    pub fn flush(&mut self, now: Time) -> Answer {
+        let at = self.issue(Op::Flush, 0, 0, (), now)?;
+        self.sync_point()?;
+        Ok(at)
+    }
+
+    /// See [`Store::sync_point`].
+    ///
+    /// # Errors
+    /// The container cannot be written.
+    pub fn sync_point(&mut self) -> Result<(), StoreError> {
+        self.engine.media_mut().store.sync_point()
+    }
+
+    /// See [`Store::write_out`].
+    ///
+    /// # Errors
+    /// The container cannot be written.
+    pub fn write_out(&mut self) -> Result<(), StoreError> {
+        self.engine.media_mut().store.write_out()
+    }
+
+    /// Whether a write to the host's files has failed: then no more writes are made.
+    pub fn is_read_only(&self) -> bool {
+        self.engine.media().store.failure().is_some()
     }
 }

@@ -2,8 +2,8 @@
 
 use coflash_base::seed::{RandomStream, Rng, RngExt};
 use coflash_base::{Seed, Time};
-use coflash_device::{Cut, CutAt, Recorder, Session, servable, twin};
-use coflash_level::Device;
+use coflash_device::{Cut, CutAt, Recorder, Restart, Restarts, Session, Side, servable, twin};
+use coflash_level::{Device, Placement};
 use coflash_media::Contents;
 use coflash_scenario::Scenario;
 use coflash_sim::NoObserver;
@@ -26,7 +26,29 @@ const SCHEMES: &[&[(&str, &str)]] = &[
         ("ftl.slc_cache.blocks", "4"),
         ("gc.low_mark", "3"),
     ],
+    // In the host.
+    &[HOST, CACHE, ("cooperation", "cdm-consistent")],
+    &[
+        HOST,
+        CACHE,
+        ("cooperation", "cdm-consistent"),
+        ("host.notices", "each"),
+        ("host.protecting", "grants"),
+    ],
+    &[HOST, CACHE, ("cooperation", "cdm-consistent"), ("host.notices", "batched"), BACKGROUND, LOW_MARK],
+    &[HOST, CACHE, ("cooperation", "cdm"), BACKGROUND, LOW_MARK],
+    &[HOST, CACHE, ("cooperation", "none"), ("timing.channel", "shared")],
 ];
+
+const HOST: (&str, &str) = ("cache.placement", "host");
+const CACHE: (&str, &str) = ("cache.size", "10%");
+const BACKGROUND: (&str, &str) = ("gc.mode", "background");
+const LOW_MARK: (&str, &str) = ("gc.background_mark", "6");
+
+/// The schemes with their numbers, and whether the cache is in the host.
+fn schemes() -> impl Iterator<Item = (usize, &'static [(&'static str, &'static str)], bool)> {
+    SCHEMES.iter().enumerate().map(|(number, &scheme)| (number, scheme, scheme.contains(&HOST)))
+}
 
 fn scenario(scheme: &[(&str, &str)]) -> Scenario {
     let small = [
@@ -42,14 +64,21 @@ fn scenario(scheme: &[(&str, &str)]) -> Scenario {
 }
 
 fn store(scenario: &Scenario) -> Store<MemoryDisk> {
-    let device = Device::new(&scenario.device()).unwrap();
-    let pages = device.below().logical_pages();
+    let in_host = scenario.cache.placement == Placement::Host;
+    let flash = scenario.erased_flash().unwrap();
+    let pages = flash.logical_pages();
+    let layout = if in_host {
+        scenario.host_cache_over(flash).unwrap().layout()
+    } else {
+        Device::new(&scenario.device()).unwrap().layout()
+    };
     let format = Format {
         geometry: scenario.flash.clone(),
         logical_bytes: u64::from(pages) * scenario.flash.page_size.count,
         slots: scenario.cache.size.pages(scenario.flash.page_size.count, pages.into()) as u32,
         volatile: scenario.cache.volatile,
-        words: device.layout().words(),
+        in_host,
+        words: layout.words(),
         scenario: String::new(),
         uuid: 0,
     };
@@ -58,7 +87,7 @@ fn store(scenario: &Scenario) -> Store<MemoryDisk> {
 
 /// A device and the expected contents, as of a plain disk.
 struct Driven {
-    session: Session<MemoryDisk>,
+    session: Session<Store<MemoryDisk>>,
     expected: Vec<u8>,
     now: u64,
     stream: RandomStream,
@@ -142,6 +171,11 @@ impl Folder {
     fn trace(&self) -> PathBuf {
         self.0.join("trace.csv")
     }
+
+    /// A recorder of a trace of this name.
+    fn recorder(&self, trace: &Path) -> Recorder {
+        Recorder::create(trace, &self.0).unwrap()
+    }
 }
 
 impl Drop for Folder {
@@ -154,12 +188,14 @@ fn check_twin(
     scenario: &Scenario,
     found: Option<&Contents>,
     trace: &Path,
+    restarts: &[Restart],
     end: Time,
     result: &coflash_sim::RunResult,
 ) {
+    let restarts = Restarts { list: restarts.to_vec(), folder: trace.parent().unwrap().to_owned() };
     let mut scenario = scenario.clone();
     scenario.workload.trace = vec![trace.to_str().unwrap().to_owned()];
-    let twin = twin(&scenario, found, end, &mut NoObserver).unwrap();
+    let twin = twin(&scenario, found, restarts, end, &mut NoObserver).unwrap();
     assert_eq!(
         serde_json::to_string_pretty(twin.metrics()).unwrap(),
         serde_json::to_string_pretty(result.metrics()).unwrap()
@@ -194,15 +230,51 @@ impl Allowed {
     }
 }
 
+/// Whether each answered write survives a power cut.
+fn keeps_answered(scenario: &Scenario) -> bool {
+    !scenario.cache.volatile && scenario.cooperation.name() != "cdm-consistent"
+}
+
+#[test]
+fn a_host_goes_on_through_power_cuts_of_its_device() {
+    for (number, scheme, _) in schemes().filter(|&(_, _, in_host)| in_host) {
+        for seed in 0..4 {
+            let folder = Folder::new(&format!("device-{number}-{seed}"));
+            let scenario = scenario(scheme);
+            let cut = Some(Cut { at: CutAt::Write(300 + seed), side: Side::Device, seed });
+            let recorder = folder.recorder(&folder.trace());
+            let session = Session::start(scenario.clone(), store(&scenario), None, recorder, cut).unwrap();
+            let expected = vec![0; session.size_bytes() as usize];
+            let stream = Seed(seed).stream("test");
+            let mut driven = Driven { session, expected, now: 0, stream };
+            for _ in 0..8 {
+                for _ in 0..150 {
+                    driven.step();
+                }
+                let now = driven.time();
+                driven.session.cut_device(now).unwrap();
+                driven.check_everything();
+            }
+            let restarts = driven.session.restarts().to_vec();
+            assert_eq!(restarts.iter().filter(|restart| restart.armed.is_some()).count(), 1, "in a request");
+            assert_eq!(restarts.len(), 9);
+            let ended = driven.session.end().unwrap();
+            assert!(ended.result.metrics().count("erases_blocks") > 20, "{scheme:?}: GC has work");
+            check_twin(&scenario, None, &folder.trace(), &restarts, ended.end, &ended.result);
+        }
+    }
+}
+
 #[test]
 fn flushed_data_survives_a_power_cut_and_every_session_has_a_twin() {
-    for (number, scheme) in SCHEMES.iter().enumerate() {
-        for seed in 0..6 {
+    for (number, scheme, in_host) in schemes() {
+        for seed in 0..4 {
             let folder = Folder::new(&format!("cut-{number}-{seed}"));
             let scenario = scenario(scheme);
             let at = if seed % 2 == 0 { CutAt::Write(400 + seed) } else { CutAt::Flush(30 + seed) };
-            let recorder = Recorder::create(&folder.trace()).unwrap();
-            let cut = Some(Cut { at, seed });
+            let recorder = folder.recorder(&folder.trace());
+            let side = if in_host && seed % 3 > 0 { Side::Host } else { Side::Both };
+            let cut = Some(Cut { at, side, seed });
             let session = Session::start(scenario.clone(), store(&scenario), None, recorder, cut).unwrap();
             let expected = vec![0; session.size_bytes() as usize];
             let stream = Seed(seed).stream("test");
@@ -219,15 +291,19 @@ fn flushed_data_survives_a_power_cut_and_every_session_has_a_twin() {
                     let mut data = vec![0; length];
                     driven.stream.fill_bytes(&mut data);
                     driven.expected[offset..offset + length].copy_from_slice(&data);
-                    allowed.since.push(driven.expected.clone());
                     driven.session.write(offset as u64, &data, now)
                 };
                 match done {
                     Ok(_) if is_flush => {
                         allowed = Allowed { flushed: driven.expected.clone(), since: Vec::new() };
                     }
-                    Ok(_) => {}
+                    Ok(_) if keeps_answered(&scenario) => {
+                        let written = offset..offset + length;
+                        allowed.flushed[written.clone()].copy_from_slice(&driven.expected[written]);
+                    }
+                    Ok(_) => allowed.since.push(driven.expected.clone()),
                     Err(failure) => {
+                        allowed.since.push(driven.expected.clone());
                         assert_eq!(failure, StoreError::PowerCut.into(), "seed {seed}");
                         break;
                     }
@@ -235,14 +311,14 @@ fn flushed_data_survives_a_power_cut_and_every_session_has_a_twin() {
             }
             assert!(driven.session.is_off());
             let ended = driven.session.end().unwrap();
-            check_twin(&scenario, None, &folder.trace(), ended.end, &ended.result);
+            check_twin(&scenario, None, &folder.trace(), &[], ended.end, &ended.result);
 
             let mut store = ended.store;
             let mut stream = Seed(seed).stream("survivors");
             store.restart(|_| stream.random()).unwrap();
             let found = store.contents().unwrap();
             let again = folder.0.join("again.csv");
-            let recorder = Recorder::create(&again).unwrap();
+            let recorder = folder.recorder(&again);
             let session = Session::start(scenario.clone(), store, Some(&found), recorder, None).unwrap();
             let mut data = vec![0xee; allowed.flushed.len()];
             let mut driven = Driven { session, expected: Vec::new(), now: 0, stream };
@@ -254,17 +330,17 @@ fn flushed_data_survives_a_power_cut_and_every_session_has_a_twin() {
             }
             driven.check_everything();
             let ended = driven.session.end().unwrap();
-            check_twin(&scenario, Some(&found), &again, ended.end, &ended.result);
+            check_twin(&scenario, Some(&found), &again, &[], ended.end, &ended.result);
         }
     }
 }
 
 #[test]
 fn a_session_is_a_disk_and_has_a_twin() {
-    for (number, scheme) in SCHEMES.iter().enumerate() {
+    for (number, scheme, _) in schemes() {
         let folder = Folder::new(&number.to_string());
         let scenario = scenario(scheme);
-        let recorder = Recorder::create(&folder.trace()).unwrap();
+        let recorder = folder.recorder(&folder.trace());
         let session = Session::start(scenario.clone(), store(&scenario), None, recorder, None).unwrap();
         let expected = vec![0; session.size_bytes() as usize];
         let mut driven = Driven { session, expected, now: 0, stream: Seed(number as u64).stream("test") };
@@ -274,6 +350,6 @@ fn a_session_is_a_disk_and_has_a_twin() {
         driven.check_everything();
         let ended = driven.session.end().unwrap();
         assert!(ended.result.metrics().count("erases_blocks") > 20, "{scheme:?}: GC has work");
-        check_twin(&scenario, None, &folder.trace(), ended.end, &ended.result);
+        check_twin(&scenario, None, &folder.trace(), &[], ended.end, &ended.result);
     }
 }

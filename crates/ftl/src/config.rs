@@ -226,7 +226,9 @@ impl JsonSchema for FreeMark {
         "FreeMark".into()
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "integer"], "description": "a share such as \"5%\" or a number of blocks" })
+        json_schema!({
+            "type": ["string", "integer"], "examples": ["5%", 16], "description": "a share such as \"5%\", or a number of blocks",
+        })
     }
 }
 
@@ -271,7 +273,7 @@ impl Default for GcConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SlcCacheConfig {
-    /// The most blocks of a pool that are SLC: a share of the pool's blocks or a number; 0 for no cache.
+    /// The maximum number of SLC blocks of a pool: a share of the pool's blocks or a number; 0 for no cache.
     pub blocks: FreeMark,
     /// Blocks are opened as SLC while a pool has more free blocks than this. It is at least the mark at which GC works.
     pub while_free: FreeMark,
@@ -294,8 +296,8 @@ pub struct FtlConfig {
     pub chips: Chips,
     /// The allocation pools. Each has a free list, active blocks and a GC of its own.
     pub pools: Pools,
-    /// Size of a reclaim unit with device-wide pools: what is filled and erased together. Whole superblocks, of which each has a
-    /// block of every plane. Default: a superblock.
+    /// With device-wide pools: the size of a reclaim unit, whose blocks are filled and erased together. It is a whole number of
+    /// superblocks, each a block of every plane. Default: a superblock.
     pub reclaim_unit: Option<Bytes>,
     /// The placement policy: which open block takes a page.
     pub placement: PlacementConfig,
@@ -311,7 +313,7 @@ pub struct FtlConfig {
     pub wear_gap: u32,
     /// Refresh: rewriting data before it fades. Off by default.
     pub refresh: RefreshConfig,
-    /// The pSLC cache: blocks that are written with one bit a cell. Off by default.
+    /// The pSLC cache: blocks that are written with one bit per cell. Off by default.
     pub slc_cache: SlcCacheConfig,
     /// Size of the indirection unit: data that the map keeps together. A write of a part of it reads the rest and writes all of
     /// it. A multiple of `flash.page_size`. Default: a page.

@@ -83,8 +83,8 @@ coflash_base::measures! {
         gc_copies_pages: u64, "pages copied by GC", pages, cost;
         /// Valid pages dropped by GC without a copy, because another memory held their data.
         gc_drops_pages: u64, "pages dropped by GC", pages, rare, series("gc_drops_pages");
-        /// Pages of GC's victims that were invalid only because the cache will write them again. With these victims each is
-        /// a copy spared; without the announcements GC would pick others.
+        /// Pages of GC's victims that were invalid only because the cache will write them again. Each is a copy
+        /// that these victims do not need; if GC did not know of the cache, it would choose other victims.
         gc_spared_pages: u64, "pages of victims invalid early", pages, rare, series("gc_spared_pages");
         /// Page copies and erases that GC did one by one, in idle time or between operations. The others were part of
         /// whole victims that an operation waited for.

@@ -1,10 +1,10 @@
 //! The FTL's checked configuration, in numbers of blocks and pages of one device.
 
 use crate::config::{Chips, FtlConfig, GcConfig, GcMode, Pools};
+use crate::groups::Groups;
 use crate::ids::{LocalBlock, PoolId};
 use crate::placement::Classes;
 use crate::requirements::Requirements;
-use crate::stream::Groups;
 use coflash_base::{Misfit, Share};
 use coflash_media::{BlockId, DieId, Geometry};
 

@@ -12,7 +12,7 @@
 //! | foreground, background and preemptive GC | [`GcMode`] in `config.rs` |
 //! | over-provisioning, in both definitions | [`Spare`] in `config.rs` |
 //! | free blocks that GC needs to make progress | `dimensions.rs` |
-//! | write streams | `stream.rs` |
+//! | write streams, and their groups | `stream.rs`, `groups.rs` |
 //! | placement policies | [`placement`], one file a policy; their state in `ftl/placer.rs` |
 //! | recorders of decisions ([`RecordsDecisions`]) | `recorder.rs`, `ftl/recording.rs` |
 //! | pools, active blocks, free blocks | `ftl/allocator.rs` |
@@ -28,6 +28,7 @@ mod config;
 mod counters;
 mod dimensions;
 mod ftl;
+mod groups;
 mod hook;
 mod ids;
 mod marks;

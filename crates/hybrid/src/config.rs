@@ -1,6 +1,7 @@
 //! The flash cache before disks in a scenario.
 
 use crate::scheme::SchemeConfig;
+use crate::write_policy::WritePolicy;
 use coflash_base::{Bytes, Misfit, Share};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::{Decision, Requirements, Source, WriteStream};
@@ -69,18 +70,6 @@ pub enum PartialWrites {
     Whole,
     /// As a write to the disk, which writes sectors.
     Disk,
-}
-
-/// When the disk gets a page that is written to the write cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WritePolicy {
-    /// When it leaves the cache. A write is answered when flash has it, which is not volatile.
-    #[default]
-    WriteBack,
-    /// At once. A write is answered when flash and then the disk have it, so that no page whose write was answered is
-    /// dirty. What leaves the write cache is not written again. Measures of dirty pages count those of the write cache.
-    WriteThrough,
 }
 
 /// A flash cache in front of disks.

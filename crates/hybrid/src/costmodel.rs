@@ -13,7 +13,7 @@ mod measured;
 
 pub use measured::{Cleaning, Measured, effective_utilisation};
 
-use crate::config::WritePolicy;
+use crate::write_policy::WritePolicy;
 use coflash_base::Duration;
 use coflash_media::disk::DiskCosts;
 use coflash_media::{Geometry, Timing};

@@ -1,6 +1,6 @@
 //! The tier as a level: it submits the disk transfers that the tier requests, and reports their ends.
 
-use crate::config::{ActiveBlocks, Destaging, HybridConfig, WritePolicy};
+use crate::config::{ActiveBlocks, Destaging, HybridConfig};
 use crate::costmodel::{Costs, FlashCosts};
 use crate::counters::{Sizes, TierSize};
 use crate::jobs::{Jobs, Purpose};
@@ -10,6 +10,7 @@ use crate::meter::DiskUse;
 use crate::partition_resizer::Limits;
 use crate::sizes::SizesOverTime;
 use crate::tier::{FETCH_PAGES, Served, Tier, TierIo};
+use crate::write_policy::WritePolicy;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite, WriteStream};
@@ -156,21 +157,23 @@ impl<W: Copy> Hybrid<W> {
         after: W,
         io: &mut Io<'_, M, H>,
     ) -> Result<W, M::Error> {
-        let most = if kind == Kind::Read { FETCH_PAGES } else { u32::MAX };
+        // What goes past the cache is one transfer of any length: a disk positions once for it.
+        let most = if kind == Kind::Read && self.tier.fetches() { FETCH_PAGES } else { u32::MAX };
         let fits =
             |run: &Run<W>| run.kind == kind && run.pages < most && run.first.get() + run.pages == page.get();
-        match self.run.as_mut().filter(|run| fits(run)) {
+        let job = match self.run.as_mut().filter(|run| fits(run)) {
             Some(run) => {
                 run.pages += 1;
                 run.after = io.media.both(run.after, after);
+                run.job
             }
             None => {
                 self.end_run(io)?;
                 let job = self.jobs.begin(Purpose::Answer);
                 self.run = Some(Run { job, kind, first: page, pages: 1, after });
+                job
             }
-        }
-        let job = self.run.as_ref().expect("it has just been extended").job;
+        };
         if kind != Kind::Read {
             io.media.to_disk(job, page, Place::Host);
         }
@@ -317,7 +320,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     }
 
     fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
-        self.tier.cache().look_ahead(lpn, ahead);
+        self.tier.look_ahead(lpn, ahead);
     }
 
     #[inline]
@@ -365,24 +368,19 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
-        let served = self.tier.write(page, after, tier_io)?;
+        let cached = self.tier.write(page, after, tier_io)?;
         let group = self.send_groups(io.media);
-        match served {
-            Served::Flash(done) => {
-                let done = match self.write_policy {
-                    WritePolicy::WriteBack => done,
-                    WritePolicy::WriteThrough => self.extend(Kind::Through, page.lpn, done, io)?,
-                };
-                match group.filter(|_| self.destaging == Destaging::Foreground) {
-                    Some(group) => {
-                        let destaged = self.wait_for(group, io.media);
-                        Ok(io.media.both(destaged, done))
-                    }
-                    None => Ok(done),
-                }
+        let Some(done) = cached else { return self.extend(Kind::Past, page.lpn, after, io) };
+        let done = match self.write_policy {
+            WritePolicy::WriteBack => done,
+            WritePolicy::WriteThrough => self.extend(Kind::Through, page.lpn, done, io)?,
+        };
+        match group.filter(|_| self.destaging == Destaging::Foreground) {
+            Some(group) => {
+                let destaged = self.wait_for(group, io.media);
+                Ok(io.media.both(destaged, done))
             }
-            Served::Disk => self.extend(Kind::Past, page.lpn, after, io),
-            Served::Joined(_) => unreachable!("a write joins no fetch"),
+            None => Ok(done),
         }
     }
 
@@ -439,10 +437,6 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
 
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
         self.tier.work_idle(die, &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start })
-    }
-
-    fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        unreachable!("a flash cache is recovered")
     }
 
     fn report(&self, report: &mut Report) {

@@ -32,8 +32,9 @@ mod sizes;
 mod store;
 mod tier;
 mod workload_tracker;
+mod write_policy;
 
-pub use config::{ActiveBlocks, Destaging, HybridConfig, PartialWrites, Resizing, WritePolicy};
+pub use config::{ActiveBlocks, Destaging, HybridConfig, PartialWrites, Resizing};
 pub use counters::{MappingCounters, Sizes, TierCounters, TierSize};
 pub use level::{Hybrid, HybridParts};
 pub use mapping_manager::{Found, Layout};
@@ -41,3 +42,4 @@ pub use media::{Label, TierMedia};
 pub use partition_resizer::Limits;
 pub use scheme::{PartitionScheme, Period, Scheme, SchemeConfig};
 pub use workload_tracker::Miniature;
+pub use write_policy::WritePolicy;

@@ -124,8 +124,8 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::WritePolicy;
     use crate::costmodel::FlashCosts;
+    use crate::write_policy::WritePolicy;
     use coflash_base::Duration;
     use coflash_media::disk::DiskCosts;
 

@@ -1,7 +1,7 @@
 //! Page Replacer: evictions from the caches. Dirty pages are destaged in groups, in the order of their addresses.
 
-use crate::config::WritePolicy;
 use crate::partition_resizer::Limits;
+use crate::write_policy::WritePolicy;
 use coflash_base::{IdVec, Lpn, id_type};
 use coflash_cache::{EvictionConfig, Orders, SlotId, SplitCache};
 use std::collections::BTreeSet;

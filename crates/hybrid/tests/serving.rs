@@ -228,6 +228,7 @@ fn neighbours_that_the_disk_serves_are_one_transfer() {
     let never = json!({ "sequential_unit": "0B" });
     assert_eq!(transfers(never, &[(0, Op::Read, 0, 70)]), [2, 70, 0, 0]);
     assert_eq!(transfers(json!({}), &[(0, Op::Write, 0, 100)]), [0, 0, 1, 100]);
+    assert_eq!(transfers(json!({}), &[(0, Op::Read, 0, 100)]), [1, 100, 0, 0]);
 }
 
 /// No page may stay, but a group of three may.

@@ -7,7 +7,7 @@
 //! and terms follow NVMeVirt (Kim et al., FAST 2023).
 
 use crate::cooperates::{Cached, Cooperates};
-use crate::level::{Command, Level};
+use crate::level::{Command, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Bytes, Duration, Lpn, Misfit, Op, Time};
 use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite};
@@ -33,7 +33,7 @@ pub struct ControllerConfig {
     /// Size of the write buffer; "0B" for none. A write is answered when its pages are in the buffer. They stay there until
     /// they are programmed.
     pub write_buffer: Bytes,
-    /// The most bytes a second that leave the write buffer, as under a power limit; "0B" for no limit but that of flash.
+    /// The maximum number of bytes per second that leave the write buffer, as under a power limit; "0B": only flash limits them.
     pub drain_per_s: Bytes,
     /// Whether a power cut loses the write buffer. Then a flush waits until its pages are in flash; otherwise
     /// (power-loss protection) it waits for nothing.
@@ -151,8 +151,8 @@ impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
         if !self.has_buffer {
             return self.below.write(page, after, io);
         }
-        let [buffered, start] = io.media.buffer(after);
-        let programmed = self.below.write(page, start, io)?;
+        let buffered = io.media.buffer(after);
+        let programmed = self.below.write(page, buffered, io)?;
         io.media.unbuffer(programmed);
         Ok(buffered)
     }
@@ -170,6 +170,12 @@ impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
     }
 
     crate::forward_level!(below_dispatch without begin, write, flush);
+}
+
+impl<M: Media, L: Restart<M>> Restart<M> for Controller<L> {
+    coflash_base::forward_to_variant! { below_dispatch as Restart<M>;
+        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
+    }
 }
 
 /// A controller only adds time: it forwards messages.

@@ -4,14 +4,15 @@ use crate::config::CacheConfig;
 use crate::consistent::Consistent;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::{Cooperation, CooperationConfig, Setting};
-use crate::level::{Command, Level};
+use crate::level::{Command, Level, LostPages, Restart};
+use crate::linked::Linked;
 use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
 use crate::write_back::WriteBack;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
 use coflash_cache::Cache;
-use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite};
+use coflash_ftl::{CopyAll, Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_media::{Contents, DieId, Geometry, Media, Memory};
 
 /// The configuration of a device.
@@ -110,16 +111,67 @@ impl<L: Cooperates> CacheLevel<L> {
     pub fn cache(&self) -> &Cache {
         cache_level_dispatch!(self, cache => cache.cache())
     }
+
+    /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
+    #[must_use]
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        self.cache().lookup(lpn).is_some() || self.below().with_flash(|flash| flash.lookup(lpn).is_some())
+    }
+}
+
+/// A cache in the host, across a link.
+impl CacheLevel<Linked<Ftl>> {
+    /// Recover an empty cache over an erased device after both sides have started anew.
+    ///
+    /// # Errors
+    /// Contents that no stack of this configuration left, or a failed flash operation.
+    pub fn recover_both<M: Media, H: GcHook>(
+        &mut self,
+        contents: &Contents,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), RecoveryError<M::Error>> {
+        recover_flash(self.below_mut().below_mut(), contents, io)?;
+        cache_level_dispatch!(self, cache => cache.recover_host(&contents.words, io.media))?;
+        self.connect(io).map_err(RecoveryError::Flash)
+    }
+
+    /// Recover the device after it alone has lost power; the cache in the host has gone on. Messages on their way are
+    /// lost. `erased` is the erased device.
+    ///
+    /// # Errors
+    /// See [`recover_both`](Self::recover_both).
+    pub fn recover_device<M: Media, H: GcHook>(
+        &mut self,
+        mut erased: Ftl,
+        contents: &Contents,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), RecoveryError<M::Error>> {
+        erased.continue_counters(self.below().below());
+        recover_flash(&mut erased, contents, io)?;
+        self.below_mut().restart_device(erased);
+        self.connect(io).map_err(RecoveryError::Flash)
+    }
+
+    /// The handshake of host and device after either has restarted.
+    fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        cache_level_dispatch!(self, cache => cache.connect(io))
+    }
+}
+
+/// Recover a device across a link. Whatever the host knows better follows in the handshake.
+fn recover_flash<M: Media, H: GcHook>(
+    flash: &mut Ftl,
+    contents: &Contents,
+    io: &mut Io<'_, M, H>,
+) -> Result<(), RecoveryError<M::Error>> {
+    flash.recover(contents, |_| true)?;
+    // The host is not asked before the handshake: nothing is marked.
+    let mut io = Io { media: &mut *io.media, hook: CopyAll, start: io.start };
+    flash.finish_gc(&mut io).map_err(RecoveryError::Flash)
 }
 
 /// A device.
 impl CacheLevel<Ftl> {
-    /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
-    #[must_use]
-    pub fn holds(&self, lpn: Lpn) -> bool {
-        self.cache().lookup(lpn).is_some() || self.below().lookup(lpn).is_some()
-    }
-
     /// Create an erased device with an empty cache.
     ///
     /// # Errors
@@ -157,6 +209,12 @@ impl CacheLevel<Ftl> {
 
 impl<M: Media, L: Level<M> + Cooperates> Level<M> for CacheLevel<L> {
     crate::forward_level!(cache_level_dispatch);
+}
+
+impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for CacheLevel<L> {
+    coflash_base::forward_to_variant! { cache_level_dispatch as Restart<M>;
+        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
+    }
 }
 
 /// Messages of a buffer in the host go to flash if the scheme uses them.

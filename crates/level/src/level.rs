@@ -13,7 +13,7 @@
 //!
 //! **Moments.** `after` is the earliest moment at which a page may be served. The returned moment is the end
 //! of its service. `io.start` is the beginning of the request, for work done on the way (garbage collection).
-//! A moment may be passed on once, `io.start` any number of times.
+//! A moment may be passed on, to any number of operations, before time advances; `io.start` at any time.
 //!
 //! **Failures** are passed up. A page that cannot be read fails only its read. After a failed write the stack
 //! is read-only, and every page keeps its data.
@@ -21,7 +21,7 @@
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Time};
 use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
-use coflash_media::{DieId, Media};
+use coflash_media::{DieId, Media, Memory};
 
 /// The header of a request; its pages follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,15 +135,6 @@ pub trait Level<M: Media> {
     /// A flash operation failed.
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
 
-    /// Lose volatile state, and go on with the rest: write buffers are empty, pending messages are lost,
-    /// flash has no marks, and its fast blocks are refreshed. Called between requests, after
-    /// [`pass_time`](Self::pass_time). Levels with non-volatile memory are rebuilt from it instead
-    /// (`Device::recover`).
-    ///
-    /// # Errors
-    /// A flash operation failed.
-    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-
     /// Add the counters of this level and of the levels below to a report.
     fn report(&self, report: &mut Report);
 
@@ -158,6 +149,39 @@ pub trait Level<M: Media> {
 
     /// Panic unless the level is consistent in itself and with the levels below. For tests: it recounts everything.
     fn assert_invariants(&self);
+}
+
+/// Versions of pages that a restart has lost, since no flush or commit had made them durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostPages {
+    /// Those in memories of the host.
+    pub host: u64,
+    /// Those in the device.
+    pub device: u64,
+}
+
+impl LostPages {
+    /// Add pages of a memory.
+    #[must_use]
+    pub(crate) fn plus(self, memory: Memory, pages: u64) -> Self {
+        match memory {
+            Memory::Host | Memory::HostBuffer => Self { host: self.host + pages, ..self },
+            Memory::Device => Self { device: self.device + pages, ..self },
+        }
+    }
+}
+
+/// A level that can restart in the course of a run. Levels in front of disks cannot: requests wait for transfers that
+/// a restart would end.
+pub trait Restart<M: Media>: Level<M> {
+    /// Lose volatile state, and go on with the rest, as after recovery: write buffers are empty, non-volatile caches
+    /// keep the pages that flash lacks, messages on their way are lost, and flash has no marks but those of these
+    /// pages. Its fast blocks are refreshed. Called between requests, after [`pass_time`](Level::pass_time). Returns
+    /// the number of versions lost, here and below.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
 }
 
 /// Forward the methods of [`Level`] to the variant of an enum, or to the level below. The argument is the macro that matches
@@ -196,7 +220,6 @@ macro_rules! forward_level {
             fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn has_idle_work(&self, die: DieId) -> bool;
             fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
-            fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn report(&self, report: &mut Report);
             fn erase_counts(&self) -> Vec<u32>;
             fn invalid_pages(&self) -> Vec<u32>;

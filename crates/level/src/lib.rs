@@ -38,6 +38,7 @@ mod flash;
 mod level;
 mod linked;
 pub mod nvm;
+mod over;
 mod recovery_error;
 mod units;
 mod write_back;
@@ -49,7 +50,7 @@ pub use controller::{Controller, ControllerConfig};
 pub use cooperates::{Cached, Cooperates};
 pub use cooperation::{Cooperation, CooperationConfig};
 pub use device::{CacheLevel, Device, DeviceConfig};
-pub use level::{Command, Level};
+pub use level::{Command, Level, LostPages, Restart};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
     Notices, Protecting, link_sections,

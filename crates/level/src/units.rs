@@ -4,7 +4,7 @@
 //! without units. Pages of a unit that were never written, or are trimmed, take no space and are not written.
 
 use crate::cooperates::{Cached, Cooperates};
-use crate::level::{Command, Level};
+use crate::level::{Command, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Time};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
@@ -102,6 +102,12 @@ impl<M: Media, L: Level<M>> Level<M> for Units<L> {
     }
 
     crate::forward_level!(below_dispatch without begin, write);
+}
+
+impl<M: Media, L: Restart<M>> Restart<M> for Units<L> {
+    coflash_base::forward_to_variant! { below_dispatch as Restart<M>;
+        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
+    }
 }
 
 /// Messages are about pages; their numbers stay the same.

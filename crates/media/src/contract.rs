@@ -2,8 +2,8 @@
 //!
 //! The firmware calls these methods in the order in which its decisions take effect; operations on a die
 //! happen in that order. `after` is the earliest moment at which an operation may begin. The returned moment
-//! is its end. It may be passed on once, before time advances, so that operations form chains. The start of a
-//! request may be used any number of times.
+//! is its end. It may be passed on, to any number of operations, before time advances: they form chains. The start of a
+//! request may be used at any time.
 //!
 //! No method has a default that does nothing: a media that forgets a fence would compile and lose data.
 
@@ -120,9 +120,9 @@ pub trait Nvm: Clock {
     /// Make all earlier stores, of data and metadata, durable before any later store.
     fn fence(&mut self);
 
-    /// Take room for a page in the controller's write buffer. Returns the moment at which there is room,
-    /// twice, for two followers; pages get room in the order of these calls.
-    fn buffer(&mut self, after: Self::When) -> [Self::When; 2];
+    /// Take room for a page in the controller's write buffer. Returns the moment at which there is room;
+    /// pages get room in the order of these calls.
+    fn buffer(&mut self, after: Self::When) -> Self::When;
 
     /// Return the room of a page at a moment: it is in flash.
     fn unbuffer(&mut self, done: Self::When);

@@ -69,7 +69,7 @@ pub struct Geometry {
     pub blocks_per_plane: u32,
     /// Number of pages in each block.
     pub pages_per_block: u32,
-    /// The bits that a cell holds: the number of page types (`timing.page_reads`), and what a pSLC cache divides by.
+    /// Bits per cell: the number of page types (`timing.page_reads`), and how many times fewer pages a pSLC block has.
     pub cell: Cell,
     /// Size of a page.
     pub page_size: Bytes,

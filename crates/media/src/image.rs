@@ -9,8 +9,8 @@
 //! one [`Side`] may lose power alone: flash is the device's, slots and words are the host's.
 
 use crate::{
-    Access, BlockId, Cause, Clock, Contents, DieId, Flash, Geometry, HostPage, Memory, Nvm, Oob, Place, Ppn,
-    Slot,
+    Access, BlockId, Cause, Clock, Contents, DieId, Flash, Geometry, HostPage, Memory, Mode, Nvm, Oob, Place,
+    Ppn, Side, Slot,
 };
 use coflash_base::{Duration, Index, Lpn, Time};
 use std::ops::Range;
@@ -36,31 +36,6 @@ pub enum ImageError {
 
 /// Additional data of the writer in the spare area of a page. A copy keeps it.
 pub type Spare = [u64; 3];
-
-/// The side that loses power at a cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The host, with the slots and words of its cache.
-    Host,
-    /// The device, with its flash.
-    Device,
-    /// Both; or the device, where the cache is in the device.
-    Both,
-}
-
-impl Side {
-    /// Whether the host is cut.
-    #[must_use]
-    pub fn has_host(self) -> bool {
-        self != Self::Device
-    }
-
-    /// Whether the device is cut.
-    #[must_use]
-    pub fn has_device(self) -> bool {
-        self != Self::Host
-    }
-}
 
 /// A page of flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,12 +254,33 @@ impl Image {
         assert!(self.pages[at] == Page::Erased, "{page:?} is programmed twice without an erase");
         let is_first = page.get().is_multiple_of(self.geometry.pages_per_block);
         assert!(is_first || self.pages[at - 1] != Page::Erased, "{page:?} is programmed out of order");
+        self.check_bits(page, content);
         self.pages[at] = Page::Torn;
         self.step(Side::Device)?;
         self.pages[at] = content;
         let range = self.range(page.get());
         self.data[range].copy_from_slice(data);
         Ok(())
+    }
+
+    /// All pages of a block have one bit a cell, or none has. With one bit a cell, a block has fewer pages.
+    fn check_bits(&self, page: Ppn, content: Page) {
+        let Page::Programmed { oob, .. } = content else { return };
+        let (pages, is_slc) = (self.geometry.pages_per_block, oob.mode == Mode::Slc);
+        let index = page.get() % pages;
+        assert!(
+            !is_slc || index < pages / self.geometry.cell.bits(),
+            "{page:?} is not in a block of one bit a cell"
+        );
+        let before = self.pages[(page.get() - index) as usize..page.get() as usize].iter().rev();
+        let other = before
+            .filter_map(|page| if let Page::Programmed { oob, .. } = page { Some(oob.mode) } else { None })
+            .next();
+        assert!(
+            other.is_none_or(|other| (other == Mode::Slc) == is_slc),
+            "{page:?} is programmed as {:?} in a block of {other:?}",
+            oob.mode
+        );
     }
 
     fn store_now(&mut self, store: Store) {
@@ -554,9 +550,7 @@ impl Nvm for Image {
         }
     }
 
-    fn buffer(&mut self, (): ()) -> [(); 2] {
-        [(), ()]
-    }
+    fn buffer(&mut self, (): ()) {}
 
     fn unbuffer(&mut self, (): ()) {}
 

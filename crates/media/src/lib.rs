@@ -16,6 +16,7 @@
 //! | disks: mechanics, schedulers, arrays | [`disk`] |
 //! | transfers of disks in simulated time | `behind.rs` |
 //! | the durable remains of a device after a power cut ([`Contents`]) | `contents.rs` |
+//! | the sides of a link, which may lose power one without the other ([`Side`]) | `side.rs` |
 //! | bytes, the rules of NAND, power cuts | [`image`] |
 
 mod behind;
@@ -28,6 +29,7 @@ pub mod image;
 mod moment;
 mod operation;
 mod recorder;
+mod side;
 mod simulated;
 mod timeline;
 mod timing;
@@ -41,7 +43,8 @@ pub use geometry::{BlockId, Cell, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
 pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Run, Slot};
 pub use recorder::{FlashOperation, OperationKind, OperationRecorder, RecordsOperations};
+pub use side::Side;
 pub use simulated::SimulatedMedia;
 pub use timeline::{BufferedPages, Busy, DieTime, DiskTime, FlashOperations, Suspensions, Timeline};
-pub use timing::{CacheTiming, CacheTimings, Channel, Planes, ReadPriority, Timing};
+pub use timing::{CacheTiming, CacheTimings, Channel, Planes, ProgramDistribution, ReadPriority, Timing};
 pub use untimed::Untimed;

@@ -6,15 +6,28 @@ use coflash_base::{Duration, Time};
 
 /// A media with operations in simulated time.
 ///
-/// Time advances only by [`advance`](Self::advance) and [`step`](Self::step). With private channels and no
+/// Time advances only by the methods below. With private channels and no
 /// disks there are no events. Otherwise moments become known as events happen.
 pub trait SimulatedMedia: Media<When = When> {
     /// Request a report of `tag` at `when`, a moment with unknown time.
     fn tell(&mut self, when: When, tag: u32);
 
-    /// Advance time to `until` and append the tags of the moments on the way, in order. Stops after an event
-    /// that reports something, since that may cause new operations. Returns whether `until` was reached.
-    fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool;
+    /// Process the events up to `until` and append the tags of the moments on the way, in order. Stops after an
+    /// event that reports something, since that may cause new operations. Returns whether no event is left.
+    fn run(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool;
+
+    /// Advance time to `now`, without any event in between.
+    fn pass_to(&mut self, now: Time);
+
+    /// As [`run`](Self::run); then, if no event is left, advance time to `until`.
+    #[inline]
+    fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
+        let is_reached = self.run(until, finished);
+        if is_reached {
+            self.pass_to(until);
+        }
+        is_reached
+    }
 
     /// Advance time to the next event. Returns false if nothing is under way.
     fn step(&mut self, finished: &mut Vec<Finished>) -> bool;

@@ -8,10 +8,13 @@
 
 mod measures;
 mod recording;
+mod servers;
+mod simulated;
 #[cfg(test)]
 mod tests;
 
 use recording::Recording;
+use servers::Servers;
 
 pub use measures::{BufferedPages, Busy, DieTime, DiskTime, FlashOperations, Suspensions};
 
@@ -21,12 +24,12 @@ use crate::disk::Disks;
 use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
-    Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash,
-    FlashOperation, Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn, ReadPriority, Run,
-    SimulatedMedia, Slot, Tag, Timing, Transfer, When,
+    Access, BlockId, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash, FlashOperation,
+    Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn, ReadPriority, Run, Slot, Tag,
+    Timing, When,
 };
-use coflash_base::measure::{Report, ratio};
-use coflash_base::{Duration, Time};
+use coflash_base::exponential::exponential;
+use coflash_base::{Duration, RandomStream, Seed, Time};
 use std::convert::Infallible;
 
 /// The phases of each operation.
@@ -75,6 +78,8 @@ pub struct Timeline {
     caches: CacheTimings,
     /// The blocks with one bit a cell; empty until there is one.
     slc_blocks: Vec<bool>,
+    /// Draws the times of programs, if they are random.
+    program_times: Option<RandomStream>,
     servers: Servers,
     operations: FlashOperations,
     behind: Option<Box<Behind>>,
@@ -83,80 +88,6 @@ pub struct Timeline {
     /// Moments caused by a level and not reported yet.
     unreported: Vec<Finished>,
     recording: Option<Box<Recording>>,
-}
-
-/// Dies (or planes) and the times until which they are busy.
-#[derive(Clone, Debug)]
-struct Servers {
-    /// The time at which each becomes idle. Unused with shared channels.
-    free_at: Vec<Time>,
-    by_events: bool,
-    /// Dies with an unknown future, and moments that depend on others.
-    channels: Channels,
-    /// The end of the last program. Unused with shared channels.
-    programmed_at: Time,
-    busy: Busy,
-}
-
-impl Servers {
-    #[inline(always)]
-    fn count(&mut self, phases: &Phases, cause: Cause) {
-        let busy = if cause == Cause::Gc { &mut self.busy.gc } else { &mut self.busy.other };
-        *busy = *busy + phases.total;
-        self.busy.bus = self.busy.bus + phases.bus;
-    }
-
-    /// The time that dies were busy, suspensions included.
-    fn busy(&self) -> Busy {
-        let (_, suspended) = self.channels.suspensions();
-        Busy { other: self.busy.other + suspended, ..self.busy }
-    }
-
-    #[inline(always)]
-    fn issue(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
-        self.count(phases, cause);
-        if self.by_events {
-            When::end_of(self.channels.issue(server, *phases, after))
-        } else {
-            debug_assert!(after.op.is_none(), "with private channels every operation begins at a known time");
-            let free_at = &mut self.free_at[server];
-            *free_at = Time { ns: free_at.ns.max(after.ns) } + phases.total;
-            When::at(*free_at)
-        }
-    }
-
-    /// As `issue`, for operations one after another without followers.
-    #[inline(always)]
-    fn issue_run(&mut self, server: usize, phases: &Phases, count: u32, cause: Cause, after: When) {
-        let times = |span: Duration| span * u64::from(count);
-        let all = Phases { bus: times(phases.bus), total: times(phases.total), ..*phases };
-        if self.by_events {
-            self.count(&all, cause);
-            self.channels.issue_run(server, *phases, count, after);
-        } else {
-            self.issue(server, &all, cause, after);
-        }
-    }
-
-    /// As `issue`, for a read.
-    #[inline(always)]
-    fn issue_read(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
-        if self.by_events {
-            self.count(phases, cause);
-            When::end_of(self.channels.issue_read(server, *phases, after))
-        } else {
-            self.issue(server, phases, cause, after)
-        }
-    }
-
-    /// Record that the last issued operation is a program, so that a flush may wait for it.
-    #[inline(always)]
-    fn note_program(&mut self, done: When) {
-        match done.op {
-            Some(op) => self.channels.note_program(op),
-            None => self.programmed_at.ns = self.programmed_at.ns.max(done.ns),
-        }
-    }
 }
 
 impl Timeline {
@@ -205,6 +136,7 @@ impl Timeline {
             costs,
             caches,
             slc_blocks: Vec::new(),
+            program_times: None,
             servers: Servers {
                 free_at: vec![Time::ZERO; servers as usize],
                 by_events: false,
@@ -236,6 +168,12 @@ impl Timeline {
     #[must_use]
     pub fn with_write_buffer(self, pages: u32, page_drain: Duration) -> Self {
         self.by_events(WriteBuffer::new(pages, page_drain))
+    }
+
+    /// Draw a time for each program: exponentially distributed, with the fixed time as its mean.
+    #[must_use]
+    pub fn with_exponential_programs(self, seed: Seed) -> Self {
+        Self { program_times: Some(seed.stream("flash/programs")), ..self }
     }
 
     /// Take the contents found at power on: blocks with one bit per cell are read faster.
@@ -335,6 +273,14 @@ impl Timeline {
         self.costs.by_place.len() > 1 || !self.slc_blocks.is_empty()
     }
 
+    /// The phases of a program or a copy, with a time of its own if program times are random.
+    #[inline(always)]
+    fn drawn(&mut self, phases: Phases) -> Phases {
+        let Some(stream) = &mut self.program_times else { return phases };
+        let finish_ns = phases.finish.ns as f64 * exponential(stream);
+        Phases::new(phases.array, phases.bus, Duration { ns: (finish_ns + 0.5) as u64 })
+    }
+
     #[inline(always)]
     fn read_costs(&self, page: Ppn) -> &Phases {
         if !self.slc_blocks.is_empty() && self.slc_blocks[self.erase_unit(page)] {
@@ -343,10 +289,16 @@ impl Timeline {
         &self.costs_of(page).read
     }
 
+    /// The number of pages of a block, or of a superblock.
+    #[inline(always)]
+    fn pages_per_unit(&self) -> u32 {
+        self.geometry.pages_per_block * self.stripe_planes * self.stripe_blocks
+    }
+
     /// The index of the block of a page, or of its superblock.
     #[inline(always)]
     fn erase_unit(&self, page: Ppn) -> usize {
-        (page.get() / (self.geometry.pages_per_block * self.stripe_planes * self.stripe_blocks)) as usize
+        (page.get() / self.pages_per_unit()) as usize
     }
 
     /// Note whether a block has one bit a cell.
@@ -426,6 +378,7 @@ impl Flash for Timeline {
         }
         self.operations.programs_pages += 1;
         self.operations.transfers_pages += 1;
+        let phases = self.drawn(phases);
         let done = self.servers.issue(self.server_of(page), &phases, cause, after);
         self.servers.note_program(done);
         let operation = FlashOperation::new(OperationKind::Program, page, cause);
@@ -442,13 +395,15 @@ impl Flash for Timeline {
             let (read, into) = (*self.read_costs(from), self.costs_of(to).into[oob.mode as usize]);
             self.operations.transfers_pages += 2;
             let read = self.servers.issue(source, &read, cause, after).plus(self.costs.ecc_decode);
-            self.servers.issue(target, &into.program, cause, read)
+            let program = self.drawn(into.program);
+            self.servers.issue(target, &program, cause, read)
         } else {
             let mut phases = self.copy_costs(from, to, oob.mode);
             if self.pages_differ() {
                 phases = Phases::new(self.read_costs(from).array, phases.bus, phases.finish);
             }
             self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
+            let phases = self.drawn(phases);
             self.servers.issue(target, &phases, cause, after)
         };
         let operation = FlashOperation::new(OperationKind::Copy, to, cause);
@@ -456,7 +411,7 @@ impl Flash for Timeline {
         Ok(done)
     }
 
-    /// Without striping, and with equal pages, every copy between two blocks takes the same time. A recorder
+    /// Without striping, and with equal pages and programs, every copy between two blocks takes the same time. A recorder
     /// gets each copy.
     fn copy_run(
         &mut self,
@@ -466,7 +421,8 @@ impl Flash for Timeline {
         after: When,
     ) -> (u32, Result<(), Infallible>) {
         let pages = run.pages.count_ones();
-        if self.stripe_planes > 1 || self.pages_differ() || self.recording.is_some() {
+        let is_each_apart = self.pages_differ() || self.program_times.is_some() || self.recording.is_some();
+        if self.stripe_planes > 1 || is_each_apart {
             for (number, (from, to)) in (0..).zip(run.copies()) {
                 let Ok(_) = self.copy(from, to, oob(number, from), cause, after);
             }
@@ -487,7 +443,7 @@ impl Flash for Timeline {
         if !self.slc_blocks.is_empty() {
             self.set_slc(block.get() as usize, false);
         }
-        let first = self.first_page(block);
+        let first = Ppn::new(block.get() * self.pages_per_unit());
         let done = if self.stripe_planes * self.stripe_blocks > 1 {
             self.erase_superblock(cause, after)
         } else {
@@ -532,7 +488,7 @@ impl Nvm for Timeline {
 
     fn store(&mut self, _: u32, _: u64) {}
 
-    fn buffer(&mut self, after: When) -> [When; 2] {
+    fn buffer(&mut self, after: When) -> When {
         self.servers.channels.take_room(after)
     }
 
@@ -543,146 +499,8 @@ impl Nvm for Timeline {
     fn fence(&mut self) {}
 }
 
-/// All methods but `tell_level`, `promise` and `keep` panic without disks.
-impl Backed for Timeline {
-    fn transfer(&mut self, transfer: Transfer, at: Time, tag: u32) {
-        self.behind_mut().ask(transfer, at, tag);
-    }
-
-    fn tell_level(&mut self, when: When, tag: u32) {
-        self.tell_as(when, Tag::Level(tag));
-    }
-
-    fn after_others(&mut self, tag: u32) {
-        self.behind_mut().after_others(tag);
-    }
-
-    fn is_idle(&self, page: u64) -> bool {
-        self.behind().disks().is_idle(page)
-    }
-
-    fn disk_time(&self, cause: Cause) -> Duration {
-        self.behind().time(cause)
-    }
-
-    fn disks(&self) -> u32 {
-        self.behind().disks().count()
-    }
-
-    fn promise(&mut self) -> When {
-        When::end_of(self.servers.channels.promise())
-    }
-
-    fn keep(&mut self, promise: When, with: When) {
-        let Self { servers: Servers { channels, .. }, unreported, .. } = self;
-        let promise = promise.op.expect("a promise is not known before it is kept");
-        match with.op {
-            None => channels.keep(promise, Time { ns: with.ns }, unreported),
-            Some(op) => channels.keep_after(promise, op, with.ns),
-        }
-    }
-}
-
-impl SimulatedMedia for Timeline {
-    fn tell(&mut self, when: When, tag: u32) {
-        self.tell_as(when, Tag::Part(tag));
-    }
-
-    #[inline]
-    fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
-        !self.has_events || self.advance_by_events(until, finished)
-    }
-
-    fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
-        let is_more = self.step_once(finished);
-        self.record_ends();
-        is_more
-    }
-
-    #[inline]
-    fn next_event(&self) -> Option<Time> {
-        if !self.has_events {
-            return None;
-        }
-        if let Some(Finished { at, .. }) = self.unreported.first() {
-            return Some(*at);
-        }
-        let flash = self.servers.channels.next_event();
-        let Some(behind) = &self.behind else { return flash };
-        [flash, behind.next_event()].into_iter().flatten().min()
-    }
-
-    fn idle_since(&self, die: DieId) -> Option<Time> {
-        let mut servers = self.servers_of(die);
-        let Servers { free_at, by_events, channels, .. } = &self.servers;
-        if *by_events {
-            servers.all(|server| channels.is_idle(server)).then(|| channels.now())
-        } else {
-            servers.map(|server| free_at[server]).max()
-        }
-    }
-
-    fn busy(&self) -> Busy {
-        self.servers.busy()
-    }
-
-    fn backlog_max(&self, now: Time) -> Duration {
-        let Servers { free_at, by_events, channels, .. } = &self.servers;
-        let free_at = free_at.iter().map(|at| at.ns).max().unwrap_or(0);
-        Duration { ns: if *by_events { channels.backlog_ns_max() } else { free_at.saturating_sub(now.ns) } }
-    }
-
-    fn busy_until(&self) -> Time {
-        let Servers { free_at, by_events, channels, .. } = &self.servers;
-        let flash =
-            if *by_events { channels.ended_at() } else { free_at.iter().copied().max().unwrap_or_default() };
-        self.behind.as_ref().map_or(flash, |behind| flash.max(behind.busy_until()))
-    }
-
-    fn report(&self, report: &mut Report) {
-        let Busy { gc, other, bus } = self.servers.busy();
-        let end = report.end().max(self.busy_until()).ns;
-        let dies = self.servers.free_at.len() as u64;
-        let channels = &self.servers.channels;
-        let buses = if self.servers.by_events { channels.buses() } else { dies };
-        report.add(&DieTime {
-            gc_time_ns: gc.ns,
-            service_time_ns: other.ns,
-            channel_time_ns: bus.ns,
-            die_utilisation: ratio(gc.ns.saturating_add(other.ns), dies.saturating_mul(end)),
-            channel_utilisation: ratio(bus.ns, buses.saturating_mul(end)),
-        });
-        report.add(&self.operations);
-        if self.timing.read_priority == ReadPriority::Suspend {
-            report.add(&Suspensions { suspensions: channels.suspensions().0 });
-        }
-        if let Some(waits_pages) = channels.buffer().waits() {
-            report.add(&BufferedPages { waits_pages });
-        }
-        if let Some(behind) = &self.behind {
-            let (disks, end) = (behind.disks(), report.end().max(behind.busy_until()));
-            let (counters, time_ns) = (disks.counters(), disks.busy().ns);
-            let transfers = counters.disk_read_transfers + counters.disk_write_transfers;
-            report.add(counters);
-            report.add(&DiskTime {
-                disk_time_ns: time_ns,
-                disk_utilisation: ratio(time_ns, u64::from(disks.count()) * end.ns),
-                disk_service_mean_ns: ratio(time_ns, transfers),
-            });
-        }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.servers.free_at.capacity() * size_of::<Time>()
-            + self.servers.channels.heap_bytes()
-            + self.slc_blocks.capacity()
-            + self.behind.as_ref().map_or(0, |behind| behind.heap_bytes())
-    }
-}
-
 impl Timeline {
-    /// Erase the blocks of a unit, the first one of every plane first. `after` may be passed on once, so each
-    /// erase begins when the first die may.
+    /// Erase the blocks of a unit, the first one of every plane first.
     fn erase_superblock(&mut self, cause: Cause, after: When) -> When {
         let mut done = None;
         for block in 0..self.stripe_blocks * self.stripe_planes {
@@ -694,45 +512,5 @@ impl Timeline {
             });
         }
         done.expect("a device has planes")
-    }
-
-    /// Advance time to the next event of dies, channels or disks. Returns false if there is none.
-    fn step_once(&mut self, finished: &mut Vec<Finished>) -> bool {
-        if !self.unreported.is_empty() {
-            finished.append(&mut self.unreported);
-            return true;
-        }
-        let Some(behind) = &mut self.behind else { return self.servers.channels.step(finished) };
-        // Disks see the results of flash before they choose their next transfer.
-        match (self.servers.channels.next_event(), behind.next_event()) {
-            (None, None) => return false,
-            (Some(flash), disks) if disks.is_none_or(|disks| flash <= disks) => {
-                behind.pass_to(flash);
-                self.servers.channels.step(finished);
-            }
-            (_, disks) => {
-                self.servers.channels.pass_to(disks.expect("the earlier event is of the disks"));
-                behind.step(finished);
-            }
-        }
-        true
-    }
-
-    #[inline(never)]
-    fn advance_by_events(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
-        if self.behind.is_none() {
-            let is_reached = self.servers.channels.advance(until, finished);
-            self.record_ends();
-            return is_reached;
-        }
-        while self.next_event().is_some_and(|at| at <= until) || !self.unreported.is_empty() {
-            self.step(finished);
-            if !finished.is_empty() {
-                return false;
-            }
-        }
-        self.servers.channels.pass_to(until);
-        self.behind_mut().pass_to(until);
-        true
     }
 }

@@ -27,18 +27,30 @@ pub enum Planes {
     Parallel,
 }
 
-/// What reads do that find their die busy (Wu & He, "Reducing SSD read latency via NAND flash program and erase
+/// The treatment of a read that finds its die busy (Wu & He, "Reducing SSD read latency via NAND flash program and erase
 /// suspension", FAST 2012).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadPriority {
-    /// They wait: a die is first come, first served.
+    /// It waits: a die is first come, first served.
     #[default]
     None,
-    /// They overtake the operations that wait for the die.
+    /// It overtakes the operations that wait for the die.
     Overtake,
-    /// As `overtake`, and they suspend a program or an erase that is under way, which goes on after them.
+    /// As `overtake`; and it suspends a program or an erase under way, which continues afterwards.
     Suspend,
+}
+
+/// How the times of programs are distributed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProgramDistribution {
+    /// Each program takes its mean time.
+    #[default]
+    Fixed,
+    /// The time of each program is drawn from an exponential distribution with that mean. Reads then wait for a busy die
+    /// as on measured drives.
+    Exponential,
 }
 
 /// Times of the flash array and its bus.
@@ -69,6 +81,8 @@ pub struct Timing {
     /// Array time of a fast page program, whose data has a shorter retention time. By default `page_program`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_program_fast: Option<Duration>,
+    /// How array times of programs are distributed around their means.
+    pub program_distribution: ProgramDistribution,
     /// Time of a block erase.
     pub block_erase: Duration,
     /// Bus time of a sector, including its spare bytes.
@@ -81,11 +95,11 @@ pub struct Timing {
     pub channel: Channel,
     /// Whether the planes of a die work in parallel.
     pub planes: Planes,
-    /// What reads do that find their die busy.
+    /// The treatment of a read that finds its die busy.
     pub read_priority: ReadPriority,
-    /// With `suspend`: time from the command that suspends an operation to the read that it makes way for.
+    /// With `suspend`: time from the command that suspends an operation to the start of the read.
     pub suspend_overhead: Duration,
-    /// With `overtake` and `suspend`: the most reads that go before an operation that was issued earlier, or suspend it.
+    /// With `overtake` and `suspend`: the maximum number of reads that overtake or suspend one operation.
     pub overtaken_max: u32,
 }
 
@@ -102,6 +116,7 @@ impl Default for Timing {
             pages_per_type: 1,
             one_shot_pages: 1,
             page_program_fast: None,
+            program_distribution: ProgramDistribution::Fixed,
             block_erase: Duration { ns: 1_500_000 },
             sector_transfer: Duration { ns: 13_200 },
             ecc_decode: Duration::ZERO,

@@ -1,59 +1,73 @@
 //! A tournament tree: the least of one key a player (Knuth, The Art of Computer Programming 3, 5.4.1).
 //!
-//! Each inner node names the winner of its two children, so a new key is compared once on each level. A heap of as many
+//! Each match names its winner, so a new key is compared once on each level. A heap of as many
 //! entries moves them twice for an event that comes and goes, and guesses where they go.
 
-/// The key of a player.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    key: u128,
-    player: u32,
-}
+use std::hint::select_unpredictable;
 
 /// The key of a player that has none: it never wins.
 pub(crate) const NONE: u128 = u128::MAX;
 
-/// The keys of some players, and who has the least. Memory: 64 bytes a player, for the next power of two of players.
+/// The keys of some players, and who has the least. Memory: 24 bytes a player, for the next power of two of players.
 #[derive(Clone, Debug)]
 pub(crate) struct Tournament {
-    /// Pair 0 is the final: its second entry is the winner. The winner of pair `n` plays in pair `n / 2`, as the first or
-    /// the second. The last half of the pairs are the players.
-    pairs: Vec<[Entry; 2]>,
+    keys: Vec<u128>,
+    /// The winner of each match: match 1 is the final, the winners of `2 * n` and `2 * n + 1` play match `n`. The last half
+    /// are the players themselves.
+    winners: Vec<u32>,
 }
 
 impl Tournament {
     /// Create a tournament of players without keys.
     pub(crate) fn new(players: u32) -> Self {
-        let leaves = players.next_power_of_two() as usize;
-        let none = |node| Entry { key: NONE, player: (node % leaves) as u32 };
-        Self { pairs: (0..leaves).map(|pair| [2 * pair, 2 * pair + 1].map(none)).collect() }
+        let leaves = players.next_power_of_two();
+        let mut winners: Vec<u32> = (0..2 * leaves).map(|node| node % leaves).collect();
+        for node in (1..leaves as usize).rev() {
+            winners[node] = winners[2 * node];
+        }
+        Self { keys: vec![NONE; leaves as usize], winners }
     }
 
     /// Give a player another key; [`NONE`] takes its key away.
     #[inline]
     pub(crate) fn set(&mut self, player: u32, key: u128) {
-        let mut winner = Entry { key, player };
-        let mut node = self.pairs.len() + player as usize;
+        self.keys[player as usize] = key;
+        let (mut winner, mut least) = (player, key);
+        let mut node = self.keys.len() + player as usize;
         while node > 1 {
-            let pair = &mut self.pairs[node / 2];
-            pair[node % 2] = winner;
-            let other = pair[1 - node % 2];
-            winner = if other.key < winner.key { other } else { winner };
+            let other = self.winners[node ^ 1];
+            let key = self.keys[other as usize];
+            // Nobody can guess who wins.
+            let is_less = key < least;
+            winner = select_unpredictable(is_less, other, winner);
+            least = select_unpredictable(is_less, key, least);
             node /= 2;
+            self.winners[node] = winner;
         }
-        self.pairs[0][1] = winner;
     }
 
     /// The player with the least key, and its key; [`NONE`] if there is no player with a key.
     #[inline(always)]
     pub(crate) fn first(&self) -> (u32, u128) {
-        let Entry { key, player } = self.pairs[0][1];
-        (player, key)
+        let winner = self.winners[1];
+        (winner, self.keys[winner as usize])
+    }
+
+    /// The least key of the other players.
+    #[inline]
+    pub(crate) fn least_without(&self, player: u32) -> u128 {
+        let mut node = self.keys.len() + player as usize;
+        let mut least = NONE;
+        while node > 1 {
+            least = least.min(self.keys[self.winners[node ^ 1] as usize]);
+            node /= 2;
+        }
+        least
     }
 
     /// The heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.pairs.capacity() * size_of::<[Entry; 2]>()
+        self.keys.capacity() * size_of::<u128>() + self.winners.capacity() * size_of::<u32>()
     }
 }
 
@@ -79,6 +93,9 @@ mod tests {
                 let (first, key) = tournament.first();
                 assert_eq!(Some(key), least.map(|(_, key)| key), "{players} players, change {order}");
                 assert!(key == NONE || model[first as usize] == key, "{players} players, change {order}");
+                let others = (0..players).filter(|&other| other != player);
+                let least = others.map(|other| model[other as usize]).min().unwrap_or(NONE);
+                assert_eq!(tournament.least_without(player), least, "{players} players, change {order}");
             }
         }
     }

@@ -25,7 +25,11 @@ fn at(us: u64) -> When {
 
 /// One die on each of two channels. Read 10 + 4, program 4 + 20, erase 100 µs.
 fn device(timing: Timing) -> Timeline {
-    let geometry = Geometry { channels: 2, blocks_per_plane: 4, pages_per_block: 12, ..Geometry::default() };
+    device_of(timing, Geometry { channels: 2, chips_per_channel: 1, ..Geometry::default() })
+}
+
+fn device_of(timing: Timing, geometry: Geometry) -> Timeline {
+    let geometry = Geometry { blocks_per_plane: 4, pages_per_block: 12, ..geometry };
     let cell = if timing.page_reads.is_empty() { Cell::Slc } else { Cell::Tlc };
     let geometry = Geometry { cell, ..geometry };
     let timing = Timing {
@@ -92,6 +96,18 @@ fn a_read_waits_overtakes_or_suspends() {
         assert_eq!(ends(flash, whens), expected, "{priority:?}");
         let overhead = if priority == ReadPriority::Suspend { 1 } else { 0 };
         assert_eq!(flash.busy().other, us(24 + 24 + 14 + overhead), "{priority:?}");
+    }
+}
+
+#[test]
+fn a_program_that_waits_for_its_channel_has_begun() {
+    for priority in [ReadPriority::Overtake, ReadPriority::Suspend] {
+        let timing = Timing { channel: Channel::Shared, ..first(priority) };
+        let geometry = Geometry { channels: 1, chips_per_channel: 2, ..Geometry::default() };
+        let flash = &mut device_of(timing, geometry);
+        // [5–9] 9–29, on the other die [9–13] 13–33 after waiting from 6 on, and then the read, which came at 7: 33–43 [43–47].
+        let whens = [program(flash, 0, at(5)), program(flash, 48, at(6)), read(flash, 53, at(7))];
+        assert_eq!(ends(flash, whens), [29, 33, 47], "{priority:?}");
     }
 }
 
@@ -206,23 +222,34 @@ fn a_one_shot_program_begins_after_the_last_of_its_pages() {
 }
 
 #[test]
+fn several_operations_begin_when_one_has_ended() {
+    for channel in [Channel::Private, Channel::Shared] {
+        let geometry = Geometry { channels: 3, chips_per_channel: 1, ..Geometry::default() };
+        let flash = &mut device_of(Timing { channel, ..Timing::default() }, geometry);
+        let first = program(flash, 0, at(0));
+        let whens = [program(flash, 48, first), program(flash, 96, first), first];
+        assert_eq!(ends(flash, whens), [48, 48, 24], "{channel:?}");
+    }
+}
+
+#[test]
 fn a_page_waits_for_room_until_an_earlier_one_is_in_flash() {
     for channel in [Channel::Private, Channel::Shared] {
         let flash = &mut device(Timing { channel, ..Timing::default() }).with_write_buffer(2, Duration::ZERO);
         // Dies 0, 0 and 1: programs end at 24, 48 and 24 + 24, since the third page waits for the first.
         let mut buffered = Vec::new();
         for page in [0, 1, 48] {
-            let [answer, start] = flash.buffer(at(0));
-            buffered.push(answer);
-            let done = program(flash, page, start);
+            let room = flash.buffer(at(0));
+            buffered.push(room);
+            let done = program(flash, page, room);
             flash.unbuffer(done);
         }
         assert_eq!(ends(flash, buffered), [0, 0, 24], "{channel:?}");
         assert_eq!(flash.busy_until(), Time { ns: 48_000 });
         // All room is there again.
-        let [again, _] = flash.buffer(at(50));
-        let [also, _] = flash.buffer(at(50));
-        let [waits, _] = flash.buffer(at(50));
+        let again = flash.buffer(at(50));
+        let also = flash.buffer(at(50));
+        let waits = flash.buffer(at(50));
         assert_eq!([again.known(), also.known(), waits.known()].map(|at| at.is_some()), [true, true, false]);
     }
 }
@@ -234,10 +261,47 @@ fn a_buffer_drains_no_faster_than_it_may() {
     // Programs take 24: without the limit a page would find room every 24 µs.
     let mut buffered = Vec::new();
     for page in 0..4 {
-        let [answer, start] = flash.buffer(at(0));
-        buffered.push(answer);
-        let done = program(flash, page, start);
+        let room = flash.buffer(at(0));
+        buffered.push(room);
+        let done = program(flash, page, room);
         flash.unbuffer(done);
     }
     assert_eq!(ends(flash, buffered), [0, 100, 200, 300]);
+}
+
+/// The rest of an exponential program has the mean of a whole one, whenever a read comes.
+#[test]
+fn exponential_programs_have_the_mean_of_fixed_ones_and_no_memory() {
+    const PROGRAMS: u32 = 20_000;
+    let timing = Timing { channel: Channel::Private, ..Timing::default() };
+    let draw = |seed, copies| {
+        let flash = &mut device(timing.clone()).with_exponential_programs(Seed(seed));
+        let mut before = Time::ZERO;
+        let mut spans = Vec::new();
+        for _ in 0..PROGRAMS {
+            let from = When::at(before);
+            let page = Ppn::new(0);
+            let done = if copies {
+                ok(flash.copy(page, page, DATA, Cause::Gc, from))
+            } else {
+                ok(flash.program(page, DATA, Place::Host, Cause::Host, from))
+            };
+            let end = done.known().expect("the bus is private");
+            // Before the program comes its transfer, or the read of a copy.
+            spans.push(end.since(before).ns - if copies { 10_000 } else { 4_000 });
+            before = end;
+        }
+        spans
+    };
+    let mean = |spans: &[u64]| spans.iter().sum::<u64>() as f64 / spans.len() as f64;
+    for (seed, copies) in [(1, false), (2, true)] {
+        let spans = draw(seed, copies);
+        let long: Vec<u64> = spans.iter().filter(|&&ns| ns > 20_000).map(|ns| ns - 20_000).collect();
+        let share = long.len() as f64 / f64::from(PROGRAMS);
+        assert!((mean(&spans) / 20_000.0 - 1.0).abs() < 0.03, "seed {seed}: {}", mean(&spans));
+        assert!((mean(&long) / 20_000.0 - 1.0).abs() < 0.05, "seed {seed}: {}", mean(&long));
+        assert!((share - (-1.0_f64).exp()).abs() < 0.015, "seed {seed}: {share}");
+        assert_eq!(draw(seed, copies), spans);
+    }
+    assert_ne!(draw(1, false), draw(3, false));
 }

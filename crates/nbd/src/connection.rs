@@ -5,10 +5,9 @@ use crate::export::{Answers, Export, Request, Shape};
 use crate::handshake::{Handshake, Negotiated};
 use crate::hangup::Hangup;
 use crate::reply::Reply;
-use crate::server::retry;
 use crate::wire::Input;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::{Errno, read, readv, write, writev};
+use rustix::io::{Errno, read, readv, retry_on_intr, write, writev};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::OwnedFd;
@@ -51,7 +50,7 @@ fn negotiate(
     loop {
         let step = handshake.advance(input, &mut output);
         while !output.is_empty() {
-            match retry(|| write(socket, &output)) {
+            match retry_on_intr(|| write(socket, &output)) {
                 Ok(sent) => drop(output.drain(..sent)),
                 Err(Errno::AGAIN) => await_socket(socket, PollFlags::OUT, stopped, end)?,
                 // Clients that end the handshake do not wait for a reply.
@@ -62,7 +61,7 @@ fn negotiate(
             return Ok(agreed);
         }
         await_socket(socket, PollFlags::IN, stopped, end)?;
-        match retry(|| read(socket, input.room())) {
+        match retry_on_intr(|| read(socket, input.room())) {
             Ok(0) if input.waiting().is_empty() => return Err(Hangup::Left),
             Ok(0) => return Err(Hangup::CutOff),
             Ok(count) => input.received(count),
@@ -80,7 +79,7 @@ fn await_socket(
 ) -> Result<(), Hangup> {
     let left = end.saturating_duration_since(now());
     let mut polled = [PollFd::new(socket, ready), PollFd::new(stopped, PollFlags::IN)];
-    if retry(|| poll(&mut polled, Some(&timespec(left)))).map_err(io::Error::from)? == 0 {
+    if retry_on_intr(|| poll(&mut polled, Some(&timespec(left)))).map_err(io::Error::from)? == 0 {
         return Err(Hangup::Slow(HANDSHAKE_SECONDS));
     }
     if polled[1].revents().is_empty() { Ok(()) } else { Err(Hangup::Stopped) }
@@ -186,7 +185,7 @@ impl<'a> Connection<'a> {
             let mut count = if self.deaf {
                 self.replies.iter().map(Reply::length).sum::<usize>() - self.sent
             } else {
-                match retry(|| writev(self.socket, &slices[..filled])) {
+                match retry_on_intr(|| writev(self.socket, &slices[..filled])) {
                     Ok(count) => count,
                     Err(Errno::AGAIN) => break,
                     Err(error) => {
@@ -228,7 +227,7 @@ impl<'a> Connection<'a> {
         };
         let leaves = self.hangup.is_some() && !self.replies.is_empty();
         let timeout = leaves.then(|| timespec(Duration::from_secs(STUCK_SECONDS)));
-        let ready = retry(|| poll(&mut polled[..count], timeout.as_ref()))?;
+        let ready = retry_on_intr(|| poll(&mut polled[..count], timeout.as_ref()))?;
         let [woken, socket, stopped] = polled.map(|one| one.revents());
         self.answers.wake_up();
         if !woken.is_empty() {
@@ -246,7 +245,7 @@ impl<'a> Connection<'a> {
 
     fn receive(&mut self) -> io::Result<()> {
         let mut room = self.requests.room(&mut self.input).map(IoSliceMut::new);
-        match retry(|| readv(self.socket, &mut room)) {
+        match retry_on_intr(|| readv(self.socket, &mut room)) {
             // Some clients disconnect between two requests without a message.
             Ok(0) => {
                 let left = self.input.waiting().is_empty() && !self.requests.cut_off();

@@ -5,6 +5,7 @@ use crate::connection;
 use crate::export::Export;
 use crate::hangup::Hangup;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
@@ -75,7 +76,7 @@ impl Server {
             loop {
                 let mut polled =
                     [PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.stopped, PollFlags::IN)];
-                retry(|| poll(&mut polled, None))?;
+                retry_on_intr(|| poll(&mut polled, None))?;
                 if !polled[1].revents().is_empty() {
                     return Ok(());
                 }
@@ -106,16 +107,6 @@ impl Server {
 fn is_of_client(error: &io::Error) -> bool {
     use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
-}
-
-/// Make a call, and repeat it if a signal interrupted it.
-pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
-    loop {
-        match call() {
-            Err(rustix::io::Errno::INTR) => {}
-            other => return other,
-        }
-    }
 }
 
 struct StopAtEnd<'a>(&'a Stopper);

@@ -2,7 +2,9 @@
 
 use crate::observer::PythonObserver;
 use crate::{PyRunResult, Scenario, ended, object, refused};
-use coflash_device::{Address, Cut, EndedSession, Exploration, Folder, Machine, SessionFolder, TwinError};
+use coflash_device::{
+    Address, Cut, EndedSession, Exploration, Folder, Machine, SessionFolder, Side, TwinError,
+};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -44,12 +46,14 @@ impl ServedDevice {
         trace: Option<PathBuf>,
         emulate: bool,
         cut_after: Option<&str>,
+        side: &str,
         seed: u64,
     ) -> PyResult<Self> {
         let named = |name: &str, problem: &dyn std::fmt::Display| refused(format!("{name}: {problem}"));
         let size = size.map(str::parse).transpose().map_err(|error| named("size", &error))?;
         let at = cut_after.map(str::parse).transpose().map_err(|error: String| named("cut_after", &error))?;
-        let cut = at.map(|at| Cut { at, seed });
+        let side = parse_side(side)?;
+        let cut = at.map(|at| Cut { at, side, seed });
         let address = match listen {
             Some(listen) => Address::Tcp(listen.parse().map_err(|_| {
                 refused(format!(
@@ -111,7 +115,7 @@ pub(crate) fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario
         "cache_slots": info.format.slots,
         "filled_slots": info.filled_slots,
         "programmed_pages": info.programmed_pages,
-        "free_extents": info.free_extents,
+        "free_pages": info.free_pages,
         "journal_bytes": info.journal_bytes,
     });
     Ok((Scenario(scenario), object(py, &numbers)?))
@@ -124,8 +128,13 @@ pub(crate) fn device_check(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<Stri
 }
 
 #[pyfunction]
-pub(crate) fn device_cut(py: Python<'_>, folder: PathBuf, seed: u64) -> PyResult<()> {
-    py.detach(|| coflash_device::cut(&Folder::new(&folder), seed)).map_err(refused)
+pub(crate) fn device_cut(py: Python<'_>, folder: PathBuf, side: &str, seed: u64) -> PyResult<()> {
+    let side = parse_side(side)?;
+    py.detach(|| coflash_device::cut(&Folder::new(&folder), side, seed)).map_err(refused)
+}
+
+fn parse_side(side: &str) -> PyResult<Side> {
+    side.parse().map_err(|error: String| refused(format!("side: {error}")))
 }
 
 #[pyfunction]

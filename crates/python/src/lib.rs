@@ -6,6 +6,7 @@ mod costmodel;
 mod device;
 mod external;
 mod observer;
+mod table;
 
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
@@ -430,10 +431,11 @@ fn trace_like(
     options: Settings,
     page: &str,
     requests: Option<u64>,
+    seed: u64,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyFittedWorkload> {
     let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
-    let options = FitOptions { trace: options.read()?, page, ..FitOptions::default() };
+    let options = FitOptions { trace: options.read()?, page, seed };
     let mut observer = PythonObserver::new(progress, None);
     let found = py.detach(|| coflash_sim::like(&trace, &options, requests, &mut observer));
     found.map(PyFittedWorkload).map_err(|error| ended(py, error, observer))
@@ -531,6 +533,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device::device_cut, module)?)?;
     module.add_function(wrap_pyfunction!(device::device_explore, module)?)?;
     module.add_function(wrap_pyfunction!(device::device_twin, module)?)?;
+    module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(miss_ratio_curves, module)?)?;
     module.add_function(wrap_pyfunction!(cache_hits, module)?)?;

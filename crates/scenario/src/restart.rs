@@ -8,16 +8,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shutdown {
-    /// Nothing: power fails. Dirty pages in volatile buffers are lost and counted; older data become valid again.
+    /// Nothing: power fails. Dirty pages in volatile memory and what is not committed are lost and counted; older data become
+    /// valid again.
     #[default]
     Sudden,
     /// A flush: everything is in flash.
     Orderly,
 }
 
-/// Restarts of host and device. A restart falls between two requests and takes no time itself. Buffers are empty after
-/// it, no flash page is a shadow, and all blocks with data of fast programs are refreshed at once, since the time
-/// without power is unknown (ShadowGC).
+/// Restarts of host and device. A restart falls between two requests and takes no time itself. Volatile memory is empty after
+/// it, a non-volatile cache has the pages that flash lacks, and all blocks with data of fast programs are refreshed at once,
+/// since the time without power is unknown (ShadowGC).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RestartConfig {

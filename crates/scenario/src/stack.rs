@@ -10,7 +10,7 @@ use coflash_level::{
     WriteBack,
 };
 use coflash_media::disk::Disks;
-use coflash_media::{CacheTimings, Memory, Timeline, When};
+use coflash_media::{CacheTimings, Memory, ProgramDistribution, Timeline, When};
 
 /// A device behind a link that carries whole requests.
 pub type PlainStack = Linked<Controller<Units<Device>>>;
@@ -38,17 +38,20 @@ pub enum Stack {
     BufferedHybrid(Buffered<HybridStack>),
 }
 
-/// Evaluate an expression for the stack's variant.
+/// Evaluate an expression for the stack's variant. The variants with disks may have an expression of their own.
 #[macro_export]
 macro_rules! for_stack {
     ($stack:expr, $name:pat => $call:expr) => {
+        $crate::for_stack!($stack, flash $name => $call, hybrid $name => $call)
+    };
+    ($stack:expr, flash $flash:pat => $on_flash:expr, hybrid $hybrid:pat => $on_hybrid:expr) => {
         match $stack {
-            $crate::Stack::Plain($name) => $call,
-            $crate::Stack::BufferedPlain($name) => $call,
-            $crate::Stack::HostCache($name) => $call,
-            $crate::Stack::BufferedHostCache($name) => $call,
-            $crate::Stack::Hybrid($name) => $call,
-            $crate::Stack::BufferedHybrid($name) => $call,
+            $crate::Stack::Plain($flash) => $on_flash,
+            $crate::Stack::BufferedPlain($flash) => $on_flash,
+            $crate::Stack::HostCache($flash) => $on_flash,
+            $crate::Stack::BufferedHostCache($flash) => $on_flash,
+            $crate::Stack::Hybrid($hybrid) => $on_hybrid,
+            $crate::Stack::BufferedHybrid($hybrid) => $on_hybrid,
         }
     };
 }
@@ -145,6 +148,10 @@ impl Scenario {
             Pools::Device => timeline.with_superblocks(self.ftl.superblocks_per_unit(&self.flash)),
             Pools::Plane | Pools::Die => timeline,
         };
+        let timeline = match self.timing.program_distribution {
+            ProgramDistribution::Fixed => timeline,
+            ProgramDistribution::Exponential => timeline.with_exponential_programs(Seed(self.seed)),
+        };
         match self.controller.buffer(self.page_bytes()) {
             Some((pages, page_drain)) => timeline.with_write_buffer(pages, page_drain),
             None => timeline,
@@ -172,12 +179,20 @@ impl Scenario {
         Ok(Stack::Plain(self.link_over(device)))
     }
 
+    /// Put an empty cache in the host, and the link, over flash.
+    ///
+    /// # Errors
+    /// The first part of the configuration that does not fit the others.
+    pub fn host_cache_over(&self, flash: Ftl) -> Result<HostCacheStack, Misfit> {
+        let grants = self.host.protecting == Protecting::Grants;
+        let setting = self.cache.setting(Memory::Host, self.page_bytes(), flash.logical_pages(), grants)?;
+        let device = self.link_under(flash, Memory::Host, setting.slots, &self.host);
+        CacheLevel::with_scheme(device, &self.cache, &setting, &self.cooperation)
+    }
+
     fn host_cache(&self, flash: Ftl) -> Result<Stack, Misfit> {
         let pages = flash.logical_pages();
-        let grants = self.host.protecting == Protecting::Grants;
-        let setting = self.cache.setting(Memory::Host, self.page_bytes(), pages, grants)?;
-        let device = self.link_under(flash, Memory::Host, setting.slots, &self.host);
-        let cache = CacheLevel::with_scheme(device, &self.cache, &setting, &self.cooperation)?;
+        let cache = self.host_cache_over(flash)?;
         if self.host_buffer.exists() {
             return self.buffered(pages, |_| cache).map(Stack::BufferedHostCache);
         }

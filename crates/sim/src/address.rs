@@ -1,5 +1,6 @@
 //! The map from the workload's addresses to the device's logical pages.
 
+use coflash_base::prefetch::prefetch;
 use coflash_base::{Index, Lpn};
 use coflash_scenario::Remap;
 use coflash_workload::{Op, Request};
@@ -71,14 +72,13 @@ impl AddressMap {
         }
     }
 
-    /// The logical page of a page accessed before, or that needs no access. For looking ahead: no page gets a
-    /// number.
+    /// Ask for the memory of a dense map's entry.
     #[inline(always)]
-    pub(crate) fn peek(&self, page: u64) -> Option<Lpn> {
-        match self {
-            Self::Direct { logical_pages } => (page < *logical_pages).then(|| Lpn::from_index(page as usize)),
-            Self::Modulo { logical_pages } => Some(Lpn::from_index((page % *logical_pages) as usize)),
-            Self::Dense { chunks, .. } => chunks.get(&(page / CHUNK_PAGES))?[(page % CHUNK_PAGES) as usize],
+    pub(crate) fn prefetch(&self, page: u64) {
+        if let Self::Dense { chunks, .. } = self
+            && let Some(chunk) = chunks.get(&(page / CHUNK_PAGES))
+        {
+            prefetch(&chunk[..], (page % CHUNK_PAGES) as usize);
         }
     }
 
@@ -101,17 +101,12 @@ mod tests {
         assert_eq!((direct.page(9), direct.page(10)), (Some(Lpn::new(9)), None));
         let mut modulo = AddressMap::new(Remap::Modulo, 10);
         assert_eq!(modulo.page(u64::MAX), Some(Lpn::new(5)));
-        assert_eq!([9, 10].map(|page| direct.peek(page)), [Some(Lpn::new(9)), None]);
-        assert_eq!(modulo.peek(u64::MAX), Some(Lpn::new(5)));
         let mut dense = AddressMap::new(Remap::Dense, 2);
-        assert_eq!((dense.peek(7), dense.touched()), (None, Some(0)), "a look is no access");
+        dense.prefetch(7);
+        assert_eq!(dense.touched(), Some(0), "a look is no access");
         assert_eq!(dense.page(1 << 50), Some(Lpn::new(0)));
         assert_eq!(dense.page(7), Some(Lpn::new(1)));
         assert_eq!(dense.page(1 << 50), Some(Lpn::new(0)));
-        assert_eq!(
-            [1 << 50, 7, 6].map(|page| dense.peek(page)),
-            [Some(Lpn::new(0)), Some(Lpn::new(1)), None]
-        );
         assert_eq!((dense.page(8), dense.touched()), (None, Some(3)));
         assert_eq!((dense.page(8), dense.touched()), (None, Some(3)), "each page is counted once");
     }

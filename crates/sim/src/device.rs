@@ -1,39 +1,39 @@
 //! Measures of the device as a product: throughput, endurance, energy. All follow from counters of the run.
 
-use crate::metrics::programs;
+use crate::amplification::programs;
 use coflash_base::measure::{Report, ratio};
 use coflash_media::Geometry;
 use coflash_scenario::{EnduranceConfig, EnergyConfig, Scenario};
 
 coflash_base::measures! {
-    /// Requests and bytes of the host a second, over the simulated time. In an open loop a device that keeps up has the rate of
-    /// its workload, and not the most that it could do.
+    /// Requests and bytes of the host per second of simulated time. In an open loop, a device that keeps up has the rate of its
+    /// workload, which may be less than it could do.
     pub struct Throughput in "throughput", "Throughput" {
-        /// Requests answered a second, trims and flushes included.
+        /// Requests answered per second, trims and flushes included.
         iops: Option<f64>, "IOPS", per_second, gain;
-        /// Reads answered a second.
+        /// Reads answered per second.
         read_iops: Option<f64>, "IOPS, reads", per_second, gain, untabled;
-        /// Writes answered a second.
+        /// Writes answered per second.
         write_iops: Option<f64>, "IOPS, writes", per_second, gain, untabled;
-        /// Bytes read and written a second.
+        /// Bytes read and written per second.
         bandwidth: Option<f64>, "bandwidth", bytes_per_second, gain;
-        /// Bytes read a second.
+        /// Bytes read per second.
         read_bandwidth: Option<f64>, "bandwidth, reads", bytes_per_second, gain, untabled;
-        /// Bytes written a second.
+        /// Bytes written per second.
         write_bandwidth: Option<f64>, "bandwidth, writes", bytes_per_second, gain, untabled;
     }
 }
 
 coflash_base::measures! {
-    /// What the device can take until its blocks are worn out, if all goes on as in this run. They are when they have had
-    /// `endurance.rated_cycles` erases on average: wear is taken as even.
+    /// Writes and time until the blocks are worn out, if the workload continues as in this run. Blocks are worn out after
+    /// `endurance.rated_cycles` erases on average: wear is assumed to be even.
     pub struct Endurance in "endurance", "Endurance" {
         /// Bytes that the host can write (TBW, in bytes).
         tbw_bytes: Option<f64>, "written to end of life", bytes, gain;
-        /// How often a day the host can write the exported capacity, for `endurance.warranty_years` (DWPD). Not for a flash cache
-        /// before disks.
-        drive_writes_per_day: Option<f64>, "drive writes a day", ratio, gain;
-        /// Years at the rate of this run, by day and night.
+        /// How often per day the host can write the exported capacity during `endurance.warranty_years` (DWPD). Not for a flash
+        /// cache before disks.
+        drive_writes_per_day: Option<f64>, "drive writes per day", ratio, gain;
+        /// Years until then, if the host always writes at the rate of this run.
         life_years: Option<f64>, "life at this rate", years, gain;
     }
 }

@@ -2,34 +2,26 @@
 //! request completes with its last page. In simulation requests carry no data; where the media holds bytes,
 //! they have a [`Payload`].
 
-use crate::address::{AddressMap, pages_of};
-use crate::device::add_device;
-use crate::latency::{Latency, LatencyRecorder};
-use crate::load::{End, cleaning, load};
-use crate::metrics::{
-    AllResponses, EraseCounts, HostCounters, Metrics, ReadResponses, WriteResponses, add_amplification,
-    programs,
-};
-use crate::observer::SoFar;
+use crate::latency::LatencyRecorder;
+use crate::metrics::HostCounters;
 use crate::payload::{PartOfPage, Payload};
-use crate::result::{RunResult, Simulator, Workload};
-use crate::series::{Recorder, Series};
-use crate::spare::{FROZEN, SpareSpace};
-use coflash_base::measure::{Report, ratio};
+use crate::series::Recorder;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_level::{Command, Level};
-use coflash_media::{Busy, DieId, Finished, SimulatedMedia, Tag, When};
-use coflash_scenario::{ReplayMode, Scenario};
+use coflash_media::{Busy, DieId, Finished, Media, SimulatedMedia, Tag, When};
+use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request};
-use std::ops::Range;
 
+mod measurement;
 mod restart;
 #[cfg(test)]
 mod tests;
+mod window;
 
-pub(crate) use restart::RestartCounters;
+use measurement::Meters;
 use restart::Restarts;
+use window::Window;
 
 /// An outstanding request.
 #[derive(Clone, Copy, Debug)]
@@ -72,28 +64,6 @@ impl<E> From<E> for ServiceError<E> {
     }
 }
 
-/// Counters and response times of the host's requests.
-#[derive(Clone, Debug)]
-struct Meters {
-    host: HostCounters,
-    read: LatencyRecorder,
-    write: LatencyRecorder,
-    other: LatencyRecorder,
-    series: Recorder,
-    last_arrival: Time,
-    last_answer: Time,
-}
-
-impl Meters {
-    /// The response times of all requests.
-    fn all(&self) -> Latency {
-        let mut all = self.other.latency();
-        all.add(&self.read.latency());
-        all.add(&self.write.latency());
-        all
-    }
-}
-
 /// The parts of the request being issued.
 struct Parts {
     /// Start of its pages.
@@ -111,33 +81,25 @@ impl Parts {
     }
 }
 
-/// Pages of a request that are looked up ahead: more would push each other out of the processor's nearest
-/// cache.
-const LOOK_PAGES: u64 = 8;
-
 /// Tables up to this size stay in a processor's own cache, so that looking ahead would only cost.
 const CACHED_BYTES: usize = 1 << 20;
 
 /// A stack of levels, its media, and the outstanding requests.
-pub struct Engine<L, M> {
+pub struct Engine<L, M: Media> {
     level: L,
     media: M,
     dies: u32,
     gc: GcMode,
-    address: AddressMap,
-    /// The logical pages of the request being issued, each looked up once.
+    window: Window,
+    /// The logical pages of the request being issued.
     lpns: Vec<Lpn>,
     looks_ahead: bool,
-    page_bytes: u64,
-    /// The binary logarithm of `page_bytes`, where that is a power of two: a division takes as long as ten shifts.
-    page_shift: Option<u32>,
-    logical_bytes: u64,
     pending: Vec<Pending>,
     vacant: Vec<u32>,
     finished: Vec<Finished>,
     flushed: Vec<When>,
     meters: Meters,
-    restarts: Restarts,
+    restarts: Option<Restarts<L, M>>,
     erases_before: Vec<u32>,
     owner: u16,
 }
@@ -146,14 +108,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Create an engine that measures from the current state of the levels on.
     #[must_use]
     pub fn new(scenario: &Scenario, level: L, media: M) -> Self {
-        let (page_bytes, logical_pages) = (scenario.flash.page_size.count, level.logical_pages());
         let mut engine = Self {
-            address: AddressMap::new(scenario.workload.remap, logical_pages),
+            window: Window::new(scenario, level.logical_pages()),
             lpns: Vec::new(),
             looks_ahead: level.heap_bytes() > CACHED_BYTES,
-            page_bytes,
-            page_shift: page_bytes.is_power_of_two().then(|| page_bytes.trailing_zeros()),
-            logical_bytes: u64::from(logical_pages) * page_bytes,
             dies: scenario.flash.dies(),
             gc: scenario.gc.mode,
             pending: Vec::new(),
@@ -169,7 +127,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
                 last_arrival: Time::ZERO,
                 last_answer: Time::ZERO,
             },
-            restarts: Restarts::new(&scenario.restart),
+            restarts: None,
             erases_before: level.erase_counts(),
             owner: 0,
             level,
@@ -185,27 +143,19 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         Io { media, hook: CopyAll, start }
     }
 
-    /// Prefetch the memory that the next requests need. The first of them is issued next.
+    /// Expect the requests that are issued next, and ask for the memory that they need.
     #[inline(always)]
-    pub(crate) fn look_ahead(&self, requests: &[Request]) {
+    pub(crate) fn expect(&mut self, upcoming: &[Request]) {
+        let reach = if self.looks_ahead { Ahead::Far.distance() } else { 0 };
+        while self.window.len() <= reach
+            && let Some(request) = upcoming.get(self.window.len())
+        {
+            self.window.push(request);
+        }
         if self.looks_ahead {
-            self.look_at(requests, Ahead::Far);
-            self.look_at(requests, Ahead::Near);
-        }
-    }
-
-    #[inline(always)]
-    fn look_at(&self, requests: &[Request], ahead: Ahead) {
-        let distance = ahead.distance();
-        let Some([before, request]) = requests.get(distance - 1..=distance) else { return };
-        // The processor prefetches adjacent memory by itself.
-        if request.offset == before.offset + before.length {
-            return;
-        }
-        let pages = self.pages(request);
-        for page in pages.start..pages.end.min(pages.start + LOOK_PAGES) {
-            if let Some(lpn) = self.address.peek(page) {
-                self.level.look_ahead(lpn, ahead);
+            upcoming.get(2 * reach).into_iter().for_each(|request| self.window.look_up(request));
+            for ahead in [Ahead::Far, Ahead::Near] {
+                self.window.look(ahead.distance()).iter().for_each(|&lpn| self.level.look_ahead(lpn, ahead));
             }
         }
     }
@@ -236,31 +186,46 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         arrival: Time,
         payload: impl Payload<M>,
     ) -> Result<Option<Time>, ServiceError<M::Error>> {
-        self.advance(arrival, |_| {})?;
+        assert_eq!(self.window.len(), 0, "other requests are issued before");
+        self.window.push(request);
+        self.issue_next(request, arrival, payload, |_| {})
+    }
+
+    /// Issue the next of the [expected](Self::expect) requests, after the answers to others before it.
+    ///
+    /// # Errors
+    /// See [`issue`](Self::issue).
+    #[inline]
+    pub(crate) fn issue_next(
+        &mut self,
+        request: &Request,
+        arrival: Time,
+        payload: impl Payload<M>,
+        answered: impl FnMut(Answer),
+    ) -> Result<Option<Time>, ServiceError<M::Error>> {
+        let fits = self.window.pop(&mut self.lpns);
+        self.advance(arrival, answered)?;
         if self.meters.series.is_due(arrival) {
             let report = self.report();
             self.meters.series.turn(arrival, &report, self.media.backlog_max(arrival));
         }
         self.meters.last_arrival = arrival;
-        // Also with remapped addresses: it would overlap itself.
-        if request.length > self.logical_bytes {
+        self.level.pass_time(arrival, &mut Self::io(&mut self.media, When::at(arrival)))?;
+        // All or nothing: a request that does not fit must have no effect.
+        if !fits {
             return Err(ServiceError::OutOfSpace);
         }
-        self.level.pass_time(arrival, &mut Self::io(&mut self.media, When::at(arrival)))?;
         let mut parts = Parts::new();
         let served = match request.op {
             Op::Read | Op::Write => self.transfer(request, arrival, payload, &mut parts),
             Op::Trim => self.trim(request, arrival, &mut parts),
-            Op::Flush => self.flush(request, arrival, &mut parts).map_err(ServiceError::Media),
+            Op::Flush => self.flush(request, arrival, &mut parts),
         };
-        if matches!(served, Err(ServiceError::OutOfSpace)) {
-            return Err(ServiceError::OutOfSpace);
-        }
         // A request that fails ends with the pages before the failure.
         let tail = self.level.end(&mut Self::io(&mut self.media, parts.start))?;
         let Some(tag) = parts.tag else {
             let at = self.answer(request.op, arrival, parts.latest + tail);
-            return served.map(|()| Some(at));
+            return served.map(|()| Some(at)).map_err(ServiceError::Media);
         };
         let Self { owner, .. } = *self;
         let Parts { waiting, latest, .. } = parts;
@@ -270,7 +235,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         } else {
             self.pending[tag as usize] = pending;
         }
-        served.map(|()| None)
+        served.map(|()| None).map_err(ServiceError::Media)
     }
 
     /// Advance time to `until` and report each completion. Scheduled actions of levels and restarts up to
@@ -280,7 +245,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// A failed flash operation.
     #[inline]
     pub fn advance(&mut self, until: Time, mut answered: impl FnMut(Answer)) -> Result<(), M::Error> {
-        while let Some(at) = self.restarts.next_until(until) {
+        while let Some(at) = self.restarts.as_mut().and_then(|restarts| restarts.next_until(until)) {
             self.advance_levels(at, &mut answered)?;
             self.restart(at)?;
         }
@@ -315,13 +280,20 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         until: Time,
         mut answered: impl FnMut(Answer),
     ) -> Result<bool, M::Error> {
+        let is_over = match self.gc {
+            GcMode::Background => self.await_report_idly(until)?,
+            GcMode::Foreground | GcMode::Preemptive => self.media.run(until, &mut self.finished),
+        };
+        self.settle(&mut answered)?;
+        Ok(is_over)
+    }
+
+    /// As `SimulatedMedia::run`, with garbage collection on idle dies.
+    fn await_report_idly(&mut self, until: Time) -> Result<bool, M::Error> {
         while let Some(event) = self.media.next_event().filter(|&at| at <= until) {
-            if self.gc == GcMode::Background {
-                self.use_idle_time(event)?;
-            }
+            self.use_idle_time(event)?;
             self.media.step(&mut self.finished);
             if !self.finished.is_empty() {
-                self.settle(&mut answered)?;
                 return Ok(false);
             }
         }
@@ -374,20 +346,17 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// The capacity for requests in bytes.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {
-        self.logical_bytes
+        self.window.logical_bytes()
     }
 
     /// Pages assigned by a dense address map.
     pub(crate) fn pages_touched(&self) -> Option<u64> {
-        self.address.touched()
+        self.window.pages_touched()
     }
 
     /// Enter a request's pages into the address map without serving it, to count them.
     pub(crate) fn touch(&mut self, request: &Request) {
-        let end = (request.offset + request.length).div_ceil(self.page_bytes);
-        for page in request.offset / self.page_bytes..end {
-            self.address.page(page);
-        }
+        self.window.touch(request);
     }
 
     #[inline(always)]
@@ -397,11 +366,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         arrival: Time,
         mut payload: impl Payload<M>,
         parts: &mut Parts,
-    ) -> Result<(), ServiceError<M::Error>> {
-        let bytes = self.page_bytes;
+    ) -> Result<(), M::Error> {
+        let bytes = self.window.page_bytes();
         let end = request.offset + request.length;
-        let pages = self.pages(request);
-        self.find(&pages)?;
+        let pages = self.window.pages(request);
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
         *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
         let start = self.begin(request, arrival, parts);
@@ -431,13 +399,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     /// Trim the pages that are completely inside the range.
-    fn trim(
-        &mut self,
-        request: &Request,
-        arrival: Time,
-        parts: &mut Parts,
-    ) -> Result<(), ServiceError<M::Error>> {
-        self.find(&self.pages(request))?;
+    fn trim(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
         let mut after = self.begin(request, arrival, parts);
         for index in 0..self.lpns.len() {
             let lpn = self.lpns[index];
@@ -450,7 +412,6 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     fn flush(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
         self.meters.host.flushes += 1;
-        self.lpns.clear();
         let start = self.begin(request, arrival, parts);
         let mut flushed = std::mem::take(&mut self.flushed);
         let outcome = self.level.flush(start, &mut Self::io(&mut self.media, start), &mut flushed);
@@ -459,24 +420,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         outcome
     }
 
-    /// The pages of a request, as the workload numbers them.
-    #[inline(always)]
-    fn pages(&self, request: &Request) -> Range<u64> {
-        let page_of = |byte| self.page_shift.map_or_else(|| byte / self.page_bytes, |shift| byte >> shift);
-        pages_of(request, self.page_bytes, page_of)
-    }
-
-    /// Find the logical pages of a request. All or nothing: a request that does not fit must have no effect.
-    #[inline(always)]
-    fn find(&mut self, pages: &Range<u64>) -> Result<(), ServiceError<M::Error>> {
-        self.lpns.clear();
-        for page in pages.clone() {
-            self.lpns.push(self.address.page(page).ok_or(ServiceError::OutOfSpace)?);
-        }
-        Ok(())
-    }
-
-    /// Begin a request after its pages were found; return the start of its pages.
+    /// Begin a request; return the start of its pages.
     #[inline(always)]
     fn begin(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> When {
         let command = Command {
@@ -548,18 +492,6 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         at
     }
 
-    /// The counters of all levels and of the media.
-    #[cold]
-    fn report(&self) -> Report {
-        let mut report = Report::until(self.meters.last_answer);
-        let Meters { host, read, write, other, .. } = &self.meters;
-        report.add(&HostCounters { requests: read.count() + write.count() + other.count(), ..*host });
-        self.level.report(&mut report);
-        self.media.report(&mut report);
-        self.restarts.report(&mut report);
-        report
-    }
-
     /// Whether time is near the end of its range.
     pub(crate) fn is_out_of_time(&self) -> bool {
         let Busy { gc, other, .. } = self.media.busy();
@@ -574,27 +506,6 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         (requests, (table + self.media.heap_bytes()) as u64)
     }
 
-    /// Heap memory of the stack per physical page, without the meters.
-    fn state_bytes_per_page(&self, pages: u32) -> f64 {
-        (self.level.heap_bytes() + self.media.heap_bytes()) as f64 / f64::from(pages)
-    }
-
-    /// The interim metrics.
-    #[must_use]
-    pub fn so_far(&self) -> SoFar {
-        let report = self.report();
-        let programs_pages = programs(&report);
-        let (host_writes_pages, response) = (self.meters.host.host_writes_pages, self.meters.all());
-        SoFar {
-            simulated_ns: self.meters.last_answer.ns,
-            host_writes_pages,
-            programs_pages,
-            waf_host: ratio(programs_pages, host_writes_pages),
-            response_mean_ns: response.mean(),
-            response_p99_ns: response.at(0.99),
-        }
-    }
-
     /// The levels.
     pub fn level(&self) -> &L {
         &self.level
@@ -603,6 +514,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// The media.
     pub fn media(&self) -> &M {
         &self.media
+    }
+
+    /// The levels and the media, to recover a part of the levels.
+    pub fn parts_mut(&mut self) -> (&mut L, &mut M) {
+        (&mut self.level, &mut self.media)
     }
 
     /// The media, for uses that are no operation of the levels.
@@ -615,74 +531,4 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     pub fn into_media(self) -> M {
         self.media
     }
-
-    /// End the measurement and add the results: those of the workload, the replay mode and the wall time in
-    /// seconds.
-    #[must_use]
-    pub fn result(
-        &self,
-        scenario: &Scenario,
-        mode: ReplayMode,
-        workload: Workload,
-        wall_seconds: f64,
-    ) -> RunResult {
-        let state_bytes_per_page = self.state_bytes_per_page(scenario.flash.pages());
-        let measured = self.measured(scenario, mode);
-        let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
-        RunResult::new(scenario.clone(), workload, measured, simulator)
-    }
-
-    /// The final metrics.
-    fn measured(&self, scenario: &Scenario, mode: ReplayMode) -> Measured {
-        let erases: Vec<u32> = std::iter::zip(self.level.erase_counts(), &self.erases_before)
-            .map(|(after, before)| after - before)
-            .collect();
-        let mut report = self.report();
-        let series = self.meters.series.clone().finish(&report);
-        add_amplification(&mut report, self.page_bytes);
-        let all = self.meters.all();
-        let end = End {
-            last_arrival: self.meters.last_arrival,
-            last_answer: self.meters.last_answer,
-            busy_until: self.media.busy_until(),
-            requests: all.count(),
-        };
-        let blocks = scenario.ftl.blocks_per_erase(&scenario.flash).div_ceil(scenario.flash.dies());
-        let cleaning = cleaning(&scenario.flash, &scenario.timing, blocks);
-        let (load, behind) = load(mode, self.meters.series.windows(), end, cleaning);
-        let (read, write) = (self.meters.read.latency(), self.meters.write.latency());
-        report.add(&AllResponses::from(&all));
-        report.add(&ReadResponses::from(&read));
-        report.add(&WriteResponses::from(&write));
-        report.add(&EraseCounts::of(&erases));
-        let spare = SpareSpace::of(&self.level.invalid_pages(), &erases);
-        report.add(&spare);
-        let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
-        add_device(&mut report, scenario, self.logical_bytes);
-        report.add(&load);
-        let notes = behind.into_iter().chain(frozen).collect();
-        Measured {
-            metrics: Metrics::new(report),
-            histograms: Histograms { all, read, write },
-            series,
-            erases,
-            notes,
-        }
-    }
-}
-
-/// The measurements of a finished engine.
-pub(crate) struct Measured {
-    pub(crate) metrics: Metrics,
-    pub(crate) histograms: Histograms,
-    pub(crate) series: Series,
-    pub(crate) erases: Vec<u32>,
-    pub(crate) notes: Vec<String>,
-}
-
-/// Histograms of the response times.
-pub(crate) struct Histograms {
-    pub(crate) all: Latency,
-    pub(crate) read: Latency,
-    pub(crate) write: Latency,
 }

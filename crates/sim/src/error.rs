@@ -27,3 +27,13 @@ pub enum RunError {
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }
+
+impl RunError {
+    pub(crate) fn out_of_time() -> Self {
+        Self::TooFar(
+            "simulated time runs beyond 36 years: shorter times are needed in the trace, in timing, cache or link, or a \
+             smaller replay.time_scale"
+                .to_owned(),
+        )
+    }
+}

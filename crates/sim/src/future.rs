@@ -3,37 +3,22 @@
 
 use crate::address::{AddressMap, pages_of};
 use crate::error::RunError;
-use crate::input::Inputs;
 use crate::observer::{Observer, Phase};
-use crate::open_workload::{Supply, open_workload};
-use coflash_base::Seed;
 use coflash_ftl::placement::Future;
-use coflash_scenario::{Scenario, ScenarioError};
-use coflash_workload::Op;
+use coflash_scenario::Scenario;
+use coflash_workload::{Op, Source};
 
-/// Read the writes and trims of a scenario's workload, for a device of `logical_pages`. Takes 4 bytes per page written.
+/// Read the writes and trims of a workload, for a device of `logical_pages`. Takes 4 bytes per page written.
 ///
 /// # Errors
-/// A workload that can be read only once; an error of the workload; a cancellation.
+/// An error of the workload; a cancellation.
 pub(crate) fn future(
     scenario: &Scenario,
+    source: &mut dyn Source,
     logical_pages: u32,
     observer: &mut dyn Observer,
 ) -> Result<Future, RunError> {
-    let refuse = |problem: String| Err(ScenarioError::new("ftl.placement", problem).into());
-    let name = scenario.ftl.placement.name();
-    let inputs = Inputs::of(scenario.workload.files());
-    if let Some(stream) = inputs.stream() {
-        return refuse(format!(
-            "\"{name}\" must know what is written later, and {stream} can be read only once"
-        ));
-    }
     let page_bytes = scenario.flash.page_size.count;
-    let logical_bytes = u64::from(logical_pages) * page_bytes;
-    let supply = open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?.0;
-    let Supply::Requests(mut source) = supply else {
-        return refuse(format!("\"{name}\" must know what is written later, which depends on answers here"));
-    };
     let mut future = Future::new(logical_pages);
     let mut address = AddressMap::new(scenario.workload.remap, logical_pages);
     let mut left = scenario.workload.requests_max.unwrap_or(u64::MAX);

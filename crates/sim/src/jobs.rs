@@ -4,13 +4,15 @@
 //! is full; while it is ahead of its rate (and, as in fio, until its outstanding requests are answered); and
 //! while it thinks. A phase begins when all jobs of the phase before have ended.
 //!
+//! The plain closed loop (`replay.mode`) is not a job: it takes the requests of any source, with a queue
+//! depth and nothing else to check or to report for each of them.
+//!
 //! Cost: one check of each job in the phase per request.
 
 use crate::engine::{Answer, Engine};
 use crate::error::RunError;
 use crate::latency::Latency;
 use crate::observer::Observer;
-use crate::run::out_of_time;
 use coflash_base::suggest::near_file;
 use coflash_base::{Duration, Seed, Time};
 use coflash_level::Level;
@@ -231,7 +233,7 @@ impl Jobs {
                 if issued % BATCH_REQUESTS as u64 == 0 {
                     observer.replaying(self.progress(), issued, &|| engine.so_far())?;
                     if engine.is_out_of_time() {
-                        return Err(out_of_time());
+                        return Err(RunError::out_of_time());
                     }
                 }
                 if requests_max == Some(issued) {
@@ -239,7 +241,7 @@ impl Jobs {
                 }
                 let Some((at, number)) = self.next_issue(engine) else { break };
                 if at > Time::LAST {
-                    return Err(out_of_time());
+                    return Err(RunError::out_of_time());
                 }
                 self.issue(number, at, engine);
                 issued += 1;

@@ -25,10 +25,6 @@ impl Latency {
     /// Count requests that took the same time.
     #[inline]
     pub fn record(&mut self, response: Duration, requests: u64) {
-        // No request is recorded before the first.
-        if requests == 0 {
-            return;
-        }
         self.histogram.record_n(response.ns, requests).expect("the histogram grows");
         let (ns, times) = (u128::from(response.ns), u128::from(requests));
         self.sum += ns * times;
@@ -36,7 +32,7 @@ impl Latency {
         self.max = self.max.max(response.ns);
     }
 
-    pub(crate) fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("the histogram grows");
         self.sum += other.sum;
         self.squares = self.squares.saturating_add(other.squares);
@@ -95,38 +91,53 @@ impl Latency {
     }
 }
 
-/// Response times being recorded. Equal ones of successive requests are counted together.
+/// Response times being recorded. They are counted many at a time: the histogram does not fit a processor's nearest cache,
+/// and its counts do not depend on each other.
 #[derive(Clone, Debug)]
 pub(crate) struct LatencyRecorder {
     before: Latency,
-    last: Duration,
-    /// The number of last requests with the same response time; not in `before`.
-    repeats: u64,
+    recent: Vec<Duration>,
 }
 
 impl LatencyRecorder {
+    const RECENT: usize = 64;
+
     pub(crate) fn new() -> Self {
-        Self { before: Latency::default(), last: Duration::ZERO, repeats: 0 }
+        Self { before: Latency::default(), recent: Vec::with_capacity(Self::RECENT) }
     }
 
     #[inline]
     pub(crate) fn record(&mut self, response: Duration) {
-        if response != self.last {
-            self.before.record(self.last, self.repeats);
-            (self.last, self.repeats) = (response, 0);
+        self.recent.push(response);
+        if self.recent.len() == Self::RECENT {
+            count(&self.recent, &mut self.before);
+            self.recent.clear();
         }
-        self.repeats += 1;
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.before.count() + self.repeats
+        self.before.count() + self.recent.len() as u64
     }
 
     /// The response times so far.
     pub(crate) fn latency(&self) -> Latency {
-        let mut latency = self.before.clone();
-        latency.record(self.last, self.repeats);
+        let mut latency = Latency::default();
+        self.add_to(&mut latency);
         latency
+    }
+
+    /// Add the response times so far to others.
+    pub(crate) fn add_to(&self, latency: &mut Latency) {
+        latency.add(&self.before);
+        count(&self.recent, latency);
+    }
+}
+
+/// Count response times, equal ones in a row together.
+#[inline(never)]
+fn count(responses: &[Duration], latency: &mut Latency) {
+    for equal in responses.chunk_by(|one, other| one == other) {
+        latency.record(equal[0], equal.len() as u64);
     }
 }
 

@@ -18,6 +18,7 @@
 //! | preconditioning, warm devices | `precondition.rs`, `warm/` |
 
 mod address;
+mod amplification;
 mod cancellable;
 mod describe;
 mod device;
@@ -61,7 +62,7 @@ pub use observer::{Cancelled, NoObserver, Observer, Phase, SoFar};
 pub use payload::{PartOfPage, Payload};
 pub use record::Records;
 pub use result::{RunResult, Simulator, Workload};
-pub use run::{run, run_from, run_on, run_recorded};
+pub use run::{run, run_from, run_recorded};
 pub use series::Series;
 pub use warm::{WarmDevice, WarmError, WarmFileError, warm, warm_key};
 

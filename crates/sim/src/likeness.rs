@@ -92,7 +92,7 @@ pub fn like(
     let begin = Recording(head.recorded.into());
     let mut likeness =
         Head::of(Synthetic::new(&fitted.config, space(&fitted.config).count, Seed(options.seed))?);
-    likeness.read(begin.0.len())?;
+    likeness.read(begin.pages().1)?;
     let [original, likeness] = replay_both([begin, Recording(likeness.recorded.into())], observer)?;
     let Comparison { original: trace, fitted: generated } = fitted.comparison;
     Ok(FittedWorkload {
@@ -137,14 +137,13 @@ impl<S: Source> Head<S> {
         Self { source, recorded: Vec::new(), pages_left: REPLAYED_PAGES }
     }
 
-    /// Read until a number of requests are recorded.
-    fn read(&mut self, count: usize) -> Result<(), WorkloadError> {
-        self.pages_left = u64::MAX;
+    /// Read until as many pages are recorded.
+    fn read(&mut self, pages: u64) -> Result<(), WorkloadError> {
+        self.pages_left = pages + 1;
         let mut batch = Vec::new();
         loop {
             self.next_batch(&mut batch)?;
-            if batch.is_empty() || self.recorded.len() >= count {
-                self.recorded.truncate(count);
+            if batch.is_empty() || self.pages_left == 0 {
                 return Ok(());
             }
         }

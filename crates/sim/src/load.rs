@@ -15,10 +15,10 @@ coflash_base::measures! {
     /// The host's requests and the device's pace.
     pub struct Load in "load", "Load" {
         /// The longest time by which the device was behind. In an open loop it is the mean response time of a window of the
-        /// time series, or what dies and channels still had to do; in a closed loop what they had to do after the last answer.
+        /// time series, or the work left to dies and channels; in a closed loop their work left after the last answer.
         behind_ns: u64, "furthest behind the host", ns, cost, untabled;
-        /// Requests a second that the device holds; only where it fell behind.
-        sustained_per_s: Option<f64>, "requests a second that the device holds", per_second, gain, untabled;
+        /// Requests per second that the device can sustain; only if it fell behind.
+        sustained_per_s: Option<f64>, "requests per second that the device can sustain", per_second, gain, untabled;
     }
 }
 

@@ -1,11 +1,11 @@
 //! The metrics of a result: those of the host's requests, and the tree of all metrics.
 
+use crate::amplification::{Amplification, DeviceAmplification, programs};
 use crate::device::{Endurance, EnergyUse, Throughput};
-use crate::engine::RestartCounters;
 use crate::latency::Latency;
 use crate::load::Load;
 use crate::spare::SpareSpace;
-use coflash_base::measure::{Report, SectionInfo, Value, ratio};
+use coflash_base::measure::{Report, SectionInfo, Value};
 use coflash_ftl::{FtlCounters, PlacementClass, Programs, SlcCounters};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
@@ -37,26 +37,22 @@ coflash_base::measures! {
 }
 
 coflash_base::measures! {
-    /// Flash programs for each page that was written.
-    pub struct Amplification in "", "Write amplification" {
-        /// Pages arriving at the FTL: host writes past the cache, and evictions.
-        ftl_writes_pages: u64, "pages written to the FTL", pages, untabled;
-        /// All programs for each page that the host wrote.
-        waf_host: Option<f64>, "WAF, by host writes", ratio, cost;
-        /// All programs for each page arriving at the FTL.
-        waf_ftl: Option<f64>, "WAF, by FTL writes", ratio, cost;
-        /// Bytes programmed for each byte that the host wrote, as drives count: a part of a page costs a page.
-        waf_media: Option<f64>, "WAF, by bytes", ratio, cost, untabled;
-        /// Simulated time from the start to the last answer.
-        simulated_ns: u64, "simulated time", ns, untabled;
-    }
-}
-
-coflash_base::measures! {
-    /// Flash programs for each page that reached the device.
-    pub struct DeviceAmplification in "host_buffer", "Write amplification of the device" {
-        /// All flash programs for each page written to the device, as the ShadowGC paper counts.
-        waf_device: Option<f64>, "WAF, by device writes", ratio, cost;
+    /// Restarts of host and device. All blocks with data of fast programs are refreshed at once then.
+    pub struct RestartCounters in "restart", "Restarts" {
+        /// Restarts. Those scheduled for after the last request did not happen.
+        restarts: u64, "restarts";
+        /// Versions of pages lost in the host: dirty in its buffer or in a volatile cache, or not committed.
+        lost_host_pages: u64, "dirty pages lost in the host", pages, cost;
+        /// Versions of pages lost in the device: dirty in a volatile cache, or not committed.
+        lost_device_pages: u64, "dirty pages lost in the device", pages, cost;
+        /// Pages programmed by the refreshes.
+        refreshed_pages: u64, "pages refreshed after a restart", pages, cost;
+        /// Blocks erased by the refreshes.
+        erases_blocks: u64, "blocks erased after a restart", blocks, cost;
+        /// Time that dies spent on the refreshes, summed over the dies.
+        die_time_ns: u64, "time of dies on refreshes after a restart", ns, cost;
+        /// The longest time from a restart until all dies were idle, operations under way included.
+        busy_max_ns: u64, "dies busy after a restart, longest", ns, cost;
     }
 }
 
@@ -82,7 +78,7 @@ macro_rules! responses {
                 p99_9: Option<u64>, concat!("response", $kind, ", p99.9"), ns, cost;
                 /// The time that 99.99 % of the requests do not exceed.
                 p99_99: Option<u64>, concat!("response", $kind, ", p99.99"), ns, cost, untabled;
-                /// The longest.
+                /// The maximum.
                 max: Option<u64>, concat!("response", $kind, ", maximum"), ns, cost, untabled;
             }
         }
@@ -117,7 +113,7 @@ coflash_base::measures! {
     pub struct EraseCounts in "erase_count", "Wear" {
         /// The mean.
         mean: f64, "erases of a block, mean", cost, untabled;
-        /// The most.
+        /// The maximum.
         max: u32, "erases of a block, maximum", cost, untabled;
         /// The standard deviation.
         stddev: f64, "erases of a block, std. deviation", cost, untabled;
@@ -188,29 +184,6 @@ const HOST_BUFFER_INFO: &SectionInfo = &HOST_BUFFER;
 #[must_use]
 pub fn lists() -> Vec<&'static SectionInfo> {
     vec![&PlacementClass::INFO, &Sizes::INFO]
-}
-
-/// Add the metrics derived from the counters of several levels.
-pub(crate) fn add_amplification(report: &mut Report, page_bytes: u64) {
-    let programs = programs(report);
-    let ftl_writes_pages = report.count("programs_pages.host") + report.count("programs_pages.evict");
-    report.add(&Amplification {
-        ftl_writes_pages,
-        waf_host: ratio(programs, report.count("host_writes_pages")),
-        waf_ftl: ratio(programs, ftl_writes_pages),
-        waf_media: ratio(programs * page_bytes, report.count("host_writes_bytes")),
-        simulated_ns: report.end().ns,
-    });
-    if report.value("host_buffer.written_pages").is_some() {
-        let waf_device = ratio(programs, report.count("host_buffer.written_pages"));
-        report.add(&DeviceAmplification { waf_device });
-    }
-}
-
-/// All flash programs.
-pub(crate) fn programs(report: &Report) -> u64 {
-    let programs = Programs::INFO.measures.iter();
-    programs.map(|cause| report.count(&format!("{}.{}", Programs::INFO.path, cause.name))).sum()
 }
 
 /// The metrics of a run, by the dotted paths of their sections.

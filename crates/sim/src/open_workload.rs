@@ -46,9 +46,27 @@ impl<'a> OpenWorkload<'a> {
         }
         inputs.digest_files(observer)?;
         let oracle = scenario.ftl.placement.needs_future();
-        let future = oracle.then(|| future(scenario, logical_pages, observer)).transpose()?;
+        let future = oracle.then(|| foresee(scenario, logical_pages, observer)).transpose()?;
         Ok(Self { supply, description, inputs, logical_bytes, future })
     }
+}
+
+/// Read the workload of a scenario an additional time, for an oracle.
+fn foresee(scenario: &Scenario, logical_pages: u32, observer: &mut dyn Observer) -> Result<Future, RunError> {
+    let refuse = |problem: String| Err(ScenarioError::new("ftl.placement", problem).into());
+    let name = scenario.ftl.placement.name();
+    let inputs = Inputs::of(scenario.workload.files());
+    if let Some(stream) = inputs.stream() {
+        return refuse(format!(
+            "\"{name}\" must know what is written later, and {stream} can be read only once"
+        ));
+    }
+    let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
+    let supply = open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?.0;
+    let Supply::Requests(mut source) = supply else {
+        return refuse(format!("\"{name}\" must know what is written later, which depends on answers here"));
+    };
+    future(scenario, source.as_mut(), logical_pages, observer)
 }
 
 /// Open the workload of a scenario, and describe it.

@@ -46,6 +46,17 @@ impl<M> Payload<M> for () {
     fn take(&mut self, _: PartOfPage, _: Option<&M>) {}
 }
 
+/// The same data, for a request that may be repeated.
+impl<M, P: Payload<M>> Payload<M> for &mut P {
+    fn give(&mut self, part: PartOfPage, media: &mut M) {
+        (**self).give(part, media);
+    }
+
+    fn take(&mut self, part: PartOfPage, media: Option<&M>) {
+        (**self).take(part, media);
+    }
+}
+
 /// The data of a write.
 impl<M: HostPage> Payload<M> for &[u8] {
     fn give(&mut self, part: PartOfPage, media: &mut M) {

@@ -1,13 +1,29 @@
 //! A result: the scenario, its metrics, and the speed of the simulator.
 
-use crate::engine::{Histograms, Measured};
 use crate::input::Input;
 use crate::jobs::JobReport;
+use crate::latency::Latency;
 use crate::metrics::Metrics;
 use crate::series::Series;
 use coflash_scenario::Scenario;
 use serde::Serialize;
 use serde_json::Value;
+
+/// The measurements of a finished engine.
+pub(crate) struct Measured {
+    pub(crate) metrics: Metrics,
+    pub(crate) histograms: Histograms,
+    pub(crate) series: Series,
+    pub(crate) erases: Vec<u32>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Histograms of the response times.
+pub(crate) struct Histograms {
+    pub(crate) all: Latency,
+    pub(crate) read: Latency,
+    pub(crate) write: Latency,
+}
 
 /// The replayed workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -80,23 +80,6 @@ pub(crate) fn on_erased_flash<'a>(
     })
 }
 
-/// Run a scenario's workload on levels in any state, such as those of a recovered device, and go on until a
-/// time after the last request. Work due by then is done; requests not answered by then do not count.
-///
-/// # Errors
-/// See [`run`].
-pub fn run_on(
-    scenario: &Scenario,
-    stack: Stack,
-    media: Timeline,
-    until: Time,
-    observer: &mut dyn Observer,
-) -> Result<RunResult, RunError> {
-    let pages = for_stack!(&stack, level => Level::<Timeline>::logical_pages(level));
-    let workload = OpenWorkload::new(scenario, pages, observer)?;
-    measure(scenario, stack, media, workload, Some(until), observer)
-}
-
 /// Open the workload, prepare the flash, put the other levels above it, and measure.
 fn on_flash<'a>(
     scenario: &'a Scenario,
@@ -117,7 +100,7 @@ fn on_flash<'a>(
     }
     recording.hears_of(&mut flash);
     let media = recording.over(scenario.timeline());
-    measure(scenario, scenario.stack_over(flash)?, media, workload, None, observer)
+    measure(scenario, scenario.stack_over(flash)?, media, workload, observer)
 }
 
 /// Run a scenario of a flash cache in front of disks.
@@ -132,26 +115,30 @@ fn run_hybrid(
     recording.hears_of(stack.hybrid_mut().expect("it has just been put there").flash_mut());
     let workload = OpenWorkload::new(scenario, disks.pages() as u32, observer)?;
     let media = recording.over(scenario.timeline().with_disks(disks));
-    measure(scenario, stack, media, workload, None, observer)
+    measure(scenario, stack, media, workload, observer)
 }
 
-/// Replay the workload, go on until a given time after it, and collect the result.
+/// Replay the workload, and collect the result.
 fn measure(
     scenario: &Scenario,
     stack: Stack,
     media: Timeline,
     workload: OpenWorkload<'_>,
-    until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    for_stack!(stack, level => measure_engine(scenario, Engine::new(scenario, level, media), workload, until, observer))
+    for_stack!(stack,
+        flash level => {
+            let engine = Engine::new(scenario, level, media).with_restarts(scenario);
+            measure_engine(scenario, engine, workload, observer)
+        },
+        hybrid level => measure_engine(scenario, Engine::new(scenario, level, media), workload, observer)
+    )
 }
 
 fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     mut engine: Engine<L, M>,
     workload: OpenWorkload<'_>,
-    until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     let OpenWorkload { supply, description, inputs, logical_bytes, .. } = workload;
@@ -159,13 +146,13 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     let mut mode = scenario.replay_mode();
     let (remarks, jobs) = match supply {
         Supply::Requests(mut source) => {
-            let at_once = replay(scenario, &mut engine, source.as_mut(), until, observer)?;
+            let at_once = replay(scenario, &mut engine, source.as_mut(), observer)?;
             let remark = at_once.inspect(|_| mode = ReplayMode::Closed);
             (source.remarks().into_iter().chain(remark).collect(), Vec::new())
         }
         Supply::Jobs(mut jobs) => {
             jobs.run(&mut engine, scenario.workload.requests_max, observer)?;
-            drain(&mut engine, until, &mut || observer.progress(Phase::Replay, None, 0))?;
+            drain(&mut engine, &mut || observer.progress(Phase::Replay, None, 0))?;
             jobs.reports()
         }
     };
@@ -182,7 +169,6 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     engine: &mut Engine<L, M>,
     source: &mut dyn Source,
-    until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<Option<String>, RunError> {
     let mut issuer = Issuer::new(scenario, scenario.replay_mode());
@@ -210,11 +196,11 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
             }
         }
         if batch.last().is_some_and(|last| issuer.arrival(last) > Time::LAST) {
-            return Err(out_of_time());
+            return Err(RunError::out_of_time());
         }
         let mut bytes = 0;
         for (index, request) in batch.iter().enumerate() {
-            engine.look_ahead(&batch[index..]);
+            engine.expect(&batch[index..]);
             if issuer.issue(request, engine).is_err() {
                 let rest = batch[index..].to_vec();
                 return Err(out_of_space(scenario, engine, source, &rest, observer)?);
@@ -228,7 +214,7 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         served += batch.len() as u64;
         left -= batch.len() as u64;
         if engine.is_out_of_time() {
-            return Err(out_of_time());
+            return Err(RunError::out_of_time());
         }
         let (waiting, waiting_bytes) = engine.under_way();
         if waiting_bytes > memory_bytes {
@@ -238,7 +224,7 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
             )));
         }
     }
-    drain(engine, until, &mut || observer.progress(Phase::Replay, source.progress(), served))?;
+    drain(engine, &mut || observer.progress(Phase::Replay, source.progress(), served))?;
     Ok(at_once)
 }
 
@@ -267,32 +253,19 @@ fn check_hints(batch: &[Request], handles: u32) -> Result<(), RunError> {
     }
 }
 
-/// Go on until a given time after the last request, else until all are completed; `look` reports progress.
+/// Go on until all requests are completed; `look` reports progress.
 fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     engine: &mut Engine<L, M>,
-    until: Option<Time>,
     look: &mut dyn FnMut() -> Result<(), Cancelled>,
 ) -> Result<(), RunError> {
-    if let Some(until) = until {
-        let Ok(()) = engine.advance(until, |_| {});
-    } else {
-        loop {
-            look()?;
-            let Ok(more) = engine.drain(LOOK_PAGES);
-            if !more {
-                break;
-            }
+    loop {
+        look()?;
+        let Ok(more) = engine.drain(LOOK_PAGES);
+        if !more {
+            break;
         }
     }
-    if engine.is_out_of_time() { Err(out_of_time()) } else { Ok(()) }
-}
-
-pub(crate) fn out_of_time() -> RunError {
-    RunError::TooFar(
-        "simulated time runs beyond 36 years: shorter times are needed in the trace, in timing, cache or link, or a \
-         smaller replay.time_scale"
-            .to_owned(),
-    )
+    if engine.is_out_of_time() { Err(RunError::out_of_time()) } else { Ok(()) }
 }
 
 /// The issue times of requests.
@@ -334,6 +307,7 @@ impl Issuer {
         }
     }
 
+    /// Issue `request`, the next one that the engine expects.
     #[inline]
     fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         &mut self,
@@ -342,16 +316,15 @@ impl Issuer {
     ) -> Result<(), ServiceError<Infallible>> {
         let arrival = self.arrival(request);
         match self {
-            Self::Open { .. } => engine.issue(request, arrival, ()).map(drop),
+            Self::Open { .. } => engine.issue_next(request, arrival, (), |_| {}).map(drop),
             Self::Closed { queue_depth, under_way, answers, now } => {
                 if under_way == queue_depth {
                     *now = Self::next_answer(answers, engine).max(*now);
                     *under_way -= 1;
                 }
-                let Ok(()) = engine.advance(*now, |answer| answers.push(Reverse(answer.at)));
-                if let Some(at) = engine.issue(request, *now, ())? {
-                    answers.push(Reverse(at));
-                }
+                let known =
+                    engine.issue_next(request, *now, (), |answer| answers.push(Reverse(answer.at)))?;
+                answers.extend(known.map(Reverse));
                 *under_way += 1;
                 Ok(())
             }

@@ -7,7 +7,7 @@ coflash_base::measures! {
     pub struct SpareSpace in "spare", "Spare space" {
         /// Invalid pages in full blocks, at the end.
         invalid_pages: u64, "invalid pages at the end", pages, untabled;
-        /// Those of them in blocks that were not erased in the measured part.
+        /// Invalid pages in full blocks that were not erased in the measured part.
         frozen_pages: u64, "invalid pages at the end in blocks never erased", pages, untabled;
     }
 }

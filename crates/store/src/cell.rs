@@ -1,12 +1,13 @@
 //! Cells of the tables: fixed sizes, each with a checksum that includes its place.
 
 use crate::format::{word32, word64};
+use crate::tables::Data;
 use coflash_base::{Index, Lpn};
 use coflash_media::{Mode, Oob};
 
 /// A cell of a table. A cell of zeros was never written.
 pub(crate) trait Cell: Sized + Default {
-    /// The size with the checksum, which is the last four bytes.
+    /// The size with the checksum, which is the last four bytes: a multiple of 8, as entries of the journal begin.
     const BYTES: usize;
 
     /// Encode the fields into zeroed bytes.
@@ -53,8 +54,6 @@ fn put(bytes: &mut [u8], at: usize, value: u32) {
 /// The state of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockCell {
-    /// Where its data is, once a page is programmed.
-    pub(crate) extent: Option<u32>,
     /// The number of its erases. Only pages of the same generation are programmed.
     pub(crate) generation: u32,
     /// Whether power was cut during an erase.
@@ -65,14 +64,12 @@ impl Cell for BlockCell {
     const BYTES: usize = 16;
 
     fn encode(&self, bytes: &mut [u8]) {
-        put(bytes, 0, self.extent.map_or(0, |extent| extent + 1));
-        put(bytes, 4, self.generation);
-        bytes[8] = self.torn.into();
+        put(bytes, 0, self.generation);
+        bytes[4] = self.torn.into();
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let torn = bytes[8] != 0;
-        Some(Self { extent: word32(bytes, 0).checked_sub(1), generation: word32(bytes, 4), torn })
+        Some(Self { generation: word32(bytes, 0), torn: bytes[4] != 0 })
     }
 }
 
@@ -83,10 +80,10 @@ pub(crate) struct PageCell {
     pub(crate) oob: Option<Oob>,
     /// The generation of its block when it was programmed.
     pub(crate) generation: u32,
-    /// The checksum of its data.
-    pub(crate) checksum: u32,
-    /// Its data did not match the checksum when it was written: it is a copy of damaged data.
-    pub(crate) damaged: bool,
+    /// Its data; zeros for a page that is torn or was never programmed.
+    pub(crate) data: Data,
+    /// Whether its data was written since the last sync point, and matches the checksum.
+    pub(crate) is_new: bool,
     /// Whether it is programmed, or torn.
     pub(crate) is_there: bool,
 }
@@ -95,7 +92,7 @@ pub(crate) struct PageCell {
 const IS_THERE: u8 = 1;
 const HAS_OOB: u8 = 2;
 const FAST: u8 = 4;
-const DAMAGED: u8 = 8;
+const NEW: u8 = 8;
 const SLC: u8 = 16;
 
 impl Cell for PageCell {
@@ -108,11 +105,12 @@ impl Cell for PageCell {
             | bit(self.oob.is_some(), HAS_OOB)
             | bit(has_mode(Mode::Fast), FAST)
             | bit(has_mode(Mode::Slc), SLC)
-            | bit(self.damaged, DAMAGED);
+            | bit(self.is_new, NEW);
         put(bytes, 4, self.oob.and_then(|oob| oob.lpn).map_or(0, |lpn| lpn.get() + 1));
         bytes[8..16].copy_from_slice(&self.oob.map_or(0, |oob| oob.sequence).to_le_bytes());
         put(bytes, 16, self.generation);
-        put(bytes, 20, self.checksum);
+        put(bytes, 20, self.data.checksum);
+        put(bytes, 24, self.data.place);
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -127,8 +125,8 @@ impl Cell for PageCell {
         Some(Self {
             oob: is(HAS_OOB).then(|| Oob { lpn, sequence: word64(bytes, 8), mode }),
             generation: word32(bytes, 16),
-            checksum: word32(bytes, 20),
-            damaged: is(DAMAGED),
+            data: Data { place: word32(bytes, 24), checksum: word32(bytes, 20) },
+            is_new: is(NEW),
             is_there: is(IS_THERE),
         })
     }
@@ -137,26 +135,24 @@ impl Cell for PageCell {
 /// The state of a cache slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlotCell {
-    /// Where its data is, once it was written.
-    pub(crate) location: Option<u32>,
-    /// The checksum of its data.
-    pub(crate) checksum: u32,
-    /// Its data did not match the checksum when it was written.
-    pub(crate) damaged: bool,
+    /// Its data, once it was written.
+    pub(crate) data: Option<Data>,
+    /// See [`PageCell::is_new`].
+    pub(crate) is_new: bool,
 }
 
 impl Cell for SlotCell {
     const BYTES: usize = 16;
 
     fn encode(&self, bytes: &mut [u8]) {
-        put(bytes, 0, self.location.map_or(0, |location| location + 1));
-        put(bytes, 4, self.checksum);
-        bytes[8] = self.damaged.into();
+        put(bytes, 0, self.data.map_or(0, |data| data.place + 1));
+        put(bytes, 4, self.data.map_or(0, |data| data.checksum));
+        bytes[8] = self.is_new.into();
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let (location, checksum) = (word32(bytes, 0).checked_sub(1), word32(bytes, 4));
-        Some(Self { location, checksum, damaged: bytes[8] != 0 })
+        let data = |place| Data { place, checksum: word32(bytes, 4) };
+        Some(Self { data: word32(bytes, 0).checked_sub(1).map(data), is_new: bytes[8] != 0 })
     }
 }
 

@@ -4,6 +4,7 @@ use crate::disk::{Disk, Disks};
 use crate::error::{Finding, StoreError, while_doing};
 use crate::overlay::Overlay;
 use crate::store::Store;
+use crate::tables::Data;
 use coflash_base::Index;
 use coflash_media::Ppn;
 
@@ -28,25 +29,22 @@ impl<D: Disk> Store<D> {
         let (tables, layout) = (&self.tables, &self.layout);
         let mut bytes = vec![0; layout.page_bytes];
         let mut findings = Vec::new();
-        let mut look = |part, number, at, checksum| {
-            let problem = match self.disks.data.read_at(&mut bytes, at) {
+        let mut look = |part, number, Data { place, checksum }| {
+            let problem = match self.data.read(&mut bytes, place) {
                 Ok(()) if crc32c::crc32c(&bytes) == checksum => return,
                 Ok(()) => "its data does not match its checksum".to_owned(),
                 Err(error) => format!("its data cannot be read: {error}"),
             };
             findings.push(Finding { part, number, problem });
         };
-        for (number, &checksum) in tables.checksums.iter().enumerate() {
-            let page = Ppn::from_index(number);
-            if tables.is_programmed(page, layout)
-                && let Some(at) = tables.page_data(page, layout)
-            {
-                look("page", number as u64, at, checksum);
+        for (number, &data) in tables.data.iter().enumerate() {
+            if tables.is_programmed(Ppn::from_index(number), layout) {
+                look("page", number as u64, data);
             }
         }
         for (number, slot) in tables.slots.iter().enumerate() {
-            if let Some(location) = slot.location {
-                look("slot", number as u64, layout.slot_data(location), slot.checksum);
+            if let Some(data) = slot.data {
+                look("slot", number as u64, data);
             }
         }
         findings

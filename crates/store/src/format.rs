@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! metadata   superblock · superblock again · journal · blocks · words · slots · pages
-//! data       extents of flash, a block each, with spare ones · pages of cache slots, with spare ones
+//! data       places of a page each, for flash pages and cache slots, with spare ones
 //! ```
 
 use crate::cell::{BlockCell, Cell, PageCell, SlotCell, WordCell};
 use crate::disk::Disk;
 use crate::error::{Finding, StoreError, while_doing};
-use coflash_media::{Geometry, Ppn};
+use coflash_media::{Geometry, Memory, Ppn, Side};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -20,10 +20,13 @@ pub struct Format {
     pub geometry: Geometry,
     /// The capacity of the FTL in bytes, a multiple of the page size.
     pub logical_bytes: u64,
-    /// The number of page-sized slots of the device's cache.
+    /// The number of page-sized slots of the cache.
     pub slots: u32,
     /// Whether the slots are DRAM: their data ends with the process, or at a power cut.
     pub volatile: bool,
+    /// Whether slots and words are the host's, which may lose power without the device.
+    #[serde(default)]
+    pub in_host: bool,
     /// The number of 8-byte words of non-volatile memory.
     pub words: u32,
     /// The scenario as TOML, at most 24 KiB.
@@ -33,6 +36,16 @@ pub struct Format {
 }
 
 impl Format {
+    /// The memory that the slots are in.
+    pub(crate) fn memory(&self) -> Memory {
+        if self.in_host { Memory::Host } else { Memory::Device }
+    }
+
+    /// The side that slots and words lose power with.
+    pub(crate) fn memory_side(&self) -> Side {
+        if self.in_host { Side::Host } else { Side::Device }
+    }
+
     /// Check the numbers.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let foreign = |problem| Err(StoreError::Foreign(problem));
@@ -59,7 +72,7 @@ impl Format {
 /// The size of each of the two superblocks.
 const SUPERBLOCK_BYTES: usize = 32 << 10;
 const MAGIC: [u8; 8] = *b"coflash\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Magic, version, length of the format, epoch, checksum of all of these and of the format.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + 4;
 
@@ -143,8 +156,8 @@ impl Superblock {
     }
 }
 
-/// The pages for slots that are written more than once between two fences.
-const SLOT_PAGES_SPARE: u32 = 64;
+/// The least number of spare places: for slots that are written more than once between two fences.
+const SPARE_PLACES_MIN: u32 = 64;
 
 /// The little-endian number at a place.
 pub(crate) fn word32(bytes: &[u8], at: usize) -> u32 {
@@ -190,12 +203,9 @@ pub(crate) struct Layout {
     pub(crate) geometry: Geometry,
     pub(crate) page_bytes: usize,
     pub(crate) logical_pages: u64,
-    /// The number of extents: one for each block, and spare ones, since an erased block keeps its old extent
-    /// up to the next sync point.
-    pub(crate) extents: u32,
-    /// The number of pages for slots: a slot may have one of the last sync point and a newer one; some have
-    /// more since the last fence.
-    pub(crate) slot_pages: u32,
+    /// The number of places for data: one for each flash page and each slot, and spare ones, since data of the last
+    /// sync point keeps its place up to the next one.
+    pub(crate) places: u32,
     pub(crate) journal: Range<u64>,
     pub(crate) blocks: Table,
     pub(crate) words: Table,
@@ -221,12 +231,9 @@ impl Layout {
         Self {
             page_bytes: geometry.page_size.count as usize,
             logical_pages: format.logical_bytes / geometry.page_size.count,
-            extents: blocks.saturating_add(blocks / 16 + 2),
-            slot_pages: if format.volatile {
-                format.slots
-            } else {
-                format.slots.saturating_mul(2).saturating_add(SLOT_PAGES_SPARE)
-            },
+            places: pages
+                .saturating_add(format.slots.saturating_mul(2))
+                .saturating_add(pages / 16 + SPARE_PLACES_MIN),
             journal,
             blocks: of_blocks,
             words,
@@ -240,17 +247,6 @@ impl Layout {
     /// The size of the metadata.
     pub(crate) fn end(&self) -> u64 {
         self.pages.end()
-    }
-
-    /// The place of a flash page's data.
-    pub(crate) fn page_data(&self, extent: u32, index: u32) -> u64 {
-        (u64::from(extent) * u64::from(self.geometry.pages_per_block) + u64::from(index))
-            * self.page_bytes as u64
-    }
-
-    /// The place of the data of a slot.
-    pub(crate) fn slot_data(&self, location: u32) -> u64 {
-        self.page_data(self.extents, 0) + u64::from(location) * self.page_bytes as u64
     }
 
     /// The block of a page, and its index there.

@@ -8,7 +8,6 @@ use crate::cell::CELL_BYTES_MAX;
 use crate::disk::Disk;
 use crate::error::{Finding, StoreError, while_doing};
 use crate::format::{Layout, word32, word64};
-use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
@@ -17,6 +16,8 @@ const HEADER_BYTES: usize = 48;
 /// Entries begin at multiples of this.
 const ALIGNMENT: usize = 8;
 const CHANGE_BYTES_MAX: usize = 8 + CELL_BYTES_MAX;
+/// The parts of the tables that are read and written at once.
+const SPAN_BYTES: u64 = 64 << 10;
 
 /// The header of an entry, without its checksum.
 #[derive(Clone, Copy, Debug)]
@@ -267,19 +268,23 @@ impl Scan {
         })
     }
 
-    /// Apply the changes of some entries to the tables; adjacent changes are written together.
+    /// Apply the changes of some entries to the tables. Those near each other are one read and one write, with the bytes
+    /// between them.
     pub(crate) fn apply(&self, entries: Range<usize>, metadata: &impl Disk) -> io::Result<()> {
-        let latest = self.changes(entries).collect::<BTreeMap<_, _>>();
-        let (mut start, mut run) = (0, Vec::new());
-        for (at, bytes) in latest {
-            if at != start + run.len() as u64 {
-                metadata.write_at(&run, start)?;
-                run.clear();
-                start = at;
+        let mut changes: Vec<_> = self.changes(entries).collect();
+        // The order of changes of one cell stays.
+        changes.sort_by_key(|&(at, _)| at);
+        let mut span = Vec::new();
+        for near in changes.chunk_by(|(one, _), (next, _)| one / SPAN_BYTES == next / SPAN_BYTES) {
+            let (start, ends) = (near[0].0, near.iter().map(|(at, bytes)| at + bytes.len() as u64));
+            span.resize((ends.fold(start, u64::max) - start) as usize, 0);
+            metadata.read_at(&mut span, start)?;
+            for (at, bytes) in near {
+                span[(at - start) as usize..][..bytes.len()].copy_from_slice(bytes);
             }
-            run.extend(bytes);
+            metadata.write_at(&span, start)?;
         }
-        metadata.write_at(&run, start)
+        Ok(())
     }
 
     /// Continue the journal after the first `entries`.

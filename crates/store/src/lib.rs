@@ -6,7 +6,8 @@
 //! **The host** loses power, or the process ends. Then only the files count:
 //!
 //! - All changes of tables go through one redo journal. Data of the last *sync point* is never overwritten:
-//!   an erased block keeps its old extent up to the next one, and a slot that is written gets another page.
+//!   new data gets another place, and the place of old data is free after the next sync point. Pages and slots with
+//!   the same data share its place.
 //! - A sync point makes the data durable, then the entry of the journal that refers to it. After the host has
 //!   lost power, the container is as at its last sync point, or as at a later moment up to which the journal
 //!   is intact.
@@ -25,24 +26,26 @@
 //! |---|---|
 //! | create, open, sync points | `store.rs` |
 //! | flash operations, slots, words, power cuts of the device | `media.rs`, `power.rs`, `page.rs` |
+//! | pages on their way to the data file, and from it | `data_file.rs` |
 //! | the superblock, the parts of the files | `format.rs` |
 //! | tables and their cells | `tables.rs`, `cell.rs` |
 //! | the journal | `journal.rs` |
-//! | which places may be overwritten | `locations.rs` |
+//! | the places of data, shared, and which may be overwritten | `places.rs` |
 //! | files, memory, a host that loses power, a disk that is only read | `disk.rs`, `lossy.rs`, `overlay.rs`, `sectors.rs` |
 //! | looks for damage | `check.rs` |
 
 mod cell;
 mod check;
+mod data_file;
 mod disk;
 mod error;
 mod format;
 mod journal;
-mod locations;
 mod lossy;
 mod media;
 mod overlay;
 mod page;
+mod places;
 mod power;
 mod sabotage;
 mod sectors;

@@ -7,9 +7,10 @@ use crate::page::Loaded;
 use crate::power::{Undecided, stores};
 use crate::sabotage::{Sabotage, is_sabotaged};
 use crate::store::Store;
+use crate::tables::Data;
 use coflash_base::{Duration, Index, Time};
 use coflash_media::{
-    Access, BlockId, Cause, Clock, DieId, Flash, HostPage, Memory, Nvm, Oob, Place, Ppn, Slot,
+    Access, BlockId, Cause, Clock, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Side, Slot,
 };
 use std::ops::Range;
 
@@ -24,31 +25,22 @@ enum Below {
 }
 
 impl<D: Disk> Store<D> {
-    /// The place of the data of a programmed page.
-    fn programmed(&self, page: Ppn) -> Result<u64, StoreError> {
-        let at = self.tables.page_data(page, &self.layout);
-        at.filter(|_| self.tables.is_programmed(page, &self.layout)).ok_or(StoreError::Unreadable(page))
+    /// The data of a programmed page.
+    fn programmed(&self, page: Ppn) -> Result<Data, StoreError> {
+        let is_programmed = self.tables.is_programmed(page, &self.layout);
+        is_programmed.then(|| self.tables.data[page.index()]).ok_or(StoreError::Unreadable(page))
     }
 
     /// Read data into the page to be written. Unreadable data counts as damaged.
-    fn load_data(&mut self, at: u64, checksum: u32) -> Loaded {
-        match self.disks.data.read_at(&mut self.pages.work, at) {
-            Ok(()) => self.pages.carry(checksum),
-            Err(_) => Loaded { checksum, is_damaged: true },
-        }
-    }
-
-    /// Read a programmed page into the page to be written, with its checksum.
-    fn load_page(&mut self, page: Ppn) -> Result<Loaded, StoreError> {
-        let at = self.programmed(page)?;
-        Ok(self.load_data(at, self.tables.checksums[page.index()]))
+    fn load_data(&mut self, data: Data) -> Loaded {
+        let read = self.data.read(&mut self.pages.work, data.place);
+        self.pages.loaded(data, read)
     }
 
     /// Read a slot into the page to be written, with its checksum. An empty slot is all zeros.
     pub(crate) fn load_slot(&mut self, slot: Slot) -> Loaded {
-        let SlotCell { location, checksum, .. } = self.tables.slots[self.slot_number(slot)];
-        match location {
-            Some(location) => self.load_data(self.layout.slot_data(location), checksum),
+        match self.tables.slots[self.slot_number(slot)].data {
+            Some(data) => self.load_data(data),
             None => {
                 self.pages.work.fill(0);
                 self.pages.sum(false)
@@ -56,9 +48,9 @@ impl<D: Disk> Store<D> {
         }
     }
 
-    /// The number of a slot of the device's memory: a container has no other memory.
+    /// The number of a slot: a container has one memory.
     fn slot_number(&self, slot: Slot) -> usize {
-        assert_eq!(slot.memory, Memory::Device, "a container holds the slots of the device");
+        assert_eq!(slot.memory, self.format().memory(), "the container holds the slots of another memory");
         slot.number as usize
     }
 
@@ -78,13 +70,7 @@ impl<D: Disk> Store<D> {
                 pages.work.copy_from_slice(&pages.merged);
                 pages.merged_is_damaged
             }
-            Below::Slot(slot) => {
-                let loaded = self.load_slot(slot);
-                if !overlaid {
-                    return loaded;
-                }
-                loaded.is_damaged
-            }
+            Below::Slot(slot) => self.load_slot(slot).is_damaged,
         };
         if overlaid {
             self.pages.overlay();
@@ -92,45 +78,58 @@ impl<D: Disk> Store<D> {
         self.pages.sum(is_damaged)
     }
 
-    /// Load the page from a place, over `below` where the host gives only a part.
+    /// Load the page from a buffer or a slot, over `below` where the host gives only a part.
     fn load_from(&mut self, from: Place, below: Below) -> Loaded {
         match from {
             Place::Host if self.pages.is_covered() => self.load(Below::Host, false),
             Place::Host => self.load(below, true),
             Place::Merged => self.load(Below::Merged, true),
-            Place::Slot(slot) => self.load(Below::Slot(slot), false),
+            Place::Slot(slot) => match self.tables.slots[self.slot_number(slot)].data {
+                Some(data) => Loaded::unread(data),
+                None => self.load(Below::Zeros, false),
+            },
         }
+    }
+
+    /// Keep the loaded page: at the place where its data is already, or at a new one.
+    fn keep(&mut self, loaded: Loaded) -> Result<Data, StoreError> {
+        let Loaded { place, checksum, is_damaged } = loaded;
+        if let Some(place) = place {
+            self.places.share(place);
+            return Ok(Data { place, checksum });
+        }
+        let place = self.take_place(is_damaged)?;
+        self.data.write(&self.pages.work, place).map_err(while_doing("writing data"))?;
+        Ok(Data { place, checksum })
+    }
+
+    /// Note where the host's page was read from. The place is kept for a slot that will have the page, too.
+    fn hold(&mut self, data: Option<Data>) {
+        data.iter().for_each(|data| self.places.share(data.place));
+        let before = std::mem::replace(&mut self.pages.host_data, data);
+        before.into_iter().for_each(|data| self.places.release(data.place));
     }
 
     /// Use power for a step of flash.
     fn step(&mut self) -> Result<(), StoreError> {
-        if self.power.take(1) == 1 { Ok(()) } else { Err(StoreError::PowerCut) }
+        if self.power.take(Side::Device, 1) == 1 { Ok(()) } else { Err(StoreError::PowerCut) }
     }
 
     /// Program the loaded page.
     fn put(&mut self, page: Ppn, oob: Oob, loaded: Loaded) -> Result<(), StoreError> {
         let (block, index) = self.layout.split(page);
-        let BlockCell { extent, generation, torn } = self.tables.blocks[block].cell;
+        let BlockCell { generation, torn } = self.tables.blocks[block].cell;
         assert!(!torn && self.tables.blocks[block].filled == index, "{page:?} is programmed out of order");
         self.step()?;
-        let extent = match extent {
-            Some(extent) => extent,
-            None => self.take_extent()?,
-        };
-        let is_torn = self.power.is_off();
+        let is_torn = self.power.tears();
+        let mut cell = PageCell { generation, is_there: true, ..PageCell::default() };
         if !is_torn {
-            self.step()?;
-            let written = self.disks.data.write_at(&self.pages.work, self.layout.page_data(extent, index));
-            written.map_err(while_doing("programming a page"))?;
-            self.has_unsynced_data = true;
-        }
-        if index == 0 {
-            self.set_block(block, BlockCell { extent: Some(extent), generation, torn });
+            self.power.take(Side::Device, 1);
+            let data = self.keep(loaded)?;
+            self.tables.data[page.index()] = data;
+            cell = PageCell { oob: Some(oob), data, is_new: self.places.is_new(data.place), ..cell };
         }
         self.tables.blocks[block].filled += 1;
-        self.tables.checksums[page.index()] = loaded.checksum;
-        let Loaded { checksum, is_damaged: damaged } = loaded;
-        let cell = PageCell { oob: (!is_torn).then_some(oob), generation, checksum, damaged, is_there: true };
         self.note(self.layout.pages.at(page.index() as u64), &cell);
         if is_torn {
             self.tables.torn.insert(page);
@@ -143,60 +142,53 @@ impl<D: Disk> Store<D> {
     fn put_slot(&mut self, slot: Slot, part: Range<usize>, mut loaded: Loaded) -> Result<(), StoreError> {
         let number = self.slot_number(slot);
         let wanted = stores(&part).count() as u64;
-        let made = self.power.take(wanted);
+        let made = self.power.take(self.format().memory_side(), wanted);
         if made == 0 {
             return Ok(());
         }
         let was = self.tables.slots[number];
         if made < wanted {
-            let new = self.pages.work.clone();
+            if let Some(place) = loaded.place {
+                loaded = self.load_data(Data { place, checksum: loaded.checksum });
+            }
+            let (new, new_is_damaged) = (self.pages.work.clone(), loaded.is_damaged);
             loaded = self.load_slot(slot);
             stores(&part)
                 .take(made as usize)
                 .for_each(|at| self.pages.work[at.clone()].copy_from_slice(&new[at]));
-            loaded = self.pages.sum(loaded.is_damaged);
+            loaded = self.pages.sum(loaded.is_damaged || new_is_damaged);
         }
         let is = self.write_slot(number, loaded)?;
-        if !self.format().volatile {
+        if self.format().volatile {
+            was.data.into_iter().for_each(|data| self.places.release(data.place));
+        } else {
             self.power.undecided.push(Undecided::Slot { slot: slot.number, was, is, part, stores: made });
         }
         self.end_operation()
     }
 
-    /// Write the loaded page as the data of a slot. The old page of the slot is not released.
+    /// Write the loaded page as the data of a slot. The old place of the slot is not released.
     pub(crate) fn write_slot(&mut self, number: usize, loaded: Loaded) -> Result<SlotCell, StoreError> {
-        let is_volatile = self.format().volatile;
-        let location = if is_volatile { number as u32 } else { self.take_slot_page()? };
-        let written = self.disks.data.write_at(&self.pages.work, self.layout.slot_data(location));
-        written.map_err(while_doing("writing a slot"))?;
-        let Loaded { checksum, is_damaged: damaged } = loaded;
-        let cell = SlotCell { location: Some(location), checksum, damaged };
+        let data = self.keep(loaded)?;
+        let cell = SlotCell { data: Some(data), is_new: self.places.is_new(data.place) };
         self.tables.slots[number] = cell;
-        if !is_volatile {
-            self.has_unsynced_data = true;
+        if !self.format().volatile {
             self.note(self.layout.slots.at(number as u64), &cell);
         }
         Ok(cell)
     }
 
-    fn take_extent(&mut self) -> Result<u32, StoreError> {
-        if self.extents.free() == 0 {
-            self.free_places()?;
-        }
-        Ok(self.extents.take().expect("there are more extents than blocks"))
-    }
-
-    /// Take a page for a slot. One is reserved for a restart, which writes slots anew one by one.
-    fn take_slot_page(&mut self) -> Result<u32, StoreError> {
-        if self.slot_pages.free() < 2 {
+    /// Take a place for data. One is reserved for a restart, which writes slots anew one by one.
+    fn take_place(&mut self, is_damaged: bool) -> Result<u32, StoreError> {
+        if self.places.free() < 2 {
             self.free_places()?;
         }
         // Firmware that never fences uses all of them up: memory may write back its contents at any time.
-        if self.slot_pages.free() < 2 {
+        if self.places.free() < 2 {
             self.decide();
             self.free_places()?;
         }
-        Ok(self.slot_pages.take().expect("there are more pages than slots"))
+        Ok(self.places.take(is_damaged).expect("there are more places than pages and slots"))
     }
 
     pub(crate) fn set_word(&mut self, word: u32, value: u64) {
@@ -207,16 +199,18 @@ impl<D: Disk> Store<D> {
     fn try_access(&mut self, slot: Slot, access: Access) -> Result<(), StoreError> {
         let whole = 0..self.layout.page_bytes;
         match access {
+            Access::Read { to: Place::Slot(other) } => {
+                self.try_access(other, Access::WriteNew { from: Place::Slot(slot) })
+            }
             Access::Read { to } => {
                 let loaded = self.load_slot(slot);
-                self.slot_was_damaged |= loaded.is_damaged && !matches!(to, Place::Slot(_));
-                match to {
-                    Place::Host => std::mem::swap(&mut self.pages.host, &mut self.pages.work),
-                    Place::Merged => {
-                        std::mem::swap(&mut self.pages.merged, &mut self.pages.work);
-                        self.pages.merged_is_damaged = loaded.is_damaged;
-                    }
-                    Place::Slot(other) => return self.latching(|store| store.put_slot(other, whole, loaded)),
+                self.slot_was_damaged |= loaded.is_damaged;
+                if to == Place::Host {
+                    std::mem::swap(&mut self.pages.host, &mut self.pages.work);
+                    self.hold(self.tables.slots[slot.number as usize].data);
+                } else {
+                    std::mem::swap(&mut self.pages.merged, &mut self.pages.work);
+                    self.pages.merged_is_damaged = loaded.is_damaged;
                 }
                 Ok(())
             }
@@ -230,12 +224,14 @@ impl<D: Disk> Store<D> {
                 self.latching(|store| store.put_slot(slot, whole, loaded))
             }
             Access::Fill { from } => {
-                let below = match from {
-                    Place::Host => Below::Host,
-                    Place::Merged => Below::Merged,
-                    Place::Slot(other) => Below::Slot(other),
+                let loaded = match from {
+                    Place::Host => match self.pages.host_data {
+                        Some(data) => Loaded::unread(data),
+                        None => self.load(Below::Host, false),
+                    },
+                    Place::Merged => self.load(Below::Merged, false),
+                    Place::Slot(_) => self.load_from(from, Below::Zeros),
                 };
-                let loaded = self.load(below, false);
                 self.latching(|store| store.put_slot(slot, whole, loaded))
             }
         }
@@ -251,6 +247,7 @@ impl<D: Disk> Store<D> {
 
 impl<D: Disk> HostPage for Store<D> {
     fn host_writes(&mut self, start: usize, data: &[u8]) {
+        self.hold(None);
         self.pages.covered = start..start + data.len();
         self.pages.host[start..start + data.len()].copy_from_slice(data);
     }
@@ -281,12 +278,16 @@ impl<D: Disk> Flash for Store<D> {
         if self.power.is_off() {
             return Err(StoreError::PowerCut);
         }
-        let loaded = self.load_page(page)?;
+        let data = self.programmed(page)?;
+        let loaded = self.load_data(data);
         if loaded.is_damaged {
             return Err(StoreError::Unreadable(page));
         }
         match to {
-            Place::Host => std::mem::swap(&mut self.pages.host, &mut self.pages.work),
+            Place::Host => {
+                std::mem::swap(&mut self.pages.host, &mut self.pages.work);
+                self.hold(Some(data));
+            }
             Place::Merged => {
                 std::mem::swap(&mut self.pages.merged, &mut self.pages.work);
                 self.pages.merged_is_damaged = false;
@@ -309,8 +310,10 @@ impl<D: Disk> Flash for Store<D> {
     /// The checksum goes with the data: damaged data stays damaged.
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, _: Cause, (): ()) -> Result<(), StoreError> {
         self.latching(|store| {
-            let mut loaded = store.load_page(from)?;
+            let data = store.programmed(from)?;
+            let mut loaded = Loaded::unread(data);
             if is_sabotaged(Sabotage::RecomputedChecksum) {
+                store.load_data(data);
                 loaded = store.pages.sum(false);
             }
             store.put(to, oob, loaded)
@@ -321,20 +324,22 @@ impl<D: Disk> Flash for Store<D> {
         self.latching(|store| {
             store.step()?;
             let number = block.index();
-            let BlockCell { extent, generation, .. } = store.tables.blocks[number].cell;
-            let torn = store.power.is_off();
-            extent.into_iter().for_each(|extent| store.extents.release(extent));
+            let generation = store.tables.blocks[number].cell.generation;
+            let torn = store.power.tears();
             let first = store.layout.geometry.page(block, 0).get();
-            for page in first..first + store.tables.blocks[number].filled {
-                store.tables.torn.remove(&Ppn::new(page));
+            for page in (first..first + store.tables.blocks[number].filled).map(Ppn::new) {
+                if store.tables.is_programmed(page, &store.layout) {
+                    store.places.release(store.tables.data[page.index()].place);
+                }
+                store.tables.torn.remove(&page);
             }
             store.tables.blocks[number].filled = 0;
             if torn {
-                store.set_block(number, BlockCell { extent: None, generation, torn });
+                store.set_block(number, BlockCell { generation, torn });
                 return Err(StoreError::PowerCut);
             }
-            store.step()?;
-            store.set_block(number, BlockCell { extent: None, generation: generation + 1, torn });
+            store.power.take(Side::Device, 1);
+            store.set_block(number, BlockCell { generation: generation + 1, torn });
             store.end_operation()
         })
     }
@@ -354,7 +359,7 @@ impl<D: Disk> Nvm for Store<D> {
     }
 
     fn store(&mut self, word: u32, value: u64) {
-        if self.power.take(1) == 1 {
+        if self.power.take(self.format().memory_side(), 1) == 1 {
             // A failure is kept for the caller.
             let _ = self.latching(|store| {
                 let was = store.tables.words[word as usize];
@@ -365,14 +370,12 @@ impl<D: Disk> Nvm for Store<D> {
         }
     }
 
-    fn buffer(&mut self, (): ()) -> [(); 2] {
-        [(), ()]
-    }
+    fn buffer(&mut self, (): ()) {}
 
     fn unbuffer(&mut self, (): ()) {}
 
     fn fence(&mut self) {
-        if self.power.take(1) == 1 {
+        if self.power.take(self.format().memory_side(), 1) == 1 {
             self.decide();
         }
     }

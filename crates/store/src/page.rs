@@ -1,13 +1,16 @@
 //! The pages in the controller's memory: the page of the host's request, the page of the last read, and a
 //! work buffer.
 
+use crate::tables::Data;
+use std::io;
 use std::ops::Range;
 
 /// Buffers of a page each.
 #[derive(Debug)]
 pub(crate) struct PageBuffers {
-    /// The host's page, and the part of it that the request covers.
+    /// The host's page, where it was read from, and the part of it that the request covers.
     pub(crate) host: Vec<u8>,
+    pub(crate) host_data: Option<Data>,
     pub(crate) covered: Range<usize>,
     /// The data of the last read that waits for the host's part.
     pub(crate) merged: Vec<u8>,
@@ -17,19 +20,35 @@ pub(crate) struct PageBuffers {
     pub(crate) work: Vec<u8>,
 }
 
-/// The contents of [`PageBuffers::work`].
+/// The page to be written, in [`PageBuffers::work`] or at a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loaded {
+    /// Where the data is already.
+    pub(crate) place: Option<u32>,
     /// The expected checksum.
     pub(crate) checksum: u32,
-    /// Whether the data does not match it.
+    /// Whether the data is known not to match it.
     pub(crate) is_damaged: bool,
+}
+
+impl Loaded {
+    /// Data that goes from one page or slot to another without being read.
+    pub(crate) fn unread(Data { place, checksum }: Data) -> Self {
+        Self { place: Some(place), checksum, is_damaged: false }
+    }
 }
 
 impl PageBuffers {
     pub(crate) fn new(page_bytes: usize) -> Self {
         let page = || vec![0; page_bytes];
-        Self { host: page(), covered: 0..page_bytes, merged: page(), merged_is_damaged: false, work: page() }
+        Self {
+            host: page(),
+            host_data: None,
+            covered: 0..page_bytes,
+            merged: page(),
+            merged_is_damaged: false,
+            work: page(),
+        }
     }
 
     /// Whether the request covers the whole page.
@@ -46,11 +65,12 @@ impl PageBuffers {
     /// stays damaged.
     pub(crate) fn sum(&self, is_damaged: bool) -> Loaded {
         let checksum = crc32c::crc32c(&self.work);
-        Loaded { checksum: if is_damaged { !checksum } else { checksum }, is_damaged }
+        Loaded { place: None, checksum: if is_damaged { !checksum } else { checksum }, is_damaged }
     }
 
-    /// Check the page to be written, which was read together with its checksum.
-    pub(crate) fn carry(&self, checksum: u32) -> Loaded {
-        Loaded { checksum, is_damaged: crc32c::crc32c(&self.work) != checksum }
+    /// Check the page to be written, which was read from a place with its checksum. Unreadable data counts as damaged.
+    pub(crate) fn loaded(&self, data: Data, read: io::Result<()>) -> Loaded {
+        let is_damaged = read.is_err() || crc32c::crc32c(&self.work) != data.checksum;
+        Loaded { is_damaged, ..Loaded::unread(data) }
     }
 }

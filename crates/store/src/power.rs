@@ -1,20 +1,22 @@
-//! The power of the simulated device, and the stores to its non-volatile memory that a cut may lose.
+//! The power of the simulated device and of its host, and the stores to non-volatile memory that a cut may lose.
 
 use crate::cell::SlotCell;
 use crate::disk::Disk;
 use crate::error::StoreError;
 use crate::store::Store;
-use coflash_media::{Memory, Slot};
+use coflash_media::{Side, Slot};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The bytes of an atomic store.
 pub(crate) const STORE_BYTES: usize = 8;
 
-/// The power of the device. A store of eight bytes or a fence takes one step; a program or an erase takes two, and is
-/// torn between them.
+/// The power of both sides. A store of eight bytes or a fence takes one step; a program or an erase takes two, and is
+/// torn between them if the device loses power.
 #[derive(Debug)]
 pub(crate) struct Power {
+    /// The side that loses power when no steps are left.
+    side: Side,
     pub(crate) steps_left: u64,
     /// The steps taken with power.
     pub(crate) steps: u64,
@@ -24,11 +26,15 @@ pub(crate) struct Power {
 
 impl Power {
     pub(crate) fn new() -> Self {
-        Self { steps_left: u64::MAX, steps: 0, undecided: Vec::new() }
+        Self { side: Side::Both, steps_left: u64::MAX, steps: 0, undecided: Vec::new() }
     }
 
-    /// Use power for up to `count` steps. Returns the number of steps with power.
-    pub(crate) fn take(&mut self, count: u64) -> u64 {
+    /// Use the power of a side for up to `count` steps. Returns the number of steps with power. A cut of the
+    /// device alone comes at one of its own steps. A host without power sends no commands.
+    pub(crate) fn take(&mut self, of: Side, count: u64) -> u64 {
+        if of == Side::Host && self.side == Side::Device {
+            return count;
+        }
         let taken = count.min(self.steps_left);
         self.steps_left -= taken;
         self.steps += taken;
@@ -37,6 +43,11 @@ impl Power {
 
     pub(crate) fn is_off(&self) -> bool {
         self.steps_left == 0
+    }
+
+    /// Whether an operation of flash that has begun is torn.
+    pub(crate) fn tears(&self) -> bool {
+        self.is_off() && self.side.has_device()
     }
 }
 
@@ -56,13 +67,19 @@ pub(crate) fn stores(part: &Range<usize>) -> impl Iterator<Item = Range<usize>> 
         .map(move |store| start.max(store * STORE_BYTES)..end.min((store + 1) * STORE_BYTES))
 }
 
-/// The power of the simulated device.
+/// The power of the simulated device and of its host.
 impl<D: Disk> Store<D> {
-    /// Cut power after `steps` more steps: 0 cuts it now. A store of eight bytes or a fence is one step, a
+    /// Cut all power after `steps` more steps: 0 cuts it now. A store of eight bytes or a fence is one step, a
     /// program or an erase takes two. Then flash operations fail, and stores do nothing, until a
     /// [restart](Self::restart).
     pub fn cut_after(&mut self, steps: u64) {
-        self.power.steps_left = steps;
+        self.cut_side_after(Side::Both, steps);
+    }
+
+    /// Cut the power of a side after `steps` more steps: those of the device if it alone is cut, else of both.
+    /// Memory in the host outlives the device. Without the host no flash operation begins, but none is torn.
+    pub fn cut_side_after(&mut self, side: Side, steps: u64) {
+        (self.power.side, self.power.steps_left) = (side, steps);
     }
 
     /// The number of steps taken with power.
@@ -71,10 +88,21 @@ impl<D: Disk> Store<D> {
         self.power.steps
     }
 
-    /// Whether power is off.
+    /// Whether the power of a side is off.
     #[must_use]
     pub fn is_off(&self) -> bool {
         self.power.is_off()
+    }
+
+    /// Whether memory has kept its power although that of the device is off.
+    #[must_use]
+    pub fn outlives_device(&self) -> bool {
+        self.format().in_host && self.power.is_off() && self.power.side == Side::Device
+    }
+
+    /// Restart the device after it alone has lost power.
+    pub fn restart_device(&mut self) {
+        self.power.steps_left = u64::MAX;
     }
 
     /// The number of stores that may or may not survive a cut here.
@@ -95,7 +123,9 @@ impl<D: Disk> Store<D> {
     pub fn restart(&mut self, survives: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
         self.power.steps_left = u64::MAX;
         if self.format().volatile {
-            self.tables.slots.fill(SlotCell::default());
+            for slot in &mut self.tables.slots {
+                std::mem::take(slot).data.into_iter().for_each(|data| self.places.release(data.place));
+            }
         }
         self.latching(|store| store.try_restart(survives))
     }
@@ -122,14 +152,14 @@ impl<D: Disk> Store<D> {
                     }
                 }
                 Undecided::Slot { slot, is, part, stores: made, .. } => {
-                    let of_device = Slot { memory: Memory::Device, number: *slot };
+                    let in_memory = Slot { memory: self.format().memory(), number: *slot };
                     if !slots.contains_key(slot) {
-                        let loaded = self.load_slot(of_device);
+                        let loaded = self.load_slot(in_memory);
                         slots.insert(*slot, (self.pages.work.clone(), loaded.is_damaged));
                     }
                     let (bytes, is_damaged) = slots.get_mut(slot).expect("it was put there");
                     self.tables.slots[*slot as usize] = *is;
-                    let new_is_damaged = self.load_slot(of_device).is_damaged;
+                    let new_is_damaged = self.load_slot(in_memory).is_damaged;
                     for at in stores(part).take(*made as usize).filter(|_| draw()) {
                         bytes[at.clone()].copy_from_slice(&self.pages.work[at]);
                         *is_damaged |= new_is_damaged;
@@ -140,9 +170,9 @@ impl<D: Disk> Store<D> {
         for (slot, (bytes, is_damaged)) in slots {
             self.pages.work.copy_from_slice(&bytes);
             let loaded = self.pages.sum(is_damaged);
-            let last = self.tables.slots[slot as usize].location;
+            let last = self.tables.slots[slot as usize].data;
             self.write_slot(slot as usize, loaded)?;
-            last.into_iter().for_each(|location| self.slot_pages.release(location));
+            last.into_iter().for_each(|data| self.places.release(data.place));
             self.end_operation()?;
         }
         self.power.undecided = undecided;
@@ -153,8 +183,8 @@ impl<D: Disk> Store<D> {
     /// Make all undecided stores durable.
     pub(crate) fn decide(&mut self) {
         for store in self.power.undecided.drain(..) {
-            if let Undecided::Slot { was: SlotCell { location: Some(location), .. }, .. } = store {
-                self.slot_pages.release(location);
+            if let Undecided::Slot { was: SlotCell { data: Some(data), .. }, .. } = store {
+                self.places.release(data.place);
             }
         }
     }

@@ -3,10 +3,16 @@
 /// A mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sabotage {
-    /// The extent of an erased block is used again before a sync point.
+    /// The place of released data is used again before a sync point.
     EarlyReuse,
     /// Records of pages are valid in every generation of their block.
     NoGeneration,
+    /// The journal refers to data that still waits in memory.
+    EntryBeforeData,
+    /// A page with the data of another is not counted: the place is free when the other is erased.
+    UncountedCopy,
+    /// After a loss of power the data of a copy is taken for durable.
+    UncheckedCopy,
     /// A copy gets a new checksum, computed from the data read.
     RecomputedChecksum,
 }

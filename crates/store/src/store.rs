@@ -1,35 +1,35 @@
 //! An open container: its tables in memory, its changes on their way to disk.
 
-use crate::cell::{self, BlockCell, Cell, SlotCell};
+use crate::cell::{self, BlockCell, Cell, PageCell, SlotCell};
+use crate::data_file::DataFile;
 use crate::disk::{Disk, Disks};
 use crate::error::{Finding, StoreError, while_doing};
 use crate::format::{Format, Layout, Superblock};
 use crate::journal::{Journal, Scan};
-use crate::locations::Locations;
 use crate::overlay::Overlay;
 use crate::page::PageBuffers;
+use crate::places::Places;
 use crate::power::Power;
-use crate::tables::Tables;
+use crate::sabotage::{Sabotage, is_sabotaged};
+use crate::tables::{Data, Tables};
 use coflash_base::Index;
 use coflash_media::{Contents, Ppn};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// A flash device, with the memory of its cache, in the two files of a container.
 ///
 /// Reads and writes are made at once, by the [traits](coflash_media) of a media.
 #[derive(Debug)]
 pub struct Store<D> {
-    pub(crate) disks: Disks<D>,
+    pub(crate) data: DataFile<D>,
+    metadata: D,
     superblock: Superblock,
     pub(crate) layout: Layout,
     journal: Journal,
     pub(crate) tables: Tables,
-    pub(crate) extents: Locations,
-    pub(crate) slot_pages: Locations,
+    pub(crate) places: Places,
     pub(crate) pages: PageBuffers,
     pub(crate) power: Power,
-    /// Whether data was written since it was last synced.
-    pub(crate) has_unsynced_data: bool,
     /// The first failure of a write or sync: the store is read-only.
     failure: Option<StoreError>,
     /// Whether damaged data was read from a slot.
@@ -52,8 +52,8 @@ pub struct Info {
     pub filled_slots: u64,
     /// The size of the journal's entries in bytes.
     pub journal_bytes: u64,
-    /// The number of extents that can be programmed before the next sync point.
-    pub free_extents: u64,
+    /// The number of pages of data that can be written before the next sync point.
+    pub free_pages: u64,
 }
 
 impl<D: Disk> Store<D> {
@@ -103,13 +103,12 @@ impl<D: Disk> Store<D> {
         let (tables, contents) = found.expect("one of the two states was read");
         let journal = scan.into_journal(&layout, entries);
         let mut store = Self::new(disks, superblock, layout, tables, journal);
-        if !store.journal.is_empty() {
-            store.has_unsynced_data = true;
-            if entries > synced {
-                store.make_sync_point()?;
-            }
-            store.empty_journal()?;
+        if entries > synced {
+            store.make_sync_point()?;
         }
+        // A new epoch in any case. Rejected entries are still in the journal, and recovery may write the entry before
+        // them again, byte for byte: in the same epoch they would come back after a later loss of power.
+        store.empty_journal()?;
         Ok((store, contents))
     }
 
@@ -123,24 +122,24 @@ impl<D: Disk> Store<D> {
         let ahead = Overlay::new(&disks.metadata).map_err(while_doing("opening the container"))?;
         scan.apply(entries.clone(), &ahead).map_err(while_doing("reading the journal"))?;
         let Ok((tables, contents)) = Tables::read(&ahead, layout) else { return Ok(None) };
-        let (mut pages, mut slots) = (BTreeSet::new(), BTreeSet::new());
-        for (at, _) in scan.changes(entries) {
-            pages.extend(layout.pages.number(at).map(|number| Ppn::from_index(number as usize)));
-            slots.extend(layout.slots.number(at).map(|number| number as usize));
-        }
+        let data = DataFile::new(&disks.data, layout.page_bytes);
         let mut bytes = vec![0; layout.page_bytes];
-        let mut is_whole =
-            |at, checksum| disks.data.read_at(&mut bytes, at).is_ok() && crc32c::crc32c(&bytes) == checksum;
-        let pages_are_whole =
-            pages.into_iter().filter(|&page| tables.is_programmed(page, layout)).all(|page| {
-                // A copy of damaged data is no new damage.
-                let at = tables.page_data(page, layout).expect("a programmed page has data");
-                tables.damaged.contains(&page) || is_whole(at, tables.checksums[page.index()])
-            });
-        let slots_are_whole = slots.into_iter().map(|slot| tables.slots[slot]).all(|slot| {
-            slot.location.is_none_or(|place| slot.damaged || is_whole(layout.slot_data(place), slot.checksum))
+        let mut is_whole = |Data { place, checksum }| {
+            data.read(&mut bytes, place).is_ok() && crc32c::crc32c(&bytes) == checksum
+        };
+        let are_whole = scan.changes(entries).collect::<BTreeMap<_, _>>().into_iter().all(|(at, bytes)| {
+            if let Some(number) = layout.pages.number(at) {
+                let cell = cell::decode::<PageCell>(bytes, at, layout.seed).unwrap_or_default();
+                let is_there = tables.is_programmed(Ppn::from_index(number as usize), layout);
+                !is_there || !cell.is_new || is_whole(cell.data)
+            } else if layout.slots.number(at).is_some() {
+                let cell = cell::decode::<SlotCell>(bytes, at, layout.seed).unwrap_or_default();
+                cell.data.is_none_or(|data| !cell.is_new || is_whole(data))
+            } else {
+                true
+            }
         });
-        Ok((pages_are_whole && slots_are_whole).then_some((tables, contents)))
+        Ok(are_whole.then_some((tables, contents)))
     }
 
     fn new(
@@ -153,19 +152,16 @@ impl<D: Disk> Store<D> {
         if superblock.format.volatile {
             tables.slots.fill(SlotCell::default());
         }
-        let extents = tables.blocks.iter().filter_map(|block| block.cell.extent);
-        let slot_pages = tables.slots.iter().filter_map(|slot| slot.location);
         Self {
-            extents: Locations::new(layout.extents, extents),
-            slot_pages: Locations::new(layout.slot_pages, slot_pages),
+            places: Places::new(layout.places, tables.places(&layout)),
             pages: PageBuffers::new(layout.page_bytes),
-            disks,
+            data: DataFile::new(disks.data, layout.page_bytes),
+            metadata: disks.metadata,
             superblock,
             layout,
             journal,
             tables,
             power: Power::new(),
-            has_unsynced_data: false,
             failure: None,
             slot_was_damaged: false,
             sync_points: 0,
@@ -186,9 +182,9 @@ impl<D: Disk> Store<D> {
             epoch: self.journal.epoch(),
             sync_points: self.sync_points,
             programmed_pages: self.tables.blocks.iter().map(|block| u64::from(block.filled)).sum(),
-            filled_slots: self.tables.slots.iter().filter(|slot| slot.location.is_some()).count() as u64,
+            filled_slots: self.tables.slots.iter().filter(|slot| slot.data.is_some()).count() as u64,
             journal_bytes: self.journal.used_bytes(),
-            free_extents: self.extents.free() as u64,
+            free_pages: self.places.free() as u64,
         }
     }
 
@@ -215,7 +211,7 @@ impl<D: Disk> Store<D> {
         self.latching(|store| if store.journal.is_ahead() { store.free_places() } else { Ok(()) })
     }
 
-    /// Make all changes durable, and bring the tables up to date. The next opening has nothing to do.
+    /// Make all changes durable, and bring the tables up to date. The next opening has nothing to replay.
     ///
     /// # Errors
     /// A write or sync failed, now or earlier.
@@ -231,8 +227,8 @@ impl<D: Disk> Store<D> {
     pub fn contents(&mut self) -> Result<Contents, StoreError> {
         self.write_out()?;
         let reading = while_doing("reading the journal");
-        let written = self.journal.written(&self.disks.metadata).map_err(&reading)?;
-        let tables = Overlay::new(&self.disks.metadata).map_err(&reading)?;
+        let written = self.journal.written(&self.metadata).map_err(&reading)?;
+        let tables = Overlay::new(&self.metadata).map_err(&reading)?;
         written.apply(0..written.len(), &tables).map_err(&reading)?;
         Ok(Tables::read(&tables, &self.layout)?.1)
     }
@@ -266,31 +262,31 @@ impl<D: Disk> Store<D> {
         if self.journal.is_full() { self.free_places() } else { Ok(()) }
     }
 
+    /// First the data, then the entry that refers to it.
     fn append(&mut self, is_sync_point: bool) -> Result<(), StoreError> {
-        let appended = self.journal.append(&self.disks.metadata, is_sync_point);
+        if !is_sabotaged(Sabotage::EntryBeforeData) {
+            self.data.write_out().map_err(while_doing("writing data"))?;
+        }
+        let appended = self.journal.append(&self.metadata, is_sync_point);
         appended.map_err(while_doing("writing the journal"))?;
-        self.extents.written();
-        self.slot_pages.written();
+        self.places.written();
         Ok(())
     }
 
-    /// First the data, then the entry that refers to it.
+    /// First the data is durable, then the entry that refers to it.
     pub(crate) fn make_sync_point(&mut self) -> Result<(), StoreError> {
         let syncing = while_doing("syncing");
-        if std::mem::take(&mut self.has_unsynced_data) {
-            self.disks.data.sync().map_err(&syncing)?;
-        }
+        self.data.sync().map_err(&syncing)?;
         self.append(true)?;
-        self.disks.metadata.sync().map_err(&syncing)?;
-        self.extents.synced();
-        self.slot_pages.synced();
+        self.metadata.sync().map_err(&syncing)?;
+        self.places.synced();
         self.sync_points += 1;
-        self.journal.synced(&self.disks.metadata).map_err(while_doing("writing the journal"))
+        self.journal.synced(&self.metadata).map_err(while_doing("writing the journal"))
     }
 
     /// Bring the tables up to date right after a sync point, and begin the journal anew.
     fn empty_journal(&mut self) -> Result<(), StoreError> {
-        let metadata = &self.disks.metadata;
+        let metadata = &self.metadata;
         let applying = while_doing("writing the tables");
         let written = self.journal.written(metadata).map_err(&applying)?;
         written.apply(0..written.len(), metadata).map_err(&applying)?;

@@ -17,16 +17,20 @@ pub(crate) struct Block {
     pub(crate) filled: u32,
 }
 
+/// The data of a page or a slot: its place in the data file, and its checksum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Data {
+    pub(crate) place: u32,
+    pub(crate) checksum: u32,
+}
+
 /// The tables of a container.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) blocks: Vec<Block>,
-    /// The checksums of pages.
-    pub(crate) checksums: Vec<u32>,
+    pub(crate) data: Vec<Data>,
     /// Torn pages of blocks that are not torn.
     pub(crate) torn: BTreeSet<Ppn>,
-    /// Copies of damaged data, as of the opening.
-    pub(crate) damaged: BTreeSet<Ppn>,
     pub(crate) words: Vec<u64>,
     pub(crate) slots: Vec<SlotCell>,
 }
@@ -36,9 +40,8 @@ impl Tables {
     pub(crate) fn erased(layout: &Layout) -> Self {
         Self {
             blocks: vec![Block::default(); layout.blocks.cells as usize],
-            checksums: vec![0; layout.pages.cells as usize],
+            data: vec![Data::default(); layout.pages.cells as usize],
             torn: BTreeSet::new(),
-            damaged: BTreeSet::new(),
             words: vec![0; layout.words.cells as usize],
             slots: vec![SlotCell::default(); layout.slots.cells as usize],
         }
@@ -67,10 +70,12 @@ impl Tables {
         index < block.filled && !block.cell.torn && !self.torn.contains(&page)
     }
 
-    /// The place of the data of a page of a block that has an extent.
-    pub(crate) fn page_data(&self, page: Ppn, layout: &Layout) -> Option<u64> {
-        let (block, index) = layout.split(page);
-        self.blocks[block].cell.extent.map(|extent| layout.page_data(extent, index))
+    /// The places of all data, once for each page and slot with it.
+    pub(crate) fn places(&self, layout: &Layout) -> impl Iterator<Item = u32> {
+        let pages = (0..self.data.len()).map(Ppn::from_index);
+        let programmed = pages.filter(|&page| self.is_programmed(page, layout));
+        let of_pages = programmed.map(|page| self.data[page.index()].place);
+        of_pages.chain(self.slots.iter().filter_map(|slot| Some(slot.data?.place)))
     }
 }
 
@@ -84,19 +89,17 @@ struct Reader<'a, D> {
 impl<D: Disk> Reader<'_, D> {
     fn read(&mut self) -> std::io::Result<Vec<(Ppn, Option<Oob>)>> {
         let layout = self.layout;
-        let mut used = vec![false; layout.extents as usize];
         self.cells("block", &layout.blocks, |reader, number, cell: BlockCell| {
             reader.tables.blocks[number as usize].cell = cell;
-            cell.extent.map_or(Ok(()), |extent| claim(&mut used, extent, "extent"))
+            Ok(())
         })?;
         self.cells("word", &layout.words, |reader, number, WordCell(value)| {
             reader.tables.words[number as usize] = value;
             Ok(())
         })?;
-        let mut used = vec![false; layout.slot_pages as usize];
         self.cells("slot", &layout.slots, |reader, number, cell: SlotCell| {
             reader.tables.slots[number as usize] = cell;
-            cell.location.map_or(Ok(()), |location| claim(&mut used, location, "location"))
+            cell.data.map_or(Ok(()), |data| check_place(data.place, layout))
         })?;
         let mut pages = Vec::new();
         self.cells("page", &layout.pages, |reader, number, cell| {
@@ -113,7 +116,7 @@ impl<D: Disk> Reader<'_, D> {
         if block.cell.torn {
             return Ok(Some((page, None)));
         }
-        let BlockCell { extent, generation, .. } = block.cell;
+        let generation = block.cell.generation;
         if cell.is_there && cell.generation > generation {
             return Err(format!(
                 "it is of generation {}, and its block of generation {generation}",
@@ -123,9 +126,6 @@ impl<D: Disk> Reader<'_, D> {
         let is_current = cell.generation == generation || is_sabotaged(Sabotage::NoGeneration);
         if !cell.is_there || !is_current {
             return Ok(None);
-        }
-        if extent.is_none() {
-            return Err("its block has no extent".to_owned());
         }
         if index != block.filled {
             return Err("pages before it are erased".to_owned());
@@ -138,10 +138,8 @@ impl<D: Disk> Reader<'_, D> {
         if oob.lpn.is_some_and(|lpn: Lpn| u64::from(lpn.get()) >= self.layout.logical_pages) {
             return Err(format!("it is of {:?}; there are {}", oob.lpn, self.layout.logical_pages));
         }
-        if cell.damaged {
-            self.tables.damaged.insert(page);
-        }
-        self.tables.checksums[page.index()] = cell.checksum;
+        check_place(cell.data.place, self.layout)?;
+        self.tables.data[page.index()] = cell.data;
         Ok(Some((page, Some(oob))))
     }
 
@@ -173,15 +171,7 @@ impl<D: Disk> Reader<'_, D> {
     }
 }
 
-/// Note that a place is in use.
-fn claim(used: &mut [bool], place: u32, name: &str) -> Result<(), String> {
-    let count = used.len();
-    match used.get_mut(place as usize) {
-        None => Err(format!("it names {name} {place}; there are {count}")),
-        Some(true) => Err(format!("it names {name} {place}, and so does another")),
-        Some(used) => {
-            *used = true;
-            Ok(())
-        }
-    }
+fn check_place(place: u32, layout: &Layout) -> Result<(), String> {
+    let count = layout.places;
+    if place < count { Ok(()) } else { Err(format!("it names place {place}; there are {count}")) }
 }

@@ -28,18 +28,18 @@ impl AtomicFile {
         let last = if about.is_some() { path.canonicalize()? } else { path.to_owned() };
         let not_a_name = || io::Error::new(io::ErrorKind::InvalidFilename, "is not the name of a file");
         let name = last.file_name().ok_or_else(not_a_name)?.to_owned();
-        for attempt in 0.. {
+        let mut attempt = 0;
+        loop {
             let mut temporary = std::ffi::OsString::from(".");
             temporary.push(&name);
             temporary.push(format!(".{}-{attempt}", std::process::id()));
             let temporary = last.with_file_name(temporary);
             match File::create_new(&temporary) {
                 Ok(file) => return Ok(Self { file, rename: Some((temporary, last)) }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
                 Err(error) => return Err(error),
             }
         }
-        unreachable!("after a hundred attempts an error is returned")
     }
 
     /// Rename the file to its final name. Returns its size in bytes, 0 for a pipe or a device.

@@ -8,7 +8,7 @@ from typing import Any
 
 from coflash.calibrate.fit import Fit
 from coflash.calibrate.measured import MEASURES
-from coflash.calibrate.model import PAGES_PER_BLOCK, STREAMS, VICTIMS, Device
+from coflash.calibrate.model import STREAMS, VICTIMS, Device, Model
 from coflash.calibrate.pattern import PAGE_BYTES
 from coflash.commented import commented
 from coflash.scenario import Scenario
@@ -37,8 +37,7 @@ def drive_scenario(fit: Fit) -> Scenario:
         keys["description"] += f"; {service.part:.0%} of its dies, and of its rates"
         return Scenario.from_dict(keys)
     device = Device(fit.model.alpha(1.0), found.victim, found.streams)
-    pages = round(device.blocks * PAGES_PER_BLOCK / device.alpha)
-    keys |= {**device.scenario(pages, "sequential"), "workload.synthetic": {"requests": 6 * pages}}
+    keys |= {**device.scenario("sequential"), "workload.synthetic": {"requests": 6 * device.pages}}
     if not math.isnan(found.sequential_mib_per_s):
         program_ns = PAGE_BYTES / (found.sequential_mib_per_s * 2**20) * 1e9
         keys["timing"] = _private(program_ns, program_ns * fit.model.service().copy_cost)
@@ -55,6 +54,16 @@ def _private(program_ns: float, read_ns: float) -> dict[str, Any]:
     }
 
 
+def _to_compare(model: Model) -> list[str]:
+    """Say what a result of the scenario lacks of the drive's."""
+    found, lines = model.parameters, []
+    if found.floor > 1:
+        lines.append(f"To compare with the drive, multiply write amplification by {found.floor:.3f}: metadata, parity.")
+    if not math.isnan(found.program_us) and model.service().part < 1:
+        lines.append(f"To compare with the drive, divide rates by {model.service().part:.3f}: not all dies are here.")
+    return lines
+
+
 def drive_toml(fit: Fit) -> str:
     """Write the scenario, below comments on its measurements and its errors."""
     lines = [f"{fit.measured.name}, calibrated."]
@@ -68,5 +77,6 @@ def drive_toml(fit: Fit) -> str:
                 counted = f"{len(errors)} point{'s' * (len(errors) > 1)} {role}"
                 lines.append(f"{quantity.label}: {counted}, error {mean:.1%} on average, {worst:.1%} at worst.")
     lines += [f"Fitted: {stage.finds}." for stage in fit.stages]
+    lines += _to_compare(fit.model)
     wrapped = [part for line in lines for part in textwrap.wrap(line, 108, subsequent_indent="  ")]
     return "".join(f"# {part}\n" for part in wrapped) + f"#\n{commented(drive_scenario(fit))}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from coflash._core import CoflashError
 from coflash.calibrate.measured import MEASURES, Measured, Point
-from coflash.calibrate.model import STREAMS, VICTIMS, Model, Parameters
+from coflash.calibrate.model import STREAMS, VICTIMS, WAITS, Model, Parameters
 
 GOALS = {"waf": 0.05, "write_mib_per_s": 0.10, "gc_onset": 0.15}
 """Relative errors within which a point counts as predicted."""
@@ -22,12 +22,13 @@ LATENCY_GOAL = 0.15
 _SPARE = (0.005, 4.0)
 _READ_COST = (0.0, 3.0)
 _BUFFERS = (0.0, *(4.0**power for power in range(3, 9)))
-_AHEAD_STEPS = 12
-"""From no blocks to nearly all spare space."""
-_SUPERBLOCKS = tuple(2**30 * 1.23**step for step in range(-5, 10))
-"""0.36 to 6.4 GiB; no simple fraction of a zone, or zones and superblocks would stay aligned for ever."""
-_PROGRAMS_US = tuple(50 * 1.15**step for step in range(18))
-"""50 to 540 µs: the steps of a program, between which a die may be read, up to a whole program of TLC."""
+_AHEAD_MOST = 0.92
+"""The most blocks that GC frees ahead of need, as a part of the spare space."""
+_SUPERBLOCK_BYTES = (0.36 * 2**30, 6.4 * 2**30)
+_SUPERBLOCKS_OF_A_DRIVE = (128, 4096)
+"""The fewest and the most of them."""
+_PROGRAMS_US = (30.0, 240.0)
+"""From a step of a program, between which a die may be read, to a whole program of TLC."""
 _SKEWED = ("zipf", "two-zone", "read-only")
 _UNSKEWED = ("uniform", "permuted")
 _BASIC = ("sequential", *_UNSKEWED)
@@ -68,6 +69,11 @@ class Prediction:
         """Whether the error is within the goal."""
         return abs(self.error) <= goal(self.point.measure)
 
+    @property
+    def is_misfit(self) -> bool:
+        """Whether the error is above twice the goal: the model lacks something."""
+        return abs(self.error) > 2 * goal(self.point.measure)
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -87,7 +93,7 @@ class Fit:
     def misfits(self) -> list[Prediction]:
         """The fitted points with an error above twice their goal."""
         fitted = {point for stage in self.stages for point in stage.points}
-        return [one for one in self.predictions if one.point in fitted and abs(one.error) > 2 * goal(one.point.measure)]
+        return [one for one in self.predictions if one.point in fitted and one.is_misfit]
 
 
 def fit(measured: Measured) -> Fit:
@@ -101,8 +107,7 @@ def fit(measured: Measured) -> Fit:
     search.policies()
     search.buffer()
     search.host_gap()
-    search.ahead()
-    search.superblock()
+    search.zones()
     search.latency()
     predictions = tuple(Prediction(point, search.model.predict(point)) for point in measured.points)
     return Fit(measured, search.model, tuple(search.stages), predictions)
@@ -114,8 +119,7 @@ class _Search:
     def __init__(self, measured: Measured) -> None:
         self.measured = measured
         self.points = measured.fitted
-        self.zones = [p for p in self.points if p.pattern.kind == "zones"]
-        if self.zones and measured.capacity_bytes is None:
+        if any(p.pattern.kind == "zones" for p in self.points) and measured.capacity_bytes is None:
             msg = f"{measured.name}: zones have sizes in bytes, so that the capacity is needed (--capacity)"
             raise CoflashError(msg)
         self.model = Model(Parameters(spare=0.1), measured.capacity_bytes)
@@ -134,16 +138,19 @@ class _Search:
                 mean = math.exp(sum(math.log(p.value) for p in found) / len(found))
                 self.model = self.model.with_(**{parameter: mean})
                 self._stage(f"{parameter} = {mean:.4g}", reason, found)
-        if rates and math.isnan(self.model.parameters.sequential_mib_per_s):
-            self._too_few('write_mib_per_s of "sequential" and of "uniform"')
         timed = [p for p in uniform if p.measure == "write_mib_per_s"]
         counted = [p for p in self.points if p.pattern.kind in _UNSKEWED and p.measure in ("waf", "gc_onset")]
+        needed = []
+        if rates and math.isnan(self.model.parameters.sequential_mib_per_s):
+            needed.append('one write_mib_per_s of "sequential"')
         if not counted and len({p.used for p in timed}) < 2:
-            self._too_few(
+            needed.append(
                 'of "uniform" one waf, or gc_onset and one write_mib_per_s, or write_mib_per_s at two values of used'
             )
         if rates and not timed:
-            self._too_few('one write_mib_per_s of "uniform"')
+            needed.append('one write_mib_per_s of "uniform"')
+        if needed:
+            self._too_few("; ".join(needed))
 
         def with_spare(spare: float) -> Model:
             model = self.model.with_(spare=spare)
@@ -201,62 +208,111 @@ class _Search:
         self.model = self.model.with_(host_gap=gap)
         self._stage(f"host_gap = {gap:.3f}", "the writes with least GC: what remains is that flash waits", [point])
 
-    def ahead(self) -> None:
-        """Find how far GC runs ahead of need, from writes to several zones at queue depth 1."""
-        zones = [p for p in self.zones if p.one_at_a_time and p.pattern.number > 1]
-        if not zones:
-            return
-        most = 1 - 1 / self.model.alpha(1)
-        choices = [self.model.with_(ahead=round(step * most / _AHEAD_STEPS, 4)) for step in range(_AHEAD_STEPS)]
-        self.model = min(choices, key=lambda model: self._badness(model, zones))
-        found = self.model.parameters
-        self._stage(
-            f"ahead = {found.ahead:.3f}",
-            "blocks that GC frees while the drive is idle are missing as spare space",
-            zones,
-        )
+    def zones(self) -> None:
+        """Find the size of superblocks by the smallest zones, and what else several at once need.
 
-    def superblock(self) -> None:
-        """Find the size of superblocks from zones that are written one after the other."""
-        single = [p for p in self.zones if p.pattern.number == 1]
+        GC can run ahead of need only while flash waits for the host. Trimmed pages are freed; they are kept only where
+        freed ones do not fit at all.
+        """
+        zones = [p for p in self.points if p.pattern.kind == "zones" and self.measured.capacity_bytes]
+        single = [p for p in zones if p.pattern.number == 1]
+        smallest = [p for p in single if p.pattern.zone_bytes == min(q.pattern.zone_bytes for q in single)]
+        several = [p for p in zones if p.one_at_a_time and p.pattern.number > 1]
+        self.model = self._with_superblock(self.model, smallest)
+        if several:
+            kept = (False,) * any(p.pattern.trimmed for p in several)
+            models = [self._of_several(frees, several, smallest) for frees in (True, *kept)]
+            self.model = min(models, key=lambda model: self._misses(model, several))
+            found = self.model.parameters
+            ahead = f"ahead = {found.ahead:.3f}, " if found.host_gap >= WAITS else ""
+            self._stage(
+                f"{ahead}trimmed pages are {'freed' if found.frees_trimmed else 'kept'}",
+                "blocks that GC frees while flash waits for the host, and trimmed pages that are kept, are missing as "
+                "spare space",
+                several,
+            )
+        if smallest:
+            self._stage(
+                f"superblock = {(self.model.parameters.superblock_bytes or 0) / 2**30:.3g} GiB",
+                "zones smaller than a superblock share it, and die at other times",
+                smallest,
+            )
+
+    def _of_several(self, frees_trimmed: bool, several: Sequence[Point], smallest: Sequence[Point]) -> Model:
+        model = self.model.with_(frees_trimmed=frees_trimmed)
+        if model.parameters.host_gap >= WAITS:
+            model = self._with_ahead(model, several)
+        return self._with_superblock(model, smallest)
+
+    def _with_superblock(self, model: Model, zones: Sequence[Point]) -> Model:
         capacity = self.measured.capacity_bytes
-        if not single or capacity is None:
-            return
-        smallest = min(p.pattern.zone_bytes for p in single)
-        zones = [p for p in single if p.pattern.zone_bytes == smallest]
-        sizes = [size for size in _SUPERBLOCKS if 256 <= capacity / size <= 4096]
-        best = min(sizes, key=lambda size: self._badness(self.model.with_(superblock_bytes=size), zones))
-        self.model = self.model.with_(superblock_bytes=best)
-        self._stage(
-            f"superblock = {best / 2**30:.3g} GiB",
-            "zones smaller than a superblock share it, and die at other times",
-            zones,
-        )
+        if not zones or capacity is None:
+            return model
+        (least, most), (few, many) = _SUPERBLOCK_BYTES, _SUPERBLOCKS_OF_A_DRIVE
+
+        def of_log(size: float) -> Model:
+            return model.with_(superblock_bytes=math.exp(size))
+
+        # The larger superblocks are, the slower are zones smaller than they: there is one minimum, but for chance.
+        low, high = math.log(max(least, capacity / many)), math.log(min(most, capacity / few))
+        return of_log(_minimum(lambda size: self._badness(of_log(size), zones), low, high, to=0.02))
+
+    def _with_ahead(self, model: Model, points: Sequence[Point]) -> Model:
+        """Return the model with the share of blocks that GC frees ahead of need."""
+        most = _AHEAD_MOST * (1 - 1 / model.alpha(1))
+
+        def of(share: float) -> Model:
+            return model.with_(ahead=share)
+
+        return of(_minimum(lambda share: self._badness(of(share), points), 0, most, to=0.05))
+
+    @staticmethod
+    def _misses(model: Model, points: Sequence[Point]) -> bool:
+        return any(Prediction(p, model.predict(p)).is_misfit for p in points)
 
     def latency(self) -> None:
-        """Find the latencies of an idle drive, and the wait of a read for a program."""
+        """Find the latencies of an idle drive, and the time of a program, for which reads wait."""
         rated = [p for p in self.points if p.writes_per_s is not None]
         if not rated:
             return
         reads, writes = ([p for p in rated if p.measure == f"{side}_p50_us"] for side in ("read", "write"))
+        tails = [p for p in rated if p.measure == "read_p99_us"]
         if len(reads) < 2 or not writes:
             self._too_few("read_p50_us at two values of writes_per_s, and write_p50_us at one")
         if math.isnan(self.model.parameters.sequential_mib_per_s):
             self._too_few('write_mib_per_s of "sequential" and of "uniform", which say how busy dies are')
         slowest, write = (min(of, key=lambda p: p.writes_per_s or 0) for of in (reads, writes))
         self.model = self.model.with_(read_us=slowest.value, write_us=write.value)
-        models = [self.model.with_(program_us=time) for time in _PROGRAMS_US]
-        # Even at the lowest rate some reads wait: an idle drive is a little faster than the median.
-        models = [m.with_(read_us=slowest.value**2 / m.predict(slowest)) for m in models]
-        self.model = min(models, key=lambda m: self._badness(m, reads))
+
+        def with_program(log_us: float) -> Model:
+            model = self.model.with_(program_us=math.exp(log_us))
+            # Even at the lowest rate some reads wait: an idle drive is a little faster than the median.
+            return model.with_(read_us=slowest.value**2 / model.predict(slowest))
+
+        def fit_program(points: Sequence[Point]) -> None:
+            low, high = (math.log(bound) for bound in _PROGRAMS_US)
+            at = _minimum(lambda log_us: self._badness(with_program(log_us), points), low, high, to=0.01)
+            self.model = with_program(at)
+
+        if free := self.model.parameters.host_gap < WAITS and len(reads) > 2:
+            # Near the knee dies are busy, however far GC runs ahead.
+            fit_program([max(reads, key=lambda p: p.writes_per_s or 0), *tails])
+            self.model = self._with_ahead(self.model, reads)
+        fit_program(reads + tails)
         found = self.model.parameters
         self._stage(f"write_us = {found.write_us:.3g}", "a write that finds room in the buffer", [write])
         self._stage(
             f"read_us = {found.read_us:.3g}, program_us = {found.program_us:.3g}",
             "at the lowest rate most reads find their die idle; how busy dies are at other rates is known from the "
-            "throughput, so that only the length of a program is left",
-            reads,
+            "throughput, so that only the time of a program is left",
+            reads + tails,
         )
+        if free:
+            self._stage(
+                f"ahead = {found.ahead:.3f}",
+                "GC that runs ahead while dies are idle keeps them busier at half load; zones do not tell how far",
+                reads,
+            )
 
     def _badness(self, model: Model, points: Sequence[Point]) -> float:
         """Sum the squared logarithmic errors, each in units of its goal."""
@@ -281,8 +337,8 @@ def _is_hot(point: Point) -> bool:
     return point.pattern.kind == "zipf" and point.pattern.number >= _HOT_ZIPF
 
 
-def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return the place of a function's only minimum, by golden sections, to 1e-6 of the interval.
+def _minimum(function: Callable[[float], float], low: float, high: float, to: float = 1e-6) -> float:
+    """Return the place of a function's only minimum, by golden sections, `to` a share of the interval.
 
     Source: J. Kiefer, "Sequential minimax search for a maximum", Proceedings of the AMS 4(3), 1953.
     """
@@ -290,7 +346,7 @@ def _minimum(function: Callable[[float], float], low: float, high: float) -> flo
     width = high - low
     a, b = high - ratio * width, low + ratio * width
     at_a, at_b = function(a), function(b)
-    while high - low > 1e-6 * width:
+    while high - low > to * width:
         if at_a <= at_b:
             high, b, at_b = b, a, at_a
             a = high - ratio * (high - low)

@@ -1,8 +1,9 @@
 """Latencies of a drive: its dies, and the waits of reads and writes.
 
 The simulated device has enough dies to write at the measured pace, so that each is as busy as a die of the drive. A
-read overtakes operations that wait for its die, but waits for the current program, GC's included. A write is answered
-when it is in the write buffer.
+read overtakes operations that wait for its die, but waits for the current program, GC's included. Times of programs are
+exponentially distributed, so that a read waits longer than x with the probability ρ exp(−x / τ): ρ is how busy dies
+are, τ the mean time of a program. A write is answered when it is in the write buffer.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from coflash.runs.run import run
 from coflash.scenario import Scenario
 
 _BLOCKS_PER_DIE, _PAGES_PER_BLOCK = 64, 48
-_NOT_USABLE_BLOCKS = 2.5
-"""Per die: two free blocks and two half-full open ones, less the gain of a pool of few blocks at its ends."""
-_REQUESTS = 100_000
-_DIES_MAX = 64
+NOT_USABLE_BLOCKS = 3
+"""Of each pool: two half-full open blocks and two free ones, see `coflash.analytic.usable`."""
+_REQUESTS, _READS = 100_000, 10_000
+"""The fewest of a simulation: ten reads or more are slower than the 99.9th percentile."""
+_DIES_MAX = 32
 """A drive with more dies is simulated by this number, at the same rate per die: dies are independent."""
 _PAGE_TYPES = (0.83, 1.0, 1.17)
 """Times of page types over their mean: 29.76 and 41.76 µs for the Samsung 970 PRO in NVMeVirt, and one between."""
@@ -52,7 +54,7 @@ class Service:
     copy_cost: float
     """The time of GC's read of a page, over that of a program."""
     program_us: float
-    """The longest wait of a read for a program."""
+    """The mean time of a program, and so of a read's wait for one."""
     read_us: float
     """The time of a read on an idle drive."""
     write_us: float
@@ -82,7 +84,7 @@ class Service:
         ahead = round(self.ahead * _BLOCKS_PER_DIE)
         # Small blocks are emptier when GC takes them: less spare space gives them the drive's write amplification.
         alpha = root(lambda alpha: greedy(alpha, _PAGES_PER_BLOCK) - self.waf, 1 + 1e-6, self.alpha)
-        pages = dies * round((_BLOCKS_PER_DIE - _NOT_USABLE_BLOCKS) * _PAGES_PER_BLOCK / alpha)
+        pages = dies * round((_BLOCKS_PER_DIE - NOT_USABLE_BLOCKS) * _PAGES_PER_BLOCK / alpha)
         physical = dies * _BLOCKS_PER_DIE * _PAGES_PER_BLOCK
         # A whole number of dies writes a little faster or slower; the program time makes up for it.
         program_us = (self.dies * 1e6 / self.writes_max_per_s - (self.waf - 1) * read_us) / self.waf
@@ -98,6 +100,7 @@ class Service:
                 "channel": "private",
                 "page_reads": [f"{round(1000 * read_us * part)}ns" for part in _PAGE_TYPES],
                 "page_program": f"{round(1000 * program_us)}ns",
+                "program_distribution": "exponential",
                 "block_erase": "0ns",
                 "sector_transfer": "0ns",
                 "read_priority": "overtake",
@@ -108,10 +111,10 @@ class Service:
                 "write_command": f"{round(1000 * self.write_us)}ns",
                 "write_buffer": _BUFFER,
             },
-            "ftl.spare": spare(physical, pages),
+            "ftl": {"chips": "least-busy", "spare": spare(physical, pages)},
             "gc.low_mark": 1,
             **({"gc.mode": "background", "gc.background_mark": ahead} if ahead > 1 else {}),
-            "precondition": {"fill": "sequential", "random_passes": 3},
+            "precondition": {"fill": "sequential", "random_passes": 2},
         }
 
     def predict(self, point: Point) -> float:
@@ -124,9 +127,10 @@ class Service:
     def at_rate(self, writes_per_s: float, reads_per_s: float) -> Result:
         """Simulate reads and writes at fixed mean rates, as Poisson arrivals."""
         total = (writes_per_s + reads_per_s) * self.part
+        read_share = reads_per_s / (writes_per_s + reads_per_s)
         synthetic = {
-            "requests": _REQUESTS,
-            "read_share": f"{reads_per_s / (writes_per_s + reads_per_s):.6f}",
+            "requests": max(_REQUESTS, round(_READS / max(read_share, 0.01))),
+            "read_share": f"{read_share:.6f}",
             "arrival": {"name": "poisson", "mean": f"{round(1e9 / total)}ns"},
         }
         return run(Scenario.from_dict({**self.keys(), "workload.synthetic": synthetic}))

@@ -1,7 +1,7 @@
 """The model of a drive: a few parameters that predict each measured point.
 
 Writes are simulated: one pool of superblocks on a device of the drive's proportions, but with fewer pages. With many
-blocks, write amplification depends on the proportions alone.
+pages, write amplification depends on the proportions alone.
 """
 
 from __future__ import annotations
@@ -14,18 +14,25 @@ from typing import Any
 import numpy as np
 
 from coflash.analytic import greedy
-from coflash.calibrate.latency import Service, spare
+from coflash.calibrate.latency import NOT_USABLE_BLOCKS, Service, spare
 from coflash.calibrate.measured import Point
 from coflash.calibrate.pattern import PAGE_BYTES, Pattern
 from coflash.results.result import Result
 from coflash.runs.run import run
 from coflash.scenario import Scenario
 
-PAGES_PER_BLOCK = 128
-BLOCKS = 1024
-"""The blocks of the simulated device if the size of the drive's superblocks is not known."""
-NOT_USABLE_BLOCKS = 3
-"""Two half-full open blocks and two free ones, see `coflash.analytic.usable`."""
+SIMULATED_PAGES = 2**17
+"""The physical pages of the simulated device, however many blocks share them."""
+BLOCKS = 256
+"""The blocks of the simulated device if no point depends on the drive's superblocks.
+
+Superblocks have a million pages, so that all of one age have equal shares of valid pages. Blocks of few pages differ by
+chance, and GC would take the emptiest: few large blocks are nearer to the drive than many small ones.
+"""
+PAGES_PER_BLOCK = SIMULATED_PAGES // BLOCKS
+WAITS = 0.05
+"""From this `host_gap` on, flash waits for the host, so that GC can run ahead: repeated measurements differ by
+some percent."""
 UNITS_PER_FLASH_PAGE = 4
 """Pages of 4 KiB in a flash page of 16 KiB; GC reads whole flash pages."""
 VICTIMS: dict[str, Any] = {
@@ -67,8 +74,10 @@ class Parameters:
     """The wait of flash for each write at queue depth 1, over the time to program it."""
     ahead: float = 0.0
     """The share of blocks that GC frees ahead of need while the drive is idle, also between writes at queue depth 1."""
+    frees_trimmed: bool = True
+    """Whether trimmed pages are free for GC; otherwise they count as valid until they are overwritten."""
     program_us: float = math.nan
-    """The longest wait of a read for a program, see `coflash.calibrate.latency`."""
+    """The mean wait of a read for a program, see `coflash.calibrate.latency`."""
     read_us: float = math.nan
     """The time of a read of 4 KiB on an idle drive."""
     write_us: float = math.nan
@@ -122,21 +131,24 @@ class Model:
 
     def _waf(self, point: Point) -> float:
         """Return programs per host write without metadata; by the closed form where it is exact."""
-        pattern = point.pattern
+        pattern = point.pattern._replace(trimmed=point.pattern.trimmed and self.parameters.frees_trimmed)
         if pattern.kind == "sequential":
             return 1.0
         if pattern.kind == "uniform" and point.is_steady:
             return greedy(self.alpha(point.used), PAGES_PER_BLOCK)
         buffer = self.parameters.buffer_pages if pattern.kind == "zipf" else 0.0
         found = self.parameters
-        alpha = self.alpha(point.used) * (1 - found.ahead * point.one_at_a_time)
-        device = Device(alpha, found.victim, found.streams, self._blocks, self.capacity_bytes, buffer)
+        idles = point.one_at_a_time and found.host_gap >= WAITS
+        alpha = self.alpha(point.used) * (1 - found.ahead * idles)
+        blocks = self._superblocks if pattern.kind == "zones" else BLOCKS
+        device = Device(alpha, found.victim, found.streams, blocks, self.capacity_bytes, buffer)
         passed = 1 - pattern.absorbed(self._drive_pages, buffer)
-        result, pages = device.run(pattern, point.initial, math.ceil(point.passes * passed))
-        return passed * waf_between(result, pages, point.begin * passed, point.passes * passed)
+        begin, end = point.begin * passed, point.passes * passed
+        runs = [device.run(pattern, point.initial, math.ceil(end), seed) for seed in pattern.seeds]
+        return passed * float(np.mean([waf_between(result, pages, begin, end) for result, pages in runs]))
 
     @property
-    def _blocks(self) -> int:
+    def _superblocks(self) -> int:
         superblock, capacity = self.parameters.superblock_bytes, self.capacity_bytes
         if superblock is None or capacity is None:
             return BLOCKS
@@ -154,28 +166,42 @@ class Device:
     capacity_bytes: float | None = None
     buffer_pages: float = 0.0
 
-    @lru_cache(maxsize=256)  # noqa: B019 - a value object; a fit has a few hundred
-    def run(self, pattern: Pattern, initial: str, passes: int) -> tuple[Result, int]:
+    @property
+    def pages_per_block(self) -> int:
+        """The pages of a block."""
+        return SIMULATED_PAGES // self.blocks
+
+    @property
+    def pages(self) -> int:
+        """The pages of the host."""
+        return round(self.blocks * self.pages_per_block / self.alpha)
+
+    @lru_cache(maxsize=1024)  # noqa: B019 - a value object; a fit has a few hundred
+    def run(self, pattern: Pattern, initial: str, passes: int, seed: int = 1) -> tuple[Result, int]:
         """Simulate a number of passes of writes over the used space; return the result, and the pages of that space."""
-        pages = round(self.blocks * PAGES_PER_BLOCK / self.alpha)
-        scenario = self.scenario(pages, initial)
+        pages = self.pages
+        scenario = self.scenario(initial)
         drive_pages = (self.capacity_bytes or 2.0**40) / PAGE_BYTES
         generator = pattern.generator(pages, drive_pages, self.buffer_pages)
         if generator is not None:
             synthetic = {"generator": generator, "requests": passes * pages}
             return run(Scenario.from_dict({**scenario, "workload.synthetic": synthetic})), pages
         writes = passes * pages
-        trace = pattern.requests(pages, writes, pages / (self.capacity_bytes or pages * PAGE_BYTES), seed=1)
+        trace = pattern.requests(pages, writes, pages / (self.capacity_bytes or pages * PAGE_BYTES), seed)
         return run(Scenario.from_dict({**scenario, "replay.mode": "closed"}), trace), pages
 
-    def scenario(self, pages: int, initial: str) -> dict[str, Any]:
-        """Return the keys of the device, given its number of host pages."""
-        physical = (self.blocks + NOT_USABLE_BLOCKS) * PAGES_PER_BLOCK
+    def scenario(self, initial: str) -> dict[str, Any]:
+        """Return the keys of the device, in a state before the run."""
+        physical = (self.blocks + NOT_USABLE_BLOCKS) * self.pages_per_block
         return {
             "seed": 1,
-            "flash": {"channels": 1, "pages_per_block": PAGES_PER_BLOCK, "exported": f"{pages * PAGE_BYTES}B"},
+            "flash": {
+                "channels": 1,
+                "pages_per_block": self.pages_per_block,
+                "exported": f"{self.pages * PAGE_BYTES}B",
+            },
             "timing": {"channel": "private"},
-            "ftl.spare": spare(physical, pages),
+            "ftl.spare": spare(physical, self.pages),
             "gc": {"victim": VICTIMS[self.victim], "low_mark": 1},
             **STREAMS[self.streams],
             "precondition.fill": {"shuffled": "random", "blank": "none"}.get(initial, initial),

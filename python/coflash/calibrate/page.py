@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _BY_RATE = ("read_p50_us", "write_p50_us")
 _FILLED, _OPEN = palette.LINES[0], palette.LINES[1]
+_TICKS_PERCENT = (-100, -30, -10, -5, 0, 5, 10, 30, 100, 300)
+"""The ticks of the axis of errors, which is linear up to 10 % and logarithmic beyond."""
 
 LIMITS = (
     "A limit of the rate that is not the flash's (power, firmware): throughput is then the same for all patterns.",
@@ -195,6 +197,9 @@ def _draw_errors(axes: Axes, fit: Fit) -> None:
     axes.set_yticks(range(len(labels)), labels, fontsize=5.5)
     axes.invert_yaxis()
     axes.set_xscale("symlog", linthresh=10)
+    low, high = axes.get_xlim()
+    axes.set_xticks([percent for percent in _TICKS_PERCENT if low <= percent <= high])
+    axes.xaxis.set_major_formatter("{x:+g}")
     axes.set_xlabel("error (%)")
     axes.legend(loc="best")
     axes.grid(axis="x")

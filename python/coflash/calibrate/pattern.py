@@ -79,6 +79,11 @@ class Pattern(NamedTuple):
         """Whether neighbouring pages of a block are overwritten independently."""
         return self.kind not in ("zones", "sequential")
 
+    @property
+    def seeds(self) -> range:
+        """The seeds over which a prediction is a mean: by which zones die, one run differs from another by percents."""
+        return range(1, 4 if self.kind == "zones" else 2)
+
     def generator(self, pages: int, drive_pages: float, buffer_pages: float) -> Any:
         """Return the generator of its addresses on a device of a given size; None if it is a list of addresses.
 

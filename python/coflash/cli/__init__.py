@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -18,17 +19,17 @@ _COMMANDS = {
     "init": ("init.init", "Write a scenario to start from: a TOML file with the meaning of every key in a comment."),
     "run": ("run.run", "Simulate a scenario and show its measures."),
     "warm": ("warm.warm", "Precondition a scenario's device and save it, so that runs with --warm start from it."),
-    "scenario": ("scenario.app", "Built-in scenarios, and checks of your own."),
+    "scenario": ("scenario.app", "List the built-in scenarios; show, check and import scenarios."),
     "keys": ("keys.keys", "List the keys of a scenario: types, units, defaults, meanings."),
     "policies": ("policies.policies", "List every algorithm that a scenario can choose by name."),
-    "trace": ("generate.app", "Block traces: describe, convert, cut, merge, generate."),
+    "trace": ("generate.app", "Describe, convert, cut, merge and generate block traces."),
     "demo": (
         "demo.demo",
         "Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace.",
     ),
     "grade": (
         "grade.grade",
-        "Compare a policy of your own with the built-in ones. Exit status 1 means that it misbehaved.",
+        "Compare a policy of your own with the built-in ones. Exit status 1 means that it failed.",
     ),
     "report": (
         "report.report",
@@ -36,7 +37,7 @@ _COMMANDS = {
     ),
     "validity": (
         "validity.validity",
-        "Draw the share of valid pages of full blocks over time: of each block, and how it is distributed.",
+        "Draw the share of valid pages in full blocks over time: of each block, and its distribution.",
     ),
     "reproduce": (
         "reproduce.reproduce",
@@ -44,21 +45,21 @@ _COMMANDS = {
     ),
     "study": (
         "reproduce.study",
-        "Run a study of our own and say which of its hypotheses hold; part of coflash-reproduce.",
+        "Run a study and report which of its hypotheses hold; part of coflash-reproduce.",
     ),
     "truth": (
         "reproduce.truth",
-        "Fit measured drives, and say how far predictions are off; part of coflash-reproduce.",
+        "Fit scenarios to measured drives, and report the errors of predictions; part of coflash-reproduce.",
     ),
     "serve": (
         "device.serve",
-        "Serve a device as a network block device, until Control-C. Nobody should keep data on it.",
+        "Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments.",
     ),
     "explore": (
         "device.explore",
-        "Run a workload once, and check the states that power cuts may leave of it; exit status 1 means a wrong one.",
+        "Run a workload once, and check the states that power cuts may leave; exit status 1 means that one is wrong.",
     ),
-    "device": ("device.app", "Served devices: look, check, cut the power, compare with the simulation."),
+    "device": ("device.app", "Describe and check served devices, cut their power, compare them with the simulation."),
     "sweep": (
         "sweep.sweep",
         "Run a scenario at many points, on all cores; runs that are in the folder already are not repeated.",
@@ -75,7 +76,7 @@ _COMMANDS = {
         "compare.compare",
         "Show two results of the same jobs side by side: a simulated drive and a measured one.",
     ),
-    "results": ("results.app", "Results of many runs: list, compare, query, export."),
+    "results": ("results.app", "List, compare, query and export the results of many runs."),
 }
 """The place of each command, and the first line of its help: the list of commands imports no command."""
 
@@ -110,10 +111,13 @@ def imported(name: str) -> Any:
     return command
 
 
+_GC_OBJECTS = 1_000_000
+"""The objects made after which Python looks for cycles of garbage."""
+
 app = typer.Typer(
     name="coflash",
     cls=Commands,
-    help="Simulates flash storage whose caches and garbage collection cooperate.",
+    help="Simulate flash storage whose caches and garbage collection cooperate.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -129,7 +133,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _coflash(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     pass
@@ -137,6 +141,8 @@ def _coflash(
 
 def main() -> None:
     """Run the command line. Exit status 2 means that an argument or input cannot be used; 130 means Control-C."""
+    # Documents of results are large and have no cycles: by default, looking for some takes a third of reading them.
+    gc.set_threshold(_GC_OBJECTS)
     try:
         with _completed() if "_COFLASH_COMPLETE" in os.environ else nullcontext():
             status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way

@@ -10,10 +10,9 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
-from rich.text import Text
 
 from coflash._core import CoflashError
 from coflash.cli import complete
@@ -25,6 +24,8 @@ from coflash.terminal import output as output
 STANDARD_OUTPUT = Path("-")
 
 _WIDEST = 10_000
+_GAP = 2
+"""The blanks between columns."""
 _LONG = 100
 """The number of rows above which rich does not lay out a plain table: it takes a millisecond for each row."""
 
@@ -49,12 +50,21 @@ JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
 ]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measure",
+        metavar="METRIC",
+        help="Show this metric, such as response.p99. May be repeated.",
+        autocompletion=complete.measures,
+    ),
+]
 Where = Annotated[
     list[str] | None,
     typer.Option(
         "--where",
         metavar="KEY=VALUE",
-        help="Only runs with this value, as cache.size=64MiB. May be repeated.",
+        help="Only runs with this value, such as cache.size=64MiB. May be repeated.",
         autocompletion=complete.assignments,
     ),
 ]
@@ -124,7 +134,7 @@ def show_json(value: Any) -> None:
 
 
 def show_table(table: Table, console: Console) -> None:
-    """Print a whole table; if it is wider than the terminal, with a line for each cell.
+    """Print a whole table; if it is wider than the terminal, its rows become columns, as many as fit side by side.
 
     Where there is no terminal, and no COLUMNS that gives a width, lines are as long as they are.
     """
@@ -145,7 +155,7 @@ def show_table(table: Table, console: Console) -> None:
     if needed <= console.width:
         console.print(table)
     elif console.is_terminal or "COLUMNS" in os.environ:
-        console.print(_on_its_side(table))
+        console.print(_on_its_side(table, console.width))
     else:
         console.width = needed
         console.print(table, crop=False)
@@ -211,17 +221,28 @@ _LATEX = str.maketrans(
 )
 
 
-def _on_its_side(table: Table) -> Table:
+def _on_its_side(table: Table, width: int) -> Group:
     names = [" ".join(str(column.header).split()) for column in table.columns]
-    turned = plain_table("", "")
-    turned.show_header = False
+    beside: list[list[tuple[RenderableType, ...]]] = []
+    room = 0
     for row in zip(*(column.cells for column in table.columns), strict=True):
-        for name, cell in zip(names, row, strict=True):
-            if not name:  # what the row is called
-                turned.add_row(Text(str(cell), style="bold"), "")
-            elif str(cell):
-                turned.add_row(name, cell)
-        turned.add_row("", "")
+        needed = max(map(_width, row)) + _GAP
+        if needed > room:
+            beside.append([])
+            room = width - max(map(cell_len, names)) - _GAP
+        beside[-1].append(row)
+        room -= needed
+    return Group(*(_turned(names, rows) for rows in beside))
+
+
+def _turned(names: list[str], rows: list[tuple[RenderableType, ...]]) -> Table:
+    turned = plain_table("", *("" for _ in rows))
+    turned.show_header = False
+    for name, *cells in zip(names, *rows, strict=True):
+        if any(map(str, cells)):
+            # What a row is called has no name.
+            turned.add_row(name, *cells, style=None if name else "bold")
+    turned.add_row("")
     return turned
 
 
@@ -233,7 +254,7 @@ def notes(remarks: Iterable[str]) -> None:
 
 def plain_table(*columns: str) -> Table:
     """Make a table without vertical lines."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")
     return table

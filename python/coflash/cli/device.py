@@ -28,7 +28,15 @@ DeviceScenario = Annotated[
         help="A built-in scenario ('coflash scenario list'), or a TOML file. Default: that of the device in DIR.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Draws what of a power cut is left to chance.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the random effects of a power cut.")]
+Side = Annotated[
+    str,
+    typer.Option(
+        "--side",
+        metavar="device|host|both",
+        help="The side that loses power. With the cache in the host, the other one goes on.",
+    ),
+]
 _SECONDS_BETWEEN_LOOKS = 0.2
 
 
@@ -45,22 +53,26 @@ def serve(
         typer.Option("--listen", metavar="HOST:PORT", help="A TCP address, such as 127.0.0.1:10809."),
     ] = None,
     trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="The trace. Default: in the folder of the session.")
+        Path | None,
+        typer.Option(
+            "--trace", metavar="FILE", help="The file for the recorded trace. Default: in the folder of the session."
+        ),
     ] = None,
     emulate: Annotated[
-        bool, typer.Option("--emulate", help="Hold each answer back until the device would give it.")
+        bool, typer.Option("--emulate", help="Delay each answer until the simulated device would give it.")
     ] = False,
     cut_after: Annotated[
         str | None,
         typer.Option("--cut-after", metavar="writes=N|flush=N", help="Cut the power once, in or after this request."),
     ] = None,
+    side: Side = "device",
     seed: Seed = 0,
     dashboard: Annotated[
-        bool, typer.Option("--dashboard", help="Show the measures as they go on a page, for a browser on this machine.")
+        bool, typer.Option("--dashboard", help="Show the current measures on a page, for a browser on this machine.")
     ] = False,
-    live: Annotated[bool, typer.Option("--live", help="Show the measures as they go on this terminal.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Show the current measures on this terminal.")] = False,
 ) -> None:
-    """Serve a device as a network block device, until Control-C. Nobody should keep data on it."""
+    """Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments."""
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     options: dict[str, Any] = {"size": size, "socket": socket, "listen": listen, "trace": trace, "emulate": emulate}
     stop = threading.Event()
@@ -70,7 +82,7 @@ def serve(
     from coflash.report.live import LivePage  # needs numpy, which --help does not
 
     with ExitStack() as open_:
-        served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, seed=seed, **options))
+        served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, side=side, seed=seed, **options))
         output().print(served.address, markup=False, highlight=False, soft_wrap=True)
         views: list[LivePage | live_display.ServedView] = []
         if dashboard:
@@ -95,16 +107,18 @@ def serve(
 def explore(
     folder: Device,
     run: Annotated[str, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")],
-    check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="The check: a state is wrong if it fails.")],
+    check: Annotated[
+        str, typer.Option("--check", metavar="COMMAND", help="The check, for the shell: a state is wrong if it fails.")
+    ],
     scenario: DeviceScenario = None,
     assignments: Assignments = None,
     size: Annotated[str | None, typer.Option("--size", help="The capacity of a new device, such as 64MiB.")] = None,
     points: Annotated[
-        int, typer.Option("--points", min=0, help="Drawn points, beside those right after flushes.")
+        int, typer.Option("--points", min=0, help="Number of random points, besides those right after flushes.")
     ] = 100,
     seed: Seed = 0,
 ) -> None:
-    """Run a workload once, and check the states that power cuts may leave of it; exit status 1 means a wrong one."""
+    """Run a workload once, and check the states that power cuts may leave; exit status 1 means that one is wrong."""
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     begun = time.monotonic()
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:
@@ -117,7 +131,7 @@ def explore(
     minutes = (time.monotonic() - begun) / 60
     output().print(
         f"{found.changes:,} changes, {found.flushes:,} flushes, {found.states:,} states checked"
-        f" ({found.states / minutes:,.0f} a minute), {found.failed:,} wrong",
+        f" ({found.states / minutes:,.0f} per minute), {found.failed:,} wrong",
         highlight=False,
     )
     for failure in found.failures:
@@ -128,7 +142,7 @@ def explore(
 
 @app.command()
 def info(folder: DeviceFolder) -> None:
-    """Show what a device is, and what it holds."""
+    """Describe a device: its scenario, its size, and the data on it."""
     scenario, numbers = device.info(folder)
     table = plain_table("", "")
     table.show_header = False
@@ -151,9 +165,9 @@ def check(folder: DeviceFolder) -> None:
 
 
 @app.command()
-def cut(folder: DeviceFolder, seed: Seed = 0) -> None:
-    """Cut the power of a device that is being served, and power it on again."""
-    device.cut(folder, seed)
+def cut(folder: DeviceFolder, side: Side = "device", seed: Seed = 0) -> None:
+    """Cut the power of a device that is being served, or of its host, and power it on again."""
+    device.cut(folder, seed, side)
 
 
 @app.command()

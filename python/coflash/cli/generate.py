@@ -81,7 +81,8 @@ def like(
         ),
     ] = None,
     requests: Annotated[
-        int | None, typer.Option("--requests", min=1, help="The number of requests; by default that of the trace.")
+        int | None,
+        typer.Option("--requests", min=1, help="The number of requests; by default for as many pages as in the trace."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the workload.")] = 0,
     page: Annotated[str, typer.Option("--page", metavar="SIZE", help="The page size for popularity.")] = "4KiB",

@@ -22,7 +22,7 @@ def grade(
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Compare a policy of your own with the built-in ones. Exit status 1 means that it misbehaved."""
+    """Compare a policy of your own with the built-in ones. Exit status 1 means that it failed."""
     check_json(json)
     found = evaluate(file, suite, cpu_seconds=cpu_seconds)
     write_json(json, found.to_json())

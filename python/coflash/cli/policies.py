@@ -20,7 +20,7 @@ def policies(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
     console = output()
     for family in families():
         console.print(Text.assemble("\n", (family.key, "bold"), f": {family.decides}"))
-        table = plain_table("name", "what it does", "source")
+        table = plain_table("name", "description", "source")
         for policy in family.policies:
             table.add_row(policy.name, Text(policy.summary), Text(policy.source))
             for parameter in policy.parameters:

@@ -44,7 +44,8 @@ def report(
         typer.Option("--columns", metavar="N", min=1, max=2, help="For figures: width in columns of a paper."),
     ] = 1,
     height: Annotated[
-        float | None, typer.Option("--height", metavar="INCHES", min=1, max=20, help="For figures of measures.")
+        float | None,
+        typer.Option("--height", metavar="INCHES", min=1, max=20, help="For figures: height, of those of measures."),
     ] = None,
     annotations: Annotated[
         list[str] | None,
@@ -59,7 +60,6 @@ def report(
 ) -> None:
     """Make a self-contained HTML report of results, which needs no network; or figures for a paper."""
     # Slow to import, and no other command needs it.
-    from coflash.figures.publication import METRICS, Layout, write_figures
     from coflash.report import Study, report_html
 
     if serve:
@@ -85,6 +85,8 @@ def report(
         atomic_write.write_file(file, report_html(study))
         typer.echo(file)
         return
+    from coflash.figures.publication import METRICS, Layout, write_figures  # a page needs no Matplotlib
+
     layout = Layout(2 if columns == 2 else 1, height, tuple(annotations or ()))
     for written in write_figures(study, output or Path("figures"), format, metrics or METRICS, over, by, layout):
         typer.echo(written)

@@ -19,12 +19,12 @@ def reproduce(context: typer.Context) -> None:
 
 
 def study(context: typer.Context) -> None:
-    """Run a study of our own and say which of its hypotheses hold; part of coflash-reproduce."""
+    """Run a study and report which of its hypotheses hold; part of coflash-reproduce."""
     _pass_on("study", context)
 
 
 def truth(context: typer.Context) -> None:
-    """Fit measured drives, and say how far predictions are off; part of coflash-reproduce."""
+    """Fit scenarios to measured drives, and report the errors of predictions; part of coflash-reproduce."""
     _pass_on("truth", context)
 
 

@@ -8,10 +8,20 @@ from typing import Annotated, Literal
 import typer
 
 from coflash._core import CoflashError
-from coflash.cli.console import Where, check_effect, errors, notes, output, plain_table, show_json, show_table, written
+from coflash.cli.console import (
+    Measures,
+    Where,
+    check_effect,
+    errors,
+    notes,
+    output,
+    plain_table,
+    show_json,
+    show_table,
+    written,
+)
 from coflash.cli.run_tables import differences_table, keys_left_out, runs_beside, runs_table, seeds_note
 from coflash.cli.summary import run_table
-from coflash.cli.sweep import Measures
 from coflash.files import atomic_write
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
@@ -97,7 +107,7 @@ def compare(
         msg = "compare: no run was given; names of runs are allowed, or --where KEY=VALUE for all that have a value"
         raise CoflashError(msg)
     found = results(folder, where or ())
-    names = [found.name(run) for run in runs or found]
+    names = [found.name(run) for run in runs or found.in_order()]
     if (over_seeds or intervals) and not runs:
         names = [group[0] for group in found.of_one_point()]
     notes(found.remarks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
@@ -14,9 +15,11 @@ from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
 from coflash.results.database import Results
 from coflash.results.differences import SEEDS_OF_A_TRACE, Interval, difference
-from coflash.results.estimate import estimate, show_estimate
-from coflash.sweep import Estimate, Sweep
-from coflash.sweep.tune import Trial, Tuning
+from coflash.results.estimate import Estimate, estimate, show_estimate
+
+if TYPE_CHECKING:
+    from coflash.sweep import Sweep
+    from coflash.sweep.tune import Trial, Tuning
 
 _TRIALS_SHOWN = 10
 _KEYS_SHOWN = 3
@@ -35,17 +38,15 @@ def points_table(swept: Sweep, measures: Sequence[Measure]) -> Table:
 
 def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: bool = False) -> Table:
     """Make a table with a row for each run, or for each point with means over its seeds, sorted by varying keys."""
-    apart = results.apart()
-    order = {run: [key.codes[place] for key in apart] for place, run in enumerate(results)}
-    groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results]
-    groups.sort(key=lambda runs: order[runs[0]])
-    keys = [key.path for key in apart if not (over_seeds and key.path == "seed")]
+    groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results.in_order()]
+    names = results.shortened()
+    keys = [key.path for key in results.apart() if not (over_seeds and key.path == "seed")]
     table = _table(["run", *keys, *(["seeds"] if over_seeds else [])], measures)
     for runs in groups:
         values = [_value(results.scenario(runs[0]).get(key), "") for key in keys]
         count = [str(len(runs))] if over_seeds else []
         cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
-        table.add_row(runs[0], *values, *count, *cells)
+        table.add_row(names[runs[0]], *values, *count, *cells)
     return table
 
 
@@ -79,8 +80,9 @@ def runs_beside(
         groups = {run: next(group for group in results.of_one_point() if run in group) for run in runs}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("", no_wrap=True)
+    names = results.shortened()
     for run in runs:
-        table.add_column(run, justify="right", overflow="fold")
+        table.add_column(names[run], justify="right", overflow="fold")
         if run != runs[0]:
             table.add_column("change", justify="right", no_wrap=True)
     for key in results.varied():
@@ -120,9 +122,12 @@ def differences_table(results: Results, runs: Sequence[str], measures: Sequence[
     points = results.of_one_point()
     members = {run: [results[one] for one in next(group for group in points if run in group)] for run in runs}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in ("run", "measure", "first", "difference", "95 % over seeds", "95 % over slices"):
-        table.add_column(name, justify="left" if name in ("run", "measure") else "right", no_wrap=True)
-    for run in runs[1:]:
+    first, *others = results.labels(runs)
+    for name in ("to", "measure"):
+        table.add_column(name, no_wrap=True)
+    for name in (f"from {first}", "difference", "95 % over seeds", "95 % over slices"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for label, run in zip(others, runs[1:], strict=True):
         for measure in measures:
             found = difference(measure, members[runs[0]], members[run])
             if found is None:
@@ -133,7 +138,7 @@ def differences_table(results: Results, runs: Sequence[str], measures: Sequence[
             slices = "–" if found.over_slices is None else _interval(found.over_slices, measure)
             relative = show_change(change(found.baseline + found.mean, found.baseline))
             shift = f"{_signed(found.mean, measure)} ({relative})" if relative else _signed(found.mean, measure)
-            table.add_row(run, measure.label, show(found.baseline, measure.unit), shift, seeds, slices)
+            table.add_row(label, measure.label, show(found.baseline, measure.unit), shift, seeds, slices)
     return table
 
 
@@ -169,15 +174,14 @@ def _best_of(tuning: Tuning) -> Sequence[Trial]:
 def trials_line(tuning: Tuning) -> str:
     """State the number of trials in one line."""
     shown, tried = len(_best_of(tuning)), len(tuning.trials) + tuning.failed
-    what = (
-        f"{shown} of the {len(tuning.front)} trials of the Pareto front"
-        if len(tuning.goals) > 1
-        else f"the best {shown}"
-    )
-    meets = ""
+    parts = [f"the best {shown} of {tried} trials, {tuning.failed} failed"]
+    if len(tuning.goals) > 1:
+        front = len(tuning.front)
+        more = f", of which {shown} are shown" if shown < front else ""
+        parts = [f"{tried} trials, {tuning.failed} failed", f"{front} on the Pareto front{more}"]
     if tuning.subject_to:
-        meets = f"; {sum(trial.is_allowed for trial in tuning.trials)} meet {' and '.join(tuning.subject_to)}"
-    return f"{what}, of {tried} trials, {tuning.failed} failed{meets}"
+        parts.append(f"{sum(trial.is_allowed for trial in tuning.trials)} with {' and '.join(tuning.subject_to)}")
+    return "; ".join(parts)
 
 
 def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:

@@ -68,7 +68,7 @@ def import_(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the scenario to this file.")
     ] = None,
 ) -> None:
-    """Make a scenario of the configuration of another simulator, and list what has no counterpart."""
+    """Convert the configuration of another simulator to a scenario, and list the settings without an equivalent."""
     found = imported(files, profile)
     found.scenario.check()  # before anything is written
     if output_file is None:

@@ -58,7 +58,7 @@ def simulator_line(result: Result) -> str:
     """State the speed of the simulator itself, which is no property of the device."""
     speed = result.simulator
     took, pace = show(speed["wall_seconds"] * 1e9, "ns"), show(speed["requests_per_second"], "requests")
-    return f"Simulated in {took} of real time: the simulator served {pace} requests in a second of it."
+    return f"The simulation itself took {took}, at {pace} requests per second."
 
 
 def _add(table: Table, section: Section, metrics: Metrics) -> None:

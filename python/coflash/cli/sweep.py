@@ -12,6 +12,7 @@ from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
     JsonFile,
+    Measures,
     Quiet,
     ScenarioName,
     check_json,
@@ -50,15 +51,6 @@ Workers = Annotated[
 Address = Annotated[
     str | None, typer.Option("--address", metavar="ADDRESS", help="The cluster, such as tcp://host:8786.")
 ]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--measure",
-        metavar="METRIC",
-        help="Show this metric, such as response.p99. May be repeated.",
-        autocompletion=complete.measures,
-    ),
-]
 
 
 def sweep(
@@ -78,7 +70,7 @@ def sweep(
         Design,
         typer.Option(
             "--design",
-            help="All combinations; the first value of each key, then the second, …; random draws; a Latin hypercube.",
+            help="All combinations; the first value of each key, then the second, …; random points; a Latin hypercube.",
         ),
     ] = "grid",
     samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Points of random and lhs.")] = 20,

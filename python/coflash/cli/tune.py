@@ -47,7 +47,7 @@ def tune(
         typer.Option(
             "--minimise",
             metavar="METRIC",
-            help="A metric to minimise, as response.p99. May be repeated.",
+            help="A metric to minimise, such as response.p99. May be repeated.",
             autocompletion=complete.measures,
         ),
     ] = None,
@@ -56,13 +56,15 @@ def tune(
         typer.Option(
             "--maximise",
             metavar="METRIC",
-            help="One to maximise, as cache.hit_ratio. May be repeated.",
+            help="A metric to maximise, such as cache.hit_ratio. May be repeated.",
             autocompletion=complete.measures,
         ),
     ] = None,
     subject_to: Annotated[
         list[str] | None,
-        typer.Option("--subject-to", metavar="METRIC<VALUE", help="A bound, as response.p99<5ms. May be repeated."),
+        typer.Option(
+            "--subject-to", metavar="METRIC<VALUE", help="A bound, such as response.p99<5ms. May be repeated."
+        ),
     ] = None,
     trace: Traces = None,
     assignments: Assignments = None,

@@ -20,7 +20,7 @@ def validity(
         int | None, typer.Option("--pool", metavar="N", min=0, help="Only blocks of this pool, such as a plane.")
     ] = None,
 ) -> None:
-    """Draw the share of valid pages of full blocks over time: of each block, and how it is distributed."""
+    """Draw the share of valid pages in full blocks over time: of each block, and its distribution."""
     from coflash.figures import validity as figure  # needs numpy, which --help does not
     from coflash.figures.style import format_of
 

@@ -40,12 +40,14 @@ from coflash.results.study import Study
 from coflash.results.varying_keys import Key
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
-_BARS_MAX, _LINES_MAX, _TICKS_MAX = 24, 6, 7
+_BARS_MAX, _LINES_MAX = 24, 6
 _GAP = (math.nan,) * 4
 _CAPTION_LETTERS, _LABEL_LETTERS = 78, 28
+_LABEL_GAP_POINTS = 4
 
 
 @dataclass(frozen=True)
@@ -240,8 +242,7 @@ def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: 
             capsize=2,
             elinewidth=0.8,
         )
-    step = math.ceil(len(places) / _TICKS_MAX)
-    axes.set_xticks(places[::step], over.texts[::step])
+    axes.set_xticks(places, over.texts)
     axes.set_xlabel(over.label)
     axes.set_ylabel(f"{what.label} ({unit})" if unit else what.label)
     if most > 0:
@@ -250,7 +251,19 @@ def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: 
     axes.grid(axis="y")
     if plan.by is not None:
         axes.legend(title=plan.by.label, title_fontsize=7)
+    _leave_legible(figure, axes)
     return _captioned(figure, study, *_averaged(study, plan, lines))
+
+
+def _leave_legible(figure: Figure, axes: Axes) -> None:
+    """Hide the labels of the x axis that would run into the one before."""
+    figure.draw_without_rendering()
+    end = -math.inf
+    for label in axes.get_xticklabels():
+        box = label.get_window_extent()
+        label.set_visible(box.x0 > end)
+        if label.get_visible():
+            end = box.x1 + _LABEL_GAP_POINTS * figure.dpi / 72
 
 
 def _joined(points: dict[int, Point]) -> list[list[int]]:
@@ -341,7 +354,7 @@ def _programs(study: Study, plan: Plan) -> Figure:
     shown = [runs for of in kept for runs in of]
     keys = [key for key in study.varied if key.path != "seed"]
     keys.sort(key=lambda key: key == plan.by)
-    labels = [textwrap.fill(study.label(runs[0], keys), _LABEL_LETTERS) for runs in shown]
+    labels = [textwrap.fill(text, _LABEL_LETTERS) for text in study.labelled((runs[0] for runs in shown), keys)]
     lines = sum(label.count("\n") for label in labels)
     names = causes(study.results[run].metrics for runs in shown for run in runs)
     pages = {

@@ -79,6 +79,9 @@ class _Cells:
         query = f"select {columns} from file where {self._pool} {rest}"  # noqa: S608
         try:
             return Table.of_parquet(self._file, query)
+        except FileNotFoundError as error:
+            msg = f"{self._file}: no such file"
+            raise CoflashError(msg) from error
         except OSError as error:
             msg = f"{self._file}: holds no decisions of GC: {error}"
             raise CoflashError(msg) from error

@@ -35,14 +35,19 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     values: dict[str, Any] = {}
     remarks: list[str] = []
     missing: dict[str, str] = {}
-    for file, text in texts.items():
-        root = _root(file, text)
+    modes: set[str] = set()
+    roots = [(file, _root(file, text)) for file, text in texts.items()]
+    for file, root in sorted(roots, key=lambda one: one[1].tag != _DEVICE):  # what a workload needs comes last
         if root.tag == _DEVICE:
             parameters = Parameters(str(file), _leaves(root))
             values.update(_device(parameters, remarks))
             missing.update(parameters.not_asked())
         else:
-            values.update(_workload(file, root, profile or "1", remarks, missing))
+            values.update(_workload(file, root, profile or "1", remarks, missing, modes))
+    if len(modes) > 1:
+        remarks.append("Device_Level_Data_Caching_Mode: flows differ; all of them use the cache for all requests.")
+    elif modes and "cache.size" in values:
+        values.update(_cached(values, modes.pop(), remarks))
     values.setdefault("name", next(iter(texts)).stem)
     return Imported("MQSim", values, tuple(remarks), missing)
 
@@ -98,7 +103,7 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
         ),
         "timing.channel": "shared",
         "timing.copy_back": given.switch("Use_Copyback_for_GC"),
-        "timing.planes": "parallel",
+        "timing.planes": "serial",
         "endurance.rated_cycles": given.whole("Block_PE_Cycles_Limit", 100_000),
         "ftl.spare": {"share": percent(given.number("Overprovisioning_Ratio")), "definition": "spare_of_physical"},
         "ftl.wear_levelling": wear,
@@ -113,6 +118,7 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
         values["ftl.wear_gap"] = given.whole("Static_Wearleveling_Threshold", 100)
     if given.text("Caching_Mechanism", "SIMPLE") != "NONE" and given.whole("Data_Cache_Capacity", 0, least=0) > 0:
         values |= {"cache.size": f"{given.whole('Data_Cache_Capacity')}B", "cache.volatile": True}
+    remarks.append('timing.planes = "serial": in MQSim, planes work together only on pages of one number, a rare case.')
     remarks.append('Pages go to dies by their numbers (ftl.chips = "static"), whatever Plane_Allocation_Scheme says.')
     return values
 
@@ -132,7 +138,7 @@ def _victim(policy: str, blocks: int, remarks: list[str]) -> Any:
 
 
 def _workload(
-    file: Path, root: ElementTree.Element, number: str, remarks: list[str], missing: dict[str, str]
+    file: Path, root: ElementTree.Element, number: str, remarks: list[str], missing: dict[str, str], modes: set[str]
 ) -> dict[str, Any]:
     scenarios = root.findall("IO_Scenario")
     if not number.isdecimal() or not 1 <= int(number) <= len(scenarios):
@@ -146,6 +152,7 @@ def _workload(
     flows = list(scenarios[int(number) - 1])
     for place, flow in enumerate(flows):
         given = Parameters(f"{file}: flow {place}", _leaves(flow))
+        modes.add(given.text("Device_Level_Data_Caching_Mode", "WRITE_CACHE"))
         if flow.tag == "IO_Flow_Parameter_Set_Trace_Based":
             traces.append(given.text("File_Path"))
         else:
@@ -161,11 +168,42 @@ def _workload(
             remarks.append("Synthetic flows beside traces are left out: a run replays traces or generates requests.")
         return {"workload.trace": traces, "workload.remap": "modulo"}
     values: dict[str, Any] = {"workload.tenants": tenants}
+    if all(tenant["synthetic"]["read_share"] == "100%" for tenant in tenants):
+        values["precondition.fill"] = "sequential"
+        remarks.append("The device is filled: MQSim reads pages that were never written as if they had been.")
     if depth:
         values |= {"replay.mode": "closed", "replay.queue_depth": depth}
         if len(tenants) > 1:
             remarks.append("The flows share one queue, as deep as all of theirs together.")
     return values
+
+
+def _cached(values: Mapping[str, Any], mode: str, remarks: list[str]) -> dict[str, Any]:
+    """Return what a mode of caching changes in a device with a cache."""
+    match mode:
+        case "WRITE_READ_CACHE":
+            return {}
+        case "READ_CACHE":
+            return {"cache.write_allocate": False}
+        case "TURNED_OFF":
+            return {"cache.size": "0B", "cache.volatile": False}
+        case "WRITE_CACHE":
+            # A write is answered when it is in DRAM; a page of each plane may be on its way from there to flash.
+            parts = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die")
+            on_its_way = math.prod(values[f"flash.{part}"] for part in parts) * int(values["flash.page_size"][:-1])
+            remarks.append(
+                "Data_Cache_Capacity: MQSim's write cache programs data that is new to it at once, as a write buffer "
+                "does; data that is written again while it is there is not absorbed here."
+            )
+            return {
+                "cache.size": "0B",
+                "cache.volatile": False,
+                "controller.write_buffer": f"{on_its_way}B",
+                "controller.volatile": True,
+            }
+    allowed = "TURNED_OFF, READ_CACHE, WRITE_CACHE, WRITE_READ_CACHE"
+    msg = f"Device_Level_Data_Caching_Mode: '{mode}' was given; {allowed} is allowed"
+    raise CoflashError(msg)
 
 
 def _flow(given: Parameters) -> dict[str, Any]:

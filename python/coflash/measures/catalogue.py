@@ -58,9 +58,9 @@ def metric(name: str) -> str:
         return name
     by_short: dict[str, str] = {}
     for path in metric_names():
-        by_short.setdefault(_short(path), path)
-    given = _short(name)
-    renamed = {_short(before): now for before, now in RENAMED.items()}
+        by_short.setdefault(short(path), path)
+    given = short(name)
+    renamed = {short(before): now for before, now in RENAMED.items()}
     if given in renamed and given not in by_short:
         warnings.warn(f"{name} is now called {renamed[given]}", FutureWarning, stacklevel=2)
         return renamed[given]
@@ -84,6 +84,7 @@ def _nearby(given: str, names: Iterable[str]) -> list[str]:
     return [name if [name] == members else f"{name}.…" for name, members in groups.items()]
 
 
-def _short(name: str) -> str:
+def short(name: str) -> str:
+    """Return the short form of a metric's path, which users type: `response.p99` of `response_ns.all.p99`."""
     steps = [step for step in name.split(".") if step != "all"]
     return ".".join(_UNIT.sub("", step) for step in steps)

@@ -176,7 +176,7 @@ class ResponseNsAll(Record):
     """The time that 99.99 % of the requests do not exceed."""
 
     max: int | None
-    """The longest."""
+    """The maximum."""
 
 
 class ResponseNsRead(Record):
@@ -207,7 +207,7 @@ class ResponseNsRead(Record):
     """The time that 99.99 % of the requests do not exceed."""
 
     max: int | None
-    """The longest."""
+    """The maximum."""
 
 
 class ResponseNsWrite(Record):
@@ -238,32 +238,32 @@ class ResponseNsWrite(Record):
     """The time that 99.99 % of the requests do not exceed."""
 
     max: int | None
-    """The longest."""
+    """The maximum."""
 
 
 class Throughput(Record):
-    """Requests and bytes of the host a second, over the simulated time.
+    """Requests and bytes of the host per second of simulated time.
 
-    In an open loop a device that keeps up has the rate of its workload, and not the most that it could do.
+    In an open loop, a device that keeps up has the rate of its workload, which may be less than it could do.
     """
 
     iops: float | None
-    """Requests answered a second, trims and flushes included."""
+    """Requests answered per second, trims and flushes included."""
 
     read_iops: float | None
-    """Reads answered a second."""
+    """Reads answered per second."""
 
     write_iops: float | None
-    """Writes answered a second."""
+    """Writes answered per second."""
 
     bandwidth: float | None
-    """Bytes read and written a second."""
+    """Bytes read and written per second."""
 
     read_bandwidth: float | None
-    """Bytes read a second."""
+    """Bytes read per second."""
 
     write_bandwidth: float | None
-    """Bytes written a second."""
+    """Bytes written per second."""
 
 
 class ProgramsPages(Record):
@@ -314,10 +314,10 @@ class Operations(Record):
     """Blocks erased."""
 
     transfers_pages: int
-    """Pages over the buses of channels; a copy through the controller is two."""
+    """Pages transferred over the buses of channels; a copy through the controller counts twice."""
 
     suspensions: int
-    """How often a read suspended a program or an erase."""
+    """Suspensions of a program or an erase by a read."""
 
 
 class WriteBuffer(Record):
@@ -633,10 +633,10 @@ class Restart(Record):
     """
 
     lost_host_pages: int
-    """Pages that were dirty in the host's buffer, and so lost."""
+    """Versions of pages lost in the host: dirty in its buffer or in a volatile cache, or not committed."""
 
     lost_device_pages: int
-    """Pages that were dirty in the device's buffer, and so lost."""
+    """Versions of pages lost in the device: dirty in a volatile cache, or not committed."""
 
     refreshed_pages: int
     """Pages programmed by the refreshes."""
@@ -724,29 +724,29 @@ class EraseCount(Record):
     """The mean."""
 
     max: int
-    """The most."""
+    """The maximum."""
 
     stddev: float
     """The standard deviation."""
 
 
 class Endurance(Record):
-    """What the device can take until its blocks are worn out, if all goes on as in this run.
+    """Writes and time until the blocks are worn out, if the workload continues as in this run.
 
-    They are when they have had `endurance.rated_cycles` erases on average: wear is taken as even.
+    Blocks are worn out after `endurance.rated_cycles` erases on average: wear is assumed to be even.
     """
 
     tbw_bytes: float | None
     """Bytes that the host can write (TBW, in bytes)."""
 
     drive_writes_per_day: float | None
-    """How often a day the host can write the exported capacity, for `endurance.warranty_years` (DWPD).
+    """How often per day the host can write the exported capacity during `endurance.warranty_years` (DWPD).
 
     Not for a flash cache before disks.
     """
 
     life_years: float | None
-    """Years at the rate of this run, by day and night."""
+    """Years until then, if the host always writes at the rate of this run."""
 
 
 class Energy(Record):
@@ -775,7 +775,7 @@ class Spare(Record):
     """Invalid pages in full blocks, at the end."""
 
     frozen_pages: int
-    """Those of them in blocks that were not erased in the measured part."""
+    """Invalid pages in full blocks that were not erased in the measured part."""
 
 
 class Load(Record):
@@ -784,12 +784,12 @@ class Load(Record):
     behind_ns: int
     """The longest time by which the device was behind.
 
-    In an open loop it is the mean response time of a window of the time series, or what dies and channels still had
-    to do; in a closed loop what they had to do after the last answer.
+    In an open loop it is the mean response time of a window of the time series, or the work left to dies and
+    channels; in a closed loop their work left after the last answer.
     """
 
     sustained_per_s: float | None
-    """Requests a second that the device holds; only where it fell behind."""
+    """Requests per second that the device can sustain; only if it fell behind."""
 
 
 class ResponseNs(Record):
@@ -863,7 +863,7 @@ class Metrics(Record):
     gc_spared_pages: int
     """Pages of GC's victims that were invalid only because the cache will write them again.
 
-    With these victims each is a copy spared; without the announcements GC would pick others.
+    Each is a copy that these victims do not need; if GC did not know of the cache, it would choose other victims.
     """
 
     gc_steps: int

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from coflash._core import hint
 from coflash.lookup import no_such
+from coflash.scenario import flat
 
 
 class Record(Mapping[str, Any]):
@@ -25,8 +26,12 @@ class Record(Mapping[str, Any]):
             raise no_such(f"{type(self).__name__}: nothing called", key, self) from None
         return kinds(type(self)).get(key, Record)(value) if isinstance(value, dict) else value
 
+    # Without the search for similar names of a failing `[key]`.
+    def __contains__(self, key: object) -> bool:
+        return key in self._fields
+
     def get(self, key: str, default: Any = None) -> Any:
-        """Return the value of `key`, or `default`, without the search for similar names of a failing `[key]`."""
+        """Return the value of `key`, or `default`."""
         return self[key] if key in self._fields else default
 
     # Hidden from the type checker, so that it knows the declared attributes and no others.
@@ -58,17 +63,7 @@ class Record(Mapping[str, Any]):
 
     def flat(self) -> dict[str, Any]:
         """Return the leaves by their dotted paths: `response_ns.read.p99`."""
-        leaves: dict[str, Any] = {}
-        _add_leaves(self._fields, "", leaves)
-        return leaves
-
-
-def _add_leaves(fields: Mapping[str, Any], prefix: str, leaves: dict[str, Any]) -> None:
-    for key, value in fields.items():
-        if isinstance(value, dict):
-            _add_leaves(value, f"{prefix}{key}.", leaves)
-        else:
-            leaves[prefix + key] = value
+        return flat(self._fields)
 
 
 @cache

@@ -26,6 +26,8 @@ RENAMED = {
 }
 """The present path of a metric, by its path in older results."""
 
+_PLACES = {path: path.split(".", 1) for path in RENAMED}
+
 
 def metrics_of(document: Mapping[str, Any]) -> Metrics:
     """Return the metrics of a result, also of an earlier version, under their present names."""
@@ -33,12 +35,12 @@ def metrics_of(document: Mapping[str, Any]) -> Metrics:
 
 
 def _renamed(metrics: dict[str, Any]) -> dict[str, Any]:
-    found = [path for path in RENAMED if path.partition(".")[2] in metrics.get(path.partition(".")[0], {})]
+    found = [path for path, (section, name) in _PLACES.items() if name in metrics.get(section, ())]
     if not found:
         return metrics
     metrics = {key: dict(value) if isinstance(value, dict) else value for key, value in metrics.items()}
     for path in found:
-        section, _, name = path.partition(".")
+        section, name = _PLACES[path]
         *groups, now = RENAMED[path].split(".")
         place = metrics
         for group in groups:

@@ -20,6 +20,7 @@ from coflash.measures.measure import CAUSES, HEADLINE, MEASURES, OVERALL
 from coflash.quantity import SCALES
 from coflash.report.local import ADDRESS, LocalPage, local_server
 from coflash.report.page import asset
+from coflash.report.payload import plain
 
 _SCRIPTS = ("data.js", "plot.js", "figure.js", "live.js")
 _HISTORY = 3_600
@@ -117,7 +118,13 @@ class LivePage:
 def _page(title: str) -> str:
     shown = dict.fromkeys((*OVERALL, *HEADLINE, *MEASURES.values()))
     measures = [
-        {"path": each.path, "label": each.label, "unit": each.unit, "about": each.about, "better": each.better}
+        {
+            "path": each.path,
+            "label": each.label,
+            "unit": each.unit,
+            "about": plain(each.about),
+            "better": each.better,
+        }
         for each in shown
     ]
     # The data that the report's scripts read at their start; there are no runs.

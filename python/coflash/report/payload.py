@@ -34,6 +34,8 @@ Floats = NDArray[np.float32]
 _FEW_RUNS = 40
 """The number of runs up to which all details are kept."""
 _WINDOWS_MAX, _WINDOWS_MIN = 512, 48
+_STRETCH = 8
+"""The mean number of successive windows with requests from which a line over them is legible."""
 _ERASE_BINS = 60
 _ALIGNMENT_BYTES = 12
 """A multiple of the bytes of a float and of a group of base64."""
@@ -54,7 +56,7 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "title": study.heading,
         "baseline": study.baseline,
         "labels": study.labels,
-        "points": [study.label(run, bare) for run in range(len(results))],
+        "points": study.labelled(range(len(results)), bare),
         "keys": [_key(key) for key in study.varied],
         "metrics": list(_metrics(results)),
         "sections": list(_sections(results)),
@@ -134,7 +136,7 @@ def _differences(study: Study) -> Iterator[dict[str, Any]]:
                 "key": key.path,
                 "from": base,
                 "to": code,
-                "where": study.label(runs[0], rest) if rest else "",
+                "where": study.labelled(runs[:1], rest)[0] if rest else "",
                 "runs": [*firsts, *runs],
                 "measures": [
                     {
@@ -180,7 +182,7 @@ def _metrics(results: Any) -> Iterator[dict[str, Any]]:
                 "path": each.path,
                 "label": each.label,
                 "unit": each.unit,
-                "about": each.about,
+                "about": plain(each.about),
                 "better": each.better,
                 "headline": is_headline,
                 "values": values,
@@ -194,7 +196,7 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
         rows = [
             {
                 "label": each.short,
-                "about": each.about,
+                "about": plain(each.about),
                 "unit": each.unit,
                 "better": each.better,
                 "path": each.path,
@@ -204,7 +206,12 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
             for each in section.measures
             if any(each.applies(metrics) for metrics in runs)
         ]
-        yield {"title": section.title, "about": section.about, "path": section.path, "measures": rows}
+        yield {"title": section.title, "about": plain(section.about), "path": section.path, "measures": rows}
+
+
+def plain(text: str) -> str:
+    """Take the marks of code away, which the page would show."""
+    return text.replace("`", "")
 
 
 def _short(value: Any) -> float | None:
@@ -216,13 +223,18 @@ def _short(value: Any) -> float | None:
 
 def _scenarios(results: Any) -> tuple[list[str], list[list[int]]]:
     """Return the distinct lines of the scenarios, in their order, and the line numbers of each run."""
-    places: dict[str, int] = {}
-    scenarios = []
-    for result in results:
-        leaves = flat(result.document["scenario"])
-        lines = (f"{path} = {toml_value(value)}" for path, value in leaves if value is not None)
-        scenarios.append([places.setdefault(line, len(places)) for line in lines])
-    return list(places), scenarios
+    lines: dict[str, int] = {}
+    numbers: dict[tuple[str, str], int] = {}
+
+    def number(path: str, value: Any) -> int:
+        seen = (path, repr(value))  # its TOML takes ten times as long
+        if seen not in numbers:
+            numbers[seen] = lines.setdefault(f"{path} = {toml_value(value)}", len(lines))
+        return numbers[seen]
+
+    leaves = (flat(result.document["scenario"]).items() for result in results)
+    scenarios = [[number(path, value) for path, value in one if value is not None] for one in leaves]
+    return list(lines), scenarios
 
 
 def _facts(result: Result) -> dict[str, Any]:
@@ -267,9 +279,9 @@ def thinned(histogram: Histogram, cells_per_decade: int) -> tuple[Floats, Floats
     through = np.cumsum(histogram.counts, dtype=np.float64)
     if not len(times):
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
-    beyond = np.log10(np.maximum(through[-1] - through, 0.5) / through[-1])
-    cells = np.floor(np.stack([np.log10(np.maximum(times, 1)) * cells_per_decade, beyond * 0.4 * cells_per_decade]))
-    last = np.append(np.any(np.diff(cells, axis=1), axis=0), True)
+    across = np.floor(np.log10(np.maximum(times, 1)) * cells_per_decade)
+    up = np.floor(np.log10(np.maximum(through[-1] - through, 0.5) / through[-1]) * 0.4 * cells_per_decade)
+    last = np.append((across[1:] != across[:-1]) | (up[1:] != up[:-1]), True)
     return times[last].astype(np.float32), through[last].astype(np.float32)
 
 
@@ -279,8 +291,11 @@ def merged(series: Table, columns: list[str], windows_max: int) -> tuple[float, 
     if not len(starts) or not columns:
         return 0.0, []
     by = max(1, 2 ** math.ceil(math.log2(len(starts) / windows_max)))
-    window_ns = float(starts[1] - starts[0]) if len(starts) > 1 else 0.0
     edges = np.arange(0, len(starts), by)
+    while len(edges) > _WINDOWS_MIN and _in_fragments(np.add.reduceat(series["requests"], edges)):
+        by *= 2
+        edges = np.arange(0, len(starts), by)
+    window_ns = float(starts[1] - starts[0]) if len(starts) > 1 else 0.0
 
     def column(name: str) -> Floats:
         values = series[name].astype(np.float64)
@@ -294,6 +309,13 @@ def merged(series: Table, columns: list[str], windows_max: int) -> tuple[float, 
         return np.asarray(reduce.reduceat(values, edges), np.float32)
 
     return window_ns * by, [column(name) for name in columns]
+
+
+def _in_fragments(requests: NDArray[Any]) -> bool:
+    """Whether windows without a request alternate with others, as where GC takes longer than a window."""
+    filled = requests > 0
+    stretches = int(np.count_nonzero(filled[1:] & ~filled[:-1])) + int(filled[0])
+    return stretches > 1 and int(np.count_nonzero(filled)) < _STRETCH * stretches
 
 
 def erase_histogram(counts: NDArray[np.uint32]) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write
 from coflash.html_table import ROWS_SHOWN, html_table
-from coflash.measures.catalogue import metric
+from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
@@ -24,7 +25,7 @@ from coflash.results.notes import together
 from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of, replays
 from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
-from coflash.results.varying_keys import Key, varied_keys
+from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import as_text, flat
 from coflash.table import Table, copy_to
 
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 _PPB_PER_PERCENT = 10**7
 _NOT_OF_A_POINT = ("seed", "name", "description")
 """The keys in which the runs of one point may differ."""
+_HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{8}$")
+"""The end of the name of a run of a sweep."""
+_UNKNOWN_COLUMN = re.compile('Referenced column "(.+?)" not found')
+"""In an error of DuckDB, which would name columns by their long names."""
 
 
 @final
@@ -81,7 +86,9 @@ class Results:
         self.is_replayed = False
         notes = []
         for name, folder, document in runs:
-            scenario = self._scenarios[name] = {path: as_text(value) for path, value in flat(document["scenario"])}
+            scenario = self._scenarios[name] = {
+                path: as_text(value) for path, value in flat(document["scenario"]).items()
+            }
             self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
             self.is_replayed |= replays(document)
@@ -156,10 +163,31 @@ class Results:
             self._apart = varied_keys([*self._scenarios.values()])
         return self._apart
 
+    def in_order(self) -> list[str]:
+        """List the runs, sorted by the keys that distinguish them."""
+        order = {run: [key.codes[place] for key in self.apart()] for place, run in enumerate(self)}
+        return sorted(self, key=order.__getitem__)
+
+    def labels(self, runs: Sequence[str]) -> list[str]:
+        """Label some runs, given by their full names: the values of the keys in which they differ, else their names."""
+        places = {run: place for place, run in enumerate(self)}
+        apart = (key for key in self.apart() if key.path != "seed")
+        keys = [key for key in apart if len({key.codes[places[run]] for run in runs}) > 1]
+        names = self.shortened()
+        found = labels((places[run] for run in runs), keys)
+        return [label or names[run] for run, label in zip(runs, found, strict=True)]
+
+    def shortened(self) -> dict[str, str]:
+        """Shorten the names for a table: of a hash its first digits, where no other name begins with them."""
+        shortened = {name: _HASH.sub(r"\1", name) for name in self}
+        uses = Counter(shortened.values())
+        return {name: short if uses[short] == 1 else name for name, short in shortened.items()}
+
     def of_one_point(self) -> list[tuple[str, ...]]:
-        """Group the runs that differ only in their seed: the same scenario, the same inputs."""
+        """Group the runs that differ only in their seed (the same scenario and inputs), sorted by the keys."""
         groups: dict[tuple[Any, ...], list[str]] = {}
-        for row in self.rows():
+        rows = {row["run"]: row for row in self.rows()}
+        for row in map(rows.__getitem__, self.in_order()):
             key = tuple(
                 repr(row.get(name)) for name in (*self._keys, "inputs", "coflash") if name not in _NOT_OF_A_POINT
             )
@@ -253,6 +281,9 @@ class Results:
                 return Table.from_masked(found.fetchnumpy())
             except duckdb.Error as error:
                 msg = f"SQL: {error}"
+                if unknown := _UNKNOWN_COLUMN.search(str(error)):
+                    near = difflib.get_close_matches(unknown[1], [*self._keys, *map(short, metric_names())], 1)
+                    msg = f'SQL: no column "{unknown[1]}"; did you mean "{near[0]}"?' if near else msg
                 raise CoflashError(msg) from error
 
     def _table_for(self, query: str) -> core.Table:
@@ -289,9 +320,14 @@ class Results:
 
     def _repr_html_(self) -> str:
         keys = [key.path for key in self.apart()]
+        names = self.shortened()
         rows = [
-            (run, *(self._scenarios[run].get(key, "") for key in keys), *(m.shown(self._metrics[run]) for m in BRIEF))
-            for run in self.runs[:ROWS_SHOWN]
+            (
+                names[run],
+                *(self._scenarios[run].get(key, "") for key in keys),
+                *(m.shown(self._metrics[run]) for m in BRIEF),
+            )
+            for run in self.in_order()[:ROWS_SHOWN]
         ]
         title = f"{len(self):,} runs in {self.place}"
         return html_table(("run", *keys, *(measure.label for measure in BRIEF)), rows, title, len(self))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from coflash.table import Table
@@ -35,20 +36,21 @@ class Histogram(NamedTuple):
 
 
 def stacked(histograms: Mapping[Kind, Histogram]) -> Table:
-    """Stack the histograms in one table."""
+    """Stack the histograms in one table, in the order of `KINDS`."""
     import numpy as np
 
-    kinds = [np.full(len(histogram.counts), kind) for kind, histogram in histograms.items()]
+    in_order = [histograms[kind] for kind in KINDS]
     return Table(
         {
-            "kind": np.concatenate(kinds),
-            "value_ns": np.concatenate([histogram.values_ns for histogram in histograms.values()]),
-            "requests": np.concatenate([histogram.counts for histogram in histograms.values()]),
+            "kind": np.repeat(KINDS, [len(histogram.counts) for histogram in in_order]),
+            "value_ns": np.concatenate([histogram.values_ns for histogram in in_order]),
+            "requests": np.concatenate([histogram.counts for histogram in in_order]),
         }
     )
 
 
 def unstacked(table: Table) -> dict[Kind, Histogram]:
-    """Split such a table into its histograms."""
-    of = {kind: table["kind"] == kind for kind in KINDS}
-    return {kind: Histogram(table["value_ns"][rows], table["requests"][rows]) for kind, rows in of.items()}
+    """Split a table made by `stacked` into its histograms."""
+    ends = accumulate((int((table["kind"] == kind).sum()) for kind in KINDS), initial=0)
+    rows = [slice(*ends) for ends in pairwise(ends)]
+    return {kind: Histogram(table["value_ns"][of], table["requests"][of]) for kind, of in zip(KINDS, rows, strict=True)}

@@ -30,7 +30,9 @@ def matching(runs: Iterable[_Run], where: Sequence[str], scenario: Callable[[_Ru
     kept = list(runs)
     if not where:
         return kept
-    leaves = [{path: as_text(value) for path, value in flat(scenario(run)) if value is not None} for run in kept]
+    leaves = [
+        {path: as_text(value) for path, value in flat(scenario(run)).items() if value is not None} for run in kept
+    ]
     for condition in where:
         name, equals, text = (part.strip() for part in condition.partition("="))
         if not (name and equals and text):
@@ -40,7 +42,8 @@ def matching(runs: Iterable[_Run], where: Sequence[str], scenario: Callable[[_Ru
         if path is None:
             msg = f"where: {name}: no run has this key{_nearest(name, {path for one in leaves for path in one})}"
             raise CoflashError(msg)
-        values = list(dict.fromkeys(_text(one[path]) for one in leaves if path in one))
+        found = dict.fromkeys(_text(one[path]) for one in leaves if path in one)
+        values = sorted(found, key=lambda value: (number_in(value) or (math.inf,))[0])
         same = [place for place, one in enumerate(leaves) if path in one and _is_same(one[path], text)]
         if not same:
             msg = f'where: {path}: no run has "{text}"{hint(text, values[:_VALUES_NAMED])}'

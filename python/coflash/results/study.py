@@ -17,7 +17,7 @@ from coflash.results.comparison import Comparison
 from coflash.results.notes import together
 from coflash.results.result import Result, mixed_versions, replays
 from coflash.results.selection import matching
-from coflash.results.varying_keys import NONE, Key, varied_keys
+from coflash.results.varying_keys import Key, labels, varied_keys
 
 _RESULT, _COMPARISON, _SEARCH = "result.json", "comparison.json", "tune.json"
 
@@ -62,18 +62,15 @@ class Study:
     def labels(self) -> tuple[str, ...]:
         """The label of each run: the values of the varying keys, and a number where these are equal."""
         seen: Counter[str] = Counter()
-        labels = []
-        for run in range(len(self.results)):
-            label = self.label(run, self.varied)
+        found = []
+        for label in self.labelled(range(len(self.results)), self.varied):
             seen[label] += 1
-            labels.append(f"{label} ({seen[label]})" if seen[label] > 1 else label)
-        return tuple(labels)
+            found.append(f"{label} ({seen[label]})" if seen[label] > 1 else label)
+        return tuple(found)
 
-    def label(self, run: int, keys: Sequence[Key]) -> str:
-        """Return a run's values of some of the keys that vary, as text."""
-        texts = ((key, key.texts[key.codes[run]]) for key in keys)
-        parts = [f"{key.label} {text}" if _needs_name(key, keys) else text for key, text in texts if text != NONE]
-        return " · ".join(parts) or self.heading
+    def labelled(self, runs: Iterable[int], keys: Sequence[Key]) -> list[str]:
+        """Return the values of some of the keys that vary, as text, of each run."""
+        return [label or self.heading for label in labels(runs, keys)]
 
     @property
     def is_replayed(self) -> bool:
@@ -119,7 +116,7 @@ class Study:
                 whole = cls.of(Comparison.load(paths[0]))
                 return replace(whole, results=matching(whole.results, where, _scenario), where=tuple(where))
         places = list(dict.fromkeys(place for path in paths for place in _results_below(path)))
-        loaded = list(Result.load_all(places))
+        loaded = [_loaded(place) for place in places]
         broken = tuple(str(result) for result in loaded if isinstance(result, CoflashError))
         if len(broken) == len(loaded):
             raise CoflashError(broken[0])
@@ -131,6 +128,13 @@ class Study:
         chosen = tuple(results[run] for run in order)
         search = _search(paths[0]) if len(paths) == 1 else None
         return cls(chosen, question=question, where=tuple(where), broken=broken, search=search)
+
+
+def _loaded(place: Path) -> Result | CoflashError:
+    try:
+        return Result.load(place)
+    except CoflashError as error:
+        return error
 
 
 def _search(folder: Path) -> Mapping[str, Any] | None:
@@ -146,24 +150,15 @@ def _scenario(result: Result) -> Mapping[str, Any]:
     return scenario
 
 
-def _needs_name(key: Key, keys: Sequence[Key]) -> bool:
-    """Whether a value needs its key's name: a bare number does, “64 MiB” only if two keys have sizes as values."""
-    alike = [other for other in keys if other.unit == key.unit != "text"]
-    return key.unit in ("", "share") or "yes" in key.texts or "no" in key.texts or len(alike) > 1
-
-
 def result_files(paths: Sequence[Path]) -> Iterator[Path]:
     """Yield the documents of all results in and below the folders, in a fixed order, and that of a search."""
     for path in paths:
-        places = [path] if (path / _RESULT).is_file() else sorted(_walk(path), key=lambda place: place.as_posix())
-        yield from (place / _RESULT for place in places)
+        yield from (place / _RESULT for place in _walk(path))
         yield path / _SEARCH
 
 
 def _results_below(path: Path) -> Iterable[Path]:
-    if (path / _RESULT).is_file():
-        return [path]
-    found = sorted(_walk(path), key=lambda place: place.as_posix())
+    found = _walk(path)
     if not found:
         what = "holds no result of coflash" if path.is_dir() else "there is no such folder"
         msg = f"{path}: {what}; give a folder that `coflash run --out` or `coflash demo` wrote, or one that holds such"
@@ -171,9 +166,11 @@ def _results_below(path: Path) -> Iterable[Path]:
     return found
 
 
-def _walk(path: Path) -> Iterator[Path]:
+def _walk(path: Path) -> list[Path]:
+    """Return the folders with a result in and below a folder, in a fixed order."""
+    found = []
     for folder, below, files in os.walk(path):
         below[:] = [name for name in below if not name.startswith(".")]
         if _RESULT in files:
-            yield Path(folder)
-            below.clear()
+            found.append(Path(folder))
+    return sorted(found, key=lambda place: place.as_posix())

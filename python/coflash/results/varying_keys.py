@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -60,6 +60,20 @@ class Key:
         return tuple(_text(value) for value in self.values)
 
 
+def labels(runs: Iterable[int], keys: Sequence[Key]) -> list[str]:
+    """Return the values of some keys of each run, as text; empty if it has none of them."""
+    names = [f"{key.label} " if _needs_name(key, keys) else "" for key in keys]
+    shown = [["" if text == NONE else name + text for text in key.texts] for key, name in zip(keys, names, strict=True)]
+    found = ([texts[key.codes[run]] for key, texts in zip(keys, shown, strict=True)] for run in runs)
+    return [" · ".join(filter(None, texts)) for texts in found]
+
+
+def _needs_name(key: Key, keys: Sequence[Key]) -> bool:
+    """Whether a value needs its key's name: a bare number does, “64 MiB” only if two keys have sizes as values."""
+    alike = [other for other in keys if other.unit == key.unit != "text"]
+    return key.unit in ("", "share") or "yes" in key.texts or "no" in key.texts or len(alike) > 1
+
+
 def words(path: str) -> str:
     """Turn a path into words: `cooperation.name` into cooperation, `cache.size` into cache size."""
     parts = path.removesuffix(".name").replace(".", " ").replace("_", " ").split()
@@ -73,14 +87,15 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     for each policy belongs to the policy's name. Keys with one value for each system, if there are many, belong to the
     system's name.
     """
-    leaves = [{path: value for path, value in flat(one) if value is not None} for one in scenarios]
+    leaves = [{path: value for path, value in flat(one).items() if value is not None} for one in scenarios]
     for leaf in leaves:
         for path, other in _FOLLOWS.items():
             if other in leaf:
                 leaf.pop(path, None)
-    columns: dict[str, list[Any]] = {path: [] for leaf in leaves for path in leaf}
-    for path in columns:
-        columns[path] = [leaf.get(path) for leaf in leaves]
+    paths: dict[str, Any] = {}
+    for leaf in leaves:
+        paths.update(leaf)
+    columns = {path: [leaf.get(path) for leaf in leaves] for path in paths}
     codes = {path: _codes([*map(_hashable, column)]) for path, column in columns.items() if not _is_constant(column)}
     codes = {path: places for path, places in codes.items() if max(places, default=0)}
     owners = _owners(codes, all(leaf.get(_NAME) for leaf in leaves))

@@ -63,10 +63,8 @@ def run(
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        recorded, decided = (file and os.fspath(file) for file in (operations, decisions))
-        core = _core.run(
-            scenario.core, [] if is_own else files, progress or None, tell, device, (recorded or None, decided or None)
-        )
+        trace_files = [] if is_own else files
+        core = _core.run(scenario.core, trace_files, progress or None, tell, device, (operations, decisions))
     return credited(Result.from_core(core), files, local, sources)
 
 

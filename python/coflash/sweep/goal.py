@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from coflash._core import CoflashError
-from coflash.measures.catalogue import metric, named
+from coflash.measures.catalogue import metric, named, short
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import number_in
@@ -60,7 +60,7 @@ class Condition:
     """A bound of a metric, such as `response.p99<5ms`."""
 
     text: str
-    """The condition with the path of its metric."""
+    """The condition with the short name of its metric."""
     sign: int
     """1 for an upper bound, −1 for a lower one."""
     bound: float
@@ -87,10 +87,10 @@ def condition(text: str) -> Condition:
     number = number_in(given)
     if number is None or number[1] not in ("", measure.unit):
         unit = f"a number with a unit of {measure.unit}" if measure.unit in ("ns", "bytes") else "a number"
-        msg = f"subject to {text!r}: {given!r} was given; for {measure.path} {unit} is allowed"
+        msg = f"subject to {text!r}: {given!r} was given; for {short(measure.path)} {unit} is allowed"
         raise CoflashError(msg)
     if not number[1] and measure.unit in ("ns", "bytes"):
         example = given + ("ms" if measure.unit == "ns" else "MiB")
         msg = f"subject to {text!r}: the unit of {given} is missing, such as {example}"
         raise CoflashError(msg)
-    return Condition(f"{measure.path}{sign[0]}{given}", 1 if "<" in sign else -1, number[0], _first(measure))
+    return Condition(f"{short(measure.path)}{sign[0]}{given}", 1 if "<" in sign else -1, number[0], _first(measure))

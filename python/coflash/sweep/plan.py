@@ -81,7 +81,7 @@ class Point:
             changed = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
-        leaves = dict(flat(changed.to_dict()))
+        leaves = flat(changed.to_dict())
         point = cls({key: str(as_text(leaves.get(key, text))) for key, text in assignment})
         first = int(leaves["seed"])
         chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds

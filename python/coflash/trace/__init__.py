@@ -353,8 +353,8 @@ def like(
         trace: Its file, or its files in order.
         out: The file to write: a trace, as for [`convert`][coflash.trace.convert], or with the suffix `.toml` a
             scenario with the workload as `workload.synthetic`.
-        requests: The number of written requests; that of the trace if None.
-        seed: The seed of the written workload.
+        requests: The number of written requests; if None, for as many pages as in the trace.
+        seed: The seed of the written and the measured workload.
         page: The size of a page, the unit of popularity and footprint.
         format: As for `convert`.
         options: How to read the trace.
@@ -368,7 +368,7 @@ def like(
         CoflashError: The trace cannot be read, no request has an address, or the file cannot be written.
     """
     with arrow.converted(paths(trace)) as files:
-        likeness = _core.trace_like(files, _settings(options), page, requests, progress)
+        likeness = _core.trace_like(files, _settings(options), page, requests, seed, progress)
     found = likeness.to_dict()
     if out is not None and os.fspath(out).endswith(".toml"):
         write_file(FilePath(out), likeness.to_toml(seed))

@@ -58,6 +58,13 @@ _OPEN_QUESTIONS = (
     "**Capacities of figure 1.** Not known to us: 32 to 64 GiB in steps of 8 for (a) and (b), 36 to 128 GiB for (c) "
     "and (d).",
     "**NVM.** 1 µs for each page read or written; the paper's is not known to us.",
+    "**Statements that do not hold, or in direction only, and why.** The mean of figure 1 (c) and (d) is one over "
+    "capacities that are not known: below that figure is the mean from each capacity on. Changes of copies, WAF and "
+    "responses are means over cache sizes that are not known either: the table of cache sizes has them for other "
+    "choices. OLTP (generator) has no copies left in the largest caches, under NVM-basic too, so that there CDM has "
+    "nothing to save, and its least change is none: too much of what it asks for is hot. `coflash reproduce cdm "
+    "--infer` searches footprints, skews and cache sizes that give the paper's numbers, with CDM as it is here: for "
+    "both traces there are such.",
 )
 
 PAPER = Paper(

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from coflash._core import CoflashError
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import Unit, change, parsed, show, show_change
@@ -184,3 +185,14 @@ class Inference:
     def best(self, metrics: Sequence[Metrics]) -> float:
         """Return the least residual over the selections."""
         return min(map(self.residual, self.ours(metrics).values()))
+
+
+def refuse_traces(paper: str, traces: tuple[str, ...]) -> None:
+    """Refuse traces of the user: the unknowns are those of a generator.
+
+    Raises:
+        CoflashError: A trace was given.
+    """
+    if traces:
+        msg = f"{paper}: --infer takes no --trace: it searches the workload as well"
+        raise CoflashError(msg)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from coflash._core import CoflashError
 from coflash.measures.measure import Measure
 from coflash.scenario import Scenario
-from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown
+from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown, refuse_traces
 from coflash_reproduce.shadowgc import reading as paper
 from coflash_reproduce.shadowgc.workloads import COMPARED, SCHEMES, SGC, ZGC
 
@@ -37,9 +36,7 @@ def inferences(divisor: int, traces: tuple[str, ...]) -> tuple[Inference, ...]:
     Raises:
         CoflashError: A trace was given.
     """
-    if traces:
-        msg = "shadowgc: --infer takes no --trace: it searches the workload as well"
-        raise CoflashError(msg)
+    refuse_traces("shadowgc", traces)
     return (
         Inference(
             name="shadowgc",

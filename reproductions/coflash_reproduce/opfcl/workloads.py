@@ -178,7 +178,7 @@ def _workload(name: str, divisor: int) -> dict[str, Any]:
         preset = {"name": "oltp-like", "requests": FINANCIAL_REQUESTS // divisor, "space": space}
         return {"phases": [{"preset": preset, "space": space}]}
     if name.startswith("home"):
-        # Of 16 GiB 4.6 are written; nine of ten requests are for a quarter of the space.
+        # The space is 16 GiB; 4.6 GiB of it are written. Nine of ten requests are for a quarter of the space.
         shares = ((60, 5), (30, 20), (10, 75)) if name == "home" else ((80, 5), (15, 20), (5, 75))
         zones = [{"traffic": f"{traffic}%", "space": f"{of}%"} for traffic, of in shares]
         written, read = (

@@ -102,6 +102,14 @@ _OPEN_QUESTIONS = (
     "**Delay.** How far shadows put a block off is not known to us: each counts twice (λ = 1). HGC programs the same "
     "pages as separation alone, only faster, so their WAF is the same here, and ZGC differs from it by delay alone. In "
     "the paper HGC gains seven times what ZGC does: its delay must cost.",
+    "**Statements that do not hold, and why.** Figure 2, ZGC and HGC with two active blocks: GC's copies and new "
+    "writes fill one block, so hardly any page that GC moves is dirty in the host (table of regimes), and delay and "
+    "separation have nothing to act on; what the block for shadows takes from the spare space then shows (table of "
+    "rooms). Delay with three active blocks: waiting pays, since shadows are soon replaced; it costs only where "
+    "victims are chosen by age as well (table of victims). The least change of SGC: sequential writes and JESD219 "
+    "overwrite little while it is in a buffer. DGC: the paper's buffer is 0.012 % of the flash, and finds few "
+    "device-shadows in victims; the table of device buffers has what a larger one gains. `coflash reproduce "
+    "shadowgc --infer` has the set-ups that come nearest to the five averages together.",
 )
 
 PAPER = Paper(

@@ -1,1 +1,1 @@
-"""How true coflash is: drives that were measured beside what is predicted, drive by drive."""
+"""How accurate coflash is: measured drives beside what is predicted, drive by drive."""

@@ -35,8 +35,9 @@ def truth(
     from coflash.files import atomic_write
     from coflash.lookup import no_such
     from coflash_reproduce.output import IMAGES, Output
-    from coflash_reproduce.truth.drives import read_drives
-    from coflash_reproduce.truth.others import closed_forms, reference_simulator
+    from coflash_reproduce.truth.cache import predict_caches
+    from coflash_reproduce.truth.drives import FDP_DRIVE, read_drives
+    from coflash_reproduce.truth.others import closed_forms, opfcl, reference_simulator
     from coflash_reproduce.truth.page import image_of, markdown
 
     known = {measured.name: measured for measured in read_drives(tables)}
@@ -55,6 +56,8 @@ def truth(
             )
             if not quiet:
                 errors().print(f"{found.measured.name}: {of_drive.verdict(found)}", markup=False, highlight=False)
-    page = place.write_page("truth", markdown(fits, [*closed_forms(), reference_simulator()]))
+    spares = [found.model.parameters.spare for found in fits if found.measured.name == FDP_DRIVE]
+    caches = [one for spare in spares for one in predict_caches(tables, spare)]
+    page = place.write_page("truth", markdown(fits, [*closed_forms(), reference_simulator(), *opfcl()], caches))
     if not quiet:
         output().print(f"page: {page}, images: {page.parent / IMAGES}", highlight=False, soft_wrap=True)

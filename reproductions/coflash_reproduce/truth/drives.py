@@ -19,6 +19,9 @@ from coflash.files.errors import named
 SSD_IQ = "repository gabriel-haas/ssdiq-pub, and “SSD-iq”, PVLDB 18(11), 2025"
 WARP = "repository MoatLab/WARP-FAST26-AE, and “Characterizing and Emulating FDP SSDs with WARP”, FAST 2026"
 
+FDP_DRIVE = "PM9D3a (drive A)"
+"""The drive whose counters tell the write amplification with placement and without."""
+
 FITTED = (
     "sequential",
     "uniform",
@@ -29,7 +32,8 @@ FITTED = (
 )
 """The patterns whose points at full use are fitted, by any drive that has them; all others are held out."""
 BELOW_KNEE = 0.92
-"""Medians of latency are fitted at two rates: the lowest, and the highest up to this share of the most writes."""
+"""Latencies are fitted at three rates: medians at the lowest, the median of reads at the one nearest to half of the
+most writes, median and p99 of reads at the highest up to this share of the most writes."""
 
 UNSTEADY: Mapping[str, str] = {
     "PM9A3": "read-only 0.6|read-only 0.8|zipf 1",
@@ -71,11 +75,23 @@ def read_drives(file: Path) -> tuple[Measured, ...]:
     Raises:
         CoflashError: The file cannot be read, or lacks a table.
     """
-    with named(file, "read"):
-        text = file.read_text(encoding="utf-8")
-    document = _Document(file, text)
+    document = _read(file)
     drives = [document.drive(name) for name in document.names()]
     return (*drives, document.fdp_drive())
+
+
+def document_table(file: Path, section: str, column: str) -> Table:
+    """Return the first table of a section with a column of that name.
+
+    Raises:
+        CoflashError: The file cannot be read, or lacks the table.
+    """
+    return _read(file).table(section, column)
+
+
+def _read(file: Path) -> _Document:
+    with named(file, "read"):
+        return _Document(file, file.read_text(encoding="utf-8"))
 
 
 class _Document:
@@ -128,7 +144,7 @@ class _Document:
                 points.append(replace(point, held_out=begin != 1))
             elif found := re.search(f"then {_NUMBER}", part):
                 points.append(replace(permuted, measure="waf", value=_value(found[0][5:]), held_out=True))
-        return Measured("PM9D3a (drive A)", tuple(points), None, WARP)
+        return Measured(FDP_DRIVE, tuple(points), None, WARP)
 
     def _by_pattern(self, name: str) -> Iterator[Point]:
         table = self.table("throughput", "pattern")
@@ -217,9 +233,14 @@ class _Document:
                 *rows, saturated = table.rows
                 yield Point("writes_max_per_s", float(saturated[1]) * 1000, held_out=True)
                 below = [row for row in rows if float(row[1]) <= BELOW_KNEE * float(saturated[1])]
+                half = min(below, key=lambda row: abs(float(row[1]) - float(saturated[1]) / 2))
+                fitted = {
+                    half: ("read_p50_us",),
+                    below[-1]: ("read_p50_us", "read_p99_us"),
+                    below[0]: ("read_p50_us", "write_p50_us"),
+                }
                 for row in rows:
                     writes, reads = float(row[1]) * 1000, 5000 + 10 * (float(row[0]) - 5)
-                    held = row not in (below[0], below[-1])
                     for side, cell in (("read", row[2]), ("write", row[4])):
                         p50, _, p99, p999, _ = (float(part) for part in cell.split("/"))
                         for measure, value in (
@@ -228,10 +249,10 @@ class _Document:
                             (f"{side}_p999_us", p999),
                         ):
                             if measure != "write_p999_us":
-                                # Only medians are fitted, those of writes at the lowest rate alone.
-                                is_fitted = measure.endswith("p50_us") and (side == "read" or row is below[0])
-                                aside = held or not is_fitted
-                                yield Point(measure, value, writes_per_s=writes, reads_per_s=reads, held_out=aside)
+                                is_fitted = measure in fitted.get(row, ())
+                                yield Point(
+                                    measure, value, writes_per_s=writes, reads_per_s=reads, held_out=not is_fitted
+                                )
 
 
 def _throughput(pattern: str, value: float) -> Point:

@@ -1,18 +1,21 @@
-"""What coflash is held against beside drives: closed forms, and the published outputs of the reference simulator."""
+"""What coflash is held against beside drives: closed forms, and published outputs of other simulators."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from coflash import costmodel
 from coflash.analytic import d_choices, fifo, greedy
 from coflash.calibrate.model import PAGES_PER_BLOCK, Device, waf_between
 from coflash.calibrate.pattern import Pattern
 from coflash.runs.run import run
 from coflash.scenario import Scenario
+from coflash.table import Table
 
 
 @dataclass(frozen=True)
@@ -80,3 +83,47 @@ def reference_simulator() -> Other:
             known.append(float(published.cleans))
             ours.append(float(metrics.erases_blocks or 0))
     return Other("published mean response times and cleans of the reference simulator", known, ours)
+
+
+OPFCL_COSTS = {
+    0.50: (0.2032, 386.8),
+    0.64: (0.3789, 475.0),
+    0.80: (0.6286, 744.0),
+    0.90: (0.8069, 1361.6),
+    0.95: (0.9017, 2602.0),
+}
+"""By u, the used share of the flash: u' of the block that is cleaned, and the µs of a write (OP-FCL, FAST 2012)."""
+_DISK_BYTES_PER_S = 72e6
+_POSITIONING_S = {"read": 4.5e-3, "write": 4.9e-3}
+_DISK_SIZES = (128 * 2**10, 256 * 2**10, 2**20)
+"""Requests that go past the cache to the disk, which are 128 KiB or more."""
+_DISK_REQUESTS = 1000
+
+
+def opfcl() -> list[Other]:
+    """Compare OP-FCL's cost model with its figures, and the disk below the cache with the times that it is given."""
+    figures = list(OPFCL_COSTS.items())
+    published = [number for _, both in figures for number in both]
+    ours = [n for u, _ in figures for n in (costmodel.victim_utilisation(u), costmodel.Costs().write_us(u))]
+    kinds = [(op, side, size) for op, side in enumerate(_POSITIONING_S) for size in _DISK_SIZES]
+    return [
+        Other("published costs of OP-FCL, by used share of flash", published, ours),
+        Other(
+            "OP-FCL's disk: positioning and transfer of requests past the cache",
+            [_POSITIONING_S[side] + size / _DISK_BYTES_PER_S for _, side, size in kinds],
+            [_disk_s(op, size) for op, _, size in kinds],
+        ),
+    ]
+
+
+def _disk_s(op: int, size: int) -> float:
+    """Return the mean response time of requests at random places, each of which finds the disk idle."""
+    places = np.random.default_rng(1).permutation(16 * 2**30 // size)[:_DISK_REQUESTS].astype(np.uint64)
+    requests: dict[str, NDArray[Any]] = {
+        "time_ns": np.arange(_DISK_REQUESTS, dtype=np.uint64) * 100_000_000,
+        "op": np.full(_DISK_REQUESTS, op, np.uint8),
+        "offset": places * size,
+        "length": np.full(_DISK_REQUESTS, size, np.uint64),
+    }
+    metrics = run(Scenario.load("opfcl-config1").with_({"workload.remap": "none"}), Table(requests)).metrics
+    return (metrics.response_ns.all.mean or 0) / 1e9

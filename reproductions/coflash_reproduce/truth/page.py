@@ -9,7 +9,8 @@ from coflash._core import __version__
 from coflash.calibrate.fit import Fit, Prediction
 from coflash.calibrate.measured import Point
 from coflash.calibrate.page import ERRORS, POINTS, error_rows, plain, point_rows, table, verdict
-from coflash_reproduce.truth.drives import BELOW_KNEE, FITTED, UNSTEADY
+from coflash_reproduce.truth import cache
+from coflash_reproduce.truth.drives import BELOW_KNEE, FDP_DRIVE, FITTED, UNSTEADY
 from coflash_reproduce.truth.others import Other
 
 COLUMNS: Mapping[str, Callable[[Point], bool]] = {
@@ -19,16 +20,21 @@ COLUMNS: Mapping[str, Callable[[Point], bool]] = {
     "onset of GC": lambda point: point.measure == "gc_onset",
     "knee": lambda point: point.measure == "writes_max_per_s",
     "median read": lambda point: point.measure == "read_p50_us",
+    "read p99": lambda point: point.measure == "read_p99_us",
+    "read p99.9": lambda point: point.measure == "read_p999_us",
 }
 """The columns of the table of all errors, each with the points that belong to it."""
 
 ZONES = (
-    "Zones: which zones die when is drawn anew in each run, and superblocks and zones lie differently in each: "
-    "where few are open, a second run may differ as much. The counters of NAND writes during such runs would decide it."
+    "Zones: each run chooses the next zone at random, and zones begin at other places of superblocks in each run. With "
+    "few open zones, a second measurement may differ by as much as is missed here. Counters of NAND writes during such "
+    "runs would tell chance from an error of the model."
 )
 TAILS = (
-    "High percentiles: erases, reads that are tried again and the firmware's own work are not in the model. A run of "
-    "reads at a low rate beside writes at several rates, with all latencies, would show which of them it is."
+    "High percentiles: those of reads follow from one time for each drive. Where they are predicted too high at the "
+    "lowest rates, GC may have had nothing to do: these steps came last and wrote little. Those of writes are not in "
+    "the model: a write is answered from the buffer, at once. What delays some of them is not published; a run of "
+    "writes alone at a low rate, with the time of each, would show how often it happens."
 )
 MISSED: Mapping[str, Sequence[str]] = {
     "PE8110": (ZONES,),
@@ -36,6 +42,9 @@ MISSED: Mapping[str, Sequence[str]] = {
         "The same throughput to three digits from uniform writes to zipf 0.4 looks like a limit of the rate by the "
         "firmware or by power; the WAF log would tell whether the flash is idle meanwhile. The knee under reads is 7 % "
         "higher than the throughput of the other series.",
+        "Its zones are as slow as if trimmed pages were kept until they are overwritten. A trim of half the drive "
+        "before uniform writes would show whether it is so. Its medians rise sooner than its load, as the 7450's do: "
+        "GC that runs ahead while dies are idle explains both.",
         ZONES,
         TAILS,
     ),
@@ -55,16 +64,20 @@ MISSED: Mapping[str, Sequence[str]] = {
         "pages are placed "
         "together would be seen by trimming one range and watching the WAF.",
         "GC that frees blocks while the drive is idle is fitted to zones alone. It explains both why these are slower "
-        "than uniform writes, and why the median read is slow from a quarter of the load on. Runs at low rates may end "
-        "before the blocks that are free at their beginning are used up: the NAND counters would show when.",
+        "than uniform writes, and why the median read is slow from a quarter of the load on. The speed of one zone of "
+        "2, 4 or 8 GiB does not rise with its size (1076, 1161 and 983 MiB/s): no smooth model is near to all. Runs at "
+        "low rates may end before the blocks that are free at their beginning are used up: the NAND counters would "
+        "show when.",
         ZONES,
         TAILS,
     ),
     "7450 MAX": (
         "The knee lies at 74 % of the throughput without reads: a few thousand reads a second cost this "
         "drive a quarter of "
-        "its writes, others nothing. Its slow reads at 50,000 to 60,000 writes/s come back to normal above that. Both "
-        "look like firmware; a sweep over the rate of reads at a fixed rate of writes would show the rule.",
+        "its writes, others nothing. That is 43 µs of the whole device for each read, about the time of a read: as if "
+        "all dies of a stripe waited while one of them reads. Its slow reads at 50,000 to 60,000 writes/s come back to "
+        "normal above that, which looks like firmware. A sweep over the rate of reads at a fixed rate of writes would "
+        "show the rule of both.",
         ZONES,
         TAILS,
     ),
@@ -78,30 +91,35 @@ MISSED: Mapping[str, Sequence[str]] = {
     "PM9D3a (drive A)": (
         "The workload is taken to write every page once in each pass (fio's random map): truly random writes "
         "would give a "
-        "WAF of more than 3 with this spare space. The replays of a cache on this drive need its trace and "
-        "its placement, "
-        "and are not predicted.",
+        "WAF of more than 3 with this spare space.",
     ),
 }
 """The likeliest reason for what is missed, and the measurement that would decide it."""
 
 
-def markdown(fits: Sequence[Fit], others: Sequence[Other]) -> str:
+def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cache.CachePrediction]) -> str:
     """Write the page."""
     parts = [
-        "# How true coflash is",
+        "# How accurate coflash is",
         "<!-- Written by `coflash truth TABLES`; every error below is computed from its runs. -->",
         f"`coflash truth TABLES` made this page (coflash {__version__}) from a document of published measurements of "
         f"{len(fits)} drives, which does not ship with coflash. Each drive is fitted on a few points by "
         "`coflash calibrate`; all others are predicted. The rule which points are fitted is the same for all: "
-        f"at full use the patterns {', '.join(FITTED)}, the onset of GC, and medians of latency at the "
-        "lowest rate "
-        f"and the highest up to {BELOW_KNEE:.0%} of the most writes. Where NAND counters exist, the write "
+        f"at full use the patterns {', '.join(FITTED)}, the onset of GC, medians of latency at the lowest rate, the "
+        "median of reads at the rate nearest to half of the most writes, and median and p99 of reads at the highest "
+        f"rate up to {BELOW_KNEE:.0%} of the most writes. Where NAND counters "
+        "exist, the write "
         "amplification "
         "(WAF) of uniform and of sequential writes is fitted, too. Zones are trimmed when they are opened and written "
-        "one request at a time, as the published scripts of the source do. The form of the model (that flash waits "
-        "for the host between such requests, that GC may run ahead while a drive is idle, the list of victim policies) "
-        "was chosen with all points of these drives in view: drives that are measured later are the harder test.",
+        "one request at a time, as the published scripts of the source do; predictions of zones are means over three "
+        "seeds. How far GC runs ahead while the drive is idle is fitted to zones where flash waits for the host "
+        "between such requests, and to reads where it does not; trimmed pages are kept only where freed ones are off "
+        "by more than twice the goal. "
+        "The form of the model (that flash waits for the host between such requests, from which wait on GC may run "
+        "ahead, that reads tell it elsewhere, that a drive may keep trimmed pages, that reads wait for an "
+        "exponentially distributed time, at which rates latencies are fitted, how large blocks are, the list of victim "
+        "policies) was chosen with all points of these drives in view: drives that are measured later are the harder "
+        "test.",
         "## All errors of held-out points",
         "Each cell: points within the goal / held-out points, and the worst error. Goals: WAF 5 %, throughput 10 %, "
         "all others 15 %. Points whose throughput was not steady when it was measured are left out here and stand in "
@@ -110,6 +128,7 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other]) -> str:
         "Beside drives, in the same form:",
         table(("what", "points", "fitted", "worst error", "mean"), [other.row() for other in others]),
         *[part for fit in fits for part in _drive(fit)],
+        *(_caches(caches) if caches else ()),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -147,6 +166,26 @@ def _drive(fit: Fit) -> Iterator[str]:
             (*POINTS, ""), [(*row, _note(fit, one)) for row, one in zip(point_rows(missed), missed, strict=True)]
         )
     yield from MISSED.get(drive.name, ())
+
+
+def _caches(caches: Sequence[cache.CachePrediction]) -> Iterator[str]:
+    yield f"## A cache on {plain(FDP_DRIVE)}, with placement and without"
+    yield (
+        "Replays of CacheLib: small objects go to random pages of one region of the drive, all else to a log in the "
+        "rest. Spare space is that of the fit to one stream; with FDP each of the two has a handle. The share of "
+        "writes that goes to small objects is not published. It is fitted to the last fifth of one run of each trace "
+        "with FDP; the runs without, and those with another region, are predicted. Runs whose region is not stated, "
+        "or that had a noisy neighbour, are left out."
+    )
+    rows = cache.rows(caches)
+    yield table(cache.COLUMNS, rows)
+    yield (
+        "The model's writes are as mixed from the first to the last; in the replays, GC without FDP begins later: a "
+        "cache that is cold fills its log first, and its small objects later, so that whole runs are predicted too "
+        "high. The share of kv2024 is not known, since with FDP and a small region WAF is 1 whatever it is: it is "
+        "taken from kv202206, and its WAF was still falling when the run ended. The bytes that the cache wrote to "
+        "each region, over time, would decide both."
+    )
 
 
 def _note(fit: Fit, one: Prediction) -> str:

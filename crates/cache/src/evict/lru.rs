@@ -47,8 +47,16 @@ impl EvictionPolicy for Lru {
     }
 
     #[inline]
-    fn likely_victim(&self) -> Option<SlotId> {
-        self.recent.back()
+    fn prefetch(&self, slot: SlotId) {
+        self.recent.prefetch(slot);
+    }
+
+    #[inline]
+    fn likely_victims(&self) -> [Option<SlotId>; 3] {
+        let first = self.recent.back();
+        let second = first.and_then(|slot| self.recent.before(slot));
+        let third = second.and_then(|slot| self.recent.before(slot));
+        [first, second, third]
     }
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {

@@ -70,9 +70,14 @@ pub trait EvictionPolicy: Policy {
     /// takes the removal of the slot named last for its eviction.
     fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
 
-    /// The slot likely to be evicted next, if no search is needed: its memory is prefetched.
-    fn likely_victim(&self) -> Option<SlotId> {
-        None
+    /// Ask for the memory that a use or the eviction of the page in `slot` will need.
+    fn prefetch(&self, slot: SlotId) {
+        let _ = slot;
+    }
+
+    /// The slots likely to be evicted next, in order, if no search is needed: their memory is prefetched.
+    fn likely_victims(&self) -> [Option<SlotId>; 3] {
+        [None; 3]
     }
 
     /// Pass each slot that the policy could name as victim to `show`, once, in any order: exactly the occupied slots.
@@ -157,7 +162,8 @@ impl Eviction {
         pub(crate) fn flagged(&mut self, slot: SlotId, table: &SlotTable);
         pub(crate) fn removed(&mut self, slot: SlotId, table: &SlotTable);
         pub(crate) fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
-        pub(crate) fn likely_victim(&self) -> Option<SlotId>;
+        pub(crate) fn prefetch(&self, slot: SlotId);
+        pub(crate) fn likely_victims(&self) -> [Option<SlotId>; 3];
         pub(crate) fn tracked(&self, show: &mut dyn FnMut(SlotId));
         pub(crate) fn heap_bytes(&self) -> usize;
     }

@@ -55,6 +55,11 @@ impl Ftl {
         if known.state == State::Sealed {
             assert_eq!(known.cost, known.cost_on(self.collector.scale(), || aged), "{block:?}: cost");
         }
+        let is_full = matches!(known.state, State::Sealed | State::Victim);
+        if let Some(recorded) = self.placer.recorded(block).filter(|_| !self.has_failed) {
+            let valid = if is_full { known.valid } else { 0 };
+            assert_eq!(recorded, valid, "{block:?}: valid pages in the records of the placement policy");
+        }
         assert!(known.state != State::Free || known.valid == 0, "{block:?}: free and not empty");
     }
 

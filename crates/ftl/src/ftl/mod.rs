@@ -180,6 +180,13 @@ impl Ftl {
         self.slc_cache.counters = SlcCounters::default();
     }
 
+    /// Continue the counters of this device before a restart.
+    pub fn continue_counters(&mut self, before: &Self) {
+        (self.counters, self.programs) = (before.counters, before.programs);
+        self.placer.continue_counts(&before.placer);
+        self.slc_cache.counters = before.slc_cache.counters;
+    }
+
     /// The erase count of each block.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
         let planes = 0..self.dims.blocks_per_erase;
@@ -315,10 +322,10 @@ impl Ftl {
         let die = self.allocator.choose_die(lpn, dims, overwritten_in, |die| media.backlog(die, start));
         self.collect(die, io)?;
         let old = self.pages.map.get(lpn);
-        let group = self.group_of_write(lpn, stream, placement, old);
         if let Some(old) = old {
             self.invalidate_page(old);
         }
+        let group = self.group_of_write(lpn, stream, placement, old);
         let pool = self.allocator.choose_pool(die, group, &self.dims);
         let to = self.take_page(pool, group);
         let mode = self.slc_cache.mode_for(to.block);
@@ -477,6 +484,7 @@ impl Ftl {
         let block = self.geometry.block_of(page);
         debug_assert!(self.pages.valid.get(block, page), "{page:?} is invalidated twice");
         self.pages.valid.clear(block, page);
+        self.placer.left(block, || self.pages.owner[page]);
         let known = &mut self.blocks[block];
         known.valid -= 1;
         if known.marked > 0 && self.pages.take_marks(block, page).any() {
@@ -519,6 +527,7 @@ impl Ftl {
         self.histories[block].sealed_at = self.sequence;
         known.cost = known.cost_on(self.collector.scale(), || self.pages.ages.of(block));
         self.collector.add(pool, block, known.cost, &self.dims);
+        self.placer.sealed(block, &self.pages, &self.geometry);
     }
 
     /// The dies of the device.

@@ -3,6 +3,7 @@
 
 use super::Ftl;
 use super::column::{read, write};
+use super::pages::Pages;
 use crate::counters::PlacementClass;
 use crate::dimensions::Dimensions;
 use crate::ids::GroupId;
@@ -36,6 +37,7 @@ pub(super) struct Placer {
     page_bytes: u64,
     block_bytes: u64,
     takes_hints: bool,
+    follows_blocks: bool,
 }
 
 impl Placer {
@@ -44,6 +46,7 @@ impl Placer {
             pages: dims.logical_pages,
             pages_per_block: dims.data_pages_per_block,
             pools: dims.pools(geometry),
+            blocks: geometry.blocks(),
             groups: dims.groups,
         };
         let policy = config.build(shape);
@@ -59,6 +62,7 @@ impl Placer {
             page_bytes,
             block_bytes: page_bytes * u64::from(geometry.pages_per_block),
             takes_hints: config.handles().is_some(),
+            follows_blocks: config.follows_blocks(),
         }
     }
 
@@ -91,6 +95,10 @@ impl Placer {
         self.counts.fill(PlacementClass::default());
     }
 
+    pub(super) fn continue_counts(&mut self, before: &Self) {
+        self.counts.clone_from(&before.counts);
+    }
+
     fn user_group(
         &mut self,
         lpn: Lpn,
@@ -111,6 +119,36 @@ impl Placer {
         let class = self.policy.gc_write(GcWrite { lpn, stream, now: self.now, from });
         self.counts[class].copied_pages += 1;
         GroupId::new(class.get())
+    }
+
+    /// Note that a block is full, or closed early.
+    pub(super) fn sealed(&mut self, block: BlockId, pages: &Pages, geometry: &Geometry) {
+        if self.follows_blocks {
+            let in_word = |word: usize, mut valid: u64| {
+                std::iter::from_fn(move || {
+                    let index = (valid != 0).then(|| word as u32 * 64 + valid.trailing_zeros())?;
+                    valid &= valid - 1;
+                    Some(index)
+                })
+            };
+            let mut valid = (0..pages.valid.words_per_block())
+                .flat_map(|word| in_word(word, pages.valid.word(block, word)))
+                .filter_map(|index| pages.owner[geometry.page(block, index)]);
+            self.policy.sealed(block, &mut valid);
+        }
+    }
+
+    /// Note that a page of a block becomes invalid; `owner` finds the page.
+    #[inline(always)]
+    pub(super) fn left(&mut self, block: BlockId, owner: impl FnOnce() -> Option<Lpn>) {
+        if self.follows_blocks {
+            owner().into_iter().for_each(|lpn| self.policy.left(lpn, block));
+        }
+    }
+
+    /// The number of valid pages of a full block in the records of a policy that has them.
+    pub(super) fn recorded(&self, block: BlockId) -> Option<u32> {
+        self.follows_blocks.then(|| self.policy.recorded(block))
     }
 
     /// Note the group of an opened block.
@@ -140,6 +178,9 @@ impl Placer {
     pub(super) fn erased(&mut self, block: BlockId) {
         if self.has_policy() {
             self.counts[self.blocks[block].class].erased_bytes += self.block_bytes;
+            if self.follows_blocks {
+                self.policy.erased(block);
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use crate::ids::PoolId;
 use crate::marks::Marks;
 use crate::stream::WriteStream;
 use coflash_base::{IdVec, Lpn, Misfit};
-use coflash_media::{BlockId, Contents, Media, Mode, Ppn};
+use coflash_media::{BlockId, Contents, Media, Mode, Oob, Ppn};
 
 /// The contents of a block as found after a crash.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +45,6 @@ impl Ftl {
             history.erases = erases;
         }
         let mut filled: IdVec<BlockId, Filled> = IdVec::filled(Filled::default(), self.blocks.len());
-        let mut copies = Vec::new();
         for &(page, oob) in pages {
             let block = self.geometry.block_of(page);
             let index = page.get() - self.geometry.page(block, 0).get();
@@ -57,13 +56,11 @@ impl Ftl {
             block.fast |= oob.mode == Mode::Fast;
             block.slc |= oob.mode == Mode::Slc;
             self.sequence = self.sequence.max(oob.sequence + 1);
-            copies.extend(oob.lpn.filter(|&lpn| in_flash(lpn)).map(|lpn| (page, lpn, oob.sequence)));
         }
-        self.map_newest(&copies);
+        self.map_newest(pages, &in_flash, &[]);
         let begun: Vec<_> = self.pools().filter_map(|pool| self.last_reserve(pool, &filled)).collect();
         if !begun.is_empty() {
-            copies.retain(|&(page, ..)| !begun.contains(&self.geometry.block_of(page)));
-            self.map_newest(&copies);
+            self.map_newest(pages, &in_flash, &begun);
         }
         for pool in self.pools() {
             self.recover_pool(pool, &filled);
@@ -76,6 +73,10 @@ impl Ftl {
                 self.put(lpn, Taken { block, index, page }, pool, Marks::NONE);
                 self.recount(pool, block);
             }
+        }
+        // Now their pages are known.
+        for block in self.blocks.ids().filter(|&block| self.blocks[block].state == State::Sealed) {
+            self.placer.sealed(block, &self.pages, &self.geometry);
         }
         Ok(())
     }
@@ -123,15 +124,26 @@ impl Ftl {
         Ok(())
     }
 
-    /// Map each logical page to the copy programmed last.
-    fn map_newest(&mut self, copies: &[(Ppn, Lpn, u64)]) {
-        let mut newest: IdVec<Lpn, Option<u64>> = IdVec::filled(None, self.pages.map.len());
+    /// Map each logical page that `in_flash` accepts to the copy programmed last outside of the blocks `begun`.
+    fn map_newest(
+        &mut self,
+        pages: &[(Ppn, Option<Oob>)],
+        in_flash: &impl Fn(Lpn) -> bool,
+        begun: &[BlockId],
+    ) {
+        // The position of the newest copy among the pages, from 1: four bytes a page are little even on a large device.
+        let mut newest: IdVec<Lpn, u32> = IdVec::filled(0, self.pages.map.len());
         for lpn in self.pages.map.ids() {
             self.pages.map.clear(lpn);
         }
-        for &(page, lpn, sequence) in copies {
-            if newest[lpn] < Some(sequence) {
-                newest[lpn] = Some(sequence);
+        for (position, &(page, oob)) in (1..).zip(pages) {
+            let Some(Oob { lpn: Some(lpn), sequence, .. }) = oob else { continue };
+            if !in_flash(lpn) || begun.contains(&self.geometry.block_of(page)) {
+                continue;
+            }
+            let older = newest[lpn].checked_sub(1).and_then(|older| pages[older as usize].1);
+            if older.is_none_or(|older| older.sequence < sequence) {
+                newest[lpn] = position;
                 self.pages.map.set(lpn, page);
             }
         }

@@ -3,17 +3,20 @@
 use super::{
     CLASSES_MAX, Class, Classes, Cleaned, GcWrite, Isolation, Placement, PlacementConfig, Shape, UserWrite,
 };
+use crate::groups::Groups;
 use crate::placement::{FdpConfig, Future};
 use crate::requirements::Requirements;
-use crate::stream::{Groups, WriteStream};
+use crate::stream::WriteStream;
 use coflash_base::seed::{RandomStream, Rng, RngExt, Seed};
 use coflash_base::{IdVec, Lpn, PlacementId, Share};
+use coflash_media::BlockId;
 
 const PAGES: u32 = 200;
+const BLOCKS: u32 = 30;
 
 fn shape() -> Shape {
     let groups = Groups::new(&Vec::new(), Requirements::NONE).expect("streams");
-    Shape { pages: PAGES, pages_per_block: 8, pools: 1, groups }
+    Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks: BLOCKS, groups }
 }
 
 /// A policy, and the FTL's knowledge of each page.
@@ -21,7 +24,7 @@ fn shape() -> Shape {
 struct Checked {
     classes: Classes,
     placement: Placement,
-    place: IdVec<Lpn, Option<Class>>,
+    place: IdVec<Lpn, Option<(Class, BlockId)>>,
     now: u64,
 }
 
@@ -44,7 +47,11 @@ impl Checked {
             Classes::Own { count, gc } => (*count, gc.clone()),
         };
         let hint = PlacementId::new(stream.random_range(0..300));
-        let class = match (stream.random_range(0..8), self.place[lpn]) {
+        let event = stream.random_range(0..8);
+        if let Some((_, block)) = self.place[lpn].filter(|_| event != 1) {
+            self.placement.left(lpn, block);
+        }
+        let class = match (event, self.place[lpn].map(|(class, _)| class)) {
             (0, _) => {
                 self.place[lpn] = None;
                 return None;
@@ -52,6 +59,7 @@ impl Checked {
             (1, _) => {
                 let class = Class::new(stream.random_range(0..count));
                 let valid = stream.random_range(0..8);
+                self.placement.erased(BlockId::new(stream.random_range(0..BLOCKS)));
                 self.placement.cleaned(Cleaned { class, opened_at: now / 2, now, valid });
                 return None;
             }
@@ -72,7 +80,9 @@ impl Checked {
             }
         };
         assert!(class.get() < count, "{class:?} of {count}");
-        self.place[lpn] = Some(class);
+        let block = BlockId::new(stream.random_range(0..BLOCKS));
+        self.placement.sealed(block, &mut std::iter::once(lpn));
+        self.place[lpn] = Some((class, block));
         Some(class)
     }
 }
@@ -153,6 +163,12 @@ fn what_is_not_allowed_is_refused_with_its_key() {
     for (json, error) in [
         (r#"{"name":"dac","regions":1}"#, "ftl.placement.regions: 1 was given; from 2 to 16 is allowed"),
         (r#"{"name":"sepbit","classes":17}"#, "ftl.placement.classes: 17 was given; from 4 to 16 is allowed"),
+        (
+            r#"{"name":"multi-queue","queues":16}"#,
+            "ftl.placement.queues: 17 was given; from 2 to 16 is allowed",
+        ),
+        (r#"{"name":"sfr","chunk_pages":0}"#, "ftl.placement.chunk_pages: 0 was given; from 1 is allowed"),
+        (r#"{"name":"sfr","decay_pages":0}"#, "ftl.placement.decay_pages: 0 was given; from 1 is allowed"),
         (r#"{"name":"fdp","handles":0}"#, "ftl.placement.handles: 0 was given; from 1 to 15 is allowed"),
         (
             r#"{"name":"fdp","handles":9,"isolation":"persistently"}"#,
@@ -299,6 +315,41 @@ fn future_knowledge_separates_by_the_time_left() {
     );
     assert_eq!([copy(&mut oracle, a, 105), copy(&mut oracle, a, 119), copy(&mut oracle, c, 103)], [1, 0, 2]);
     assert_eq!([write(&mut oracle, c, 119), write(&mut oracle, a, 120)], [5, 0], "trimmed at once");
+}
+
+/// Writes a page at a time; says its class.
+fn writer(name: &str) -> impl FnMut(u32, u64) -> u32 {
+    let config = format!(r#"{{"name":"{name}","chunk_pages":10}}"#);
+    let mut policy = serde_json::from_str::<PlacementConfig>(&config).expect(name).build(shape());
+    move |lpn, now| {
+        let (lpn, stream) = (Lpn::new(lpn), WriteStream::Host);
+        policy.user_write(UserWrite { lpn, stream, now, replaces: None, placement: None }).get()
+    }
+}
+
+/// Two chunks are written in turn, so a lifetime is two accesses; when only the first is written, it is one.
+#[test]
+fn multi_queue_counts_accesses_and_lifetimes() {
+    let mut write = writer("multi-queue");
+    for access in 0..9 {
+        assert_eq!(write(3, 0), [0, 0, 1, 1, 2, 2, 2, 2, 3][access], "access {access}");
+        assert_eq!(write(15, 0), [0, 0, 1, 1, 2, 2, 2, 2, 3][access], "access {access}");
+    }
+    assert_eq!([write(16, 0), write(17, 0)], [3, 3], "one request");
+    (0..3).for_each(|_| assert_eq!([write(3, 0), write(5, 0)], [3, 3]));
+    assert_eq!(write(15, 0), 3 - 3, "after seven accesses");
+    assert_eq!(write(15, 0), 3, "the count is kept");
+}
+
+/// A count is halved after 16,384 pages; what continues a request stays with it.
+#[test]
+fn sfr_counts_fading_accesses_and_follows_sequences() {
+    let mut write = writer("sfr");
+    let classes: Vec<u32> = (0..8).map(|now| write(3, now)).collect();
+    assert_eq!(classes, [0, 1, 1, 2, 2, 2, 2, 3]);
+    assert_eq!([write(15, 8), write(16, 9), write(9, 10), write(10, 11)], [0, 0, 3, 3]);
+    assert_eq!(write(3, 10 + 16_384), 2, "half of 9, and 1");
+    assert_eq!(write(3, 11 + 20 * 16_384), 0);
 }
 
 /// ETI finds the extent that is written again and again.

@@ -2,9 +2,12 @@
 //! good policy gives one class to pages that become invalid together. Each policy is one file and one line in
 //! the list below.
 
-use crate::stream::{Groups, WriteStream};
+use crate::groups::Groups;
+use crate::stream::WriteStream;
 use coflash_base::{Lpn, Misfit, PlacementId, id_type};
+use coflash_media::BlockId;
 
+mod chunks;
 #[cfg(test)]
 mod contract;
 mod dac;
@@ -15,11 +18,13 @@ mod fdp;
 mod future_knowledge;
 mod life;
 mod multi_log;
+mod multi_queue;
 mod nearest;
 mod none;
 mod score;
 mod sepbit;
 mod sepgc;
+mod sfr;
 mod sfs;
 mod state;
 mod times;
@@ -40,6 +45,8 @@ coflash_base::policy_family! { ($)
         "dac" => Dac(dac::Dac),
         "sfs" => Sfs(sfs::Sfs),
         "multi-log" => MultiLog(multi_log::MultiLog),
+        "multi-queue" => MultiQueue(multi_queue::MultiQueue),
+        "sfr" => Sfr(sfr::Sfr),
         "eti" => Eti(eti::Eti),
         "fadac" => Fadac(fadac::Fadac),
         "warcip" => Warcip(warcip::Warcip),
@@ -81,6 +88,8 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// The number of pools, each with an open block of every class.
     pub pools: u32,
+    /// The number of blocks of all pools.
+    pub blocks: u32,
     /// The groups of write streams.
     pub(crate) groups: Groups,
 }
@@ -164,6 +173,30 @@ pub trait PlacementPolicy: coflash_base::Policy {
     /// Choose the class of a page to be copied, among [`Classes::Own`]'s `gc`. Called once per copy.
     fn gc_write(&mut self, page: GcWrite) -> Class;
 
+    /// Whether the policy keeps records of full blocks: the next three functions are called.
+    const FOLLOWS_BLOCKS: bool = false;
+
+    /// Learn of a block that is full, or closed early, and of its valid pages.
+    fn sealed(&mut self, block: BlockId, pages: &mut dyn Iterator<Item = Lpn>) {
+        let _ = (block, pages);
+    }
+
+    /// Learn that a page of a block, which may be open, becomes invalid. Called before the choice of its next class.
+    fn left(&mut self, lpn: Lpn, block: BlockId) {
+        let _ = (lpn, block);
+    }
+
+    /// Learn that a block is erased, after all its pages were copied or became invalid.
+    fn erased(&mut self, block: BlockId) {
+        let _ = block;
+    }
+
+    /// The number of valid pages of a block in the policy's records, for tests: 0 unless it is full.
+    fn recorded(&self, block: BlockId) -> u32 {
+        let _ = block;
+        0
+    }
+
     /// Learn from a victim, before its pages are copied.
     fn cleaned(&mut self, block: Cleaned) {
         let _ = block;
@@ -208,6 +241,10 @@ impl PlacementConfig {
         placement_build!(self, type P, _ => <P as PlacementPolicy>::BYTES_PER_PAGE)
     }
 
+    pub(crate) fn follows_blocks(&self) -> bool {
+        placement_build!(self, type P, _ => <P as PlacementPolicy>::FOLLOWS_BLOCKS)
+    }
+
     pub(crate) fn build(&self, shape: Shape) -> Placement {
         placement_build!(self, config => PlacementPolicy::new(config, shape))
     }
@@ -217,6 +254,10 @@ impl Placement {
     coflash_base::forward_to_variant! { placement_dispatch;
         pub(crate) fn user_write(&mut self, page: UserWrite) -> Class;
         pub(crate) fn gc_write(&mut self, page: GcWrite) -> Class;
+        pub(crate) fn sealed(&mut self, block: BlockId, pages: &mut dyn Iterator<Item = Lpn>) -> ();
+        pub(crate) fn left(&mut self, lpn: Lpn, block: BlockId) -> ();
+        pub(crate) fn erased(&mut self, block: BlockId) -> ();
+        pub(crate) fn recorded(&self, block: BlockId) -> u32;
         pub(crate) fn cleaned(&mut self, block: Cleaned) -> ();
         pub(crate) fn foresee(&mut self, future: Future, now: u64) -> ();
         pub(crate) fn state(&mut self) -> Vec<Column<'_>>;

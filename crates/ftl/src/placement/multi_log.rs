@@ -2,8 +2,9 @@
 //! overwritten much sooner than the average page of its log goes to the next hotter one.
 //!
 //! Source: Stoica & Ailamaki, "Improving flash write performance by using update frequency", PVLDB 2013;
-//! written from the comparison by SepBIT's authors (Wang et al., FAST 2022, and its repository). Our choices:
-//! a page moves up if its interval is below half of the expected one (the original draws at random); a colder
+//! written from the comparison by SepBIT's authors (Wang et al., FAST 2022, and its repository). A page moves up
+//! with a probability that falls from one to zero as its interval approaches the expected one. Our choices: no
+//! random draws, the probabilities of a log's pages are added up and each whole moves a page; a colder
 //! log begins once the coldest holds a block of pages; trimmed pages count in their log until they are
 //! written again.
 
@@ -42,6 +43,8 @@ pub struct MultiLog {
     /// The number of cleaned blocks of each log, and their valid pages.
     cleaned: Vec<u64>,
     copied: Vec<u64>,
+    /// The sum of the probabilities to move up of each log's pages, less the moves.
+    due: Vec<f64>,
 }
 
 impl MultiLog {
@@ -59,12 +62,23 @@ impl MultiLog {
         Class::from_index(log)
     }
 
-    /// The mean interval between two writes of a page of a log: half of its pages, times the share of invalid
-    /// pages in its blocks at GC.
+    /// The mean interval between two writes of a page of a log: half of its pages, times the share of valid
+    /// pages in its blocks at GC; not a number before the first of them.
     fn expected(&self, log: usize) -> f64 {
         let all = self.cleaned[log] as f64 * f64::from(self.pages_per_block);
-        let valid = if all > 0.0 { self.copied[log] as f64 / all } else { 0.0 };
-        self.pages[log] as f64 * (1.0 - valid) / 2.0
+        self.pages[log] as f64 * (self.copied[log] as f64 / all) / 2.0
+    }
+
+    /// Whether a page of a log moves up that is written after an interval.
+    fn moves_up(&mut self, log: usize, interval: f64) -> bool {
+        let probability = 1.0 - interval / self.expected(log);
+        if log == 0 || probability.is_nan() || probability <= 0.0 {
+            return false;
+        }
+        self.due[log] += probability;
+        let moves = self.due[log] >= 1.0;
+        self.due[log] -= f64::from(moves);
+        moves
     }
 }
 
@@ -91,6 +105,7 @@ impl PlacementPolicy for MultiLog {
             pages: vec![0; logs],
             cleaned: vec![0; logs],
             copied: vec![0; logs],
+            due: vec![0.0; logs],
         }
     }
 
@@ -100,7 +115,7 @@ impl PlacementPolicy for MultiLog {
         let at = page.lpn.index();
         let log = match self.log(at) {
             None => 0,
-            Some(log) => log - usize::from(log > 0 && 2.0 * interval < self.expected(log)),
+            Some(log) => log - usize::from(self.moves_up(log, interval)),
         };
         self.enter(at, log)
     }
@@ -129,6 +144,7 @@ impl PlacementPolicy for MultiLog {
             Column::U64(&mut self.pages),
             Column::U64(&mut self.cleaned),
             Column::U64(&mut self.copied),
+            Column::F64(&mut self.due),
         ]
     }
 

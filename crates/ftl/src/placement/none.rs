@@ -1,7 +1,7 @@
 //! No policy: pages share blocks by write stream and `ftl.shared_streams`.
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite};
-use crate::stream::Groups;
+use crate::groups::Groups;
 use coflash_base::policy::NoParameters;
 use coflash_base::{Misfit, Policy};
 

@@ -56,8 +56,7 @@ impl<R: Rule> VictimPolicy for InOrder<R> {
     #[inline(always)]
     fn cost_changed(&mut self, block: LocalBlock, _: u32, _: u32) {
         if R::ORDER == Order::CostChange {
-            self.order.remove(block);
-            self.order.push_back(block);
+            self.order.move_to_back(block);
         }
     }
 

@@ -7,6 +7,7 @@ use crate::weight::Scale;
 use coflash_base::seed::RandomStream;
 use coflash_base::{Index, Misfit, Seed};
 
+mod age_threshold;
 #[cfg(test)]
 mod contract;
 mod cost_age_times;
@@ -32,6 +33,7 @@ coflash_base::policy_family! { ($)
         "windowed-greedy" => WindowedGreedy(InOrder<windowed_greedy::WindowedGreedy>),
         "cost-benefit" => CostBenefit(InOrder<cost_benefit::CostBenefit>),
         "cost-age-times" => CostAgeTimes(InOrder<cost_age_times::CostAgeTimes>),
+        "age-threshold" => AgeThreshold(InOrder<age_threshold::AgeThreshold>),
         "score" => Score(InOrder<score::ByScore>),
     }
 }
@@ -150,9 +152,13 @@ pub trait VictimPolicy: coflash_base::Policy {
 }
 
 impl VictimConfig {
-    /// Check that an external policy can be built.
+    /// Check that an external policy can be built, and parameters that their types do not.
     pub(crate) fn check(&self) -> Result<(), Misfit> {
-        if let Self::External(external) = self { external.check() } else { Ok(()) }
+        match self {
+            Self::External(external) => external.check(),
+            Self::AgeThreshold(config) => config.check(),
+            _ => Ok(()),
+        }
     }
 
     /// Create the policy for one pool.

@@ -12,7 +12,7 @@
 //!   requests.
 
 use super::{Demand, FlashCosts, Partition, least, least_within, victim_utilisation};
-use crate::config::WritePolicy;
+use crate::write_policy::WritePolicy;
 
 /// The highest utilisation of a queue in the model, since waiting times grow without bound towards 1.
 const BUSY_MAX: f64 = 0.95;

@@ -22,7 +22,7 @@ mod resizing;
 
 pub(crate) use fetching::FETCH_PAGES;
 
-use crate::config::{HybridConfig, PartialWrites, WritePolicy};
+use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
 use crate::counters::{MappingCounters, TierCounters};
 use crate::jobs::Jobs;
@@ -35,7 +35,8 @@ use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
 use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
-use coflash_base::{Lpn, Misfit, Share};
+use crate::write_policy::WritePolicy;
+use coflash_base::{Ahead, Lpn, Misfit, Share};
 use coflash_cache::{SlotId, SplitCache};
 use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
@@ -190,6 +191,20 @@ impl Tier {
         &mut self.ftl
     }
 
+    /// Ask for the memory that the service of a page will need: its slot, the map entry of its flash copy, its ghosts.
+    #[inline(always)]
+    pub(crate) fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        self.cache().look_ahead(lpn, ahead);
+        if ahead == Ahead::Near
+            && let Some(slot) = self.cache().lookup(lpn)
+        {
+            self.ftl.look_ahead(Lpn::new(slot.get()), Ahead::Far);
+        }
+        if let Some(tracker) = &self.tracker {
+            tracker.look_ahead(lpn, ahead);
+        }
+    }
+
     /// The cached pages.
     pub(crate) fn cache(&self) -> &SplitCache {
         &self.replacer.cache
@@ -314,14 +329,14 @@ impl Tier {
         store.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after)
     }
 
-    /// Write a page of the request.
+    /// Write a page of the request. Returns `None` if it goes past the cache to the disk.
     #[inline]
     pub(crate) fn write<M: TierMedia>(
         &mut self,
         page: PageWrite,
         after: M::When,
         io: &mut TierIo<'_, M>,
-    ) -> Result<Served<M::When>, M::Error> {
+    ) -> Result<Option<M::When>, M::Error> {
         let (lpn, whole) = (page.lpn, page.coverage == Coverage::Full);
         let found = self.replacer.cache.lookup(lpn);
         if self.passes(found, whole) {
@@ -334,7 +349,7 @@ impl Tier {
                 // Pinned, so that no group includes it: that would race with this write.
                 cache.pin(slot);
             }
-            return Ok(Served::Disk);
+            return Ok(None);
         }
         if let Some(tracker) = &mut self.tracker {
             tracker.write(lpn);
@@ -368,7 +383,7 @@ impl Tier {
         }
         // The page is dirty, so GC keeps it.
         self.keep_limits(0, io)?;
-        Ok(Served::Flash(done))
+        Ok(Some(done))
     }
 
     /// Whether a write bypasses the cache.

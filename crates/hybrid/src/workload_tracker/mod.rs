@@ -13,7 +13,7 @@ mod miniature;
 mod stack;
 
 use crate::costmodel::{Demand, HitCurve};
-use coflash_base::Lpn;
+use coflash_base::{Ahead, Lpn};
 use coflash_cache::EvictionConfig;
 pub use miniature::Miniature;
 use miniature::Sampled;
@@ -38,6 +38,14 @@ impl Ghosts {
             Self::Stack(Stack::new(segments, segment_pages, disk_pages))
         } else {
             Self::Sampled(Sampled::new(policy, segments, segment_pages, disk_pages, dirty))
+        }
+    }
+
+    /// Ask for the memory that a use of a page will need. A sample is small.
+    #[inline]
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        if let Self::Stack(stack) = self {
+            stack.look_ahead(lpn, ahead);
         }
     }
 
@@ -146,6 +154,12 @@ impl WorkloadTracker {
             kept,
             segment,
         }
+    }
+
+    /// Ask for the memory that counting an access of a page will need.
+    #[inline]
+    pub(crate) fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        [&self.reads, &self.writes].into_iter().for_each(|class| class.ghosts.look_ahead(lpn, ahead));
     }
 
     /// Count a read of a page. `in_write_cache` if it is dirty in the cache.

@@ -8,8 +8,7 @@
 //!
 //! Memory: 17 bytes per page of flash and 4 per page of the disks.
 
-use coflash_base::List;
-use coflash_base::{IdVec, Lpn, id_type};
+use coflash_base::{Ahead, IdVec, List, Lpn, id_type};
 
 id_type!(
     /// An entry of a ghost list.
@@ -50,6 +49,20 @@ impl Stack {
             free: (0..pages).rev().map(Ghost::new).collect(),
             segments: vec![Segment::default(); segments as usize],
             segment_pages,
+        }
+    }
+
+    /// Ask for the memory that a use of a page will need.
+    #[inline]
+    pub(super) fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        match ahead {
+            Ahead::Far => self.index.prefetch(lpn),
+            Ahead::Near => {
+                if let Some(ghost) = self.index[lpn] {
+                    self.order.prefetch(ghost);
+                    self.segment_of.prefetch(ghost);
+                }
+            }
         }
     }
 

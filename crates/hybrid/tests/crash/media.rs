@@ -332,7 +332,7 @@ impl Nvm for Fragile {
         unreachable!("the tier has no words in memory, and {word} is stored")
     }
 
-    fn buffer(&mut self, _: When) -> [When; 2] {
+    fn buffer(&mut self, _: When) -> When {
         unreachable!("a tier has no write buffer")
     }
 

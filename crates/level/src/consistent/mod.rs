@@ -81,6 +81,8 @@ pub struct Consistent<L> {
 }
 
 impl<L: Cooperates> Consistent<L> {
+    crate::over::cache_over_level!(CdmConsistent, memory);
+
     /// Create an empty cache with its scheme over a level.
     #[must_use]
     pub fn over(below: L, config: &CacheConfig, setting: &Setting, scheme: CdmConsistent) -> Self {
@@ -100,60 +102,6 @@ impl<L: Cooperates> Consistent<L> {
             counters: CacheCounters { capacity_pages: setting.slots, ..CacheCounters::default() },
             drops: DropCounters::default(),
         }
-    }
-
-    /// The level below.
-    #[must_use]
-    pub fn below(&self) -> &L {
-        &self.below
-    }
-
-    /// Convert into the level below, without the cache.
-    #[must_use]
-    pub fn into_below(self) -> L {
-        self.below
-    }
-
-    /// Mutable access to the level below, past the cache. For warming up.
-    pub fn below_mut(&mut self) -> &mut L {
-        &mut self.below
-    }
-
-    /// The cached pages.
-    #[must_use]
-    pub fn cache(&self) -> &Cache {
-        &self.cache
-    }
-
-    /// The metadata in non-volatile memory.
-    pub(crate) fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    /// The scheme.
-    #[must_use]
-    pub fn scheme(&self) -> &CdmConsistent {
-        &self.scheme
-    }
-
-    /// Borrow the level below, and the media with this cache as GC's hook.
-    #[inline(always)]
-    fn descend<'s, M: Media>(
-        &'s mut self,
-        media: &'s mut M,
-        start: M::When,
-    ) -> (&'s mut L, Io<'s, M, CacheHook<'s, CdmConsistent>>) {
-        let Self { below, cache, scheme, metadata, memory, .. } = self;
-        let hook = CacheHook { scheme, cache, metadata, memory: *memory };
-        (below, Io { media, hook, start })
-    }
-
-    fn place(&self, slot: SlotId) -> Slot {
-        Slot { memory: self.memory, number: slot.get() }
-    }
-
-    fn cached(&self, slot: SlotId) -> Cached {
-        Cached { lpn: self.cache.page_of(slot), slot }
     }
 
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
@@ -482,10 +430,6 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         below.work_idle(die, &mut inner)
-    }
-
-    fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        unreachable!("a non-volatile cache is recovered")
     }
 
     fn report(&self, report: &mut Report) {

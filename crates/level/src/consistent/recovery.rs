@@ -1,10 +1,11 @@
-//! Recovery after a power cut, and the handshake of host and device.
+//! Recovery after a power cut, restarts, and the handshake of host and device.
 
 use super::Consistent;
 use crate::cooperates::Cooperates;
-use crate::level::Level;
+use crate::cooperation::Deletion;
+use crate::level::{Level, LostPages, Restart};
 use crate::recovery_error::RecoveryError;
-use coflash_base::{Lpn, Misfit};
+use coflash_base::{Misfit, Time};
 use coflash_ftl::{Ftl, GcHook, Io};
 use coflash_media::{Contents, Media};
 
@@ -52,12 +53,7 @@ impl<L: Cooperates> Consistent<L> {
             }
         }
         self.below.disconnect();
-        // It also finds trimmed pages again.
-        let absent = (0..self.metadata.layout.logical_pages).map(Lpn::new);
-        for lpn in absent.filter(|&lpn| self.metadata.is_absent(lpn)).collect::<Vec<_>>() {
-            let (below, mut inner) = self.descend(&mut *io.media, io.start);
-            below.trim(lpn, io.start, &mut inner)?;
-        }
+        self.metadata.repeat_trims(&mut self.below, io)?;
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             let page = self.cached(slot);
             if !self.cache.is_dirty(slot) {
@@ -67,5 +63,52 @@ impl<L: Cooperates> Consistent<L> {
             }
         }
         Ok(())
+    }
+}
+
+impl<L: Cooperates> Consistent<L> {
+    /// Go back to the last commit, with the slots that recovery finds: copies of flash pages have void labels, unless
+    /// they are protected ahead. Returns the number of versions lost.
+    fn roll_back<M: Media>(&mut self, media: &mut M) -> u64 {
+        let mut lost = 0;
+        for (_, Deletion { entry, condemned }) in std::mem::take(&mut self.scheme.deletions) {
+            lost += 1;
+            self.forget_deletion(entry, media);
+            if let Some(slot) = condemned {
+                self.cache.unpin(slot);
+                self.cache.attach(slot);
+            }
+        }
+        while let Some(slot) = self.scheme.uncommitted.back() {
+            self.scheme.uncommitted.remove(slot);
+            lost += 1;
+            let committed = self.scheme.older[slot].take();
+            self.free(slot, media);
+            if let Some(committed) = committed {
+                self.cache.attach(committed);
+            }
+        }
+        for slot in self.cache.occupied().collect::<Vec<_>>() {
+            if self.cache.is_dirty(slot) {
+                continue;
+            }
+            if self.scheme.protects_ahead {
+                self.scheme.orphan(slot, &mut self.cache);
+            } else {
+                self.free(slot, media);
+            }
+        }
+        self.metadata.fence(media);
+        lost
+    }
+}
+
+impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for Consistent<L> {
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
+        let lost = self.roll_back(io.media);
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        let below = below.restart(now, &mut inner)?;
+        self.connect(io)?;
+        Ok(below.plus(self.memory, lost))
     }
 }

@@ -435,12 +435,8 @@ impl<V: Variant> Scheme for Cdm<V> {
     }
 
     #[inline(always)]
-    fn is_at_bound(&self, cache: &Cache) -> bool {
-        self.sole_copies.are_at_bound(cache)
-    }
-
-    fn next_to_clean(&self) -> SlotId {
-        self.sole_copies.oldest()
+    fn next_to_clean(&self, cache: &Cache) -> Option<SlotId> {
+        self.sole_copies.next_to_clean(cache)
     }
 
     /// S2 → S1.

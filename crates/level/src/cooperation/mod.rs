@@ -125,15 +125,11 @@ pub trait Scheme {
         let _ = (slot, cache);
     }
 
-    /// Whether the bound on sole copies is reached (cached pages without a valid copy in flash).
-    fn is_at_bound(&self, cache: &Cache) -> bool {
+    /// The sole copy (a cached page without a valid copy in flash) to clean before there may be another one. `None` below
+    /// the bound on them.
+    fn next_to_clean(&self, cache: &Cache) -> Option<SlotId> {
         let _ = cache;
-        false
-    }
-
-    /// The next sole copy to clean at the bound, to make room for another.
-    fn next_to_clean(&self) -> SlotId {
-        unreachable!("this scheme has no bound")
+        None
     }
 
     /// The page chosen by `next_to_clean` was written to flash and stays cached: cache and flash hold the same data.
@@ -213,8 +209,7 @@ impl Scheme for Cooperation {
         fn trimmed(&mut self, slot: SlotId, cache: &Cache);
         fn evicted<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B);
         fn became_sole(&mut self, slot: SlotId, cache: &Cache);
-        fn is_at_bound(&self, cache: &Cache) -> bool;
-        fn next_to_clean(&self) -> SlotId;
+        fn next_to_clean(&self, cache: &Cache) -> Option<SlotId>;
         fn cleaned<B: Cooperates>(&mut self, page: Cached, below: &mut B);
         fn rewrite_stream(&self) -> WriteStream;
         fn discards<B: Cooperates>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool;

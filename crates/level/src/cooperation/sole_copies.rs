@@ -56,9 +56,10 @@ impl SoleCopies {
         &self.counters
     }
 
-    /// The sole copy with the oldest write.
-    pub(crate) fn oldest(&self) -> SlotId {
-        self.recent.back().expect("at the bound there is one")
+    /// At the bound, the sole copy with the oldest write.
+    #[inline]
+    pub(crate) fn next_to_clean(&self, cache: &Cache) -> Option<SlotId> {
+        if self.are_at_bound(cache) { self.recent.back() } else { None }
     }
 
     /// Add a slot: the host wrote to it, or GC dropped the flash copy.

@@ -47,7 +47,7 @@ use wire::Sabotage;
 pub use wire::link_sections;
 
 use crate::cooperates::{Cached, Cooperates};
-use crate::level::{Command, Level};
+use crate::level::{Command, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Seed, Time};
 use coflash_cache::{Cache, SlotId};
@@ -387,13 +387,6 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         worked
     }
 
-    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        self.wire.disconnect();
-        let start = io.start;
-        let (below, mut inner) = self.descend(io, start);
-        below.restart(now, &mut inner)
-    }
-
     fn report(&self, report: &mut Report) {
         self.below.report(report);
         if self.wire.is_used() {
@@ -415,6 +408,15 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
 
     fn assert_invariants(&self) {
         self.below.assert_invariants();
+    }
+}
+
+impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for Linked<L> {
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
+        self.wire.disconnect();
+        let start = io.start;
+        let (below, mut inner) = self.descend(io, start);
+        below.restart(now, &mut inner)
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::metadata::Metadata;
 use super::{Epoch, Label, Layout};
+use crate::level::Level;
 use coflash_base::{Lpn, Misfit};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::Ftl;
-use coflash_media::{Contents, Nvm};
+use coflash_ftl::{Ftl, GcHook, Io};
+use coflash_media::{Contents, Media, Nvm};
 use std::collections::BTreeMap;
 
 /// The content of the words.
@@ -33,6 +34,18 @@ impl Metadata {
         let found = self.read(&contents.words)?;
         flash.recover(contents, |lpn| !found.versions.contains_key(&lpn) && !self.is_absent(lpn))?;
         self.restore(&found, cache, media);
+        Ok(())
+    }
+
+    /// Trim the absent pages again: a device that has restarted has found them.
+    pub(crate) fn repeat_trims<M: Media, H: GcHook>(
+        &self,
+        below: &mut impl Level<M>,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        for lpn in (0..self.layout.logical_pages).map(Lpn::new).filter(|&lpn| self.is_absent(lpn)) {
+            below.trim(lpn, io.start, io)?;
+        }
         Ok(())
     }
 

@@ -28,11 +28,10 @@ impl<L: Cooperates> WriteBack<L> {
         if scheme.knows().host {
             below.track_host();
         }
-        let is_in_device = setting.memory == Memory::Device;
         let layout = Layout {
-            slots: if is_in_device && !config.volatile { setting.slots } else { 0 },
+            slots: if config.volatile { 0 } else { setting.slots },
             deletions: 0,
-            logical_pages: if is_in_device { setting.logical_pages } else { 0 },
+            logical_pages: setting.logical_pages,
         };
         let metadata = Metadata::new(layout, config.fence);
         Self::with(below, scheme, &config.policy, setting, options, None, metadata)

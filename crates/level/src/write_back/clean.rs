@@ -5,7 +5,7 @@ use super::WriteBack;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::Scheme;
 use crate::level::Level;
-use coflash_base::{Ahead, Lpn, Time};
+use coflash_base::{Lpn, Time};
 use coflash_cache::SlotId;
 use coflash_ftl::{Coverage, PageWrite, WriteStream};
 use coflash_media::{Media, Place};
@@ -70,8 +70,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             written = Some(done?);
         }
         self.cache.remove(slot);
-        if let Some(next) = self.cache.likely_victim() {
-            self.below.look_ahead(next, Ahead::Far);
+        for (victim, ahead) in self.cache.likely_victims() {
+            self.below.look_ahead(victim, ahead);
         }
         Ok(written)
     }
@@ -88,10 +88,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     where
         L: Level<M>,
     {
-        if !self.scheme.is_at_bound(&self.cache) {
-            return Ok(None);
-        }
-        let page = self.cached(self.scheme.next_to_clean());
+        let Some(slot) = self.scheme.next_to_clean(&self.cache) else { return Ok(None) };
+        let page = self.cached(slot);
         let written = self.write_out(page, Reason::Bound, after, start, media)?;
         self.cache.set_dirty(page.slot, false);
         self.scheme.cleaned(page, &mut self.below);

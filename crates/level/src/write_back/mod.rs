@@ -11,6 +11,7 @@ mod build;
 mod clean;
 mod counters;
 mod host_buffer;
+mod recovery;
 
 pub use counters::{CacheCounters, DropCounters, HOST_BUFFER};
 pub use host_buffer::{Announces, WriteBufferConfig};
@@ -20,13 +21,12 @@ use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::{CacheHook, Cooperation, Scheme};
 use crate::level::{Command, Level};
 use crate::nvm::Metadata;
-use crate::recovery_error::RecoveryError;
 use ageing::Ageing;
 use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_media::{Access, Cause, Contents, DieId, Media, Memory, Place, Slot};
+use coflash_media::{Access, Cause, DieId, Media, Memory, Place, Slot};
 
 /// The differences between the caches.
 #[derive(Clone, Debug)]
@@ -58,39 +58,7 @@ pub struct WriteBack<L, S = Cooperation> {
 }
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
-    /// The level below.
-    #[must_use]
-    pub fn below(&self) -> &L {
-        &self.below
-    }
-
-    /// Convert into the level below, without the cache.
-    #[must_use]
-    pub fn into_below(self) -> L {
-        self.below
-    }
-
-    /// Mutable access to the level below, past the cache. For warming up.
-    pub fn below_mut(&mut self) -> &mut L {
-        &mut self.below
-    }
-
-    /// The cached pages.
-    #[must_use]
-    pub fn cache(&self) -> &Cache {
-        &self.cache
-    }
-
-    /// The metadata in non-volatile memory.
-    pub(crate) fn metadata(&self) -> &Metadata {
-        &self.metadata
-    }
-
-    /// The scheme.
-    #[must_use]
-    pub fn scheme(&self) -> &S {
-        &self.scheme
-    }
+    crate::over::cache_over_level!(S, options.memory);
 
     /// The counters.
     #[must_use]
@@ -108,28 +76,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     #[must_use]
     pub fn is_volatile(&self) -> bool {
         self.options.is_volatile
-    }
-
-    /// Borrow the level below, and the media with this cache as GC's hook.
-    #[inline(always)]
-    fn descend<'s, M: Media>(
-        &'s mut self,
-        media: &'s mut M,
-        start: M::When,
-    ) -> (&'s mut L, Io<'s, M, CacheHook<'s, S>>) {
-        let Self { below, cache, scheme, metadata, options, .. } = self;
-        let hook = CacheHook { scheme, cache, metadata, memory: options.memory };
-        (below, Io { media, hook, start })
-    }
-
-    #[inline(always)]
-    fn place(&self, slot: SlotId) -> Slot {
-        Slot { memory: self.options.memory, number: slot.get() }
-    }
-
-    #[inline(always)]
-    fn cached(&self, slot: SlotId) -> Cached {
-        Cached { lpn: self.cache.page_of(slot), slot }
     }
 
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
@@ -156,23 +102,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             self.cache.orphan(slot);
             self.scheme.became_sole(slot, &self.cache);
         }
-    }
-}
-
-impl<S: Scheme> WriteBack<Ftl, S> {
-    /// Recover an empty cache over an erased FTL after a power cut.
-    pub(crate) fn recover<M: Media, H: GcHook>(
-        &mut self,
-        contents: &Contents,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>> {
-        let Self { metadata, below, cache, scheme, .. } = self;
-        metadata.recover(contents, below, cache, io.media)?;
-        for slot in cache.occupied() {
-            scheme.became_sole(slot, cache);
-        }
-        let (flash, mut inner) = self.descend(&mut *io.media, io.start);
-        flash.finish_gc(&mut inner).map_err(RecoveryError::Flash)
     }
 }
 
@@ -272,7 +201,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         L: Level<M>,
     {
         // A sole copy evicted in the background counts against the bound until it is in flash.
-        let waits = self.options.eviction == Eviction::Foreground || self.scheme.is_at_bound(&self.cache);
+        let waits =
+            self.options.eviction == Eviction::Foreground || self.scheme.next_to_clean(&self.cache).is_some();
         let written = match self.make_room(page.lpn, after, start, media)? {
             // The evicted page was a sole copy, so another one is allowed.
             Some(evicted) => waits.then_some(evicted),
@@ -392,6 +322,10 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         self.metadata.trimmed(lpn, io.media);
+        if L::LAGS {
+            // The device may erase the page, but not an older version of it, before the request ends.
+            self.metadata.settle(io.media);
+        }
         if let Some(slot) = self.cache.lookup(lpn) {
             if self.cache.is_dirty(slot) {
                 self.metadata.free(slot, io.media);
@@ -449,18 +383,6 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         below.work_idle(die, &mut inner)
     }
 
-    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        assert!(self.options.is_volatile || self.cache.is_empty(), "a non-volatile cache is recovered");
-        for slot in self.cache.occupied().collect::<Vec<_>>() {
-            if self.cache.is_dirty(slot) {
-                self.became_clean(slot);
-            }
-            self.cache.remove(slot);
-        }
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.restart(now, &mut inner)
-    }
-
     fn report(&self, report: &mut Report) {
         self.below.report(report);
         let counters = CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters };
@@ -468,7 +390,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         if self.options.cause == Cause::Evict {
             report.add(&self.drops);
         }
-        if self.options.memory == Memory::Device {
+        if self.options.cause == Cause::Evict {
             report.add(self.metadata.counters());
         }
         self.scheme.report(report);

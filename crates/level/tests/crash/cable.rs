@@ -151,11 +151,6 @@ impl Level<World> for Cable {
         link.work_idle(die, &mut inner)
     }
 
-    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, World, H>) -> Result<(), ImageError> {
-        let (link, mut inner) = self.descend(io)?;
-        link.restart(now, &mut inner)
-    }
-
     fn report(&self, report: &mut Report) {
         Level::<World>::report(&self.link, report);
     }

@@ -3,14 +3,14 @@
 
 use crate::subject::BLANK;
 use crate::support::{
-    Call, Checked, Named, Operation, PAGE_BYTES, Page, Setup, Tap, Tapped, Then, content, lpn, part,
+    Call, Checked, Look, Named, Operation, PAGE_BYTES, Page, Setup, Tap, Tapped, Then, content, lpn, part,
 };
 use crate::{power, storms};
-use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::{Lpn, Seed};
 use coflash_ftl::{FreeMark, FtlConfig, SlcCacheConfig};
-use coflash_level::Device;
 use coflash_level::nvm::Layout;
+use coflash_level::{Device, Level};
 use coflash_media::image::Image;
 use coflash_media::{Cell, Nvm, Place};
 
@@ -33,7 +33,7 @@ const SCHEMES: [&str; 14] = [
 
 /// A mistake that a correct test must catch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sabotage {
+pub(crate) enum Sabotage {
     None,
     /// No fence has an effect.
     NoFences,
@@ -49,11 +49,20 @@ enum Sabotage {
 
 /// Listens to a device, and sabotages it.
 #[derive(Clone, Debug)]
-struct Saboteur {
+pub(crate) struct Saboteur {
     sabotage: Sabotage,
     layout: Layout,
     /// A fence that was called is carried out only at the next store.
-    late_fence: bool,
+    pub(crate) late_fence: bool,
+}
+
+impl Saboteur {
+    /// The media of a setup, under its influence.
+    pub(crate) fn over(setup: &Setup, sabotage: Sabotage) -> Tapped<Image, Self> {
+        let layout = setup.layout();
+        let tap = Self { sabotage, layout, late_fence: false };
+        Tapped { inner: setup.image().with_power_switch(layout.words()), tap }
+    }
 }
 
 impl Tap<Image> for Saboteur {
@@ -89,8 +98,8 @@ impl Tap<Image> for Saboteur {
 
 /// A page with a write or trim under way: as it was and as it was to be.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    page: usize,
+pub(crate) struct UnderWay {
+    pub(crate) page: usize,
     old: Page,
     new: Page,
     /// Whether it may be half done.
@@ -98,7 +107,23 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    fn allows(&self, found: &Page) -> bool {
+    /// The page that an operation was about to change, over what pages were before.
+    pub(crate) fn of(operation: Operation, stamp: u64, before: &[Page]) -> Option<Self> {
+        let (page, covered) = match operation {
+            Operation::Write(page) => (page, 0..PAGE_BYTES),
+            Operation::Part(page) => (page, part(stamp)),
+            Operation::Trim(page) => (page, 0..0),
+            _ => return None,
+        };
+        let is_write = !covered.is_empty();
+        let page = page.get() as usize;
+        let old = before[page];
+        let mut new = if is_write { old } else { BLANK };
+        new[covered.clone()].copy_from_slice(&content(stamp)[covered]);
+        Some(Self { page, old, new, is_write })
+    }
+
+    pub(crate) fn allows(&self, found: &Page) -> bool {
         let words = |page: &Page| page.chunks(8).map(<[u8]>::to_vec).collect::<Vec<_>>();
         let (old, new, found_words) = (words(&self.old), words(&self.new), words(found));
         let mut each = found_words.iter().zip(old.iter().zip(&new));
@@ -108,61 +133,48 @@ impl UnderWay {
     }
 }
 
-/// A device and its model.
+/// A level and its model.
 #[derive(Clone)]
-struct Subject {
-    setup: Setup,
-    device: Checked<Device, Tapped<Image, Saboteur>>,
+pub(crate) struct Subject<L> {
+    pub(crate) setup: Setup,
+    pub(crate) stack: Checked<L, Tapped<Image, Saboteur>>,
     under_way: Option<UnderWay>,
 }
 
-impl Subject {
-    fn new(setup: &Setup, sabotage: Sabotage) -> Self {
-        let layout = setup.layout();
-        let tap = Saboteur { sabotage, layout, late_fence: false };
-        let media = Tapped { inner: setup.image().with_power_switch(layout.words()), tap };
-        let device = Checked::new(setup.device(), media, setup.geometry.dies());
-        Self { setup: setup.clone(), device, under_way: None }
+impl<L: Level<Tapped<Image, Saboteur>> + Look> Subject<L> {
+    pub(crate) fn new(setup: &Setup, level: L, sabotage: Sabotage) -> Self {
+        let stack = Checked::new(level, Saboteur::over(setup, sabotage), setup.geometry.dies());
+        Self { setup: setup.clone(), stack, under_way: None }
     }
 
-    /// A device with all pages written.
-    fn full(setup: &Setup, sabotage: Sabotage) -> Self {
-        let mut subject = Self::new(setup, sabotage);
-        (0..subject.device.pages()).for_each(|page| subject.apply(Operation::Write(lpn(page))));
+    /// A level with all pages written.
+    pub(crate) fn full(setup: &Setup, level: L, sabotage: Sabotage) -> Self {
+        let mut subject = Self::new(setup, level, sabotage);
+        (0..subject.stack.pages()).for_each(|page| subject.apply(Operation::Write(lpn(page))));
         subject
     }
 
-    fn image(&mut self) -> &mut Image {
-        &mut self.device.rig.media.inner
+    pub(crate) fn image(&mut self) -> &mut Image {
+        &mut self.stack.rig.media.inner
     }
 
-    fn is_dead(&self) -> bool {
-        self.device.media.inner.is_dead()
+    pub(crate) fn is_dead(&self) -> bool {
+        self.stack.media.inner.is_dead()
     }
 
     /// Does one operation, as far as there is power.
-    fn apply(&mut self, operation: Operation) {
-        let before = self.device.model.clone();
-        let done = self.device.apply(operation);
+    pub(crate) fn apply(&mut self, operation: Operation) {
+        let before = self.stack.model.clone();
+        let done = self.stack.apply(operation);
         assert!(self.is_dead() || done.is_ok(), "{operation:?} fails with power: {done:?}");
         self.image().log.clear();
         if !self.is_dead() {
             return;
         }
-        let stamp = self.device.stamp;
-        let (page, covered) = match operation {
-            Operation::Write(page) => (page, 0..PAGE_BYTES),
-            Operation::Part(page) => (page, part(stamp)),
-            Operation::Trim(page) => (page, 0..0),
-            _ => return,
-        };
-        let is_write = !covered.is_empty();
-        let page = page.get() as usize;
-        let old = before[page];
-        let mut new = if is_write { old } else { BLANK };
-        new[covered.clone()].copy_from_slice(&content(stamp)[covered]);
-        self.device.model = before;
-        self.under_way = Some(UnderWay { page, old, new, is_write });
+        self.under_way = UnderWay::of(operation, self.stack.stamp, &before);
+        if self.under_way.is_some() {
+            self.stack.model = before;
+        }
     }
 
     /// Does operations until power is gone.
@@ -174,24 +186,31 @@ impl Subject {
         }
     }
 
-    /// Comes back after a cut (the media has been restarted) and checks every page; returns the fault.
-    fn recover(&mut self) -> Result<(), String> {
-        self.device.rig.media.tap.late_fence = false;
-        if !power::recover(&mut self.device, &self.setup)? {
-            return Ok(());
-        }
-        let mut probe = self.device.clone();
-        for page in 0..self.device.pages() as usize {
-            let found = probe.look(lpn(page as u32)).expect("there is power");
-            let expected = self.device.model[page];
+    /// Compares every page with what was found after a cut; returns the fault.
+    pub(crate) fn compare(&mut self, mut look: impl FnMut(&mut Self, Lpn) -> Page) -> Result<(), String> {
+        for page in 0..self.stack.pages() as usize {
+            let found = look(self, lpn(page as u32));
+            let expected = self.stack.model[page];
             match self.under_way.filter(|way| way.page == page) {
-                Some(way) if way.allows(&found) => self.device.model[page] = found,
+                Some(way) if way.allows(&found) => self.stack.model[page] = found,
                 None if found == expected => {}
                 way => return Err(format!("page {page} is {found:?}, not {expected:?}; under way: {way:?}")),
             }
         }
         self.under_way = None;
         Ok(())
+    }
+}
+
+impl Subject<Device> {
+    /// Comes back after a cut (the media has been restarted) and checks every page; returns the fault.
+    fn recover(&mut self) -> Result<(), String> {
+        self.stack.rig.media.tap.late_fence = false;
+        if !power::recover(&mut self.stack, &self.setup)? {
+            return Ok(());
+        }
+        let mut probe = self.stack.clone();
+        self.compare(|_, page| probe.look(page).expect("there is power"))
     }
 }
 
@@ -223,7 +242,7 @@ fn draw_slc(scheme: &str, stream: &mut RandomStream) -> Setup {
 const UNDECIDED_MAX: usize = 3;
 
 /// Cuts `sequence` at every step and returns the number of states tried, or the problem.
-fn cut_everywhere(ready: &Subject, sequence: &[Operation]) -> Result<u64, String> {
+fn cut_everywhere(ready: &Subject<Device>, sequence: &[Operation]) -> Result<u64, String> {
     let mut states = 0;
     let mut whole = ready.clone();
     whole.image().count_steps();
@@ -257,7 +276,7 @@ fn cut_everywhere(ready: &Subject, sequence: &[Operation]) -> Result<u64, String
 }
 
 /// Every sequence of `length` operations on two pages of a device in use.
-fn sequences(ready: &Subject, length: u32) -> Result<u64, String> {
+fn sequences(ready: &Subject<Device>, length: u32) -> Result<u64, String> {
     let on_pages = [Operation::Read, Operation::Write, Operation::Part, Operation::Trim];
     let each = [lpn(0), lpn(1)].into_iter().flat_map(|page| on_pages.map(|operation| operation(page)));
     let operations: Vec<_> = each.collect();
@@ -279,7 +298,7 @@ fn what_is_answered_survives_a_cut_at_every_step() {
             let setup = power::small(scheme, slots, false);
             let _named = Named(&setup);
             let length = if [SCHEMES[0], SCHEMES[1]].contains(&scheme) { 3 } else { 2 };
-            let ready = Subject::full(&setup, Sabotage::None);
+            let ready = Subject::full(&setup, setup.device(), Sabotage::None);
             states += sequences(&ready, length).unwrap_or_else(|problem| panic!("{problem}"));
         }
     }
@@ -311,20 +330,20 @@ fn storm_on(
     let mut stream = Seed(seed).stream("storm");
     let setup = draw(scheme, &mut stream);
     let _named = (sabotage == Sabotage::None).then(|| Named((seed, &setup)));
-    let mut subject = Subject::full(&setup, sabotage);
+    let mut subject = Subject::full(&setup, setup.device(), sabotage);
     let mut done = Done::default();
     for _ in 0..CUTS_PER_STORM {
         subject.image().cut_after(stream.random_range(0..400));
         while !subject.is_dead() {
-            let operation = Operation::draw(&mut stream, subject.device.pages());
+            let operation = Operation::draw(&mut stream, subject.stack.pages());
             subject.apply(operation);
             if !subject.is_dead() {
-                subject.device.assert_invariants();
+                subject.stack.assert_invariants();
             }
         }
-        done.dropped += subject.device.count("gc_drops_pages");
+        done.dropped += subject.stack.count("gc_drops_pages");
         if setup.ftl.slc_cache != SlcCacheConfig::default() {
-            done.folded += subject.device.count("slc_cache.folded_pages");
+            done.folded += subject.stack.count("slc_cache.folded_pages");
         }
         subject.image().restart(|_| stream.random());
         let describe = |problem| format!("storm {seed} of {scheme}, {setup:?}: {problem}");

@@ -11,6 +11,7 @@ mod cable;
 mod durable;
 mod exhaustive;
 mod host;
+mod host_durable;
 mod power;
 mod storms;
 mod subject;

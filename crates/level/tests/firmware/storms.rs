@@ -56,7 +56,7 @@ fn draw(
     setup.cache.policy = EvictionConfig::by_name(policy).expect("a policy");
     setup.cache.placement = placement;
     let is_for_buffers = !setup.cooperation.name().starts_with("cdm");
-    setup.cache.volatile |= is_for_buffers && placement == Placement::InStorage && stream.random();
+    setup.cache.volatile |= is_for_buffers && stream.random();
     let in_host = placement == Placement::Host;
     let in_device_only = is_for_buffers && setup.cooperation.name() != "none"
         || ["hgc", "by-age"].iter().any(|part| scheme.contains(part));

@@ -163,7 +163,7 @@ impl<M: Media, T: Tap<M>> Nvm for Tapped<M, T> {
         }
     }
 
-    fn buffer(&mut self, after: M::When) -> [M::When; 2] {
+    fn buffer(&mut self, after: M::When) -> M::When {
         self.inner.buffer(after)
     }
 

@@ -6,7 +6,8 @@ use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::Cache;
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_level::{
-    Announces, CacheLevel, Command, Cooperates, Device, Level, Linked, Placement, WriteBack,
+    Announces, CacheLevel, Command, Cooperates, Device, Level, Linked, LostPages, Placement, Restart,
+    WriteBack,
 };
 use coflash_media::{DieId, Media, Memory};
 
@@ -142,4 +143,10 @@ impl Look for Stack {
 
 impl<M: Media> Level<M> for Stack {
     coflash_level::forward_level!(stack_dispatch);
+}
+
+impl<M: Media> Restart<M> for Stack {
+    coflash_base::forward_to_variant! { stack_dispatch as Restart<M>;
+        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
+    }
 }

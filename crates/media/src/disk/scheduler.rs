@@ -21,7 +21,7 @@ pub enum Scheduler {
 
 /// Choose the index of the transfer to serve next; `None` if none waits.
 pub(super) fn choose(disk: &mut Disk) -> Option<usize> {
-    if disk.scheduler == Scheduler::Fcfs || disk.waiting.len() < 2 {
+    if disk.waiting.len() < 2 {
         return (!disk.waiting.is_empty()).then_some(0);
     }
     let waiting = &disk.waiting;
@@ -36,7 +36,7 @@ pub(super) fn choose(disk: &mut Disk) -> Option<usize> {
         free().filter(|&index| position(index) <= disk.position).min_by_key(|&index| Reverse(position(index)))
     };
     match disk.scheduler {
-        Scheduler::Fcfs => unreachable!("chosen above"),
+        Scheduler::Fcfs => Some(0),
         Scheduler::Sstf => free().min_by_key(|&index| position(index).abs_diff(disk.position)),
         Scheduler::Elevator => {
             let (ahead, behind) = if disk.upward { (above(), below()) } else { (below(), above()) };

@@ -39,7 +39,7 @@ coflash_base::measures! {
         programs_pages: u64, "pages programmed into the array", pages, untabled;
         /// Blocks erased.
         erases_blocks: u64, "blocks erased in the array", blocks, untabled;
-        /// Pages over the buses of channels; a copy through the controller is two.
+        /// Pages transferred over the buses of channels; a copy through the controller counts twice.
         transfers_pages: u64, "pages over channels", pages, untabled;
     }
 }
@@ -47,7 +47,7 @@ coflash_base::measures! {
 coflash_base::measures! {
     /// Suspended programs and erases, with `timing.read_priority = "suspend"`.
     pub struct Suspensions in "operations", "Suspended operations" {
-        /// How often a read suspended a program or an erase.
+        /// Suspensions of a program or an erase by a read.
         suspensions: u64, "suspended programs and erases", untabled;
     }
 }

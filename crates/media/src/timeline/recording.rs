@@ -2,7 +2,7 @@
 
 use super::Timeline;
 use crate::moment::OpId;
-use crate::{BlockId, FlashOperation, OperationRecorder, Ppn, When};
+use crate::{FlashOperation, OperationRecorder, When};
 use coflash_base::{Duration, Index};
 
 /// A recorder, and the operations that it is to hear of again.
@@ -65,10 +65,5 @@ impl Timeline {
                 recorder.ended(number, at + later);
             }
         });
-    }
-
-    /// The first page of a block or superblock.
-    pub(super) fn first_page(&self, block: BlockId) -> Ppn {
-        Ppn::new(block.get() * self.geometry.pages_per_block * self.stripe_planes * self.stripe_blocks)
     }
 }

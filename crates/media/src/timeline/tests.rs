@@ -1,5 +1,5 @@
 use super::*;
-use crate::Mode;
+use crate::{Backed, Mode, SimulatedMedia};
 use coflash_base::seed::{RngExt, Seed};
 
 const START: When = When { op: None, ns: 0 };
@@ -80,6 +80,7 @@ fn a_run_takes_what_its_copies_take() {
             devices.push(of(channel, planes, Timing { copy_back: true, ..Timing::default() }));
             devices.push(of(channel, planes, Timing { page_reads: page_reads.clone(), ..Timing::default() }));
             devices.push(of(channel, planes, Timing::default()).with_superblocks(1));
+            devices.push(of(channel, planes, Timing::default()).with_exponential_programs(Seed(5)));
             let read_priority = ReadPriority::Suspend;
             devices.push(of(channel, planes, Timing { read_priority, ..Timing::default() }));
         }

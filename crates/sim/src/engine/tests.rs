@@ -162,10 +162,6 @@ impl<M: SimulatedMedia> Level<M> for Script {
         unreachable!("it asked for nothing, and is told {tag}")
     }
 
-    fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        unreachable!("no restart is scheduled")
-    }
-
     fn has_idle_work(&self, _: DieId) -> bool {
         false
     }
@@ -289,8 +285,8 @@ fn looking_ahead_changes_nothing() {
         let mut engine = Engine { looks_ahead, ..engine("shared") };
         let answers: Vec<_> = (0..requests.len())
             .map(|next| {
-                engine.look_ahead(&requests[next..]);
-                engine.issue(&requests[next], requests[next].arrival, ())
+                engine.expect(&requests[next..]);
+                engine.issue_next(&requests[next], requests[next].arrival, (), |_| {})
             })
             .collect();
         Level::<Timeline>::assert_invariants(engine.level());

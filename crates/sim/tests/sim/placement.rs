@@ -179,14 +179,19 @@ fn units_of_several_superblocks_are_as_larger_blocks() {
 
 #[test]
 fn an_oracle_reads_the_workload_ahead() {
-    let copies = |name: &str| {
+    let copies = |placement: &str| {
         let fill = ("precondition.fill", "sequential");
-        let scenario = scenario(&[("ftl.placement", name), ("gc.low_mark", "6"), fill]);
+        let scenario = scenario(&[("ftl.placement", placement), ("gc.low_mark", "6"), fill]);
         let metrics = serde_json::to_value(measured(&scenario)).expect("plain data");
         metrics["gc_copies_pages"].as_u64().expect("a count")
     };
     let (known, unknown) = (copies("future-knowledge"), copies("sepgc"));
     assert!(known < unknown, "{known} copies with the future known, {unknown} without");
+    let grown = copies(r#"{ name = "future-knowledge", growth = 3 }"#);
+    assert!(
+        grown < known,
+        "{grown} copies where each class is three times as long, {known} where all are alike"
+    );
     let refused = |key: &str, value: &str| {
         refusal(&[("ftl.placement", "future-knowledge"), ("gc.low_mark", "6"), (key, value)])
     };

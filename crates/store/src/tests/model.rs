@@ -30,6 +30,7 @@ pub(super) fn format() -> Format {
         logical_bytes,
         slots: SLOTS,
         volatile: false,
+        in_host: false,
         words: WORDS,
         scenario,
         uuid: u128::MAX - 7,

@@ -8,7 +8,7 @@
 use crate::devices::Devices;
 use crate::fields::{Blanks, Fields};
 use crate::formats::linux_block::{EventChoice, SECTOR_BYTES};
-use crate::numbers::{decimal, units};
+use crate::numbers::units;
 use crate::options::{TraceEvent, TraceOptions};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::{LineParser, TextFormat};
@@ -65,7 +65,7 @@ impl LineParser for Blkparse {
 
     #[inline]
     fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
-        let Event { device, time, action, mut fields } = match event(line) {
+        let Event { device, time_ns, action, mut fields } = match event(line) {
             Ok(event) => event,
             Err(fault) => return self.no_event(line, fault),
         };
@@ -80,7 +80,6 @@ impl LineParser for Blkparse {
             return Ok(None);
         };
         let offset = if op == Op::Flush { 0 } else { units(sector, SECTOR_BYTES, "sector")? };
-        let time_ns = decimal(time, SECOND_NS, "time")?;
         Ok(Some(Record { time_ns, device: devices.number(device), offset, length, op, placement: None }))
     }
 
@@ -101,7 +100,7 @@ impl Blkparse {
 /// The fields common to all events.
 struct Event<'a> {
     device: &'a [u8],
-    time: &'a [u8],
+    time_ns: u64,
     action: &'a [u8],
     fields: Fields<'a, Blanks>,
 }
@@ -117,16 +116,13 @@ fn event(line: &[u8]) -> Result<Event<'_>, FieldError> {
     for field in ["cpu", "sequence"] {
         fields.whole(field)?;
     }
-    let time = fields.text();
-    if !time.iter().all(|&b| b == b'.' || b.is_ascii_digit()) {
-        return Err(FieldError::text("time", time, "a decimal number"));
-    }
+    let time_ns = fields.decimal(SECOND_NS, "time")?;
     fields.whole("pid")?;
     let action = fields.text();
     if !matches!(action, [a] | [a, _] if a.is_ascii_alphabetic()) {
         return Err(FieldError::text("action", action, "an event, one letter or two"));
     }
-    Ok(Event { device, time, action, fields })
+    Ok(Event { device, time_ns, action, fields })
 }
 
 /// Read first sector and number of sectors as text: "0" and "0" for a flush or a command without a range.

@@ -19,16 +19,16 @@ use crate::input::{CountedFile, FileCursor};
 use crate::options::TraceOptions;
 use crate::reader::{ReadError, Reader, Records, RequestReader, TimeBase};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use crate::table::is_signed;
 use coflash_base::PlacementId;
 use coflash_workload::{BATCH_REQUESTS, Op, WorkloadError};
-use parquet::basic::{LogicalType, Type};
+use parquet::basic::Type;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader as _, Length, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::statistics::Statistics;
-use parquet::schema::types::ColumnDescriptor;
 
 /// The columns of a written file.
 pub(crate) const SCHEMA: &str = "message trace {
@@ -259,10 +259,6 @@ impl Rows {
             self.next_group += 1;
         }
     }
-}
-
-fn is_signed(column: &ColumnDescriptor) -> bool {
-    !matches!(column.logical_type_ref(), Some(LogicalType::Integer(integer)) if !integer.is_signed)
 }
 
 /// Whether a column may have values in a row group: what it says of itself spares decoding one that is all null.

@@ -2,6 +2,7 @@
 //!
 //! Cost: one look-up per 32,768 pages of a request, one word per 64 pages.
 
+use coflash_base::prefetch::prefetch;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -36,6 +37,15 @@ struct Chunk {
 }
 
 impl Footprint {
+    /// Ask for the memory of a page.
+    #[inline]
+    pub(super) fn look_ahead(&self, page: u64, writes: bool) {
+        if let Some(bits) = self.chunks.get(&(page / CHUNK_PAGES)) {
+            let words = if writes { &bits.written } else { &bits.read };
+            prefetch(words, (page % CHUNK_PAGES / 64) as usize);
+        }
+    }
+
     /// Mark the pages from `first` to `last`, inclusive.
     pub(super) fn touch(&mut self, first: u64, last: u64, writes: bool) {
         for chunk in first / CHUNK_PAGES..=last / CHUNK_PAGES {

@@ -10,6 +10,7 @@ mod bins;
 mod course;
 mod distribution;
 mod footprint;
+mod groups;
 mod growth;
 mod pages;
 mod popularity;
@@ -28,14 +29,14 @@ pub use reuse::{MissRatioCurve, Reuse};
 
 use crate::options::TraceOptions;
 use crate::source::open;
-pub(crate) use bins::{bin_of, end_of};
 use coflash_base::Bytes;
+use coflash_base::prefetch::Ahead;
 use coflash_workload::{Op, Request, Source, WorkloadError};
 use course::Windows;
 use distribution::Summary;
 use footprint::Footprint;
 use growth::{Point, Points};
-pub(crate) use pages::{Access, Pages, mix};
+pub(crate) use pages::{Pages, mix};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -210,7 +211,12 @@ pub fn summarise(
         if batch.is_empty() {
             return Ok(counters.finish(source.remarks()));
         }
-        batch.iter().for_each(|request| counters.add(request));
+        for (at, request) in batch.iter().enumerate() {
+            if let Some(later) = batch.get(at + Ahead::Far.distance()) {
+                counters.look_ahead(later);
+            }
+            counters.add(request);
+        }
     }
 }
 
@@ -275,6 +281,12 @@ impl Counters {
             growth: Points::new(),
             course: Windows::new(),
         }
+    }
+
+    /// Ask for the memory that a later request needs.
+    #[inline]
+    fn look_ahead(&self, request: &Request) {
+        self.footprint.look_ahead(request.offset >> self.page_bits, request.op == Op::Write);
     }
 
     fn add(&mut self, request: &Request) {

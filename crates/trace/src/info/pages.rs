@@ -17,6 +17,7 @@
 //! Cost: a hash per access to a page; a look-up and a few words of a tree for tracked pages. Memory: at most about 80
 //! bytes per page of the bound, none for accesses.
 
+use super::groups::group_of;
 use super::popularity::Popularity;
 use super::reuse::{Reuse, Reuses};
 use coflash_workload::recency::Recency;
@@ -32,53 +33,12 @@ pub(crate) fn mix(page: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// Random groups of pages.
-pub(super) const GROUPS: usize = 16;
-
-/// The group of a page with this hash, by its lowest bits; the highest ones decide whether it is tracked.
-#[inline]
-fn group_of(hash: u64) -> usize {
-    hash as usize % GROUPS
-}
-
 /// A tracked page.
 struct Page {
     /// The slot of its last use.
     slot: u32,
     /// Reads and writes; saturating at 2^32 − 1.
     accesses: [u32; 2],
-    /// The last operation: 0 for a read, 1 for a write.
-    last_op: u8,
-}
-
-impl Page {
-    fn before(&self, recency: &Recency, weight: f64) -> Before {
-        Before {
-            others: f64::from(recency.since(self.slot)) * weight,
-            last_op: self.last_op,
-            uses: self.accesses[0].saturating_add(self.accesses[1]),
-        }
-    }
-}
-
-/// A page before an access.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Before {
-    /// The pages accessed since; an estimate if pages are sampled.
-    pub(crate) others: f64,
-    /// The last operation: 0 for a read, 1 for a write.
-    pub(crate) last_op: u8,
-    /// The accesses so far, at least one.
-    pub(crate) uses: u32,
-}
-
-/// An access to a tracked page.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Access {
-    /// The accesses that it represents.
-    pub(crate) weight: f64,
-    /// The page before it; `None` for the first access.
-    pub(crate) before: Option<Before>,
 }
 
 /// The sample of pages.
@@ -130,44 +90,44 @@ impl Pages {
         }
     }
 
-    /// Count a read (`op` 0) or a write (`op` 1) of a page; `None` if the page is not tracked.
+    /// Count a read (`op` 0) or a write (`op` 1) of a page.
     #[inline]
-    pub(crate) fn access(&mut self, page: u64, op: usize) -> Option<Access> {
+    pub(crate) fn access(&mut self, page: u64, op: usize) {
         self.accesses[op] += 1;
         let hash = mix(page);
-        (hash <= self.limit).then(|| self.follow(hash, op))
+        if hash <= self.limit {
+            self.follow(hash, op);
+        }
     }
 
-    /// The result of an access to a page; `None` if the page is not tracked.
-    pub(crate) fn look(&self, page: u64) -> Option<Access> {
+    /// Whether a page was never accessed; `None` if it is not tracked.
+    pub(crate) fn is_new(&self, page: u64) -> Option<bool> {
         let hash = mix(page);
-        let before = || self.followed.get(&hash).map(|page| page.before(&self.recency, self.weight));
-        (hash <= self.limit).then(|| Access { weight: self.weight, before: before() })
+        (hash <= self.limit).then(|| !self.followed.contains_key(&hash))
     }
 
-    fn follow(&mut self, hash: u64, op: usize) -> Access {
+    fn follow(&mut self, hash: u64, op: usize) {
         if self.recency.is_full() {
             let renumbered = self.recency.renumber();
             self.followed.values_mut().for_each(|page| page.slot = renumbered.of(page.slot));
         }
         let weight = self.weight;
         if let Some(page) = self.followed.get_mut(&hash) {
-            let before = page.before(&self.recency, weight);
-            self.reuses.again(op, group_of(hash), before.others, weight);
+            // The pages accessed since; an estimate if pages are sampled.
+            let others = f64::from(self.recency.since(page.slot)) * weight;
+            self.reuses.again(op, group_of(hash), others, weight);
             self.recency.remove(page.slot);
             page.slot = self.recency.push();
             page.accesses[op] = page.accesses[op].saturating_add(1);
-            page.last_op = op as u8;
-            return Access { weight, before: Some(before) };
+            return;
         }
         self.reuses.first(op, group_of(hash), weight);
-        let mut page = Page { slot: self.recency.push(), accesses: [0; 2], last_op: op as u8 };
+        let mut page = Page { slot: self.recency.push(), accesses: [0; 2] };
         page.accesses[op] = 1;
         self.followed.insert(hash, page);
         if self.followed.len() > self.followed_max {
             self.thin();
         }
-        Access { weight, before: None }
     }
 
     /// Lower the threshold to remove an eighth of the pages.

@@ -4,24 +4,27 @@
 //! | trace | workload |
 //! |---|---|
 //! | shares of reads, trims and flushes | the same shares |
-//! | frequency of each size, for reads, writes and trims | `size = "by-op"`: the most frequent sizes exactly, the rest by octave |
-//! | reuse distances, for reads, writes and trims after reads and after writes | `lru-stack` |
-//! | accesses to the same pages again and again | `lru-stack`, by the number of accesses |
+//! | frequency of each size, for reads, writes and trims of new pages | `size = "by-op"`: the most frequent sizes exactly, the rest by octave |
+//! | pages from each of 16 windows that are accessed next in each other one, with which operation | `reuse-flows` |
+//! | their runs, and the part of the window in which they are | `reuse-flows` |
+//! | distances inside a window | `reuse-flows`, by octave and operations |
 //! | footprint | the space |
-//! | requests that continue one of their kind | `lru-stack`, after new and after old pages |
+//! | frequency of each size of requests to pages accessed before | `reuse-flows`, of adjacent pages in the same flow |
+//! | pages accessed | more requests where adjacent pages are too few |
 //! | interarrival times | `quantiles` with the same mean between any two of them |
 //! | correlation of interarrival times at distances from 1 to 2^15 requests | `quantiles` with clustering |
 //!
-//! Not reproduced: the order of reads and writes, the course over time (phases, growth of the footprint), the distance
-//! between addresses, and sizes that depend on the address. The comparison shows the effect on the statistics.
+//! Not reproduced: the distance between addresses, which of the pages of a flow are used together with which of another
+//! one, and times that depend on operations or addresses. The comparison shows the effect on the statistics.
 //!
-//! Cost: one pass over the trace, and one over the fitted workload. Memory is bounded (see [`profile`]).
+//! Cost: one pass over the trace, and two over the fitted workload. Memory is bounded (see [`profile`]).
 //!
 //! Source: Delimitrou et al., "Storage I/O generation and replay for datacenter applications" (2011), for the idea of
 //! validating a generated workload feature by feature; the details are ours.
 
 mod accesses;
 mod clustering;
+mod flows;
 mod profile;
 #[cfg(test)]
 mod tests;
@@ -88,7 +91,7 @@ pub fn fit(paths: &[String], options: &FitOptions) -> Result<Fitted, WorkloadErr
 pub fn fit_source(source: &mut dyn Source, options: &FitOptions) -> Result<Fitted, WorkloadError> {
     let original = count(source, options)?;
     let seed = Seed(options.seed);
-    let config = config(&original)?;
+    let config = config(&original, options.page.count)?;
     let mut fitted = Counters::new(options.page.count);
     fitted.read(&mut Synthetic::new(&config, config.space.map_or(0, |space| space.count), seed)?)?;
     Ok(Fitted { config, comparison: Comparison { original: original.profile(), fitted: fitted.profile() } })
@@ -99,7 +102,7 @@ pub fn fit_source(source: &mut dyn Source, options: &FitOptions) -> Result<Fitte
 /// # Errors
 /// See [`fit_source`].
 pub fn config_like(source: &mut dyn Source, options: &FitOptions) -> Result<SyntheticConfig, WorkloadError> {
-    config(&count(source, options)?)
+    config(&count(source, options)?, options.page.count)
 }
 
 /// Count in one pass.
@@ -110,7 +113,7 @@ fn count(source: &mut dyn Source, options: &FitOptions) -> Result<Counters, Work
 }
 
 /// Compute the configuration that fits the counters.
-fn config(counters: &Counters) -> Result<SyntheticConfig, WorkloadError> {
+fn config(counters: &Counters, page_bytes: u64) -> Result<SyntheticConfig, WorkloadError> {
     if counters.ranged() == 0 {
         let problem = "no request has an address; reads, writes or trims are needed".to_owned();
         return Err(WorkloadError::Parameters { key: "trace", problem });
@@ -119,20 +122,68 @@ fn config(counters: &Counters) -> Result<SyntheticConfig, WorkloadError> {
     let share = |op: Op| ratio(counters.of(op), requests);
     let align = counters.align();
     let size = counters.size();
+    let generator = counters.generator();
     // The space must contain the longest request.
     let sizes = [&size.read, &size.write, &size.trim].into_iter().flat_map(|choice| &choice.sizes);
     let longest = sizes.map(|entry| entry.size.count).max().unwrap_or(align);
-    Ok(SyntheticConfig {
-        generator: GeneratorConfig::LruStack(counters.generator()),
+    let config = SyntheticConfig {
+        space: Some(Bytes { count: generator.pages_bytes().max(longest).next_multiple_of(align) }),
+        generator: GeneratorConfig::ReuseFlows(generator),
         requests,
         read_share: share(Op::Read),
         trim_share: share(Op::Trim),
         flush_share: share(Op::Flush),
         size: SizeConfig::ByOp(size),
         align: Bytes { count: align },
-        space: Some(Bytes { count: counters.footprint_bytes().max(longest).next_multiple_of(align) }),
         arrival: counters.arrival().map_or_else(ArrivalConfig::default, ArrivalConfig::Quantiles),
-    })
+    };
+    complete(config, counters.page_accesses(), page_bytes)
+}
+
+/// The most requests of a likeness, as a multiple of those of the trace.
+const REQUESTS_MAX: u64 = 4;
+
+/// Take as many requests as access as many pages as those of the trace, at intervals that give the same duration.
+fn complete(
+    mut config: SyntheticConfig,
+    wanted: u64,
+    page_bytes: u64,
+) -> Result<SyntheticConfig, WorkloadError> {
+    let given = config.requests;
+    config.requests *= REQUESTS_MAX;
+    // Some pages of flows are never reached.
+    let needed = requests_for(&config, wanted - wanted / 50, page_bytes)?;
+    let is_near = needed.abs_diff(given) * 50 <= given;
+    config.requests = if is_near || needed == config.requests { given } else { needed };
+    if let ArrivalConfig::Quantiles(arrival) = &mut config.arrival {
+        arrival.gaps.iter_mut().for_each(|quantile| {
+            quantile.gap.ns =
+                (u128::from(quantile.gap.ns) * u128::from(given) / u128::from(config.requests)) as u64;
+        });
+    }
+    Ok(config)
+}
+
+/// The number of requests that access as many pages, at most those of the workload.
+fn requests_for(config: &SyntheticConfig, pages: u64, page_bytes: u64) -> Result<u64, WorkloadError> {
+    let mut source = Synthetic::new(config, config.space.map_or(0, |space| space.count), Seed(0))?;
+    let (mut batch, mut requests, mut accessed) = (Vec::new(), 0, 0);
+    loop {
+        source.next_batch(&mut batch)?;
+        for request in &batch {
+            if accessed >= pages {
+                return Ok(requests);
+            }
+            requests += 1;
+            if request.op != Op::Flush {
+                accessed +=
+                    (request.offset + request.length - 1) / page_bytes - request.offset / page_bytes + 1;
+            }
+        }
+        if batch.is_empty() {
+            return Ok(requests);
+        }
+    }
 }
 
 /// A share, rounded down, so that the sum of shares is at most the whole.

@@ -3,12 +3,13 @@
 //! Memory is bounded: up to 4,096 different sizes are counted exactly, more to an eighth of an octave; gaps go into a
 //! histogram of three digits; pages are counted as in [`info`](crate::info).
 
-use super::accesses::Starts;
+use super::accesses::Accesses;
 use super::clustering::Clustering;
+use super::flows;
 use crate::info::Pages;
 use coflash_base::{Bytes, Duration, Share};
-use coflash_workload::synthetic::lru_stack::LruStackConfig;
 use coflash_workload::synthetic::quantiles::{Quantile, QuantilesConfig};
+use coflash_workload::synthetic::reuse_flows::ReuseFlowsConfig;
 use coflash_workload::synthetic::size::{ByOpConfig, ChoiceConfig, WeightedSize};
 use coflash_workload::{Op, Request, Source, WorkloadError};
 use hdrhistogram::Histogram;
@@ -102,10 +103,13 @@ pub(super) struct Counters {
     bytes: [u64; 4],
     /// Of reads, writes and trims.
     sizes: [SizeCounts; 3],
+    /// Of those at least half of whose pages are new, and of the others, counted in pages.
+    new_sizes: [SizeCounts; 3],
+    reused_sizes: [SizeCounts; 3],
     gaps: GapCounts,
     clustering: Clustering,
     pages: Pages,
-    starts: Starts,
+    accesses: Accesses,
     sequential: u64,
     ends: [u64; STREAMS],
     oldest: usize,
@@ -122,10 +126,12 @@ impl Counters {
             ops: [0; 4],
             bytes: [0; 4],
             sizes: Default::default(),
+            new_sizes: Default::default(),
+            reused_sizes: Default::default(),
             gaps: GapCounts::new(),
             clustering: Clustering::new(),
             pages: Pages::new(PAGES_MAX),
-            starts: Starts::new(page_bytes),
+            accesses: Accesses::new(page_bytes),
             sequential: 0,
             ends: [u64::MAX; STREAMS],
             oldest: 0,
@@ -173,28 +179,40 @@ impl Counters {
             self.oldest = (self.oldest + 1) % STREAMS;
         }
         let first_page = start / self.page_bytes;
-        if request.op == Op::Trim {
-            return self.starts.add(request, self.pages.look((end - 1) / self.page_bytes));
-        }
         let last_page = (end - 1).min(start + PAGES_PER_REQUEST_MAX_BYTES) / self.page_bytes;
-        let mut access = |page| {
-            let access = self.pages.access(page, op);
-            access.inspect(|&access| self.starts.page(request.op, access))
-        };
-        let last = (first_page..=last_page).fold(None, |_, page| access(page));
-        self.starts.add(request, last);
+        self.accesses.add(request, first_page, last_page);
+        let known = (first_page..=last_page).filter_map(|page| self.pages.is_new(page));
+        let (new, all) = known.fold((0, 0_u64), |(new, all), is_new| (new + u64::from(is_new), all + 1));
+        if all > 0 && new * 2 >= all {
+            self.new_sizes[op].add(request.length);
+        } else if all > 0 {
+            self.reused_sizes[op].add((last_page - first_page + 1) * self.page_bytes);
+        }
+        if request.op != Op::Trim {
+            (first_page..=last_page).for_each(|page| self.pages.access(page, op));
+        }
     }
 
     /// The generator of addresses.
-    pub(super) fn generator(&self) -> LruStackConfig {
-        self.starts.config(&self.pages, self.align())
+    pub(super) fn generator(&self) -> ReuseFlowsConfig {
+        flows::config(&self.accesses, self.align(), self.by_op(&self.reused_sizes))
     }
 
-    /// The sizes of each operation; for one without requests, the sizes of another.
+    /// The pages of all requests.
+    pub(super) fn page_accesses(&self) -> u64 {
+        self.accesses.count()
+    }
+
+    /// The sizes of each operation at new pages.
     pub(super) fn size(&self) -> ByOpConfig {
-        let given = self.sizes.iter().find(|sizes| sizes.total() > 0);
-        let [read, write, trim] = self.sizes.each_ref().map(|sizes| {
-            let sizes = if sizes.total() > 0 { Some(sizes) } else { given };
+        self.by_op(&self.new_sizes)
+    }
+
+    /// The sizes of each operation; for one without such requests, all its sizes, or those of another.
+    fn by_op(&self, sizes: &[SizeCounts; 3]) -> ByOpConfig {
+        let [read, write, trim] = [0, 1, 2].map(|op| {
+            let given = [&sizes[op], &self.sizes[op]].into_iter().chain(&self.sizes);
+            let sizes = given.into_iter().find(|sizes| sizes.total() > 0);
             ChoiceConfig { sizes: sizes.map_or_else(Vec::new, SizeCounts::choice) }
         });
         ByOpConfig { read, write, trim }

@@ -135,12 +135,75 @@ pub struct Pace {
     pub ramp: Duration,
 }
 
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            queue_depth: 1,
+            rate_bytes_per_s: [0; 3],
+            is_poisson: false,
+            waits_for_answers: true,
+            think: Duration::ZERO,
+            think_requests: 1,
+            delay: Duration::ZERO,
+            runtime: None,
+            ramp: Duration::ZERO,
+        }
+    }
+}
+
 /// Draw the gap after a request of `bytes` at a rate with exponentially distributed gaps.
 #[must_use]
 pub fn gap_of_rate(rate_bytes_per_s: u64, bytes: u64, stream: &mut RandomStream) -> Duration {
     let mean_ns = bytes as f64 * 1e9 / rate_bytes_per_s as f64;
     // Capped, so that sums stay within the clock.
     Duration { ns: ((mean_ns * exponential(stream) + 0.5) as u64).min(Time::LAST.ns) }
+}
+
+/// What a section says of the requests of a job, with fio's defaults.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Settings {
+    pub(super) kind: Kind,
+    pub(super) read_percent: u32,
+    pub(super) sequence: Sequence,
+    pub(super) sizes_by_order: bool,
+    pub(super) unaligned: bool,
+    pub(super) size: Option<Amount>,
+    pub(super) io_size: Option<Amount>,
+    pub(super) offset: Amount,
+    pub(super) offset_increment: Amount,
+    pub(super) offset_align: Option<u64>,
+    pub(super) loops: u64,
+    pub(super) time_based: bool,
+    pub(super) requests_max: Option<u64>,
+    pub(super) generator: Option<Generator>,
+    pub(super) distribution: Distribution,
+    /// By direction.
+    pub(super) random_percent: [u32; 3],
+    pub(super) flush_at_end: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            kind: KINDS[0],
+            read_percent: 50,
+            sequence: Sequence { every: 1, step: 0, identical: false },
+            sizes_by_order: false,
+            unaligned: false,
+            size: None,
+            io_size: None,
+            offset: Amount::Bytes(0),
+            offset_increment: Amount::Bytes(0),
+            offset_align: None,
+            loops: 1,
+            time_based: false,
+            requests_max: None,
+            generator: None,
+            distribution: Distribution::Random,
+            random_percent: [100; 3],
+            flush_at_end: false,
+        }
+    }
 }
 
 /// One job: a section of the job file, or one of its clones (`numjobs`).
@@ -162,28 +225,14 @@ pub struct Job {
     pub(super) clone: u32,
     /// The name of its file: the seed of skewed distributions depends on it, as in fio.
     pub(super) file_name: String,
-    pub(super) kind: Kind,
-    pub(super) read_percent: u32,
-    pub(super) sequence: Sequence,
+    /// By direction.
     pub(super) sizes: [Sizes; 3],
-    pub(super) sizes_by_order: bool,
-    pub(super) unaligned: bool,
+    /// By direction: the multiple at which random requests begin.
     pub(super) align: [u64; 3],
-    pub(super) size: Option<Amount>,
-    pub(super) io_size: Option<Amount>,
-    pub(super) offset: Amount,
-    pub(super) offset_increment: Amount,
-    pub(super) offset_align: Option<u64>,
-    pub(super) loops: u64,
-    pub(super) time_based: bool,
-    pub(super) requests_max: Option<u64>,
-    pub(super) generator: Option<Generator>,
     pub(super) has_map: bool,
-    pub(super) distribution: Distribution,
-    pub(super) random_percent: [u32; 3],
     pub(super) seeding: Seeding,
+    pub(super) settings: Settings,
     pub(super) flush_every: u64,
-    pub(super) flush_at_end: bool,
     /// The placement hints that its writes have in turn; none of them are all that there are.
     pub(super) placements: Option<Vec<PlacementId>>,
     /// Where the section begins, for errors.
@@ -194,12 +243,13 @@ impl Job {
     /// The job in a few words: `churn: randwrite of 4KiB, depth 32`.
     #[must_use]
     pub fn description(&self) -> String {
-        let direction = (0..3).find(|&ddir| self.kind.ops[ddir]).unwrap_or(WRITE);
+        let Settings { kind, distribution, .. } = &self.settings;
+        let direction = (0..3).find(|&ddir| kind.ops[ddir]).unwrap_or(WRITE);
         let Sizes { least, most, .. } = self.sizes[direction];
         let [least, most] = [least, most].map(|count| Bytes { count });
         let size = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        let law = match self.distribution {
-            _ if !self.kind.random => "",
+        let law = match distribution {
+            _ if !kind.random => "",
             Distribution::Random if self.has_map => ", each block once",
             Distribution::Random => "",
             Distribution::Zipf { .. } => ", fio-zipf",
@@ -207,7 +257,7 @@ impl Job {
             Distribution::Normal { .. } => ", normal",
             Distribution::Zoned(_) | Distribution::ZonedAbs(_) => ", zoned",
         };
-        format!("{}: {} of {size}{law}, depth {}", self.name, self.kind.name, self.pace.queue_depth)
+        format!("{}: {} of {size}{law}, depth {}", self.name, kind.name, self.pace.queue_depth)
     }
 
     /// Bind the placement hints of the job to the handles of a device; `None` if the device ignores hints.

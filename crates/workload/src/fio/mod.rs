@@ -23,7 +23,8 @@
 //! | values and units | `value.rs` |
 //! | the options: honoured, without effect, refused | `options.rs` |
 //! | a job and its pace | `job.rs` |
-//! | a job's requests | `requests.rs` |
+//! | its place on a device | `layout.rs` |
+//! | its requests | `requests.rs` |
 //! | … random numbers and seeds, the map of visited blocks, skewed distributions | `random.rs`, `map.rs`, `place.rs` |
 //!
 //! A job is a [`Source`](crate::Source) without times: [`Pace`] gives the issue times of its requests; they
@@ -32,6 +33,7 @@
 //! Source: fio 3.33 (documentation; its algorithms; its iologs, against which the tests compare).
 
 mod job;
+mod layout;
 mod map;
 mod options;
 mod place;
@@ -156,7 +158,7 @@ impl Notes {
                 self.ignored.push(option);
             }
         }
-        if options.queue_depth > 1 && options::is_synchronous(&options.engine) {
+        if options.pace.queue_depth > 1 && options::is_synchronous(&options.engine) {
             self.capped.push(name.to_owned());
         }
         if !options.direct {
@@ -203,27 +205,27 @@ fn job_of(
         let (least, most) = o.range[ddir].unwrap_or((o.block[ddir], o.block[ddir]));
         Sizes { least, most, split: Vec::new() }
     });
-    let mut has_map = o.has_map && o.distribution == job::Distribution::Random;
+    let mut has_map = o.has_map && o.settings.distribution == job::Distribution::Random;
     let align = std::array::from_fn(|ddir: usize| {
-        if o.align[ddir] == 0 || !o.kind.random { sizes[ddir].least } else { o.align[ddir] }
+        if o.align[ddir] == 0 || !o.settings.kind.random { sizes[ddir].least } else { o.align[ddir] }
     });
     if (0..3).any(|ddir| align[ddir] != sizes[ddir].least) {
         has_map = false;
     }
     let given = |values: &[u64; 3]| values.iter().any(|&value| value > 0);
-    if given(&o.rate) && given(&o.rate_iops) {
+    if given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops) {
         return refuse("rate and rate_iops were given; one of them is allowed".to_owned());
     }
-    if o.time_based && o.runtime.is_none() {
+    if o.settings.time_based && o.pace.runtime.is_none() {
         return refuse("time_based was given without runtime, which says how long".to_owned());
     }
-    if o.generator == Some(Generator::Lfsr) && sizes.iter().any(|sizes| sizes.least != sizes.most) {
+    if o.settings.generator == Some(Generator::Lfsr) && sizes.iter().any(|sizes| sizes.least != sizes.most) {
         return refuse("random_generator=lfsr was given; with one size (bs) only is it allowed".to_owned());
     }
-    let rate = std::array::from_fn(|ddir: usize| {
-        o.rate[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))
+    let rate_bytes_per_s = std::array::from_fn(|ddir: usize| {
+        o.pace.rate_bytes_per_s[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))
     });
-    let queue_depth = if options::is_synchronous(&o.engine) { 1 } else { o.queue_depth };
+    let queue_depth = if options::is_synchronous(&o.engine) { 1 } else { o.pace.queue_depth };
     let seeding = match (o.seed, o.repeat) {
         (Some(seed), repeat_places) => Seeding::Given { seed, repeat_places },
         (None, true) => Seeding::Repeat { all: o.repeat_all },
@@ -237,42 +239,21 @@ fn job_of(
         report,
         pace: Pace {
             queue_depth,
-            rate_bytes_per_s: rate,
-            is_poisson: o.is_poisson,
-            waits_for_answers: o.is_inline,
-            think: o.think,
-            think_requests: o.think_requests,
-            delay: o.delay,
+            rate_bytes_per_s,
             // The ramp comes before the runtime.
-            runtime: o.runtime.map(|runtime| runtime + o.ramp),
-            ramp: o.ramp,
+            runtime: o.pace.runtime.map(|runtime| runtime + o.pace.ramp),
+            ..o.pace
         },
         options: pairs(section),
         number,
         clone,
         file_name,
-        kind: o.kind,
-        read_percent: o.read_percent,
-        sequence: o.sequence,
+        settings: o.settings.clone(),
         sizes,
-        sizes_by_order: o.sizes_by_order,
-        unaligned: o.unaligned,
         align,
-        size: o.size,
-        io_size: o.io_size,
-        offset: o.offset,
-        offset_increment: o.offset_increment,
-        offset_align: o.offset_align,
-        loops: o.loops,
-        time_based: o.time_based,
-        requests_max: o.requests_max,
-        generator: o.generator,
         has_map,
-        distribution: o.distribution.clone(),
-        random_percent: o.random_percent,
         seeding,
         flush_every: if o.flush_every > 0 { o.flush_every } else { o.sync_every },
-        flush_at_end: o.flush_at_end,
         placements: o.places_data.then(|| o.placements.clone()),
         place: format!("{}:{}", section.at.file, section.at.line),
     })

@@ -1,58 +1,34 @@
 //! The options of a job: honoured, without effect, or refused.
 
-use super::job::Sequence;
-use super::job::{Distribution, Generator, KINDS, Kind};
+use super::job::{Distribution, Generator, KINDS, Pace, Sequence, Settings};
 use super::text::{Line, Place};
-use super::value::{Amount, amount, bytes, each, split, switch, time, whole};
+use super::value::{amount, bytes, each, split, switch, time, whole};
 use crate::WorkloadError;
+use coflash_base::PlacementId;
 use coflash_base::suggest::hint;
-use coflash_base::{Duration, PlacementId};
 
 /// The options of a section, with fio's defaults.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
-    pub(super) kind: Kind,
-    pub(super) sequence: Sequence,
-    pub(super) read_percent: u32,
+    pub(super) settings: Settings,
+    /// As given: a synchronous engine has a depth of one, and the ramp comes before the runtime.
+    pub(super) pace: Pace,
     pub(super) block: [u64; 3],
     pub(super) range: [Option<(u64, u64)>; 3],
     pub(super) split: [Vec<(u64, u32)>; 3],
-    pub(super) sizes_by_order: bool,
-    pub(super) unaligned: bool,
     pub(super) align: [u64; 3],
-    pub(super) size: Option<Amount>,
-    pub(super) io_size: Option<Amount>,
-    pub(super) offset: Amount,
-    pub(super) offset_increment: Amount,
-    pub(super) offset_align: Option<u64>,
-    pub(super) loops: u64,
-    pub(super) time_based: bool,
-    pub(super) runtime: Option<Duration>,
-    pub(super) ramp: Duration,
-    pub(super) delay: Duration,
-    pub(super) requests_max: Option<u64>,
-    pub(super) generator: Option<Generator>,
     pub(super) has_map: bool,
-    pub(super) distribution: Distribution,
-    pub(super) random_percent: [u32; 3],
     pub(super) repeat: bool,
     pub(super) repeat_all: bool,
     pub(super) seed: Option<u64>,
     pub(super) flush_every: u64,
     pub(super) sync_every: u64,
-    pub(super) flush_at_end: bool,
     pub(super) clones: u32,
     pub(super) stonewall: bool,
     pub(super) new_group: bool,
     pub(super) group_reporting: bool,
     pub(super) engine: String,
-    pub(super) queue_depth: u32,
-    pub(super) rate: [u64; 3],
     pub(super) rate_iops: [u64; 3],
-    pub(super) is_poisson: bool,
-    pub(super) is_inline: bool,
-    pub(super) think: Duration,
-    pub(super) think_requests: u64,
     pub(super) places_data: bool,
     pub(super) placements: Vec<PlacementId>,
     pub(super) file_name: Option<String>,
@@ -65,48 +41,24 @@ pub(super) struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            kind: KINDS[0],
-            sequence: Sequence { every: 1, step: 0, identical: false },
-            read_percent: 50,
+            settings: Settings::default(),
+            pace: Pace::default(),
             block: [4096; 3],
             range: [None; 3],
             split: [const { Vec::new() }; 3],
-            sizes_by_order: false,
-            unaligned: false,
             align: [0; 3],
-            size: None,
-            io_size: None,
-            offset: Amount::Bytes(0),
-            offset_increment: Amount::Bytes(0),
-            offset_align: None,
-            loops: 1,
-            time_based: false,
-            runtime: None,
-            ramp: Duration::ZERO,
-            delay: Duration::ZERO,
-            requests_max: None,
-            generator: None,
             has_map: true,
-            distribution: Distribution::Random,
-            random_percent: [100; 3],
             repeat: true,
             repeat_all: false,
             seed: None,
             flush_every: 0,
             sync_every: 0,
-            flush_at_end: false,
             clones: 1,
             stonewall: false,
             new_group: false,
             group_reporting: false,
             engine: "psync".to_owned(),
-            queue_depth: 1,
-            rate: [0; 3],
             rate_iops: [0; 3],
-            is_poisson: false,
-            is_inline: true,
-            think: Duration::ZERO,
-            think_requests: 1,
             places_data: false,
             placements: Vec::new(),
             file_name: None,
@@ -136,9 +88,9 @@ macro_rules! value {
 }
 
 macro_rules! flag {
-    ($field:ident) => {
+    ($($field:ident).+) => {
         |options, value| {
-            options.$field = switch(value)?;
+            options.$($field).+ = switch(value)?;
             Ok(())
         }
     };
@@ -153,10 +105,10 @@ const HONOURED: &[(&[&str], Read)] = &[
     (&["rw", "readwrite"], value!(o, text => read_kind(o, text)?)),
     (
         &["rw_sequencer"],
-        value!(o, text => o.sequence.identical = one_of(text, &["sequential", "identical"])? == 1),
+        value!(o, text => o.settings.sequence.identical = one_of(text, &["sequential", "identical"])? == 1),
     ),
-    (&["rwmixread"], value!(o, text => o.read_percent = whole(text, 0, 100)? as u32)),
-    (&["rwmixwrite"], value!(o, text => o.read_percent = 100 - whole(text, 0, 100)? as u32)),
+    (&["rwmixread"], value!(o, text => o.settings.read_percent = whole(text, 0, 100)? as u32)),
+    (&["rwmixwrite"], value!(o, text => o.settings.read_percent = 100 - whole(text, 0, 100)? as u32)),
     (&["bs", "blocksize"], value!(o, text => each(text, ',', &mut o.block, |part| size(part, o.kb_base))?)),
     (
         &["bsrange", "blocksize_range"],
@@ -178,24 +130,27 @@ const HONOURED: &[(&[&str], Read)] = &[
             })?;
         }),
     ),
-    (&["bs_is_seq_rand"], flag!(sizes_by_order)),
-    (&["bs_unaligned", "blocksize_unaligned"], flag!(unaligned)),
+    (&["bs_is_seq_rand"], flag!(settings.sizes_by_order)),
+    (&["bs_unaligned", "blocksize_unaligned"], flag!(settings.unaligned)),
     (&["ba", "blockalign"], value!(o, text => each(text, ',', &mut o.align, |part| size(part, o.kb_base))?)),
-    (&["size"], value!(o, text => o.size = Some(amount(text, o.kb_base)?))),
-    (&["io_size", "io_limit"], value!(o, text => o.io_size = Some(amount(text, o.kb_base)?))),
-    (&["offset", "fileoffset"], value!(o, text => o.offset = amount(text, o.kb_base)?)),
-    (&["offset_increment"], value!(o, text => o.offset_increment = amount(text, o.kb_base)?)),
-    (&["offset_align"], value!(o, text => o.offset_align = Some(size(text, o.kb_base)?))),
-    (&["number_ios"], value!(o, text => o.requests_max = Some(whole(text, 1, u64::MAX >> 1)?))),
-    (&["loops"], value!(o, text => o.loops = whole(text, 1, 1 << 32)?)),
-    (&["time_based"], flag!(time_based)),
-    (&["runtime", "timeout"], value!(o, text => o.runtime = Some(time(text, S)?).filter(|time| time.ns > 0))),
-    (&["ramp_time"], value!(o, text => o.ramp = time(text, S)?)),
-    (&["startdelay"], value!(o, text => o.delay = time(text, S)?)),
+    (&["size"], value!(o, text => o.settings.size = Some(amount(text, o.kb_base)?))),
+    (&["io_size", "io_limit"], value!(o, text => o.settings.io_size = Some(amount(text, o.kb_base)?))),
+    (&["offset", "fileoffset"], value!(o, text => o.settings.offset = amount(text, o.kb_base)?)),
+    (&["offset_increment"], value!(o, text => o.settings.offset_increment = amount(text, o.kb_base)?)),
+    (&["offset_align"], value!(o, text => o.settings.offset_align = Some(size(text, o.kb_base)?))),
+    (&["number_ios"], value!(o, text => o.settings.requests_max = Some(whole(text, 1, u64::MAX >> 1)?))),
+    (&["loops"], value!(o, text => o.settings.loops = whole(text, 1, 1 << 32)?)),
+    (&["time_based"], flag!(settings.time_based)),
+    (
+        &["runtime", "timeout"],
+        value!(o, text => o.pace.runtime = Some(time(text, S)?).filter(|time| time.ns > 0)),
+    ),
+    (&["ramp_time"], value!(o, text => o.pace.ramp = time(text, S)?)),
+    (&["startdelay"], value!(o, text => o.pace.delay = time(text, S)?)),
     (
         &["random_generator"],
         value!(o, text => {
-            o.generator = Some([Generator::Tausworthe, Generator::Lfsr, Generator::Tausworthe64]
+            o.settings.generator = Some([Generator::Tausworthe, Generator::Lfsr, Generator::Tausworthe64]
                 [one_of(text, &["tausworthe", "lfsr", "tausworthe64"])?]);
         }),
     ),
@@ -203,33 +158,39 @@ const HONOURED: &[(&[&str], Read)] = &[
         o.has_map = !switch(value)?;
         Ok(())
     }),
-    (&["random_distribution"], value!(o, text => o.distribution = distribution(text, o.kb_base)?)),
+    (&["random_distribution"], value!(o, text => o.settings.distribution = distribution(text, o.kb_base)?)),
     (
         &["percentage_random"],
-        value!(o, text => each(text, ',', &mut o.random_percent, |part| Ok(whole(part, 0, 100)? as u32))?),
+        value!(o, text => each(text, ',', &mut o.settings.random_percent, |part| Ok(whole(part, 0, 100)? as u32))?),
     ),
     (
         &["percentage_sequential"],
-        value!(o, text => o.random_percent = [100 - whole(text, 0, 100)? as u32; 3]),
+        value!(o, text => o.settings.random_percent = [100 - whole(text, 0, 100)? as u32; 3]),
     ),
     (&["randrepeat"], flag!(repeat)),
     (&["allrandrepeat"], flag!(repeat_all)),
     (&["randseed"], value!(o, text => o.seed = Some(whole(text, 0, u64::MAX)?))),
     (&["fsync"], value!(o, text => o.flush_every = whole(text, 0, 1 << 40)?)),
     (&["fdatasync"], value!(o, text => o.sync_every = whole(text, 0, 1 << 40)?)),
-    (&["end_fsync", "fsync_on_close"], flag!(flush_at_end)),
+    (&["end_fsync", "fsync_on_close"], flag!(settings.flush_at_end)),
     (&["numjobs"], value!(o, text => o.clones = whole(text, 1, 4096)? as u32)),
     (&["stonewall", "wait_for_previous"], flag!(stonewall)),
     (&["new_group"], flag!(new_group)),
     (&["group_reporting"], flag!(group_reporting)),
     (&["ioengine"], value!(o, text => text.clone_into(&mut o.engine))),
-    (&["iodepth"], value!(o, text => o.queue_depth = whole(text, 1, 1 << 20)? as u32)),
-    (&["rate"], value!(o, text => each(text, ',', &mut o.rate, |part| size(part, o.kb_base))?)),
+    (&["iodepth"], value!(o, text => o.pace.queue_depth = whole(text, 1, 1 << 20)? as u32)),
+    (
+        &["rate"],
+        value!(o, text => each(text, ',', &mut o.pace.rate_bytes_per_s, |part| size(part, o.kb_base))?),
+    ),
     (&["rate_iops"], value!(o, text => each(text, ',', &mut o.rate_iops, |part| whole(part, 1, 1 << 40))?)),
-    (&["rate_process"], value!(o, text => o.is_poisson = one_of(text, &["linear", "poisson"])? == 1)),
-    (&["io_submit_mode"], value!(o, text => o.is_inline = one_of(text, &["inline", "offload"])? == 0)),
-    (&["thinktime"], value!(o, text => o.think = time(text, US)?)),
-    (&["thinktime_blocks"], value!(o, text => o.think_requests = whole(text, 1, 1 << 40)?)),
+    (&["rate_process"], value!(o, text => o.pace.is_poisson = one_of(text, &["linear", "poisson"])? == 1)),
+    (
+        &["io_submit_mode"],
+        value!(o, text => o.pace.waits_for_answers = one_of(text, &["inline", "offload"])? == 0),
+    ),
+    (&["thinktime"], value!(o, text => o.pace.think = time(text, US)?)),
+    (&["thinktime_blocks"], value!(o, text => o.pace.think_requests = whole(text, 1, 1 << 40)?)),
     (&["fdp"], flag!(places_data)),
     (&["dataplacement"], value!(o, text => o.places_data = one_of(text, &["none", "fdp", "streams"])? > 0)),
     (&["plids", "fdp_pli"], value!(o, text => o.placements = placements(text)?)),
@@ -370,13 +331,15 @@ fn size(text: &str, kb_base: u64) -> Result<u64, String> {
 
 fn read_kind(options: &mut Options, text: &str) -> Result<(), String> {
     let (name, postfix) = text.split_once(':').map_or((text, None), |(name, postfix)| (name, Some(postfix)));
-    options.kind = KINDS[one_of(name, &KINDS.map(|kind| kind.name))?];
-    options.sequence = Sequence { every: 1, step: 0, ..options.sequence };
+    options.settings.kind = KINDS[one_of(name, &KINDS.map(|kind| kind.name))?];
+    options.settings.sequence = Sequence { every: 1, step: 0, ..options.settings.sequence };
     match postfix {
-        Some(number) if options.kind.random => options.sequence.every = whole(number, 1, 1 << 31)? as u32,
+        Some(number) if options.settings.kind.random => {
+            options.settings.sequence.every = whole(number, 1, 1 << 31)? as u32
+        }
         Some(step) => {
             let (sign, step) = step.strip_prefix('-').map_or((1, step), |step| (-1, step));
-            options.sequence.step = sign * bytes(step, options.kb_base)? as i64;
+            options.settings.sequence.step = sign * bytes(step, options.kb_base)? as i64;
         }
         None => {}
     }

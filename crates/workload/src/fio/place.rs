@@ -4,7 +4,8 @@
 //! Zipf's law. Powers are those of `libm`, so that a seed gives the same places on every machine; where it differs from
 //! fio's in the last bit, one draw in millions may differ. Cost: some ten nanoseconds a draw.
 
-use super::random::{MAX32, Rand32};
+use super::map::VisitedMap;
+use super::random::{Lfsr, MAX32, Rand32};
 
 /// Numbers beyond this are left out of the normalisation of `zipf`, as in fio.
 const ZIPF_SUM_MAX: u64 = 10_000_000;
@@ -113,6 +114,15 @@ impl Skewed {
         };
         hashed(rank).wrapping_add(self.shift) % self.places
     }
+}
+
+/// Where random requests go.
+#[derive(Clone, Debug)]
+pub(super) enum Places {
+    /// Uniformly, with or without a map of visited blocks; by zones.
+    Uniform(Option<VisitedMap>),
+    Lfsr(Lfsr),
+    Skewed(Skewed),
 }
 
 /// A range of places with its share of the draws, in percent.

@@ -59,6 +59,42 @@ impl Seeds {
     }
 }
 
+/// Bob Jenkins's hash of a name (as in fio): the seed of skewed distributions.
+pub(super) fn name_hash(name: &str) -> u32 {
+    let bytes = name.as_bytes();
+    let [mut a, mut b, mut c] = [0x61c8_8647_u32.wrapping_add(bytes.len() as u32); 3];
+    let mut rest = bytes;
+    while rest.len() > 12 {
+        // Of each word only the first byte.
+        a = a.wrapping_add(rest[0].into());
+        b = b.wrapping_add(rest[4].into());
+        c = c.wrapping_add(rest[8].into());
+        for (x, y, z, turn) in
+            [(0, 1, 2, 4), (1, 2, 0, 6), (2, 0, 1, 8), (0, 1, 2, 16), (1, 2, 0, 19), (2, 0, 1, 4)]
+        {
+            let mut words = [a, b, c];
+            words[x] = words[x].wrapping_sub(words[z]) ^ words[z].rotate_left(turn);
+            words[z] = words[z].wrapping_add(words[y]);
+            [a, b, c] = words;
+        }
+        rest = &rest[12..];
+    }
+    if rest.is_empty() {
+        return c;
+    }
+    let mut last = [0; 12];
+    last[..rest.len()].copy_from_slice(rest);
+    let word = |index: usize| u32::from_le_bytes(last[index..index + 4].try_into().expect("four bytes"));
+    a = a.wrapping_add(word(0));
+    b = b.wrapping_add(word(4));
+    c = c.wrapping_add(word(8));
+    let mut words = [a, b, c];
+    for (x, y, turn) in [(2, 1, 14), (0, 2, 11), (1, 0, 25), (2, 1, 16), (0, 2, 4), (1, 0, 14), (2, 1, 24)] {
+        words[x] = (words[x] ^ words[y]).wrapping_sub(words[y].rotate_left(turn));
+    }
+    words[2]
+}
+
 /// The largest draw of 32 bits.
 pub(super) const MAX32: f64 = u32::MAX as f64;
 
@@ -163,12 +199,35 @@ impl Rand {
             Self::Long(_) => u64::MAX,
         }
     }
+}
 
-    /// Draw the share of `bound` from 0 to 1, rounded down: a place below `bound`.
+/// Numbers that are known some draws before they are taken.
+#[derive(Clone, Debug)]
+pub(super) struct Foreseen {
+    rand: Rand,
+    drawn: [u64; AHEAD],
+    next: usize,
+    /// The inverse of the number of different draws, a power of two.
+    unit: f64,
+}
+
+/// Draws between the look at a block in the map of visited blocks and its visit: main memory takes as long.
+const AHEAD: usize = 16;
+
+impl Foreseen {
+    pub(super) fn new(mut rand: Rand) -> Self {
+        let unit = 1.0 / (rand.max() as f64 + 1.0);
+        Self { drawn: std::array::from_fn(|_| rand.draw()), rand, next: 0, unit }
+    }
+
+    /// Draw the share of `bound` from 0 to 1, rounded down: a place below `bound`, and a later one.
     #[inline]
-    pub(super) fn below(&mut self, bound: u64) -> u64 {
-        let share = self.draw() as f64 / (self.max() as f64 + 1.0);
-        (bound as f64 * share) as u64
+    pub(super) fn below(&mut self, bound: u64) -> [u64; 2] {
+        let later = self.rand.draw();
+        let draw = std::mem::replace(&mut self.drawn[self.next], later);
+        self.next = (self.next + 1) % AHEAD;
+        let place = |draw: u64| (bound as f64 * (draw as f64 * self.unit)) as u64;
+        [place(draw), place(later)]
     }
 }
 

@@ -53,13 +53,13 @@ pub struct Part {
     /// Name of the part in remarks, unique among its siblings. The random streams depend on it. Default: the part's
     /// index.
     pub name: Option<String>,
-    /// Begin of the address range, as bytes or as a share of the parent's space. Default: 0 for a phase, the end of the
+    /// Start of the address range, as bytes or as a share of the parent's space. Default: 0 for a phase, the end of the
     /// previous tenant for a tenant.
     pub offset: Option<Amount>,
     /// Size of the address range, as bytes or as a share of the parent's space. Default: the rest of the parent's
     /// space for a phase; for a tenant an equal share of the rest, divided among it and the tenants after it.
     pub space: Option<Amount>,
-    /// Idle time before the part: after the end of the previous phase, or after the begin of all tenants.
+    /// Idle time before the part: after the end of the previous phase, or after the start of all tenants.
     #[serde(skip_serializing_if = "is_zero")]
     pub delay: Duration,
     /// Length of the part in time: later requests are omitted, and the next phase begins then. Default: until the last
@@ -67,8 +67,8 @@ pub struct Part {
     pub duration: Option<Duration>,
     /// Upper limit on the number of requests.
     pub requests_max: Option<u64>,
-    /// Placement hint of its writes, which says with which data they belong: a number from 0 that `ftl.placement` = "fdp" takes for a
-    /// handle. It replaces those of the parts within. Default: theirs.
+    /// Placement hint of its writes: data with the same hint belongs together. A number from 0, which `ftl.placement` = "fdp"
+    /// takes for a handle. It replaces the hints of the parts within. Default: theirs.
     pub placement: Option<PlacementId>,
     /// A synthetic workload.
     pub synthetic: Option<SyntheticConfig>,

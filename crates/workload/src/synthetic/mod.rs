@@ -21,10 +21,10 @@ pub mod fio_zipf;
 pub mod hot_cold;
 pub mod jesd219;
 pub mod kv_cache;
-pub mod lru_stack;
 pub mod mixed;
 pub mod on_off;
 pub mod quantiles;
+pub mod reuse_flows;
 pub mod runs;
 mod scatter;
 pub mod self_similar;
@@ -59,6 +59,14 @@ pub trait AddressPolicy: Policy {
     /// Draw the first unit of a request of `length_units`, from one to the whole space. The request ends inside the
     /// space: a generator that draws from all positions moves a late start back to the last one that fits.
     fn start(&mut self, op: Op, length_units: u64, stream: &mut RandomStream) -> u64;
+
+    /// Draw a request, `op` being drawn: the operation, length and place of a request are independent unless the
+    /// generator repeats earlier requests.
+    #[inline]
+    fn place(&mut self, op: Op, sizes: &mut Sizes<'_>, stream: &mut RandomStream) -> Placed {
+        let length = sizes.draw(op);
+        Placed { op, start: self.start(op, length.units, stream), length }
+    }
 }
 
 /// The sizes of requests. The life of a size policy:
@@ -150,7 +158,7 @@ family! { ($)
         "fio-zipf" => FioZipf(fio_zipf::FioZipf),
         "hot-cold" => HotCold(hot_cold::HotCold),
         "runs" => Runs(runs::Runs),
-        "lru-stack" => LruStack(lru_stack::LruStack),
+        "reuse-flows" => ReuseFlows(reuse_flows::ReuseFlows),
         "kv-cache" => KvCache(kv_cache::KvCache),
     }
 }
@@ -192,6 +200,43 @@ impl Generator {
     #[inline]
     fn start(&mut self, op: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
         with_generator!(self, generator => generator.start(op, length_units, stream))
+    }
+
+    /// Call [`AddressPolicy::place`].
+    #[inline]
+    fn place(&mut self, op: Op, sizes: &mut Sizes<'_>, stream: &mut RandomStream) -> Placed {
+        with_generator!(self, generator => generator.place(op, sizes, stream))
+    }
+}
+
+/// A request with a range.
+pub struct Placed {
+    /// Its operation.
+    pub op: Op,
+    /// Its first unit.
+    pub start: u64,
+    /// Its length.
+    pub length: Length,
+}
+
+/// The sizes of a workload, with their random stream.
+pub struct Sizes<'a> {
+    size: &'a mut Size,
+    stream: &'a mut RandomStream,
+    align: u64,
+}
+
+impl Sizes<'_> {
+    /// Draw the length of a request.
+    #[inline]
+    pub fn draw(&mut self, op: Op) -> Length {
+        with_size!(&mut self.size, size => size.length(op, self.stream))
+    }
+
+    /// The length of whole units.
+    #[must_use]
+    pub fn of_units(&self, units: u64) -> Length {
+        Length { bytes: units * self.align, units }
     }
 }
 
@@ -377,8 +422,8 @@ impl Synthetic {
         if op == Op::Flush {
             return Request { arrival: self.now, offset: 0, length: 0, op, placement: None };
         }
-        let length = with_size!(&mut self.size, size => size.length(op, &mut streams.size));
-        let start = self.generator.start(op, length.units, &mut streams.place);
+        let mut sizes = Sizes { size: &mut self.size, stream: &mut streams.size, align: self.align };
+        let Placed { op, start, length } = self.generator.place(op, &mut sizes, &mut streams.place);
         Request { arrival: self.now, offset: start * self.align, length: length.bytes, op, placement: None }
     }
 }

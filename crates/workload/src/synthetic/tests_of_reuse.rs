@@ -1,207 +1,167 @@
-//! The LRU stack model gives back the reuse distances, kinds and runs that it was given, and clustered gaps keep their
-//! distribution. The order of last use is kept here as a plain list.
+//! Flows of pages are given back in their numbers and their order, and clustered gaps keep their distribution.
 
-use super::lru_stack::{Accesses, Again, LastOp, LruStackConfig, OfSize};
 use super::quantiles::{Quantile, QuantilesConfig, kept_requests};
-use super::size::FixedConfig;
+use super::reuse_flows::ReuseFlowsConfig;
+use super::size::{ByOpConfig, ChoiceConfig, FixedConfig, WeightedSize};
 use super::tests::requests;
 use super::*;
 use coflash_base::Duration;
 use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 
 const PAGE: u64 = 4096;
+const GIB: u64 = 1 << 30;
 
-/// A request's first page: `None` if new, or the pages since, whether it was written last, and its accesses.
-type Before = Option<(usize, bool, u32)>;
-
-/// The history of each request's page, and the number of accessed pages.
-fn found(requests: &[Request]) -> (Vec<Before>, usize) {
-    // The page used last is at the end.
-    let mut pages: Vec<(u64, bool, u32)> = Vec::new();
-    let found = requests.iter().map(|request| {
-        let (first, last) = (request.offset / PAGE, (request.offset + request.length - 1) / PAGE);
-        let place = |pages: &[(u64, bool, u32)], page| pages.iter().rposition(|known| known.0 == page);
-        let before = place(&pages, first).map(|at| (pages.len() - 1 - at, pages[at].1, pages[at].2));
-        for page in (first..=last).filter(|_| request.op != Op::Trim) {
-            let uses = place(&pages, page).map_or(0, |at| pages.remove(at).2);
-            pages.push((page, request.op == Op::Write, uses + 1));
-        }
-        before
-    });
-    (found.collect(), pages.len())
-}
-
-fn of_any_size(new: u32, again: impl Iterator<Item = Again>) -> Accesses {
-    Accesses { sizes: vec![OfSize { pages: 1, new, again: again.collect() }], ..Accesses::default() }
-}
-
-fn stack(pages: u64, count: u64, config: LruStackConfig) -> SyntheticConfig {
+fn workload(pages: u64, count: u64, flows: ReuseFlowsConfig) -> SyntheticConfig {
     SyntheticConfig {
-        generator: GeneratorConfig::LruStack(config),
+        generator: GeneratorConfig::ReuseFlows(flows),
         requests: count,
-        read_share: Share::percent(40),
         space: Some(Bytes { count: pages * PAGE }),
         ..SyntheticConfig::default()
     }
 }
 
-/// The same depths for pages of any number of accesses.
-fn again(after: LastOp, depths: &[u32]) -> impl Iterator<Item = Again> {
-    Again::classes().filter(move |class| class.0 == after).map(|(after, uses)| Again {
-        after,
-        uses,
-        depths: depths.to_vec(),
-    })
+/// The same sizes, in pages, for all operations.
+fn sizes(weighted: &[(u64, u32)]) -> ByOpConfig {
+    let entry = |&(pages, weight): &(u64, u32)| WeightedSize { size: Bytes { count: pages * PAGE }, weight };
+    let sizes = ChoiceConfig { sizes: weighted.iter().map(entry).collect() };
+    ByOpConfig { read: sizes.clone(), write: sizes.clone(), trim: sizes }
 }
 
-#[test]
-fn requests_find_pages_at_the_depths_given_for_their_kind() {
-    const PAGES: u64 = 2048;
-    // Reads go to pages read 512 to 1024 pages ago, or written 64 to 90 ago; writes to those written 16 to 22 ago, or read
-    // 181 to 256 ago. As many pages become written ones as read ones, so that none runs out.
-    let depths = |bin: usize, weight: u32| [vec![0; bin], vec![weight]].concat();
-    let read = of_any_size(10, again(LastOp::Read, &[0, 0, 6, 6]).chain(again(LastOp::Write, &depths(9, 6))));
-    let write =
-        of_any_size(10, again(LastOp::Write, &depths(13, 15)).chain(again(LastOp::Read, &depths(6, 3))));
-    let config = LruStackConfig { read, write, ..LruStackConfig::default() };
-    let requests = requests(&stack(PAGES, 60_000, config), GIB, Seed(3));
-    let (found, pages) = found(&requests);
-    assert_eq!(pages as u64, PAGES);
-    // Once there are enough pages: depths were drawn, and the nearest page of the kind was taken.
-    let late = || requests.iter().zip(&found).skip(30_000);
-    let share = |op, kind: &dyn Fn(&Before) -> bool| {
-        let all: Vec<_> = late().filter(|(request, _)| request.op == op).collect();
-        all.iter().filter(|(_, before)| kind(before)).count() as f64 / all.len() as f64
-    };
-    let assert_near =
-        |seen: f64, wanted: f64| assert!((seen - wanted).abs() < 0.06, "{seen} instead of {wanted}");
-    let at = |range: std::ops::Range<usize>, written| {
-        move |before: &Before| {
-            before.is_some_and(|(others, by_write, _)| range.contains(&others) && by_write == written)
-        }
-    };
-    assert_near(share(Op::Read, &at(256..2040, false)), 0.6);
-    assert_near(share(Op::Read, &at(31..182, true)), 0.3);
-    assert_near(share(Op::Write, &at(7..46, true)), 0.75);
-    assert_near(share(Op::Write, &at(90..514, false)), 0.15);
-    // The rest is new, and the least recently used page when all are used.
-    assert_near(
-        share(Op::Write, &|before| before.is_some_and(|(others, ..)| others as u64 == PAGES - 1)),
-        0.1,
-    );
-}
-
-#[test]
-fn pages_used_often_are_used_again() {
-    // Of the same depths, pages that were accessed once, or often.
-    let kind = |uses: std::ops::Range<u32>| {
-        of_any_size(1, again(LastOp::Write, &[1; 12]).filter(move |again| uses.contains(&again.uses)))
-    };
-    let [once, often] = [kind(1..2), kind(8..129)];
-    let hottest = |write| {
-        let config = LruStackConfig { write, read_first: Share::ZERO, ..LruStackConfig::default() };
-        let workload = SyntheticConfig { read_share: Share::ZERO, ..stack(1000, 40_000, config) };
-        let mut counts = vec![0_u32; 1000];
-        requests(&workload, GIB, Seed(1))
-            .iter()
-            .for_each(|request| counts[(request.offset / PAGE) as usize] += 1);
-        counts.sort_unstable_by(|a, b| b.cmp(a));
-        f64::from(counts[..10].iter().sum::<u32>()) / 40_000.0
-    };
-    assert!(hottest(often) > 3.0 * hottest(once));
-}
-
-#[test]
-fn new_requests_continue_at_new_pages_while_others_come_between() {
-    let kind = |continued_new| Accesses {
-        continued_new,
-        overlapping: Share::percent(100),
-        ..of_any_size(1, std::iter::empty())
-    };
-    let config = LruStackConfig {
-        read: kind(Share::percent(80)),
-        write: kind(Share::ZERO),
-        offsets: vec![0, 1, 0, 3],
-        ..LruStackConfig::default()
-    };
-    let workload = SyntheticConfig {
-        align: Bytes { count: 512 },
-        size: SizeConfig::Fixed(FixedConfig { size: Bytes { count: 4096 } }),
-        ..stack(400_000, 50_000, config)
-    };
-    let requests = requests(&workload, 2 * GIB, Seed(1));
-    let mut ends = [u64::MAX; 2];
-    let (mut continued, mut starts) = ([0.0_f64; 2], [[0.0_f64; 8]; 2]);
-    for request in &requests {
-        let op = request.op as usize;
-        if ends[op] == request.offset {
-            continued[op] += 1.0;
-        } else {
-            starts[op][(request.offset % PAGE / 512) as usize] += 1.0;
-        }
-        ends[op] = request.offset + request.length;
+/// Requests of two pages, written in the first of four windows. A half is read in the second one, then written in the
+/// last one, the other half is written in the third one.
+fn three_ways() -> ReuseFlowsConfig {
+    ReuseFlowsConfig {
+        windows: 4,
+        flows: vec![
+            [0, 1, 4, 0, 1, 0, 100, 1000, 0, 1000],
+            [0, 1, 4, 0, 2, 1, 100, 1000, 0, 1000],
+            [1, 0, 0, 0, 3, 1, 100, 1000, 0, 1000],
+            [2, 1, 0, 0, 4, 0, 100, 1000, 0, 1000],
+            [3, 1, 1, 0, 4, 0, 100, 1000, 0, 1000],
+        ],
+        ..ReuseFlowsConfig::default()
     }
-    let reads = requests.iter().filter(|request| request.op == Op::Read).count() as f64;
-    assert!((continued[0] / reads - 0.8).abs() < 0.01 && continued[1] == 0.0, "{continued:?} of {reads}");
-    let [_, first, _, third, ..] = starts[1];
-    assert!(
-        (third / first - 3.0).abs() < 0.2 && starts[1].iter().sum::<f64>() == first + third,
-        "{starts:?}"
-    );
-    // No write begins in a page of another request.
-    let (found, _) = found(&requests[..5000]);
-    assert!(
-        requests
+}
+
+fn pages_of(request: &Request) -> std::ops::RangeInclusive<u64> {
+    request.offset / PAGE..=(request.offset + request.length - 1) / PAGE
+}
+
+#[test]
+fn pages_of_a_flow_are_used_again_in_the_order_of_their_use() {
+    let pairs = SizeConfig::Fixed(FixedConfig { size: Bytes { count: 2 * PAGE } });
+    let flows = ReuseFlowsConfig { reused: sizes(&[(2, 1)]), split_runs: Share::ZERO, ..three_ways() };
+    let config = SyntheticConfig { size: pairs, ..workload(2000, 10_000, flows) };
+    for seed in 0..5 {
+        let requests = requests(&config, GIB, Seed(seed));
+        let accesses: Vec<(Op, u64)> = requests
             .iter()
-            .zip(&found)
-            .filter(|(request, _)| request.op == Op::Write)
-            .all(|(_, before)| before.is_none())
-    );
+            .flat_map(|request| pages_of(request).map(move |page| (request.op, page)))
+            .collect();
+        let written = &accesses[..2000];
+        assert!(written.iter().all(|&(op, _)| op == Op::Write), "seed {seed}");
+        let place: BTreeMap<u64, usize> =
+            written.iter().enumerate().map(|(at, &(_, page))| (page, at)).collect();
+        assert_eq!(place.len(), 2000, "seed {seed}: each page is new once");
+        let round = |number: usize| &accesses[number * 5000..(number + 1) * 5000];
+        for (part, op) in [(2000..3000, Op::Read), (3000..4000, Op::Write), (4000..5000, Op::Write)] {
+            let part = &round(0)[part];
+            assert!(part.iter().all(|&(by, _)| by == op), "seed {seed}");
+            let places: Vec<usize> = part.iter().map(|(_, page)| place[page]).collect();
+            let descents = places.windows(2).filter(|pair| pair[0] > pair[1]).count();
+            assert!(descents < 20, "seed {seed}: {descents} of 1000");
+        }
+        let pages = |part: std::ops::Range<usize>| -> BTreeSet<u64> {
+            round(0)[part].iter().map(|&(_, page)| page).collect()
+        };
+        assert_eq!(pages(2000..3000), pages(4000..5000), "seed {seed}: what was read is written last");
+        // The next round begins with the same pages.
+        assert!(round(1)[..2000].iter().eq(written), "seed {seed}");
+        // The last run of a flow may divide a pair.
+        let pairs = requests.iter().filter(|request| request.length == 2 * PAGE).count();
+        assert!(pairs as f64 > 0.95 * requests.len() as f64, "seed {seed}: {pairs} of {}", requests.len());
+    }
+}
+
+#[test]
+fn a_page_is_used_again_in_its_window_after_the_distance_given() {
+    let flows = vec![[0, 1, 1, 0, 0, 1, 500, 1000, 0, 1000], [0, 1, 0, 0, 1, 0, 500, 1000, 0, 1000]];
+    let mut within = vec![Vec::new(); 9];
+    within[4] = vec![0, 0, 0, 0, 1];
+    let config = ReuseFlowsConfig { windows: 1, flows, within, ..ReuseFlowsConfig::default() };
+    let requests = requests(&workload(1000, 2000, config), GIB, Seed(1));
+    let mut last = BTreeMap::new();
+    let distances: Vec<usize> = requests
+        .iter()
+        .enumerate()
+        .filter_map(|(at, request)| Some(at - last.insert(request.offset, at)?))
+        .collect();
+    assert_eq!(distances.len(), 1000);
+    let near = distances.iter().filter(|&&distance| (15..40).contains(&distance)).count();
+    assert!(near > 900, "{near} of 1000");
+}
+
+#[test]
+fn requests_gather_pages_of_several_earlier_ones() {
+    // New pages are written one by one, in an order that has nothing to do with their addresses.
+    for (weighted, expected) in [(&[(1, 1)][..], 1000), (&[(4, 1)], 250), (&[(1, 1), (3, 1)], 500)] {
+        for sequential_share in [0, 50, 100].map(Share::percent) {
+            let config = ReuseFlowsConfig { reused: sizes(weighted), sequential_share, ..three_ways() };
+            let all = requests(&workload(2000, 10_000, config), GIB, Seed(1));
+            let mut pages = 0;
+            let round = all.iter().take_while(|request| {
+                pages += pages_of(request).count();
+                pages <= 5000
+            });
+            let reads = round.filter(|request| request.op == Op::Read).count();
+            let error = reads as f64 / f64::from(expected) - 1.0;
+            assert!(error.abs() < 0.15, "{weighted:?}, {sequential_share}: {reads} instead of {expected}");
+        }
+    }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever the weights, requests lie in the space, and no page is used but the accessed ones at the front of a part.
+    /// Whatever the flows, requests lie in the space.
     #[test]
-    fn any_weights_give_requests_in_the_space(
-        pages in 1_u64..300,
-        length in 1_u64..5,
-        read_first in 0_u64..=100,
-        shares in prop::array::uniform4(0_u64..=100),
-        weights in prop::collection::vec((0..10_usize, prop::collection::vec(0_u32..5, 0..12)), 0..6),
-        new in 0_u32..3,
+    fn any_flows_give_requests_in_the_space(
+        windows in 1_u32..4,
+        flows in prop::collection::vec((0_u32..4, 0_u32..3, 0_u32..5, 0_u32..2, 0_u32..5, 0_u32..3, 1_u32..20, 0_u32..100), 0..12),
+        length in 1_u64..9,
+        ranks in prop::collection::vec(0_u32..3, 0..4),
+        shares in prop::array::uniform2(0_u64..=100),
+        reused in 1_u64..9,
         seed: u64,
     ) {
-        let classes: Vec<(LastOp, u32)> = Again::classes().collect();
-        let again: Vec<Again> =
-            weights.into_iter().map(|(class, depths)| Again { after: classes[class].0, uses: classes[class].1, depths }).collect();
-        let kind = |from: usize| Accesses {
-            continued_new: Share::percent(shares[from]),
-            continued: Share::percent(shares[from + 1]),
-            ..of_any_size(new + 1, again.clone().into_iter())
+        let mut flows: Vec<[u32; 10]> = flows
+            .into_iter()
+            .map(|(window, op, from, often, to, next_op, runs, more)| {
+                let window = window % windows;
+                let from = if from > window { windows } else { from };
+                [window, op, from, often, (window + to).min(windows), next_op, runs, runs + more, 0, 1000]
+            })
+            .chain([[0, 1, windows, 0, windows, 0, 1, 8, 0, 1000]])
+            .collect();
+        flows.sort_unstable();
+        let [sequential_share, split_runs] = shares.map(Share::percent);
+        let config = ReuseFlowsConfig {
+            windows,
+            flows,
+            ranks: ranks.into_iter().chain([1]).collect(),
+            sequential_share,
+            split_runs,
+            reused: sizes(&[(1, 1), (reused, 2)]),
+            ..ReuseFlowsConfig::default()
         };
-        let config = LruStackConfig {
-            read_first: Share::percent(read_first),
-            read: kind(0),
-            write: kind(1),
-            trim: kind(2),
-            ..LruStackConfig::default()
-        };
-        let length = length.min(pages);
-        let workload = SyntheticConfig {
-            trim_share: Share::percent(10),
-            size: SizeConfig::Fixed(FixedConfig { size: Bytes { count: length * PAGE } }),
-            ..stack(pages, 3000, config)
-        };
-        let requests = requests(&workload, GIB, Seed(seed));
-        prop_assert!(requests.iter().all(|request| request.offset + request.length <= pages * PAGE));
-        let (_, used) = found(&requests);
-        prop_assert!(used as u64 <= pages);
+        let pages = config.pages_bytes() / PAGE;
+        let size = SizeConfig::Fixed(FixedConfig { size: Bytes { count: length.min(pages) * PAGE } });
+        let requests = requests(&SyntheticConfig { size, ..workload(pages, 2000, config) }, GIB, Seed(seed));
+        prop_assert_eq!(requests.len(), 2000);
+        prop_assert!(requests.iter().all(|request| request.length > 0 && request.offset + request.length <= pages * PAGE));
     }
 }
-
-const GIB: u64 = 1 << 30;
 
 #[test]
 fn clustered_gaps_keep_their_distribution_and_their_parts_last_as_long_as_given() {
@@ -250,33 +210,30 @@ fn invalid_parameters_are_refused() {
         let config: SyntheticConfig = toml::from_str(text).unwrap();
         Synthetic::new(&config, GIB, Seed(1)).err().unwrap().to_string()
     };
-    for (text, expected) in [
+    let flows = |keys: &str| message(&format!("generator = {{ name = \"reuse-flows\", {keys} }}"));
+    for (keys, expected) in [
+        ("page = \"6000B\"", "6KB was given; a multiple of align, 4KiB"),
+        ("offsets = [1, 1]", "2 weights were given; none, or up to one for each of the 1"),
+        ("windows = 65", "65 was given; from 1 to 64"),
+        ("ranks = [0]", "no weight above 0"),
+        ("split_runs = \"101%\"", "101% was given; from 0% to 100%"),
+        ("reused.write.sizes = []", "generator.reused.write.sizes: no size of weight above 0"),
+        ("flows = [[0, 1, 1, 0, 2, 0, 1, 8, 0, 1000]]", "an earlier window or 2"),
+        ("flows = [[1, 1, 2, 0, 0, 0, 1, 8, 0, 1000]]", "a window that is not earlier or 2"),
+        ("flows = [[0, 1, 2, 0, 2, 0, 9, 8, 0, 1000]]", "at least one run and as many pages"),
         (
-            "generator = { name = \"lru-stack\", page = \"6000B\" }",
-            "6KB was given; a multiple of align, 4KiB",
-        ),
-        ("generator = { name = \"lru-stack\", page = \"5000B\" }\nalign = \"3B\"", "5KB was given"),
-        (
-            "generator = { name = \"lru-stack\", offsets = [1, 1] }",
-            "2 weights were given; none, or up to one for each of the 1",
-        ),
-        (
-            "generator = { name = \"lru-stack\", read = { sizes = [{ pages = 1, new = 0 }] } }",
-            "no weight above 0",
-        ),
-        (
-            "generator = { name = \"lru-stack\", read = { sizes = [{ pages = 1, new = 1, again = [{ after = \"read\", uses = 3, depths = [1] }] }] } }",
-            "uses = 3 and 1 depths were given; 1, 2, 8, 32 or 128",
+            "flows = [[1, 1, 2, 0, 2, 0, 1, 8, 0, 9], [0, 1, 2, 0, 2, 0, 1, 8, 0, 9]]",
+            "not in the order of windows",
         ),
         (
-            "generator = { name = \"lru-stack\", trim = { sizes = [{ pages = 3, new = 1 }] } }",
-            "sizes from [3] pages were given; 1, 2 and 5",
+            "flows = [[0, 1, 2, 0, 2, 0, 1, 300000, 0, 1000]]",
+            "flows with 300000 new pages were given; from 1 to",
         ),
-        (
-            "arrival = { name = \"quantiles\", clustering = [\"60%\", \"50%\"] }",
-            "2 shares that sum to 110% were given",
-        ),
+        ("flows = []", "flows with 0 new pages"),
+        ("within = [[1], [1], [1], [1], [1], [1], [1], [1], [1], [1]]", "10 lists were given; up to nine"),
     ] {
-        assert!(message(text).contains(expected), "{text}: {}", message(text));
+        assert!(flows(keys).contains(expected), "{keys}: {}", flows(keys));
     }
+    let clustering = "arrival = { name = \"quantiles\", clustering = [\"60%\", \"50%\"] }";
+    assert!(message(clustering).contains("2 shares that sum to 110% were given"), "{}", message(clustering));
 }

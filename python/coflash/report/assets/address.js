@@ -1,4 +1,4 @@
-// The view in the address of the page: the filter and what the charts show, so that a link shows the same.
+// The view in the page's address: the filter and the choices of the charts, so that a link shows the same view.
 
 const VIEW = "#view?";
 const first = { metric: view.metric, x: view.x, by: view.by, interval: view.interval, axis: view.axis };
@@ -18,7 +18,7 @@ function writeAddress() {
   history.replaceState(null, "", text ? VIEW + text : "#");
 }
 
-// What an older link has that these runs do not have is left aside.
+// Parts of an older link that these runs do not have are ignored.
 function readAddress() {
   if (!location.hash.startsWith(VIEW)) return;
   const parts = new URLSearchParams(location.hash.slice(VIEW.length));

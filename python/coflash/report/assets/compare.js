@@ -94,8 +94,10 @@ function buildAgain(place) {
         say("Copied");
       },
     }, label);
+    const twin = el("p", {}, "The folder of the session has its trace. ", el("code", {}, "coflash device twin DIR"), " simulates it again, to equal measures.");
+    const served = facts.workload === "a served device";
     body.replaceChildren(
-      el("ol", { class: "steps" },
+      served ? twin : el("ol", { class: "steps" },
         el("li", {}, "Save the scenario: ", el("button", { type: "button", id: "save-scenario", click: () => download(name, content, "application/toml") }, name)),
         el("li", {}, `Run it with coflash ${facts.coflash}: `, el("code", {}, command), " ", navigator.clipboard ? copy("Copy", command) : null),
         el("li", {}, "The same scenario, inputs and version give the same result, bit for bit.")),
@@ -104,7 +106,7 @@ function buildAgain(place) {
         ...facts.inputs.flatMap(([file, digest]) => fact(`SHA-256 of ${file}`, digest, true)),
         ...fact("Fingerprint of the scenario", data.hashes[run], true),
         ...fact("Seed", String(facts.seed)),
-        ...fact("Simulator", `served ${show(facts.pace, "requests")} requests in a second of real time`),
+        ...fact(served ? "Pace of the session" : "Speed of the simulator", `${show(facts.pace, "requests")} requests per second`),
         ...(facts.memory ? fact("Peak memory", show(facts.memory, "bytes")) : [])),
       ...(facts.remarks.length ? [el("ul", { class: "remarks" }, ...facts.remarks.map((remark) => el("li", {}, remark)))] : []),
       el("details", {}, el("summary", {}, "The whole scenario"), el("pre", { tabindex: 0 }, content)));

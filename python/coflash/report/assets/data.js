@@ -75,7 +75,7 @@ function show(value, unit) {
   switch (unit) {
     case "share": return `${(value * 100).toFixed(1)}${NARROW}%`;
     case "ratio": return value.toFixed(3);
-    case "years": return `${grouped(value, value < 100 ? 1 : 0)} years`;
+    case "years": return `${value < 100 ? Number(value.toPrecision(3)) : grouped(value)} years`;
     case "1/s": return value < 100 ? String(Number(value.toPrecision(3))) : grouped(value);
     case "": return Number.isInteger(value) ? grouped(value) : String(Number(value.toPrecision(4)));
     default: return grouped(value);

@@ -60,7 +60,7 @@ function explored(metric) {
       return { ...point, members, settings: settings.join(";"), text: show(point.y, metric.unit) + range };
     }).map((point, place, all) => ({ ...point, apart: place > 0 && all[place - 1].settings !== point.settings })),
   }));
-  return lines;
+  return lines.map((line) => ({ ...line, look: { ...line.look, points: line.points.every((point, place) => !place || point.apart) } }));
 }
 
 /** @type {(metric: Metric, hidden: Set<string>, label: string) => Drawing} */
@@ -144,7 +144,7 @@ function buildExplorer(place) {
       view.by = key === view.x ? null : key;
     }),
     choice("interval", "Interval", [
-      ...[["fitting", "auto"], ["95 % confidence", "confidence"], ["least to most", "range"], ["none", "none"]]
+      ...[["automatic", "auto"], ["95 % confidence", "confidence"], ["least to most", "range"], ["none", "none"]]
         .map(([text, value]) => option(text, value, value === view.interval)),
     ], (value) => { view.interval = value; }),
     choice("axis", "Axis", [["from zero", "zero"], ["fitted", "fitted"], ["logarithmic", "log"]]

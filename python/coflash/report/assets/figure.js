@@ -1,12 +1,14 @@
-// A figure: a chart with its legend, what is under the pointer or the arrow keys, and its files.
+// A figure: a chart with its legend, the values under the pointer or the arrow keys, and its files.
 
 /** @type {Figure[]} */
 const figures = [];
 const STEPS = new Map(Object.entries({ ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }));
+// In CSS pixels; the browser cannot say beforehand how wide paper is.
+const PAPER_WIDTH = 680;
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 // `make(zoom)` gives the chart to draw, or a sentence where there is nothing to see. A figure is drawn when it comes near
-// the screen, and again whenever its width, the colours or what it shows change.
+// the screen, and again whenever its width, its colours or its content change.
 class Figure {
   /** @type {Drawn | null} */
   chart = null;
@@ -71,7 +73,7 @@ class Figure {
   redraw() {
     if (!this.near) return;
     const chart = this.made();
-    this.width = this.plot.clientWidth;
+    this.width = onPaper ? Math.min(this.plot.clientWidth, PAPER_WIDTH) : this.plot.clientWidth;
     this.tip.hidden = true;
     this.cursor = null;
     if (typeof chart === "string") {
@@ -148,7 +150,7 @@ class Figure {
   walk(step) {
     const stops = this.chart ? this.stops(this.chart) : [];
     if (!stops.length) return;
-    // A long course is walked in some sixty steps.
+    // A long course is read in about sixty steps.
     const stride = Math.max(1, Math.round(stops.length / 60));
     const next = this.cursor == null ? (step > 0 ? 0 : stops.length - 1) : this.cursor + step * stride;
     this.cursor = Math.min(Math.max(next, 0), stops.length - 1);
@@ -290,7 +292,7 @@ class Figure {
       x += span;
     }
     const top = entries.length > 1 ? y + 18 : 48;
-    // What is averaged, of how many runs: it must not be lost on the way to a paper.
+    // The averaged keys and the number of runs belong to the figure, in a paper as well.
     const note = wrapped(this.note.textContent ?? "", width - 2 * pad);
     const tall = top + height + pad + 16 * note.length;
     const whole = svg("svg", {
@@ -329,7 +331,7 @@ class Figure {
   }
 }
 
-// What a line says at a stop: a course its last value, points only what they have there.
+// The value of a line at a stop: of a course its last one, of points only their own.
 /** @type {(line: Line, stop: number) => Point | undefined} */
 function valueAt(line, stop) {
   if (line.markers) return line.points.find((point) => point.x === stop && point.y != null);
@@ -349,7 +351,7 @@ function mark(look, colours, x, y, filled) {
   const colour = colourOf(look, colours);
   if (filled || look.cause || look.fill) return svg("rect", { x, y: y - 5, width: 18, height: 10, rx: 2, fill: colour, "fill-opacity": look.fill });
   return svg("g", {},
-    svg("path", { d: `M${x} ${y}h20`, stroke: colour, "stroke-width": 2.2, "stroke-dasharray": DASHES[look.dash ?? 0] || null }),
+    ...(look.points ? [] : [svg("path", { d: `M${x} ${y}h20`, stroke: colour, "stroke-width": 2.2, "stroke-dasharray": DASHES[look.dash ?? 0] || null })]),
     ...(look.symbol == null ? [] : [marker(SYMBOLS[look.symbol % SYMBOLS.length], x + 10, y, colour, colours.paper, 3.6)]));
 }
 
@@ -358,7 +360,7 @@ function swatch(look, colours, filled) {
   return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, mark(look, colours, 1, 6, filled));
 }
 
-// On paper nothing is ever scrolled to.
+// Nobody scrolls on paper: all figures are drawn.
 addEventListener("beforeprint", () => {
   onPaper = true;
   figures.forEach((figure) => { figure.near = true; });

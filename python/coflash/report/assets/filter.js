@@ -1,4 +1,4 @@
-// Which runs are looked at: a filter for the whole page, the table of the runs, and the few that are looked at closely.
+// The choice of runs: a filter for the whole page, the table of the runs, and the few that are drawn one by one.
 
 const SELECTED_MAX = 8;
 
@@ -23,8 +23,8 @@ const COMPARISONS = {
 };
 const COMPARISON = /^(.+?)(<=|>=|!=|=|<|>)(.+)$/;
 
-// “cdm 64MiB”: runs that have both words. “waf_host<2”, “cache size >= 64 MiB”: runs for which that holds. What is not
-// understood holds for no run, and is told.
+// “cdm 64MiB”: runs that have both words. “waf_host<2”, “cache size >= 64 MiB”: runs for which that holds. A condition
+// that is not understood holds for no run, and is named.
 /** @type {(word: string) => { holds: (run: Run) => boolean, problem?: string }} */
 function condition(word) {
   const found = COMPARISON.exec(word);
@@ -130,7 +130,7 @@ function ordered() {
   const values = column.codes ?? column.values;
   return [...filtered()].sort((a, b) => {
     const [x, y] = [values[a], values[b]];
-    // What has no value stands last, whichever way the others go.
+    // Runs without a value come last, in both directions.
     if (x == null || y == null) return Number(x == null) - Number(y == null) || a - b;
     return (x < y ? -1 : x > y ? 1 : a - b) * (descending && x !== y ? -1 : 1);
   });

@@ -85,9 +85,10 @@ function fillFindings() {
   }).filter(Boolean);
   $(".cards", place).replaceChildren(...cards);
   const rest = meant.filter((key) => key !== question.key).map((key) => key.label);
-  $(".note", place).textContent = cards.length
-    ? `${ofSeeds ? "Mean and 95 % confidence interval" : "Mean and range"} over ${plural(found.length, "pair")} of runs alike in all else${rest.length ? `: ${rest.join(", ")}` : ofSeeds ? ", paired by seed" : ""}.${covered}`
-    : "No two runs differ in this alone.";
+  const alike = `of runs that differ in ${question.key.label} alone`;
+  const over = ofSeeds ? "paired by seed" : rest.length ? `for all values of ${rest.join(" and ")}` : "";
+  const pooled = `${ofSeeds ? "Mean and 95 % confidence interval" : "Mean and range"} over ${plural(found.length, "pair")} ${alike}${over && `, ${over}`}.${covered}`;
+  $(".note", place).textContent = !cards.length ? "No two runs differ in this alone." : found.length === 1 ? `One pair ${alike}.` : pooled;
   fillWaterfall();
   fillIntervals();
 }

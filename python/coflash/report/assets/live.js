@@ -1,11 +1,11 @@
-// A served device as it goes. Measures come once a second, counted since its power came on.
+// A served device at work. Measures come once a second, counted since power on.
 
 /** @typedef {{ seconds: number, values: Record<string, number> }} Moment */
 
 /** @type {Moment[]} */
 const moments = [];
 const MOMENTS_MAX = 3600;
-// A ratio of two seconds would jump: it is of what happened in this many.
+// Ratios cover this many seconds: those of single seconds would jump.
 const SPAN = 10;
 
 /** What is counted. @type {Set<Unit>} */
@@ -98,7 +98,7 @@ const LIVE = [
   },
 ];
 
-// A power cut begins a new session, whose counters begin at 0: what came across it is not known.
+// A power cut begins a new session, whose counters begin at 0: no difference across it is known.
 /** @type {(line: { read: Reading, span?: number }) => Point[]} */
 function readings({ read, span = 1 }) {
   return moments.slice(1).map((now, before) => {
@@ -141,7 +141,7 @@ function showMeasures() {
   $("#measures-table tbody").replaceChildren(...rows);
 }
 
-// Not more often than once a frame: at the beginning all that passed comes at once.
+// At most once per frame: at the beginning the whole past arrives at once.
 let drawing = false;
 function drawSoon() {
   if (drawing) return;
@@ -149,7 +149,7 @@ function drawSoon() {
   requestAnimationFrame(() => {
     drawing = false;
     $("#state").textContent = "The device is being served.";
-    // What is being read stays.
+    // A chart that is being read stays as it is.
     for (const figure of courses) if (!figure.drag && figure.tip.hidden) figure.redraw();
     showMeasures();
   });

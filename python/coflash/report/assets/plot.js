@@ -1,6 +1,6 @@
 // Charts as SVG: axes that name their units, lines, points with intervals, steps and stacked bars.
 
-// Colours as they are now, or as they are in light: files are for paper.
+// The current colours, or the light ones: files are for paper.
 let onPaper = false;
 
 /** @type {(light?: boolean) => Colours} */
@@ -66,12 +66,12 @@ function tickText(value, step) {
   return grouped(value || 0, Math.min(digits + more, 6)).replace("-", "−");
 }
 
-/** @type {(low: number, high: number, unit: Unit, how?: { zero?: boolean, count?: number, nice?: boolean }) => AxisScale} */
-function linearScale(low, high, unit, { zero = false, count = 5, nice = true } = {}) {
+/** @type {(low: number, high: number, unit: Unit, how?: { zero?: boolean, count?: number, nice?: boolean, whole?: boolean }) => AxisScale} */
+function linearScale(low, high, unit, { zero = false, count = 5, nice = true, whole = false } = {}) {
   if (zero) [low, high] = [Math.min(0, low), Math.max(0, high)];
   if (!(high > low)) [low, high] = [low - Math.abs(low || 1) / 2, high + Math.abs(high || 1) / 2];
   const [factor, name] = axisUnit(unit, Math.max(Math.abs(low), Math.abs(high)));
-  const step = niceStep((high - low) / factor, count) * factor;
+  const step = Math.max(niceStep((high - low) / factor, count) * factor, whole ? 1 : 0);
   if (nice) [low, high] = [Math.floor(low / step + 1e-9) * step, Math.ceil(high / step - 1e-9) * step];
   const ticks = [];
   for (let index = Math.ceil(low / step - 1e-9); index * step <= high * (1 + 1e-12) + step * 1e-9; index += 1) {
@@ -101,7 +101,7 @@ function logScale(low, high, unit, { exact = false } = {}) {
   return { low, high, unit: "", ticks, minor, of: (value) => (Math.log10(value) - from) / (to - from) };
 }
 
-// The levels of a key: in proportion where they are numbers, one beside the other where they are not.
+// The levels of a key: numbers in proportion, others side by side.
 /** @type {(key: Key, codes: Code[]) => AxisScale} */
 function levelScale(key, codes) {
   const shown = [...new Set(codes)].sort((a, b) => a - b);
@@ -116,7 +116,7 @@ function levelScale(key, codes) {
   const wide = positive[positive.length - 1] / positive[0] >= 5 && numbers[shown[0]] >= 0;
   let measure = (/** @type {Code} */ code) => numbers[code];
   if (wide) {
-    // Zero has no place on a logarithmic axis: it stands one step before the least, as is said below the axis.
+    // Zero has no place on a logarithmic axis: it stands one step below the least value, as a note below the axis says.
     const step = positive.length > 1 ? positive[1] / positive[0] : 2;
     measure = (code) => Math.log(numbers[code] || positive[0] / step);
   }
@@ -189,7 +189,7 @@ function legible(ticks, at, gap = 8) {
   });
 }
 
-// Draws `chart` into a new SVG of that size. What is under the pointer is found by `chart.at`, which this sets.
+// Draws `chart` into a new SVG of that size, and sets `chart.at`, by which the values under the pointer are found.
 /** @type {(chart: Chart, width: number, height: number, colours: Colours) => SVGElement} */
 function draw(chart, width, height, colours) {
   const root = svg("svg", {
@@ -250,7 +250,7 @@ function drawLine(line, body, px, py, colours) {
     before = point;
   }
   if (line.look.fill && points.length) {
-    // A layer between its `from` and its value, of layers that lie one upon the other.
+    // Layers lie one upon the other: this one is between its `from` and its value.
     const back = [...points].reverse().map((point) => `L${px(point.x).toFixed(1)} ${py(point.from ?? 0).toFixed(1)}`).join("");
     body.append(svg("path", { d: `${path}${back}z`, fill: colour, "fill-opacity": line.look.fill, stroke: "none" }));
     return;
@@ -269,6 +269,11 @@ function drawLine(line, body, px, py, colours) {
     const [at, low, high] = [px(point.x), py(point.low), py(point.high)];
     const d = `M${at} ${low}V${high}M${at - 4} ${low}h8M${at - 4} ${high}h8`;
     body.append(svg("path", { d, stroke: colour, "stroke-width": 1.4, "stroke-opacity": 0.75 }));
+  }
+  // No line shows a point between two gaps.
+  const lone = line.points.filter((point, place) => point.y != null && line.points[place - 1]?.y == null && line.points[place + 1]?.y == null);
+  for (const point of /** @type {(Point & { y: number })[]} */ (line.markers || line.step ? [] : lone)) {
+    body.append(marker("circle", px(point.x), py(point.y), colour, colour, 1.2));
   }
   if (line.markers) {
     for (const point of points) {

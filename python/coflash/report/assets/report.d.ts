@@ -126,7 +126,11 @@ interface Details extends Record<Kind, Times> {
 
 // ---- Charts ----
 
-interface Look { place?: number; ramp?: number; cause?: string; dash?: number; symbol?: number; fill?: number }
+interface Look {
+  place?: number; ramp?: number; cause?: string; dash?: number; symbol?: number; fill?: number;
+  /** Whether no line joins its points. */
+  points?: boolean;
+}
 
 interface Point {
   x: number;

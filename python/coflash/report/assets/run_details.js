@@ -10,14 +10,14 @@ const COURSES = {
   response_mean: ["Mean response", "ns", (at) => at("response_mean_ns")],
   response_max: ["Longest response", "ns", (at) => at("response_max_ns")],
   waf: ["Write amplification, by host writes", "ratio", (at, _, programs) => ratioOf(programs, at("host_writes_pages"))],
-  programs: ["Pages programmed a second", "pages", (_, rate, programs) => rate(programs)],
-  copies: ["Pages copied by GC a second", "pages", (at, rate) => rate(at("programs_gc_pages"))],
-  drops: ["Pages dropped by GC a second", "pages", (at, rate) => rate(at("gc_drops_pages"))],
-  spared: ["Pages of victims invalid early, a second", "pages", (at, rate) => rate(at("gc_spared_pages"))],
-  erases: ["Blocks erased a second", "blocks", (at, rate) => rate(at("erases_blocks"))],
-  requests: ["Requests a second", "requests", (at, rate) => rate(at("requests"))],
-  written: ["Pages written by the host a second", "pages", (at, rate) => rate(at("host_writes_pages"))],
-  read: ["Pages read by the host a second", "pages", (at, rate) => rate(at("host_reads_pages"))],
+  programs: ["Pages programmed per second", "pages", (_, rate, programs) => rate(programs)],
+  copies: ["Pages copied by GC per second", "pages", (at, rate) => rate(at("programs_gc_pages"))],
+  drops: ["Pages dropped by GC per second", "pages", (at, rate) => rate(at("gc_drops_pages"))],
+  spared: ["Pages of victims invalid early, per second", "pages", (at, rate) => rate(at("gc_spared_pages"))],
+  erases: ["Blocks erased per second", "blocks", (at, rate) => rate(at("erases_blocks"))],
+  requests: ["Requests per second", "requests", (at, rate) => rate(at("requests"))],
+  written: ["Pages written by the host per second", "pages", (at, rate) => rate(at("host_writes_pages"))],
+  read: ["Pages read by the host per second", "pages", (at, rate) => rate(at("host_reads_pages"))],
   hits: ["Cache hits", "share", (at) => ratioOf(at("cache_hits_pages"), sumOf([at("cache_hits_pages"), at("cache_misses_pages")]))],
 };
 const BARS_MAX = 24;
@@ -177,7 +177,7 @@ function erasesChart(_, hidden) {
   const xs = all.map((point) => point.x);
   return {
     x: {
-      label: "erases of a block", scale: linearScale(Math.min(...xs), Math.max(...xs), "", { nice: false, count: 6 }),
+      label: "erases of a block", scale: linearScale(Math.min(...xs), Math.max(...xs), "", { nice: false, count: 6, whole: true }),
       show: (x) => `${grouped(Math.ceil(x))} erases`,
     },
     y: { label: "blocks", scale: linearScale(0, Math.max(...all.map((point) => point.y ?? 0)), "blocks", { zero: true }), plain: true, show: (blocks) => plural(blocks, "block") },
@@ -234,7 +234,7 @@ function programsChart(_, hidden) {
   }));
   return {
     bars: {
-      rows, unit: perPage ? "ratio" : "pages", label: perPage ? "programs for each page the host wrote" : "flash programs",
+      rows, unit: perPage ? "ratio" : "pages", label: perPage ? "programs per page that the host wrote" : "flash programs",
       show: (value) => (perPage ? show(value, "ratio") : plural(Math.round(value), "page")),
     },
     legend: causes.map((one) => ({ name: one.name, look: { cause: one.cause } })),
@@ -262,7 +262,7 @@ function buildRunDetails(place) {
   const tail = new Figure({ title: "Response times", make: tailChart, height: (width) => (width < 480 ? 320 : 400) });
   const time = new Figure({ title: COURSES[runDetails.course][0], make: courseChart, note: matchMedia("(hover: none)").matches ? "" : "Drag over the chart to look closer, double-click to see all." });
   const wear = new Figure({ title: "Erases of each block", make: erasesChart });
-  const kinds = data.kinds.filter((kind) => metricAt.get(`response_ns.${kind}.p50`));
+  const kinds = data.kinds.filter((kind) => metricAt.get(`response_ns.${kind}.count`));
   $(".head", tail.element).after(el("div", { class: "controls" },
     choices("Axes", [["beyond", "longer than (log–log)"], ["through", "no longer than"]], runDetails.tail, (value) => { runDetails.tail = value; tail.redraw(); }),
     kinds.length > 1 ? choices("Requests", kinds.map((kind) => [kind, kind === "all" ? "all" : `${kind}s`]), runDetails.kind, (value) => { runDetails.kind = /** @type {Kind} */ (value); tail.redraw(); }) : null));
@@ -285,7 +285,7 @@ function buildPrograms(place) {
     title: "Flash programs by cause", make: programsChart, height: barsHeight,
   });
   $(".head", figure.element).after(el("div", { class: "controls" },
-    choices("Counted in", [["pages", "pages"], ["per-page", "programs a host page"]], runDetails.bars, (value) => { runDetails.bars = value; figure.redraw(); })));
+    choices("Counted in", [["pages", "pages"], ["per-page", "programs per host page"]], runDetails.bars, (value) => { runDetails.bars = value; figure.redraw(); })));
   place.append(figure.element);
   runDetails.programs = figure;
   notePrograms();

@@ -3,8 +3,8 @@
 // Nothing of it is drawn where there is none.
 const searched = /** @type {Search} */ (data.search);
 
-const SEARCH_LOOKS = { trial: { place: 1, symbol: 0 }, best: { place: 2 }, refused: { place: 4, symbol: 2 } };
-const BOUND_TOLD = " Hollow squares do not meet the conditions.";
+const SEARCH_LOOKS = { trial: { place: 1, symbol: 0, points: true }, best: { place: 2 }, refused: { place: 4, symbol: 2, points: true } };
+const BOUND_TOLD = " Grey diamonds do not meet the conditions.";
 
 /** @type {(objective: Objective) => string} */
 function wanted({ label, minimised }) {
@@ -56,7 +56,7 @@ function courseOf(at) {
     });
     const lines = trialLines(searched.trials, (trial) => trial.number, (trial) => trial.found[at], trialText);
     return {
-      x: { label: "trial", scale: linearScale(0, Math.max(1, searched.trials.length - 1), "", { nice: false }), show: (number) => `trial ${number}` },
+      x: { label: "trial", scale: linearScale(0, Math.max(1, searched.trials.length - 1), "", { nice: false, whole: true }), show: (number) => `trial ${number}` },
       y: { label: wanted(objective), scale: around(searched.trials.map((trial) => trial.found[at]), objective.unit), show: (value) => show(value, objective.unit) },
       lines: [{ name: "best so far", look: SEARCH_LOOKS.best, points: course, step: true }, ...lines],
       legend: [{ name: "best so far", look: SEARCH_LOOKS.best }, ...lines.map(({ name, look }) => ({ name, look }))],
@@ -113,7 +113,7 @@ function buildSearch(place) {
   const goals = searched.objectives.map(({ label, minimised }) => `${minimised ? "the least" : "the most"} ${label}`).join(" and ");
   const bounds = searched.subject_to.length ? `, subject to ${searched.subject_to.join(" and ")}` : "";
   const refused = searched.trials.some((trial) => !trial.allowed) ? BOUND_TOLD : "";
-  place.append(el("p", {}, `A search for ${goals}${bounds}: ${plural(searched.trials.length, "trial")}, ${grouped(searched.failed)} more failed.`));
+  place.append(el("p", {}, `A search for ${goals}${bounds}: ${plural(searched.trials.length, "trial")}${searched.failed ? `, ${grouped(searched.failed)} more failed` : ""}.`));
   if (searched.objectives.length > 1) {
     place.append(new Figure({ title: "Trade-off", make: frontChart, note: `A trial is on the front if no other is better in one objective and as good in the others.${refused}` }).element);
   }
@@ -124,7 +124,7 @@ function buildSearch(place) {
     place.append(new Figure({ title: "Which keys matter", make: importanceChart, height: barsHeight, legend: false, note: "PED-ANOVA: what the better trials have in common." }).element);
   }
   const [first] = searched.objectives;
-  place.append(el("h3", {}, `Each key against ${first.label}`),
+  place.append(el("h3", { class: "sub" }, `Each key against ${first.label}`),
     el("div", { class: "grid" }, ...searched.keys.map((key) => new Figure({ title: key.label, make: sliceOf(key, 0), small: true, legend: false, height: () => 210 }).element)));
   return undefined;
 }

@@ -72,7 +72,7 @@ function buildWaterfall(place) {
 
 function fillWaterfall() {
   if (!waterfall) return;
-  waterfall.note.textContent = ["Flash programs, means over the pairs above. The last step is what the others leave: GC cleans other victims, "
-    + "with more or fewer valid pages, once some pages of them need no copy.", readsSpared()].filter(Boolean).join(" ");
+  waterfall.note.textContent = ["Flash programs, means over the pairs above. The last step is the rest of the difference: once some pages need no copy, GC "
+    + "chooses other victims, with more or fewer valid pages.", readsSpared()].filter(Boolean).join(" ");
   waterfall.redraw();
 }

@@ -1,0 +1,161 @@
+//! The bytes of a session behind a power switch: a container, or in the twin of a session nothing.
+
+use crate::folder::Restarts;
+use coflash_base::{Duration, Time};
+use coflash_media::{
+    Access, BlockId, Cause, Clock, Contents, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Side, Slot,
+};
+use coflash_store::{Disk, Store, StoreError};
+
+/// The part of a session's media beside its timeline.
+pub trait DeviceBytes: Flash<Error = StoreError, When = ()> + Nvm + HostPage {
+    /// See [`Store::cut_side_after`].
+    fn cut_side_after(&mut self, side: Side, steps: u64);
+
+    /// Whether the power of a side is off.
+    fn is_off(&self) -> bool;
+
+    /// See [`Store::outlives_device`].
+    fn outlives_device(&self) -> bool;
+
+    /// Restart the device after it alone has lost power, and return what it finds in its flash.
+    ///
+    /// # Errors
+    /// The contents cannot be read.
+    fn restart_device(&mut self) -> Result<Contents, StoreError>;
+
+    /// See [`Store::take_slot_damage`].
+    fn take_slot_damage(&mut self) -> bool;
+}
+
+impl<D: Disk> DeviceBytes for Store<D> {
+    fn cut_side_after(&mut self, side: Side, steps: u64) {
+        Self::cut_side_after(self, side, steps);
+    }
+
+    fn is_off(&self) -> bool {
+        Self::is_off(self)
+    }
+
+    fn outlives_device(&self) -> bool {
+        Self::outlives_device(self)
+    }
+
+    fn restart_device(&mut self) -> Result<Contents, StoreError> {
+        Self::restart_device(self);
+        self.contents()
+    }
+
+    fn take_slot_damage(&mut self) -> bool {
+        Self::take_slot_damage(self)
+    }
+}
+
+/// No bytes. The power of the device fails in the same steps as in the session.
+pub(crate) struct NoBytes {
+    steps_left: u64,
+    restarts: Restarts,
+    restarted: usize,
+}
+
+impl NoBytes {
+    pub(crate) fn new(restarts: Restarts) -> Self {
+        Self { steps_left: u64::MAX, restarts, restarted: 0 }
+    }
+
+    fn step(&mut self) -> Result<(), StoreError> {
+        self.steps_left = self.steps_left.checked_sub(1).ok_or(StoreError::PowerCut)?;
+        Ok(())
+    }
+
+    /// A program or an erase: the two steps of the [store](Store::cut_side_after).
+    fn change(&mut self) -> Result<(), StoreError> {
+        self.step()?;
+        self.step()
+    }
+}
+
+impl DeviceBytes for NoBytes {
+    fn cut_side_after(&mut self, _: Side, steps: u64) {
+        self.steps_left = steps;
+    }
+
+    fn is_off(&self) -> bool {
+        self.steps_left == 0
+    }
+
+    fn outlives_device(&self) -> bool {
+        self.is_off()
+    }
+
+    fn restart_device(&mut self) -> Result<Contents, StoreError> {
+        self.steps_left = u64::MAX;
+        self.restarted += 1;
+        self.restarts.found(self.restarted).map_err(|problem| StoreError::Host {
+            action: "reading what a restart found",
+            problem: problem.to_string(),
+        })
+    }
+
+    fn take_slot_damage(&mut self) -> bool {
+        false
+    }
+}
+
+impl Clock for NoBytes {
+    type When = ();
+
+    fn later(&self, (): (), _: Duration) {}
+
+    fn both(&mut self, (): (), (): ()) {}
+
+    fn known(&self, (): ()) -> Option<Time> {
+        None
+    }
+}
+
+impl Flash for NoBytes {
+    type Error = StoreError;
+
+    fn read(&mut self, _: Ppn, _: Place, _: Cause, (): ()) -> Result<(), StoreError> {
+        if self.is_off() { Err(StoreError::PowerCut) } else { Ok(()) }
+    }
+
+    fn program(&mut self, _: Ppn, _: Oob, _: Place, _: Cause, (): ()) -> Result<(), StoreError> {
+        self.change()
+    }
+
+    fn copy(&mut self, _: Ppn, _: Ppn, _: Oob, _: Cause, (): ()) -> Result<(), StoreError> {
+        self.change()
+    }
+
+    fn erase(&mut self, _: BlockId, _: Cause, (): ()) -> Result<(), StoreError> {
+        self.change()
+    }
+
+    fn await_programs(&mut self, _: &mut Vec<()>) {}
+
+    fn backlog(&self, _: DieId, (): ()) -> u64 {
+        0
+    }
+}
+
+impl Nvm for NoBytes {
+    fn access(&mut self, _: Slot, _: Access, (): ()) {}
+
+    fn store(&mut self, _: u32, _: u64) {}
+
+    fn buffer(&mut self, (): ()) {}
+
+    fn unbuffer(&mut self, (): ()) {}
+
+    fn fence(&mut self) {}
+}
+
+impl HostPage for NoBytes {
+    fn host_writes(&mut self, _: usize, _: &[u8]) {}
+
+    fn host_reads(&self) -> &[u8] {
+        &[]
+    }
+}

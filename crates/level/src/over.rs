@@ -1,0 +1,65 @@
+//! The methods that the two caches over a level share.
+
+/// Write the accessors of a cache with the fields `below`, `cache`, `scheme` and `metadata`, in the memory of a field.
+macro_rules! cache_over_level {
+    ($scheme:ty, $($memory:ident).+) => {
+        /// The level below.
+        #[must_use]
+        pub fn below(&self) -> &L {
+            &self.below
+        }
+
+        /// Convert into the level below, without the cache.
+        #[must_use]
+        pub fn into_below(self) -> L {
+            self.below
+        }
+
+        /// Mutable access to the level below, past the cache. For warming up.
+        pub fn below_mut(&mut self) -> &mut L {
+            &mut self.below
+        }
+
+        /// The cached pages.
+        #[must_use]
+        pub fn cache(&self) -> &Cache {
+            &self.cache
+        }
+
+        /// The metadata in non-volatile memory.
+        pub(crate) fn metadata(&self) -> &Metadata {
+            &self.metadata
+        }
+
+        /// The scheme.
+        #[must_use]
+        pub fn scheme(&self) -> &$scheme {
+            &self.scheme
+        }
+
+        /// Borrow the level below, and the media with this cache as GC's hook.
+        #[inline(always)]
+        fn descend<'s, M: Media>(
+            &'s mut self,
+            media: &'s mut M,
+            start: M::When,
+        ) -> (&'s mut L, Io<'s, M, CacheHook<'s, $scheme>>) {
+            let memory = self.$($memory).+;
+            let Self { below, cache, scheme, metadata, .. } = self;
+            let hook = CacheHook { scheme, cache, metadata, memory };
+            (below, Io { media, hook, start })
+        }
+
+        #[inline(always)]
+        fn place(&self, slot: SlotId) -> Slot {
+            Slot { memory: self.$($memory).+, number: slot.get() }
+        }
+
+        #[inline(always)]
+        fn cached(&self, slot: SlotId) -> Cached {
+            Cached { lpn: self.cache.page_of(slot), slot }
+        }
+    };
+}
+
+pub(crate) use cache_over_level;

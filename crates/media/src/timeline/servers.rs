@@ -1,0 +1,87 @@
+//! Dies (or planes) as servers of operations, first come, first served.
+
+use super::measures::Busy;
+use crate::channel::{Channels, Phases};
+use crate::{Cause, When};
+use coflash_base::{Duration, Time};
+
+/// Dies (or planes) and the times until which they are busy.
+#[derive(Clone, Debug)]
+pub(super) struct Servers {
+    /// The time at which each becomes idle. Unused with shared channels.
+    pub(super) free_at: Vec<Time>,
+    pub(super) by_events: bool,
+    /// Dies with an unknown future, and moments that depend on others.
+    pub(super) channels: Channels,
+    /// The end of the last program. Unused with shared channels.
+    pub(super) programmed_at: Time,
+    pub(super) busy: Busy,
+}
+
+impl Servers {
+    #[inline(always)]
+    pub(super) fn count(&mut self, phases: &Phases, cause: Cause) {
+        let busy = if cause == Cause::Gc { &mut self.busy.gc } else { &mut self.busy.other };
+        *busy = *busy + phases.total;
+        self.busy.bus = self.busy.bus + phases.bus;
+    }
+
+    /// The time that dies were busy, suspensions included.
+    pub(super) fn busy(&self) -> Busy {
+        let (_, suspended) = self.channels.suspensions();
+        Busy { other: self.busy.other + suspended, ..self.busy }
+    }
+
+    #[inline(always)]
+    pub(super) fn issue(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
+        self.count(phases, cause);
+        if self.by_events {
+            When::end_of(self.channels.issue(server, phases, after))
+        } else {
+            debug_assert!(after.op.is_none(), "with private channels every operation begins at a known time");
+            let free_at = &mut self.free_at[server];
+            *free_at = Time { ns: free_at.ns.max(after.ns) } + phases.total;
+            When::at(*free_at)
+        }
+    }
+
+    /// As `issue`, for operations one after another without followers.
+    #[inline(always)]
+    pub(super) fn issue_run(
+        &mut self,
+        server: usize,
+        phases: &Phases,
+        count: u32,
+        cause: Cause,
+        after: When,
+    ) {
+        let times = |span: Duration| span * u64::from(count);
+        let all = Phases { bus: times(phases.bus), total: times(phases.total), ..*phases };
+        if self.by_events {
+            self.count(&all, cause);
+            self.channels.issue_run(server, phases, count, after);
+        } else {
+            self.issue(server, &all, cause, after);
+        }
+    }
+
+    /// As `issue`, for a read.
+    #[inline(always)]
+    pub(super) fn issue_read(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
+        if self.by_events {
+            self.count(phases, cause);
+            When::end_of(self.channels.issue_read(server, phases, after))
+        } else {
+            self.issue(server, phases, cause, after)
+        }
+    }
+
+    /// Record that the last issued operation is a program, so that a flush may wait for it.
+    #[inline(always)]
+    pub(super) fn note_program(&mut self, done: When) {
+        match done.op {
+            Some(op) => self.channels.note_program(op),
+            None => self.programmed_at.ns = self.programmed_at.ns.max(done.ns),
+        }
+    }
+}

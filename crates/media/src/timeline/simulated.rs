@@ -1,0 +1,192 @@
+//! The calls of a simulator only: disks, the passing of time, measures.
+
+use super::servers::Servers;
+use super::{BufferedPages, Busy, DieTime, DiskTime, Suspensions, Timeline};
+use crate::{Backed, Cause, DieId, Finished, ReadPriority, SimulatedMedia, Tag, Transfer, When};
+use coflash_base::measure::{Report, ratio};
+use coflash_base::{Duration, Time};
+
+/// All methods but `tell_level`, `promise` and `keep` panic without disks.
+impl Backed for Timeline {
+    fn transfer(&mut self, transfer: Transfer, at: Time, tag: u32) {
+        self.behind_mut().ask(transfer, at, tag);
+    }
+
+    fn tell_level(&mut self, when: When, tag: u32) {
+        self.tell_as(when, Tag::Level(tag));
+    }
+
+    fn after_others(&mut self, tag: u32) {
+        self.behind_mut().after_others(tag);
+    }
+
+    fn is_idle(&self, page: u64) -> bool {
+        self.behind().disks().is_idle(page)
+    }
+
+    fn disk_time(&self, cause: Cause) -> Duration {
+        self.behind().time(cause)
+    }
+
+    fn disks(&self) -> u32 {
+        self.behind().disks().count()
+    }
+
+    fn promise(&mut self) -> When {
+        When::end_of(self.servers.channels.promise())
+    }
+
+    fn keep(&mut self, promise: When, with: When) {
+        let Self { servers: Servers { channels, .. }, unreported, .. } = self;
+        let promise = promise.op.expect("a promise is not known before it is kept");
+        match with.op {
+            None => channels.keep(promise, Time { ns: with.ns }, unreported),
+            Some(op) => channels.keep_after(promise, op, with.ns),
+        }
+    }
+}
+
+impl SimulatedMedia for Timeline {
+    fn tell(&mut self, when: When, tag: u32) {
+        self.tell_as(when, Tag::Part(tag));
+    }
+
+    #[inline]
+    fn run(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
+        !self.has_events || self.run_events(until, finished)
+    }
+
+    #[inline]
+    fn pass_to(&mut self, now: Time) {
+        self.servers.channels.pass_to(now);
+        if let Some(behind) = &mut self.behind {
+            behind.pass_to(now);
+        }
+    }
+
+    fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
+        let is_more = self.step_once(finished);
+        self.record_ends();
+        is_more
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Time> {
+        if !self.has_events {
+            return None;
+        }
+        if let Some(Finished { at, .. }) = self.unreported.first() {
+            return Some(*at);
+        }
+        let flash = self.servers.channels.next_event();
+        let Some(behind) = &self.behind else { return flash };
+        [flash, behind.next_event()].into_iter().flatten().min()
+    }
+
+    fn idle_since(&self, die: DieId) -> Option<Time> {
+        let mut servers = self.servers_of(die);
+        let Servers { free_at, by_events, channels, .. } = &self.servers;
+        if *by_events {
+            servers.all(|server| channels.is_idle(server)).then(|| channels.now())
+        } else {
+            servers.map(|server| free_at[server]).max()
+        }
+    }
+
+    fn busy(&self) -> Busy {
+        self.servers.busy()
+    }
+
+    fn backlog_max(&self, now: Time) -> Duration {
+        let Servers { free_at, by_events, channels, .. } = &self.servers;
+        let free_at = free_at.iter().map(|at| at.ns).max().unwrap_or(0);
+        Duration { ns: if *by_events { channels.backlog_ns_max() } else { free_at.saturating_sub(now.ns) } }
+    }
+
+    fn busy_until(&self) -> Time {
+        let Servers { free_at, by_events, channels, .. } = &self.servers;
+        let flash =
+            if *by_events { channels.ended_at() } else { free_at.iter().copied().max().unwrap_or_default() };
+        self.behind.as_ref().map_or(flash, |behind| flash.max(behind.busy_until()))
+    }
+
+    fn report(&self, report: &mut Report) {
+        let Busy { gc, other, bus } = self.servers.busy();
+        let end = report.end().max(self.busy_until()).ns;
+        let dies = self.servers.free_at.len() as u64;
+        let channels = &self.servers.channels;
+        let buses = if self.servers.by_events { channels.buses() } else { dies };
+        report.add(&DieTime {
+            gc_time_ns: gc.ns,
+            service_time_ns: other.ns,
+            channel_time_ns: bus.ns,
+            die_utilisation: ratio(gc.ns.saturating_add(other.ns), dies.saturating_mul(end)),
+            channel_utilisation: ratio(bus.ns, buses.saturating_mul(end)),
+        });
+        report.add(&self.operations);
+        if self.timing.read_priority == ReadPriority::Suspend {
+            report.add(&Suspensions { suspensions: channels.suspensions().0 });
+        }
+        if let Some(waits_pages) = channels.buffer().waits() {
+            report.add(&BufferedPages { waits_pages });
+        }
+        if let Some(behind) = &self.behind {
+            let (disks, end) = (behind.disks(), report.end().max(behind.busy_until()));
+            let (counters, time_ns) = (disks.counters(), disks.busy().ns);
+            let transfers = counters.disk_read_transfers + counters.disk_write_transfers;
+            report.add(counters);
+            report.add(&DiskTime {
+                disk_time_ns: time_ns,
+                disk_utilisation: ratio(time_ns, u64::from(disks.count()) * end.ns),
+                disk_service_mean_ns: ratio(time_ns, transfers),
+            });
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.servers.free_at.capacity() * size_of::<Time>()
+            + self.servers.channels.heap_bytes()
+            + self.slc_blocks.capacity()
+            + self.behind.as_ref().map_or(0, |behind| behind.heap_bytes())
+    }
+}
+
+impl Timeline {
+    /// Advance time to the next event of dies, channels or disks. Returns false if there is none.
+    fn step_once(&mut self, finished: &mut Vec<Finished>) -> bool {
+        if !self.unreported.is_empty() {
+            finished.append(&mut self.unreported);
+            return true;
+        }
+        let Some(behind) = &mut self.behind else { return self.servers.channels.step(finished) };
+        // Disks see the results of flash before they choose their next transfer.
+        match (self.servers.channels.next_event(), behind.next_event()) {
+            (None, None) => return false,
+            (Some(flash), disks) if disks.is_none_or(|disks| flash <= disks) => {
+                behind.pass_to(flash);
+                self.servers.channels.step(finished);
+            }
+            (_, disks) => {
+                self.servers.channels.pass_to(disks.expect("the earlier event is of the disks"));
+                behind.step(finished);
+            }
+        }
+        true
+    }
+
+    #[inline(never)]
+    fn run_events(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
+        if self.behind.is_none() && self.unreported.is_empty() {
+            let is_over = self.servers.channels.run(until, finished);
+            self.record_ends();
+            return is_over;
+        }
+        while self.next_event().is_some_and(|at| at <= until) || !self.unreported.is_empty() {
+            self.step(finished);
+            if !finished.is_empty() {
+                return false;
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,51 @@
+//! Write amplification: programs for each page or byte written.
+
+use coflash_base::measure::{Report, ratio};
+use coflash_ftl::Programs;
+
+coflash_base::measures! {
+    /// Flash programs for each page that was written.
+    pub struct Amplification in "", "Write amplification" {
+        /// Pages arriving at the FTL: host writes past the cache, and evictions.
+        ftl_writes_pages: u64, "pages written to the FTL", pages, untabled;
+        /// All programs for each page that the host wrote.
+        waf_host: Option<f64>, "WAF, by host writes", ratio, cost;
+        /// All programs for each page arriving at the FTL.
+        waf_ftl: Option<f64>, "WAF, by FTL writes", ratio, cost;
+        /// Bytes programmed for each byte that the host wrote, as drives count: a part of a page costs a page.
+        waf_media: Option<f64>, "WAF, by bytes", ratio, cost, untabled;
+        /// Simulated time from the start to the last answer.
+        simulated_ns: u64, "simulated time", ns, untabled;
+    }
+}
+
+coflash_base::measures! {
+    /// Flash programs for each page that reached the device.
+    pub struct DeviceAmplification in "host_buffer", "Write amplification of the device" {
+        /// All flash programs for each page written to the device, as the ShadowGC paper counts.
+        waf_device: Option<f64>, "WAF, by device writes", ratio, cost;
+    }
+}
+
+/// Add the metrics derived from the counters of several levels.
+pub(crate) fn add_amplification(report: &mut Report, page_bytes: u64) {
+    let programs = programs(report);
+    let ftl_writes_pages = report.count("programs_pages.host") + report.count("programs_pages.evict");
+    report.add(&Amplification {
+        ftl_writes_pages,
+        waf_host: ratio(programs, report.count("host_writes_pages")),
+        waf_ftl: ratio(programs, ftl_writes_pages),
+        waf_media: ratio(programs * page_bytes, report.count("host_writes_bytes")),
+        simulated_ns: report.end().ns,
+    });
+    if report.value("host_buffer.written_pages").is_some() {
+        let waf_device = ratio(programs, report.count("host_buffer.written_pages"));
+        report.add(&DeviceAmplification { waf_device });
+    }
+}
+
+/// All flash programs.
+pub(crate) fn programs(report: &Report) -> u64 {
+    let programs = Programs::INFO.measures.iter();
+    programs.map(|cause| report.count(&format!("{}.{}", Programs::INFO.path, cause.name))).sum()
+}

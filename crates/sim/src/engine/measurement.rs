@@ -1,0 +1,129 @@
+//! The measurement of the host's requests, and the result of a run.
+
+use super::Engine;
+use crate::amplification::{add_amplification, programs};
+use crate::device::add_device;
+use crate::latency::{Latency, LatencyRecorder};
+use crate::load::{End, cleaning, load};
+use crate::metrics::{AllResponses, EraseCounts, HostCounters, Metrics, ReadResponses, WriteResponses};
+use crate::observer::SoFar;
+use crate::result::{Histograms, Measured, RunResult, Simulator, Workload};
+use crate::series::Recorder;
+use crate::spare::{FROZEN, SpareSpace};
+use coflash_base::Time;
+use coflash_base::measure::{Report, ratio};
+use coflash_level::Level;
+use coflash_media::SimulatedMedia;
+use coflash_scenario::{ReplayMode, Scenario};
+
+/// Counters and response times of the host's requests.
+#[derive(Clone, Debug)]
+pub(super) struct Meters {
+    pub(super) host: HostCounters,
+    pub(super) read: LatencyRecorder,
+    pub(super) write: LatencyRecorder,
+    pub(super) other: LatencyRecorder,
+    pub(super) series: Recorder,
+    pub(super) last_arrival: Time,
+    pub(super) last_answer: Time,
+}
+
+impl Meters {
+    /// The response times of all requests.
+    fn all(&self) -> Latency {
+        let mut all = Latency::default();
+        [&self.other, &self.read, &self.write].into_iter().for_each(|recorder| recorder.add_to(&mut all));
+        all
+    }
+}
+
+impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
+    /// The counters of all levels and of the media.
+    #[cold]
+    pub(super) fn report(&self) -> Report {
+        let mut report = Report::until(self.meters.last_answer);
+        let Meters { host, read, write, other, .. } = &self.meters;
+        report.add(&HostCounters { requests: read.count() + write.count() + other.count(), ..*host });
+        self.level.report(&mut report);
+        self.media.report(&mut report);
+        if let Some(restarts) = &self.restarts {
+            report.add(restarts.counters());
+        }
+        report
+    }
+
+    /// The interim metrics.
+    #[must_use]
+    pub fn so_far(&self) -> SoFar {
+        let report = self.report();
+        let programs_pages = programs(&report);
+        let (host_writes_pages, response) = (self.meters.host.host_writes_pages, self.meters.all());
+        SoFar {
+            simulated_ns: self.meters.last_answer.ns,
+            host_writes_pages,
+            programs_pages,
+            waf_host: ratio(programs_pages, host_writes_pages),
+            response_mean_ns: response.mean(),
+            response_p99_ns: response.at(0.99),
+        }
+    }
+
+    /// Heap memory of the stack per physical page, without the meters.
+    fn state_bytes_per_page(&self, pages: u32) -> f64 {
+        (self.level.heap_bytes() + self.media.heap_bytes()) as f64 / f64::from(pages)
+    }
+
+    /// End the measurement and add the results: those of the workload, the replay mode and the wall time in
+    /// seconds.
+    #[must_use]
+    pub fn result(
+        &self,
+        scenario: &Scenario,
+        mode: ReplayMode,
+        workload: Workload,
+        wall_seconds: f64,
+    ) -> RunResult {
+        let state_bytes_per_page = self.state_bytes_per_page(scenario.flash.pages());
+        let measured = self.measured(scenario, mode);
+        let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
+        RunResult::new(scenario.clone(), workload, measured, simulator)
+    }
+
+    /// The final metrics.
+    fn measured(&self, scenario: &Scenario, mode: ReplayMode) -> Measured {
+        let erases: Vec<u32> = std::iter::zip(self.level.erase_counts(), &self.erases_before)
+            .map(|(after, before)| after - before)
+            .collect();
+        let mut report = self.report();
+        let series = self.meters.series.clone().finish(&report);
+        add_amplification(&mut report, self.window.page_bytes());
+        let all = self.meters.all();
+        let end = End {
+            last_arrival: self.meters.last_arrival,
+            last_answer: self.meters.last_answer,
+            busy_until: self.media.busy_until(),
+            requests: all.count(),
+        };
+        let blocks = scenario.ftl.blocks_per_erase(&scenario.flash).div_ceil(scenario.flash.dies());
+        let cleaning = cleaning(&scenario.flash, &scenario.timing, blocks);
+        let (load, behind) = load(mode, self.meters.series.windows(), end, cleaning);
+        let (read, write) = (self.meters.read.latency(), self.meters.write.latency());
+        report.add(&AllResponses::from(&all));
+        report.add(&ReadResponses::from(&read));
+        report.add(&WriteResponses::from(&write));
+        report.add(&EraseCounts::of(&erases));
+        let spare = SpareSpace::of(&self.level.invalid_pages(), &erases);
+        report.add(&spare);
+        let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
+        add_device(&mut report, scenario, self.logical_bytes());
+        report.add(&load);
+        let notes = behind.into_iter().chain(frozen).collect();
+        Measured {
+            metrics: Metrics::new(report),
+            histograms: Histograms { all, read, write },
+            series,
+            erases,
+            notes,
+        }
+    }
+}
