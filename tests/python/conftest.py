@@ -1,8 +1,10 @@
-"""Results made by hand, to test displays and stores of results without a simulation."""
+"""What tests of many modules share: results made by hand, results of small runs, and a browser."""
 
 from __future__ import annotations
 
+import itertools
 import shutil
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,8 +16,9 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.chrome.webdriver import WebDriver
 
-from coflash import Histogram, Result, Table
+from coflash import Histogram, Result, Scenario, Table, run
 from coflash.results.comparison import Case, Comparison
+from pages import complaints, look, messages
 
 MIB = 2**20
 BROWSER_FLAGS = (
@@ -32,6 +35,11 @@ BROWSER_FLAGS = (
 # No test goes by the clock: examples have no deadline.
 settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("without a clock")
+
+
+def pytest_configure() -> None:
+    """Lets Control-C reach the processes of tests: a shell that starts make in the background has it ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -124,15 +132,44 @@ def comparison() -> Comparison:
     )
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
+@pytest.fixture(scope="session")
+def results() -> list[Result]:
+    """Runs of three cache sizes under two schemes, each with two seeds."""
+    base = Scenario.load("demo").with_(
+        {
+            "flash.channels": 2,
+            "flash.blocks_per_plane": 96,
+            "flash.pages_per_block": 32,
+            "workload.requests_max": 20_000,
+            "workload.synthetic": {"generator": "uniform", "read_share": "30%"},
+        }
+    )
+    varied = itertools.product(("none", "cdm"), ("1MiB", "2MiB", "4MiB"), (1, 2))
+    return [
+        run(base.with_({"cooperation": {"name": scheme}, "cache.size": size, "seed": seed}))
+        for scheme, size, seed in varied
+    ]
+
+
+@pytest.fixture
+def browser(chromium: WebDriver) -> WebDriver:
+    """The browser on an empty page: that of an earlier test would go on to ask for its server, and complain."""
+    chromium.get("about:blank")
+    look(chromium, 1280)
+    complaints(chromium)
+    messages(chromium)
+    return chromium
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     """A real browser: Debian's packages chromium and chromium-driver, or any other Chromium on the path."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     driver_path = shutil.which("chromedriver")
-    if not (chromium and driver_path):
+    if not (program and driver_path):
         pytest.skip("needs Chromium and its driver (Debian, Ubuntu: apt install chromium chromium-driver)")
     options = Options()
-    options.binary_location = chromium
+    options.binary_location = program
     for flag in (*BROWSER_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})

@@ -106,7 +106,6 @@ def test_its_end_ends_those_who_watch() -> None:
 
 
 def test_a_browser_draws_it(page: LivePage, browser: WebDriver) -> None:
-    complaints(browser)
     browser.get(page.address)
     for second in range(5):
         page.show(measured(second))

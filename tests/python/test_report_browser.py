@@ -1,9 +1,8 @@
-"""The report in a real browser: Debian's packages chromium and chromium-driver, or any other Chromium on the path."""
+"""The report in a real browser: each of its parts, on a study of two schemes, three cache sizes and two seeds."""
 
 from __future__ import annotations
 
 import csv
-import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -14,37 +13,13 @@ from selenium import webdriver
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 import coflash
-import systems
 from coflash.measures.measure import COPIED
-from coflash.measures.sections import SECTIONS, sections
 from coflash.report import Study, write_report
 from coflash.results.differences import difference
-from coflash.results.histogram import KINDS
-from pages import click, column, complaints, figure, find, look, messages, number, run, tasks_s, texts, until
-from sweeps import SMALL
-
-
-@pytest.fixture(scope="module")
-def results() -> list[coflash.Result]:
-    """Runs of three cache sizes under two schemes, each with two seeds."""
-    base = coflash.Scenario.load("demo").with_(
-        {
-            "flash.channels": 2,
-            "flash.blocks_per_plane": 96,
-            "flash.pages_per_block": 32,
-            "workload.requests_max": 20_000,
-            "workload.synthetic": {"generator": "uniform", "read_share": "30%"},
-        }
-    )
-    varied = itertools.product(("none", "cdm"), ("1MiB", "2MiB", "4MiB"), (1, 2))
-    return [
-        coflash.run(base.with_({"cooperation": {"name": scheme}, "cache.size": size, "seed": seed}))
-        for scheme, size, seed in varied
-    ]
+from pages import click, column, complaints, figure, find, look, messages, number, paste, rows_of, run, texts, until
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +31,6 @@ def file(results: list[coflash.Result], tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def page(browser: WebDriver, file: Path) -> WebDriver:
-    look(browser, 1280)
-    complaints(browser)
-    messages(browser)
     browser.get(file.as_uri())
     return browser
 
@@ -91,14 +63,6 @@ def test_what_varied_and_what_it_does_is_said_first(page: WebDriver) -> None:
     assert "6 pairs of runs" in texts(page, "#findings .note")[0]
 
 
-def rows_of(page: WebDriver, drawn: WebElement) -> list[list[str]]:
-    """The rows of a figure's data table."""
-    rows = "[...arguments[0].querySelectorAll('tbody tr')]"
-    cells = f"{rows}.map((row) => [...row.cells].map((one) => one.textContent))"
-    found: list[list[str]] = run(page, f"return {cells}", drawn)
-    return found
-
-
 def test_the_steps_from_one_scheme_to_the_other_add_up(page: WebDriver, results: list[coflash.Result]) -> None:
     drawn = figure(page, "Where the difference comes from")
     click(page, find(drawn, ".tools button[aria-label^='Data of']"))
@@ -129,7 +93,10 @@ def test_what_an_interval_over_seeds_is_stands_beside_it(
     write_report(Study(four, baseline="none"), tmp_path / "seeds.html")
     page.get((tmp_path / "seeds.html").as_uri())
     (note,) = texts(page, "#findings > .note")
-    assert note == "Mean and 95 % confidence interval over 2 pairs of runs alike in all else, paired by seed."
+    assert (
+        note
+        == "Mean and 95 % confidence interval over 2 pairs of runs that differ in cooperation alone, paired by seed."
+    )
     wafs = [result.metrics.waf_host or 0.0 for result in four]
     changes = [wafs[2] / wafs[0] - 1, wafs[3] / wafs[1] - 1]
     half = 12.706 * np.std(changes, ddof=1) / np.sqrt(2)
@@ -158,36 +125,6 @@ def test_differences_have_their_intervals_and_tests(page: WebDriver, results: li
     # No interval without its runs, nor for a measure that was not chosen.
     find(page, "#filter input").send_keys("seed = 1", Keys.ENTER)
     until(lambda: not find(page, "#intervals").is_displayed())
-
-
-def test_a_search_shows_its_course_what_matters_and_the_front(page: WebDriver, tmp_path: Path) -> None:
-    over = {"cache.size": "1MiB..8MiB", "cooperation.name": ["none", "cdm"]}
-    tuning = coflash.tune(
-        SMALL,
-        over,
-        minimise=["waf_host", "response.p99"],
-        subject_to="waf_host<100",
-        out=tmp_path,
-        trials=12,
-        workers=1,
-    )
-    write_report(Study.read([tmp_path]), tmp_path / "search.html")
-    page.get((tmp_path / "search.html").as_uri())
-    titles = texts(page, "#tuning figure h3")
-    course = [f"Course of the search: {label}" for label in ("WAF, by host writes", "response, p99")]
-    assert titles == ["Trade-off", *course, "Which keys matter", "cooperation", "cache size"]
-    assert (
-        "the least WAF, by host writes and the least response, p99, subject to waf_host<100: 12 trials"
-        in texts(page, "#tuning > p")[0]
-    )
-    trade_off = figure(page, "Trade-off")
-    label = find(trade_off, ".plot").get_attribute("aria-label") or ""
-    assert f"{len(tuning.front)} trial" in label and "Pareto front" in label
-    click(page, find(trade_off, ".tools button[aria-label^='Data of']"))
-    rows = [row[3] for row in rows_of(page, trade_off)]
-    by_number = sorted(tuning.trials, key=lambda trial: trial.number)
-    assert [float(cell) for cell in rows] == pytest.approx([trial.found.mean for trial in by_number], rel=1e-6)
-    assert complaints(page) == []
 
 
 def test_the_table_sorts_and_says_so(page: WebDriver) -> None:
@@ -228,8 +165,7 @@ def test_the_filter_says_what_it_did_not_understand(page: WebDriver) -> None:
         ("cooperation = cdn", 0, "No run has cooperation.name = “cdn”; did you mean cdm?"),
         ("cdn", 0, "No run has “cdn”; did you mean cdm?"),
     ):
-        search.clear()
-        search.send_keys(given)
+        paste(page, search, given)
         assert texts(page, "#count")[0] == ("12 runs" if count == 12 else f"{count} of 12 runs"), given
         assert texts(page, "#search-problem") == [said]
     click(page, "#clear")
@@ -407,107 +343,6 @@ def test_everything_that_can_be_used_has_a_name(page: WebDriver) -> None:
     assert run(page, "return $$('.scroll table').filter((one) => !$('caption', one)).length") == 0
 
 
-def test_a_single_run_has_what_needs_no_other(
-    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
-) -> None:
-    write_report(Study(results[:1]), tmp_path / "one.html")
-    browser.get((tmp_path / "one.html").as_uri())
-    parts = ["What was counted", "Where programs come from", "Run by run", "The device and its parts", "Run it again"]
-    assert texts(browser, "h2") == parts
-    assert texts(browser, "nav a") == ["Runs", "Programs", "Run by run", "The device and its parts", "Run it again"]
-    assert texts(browser, "#runs-table tbody tr:first-child > *")[0] == "WAF, by host writes"
-    figure(browser, "Response times")
-    assert complaints(browser) == []
-
-
-def test_a_thousand_runs_open_in_two_seconds_of_a_processor(
-    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
-) -> None:
-    many = []
-    for place in range(1000):
-        result = results[place % len(results)]
-        document = {**result.document, "scenario": {**result.document["scenario"], "seed": place}}
-        histograms = {kind: result.histogram(kind) for kind in KINDS}
-        many.append(coflash.Result(document, histograms, result.series(), result.erase_counts()))
-    write_report(Study(many), tmp_path / "many.html")
-    assert (tmp_path / "many.html").stat().st_size < 12e6
-    # The processor time of the page's thread, independent of other load on the machine.
-    browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
-    before = tasks_s(browser)
-    browser.get((tmp_path / "many.html").as_uri())
-    assert run(browser, "return document.documentElement.dataset.ready") == "yes"
-    took_s = tasks_s(browser) - before
-    assert 0 < took_s < 2
-    assert texts(browser, "#count") == ["1,000 runs"]
-    assert complaints(browser) == []
-
-
-def test_a_random_design_is_points_and_no_pairs(
-    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
-) -> None:
-    like = results[0]
-    points = [
-        {"seed": 1, "cache": {"size": f"{n}MiB"}, "gc": {"low_mark": n * 7 % 31}, "x": n * 5 % 37} for n in range(1, 21)
-    ]
-    runs = [like.with_document({**like.document, "scenario": {"name": "n", **point}}) for point in points]
-    runs[0] = like.with_document({**runs[0].document, "coflash": "0.0.1"})
-    write_report(Study(runs), tmp_path / "lhs.html")
-    look(browser, 1280)
-    browser.get((tmp_path / "lhs.html").as_uri())
-    assert texts(browser, ".varied dt") == ["cache.size", "gc.low_mark", "x"]
-    assert texts(browser, "#findings") == []
-    drawn = figure(browser, "WAF, by host writes")
-    ((path,),) = run(
-        browser,
-        "return [$$('.plot > svg > g > path', arguments[0]).slice(0, 1).map((one) => one.getAttribute('d'))]",
-        drawn,
-    )
-    assert (path.count("M"), path.count("L")) == (20, 0)
-    said = "Each point is one run (n = 1). Points that are not joined differ in GC low mark, x as well."
-    assert texts(browser, "#explore figcaption p")[0].endswith(said)
-    assert "different versions of coflash" in texts(browser, "header .remarks")[0]
-
-
-def test_programs_are_means_over_seeds_with_schemes_side_by_side(
-    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
-) -> None:
-    many = []
-    for name, like in (("none", results[0]), ("cdm", results[6])):
-        for size, seed in itertools.product(range(1, 21), (1, 2)):
-            scenario = {"name": "n", "cooperation": {"name": name}, "cache": {"size": f"{size}MiB"}, "seed": seed}
-            many.append(like.with_document({**like.document, "scenario": scenario}))
-    write_report(Study(many), tmp_path / "many.html")
-    look(browser, 1280)
-    browser.get((tmp_path / "many.html").as_uri())
-    drawn = figure(browser, "Flash programs by cause")
-    names = run(browser, "return $$('svg text', $('.plot', arguments[0])).map((one) => one.textContent)", drawn)
-    assert [name for name in names if "·" in name][:4] == ["none · 1 MiB", "cdm · 1 MiB", "none · 3 MiB", "cdm · 3 MiB"]
-    assert len([name for name in names if "·" in name]) == 24
-    assert texts(browser, "#programs figcaption p") == [
-        "Means over the seeds. 24 of 40 points, evenly spread; the CSV has all."
-    ]
-
-
-def test_nothing_that_a_user_wrote_is_a_script(
-    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
-) -> None:
-    harm = "<!--<script>document.title = 'harm'</script><img src=x onerror=\"document.title = 'harm'\">"
-    evil = []
-    for place, like in enumerate(results[:2]):
-        scenario = {**like.document["scenario"], "description": harm, "name": f"{harm}{place}", "seed": 1}
-        workload = {**like.workload, "description": harm, "remarks": [harm], "inputs": [{"file": harm, "sha256": harm}]}
-        document = {**like.document, "scenario": scenario, "workload": workload}
-        evil.append(like.with_document(document))
-    write_report(Study(evil, title=harm, question=harm, background=harm), tmp_path / "evil.html")
-    complaints(browser)
-    browser.get((tmp_path / "evil.html").as_uri())
-    assert run(browser, "return document.documentElement.dataset.ready") == "yes"
-    assert harm in texts(browser, "h1, .question, .remarks li, .facts dd")
-    assert len(column(browser, 2)) == 2
-    assert browser.title == harm
-    assert complaints(browser) == []
-
-
 def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> None:
     empty = "return $$('figure').filter((one) => one.offsetParent && !$('.plot > *', one)).length"
     assert run(page, empty) > 0
@@ -519,94 +354,5 @@ def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> N
     assert run(page, "return window.seen") == run(page, "return theme(true).paper") != run(page, "return theme().paper")
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     shown = "return $$('select, input').filter((one) => one.offsetParent).map((one) => one.id)"
-    assert run(page, shown) == ["change-key", "change-from", "change-to"]
+    assert run(page, shown) == ["change-key", "change-from", "change-to", "run-a", "run-b", "run-again"]
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-
-
-OFF_THE_LINES = """
-const [plot] = arguments;
-const lines = $$("svg > g:not(.cursor) > path:not([fill])", plot).map((line) => Array.from({ length: 4000 },
-  (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength())));
-return $$(".cursor path", plot).slice(1).map((dot) => dot.getBBox()).map((box) => Math.min(
-  ...lines.flat().map(({ x, y }) => Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2))));
-"""
-"""How far the dots under the cursor are from the nearest line."""
-
-
-def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[coflash.Result], tmp_path: Path) -> None:
-    """Also where the windows of two runs are of different lengths, and where intervals stand side by side."""
-    runs = list(results)
-    for place, like in enumerate(results[:2]):
-        series = like.series().to_dict()
-        slower = coflash.Table({**series, "start_ns": series["start_ns"] * (place + 3) // 2})
-        runs[place] = coflash.Result(
-            like.document, {kind: like.histogram(kind) for kind in KINDS}, slower, like.erase_counts()
-        )
-    write_report(Study(runs), tmp_path / "dots.html")
-    look(browser, 1280)
-    browser.get((tmp_path / "dots.html").as_uri())
-    for place in range(2):
-        click(browser, f'#runs-table input[data-run="{place}"]')
-    for title in ("Mean response", "WAF, by host writes"):
-        plot = find(figure(browser, title), ".plot")
-        off = []
-        for _ in range(8):
-            plot.send_keys(Keys.ARROW_RIGHT)
-            off += run(browser, OFF_THE_LINES, plot)
-        assert off, title
-        assert max(off) < 1.0, title
-        plot.send_keys(Keys.ESCAPE)
-
-
-def test_parts_that_only_some_systems_have_are_shown_for_these(
-    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
-) -> None:
-    hybrid, shadow = coflash.run(systems.HYBRID), coflash.run(systems.SHADOW)
-    place = tmp_path / "systems.html"
-    study = Study([results[0], hybrid, shadow])
-    write_report(study, place)
-    look(browser, 1280)
-    complaints(browser)
-    browser.get(place.as_uri())
-    found, parts = SECTIONS["hybrid"], sections(result.metrics for result in study.results)
-    titles = [section.title for section in parts]
-    assert texts(browser, "#sections h3.sub") == titles
-    row = "(row) => [...row.children].map((cell) => cell.firstChild?.textContent)"
-    body = f"$('tbody', $$('#sections .part')[{parts.index(found)}])"
-    table = dict(run(browser, f"return $$('tr', {body}).map({row})"))
-    for measure in found.measures:
-        if measure.applies(hybrid.metrics):
-            shown = table[measure.short].replace("\N{NO-BREAK SPACE}", " ")
-            assert shown == measure.shown(hybrid.metrics).replace("\N{NO-BREAK SPACE}", " ")
-    divided = figure(browser, f"How flash is divided: {study.labels[1]}")
-    said = (find(divided, ".plot").get_attribute("aria-label") or "").replace("\N{NO-BREAK SPACE}", " ")
-    for course in found.courses(hybrid.metrics):
-        assert f"{course.label} {course.shares[-1]:.1%}".replace("%", " %") in said
-    assert len(run(browser, "return $$('.plot > svg path[fill-opacity]', arguments[0])", divided)) == 3
-    figure(browser, "Shadows among the pages that were moved")
-    assert set(titles) <= set(run(browser, "return $$('#metric optgroup').map((one) => one.label)"))
-    assert complaints(browser) == []
-
-
-def test_a_plain_ssd_has_measures_of_the_device_alone(
-    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
-) -> None:
-    place = tmp_path / "plain.html"
-    bare = [coflash.run(result.scenario.with_(cache__size="0B")) for result in results[:2]]
-    write_report(Study(bare), place)
-    browser.get(place.as_uri())
-    assert texts(browser, "#sections h3.sub") == ["Throughput", "Endurance"]
-
-
-def test_requests_that_all_take_the_same_are_told_in_words(
-    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
-) -> None:
-    constant = coflash.Histogram(np.array([20], np.uint64), np.array([1000], np.uint64))
-    like = results[0]
-    same = coflash.Result(like.document, dict.fromkeys(KINDS, constant), like.series(), like.erase_counts())
-    place = tmp_path / "same.html"
-    write_report(Study([same]), place)
-    browser.get(place.as_uri())
-    run(browser, "$('#run-details').scrollIntoView()")
-    until(lambda: texts(browser, "#run-details .empty"))
-    assert "take the same: demo 20\N{NO-BREAK SPACE}ns." in texts(browser, "#run-details .empty")[0]
