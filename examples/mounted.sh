@@ -10,6 +10,7 @@ until [ -e "$DISK" ]; do
   kill -0 $!
   sleep 0.05
 done
-trap 'umount "$MNT" 2> /dev/null || true; fusermount -u "$place/disk"; wait; rm -r "$place"' EXIT
+# Lazily: the kernel may still hold the loop device for a moment. nbdfuse ends when it lets go.
+trap 'umount "$MNT" 2> /dev/null || true; umount --lazy "$place/disk"; wait; rm -r "$place"' EXIT
 mount -o "loop${OPTIONS:+,$OPTIONS}" "$DISK" "$MNT"
 "$@"

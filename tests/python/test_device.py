@@ -252,3 +252,12 @@ def test_a_missing_flush_is_found_and_its_device_kept(tmp_path: Path) -> None:
     assert b"are not there" in check.stderr
     with pytest.raises(CoflashError, match="the workload failed"):
         device.explore(None, tmp_path / "found", "exit 3", "true")
+
+
+def test_what_a_workload_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
+    left = "sleep 300 & echo $!"
+    device.explore(
+        scenario("none"), tmp_path / "device", f"{left} > {tmp_path}/left", f"{left} >> {tmp_path}/left", points=1
+    )
+    for number in (tmp_path / "left").read_text().split():
+        os.kill(int(number), signal.SIGKILL)  # an error if it has ended

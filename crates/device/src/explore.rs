@@ -20,10 +20,10 @@ use coflash_media::Side;
 use coflash_nbd::{Address, Export, Hangup, Request, Server, Shape};
 use coflash_scenario::Scenario;
 use coflash_store::{Disk, Disks, FileDisk, Overlay, Store};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, Write};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::process::{Command as Process, Output};
+use std::process::{Command as Process, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::{fmt, fs, thread};
 
@@ -356,12 +356,26 @@ impl Sockets {
             process.arg("-c").arg(command).env("COFLASH_NBD", address.to_string());
             process.env("COFLASH_SOCKET", self.0.join("nbd"));
             process.envs(environment.iter().map(|(name, value)| (name, value)));
-            let output = process.stdin(std::process::Stdio::null()).output();
+            let output = output_of(process.stdin(Stdio::null()));
             stopper.stop();
             serving.join().expect("the server does not panic")?;
             output
         })
     }
+}
+
+/// Run a process to its end, whatever it leaves running: with pipes, a process of its own that still has them would be
+/// waited for, which itself may wait for the server.
+fn output_of(process: &mut Process) -> io::Result<Output> {
+    let mut files = [tempfile::tempfile()?, tempfile::tempfile()?];
+    let status = process.stdout(files[0].try_clone()?).stderr(files[1].try_clone()?).status()?;
+    let [stdout, stderr] = files.each_mut().map(|file| {
+        let mut bytes = Vec::new();
+        file.rewind()?;
+        file.read_to_end(&mut bytes)?;
+        Ok::<_, io::Error>(bytes)
+    });
+    Ok(Output { status, stdout: stdout?, stderr: stderr? })
 }
 
 impl Drop for Sockets {
