@@ -31,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-lints python-checks python-tests
+.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-lints python-checks python-tests clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,7 +102,7 @@ clean: ## Remove all that was built, the Python environment included
 	rm -rf $(VENV) target dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis python/coflash/_core*.so
 	find python reproductions scripts tests -name __pycache__ -prune -exec rm -rf {} +
 
-rust-checks: $(BUILD_TOOLS)
+rust-checks: $(BUILD_TOOLS) clients
 	$(ALONE) cargo fmt --all --check
 	$(ALONE) cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(ALONE) cargo test --locked --workspace --quiet
@@ -128,12 +128,15 @@ python-checks: python-lints $(CORE)
 	$(BIN)/zensical build --strict
 
 # The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`.
-python-tests: python-checks
-	@scripts/clients
+python-tests: python-checks clients
 	$(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)
+
+# Before any test: one that began in the midst of it would find half a program.
+clients:
+	@scripts/clients
 
 # An order-only prerequisite: it always runs, and never makes anything stale.
 $(BUILD_TOOLS): pyproject.toml | prerequisites
