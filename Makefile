@@ -52,7 +52,7 @@ storm: prerequisites ## Cut power a million times under every scheme and OP-FCL,
 strangers: $(DEV_TOOLS) $(FAST_CORE) ## Have kernels, file systems, databases, kill -9 at served devices for an hour or so, and print a table (KILLS=250)
 	@scripts/clients strangers
 	COFLASH_STORM_CUTS=$(CUTS) $(ALONE) cargo test --release --locked -p coflash-store
-	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose --timeout=0 \
+	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose --timeout=0 -o faulthandler_timeout=0 \
 		tests/python/test_kills.py tests/python/test_file_systems.py tests/python/test_guest.py tests/python/test_lazyfs.py
 
 # What survives is a finding and no failure: 2 is its exit code.
@@ -127,9 +127,10 @@ python-checks: python-lints $(CORE)
 	$(BIN)/python scripts/site_pages.py target/site-pages
 	$(BIN)/zensical build --strict
 
-# The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`.
+# The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`. A worker that ends in a test is
+# not replaced: the new one would begin with the same test, and hang or crash as well.
 python-tests: python-checks clients
-	$(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
+	$(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)

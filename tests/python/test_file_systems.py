@@ -44,8 +44,8 @@ def refusal_to_mount() -> str:
         image, mounted = Path(place) / "image", Path(place) / "mounted"
         mounted.mkdir()
         image.write_bytes(bytes(1 << 20))
-        for command in (["mkfs.ext4", "-q", image], ["mount", "-o", "loop", image, mounted], ["umount", "-l", mounted]):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        for command in (f"mkfs.ext4 -q {image}", f"mount -o loop {image} {mounted}", f"umount -l {mounted}"):
+            done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
             if done.returncode:
                 return done.stderr.strip()
     return ""
