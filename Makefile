@@ -31,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-lints python-checks python-tests
+.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-lints python-checks python-tests clients
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,7 +52,7 @@ storm: prerequisites ## Cut power a million times under every scheme and OP-FCL,
 strangers: $(DEV_TOOLS) $(FAST_CORE) ## Have kernels, file systems, databases, kill -9 at served devices for an hour or so, and print a table (KILLS=250)
 	@scripts/clients strangers
 	COFLASH_STORM_CUTS=$(CUTS) $(ALONE) cargo test --release --locked -p coflash-store
-	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose --timeout=0 \
+	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose --timeout=0 -o faulthandler_timeout=0 \
 		tests/python/test_kills.py tests/python/test_file_systems.py tests/python/test_guest.py tests/python/test_lazyfs.py
 
 # What survives is a finding and no failure: 2 is its exit code.
@@ -102,7 +102,7 @@ clean: ## Remove all that was built, the Python environment included
 	rm -rf $(VENV) target dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis python/coflash/_core*.so
 	find python reproductions scripts tests -name __pycache__ -prune -exec rm -rf {} +
 
-rust-checks: $(BUILD_TOOLS)
+rust-checks: $(BUILD_TOOLS) clients
 	$(ALONE) cargo fmt --all --check
 	$(ALONE) cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(ALONE) cargo test --locked --workspace --quiet
@@ -127,13 +127,17 @@ python-checks: python-lints $(CORE)
 	$(BIN)/python scripts/site_pages.py target/site-pages
 	$(BIN)/zensical build --strict
 
-# The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`.
-python-tests: python-checks
-	@scripts/clients
-	$(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
+# The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`. A worker that ends in a test is
+# not replaced: the new one would begin with the same test, and hang or crash as well.
+python-tests: python-checks clients
+	$(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)
+
+# Before any test: one that began in the midst of it would find half a program.
+clients:
+	@scripts/clients
 
 # An order-only prerequisite: it always runs, and never makes anything stale.
 $(BUILD_TOOLS): pyproject.toml | prerequisites

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from coflash.figures import style
 from coflash_reproduce.paper import Investigation
 from coflash_reproduce.reproduction import Done, Reproduction
 
@@ -24,6 +25,7 @@ def tiny_scale(
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(workloads.SCALES, "tiny", scale)
         patch.setitem(paper.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
+        patch.setitem(style._STYLE, "savefig.dpi", 50)  # which takes half the time of a picture
         if recorded is not None:
             patch.setattr(workloads, "find_trace", lambda: recorded)
         yield

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -34,7 +33,7 @@ def dask() -> Iterator[str]:
 def ray(place: Path, environment: Mapping[str, str]) -> Iterator[str]:
     """`ray start --head` with two processors; yields its address."""
     head = ("ray", "start", "--head", "--block", "--num-cpus=2", "--include-dashboard=false", "--disable-usage-stats")
-    where = (f"--port={_free_port()}", f"--temp-dir={place}", "--node-ip-address=127.0.0.1")
+    where = ("--port=0", f"--temp-dir={place}", "--node-ip-address=127.0.0.1")
     with _begun((*head, *where), r"ray start --address='(\S+?)'", environment) as address:
         yield address
 
@@ -52,8 +51,9 @@ def _begun(command: tuple[str, ...], told: str, environment: Mapping[str, str] |
     )
     alarm = threading.Timer(PATIENCE_S, lambda: os.killpg(process.pid, signal.SIGKILL))
     alarm.start()
+    assert process.stdout is not None
+    drain = threading.Thread(target=process.stdout.read, daemon=True)  # or it would wait for a reader
     try:
-        assert process.stdout is not None
         said = ""
         for line in process.stdout:
             said += line
@@ -63,7 +63,6 @@ def _begun(command: tuple[str, ...], told: str, environment: Mapping[str, str] |
             msg = f"{' '.join(command)} did not begin:\n{said}"
             raise RuntimeError(msg)
         alarm.cancel()
-        drain = threading.Thread(target=process.stdout.read, daemon=True)  # or it would wait for a reader
         drain.start()
         yield found[1]
     finally:
@@ -71,10 +70,6 @@ def _begun(command: tuple[str, ...], told: str, environment: Mapping[str, str] |
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+        if drain.ident is not None:
+            drain.join(PATIENCE_S)
+        process.stdout.close()

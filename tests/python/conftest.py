@@ -19,6 +19,7 @@ from selenium.webdriver.chrome.webdriver import WebDriver
 from coflash import Histogram, Result, Scenario, Table, run
 from coflash.results.comparison import Case, Comparison
 from pages import complaints, look, messages
+from processes import PATIENCE_S
 
 MIB = 2**20
 BROWSER_FLAGS = (
@@ -173,6 +174,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     for flag in (*BROWSER_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.timeouts = {"pageLoad": 1000 * PATIENCE_S, "script": 1000 * PATIENCE_S}
     driver = webdriver.Chrome(options=options, service=Service(driver_path))
     try:
         yield driver

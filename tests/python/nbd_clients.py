@@ -26,7 +26,7 @@ PACKAGES = {
     "nbdcopy": "libnbd-bin",
     "nbdfuse": "libnbd-bin",
     "nbdinfo": "libnbd-bin",
-    "nbdsh": "libnbd-bin",
+    "nbdsh": "python3-libnbd",
     "psql": "postgresql",
     "qemu-img": "qemu-utils",
     "qemu-io": "qemu-utils",
@@ -57,7 +57,8 @@ def needs(*tools: str) -> None:
 
 def needs_libnbd() -> None:
     """Skips the test if libnbd's Python is missing."""
-    if subprocess.run([PYTHON_OF_DEBIAN, "-c", "import nbd"], capture_output=True, check=False).returncode:
+    has_nbd = (PYTHON_OF_DEBIAN, "-c", "import nbd")
+    if not PYTHON_OF_DEBIAN.exists() or subprocess.run(has_nbd, capture_output=True, check=False).returncode:
         pytest.skip("NOT TESTED: libnbd's Python is missing: apt install python3-libnbd")
 
 

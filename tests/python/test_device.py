@@ -14,6 +14,7 @@ import pytest
 
 from coflash import CoflashError, Result, device
 from nbd_clients import needs
+from processes import PATIENCE_S
 from served_devices import SCHEMES, scenario
 
 EXAMPLE = Path(__file__).parents[2] / "examples/missing_flush"
@@ -42,7 +43,8 @@ def serving(tmp_path: Path) -> Iterator[Serving]:
 
 
 def call(*arguments: str | Path) -> str:
-    done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True, timeout=300)
+    command = [str(argument) for argument in arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr + done.stdout
     return done.stdout
 
@@ -138,7 +140,7 @@ def test_the_command_line_serves_until_it_is_interrupted(serving: Serving, tmp_p
     assert busy.returncode == 2
     assert "another process" in busy.stderr
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert call(*coflash, "device", "twin", folder).split() == ["0001:", "equal", "0002:", "equal"]
     assert "8 MiB" in call(*coflash, "device", "info", folder)
     assert "nothing is damaged" in call(*coflash, "device", "check", folder)

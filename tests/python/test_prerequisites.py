@@ -4,13 +4,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "prerequisites"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+# Knows one package that is not there, and refuses all of a list that has it.
+APT_GET = """#!/bin/sh
+echo "$*" >>{place}/asked
+read -r line && echo "a question: $line" >>{place}/asked
+case " $* " in *" chromium-driver "*) exit 100 ;; *" fio "*) cp {place}/id {place}/fio ;; esac
+"""
 
 
-def run(path: Path) -> subprocess.CompletedProcess[str]:
+def run(path: Path, script: str = "prerequisites") -> subprocess.CompletedProcess[str]:
     shell = shutil.which("sh")
     assert shell is not None
-    return subprocess.run([shell, str(SCRIPT)], env={"PATH": str(path)}, capture_output=True, text=True, check=False)
+    command, typed = [shell, str(SCRIPTS / script)], "yes\n" * 100
+    environment = {"PATH": str(path)}
+    return subprocess.run(command, input=typed, env=environment, capture_output=True, text=True, check=False)
 
 
 def test_an_empty_machine_is_told_everything_it_lacks(tmp_path: Path) -> None:
@@ -31,3 +39,21 @@ def test_an_old_compiler_is_told_apart_from_none(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 1
     assert done.stderr.splitlines() == ["missing: rustc 1.88 or later (found 1.70.0)", "    rustup update stable"]
+
+
+def test_a_client_that_cannot_be_installed_is_named_and_keeps_no_other_away(tmp_path: Path) -> None:
+    for name, does in (("id", "#!/bin/sh\necho 0\n"), ("apt-get", APT_GET.format(place=tmp_path))):
+        (tmp_path / name).write_text(does)
+        (tmp_path / name).chmod(0o755)
+    cp = shutil.which("cp")
+    assert cp is not None
+    (tmp_path / "cp").symlink_to(cp)
+    done = run(tmp_path, "clients")
+    asked = [line.split("Timeout=60 ")[-1] for line in (tmp_path / "asked").read_text().splitlines()]
+    assert asked[0] == "update -qq"
+    assert asked[1].startswith("chromium chromium-driver fio libnbd-bin")
+    assert asked[2:5] == ["chromium", "chromium-driver", "fio"]
+    named = done.stderr.split("apt install ")[1].split()
+    assert {"chromium", "chromium-driver", "libnbd-bin"} <= set(named)
+    assert "fio" not in named
+    assert done.returncode == 0

@@ -217,4 +217,14 @@ mod tests {
         assert_eq!(groups.count(), 0);
         assert!(ByLen::new(&groups).fullest().is_none());
     }
+
+    #[test]
+    fn a_group_may_have_two_versions_of_all_its_pages() {
+        let block_pages = NonZeroU16::new(2).expect("not zero");
+        let groups = Groups::new(BlocksConfig { block_pages }, Shape { slots: 8, pages: 4 });
+        let mut by_len = ByLen::new(&groups);
+        by_len.push_front(GroupId::new(1), 4);
+        by_len.push_front(GroupId::new(0), 3);
+        assert_eq!(by_len.fullest(), Some(GroupId::new(1)));
+    }
 }

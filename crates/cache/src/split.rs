@@ -236,7 +236,7 @@ mod tests {
         cache.write(slots[0]);
         assert_eq!((cache.victim(false), cache.dirty_len(), cache.clean_len()), (Some(slots[2]), 3, 1));
         cache.pin(slots[1]);
-        assert_eq!(cache.victim(true), Some(slots[3]));
+        assert_eq!((cache.victim(true), cache.pinned_len()), (Some(slots[3]), 1));
         cache.write(slots[1]);
         cache.remove(slots[3]);
         assert_eq!((cache.victim(true), cache.pinned_len()), (Some(slots[0]), 0));

@@ -4,7 +4,7 @@ use crate::disk::Memory;
 use crate::messages::{
     DISCONNECT, FIXED, FLUSH, NO_ZEROES, READ, Received, WRITE, chosen, command, option, shape,
 };
-use coflash_nbd::{Address, Export, Hangup, MAX_CONNECTIONS, Request, Server, Shape};
+use coflash_nbd::{Address, Export, Hangup, MAX_CONNECTIONS, Request, Server, Shape, Stopper};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -38,15 +38,24 @@ impl Drop for Folder {
     }
 }
 
+/// Stops a server at its end. A test that fails stops it too: otherwise its scope would wait for the server for ever.
+struct Stopping(Stopper);
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
 /// Runs a server while `client` is under way.
 fn with_server(name: &str, export: &impl Export, client: impl FnOnce(&PathBuf)) {
     let folder = Folder::new(name);
     let server = Server::bind(&Address::Unix(folder.socket())).unwrap();
-    let stopper = server.stopper();
     thread::scope(|scope| {
         let running = scope.spawn(|| server.run(export));
+        let stopping = Stopping(server.stopper());
         client(&folder.socket());
-        stopper.stop();
+        drop(stopping);
         running.join().unwrap().unwrap();
     });
     drop(server);
@@ -174,7 +183,7 @@ impl Export for Later {
 #[test]
 fn answers_may_come_later_from_another_thread_and_in_any_order() {
     let (sender, held) = channel();
-    with_server("later", &Later(Mutex::new(sender)), |socket| {
+    with_server("later", &Later(Mutex::new(sender)), move |socket| {
         let mut client = connect(socket);
         for round in 0..50 {
             client.write_all(&command(0, FLUSH, round, 0, 0)).unwrap();
@@ -207,6 +216,7 @@ fn the_end_of_the_server_answers_what_is_under_way() {
     let export = Later(Mutex::new(sender));
     thread::scope(|scope| {
         let running = scope.spawn(|| server.run(&export));
+        let (_stopping, held) = (Stopping(server.stopper()), held);
         let mut client = connect(&folder.socket());
         let mut shy = UnixStream::connect(folder.socket()).unwrap();
         receive(&mut shy, 18);
@@ -281,11 +291,11 @@ fn tcp_takes_a_free_port_and_tells_it() {
     let export = Memory::of(SIZE);
     thread::scope(|scope| {
         scope.spawn(|| server.run(&export).unwrap());
+        let _stopping = Stopping(server.stopper());
         let mut client = TcpStream::connect(address).unwrap();
         begin(&mut client);
         client.write_all(&command(0, READ, 3, 5, 2)).unwrap();
         assert_eq!((simple(&mut client), receive(&mut client, 2)), ((0, 3), vec![0, 0]));
-        server.stopper().stop();
     });
 }
 
