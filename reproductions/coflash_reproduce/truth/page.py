@@ -85,9 +85,9 @@ MISSED: Mapping[str, Sequence[str]] = {
     ),
     "CM7-R": (
         "Static wear levelling is fitted to zipf 1, which was not steady, and explains read-only 0.9, which was held "
-        "out: without it they are predicted 11 and 17 % too fast. The least and the most erases of a block, which the OCP log counts, would "
-        "show whether it is so. Median reads are between two steps of the simulated distribution: page types alone "
-        "spread them too little.",
+        "out: without it they are predicted 11 and 17 % too fast. The least and the most erases of a block, which the "
+        "OCP log counts, would show whether it is so. Median reads are between two steps of the simulated "
+        "distribution: page types alone spread them too little.",
         ZONES,
         TAILS,
     ),
