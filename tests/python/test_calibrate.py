@@ -221,6 +221,21 @@ def test_a_drive_may_keep_trimmed_pages(monkeypatch: pytest.MonkeyPatch) -> None
     assert search.model == known
 
 
+@pytest.mark.parametrize(("gap", "bent"), [(None, 1), (4, 1), (4, 2)])
+def test_wear_is_levelled_where_that_explains_cold_data(
+    monkeypatch: pytest.MonkeyPatch, gap: int | None, bent: float
+) -> None:
+    few_pages(monkeypatch)
+    known = Model(replace(KNOWN, wear_gap=gap))
+    cold = [Point("waf", 1, Pattern.read(text), passes=4, from_pass=2) for text in ("zipf 1", "read-only 0.9")]
+    search = _Search(Measured("worn", tuple(replace(point, value=bent * known.predict(point)) for point in cold)))
+    search.model = Model(KNOWN)
+    assert (search.model.predict(cold[0]) < 0.9 * known.predict(cold[0])) is (gap is not None)
+    search.wear()
+    assert search.model == (known if bent == 1 else Model(KNOWN))
+    assert [stage.finds for stage in search.stages] == ["wear_gap = 4"] * (gap is not None and bent == 1)
+
+
 def test_zones_need_the_capacity() -> None:
     with pytest.raises(CoflashError, match="the capacity is needed"):
         fit(Measured("zones", (*points(), ZONES)))
@@ -271,6 +286,14 @@ def test_the_scenario_of_a_drive_runs_and_has_its_write_amplification() -> None:
     assert "3 points held out" not in text.splitlines()[0]
     assert "multiply write amplification by 1.060" in text and "divide rates" not in text
     assert "write amplification: 2 points held out, error 0.0% on average, 0.0% at worst" in text
+
+
+@pytest.mark.parametrize("program_us", [150.0, math.nan])
+def test_the_scenario_of_a_drive_has_its_streams_and_its_wear_levelling(program_us: float) -> None:
+    parameters = replace(KNOWN, streams="shared", wear_gap=8, program_us=program_us, read_us=80.0, write_us=10.0)
+    keys = drive_scenario(Fit(Measured("worn", ()), Model(parameters), (), ()))
+    expected = {"ftl.wear_levelling": "static", "ftl.wear_gap": 8, "ftl.shared_streams": [["host", "gc"]]}
+    assert keys.with_(expected) == keys
 
 
 def test_a_drive_with_latencies_writes_and_reads_as_fast_as_it_should() -> None:

@@ -12,6 +12,7 @@
 //! | named random streams | [`seed`] |
 //! | exponentially distributed draws | [`exponential`] |
 //! | linked lists in tables | [`list`] |
+//! | large tables at whose random places a processor waits for addresses | [`huge_pages`] |
 //! | looking ahead: asking for memory before it is needed | [`prefetch`] |
 //! | the nearest match of an unknown name | [`suggest`] |
 
@@ -20,6 +21,7 @@ pub mod exponential;
 pub mod expression;
 pub mod external;
 mod forward;
+pub mod huge_pages;
 pub mod id;
 pub mod list;
 pub mod measure;

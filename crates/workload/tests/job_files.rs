@@ -55,6 +55,10 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
         ("[j]\nrandom_distribution=zoned:50/5:40/95", "its requests sum to 90 percent"),
         ("[j]\nrandom_distribution=zoned_abs:100/5g", "random_distribution: a zone of"),
         ("[j]\nrandom_generator=lfsr\nbsrange=4k-8k", "with one size (bs) only is it allowed"),
+        (
+            "[j]\nrandom_generator=lfsr\nrandom_distribution=zipf:1.2",
+            "random_generator=lfsr and random_distribution were given; one of them is allowed",
+        ),
         ("[j]\nsize=2g", "[j]: size: it is 2GiB; from a request, 4KiB, to what is left of the device, 1GiB"),
         ("[j]\nsize=1k", "[j]: size: it is 1KiB; from a request, 4KiB"),
         ("[j]\noffset=1g", "[j]: offset: it begins at 1GiB; less than the device"),

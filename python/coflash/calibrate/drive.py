@@ -8,7 +8,7 @@ from typing import Any
 
 from coflash.calibrate.fit import Fit
 from coflash.calibrate.measured import MEASURES
-from coflash.calibrate.model import STREAMS, VICTIMS, Device, Model
+from coflash.calibrate.model import STREAMS, VICTIMS, Device, Model, wear
 from coflash.calibrate.pattern import PAGE_BYTES
 from coflash.commented import commented
 from coflash.scenario import Scenario
@@ -31,12 +31,13 @@ def drive_scenario(fit: Fit) -> Scenario:
             **service.keys(),
             "gc.victim": VICTIMS[found.victim],
             **STREAMS[found.streams],
+            **wear(found.wear_gap),
             "replay.queue_depth": 448,
         }
         keys["workload.synthetic"] = {"requests": 500_000}
         keys["description"] += f"; {service.part:.0%} of its dies, and of its rates"
         return Scenario.from_dict(keys)
-    device = Device(fit.model.alpha(1.0), found.victim, found.streams)
+    device = Device(fit.model.alpha(1.0), found.victim, found.streams, wear_gap=found.wear_gap)
     keys |= {**device.scenario("sequential"), "workload.synthetic": {"requests": 6 * device.pages}}
     if not math.isnan(found.sequential_mib_per_s):
         program_ns = PAGE_BYTES / (found.sequential_mib_per_s * 2**20) * 1e9

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from coflash._core import CoflashError
 from coflash.calibrate.measured import MEASURES, Measured, Point
-from coflash.calibrate.model import STREAMS, VICTIMS, WAITS, Model, Parameters
+from coflash.calibrate.model import STREAMS, VICTIMS, WAITS, WEAR_GAPS, Model, Parameters
 
 GOALS = {"waf": 0.05, "write_mib_per_s": 0.10, "gc_onset": 0.15}
 """Relative errors within which a point counts as predicted."""
@@ -106,6 +106,7 @@ def fit(measured: Measured) -> Fit:
     search.proportions()
     search.policies()
     search.buffer()
+    search.wear()
     search.host_gap()
     search.zones()
     search.latency()
@@ -197,6 +198,16 @@ class _Search:
         self.model = self.model.with_(buffer_pages=best)
         self._stage(f"buffer_pages = {best:g}", "the hottest pages are replaced before they reach flash", hot)
 
+    def wear(self) -> None:
+        """Find whether wear is levelled: only where points with cold data are missed without, and met with."""
+        skewed = [p for p in self.points if p.pattern.kind in _SKEWED]
+        levelled = [self.model.with_(wear_gap=gap) for gap in WEAR_GAPS]
+        if self._meets(self.model, skewed) or not (met := [one for one in levelled if self._meets(one, skewed)]):
+            return
+        self.model = min(met, key=lambda model: self._badness(model, skewed))
+        reason = "cold data that moves to worn blocks costs copies, and rests in blocks that were nearly free"
+        self._stage(f"wear_gap = {self.model.parameters.wear_gap}", reason, skewed)
+
     def host_gap(self) -> None:
         """Find how long flash waits for the host, from the fastest writes at queue depth 1."""
         single = [p for p in self.points if p.one_at_a_time and p.measure == "write_mib_per_s"]
@@ -265,6 +276,10 @@ class _Search:
             return model.with_(ahead=share)
 
         return of(_minimum(lambda share: self._badness(of(share), points), 0, most, to=0.05))
+
+    @staticmethod
+    def _meets(model: Model, points: Sequence[Point]) -> bool:
+        return all(Prediction(p, model.predict(p)).within for p in points)
 
     @staticmethod
     def _misses(model: Model, points: Sequence[Point]) -> bool:

@@ -48,6 +48,9 @@ STREAMS: dict[str, dict[str, Any]] = {
     "shared": {"ftl.shared_streams": [["host", "gc"]]},
 }
 """Whether GC's copies go to blocks of their own, or share those of host writes."""
+WEAR_GAPS = (16, 8, 4)
+"""The candidate differences in erases: the default of `ftl.wear_gap`, and less, down to one that uniform writes hardly
+reach in as many passes as drives are measured."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class Parameters:
     """A name of `VICTIMS`."""
     streams: str = "separate"
     """A name of `STREAMS`."""
+    wear_gap: int | None = None
+    """The difference in erases from which cold data moves to worn blocks; None if wear is not levelled."""
     buffer_pages: float = 0.0
     """Pages of the write buffer in which a page may be replaced, see `Pattern.absorbed`."""
     superblock_bytes: float | None = None
@@ -141,7 +146,7 @@ class Model:
         idles = point.one_at_a_time and found.host_gap >= WAITS
         alpha = self.alpha(point.used) * (1 - found.ahead * idles)
         blocks = self._superblocks if pattern.kind == "zones" else BLOCKS
-        device = Device(alpha, found.victim, found.streams, blocks, self.capacity_bytes, buffer)
+        device = Device(alpha, found.victim, found.streams, blocks, self.capacity_bytes, buffer, found.wear_gap)
         passed = 1 - pattern.absorbed(self._drive_pages, buffer)
         begin, end = point.begin * passed, point.passes * passed
         runs = [device.run(pattern, point.initial, math.ceil(end), seed) for seed in pattern.seeds]
@@ -165,6 +170,7 @@ class Device:
     blocks: int = BLOCKS
     capacity_bytes: float | None = None
     buffer_pages: float = 0.0
+    wear_gap: int | None = None
 
     @property
     def pages_per_block(self) -> int:
@@ -202,6 +208,7 @@ class Device:
             },
             "timing": {"channel": "private"},
             "ftl.spare": spare(physical, self.pages),
+            **wear(self.wear_gap),
             "gc": {"victim": VICTIMS[self.victim], "low_mark": 1},
             **STREAMS[self.streams],
             "precondition.fill": {"shuffled": "random", "blank": "none"}.get(initial, initial),
@@ -219,10 +226,16 @@ def slowdown(waf: float, read_cost: float, scattered: bool) -> float:
     return waf * (1 + read_cost * (1 - (1 - valid) ** UNITS_PER_FLASH_PAGE if scattered else valid))
 
 
+def wear(gap: int | None) -> dict[str, Any]:
+    """Return the keys for a difference in erases."""
+    return {} if gap is None else {"ftl.wear_levelling": "static", "ftl.wear_gap": gap}
+
+
 def waf_between(result: Result, pages: int, begin: float, end: float) -> float:
     """Return programs over host writes between two moments, given as host writes over the pages of the device."""
     series = result.series()
     writes = np.cumsum(series["host_writes_pages"].astype(np.float64))
-    programs = writes + np.cumsum(series["programs_gc_pages"].astype(np.float64))
+    copies = sum(series[f"programs_{cause}_pages"].astype(np.float64) for cause in ("gc", "wear_levelling"))
+    programs = writes + np.cumsum(copies)
     at = np.interp([begin * pages, end * pages], np.concatenate([[0], writes]), np.concatenate([[0], programs]))
     return float((at[1] - at[0]) / (min(end * pages, writes[-1]) - begin * pages))

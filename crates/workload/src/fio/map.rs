@@ -1,15 +1,16 @@
 //! The map of blocks that a random job has been at: it visits each once before it visits one again.
 //!
-//! A tree of words: a bit is set once its block, or all blocks below it, were visited. Cost: one bit a block and a 63rd
+//! A tree of words: a bit is set while its block, or any block below it, is free. Cost: one bit a block and a 63rd
 //! more; a look at a few words a draw, however full the map is.
 
+use coflash_base::huge_pages;
 use coflash_base::prefetch::prefetch;
 
 /// A set of blocks.
 #[derive(Clone, Debug)]
 pub(super) struct VisitedMap {
     blocks: u64,
-    /// The blocks themselves, then for each level the words below that are full.
+    /// The blocks themselves, then for each level the words below with a free one.
     levels: Vec<Vec<u64>>,
 }
 
@@ -18,22 +19,32 @@ impl VisitedMap {
         let mut levels = Vec::new();
         let mut bits = blocks.max(1);
         loop {
-            let words = bits.div_ceil(64);
-            let mut level = vec![0; words as usize];
-            // Bits beyond the end are not free blocks.
-            if !bits.is_multiple_of(64) {
-                level[words as usize - 1] = u64::MAX << (bits % 64);
+            bits = bits.div_ceil(64);
+            levels.push(huge_pages::table(u64::MAX, bits as usize));
+            if bits == 1 {
+                break;
             }
-            levels.push(level);
-            if words == 1 {
-                return Self { blocks, levels };
-            }
-            bits = words;
         }
+        let mut map = Self { blocks, levels };
+        map.mark_end();
+        map
     }
 
+    /// Forget all visits.
     pub(super) fn clear(&mut self) {
-        *self = Self::new(self.blocks);
+        self.levels.iter_mut().for_each(|level| level.fill(u64::MAX));
+        self.mark_end();
+    }
+
+    /// Bits beyond the end are not free blocks.
+    fn mark_end(&mut self) {
+        let mut bits = self.blocks.max(1);
+        for level in &mut self.levels {
+            if !bits.is_multiple_of(64) {
+                level[(bits / 64) as usize] = !(u64::MAX << (bits % 64));
+            }
+            bits = bits.div_ceil(64);
+        }
     }
 
     /// Ask for the memory of a block.
@@ -44,7 +55,7 @@ impl VisitedMap {
 
     #[inline]
     pub(super) fn is_free(&self, block: u64) -> bool {
-        block < self.blocks && self.levels[0][(block / 64) as usize] >> (block % 64) & 1 == 0
+        block < self.blocks && self.levels[0][(block / 64) as usize] >> (block % 64) & 1 == 1
     }
 
     #[inline]
@@ -52,8 +63,8 @@ impl VisitedMap {
         let mut index = block;
         for level in &mut self.levels {
             let word = &mut level[(index / 64) as usize];
-            *word |= 1 << (index % 64);
-            if *word != u64::MAX {
+            *word &= !(1 << (index % 64));
+            if *word != 0 {
                 return;
             }
             index /= 64;
@@ -75,12 +86,12 @@ impl VisitedMap {
         // Up, until a word has something free at the index or behind it, ...
         for (height, level) in self.levels.iter().enumerate() {
             let word = level.get((index / 64) as usize)?;
-            let free = !word & u64::MAX << (index % 64);
+            let free = word & u64::MAX << (index % 64);
             if free != 0 {
                 index = index / 64 * 64 + u64::from(free.trailing_zeros());
                 // ... then down to its first free block.
                 for below in self.levels[..height].iter().rev() {
-                    index = index * 64 + u64::from((!below[index as usize]).trailing_zeros());
+                    index = index * 64 + u64::from(below[index as usize].trailing_zeros());
                 }
                 return Some(index);
             }

@@ -47,7 +47,7 @@ pub(crate) use place::Skewed;
 pub use requests::JobRequests;
 
 use crate::WorkloadError;
-use job::{Generator, Seeding, Sizes};
+use job::{Distribution, Generator, Seeding, Sizes};
 use options::Options;
 use std::path::Path;
 use text::{Section, Text};
@@ -205,7 +205,7 @@ fn job_of(
         let (least, most) = o.range[ddir].unwrap_or((o.block[ddir], o.block[ddir]));
         Sizes { least, most, split: Vec::new() }
     });
-    let mut has_map = o.has_map && o.settings.distribution == job::Distribution::Random;
+    let mut has_map = o.has_map && o.settings.distribution == Distribution::Random;
     let align = std::array::from_fn(|ddir: usize| {
         if o.align[ddir] == 0 || !o.settings.kind.random { sizes[ddir].least } else { o.align[ddir] }
     });
@@ -221,6 +221,14 @@ fn job_of(
     }
     if o.settings.generator == Some(Generator::Lfsr) && sizes.iter().any(|sizes| sizes.least != sizes.most) {
         return refuse("random_generator=lfsr was given; with one size (bs) only is it allowed".to_owned());
+    }
+    let is_skewed = matches!(
+        o.settings.distribution,
+        Distribution::Zipf { .. } | Distribution::Pareto { .. } | Distribution::Normal { .. }
+    );
+    if o.settings.generator == Some(Generator::Lfsr) && is_skewed {
+        let allowed = "one of them is allowed, or random_distribution=zoned";
+        return refuse(format!("random_generator=lfsr and random_distribution were given; {allowed}"));
     }
     let rate_bytes_per_s = std::array::from_fn(|ddir: usize| {
         o.pace.rate_bytes_per_s[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))

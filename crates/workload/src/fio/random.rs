@@ -192,6 +192,16 @@ impl Rand {
         }
     }
 
+    /// Draw a share from 0 to 1. No bit is lost but those of a draw beyond the 53 of a fraction.
+    #[inline]
+    fn share(&mut self) -> f64 {
+        const UNIT32: f64 = 1.0 / (MAX32 + 1.0);
+        match self {
+            Self::Short(rand) => f64::from(rand.draw()) * UNIT32,
+            Self::Long(rand) => rand.draw() as f64 * (UNIT32 * UNIT32),
+        }
+    }
+
     /// The largest draw.
     pub(super) fn max(&self) -> u64 {
         match self {
@@ -201,14 +211,12 @@ impl Rand {
     }
 }
 
-/// Numbers that are known some draws before they are taken.
+/// Shares from 0 to 1 that are known some draws before they are taken.
 #[derive(Clone, Debug)]
 pub(super) struct Foreseen {
     rand: Rand,
-    drawn: [u64; AHEAD],
+    drawn: [f64; AHEAD],
     next: usize,
-    /// The inverse of the number of different draws, a power of two.
-    unit: f64,
 }
 
 /// Draws between the look at a block in the map of visited blocks and its visit: main memory takes as long.
@@ -216,18 +224,18 @@ const AHEAD: usize = 16;
 
 impl Foreseen {
     pub(super) fn new(mut rand: Rand) -> Self {
-        let unit = 1.0 / (rand.max() as f64 + 1.0);
-        Self { drawn: std::array::from_fn(|_| rand.draw()), rand, next: 0, unit }
+        Self { drawn: std::array::from_fn(|_| rand.share()), rand, next: 0 }
     }
 
-    /// Draw the share of `bound` from 0 to 1, rounded down: a place below `bound`, and a later one.
+    /// Draw the share of `bound`, rounded down: a place below `bound`, and a later one.
     #[inline]
     pub(super) fn below(&mut self, bound: u64) -> [u64; 2] {
-        let later = self.rand.draw();
-        let draw = std::mem::replace(&mut self.drawn[self.next], later);
+        let later = self.rand.share();
+        let share = std::mem::replace(&mut self.drawn[self.next], later);
         self.next = (self.next + 1) % AHEAD;
-        let place = |draw: u64| (bound as f64 * (draw as f64 * self.unit)) as u64;
-        [place(draw), place(later)]
+        let bound = bound as f64;
+        // A device has at most 2^63 bytes: a signed number suffices, and is a third of the instructions.
+        [share, later].map(|share| (bound * share) as i64 as u64)
     }
 }
 
