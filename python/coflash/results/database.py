@@ -212,6 +212,13 @@ class Results:
             self._scenarios[run] = _leaves(self._documents[run]["scenario"])
         return self._scenarios[run]
 
+    def value(self, run: str, key: str) -> Any:
+        """Return the value of a key of a run, given by its full name; None if it has none. A list is JSON."""
+        found: Any = self._documents[run]["scenario"]
+        for step in key.split("."):
+            found = found.get(step) if isinstance(found, Mapping) else None
+        return as_text(found)
+
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
         if self._rows is None:  # most uses need few of the numbers
@@ -324,7 +331,7 @@ class Results:
         rows = [
             (
                 names[run],
-                *(self.scenario(run).get(key, "") for key in keys),
+                *("" if (value := self.value(run, key)) is None else value for key in keys),
                 *(m.shown(self._metrics[run]) for m in BRIEF),
             )
             for run in self.in_order()[:ROWS_SHOWN]
