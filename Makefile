@@ -67,7 +67,7 @@ bench: $(FAST_CORE) ## Measure speed and memory, and the cost of policies of one
 # Two versions in turn, in processor time: a ratio that holds also on a busy machine.
 PAIR_ROWS ?= "standard job" "standard job, cdm, cache 5 %" "standard job, shared channels" "shipped trace, closed loop, cdm"
 bench-pair: prerequisites ## Compare the speed with that of another version; BASE=commit, PAIR_ROWS='"standard job"'
-	$(PYTHON) scripts/bench_pair.py $(BASE) $(PAIR_ROWS)
+	$(PYTHON) scripts/bench_pair.py "$(BASE)" $(PAIR_ROWS)
 
 golden: $(CORE) ## Write the golden results anew; say why in CHANGELOG.md under "Results changed"
 	$(BIN)/python scripts/golden.py

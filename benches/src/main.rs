@@ -52,7 +52,11 @@ fn main() {
     if let [flag, name] = arguments.as_slice()
         && flag == "--row"
     {
-        let row = rows().into_iter().find(|row| row.name == *name).expect("a row of the table");
+        let Some(row) = rows().into_iter().find(|row| row.name == *name) else {
+            let names: Vec<_> = rows().into_iter().map(|row| row.name).collect();
+            eprintln!("no row {name:?}; there are: {}", names.join("; "));
+            std::process::exit(2);
+        };
         let measured = (row.run)();
         let measured = Measured { cpu_seconds: cpu_seconds(), ..measured };
         println!("{}", serde_json::to_string(&measured).expect("plain data"));

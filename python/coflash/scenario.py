@@ -229,4 +229,4 @@ def _add_leaves(values: Mapping[str, Any], prefix: str, leaves: dict[str, Any]) 
 
 def as_text(value: Any) -> Any:
     """Return a list as JSON, and any other value unchanged."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value
+    return json.dumps(value, ensure_ascii=False) if type(value) is list else value

@@ -4,7 +4,7 @@ import base64
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -80,6 +80,17 @@ def test_runs_that_differ_in_name_alone_are_told_apart_by_it() -> None:
     (key,) = varied_keys([{"name": "a"}, {"name": "b"}])
     assert (key.path, key.texts) == ("name", ("a", "b"))
     assert varied_keys([{"name": "a"}]) == ()
+
+
+def test_only_sections_that_differ_are_looked_into() -> None:
+    """Of a thousand runs, most sections are equal."""
+
+    class Closed(dict[str, int]):
+        def items(self) -> NoReturn:
+            raise AssertionError
+
+    keys = varied_keys([{"flash": Closed(channels=4), "gc": {"low_mark": mark}} for mark in (1, 2)])
+    assert [key.path for key in keys] == ["gc.low_mark"]
 
 
 def test_policies_stand_in_the_order_of_their_family_and_systems_by_their_names() -> None:

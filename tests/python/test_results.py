@@ -47,6 +47,9 @@ def test_a_row_holds_the_run_its_scenario_and_all_it_counted(found: Results) -> 
         assert row["response_ns.all.p99"] == result.metrics.response_ns.all.p99
         assert row["cache.size"] == result.document["scenario"]["cache"]["size"]
         assert row["scenario_hash"] == result.scenario_hash
+        scenario = found.scenario(row["run"])
+        assert {key: found.value(row["run"], key) for key in scenario} == scenario
+        assert [found.value(row["run"], key) for key in ("cache.sizes", "cache.size.name")] == [None, None]
 
 
 def test_rows_become_tables_of_any_library(found: Results) -> None:

@@ -43,7 +43,7 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
     keys = [key.path for key in results.apart() if not (over_seeds and key.path == "seed")]
     table = _table(["run", *keys, *(["seeds"] if over_seeds else [])], measures)
     for runs in groups:
-        values = [_value(results.scenario(runs[0]).get(key), "") for key in keys]
+        values = [_value(results.value(runs[0], key), "") for key in keys]
         count = [str(len(runs))] if over_seeds else []
         cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
         table.add_row(names[runs[0]], *values, *count, *cells)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -59,13 +59,7 @@ def value_at(path: str) -> Read:
     """Read the metric of a path; None if a run has none."""
     steps = path.split(".")
 
-    def read(metrics: Metrics) -> Any:
-        found: Any = metrics
-        for step in steps:
-            found = found.get(step) if isinstance(found, Mapping) else None
-        return found
-
-    return read
+    return lambda metrics: metrics.at(steps)
 
 
 def sum_of(paths: Iterable[str]) -> Read:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
@@ -33,6 +33,13 @@ class Record(Mapping[str, Any]):
     def get(self, key: str, default: Any = None) -> Any:
         """Return the value of `key`, or `default`."""
         return self[key] if key in self._fields else default
+
+    def at(self, steps: Iterable[str]) -> Any:
+        """Return the leaf below some keys, or None."""
+        found: Any = self._fields
+        for step in steps:
+            found = found.get(step) if isinstance(found, dict) else None
+        return found
 
     # Hidden from the type checker, so that it knows the declared attributes and no others.
     if not TYPE_CHECKING:

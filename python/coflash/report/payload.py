@@ -81,9 +81,10 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
 
 def series_columns(results: Any) -> list[str]:
     """List the columns, except time, that all series have and that are not always zero."""
-    names = [name for name in results[0].series().columns if name != "start_ns"] if results else []
-    shared = (name for name in names if all(name in result.series() for result in results))
-    return [name for name in shared if any(np.any(result.series()[name]) for result in results)]
+    tables = [result.series().to_dict() for result in results]
+    names = [name for name in tables[0] if name != "start_ns"] if tables else []
+    shared = (name for name in names if all(name in table for table in tables))
+    return [name for name in shared if any(table[name].any() for table in tables)]
 
 
 def _search(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,25 +217,27 @@ def plain(text: str) -> str:
 
 def _short(value: Any) -> float | None:
     """Shorten a number: integers stay, others get seven digits; anything else is None."""
-    if not is_number(value) or not math.isfinite(value):
-        return None
-    return value if isinstance(value, int) else float(f"{value:.7g}")
+    if isinstance(value, float):
+        return float(f"{value:.7g}") if math.isfinite(value) else None
+    return value if is_number(value) else None
 
 
 def _scenarios(results: Any) -> tuple[list[str], list[list[int]]]:
     """Return the distinct lines of the scenarios, in their order, and the line numbers of each run."""
     lines: dict[str, int] = {}
-    numbers: dict[tuple[str, str], int] = {}
+    before: dict[str, tuple[Any, list[int]]] = {}
 
-    def number(path: str, value: Any) -> int:
-        seen = (path, repr(value))  # its TOML takes ten times as long
-        if seen not in numbers:
-            numbers[seen] = lines.setdefault(f"{path} = {toml_value(value)}", len(lines))
-        return numbers[seen]
+    def numbers(section: str, values: Any) -> list[int]:
+        # Most sections are those of the run before.
+        if section not in before or before[section][0] != values:
+            leaves = ((path, value) for path, value in flat({section: values}).items() if value is not None)
+            texts = (f"{path} = {toml_value(value)}" for path, value in leaves)
+            before[section] = (values, [lines.setdefault(text, len(lines)) for text in texts])
+        return before[section][1]
 
-    leaves = (flat(result.document["scenario"]).items() for result in results)
-    scenarios = [[number(path, value) for path, value in one if value is not None] for one in leaves]
-    return list(lines), scenarios
+    scenarios = (result.document["scenario"].items() for result in results)
+    found = [[number for part in one for number in numbers(*part)] for one in scenarios]
+    return list(lines), found
 
 
 def _facts(result: Result) -> dict[str, Any]:
@@ -297,18 +300,17 @@ def merged(series: Table, columns: list[str], windows_max: int) -> tuple[float, 
         edges = np.arange(0, len(starts), by)
     window_ns = float(starts[1] - starts[0]) if len(starts) > 1 else 0.0
 
-    def column(name: str) -> Floats:
-        values = series[name].astype(np.float64)
+    values = np.array([series[name] for name in columns], np.float64)
+    found = np.add.reduceat(values, edges, axis=1)
+    for place, name in enumerate(columns):
         if name in _MEANS and _MEANS[name] in series:
             weights = series[_MEANS[name]].astype(np.float64)
-            sums = np.add.reduceat(np.nan_to_num(values) * weights, edges)
+            sums = np.add.reduceat(np.nan_to_num(values[place]) * weights, edges)
             with np.errstate(invalid="ignore", divide="ignore"):
-                means: Floats = (sums / np.add.reduceat(weights, edges)).astype(np.float32)
-            return means
-        reduce = np.fmax if "max" in name or name in _MEANS else np.add
-        return np.asarray(reduce.reduceat(values, edges), np.float32)
-
-    return window_ns * by, [column(name) for name in columns]
+                found[place] = sums / np.add.reduceat(weights, edges)
+        elif "max" in name or name in _MEANS:
+            found[place] = np.fmax.reduceat(values[place], edges)
+    return window_ns * by, [*found.astype(np.float32)]
 
 
 def _in_fragments(requests: NDArray[Any]) -> bool:

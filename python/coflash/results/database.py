@@ -25,7 +25,7 @@ from coflash.results.notes import together
 from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of, replays
 from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
-from coflash.results.varying_keys import Key, labels, varied_keys
+from coflash.results.varying_keys import Key, differing, labels, varied_keys
 from coflash.scenario import as_text, flat
 from coflash.table import Table, copy_to
 
@@ -64,7 +64,6 @@ class Results:
         "_broken",
         "_documents",
         "_folders",
-        "_keys",
         "_metrics",
         "_remarks",
         "_rows",
@@ -77,24 +76,19 @@ class Results:
         self.place = place
         self._broken = broken
         self._folders: dict[str, RunFolder] = {}
-        self._documents: list[Mapping[str, Any]] = []
-        self._scenarios: dict[str, dict[str, Any]] = {}
+        self._documents: dict[str, Mapping[str, Any]] = {}
+        self._scenarios: dict[str, dict[str, Any]] = {}  # of the runs that were asked for
         self._apart: tuple[Key, ...] | None = None
         self._rows: list[dict[str, Any]] | None = None
         self._metrics: dict[str, Metrics] = {}
-        self._keys: dict[str, None] = {}
         self.is_replayed = False
         notes = []
         for name, folder, document in runs:
-            scenario = self._scenarios[name] = {
-                path: as_text(value) for path, value in flat(document["scenario"]).items()
-            }
-            self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
             self.is_replayed |= replays(document)
             notes.append((name, notes_of(document)))
             self._metrics[name] = metrics_of(document)
-            self._documents.append(document)
+            self._documents[name] = document
         self._remarks = together(notes)
 
     @property
@@ -155,12 +149,18 @@ class Results:
 
     def varied(self) -> tuple[str, ...]:
         """List the keys of the scenario that differ between the runs."""
-        return tuple(key for key in self._keys if len({one.get(key) for one in self._scenarios.values()}) > 1)
+        scenarios = [self.scenario(run) for run in self]
+        return tuple(key for key in self._keys() if len({one.get(key) for one in scenarios}) > 1)
+
+    def _keys(self) -> dict[str, None]:
+        """List the keys of all scenarios, in their order."""
+        return dict.fromkeys(key for run in self for key in self.scenario(run))
 
     def apart(self) -> tuple[Key, ...]:
         """Find the keys that distinguish the runs; parameters of a policy belong to its name."""
         if self._apart is None:
-            self._apart = varied_keys([*self._scenarios.values()])
+            scenarios = [document["scenario"] for document in self._documents.values()]
+            self._apart = varied_keys([_leaves(one) for one in differing(scenarios)])
         return self._apart
 
     def in_order(self) -> list[str]:
@@ -186,11 +186,9 @@ class Results:
     def of_one_point(self) -> list[tuple[str, ...]]:
         """Group the runs that differ only in their seed (the same scenario and inputs), sorted by the keys."""
         groups: dict[tuple[Any, ...], list[str]] = {}
-        rows = {row["run"]: row for row in self.rows()}
+        rows, keys = {row["run"]: row for row in self.rows()}, self._keys()
         for row in map(rows.__getitem__, self.in_order()):
-            key = tuple(
-                repr(row.get(name)) for name in (*self._keys, "inputs", "coflash") if name not in _NOT_OF_A_POINT
-            )
+            key = tuple(repr(row.get(name)) for name in (*keys, "inputs", "coflash") if name not in _NOT_OF_A_POINT)
             groups.setdefault(key, []).append(row["run"])
         return [tuple(runs) for runs in groups.values()]
 
@@ -202,7 +200,7 @@ class Results:
     @property
     def cautions(self) -> tuple[str, ...]:
         """Notes on broken runs that were passed over, and on a mixture of versions."""
-        return (*self._broken, *mixed_versions(document["coflash"] for document in self._documents))
+        return (*self._broken, *mixed_versions(document["coflash"] for document in self._documents.values()))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""
@@ -210,7 +208,16 @@ class Results:
 
     def scenario(self, run: str) -> Mapping[str, Any]:
         """Return the scenario of a run by its full name: values by their paths; a list is JSON."""
+        if run not in self._scenarios:
+            self._scenarios[run] = _leaves(self._documents[run]["scenario"])
         return self._scenarios[run]
+
+    def value(self, run: str, key: str) -> Any:
+        """Return the value of a key of a run, given by its full name; None if it has none. A list is JSON."""
+        found: Any = self._documents[run]["scenario"]
+        for step in key.split("."):
+            found = found.get(step) if isinstance(found, Mapping) else None
+        return as_text(found)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
@@ -221,11 +228,11 @@ class Results:
                     "coflash": document["coflash"],
                     "scenario_hash": document["scenario_hash"],
                     "inputs": " ".join(file["sha256"] for file in document["workload"]["inputs"]),
-                    **self._scenarios[name],
+                    **self.scenario(name),
                     **self._metrics[name].flat(),
                     **{f"simulator.{name}": value for name, value in document["simulator"].items()},
                 }
-                for name, document in zip(self._folders, self._documents, strict=True)
+                for name, document in self._documents.items()
             ]
         return self._rows
 
@@ -282,7 +289,7 @@ class Results:
             except duckdb.Error as error:
                 msg = f"SQL: {error}"
                 if unknown := _UNKNOWN_COLUMN.search(str(error)):
-                    near = difflib.get_close_matches(unknown[1], [*self._keys, *map(short, metric_names())], 1)
+                    near = difflib.get_close_matches(unknown[1], [*self._keys(), *map(short, metric_names())], 1)
                     msg = f'SQL: no column "{unknown[1]}"; did you mean "{near[0]}"?' if near else msg
                 raise CoflashError(msg) from error
 
@@ -290,7 +297,7 @@ class Results:
         """Return the table of the runs, with one more column for each short name in quotes, such as "response.p99"."""
         runs = self._table()
         for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
-            path = called(name, self._keys)
+            path = called(name, self._keys())
             with suppress(CoflashError):
                 path = path or metric(name)
             if path in runs.column_names:
@@ -324,7 +331,7 @@ class Results:
         rows = [
             (
                 names[run],
-                *(self._scenarios[run].get(key, "") for key in keys),
+                *("" if (value := self.value(run, key)) is None else value for key in keys),
                 *(m.shown(self._metrics[run]) for m in BRIEF),
             )
             for run in self.in_order()[:ROWS_SHOWN]
@@ -334,6 +341,10 @@ class Results:
 
     def __repr__(self) -> str:
         return f"<Results of {len(self):,} runs in {self.place}>"
+
+
+def _leaves(scenario: Mapping[str, Any]) -> dict[str, Any]:
+    return {path: as_text(value) for path, value in flat(scenario).items()}
 
 
 def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ()) -> Results:

@@ -167,9 +167,8 @@ class FolderStore:
             raise CoflashError(msg)
         for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
             folders[:] = sorted(name for name in folders if not name.startswith("."))
-            folder = Path(inner)
-            if DOCUMENT in files and (content := self._known(folder / DOCUMENT)) is not None:
-                steps = folder.relative_to(self.path).parts
+            if DOCUMENT in files and (content := self._known((folder := Path(inner)) / DOCUMENT)) is not None:
+                steps = folder.parts[len(self.path.parts) :]
                 yield _name(steps) or self.path.resolve().name, _LocalFolder(folder), content
 
     def _known(self, document: Path) -> dict[str, Any] | None:

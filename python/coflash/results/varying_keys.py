@@ -87,7 +87,7 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     for each policy belongs to the policy's name. Keys with one value for each system, if there are many, belong to the
     system's name.
     """
-    leaves = [{path: value for path, value in flat(one).items() if value is not None} for one in scenarios]
+    leaves = [{path: value for path, value in flat(one).items() if value is not None} for one in differing(scenarios)]
     for leaf in leaves:
         for path, other in _FOLLOWS.items():
             if other in leaf:
@@ -104,6 +104,17 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
         along = tuple(other for other, owner in owners.items() if owner == path != other)
         keys.append(_key(path, along, leaves))
     return tuple(sorted(keys, key=lambda key: (key.path == "seed", key.numbers is not None, key.path != _FIRST)))
+
+
+def differing(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Keep of each scenario the entries in which it differs from any other: whole sections, where they are nested."""
+    entries = dict.fromkeys(entry for one in scenarios for entry in one)
+    kept = []
+    for entry in entries:
+        first = scenarios[0].get(entry)
+        if any(one.get(entry) != first or type(one.get(entry)) is not type(first) for one in scenarios):
+            kept.append(entry)
+    return [{entry: one[entry] for entry in kept if entry in one} for one in scenarios]
 
 
 def _owners(codes: Mapping[str, tuple[int, ...]], are_named: bool) -> dict[str, str]:
