@@ -73,7 +73,8 @@ impl ServedStack {
     ) -> Result<(), StartError<M::Error>> {
         let Self::HostCache(cache) = self else { unreachable!("it has no memory in the host") };
         let io = &mut Io { media, hook: CopyAll, start: When::at(now) };
-        cache.recover_device(scenario.erased_flash()?, contents, io).map_err(StartError::Recovery)
+        let erased = scenario.controller_over(scenario.erased_flash()?);
+        cache.recover_device(erased, contents, io).map_err(StartError::Recovery)
     }
 
     /// Whether the cache is in the host.
