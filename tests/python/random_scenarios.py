@@ -72,6 +72,13 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
             "dirty_share_max": _share(rng, 10, 100),
             "notices": _word(rng, "host_buffer.notices"),
         }
+    if rng.random() < 0.3:
+        values["controller"] = {
+            "cores": rng.randint(1, 4),
+            "read_command": "2us",
+            "write_4k": "1us",
+            "write_buffer": rng.choice(["0B", "64KiB"]),
+        }
     values["precondition"] = {
         "fill": rng.choice(["sequential", "random", "mapped"]),
         "random_passes": rng.choice([0, 1, "steady"]),

@@ -1,12 +1,18 @@
 //! Answers held back until their moment: emulation of the time of the simulated device.
 
-use crate::export::{Exported, Served};
 use crate::machine::Clock;
 use crate::session::{Due, NOBODY};
 use coflash_base::Time;
+use coflash_nbd::Request;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+/// A request that was served, and when it arrived.
+pub(crate) struct Served {
+    pub(crate) request: Request,
+    pub(crate) arrival: Instant,
+}
 
 /// Served requests with pending answers.
 #[derive(Default)]
@@ -77,14 +83,15 @@ impl Delayed {
         std::mem::take(&mut self.waiting().unknown).into_values().map(|(_, request)| request)
     }
 
-    /// Send the answers at their moments, until [`stop`](Self::stop) is called and all are sent.
-    pub(crate) fn run(&self, disk: &Exported) {
+    /// Pass the requests to `answer` at their moments, until [`stop`](Self::stop) is called and none is left. `tick` does
+    /// the work that is due and returns the moment of the next event.
+    pub(crate) fn run(&self, tick: impl Fn() -> Option<Instant>, answer: impl Fn(Served)) {
         loop {
             let (number, owner, unknown) = {
                 let waiting = self.waiting();
                 (waiting.number, waiting.owner, !waiting.unknown.is_empty())
             };
-            let event = if unknown { disk.tick() } else { None };
+            let event = if unknown { tick() } else { None };
             let mut waiting = self.waiting();
             if (number, owner) != (waiting.number, waiting.owner) {
                 continue;
@@ -94,7 +101,7 @@ impl Delayed {
             let due = std::mem::replace(&mut waiting.requests, later);
             if !due.is_empty() {
                 drop(waiting);
-                due.into_values().for_each(|request| disk.answer(request, Ok(())));
+                due.into_values().for_each(&answer);
                 continue;
             }
             let first = waiting.requests.first_key_value().map(|(&(at, _), _)| at);

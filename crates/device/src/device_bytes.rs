@@ -1,6 +1,6 @@
 //! The bytes of a session behind a power switch: a container, or in the twin of a session nothing.
 
-use crate::folder::Restarts;
+use crate::restarts::Restarts;
 use coflash_base::{Duration, Time};
 use coflash_media::{
     Access, BlockId, Cause, Clock, Contents, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Side, Slot,

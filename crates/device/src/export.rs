@@ -1,6 +1,6 @@
 //! A device as the disk of an NBD server.
 
-use crate::delayed::Delayed;
+use crate::delayed::{Delayed, Served};
 use crate::load::{Load, LoadMeter};
 use crate::machine::{Machine, now};
 use crate::power_on::check_side;
@@ -28,12 +28,6 @@ pub(crate) struct Exported {
     load: LoadMeter,
     problems: Mutex<Vec<String>>,
     synced: Mutex<Instant>,
-}
-
-/// A request that was served, and when it arrived.
-pub(crate) struct Served {
-    request: Request,
-    arrival: Instant,
 }
 
 impl Exported {
@@ -64,11 +58,6 @@ impl Exported {
     /// The machine, when nothing is served any more.
     pub(crate) fn into_machine(self) -> Machine {
         self.machine.into_inner().expect("no request panics")
-    }
-
-    /// Answers that wait for their moment.
-    pub(crate) fn delayed(&self) -> Option<&Delayed> {
-        self.delayed.as_ref()
     }
 
     /// Take the problems since the last call.
@@ -125,8 +114,20 @@ impl Exported {
         failed.for_each(|request| self.answer(request, Err(Errno::Io)));
     }
 
+    /// Send delayed answers at their moments, until [`stop_delayed`](Self::stop_delayed) is called and all are sent.
+    pub(crate) fn send_delayed(&self) {
+        if let Some(delayed) = &self.delayed {
+            delayed.run(|| self.tick(), |request| self.answer(request, Ok(())));
+        }
+    }
+
+    /// End [`send_delayed`](Self::send_delayed).
+    pub(crate) fn stop_delayed(&self) {
+        self.delayed.iter().for_each(Delayed::stop);
+    }
+
     /// Answer a request.
-    pub(crate) fn answer(&self, served: Served, result: Result<(), Errno>) {
+    fn answer(&self, served: Served, result: Result<(), Errno>) {
         let Served { request, arrival } = served;
         request.answer(result);
         self.load.answered(1, arrival, now());

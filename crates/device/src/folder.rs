@@ -12,8 +12,8 @@
 
 use crate::contents_file;
 use crate::power_on::servable;
-use crate::recorder::{FORMAT, Recorder, private_file, restart_file};
-use crate::session::Restart;
+use crate::recorder::{FORMAT, Recorder, private_file};
+use crate::restarts::{Restart, Restarts};
 use crate::stack::ServedStack;
 use coflash_base::{Bytes, Seed, Time};
 use coflash_media::Contents;
@@ -205,22 +205,6 @@ pub struct SessionEnd {
     /// The restarts of the device while the host had power.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restarts: Vec<Restart>,
-}
-
-/// The restarts of the device in a session, while the host had power, and the folder of what they found.
-#[derive(Clone, Debug, Default)]
-pub struct Restarts {
-    /// The restarts, in order.
-    pub list: Vec<Restart>,
-    /// The folder.
-    pub folder: PathBuf,
-}
-
-impl Restarts {
-    /// Read what a restart found, counted from 1.
-    pub(crate) fn found(&self, restart: usize) -> io::Result<Contents> {
-        contents_file::read(File::open(restart_file(&self.folder, restart))?)
-    }
 }
 
 /// The folder of a session.

@@ -1,23 +1,12 @@
 //! Power on: the levels of a scenario over an erased device, or over the contents of a container.
 
-use crate::stack::ServedStack;
+use crate::stack::{ServedStack, StartError};
 use coflash_base::Bytes;
-use coflash_level::{Placement, Protecting, RecoveryError};
+use coflash_level::{Placement, Protecting};
 use coflash_media::{Contents, Media, Side, Timeline, When};
 use coflash_scenario::{
     PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
 };
-
-/// A device cannot be powered on.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError<E: std::fmt::Debug> {
-    /// The scenario cannot be served.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// Its contents cannot be recovered.
-    #[error("the device cannot be recovered: {0:?}")]
-    Recovery(RecoveryError<E>),
-}
 
 /// The scenario of a device that begins erased and exports `size`, by default the size in the scenario.
 ///
@@ -35,7 +24,7 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
     device.check()?;
     let refuse = |key: &str, problem: &str| Err(ScenarioError::new(key, problem.to_owned()));
     if device.hybrid.is_some() {
-        return refuse("hybrid", "a flash cache before disks cannot be served; a device without disks can");
+        return refuse("hybrid", "a flash cache before disks cannot be served: a container holds no disks");
     }
     if device.cache.placement == Placement::Host {
         if device.cache.volatile {
@@ -52,7 +41,10 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
         }
     }
     if device.host_buffer.exists() {
-        return refuse("host_buffer.size", "a buffer in the host cannot be served: \"0B\" is allowed");
+        return refuse(
+            "host_buffer.size",
+            "a buffer in the host cannot be served: the client has its page cache; \"0B\" is allowed",
+        );
     }
     if device.ftl.placement.needs_future() {
         return refuse(

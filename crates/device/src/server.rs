@@ -57,7 +57,7 @@ impl ServedDevice {
         };
         let answers = emulate.then(|| {
             let disk = disk.clone();
-            thread::spawn(move || disk.delayed().into_iter().for_each(|delayed| delayed.run(&disk)))
+            thread::spawn(move || disk.send_delayed())
         });
         let server = {
             let disk = disk.clone();
@@ -114,7 +114,7 @@ impl ServedDevice {
         self.ticker.thread().unpark();
         self.ticker.join().expect("the ticker does not panic");
         if let Some(answers) = self.answers {
-            self.disk.delayed().into_iter().for_each(crate::delayed::Delayed::stop);
+            self.disk.stop_delayed();
             answers.join().expect("answers do not panic");
         }
         let disk = Arc::into_inner(self.disk).expect("all threads have ended");

@@ -5,10 +5,11 @@
 //! ([`twin`](crate::twin)).
 
 use crate::device_bytes::DeviceBytes;
-use crate::power_on::{StartError, power_on, timeline};
+use crate::power_on::{power_on, timeline};
 use crate::recorder::Recorder;
+use crate::restarts::{Armed, Restart};
 use crate::served::Served;
-use crate::stack::ServedStack;
+use crate::stack::{ServedStack, StartError};
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
 use coflash_media::{Contents, Side, SimulatedMedia};
@@ -16,7 +17,6 @@ use coflash_scenario::{ReplayMode, Scenario};
 use coflash_sim::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
 use coflash_store::{Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
-use serde::{Deserialize, Serialize};
 use std::io;
 
 /// A failed request.
@@ -110,26 +110,6 @@ impl std::str::FromStr for CutAt {
 
 /// The maximal number of media steps before power is cut: some requests take fewer.
 const CUT_STEPS: u64 = 16;
-
-/// A power cut that the device alone is to suffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Armed {
-    /// The number of requests before.
-    pub requests: u64,
-    /// The steps of flash from there to the cut.
-    pub steps: u64,
-}
-
-/// A restart of the device in a session, while the host had power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Restart {
-    /// The number of requests before, with an interrupted one.
-    pub requests: u64,
-    /// Its time, in nanoseconds since power on.
-    pub at_ns: u64,
-    /// The cut, unless it came between two requests at that time.
-    pub armed: Option<Armed>,
-}
 
 /// The result of a session.
 pub struct Ended<S> {

@@ -1,13 +1,23 @@
 //! The levels of a scenario that can be served, erased or recovered.
 
-use crate::power_on::StartError;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_ftl::{CopyAll, GcHook, Io, PageRead, PageWrite};
 use coflash_level::nvm::Layout;
-use coflash_level::{Command, Cooperates, Device, Level, Placement};
+use coflash_level::{Command, Cooperates, Device, Level, Placement, RecoveryError};
 use coflash_media::{Contents, DieId, Media, When};
 use coflash_scenario::{HostCacheStack, PlainStack, Scenario, ScenarioError};
+
+/// A device cannot be powered on.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError<E: std::fmt::Debug> {
+    /// The scenario cannot be served.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Its contents cannot be recovered.
+    #[error("the device cannot be recovered: {0:?}")]
+    Recovery(RecoveryError<E>),
+}
 
 /// The levels of a served device.
 #[allow(clippy::large_enum_variant, reason = "a session has a single stack")]
@@ -63,7 +73,8 @@ impl ServedStack {
     ) -> Result<(), StartError<M::Error>> {
         let Self::HostCache(cache) = self else { unreachable!("it has no memory in the host") };
         let io = &mut Io { media, hook: CopyAll, start: When::at(now) };
-        cache.recover_device(scenario.erased_flash()?, contents, io).map_err(StartError::Recovery)
+        let erased = scenario.controller_over(scenario.erased_flash()?);
+        cache.recover_device(erased, contents, io).map_err(StartError::Recovery)
     }
 
     /// Whether the cache is in the host.

@@ -1,10 +1,11 @@
 //! The twin of a session: a simulation of the same requests at the same times, from the same state.
 
 use crate::device_bytes::NoBytes;
-use crate::folder::{DeviceError, Restarts, SessionFolder};
-use crate::power_on::StartError;
+use crate::folder::{DeviceError, SessionFolder};
 use crate::recorder::Recorder;
+use crate::restarts::Restarts;
 use crate::session::{Failure, Session};
+use crate::stack::StartError;
 use coflash_base::Time;
 use coflash_media::Contents;
 use coflash_scenario::Scenario;

@@ -4,7 +4,7 @@ use coflash_base::measure::{Report, Value};
 use coflash_base::{Duration, Lpn, Seed, Time};
 use coflash_ftl::{CopyAll, Coverage, FtlConfig, GcConfig, Io, PageRead, PageWrite};
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
-use coflash_level::{Command, Level, Op};
+use coflash_level::{Command, Crossing, Level, Op};
 use coflash_media::disk::Disks;
 use coflash_media::{CacheTimings, Finished, Geometry, SimulatedMedia, Tag, Timeline, Timing, When};
 use serde_json::json;
@@ -99,7 +99,7 @@ impl Rig {
             bytes: u64::from(pages) * PAGE_BYTES,
             first: Some(Lpn::new(first)),
             pages,
-            is_whole: true,
+            crossing: Crossing::Whole,
         };
         let mut io = Io { media: &mut self.media, hook: CopyAll, start: When::at(now) };
         let Ok(()) = self.level.pass_time(now, &mut io);

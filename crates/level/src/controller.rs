@@ -6,11 +6,12 @@
 //! possible, to absorb overwrites; here each page is programmed at once. GC does not use the buffer. Model
 //! and terms follow NVMeVirt (Kim et al., FAST 2023).
 
-use crate::cooperates::{Cached, Cooperates};
-use crate::level::{Command, Level, LostPages, Restart};
+use crate::cooperates::{Cached, Cooperates, OverFlash};
+use crate::level::{Command, Crossing, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Bytes, Duration, Lpn, Misfit, Op, Time};
-use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite};
+use coflash_cache::{Cache, SlotId};
+use coflash_ftl::{AgeClass, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
 use coflash_media::{DieId, Media, Memory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,11 +45,13 @@ impl ControllerConfig {
     /// The firmware time of a command.
     fn time(&self, command: &Command) -> Duration {
         let units = command.bytes.div_ceil(UNIT_BYTES);
-        match command.op {
-            Op::Read => self.read_command + self.read_4k * units,
-            Op::Write => self.write_command + self.write_4k * units,
-            Op::Trim | Op::Flush => self.write_command,
-        }
+        let (once, each_4k) = match command.op {
+            Op::Read => (self.read_command, self.read_4k),
+            Op::Write => (self.write_command, self.write_4k),
+            Op::Trim | Op::Flush => (self.write_command, Duration::ZERO),
+        };
+        let once = if command.crossing == Crossing::Next { Duration::ZERO } else { once };
+        once + each_4k * units
     }
 
     /// The pages of the write buffer, and the least time between two that leave it; `None` without a buffer.
@@ -104,17 +107,7 @@ impl<L> Controller<L> {
         Self { below, has_buffer: config.buffer(page_bytes).is_some(), config: config.clone(), idle_at }
     }
 
-    /// The level below.
-    #[must_use]
-    pub fn below(&self) -> &L {
-        &self.below
-    }
-
-    /// Convert into the level below.
-    #[must_use]
-    pub fn into_below(self) -> L {
-        self.below
-    }
+    crate::over::level_over!();
 
     /// The firmware's delay of a command, from its arrival on.
     #[inline]
@@ -180,14 +173,11 @@ impl<M: Media, L: Restart<M>> Restart<M> for Controller<L> {
 
 /// A controller only adds time: it forwards messages.
 impl<L: Cooperates> Cooperates for Controller<L> {
-    coflash_base::forward_to_variant! { below_dispatch;
-        fn announce(&mut self, page: Cached);
-        fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool);
-        fn shadows(&self, lpn: Lpn) -> Marks;
-        fn track_host(&mut self);
-    }
+    crate::cooperates::forward_cooperates!(below_dispatch);
+}
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        self.below.with_flash(look)
+impl<L: OverFlash> OverFlash for Controller<L> {
+    fn flash_mut(&mut self) -> &mut Ftl {
+        self.below.flash_mut()
     }
 }

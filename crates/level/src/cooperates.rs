@@ -122,6 +122,18 @@ pub trait Cooperates {
     }
 }
 
+/// The levels of a device below a link, without a cache of its own.
+pub trait OverFlash: Cooperates {
+    /// The FTL at the bottom, for recovery.
+    fn flash_mut(&mut self) -> &mut Ftl;
+}
+
+impl OverFlash for Ftl {
+    fn flash_mut(&mut self) -> &mut Ftl {
+        self
+    }
+}
+
 /// Flash in the same controller: messages arrive at once.
 impl Cooperates for Ftl {
     #[inline(always)]
@@ -191,3 +203,41 @@ impl Cooperates for Ftl {
         check(cache, self);
     }
 }
+
+/// Forward all messages to the level in the field `below`. The argument is the macro that names it. It imports the types that
+/// the methods name.
+macro_rules! forward_cooperates {
+    ($dispatch:ident) => {
+        const LAGS: bool = L::LAGS;
+
+        coflash_base::forward_to_variant! { $dispatch;
+            fn mark(&mut self, page: Cached);
+            fn unmark(&mut self, page: Cached);
+            fn invalidate(&mut self, page: Cached);
+            fn forget(&mut self, page: Cached);
+            fn may_hold(&self, lpn: Lpn) -> bool;
+            fn moved(&mut self, page: Cached, to: SlotId);
+            fn is_granted(&self, page: Cached) -> bool;
+            fn disconnect(&mut self);
+            fn keeps(&mut self, page: Cached) -> bool;
+            fn age(&mut self, lpn: Lpn, class: AgeClass);
+            fn announce(&mut self, page: Cached);
+            fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool);
+            fn shadows(&self, lpn: Lpn) -> Marks;
+            fn weigh(&mut self, weights: Weights);
+            fn next_dropped(&mut self, cache: &Cache) -> Option<SlotId>;
+            fn take_pending_wait(&mut self) -> Duration;
+            fn track_host(&mut self);
+        }
+
+        fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
+            self.below.with_flash(look)
+        }
+
+        fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl)) {
+            self.below.assert_agrees(cache, check);
+        }
+    };
+}
+
+pub(crate) use forward_cooperates;

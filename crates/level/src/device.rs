@@ -2,7 +2,7 @@
 
 use crate::config::CacheConfig;
 use crate::consistent::Consistent;
-use crate::cooperates::{Cached, Cooperates};
+use crate::cooperates::{Cached, Cooperates, OverFlash};
 use crate::cooperation::{Cooperation, CooperationConfig, Setting};
 use crate::level::{Command, Level, LostPages, Restart};
 use crate::linked::Linked;
@@ -120,7 +120,7 @@ impl<L: Cooperates> CacheLevel<L> {
 }
 
 /// A cache in the host, across a link.
-impl CacheLevel<Linked<Ftl>> {
+impl<L: OverFlash> CacheLevel<Linked<L>> {
     /// Recover an empty cache over an erased device after both sides have started anew.
     ///
     /// # Errors
@@ -129,8 +129,11 @@ impl CacheLevel<Linked<Ftl>> {
         &mut self,
         contents: &Contents,
         io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>> {
-        recover_flash(self.below_mut().below_mut(), contents, io)?;
+    ) -> Result<(), RecoveryError<M::Error>>
+    where
+        L: Level<M>,
+    {
+        recover_flash(self.below_mut().below_mut().flash_mut(), contents, io)?;
         cache_level_dispatch!(self, cache => cache.recover_host(&contents.words, io.media))?;
         self.connect(io).map_err(RecoveryError::Flash)
     }
@@ -142,18 +145,25 @@ impl CacheLevel<Linked<Ftl>> {
     /// See [`recover_both`](Self::recover_both).
     pub fn recover_device<M: Media, H: GcHook>(
         &mut self,
-        mut erased: Ftl,
+        mut erased: L,
         contents: &Contents,
         io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>> {
-        erased.continue_counters(self.below().below());
-        recover_flash(&mut erased, contents, io)?;
+    ) -> Result<(), RecoveryError<M::Error>>
+    where
+        L: Level<M>,
+    {
+        let flash = erased.flash_mut();
+        self.below().with_flash(|before| flash.continue_counters(before));
+        recover_flash(flash, contents, io)?;
         self.below_mut().restart_device(erased);
         self.connect(io).map_err(RecoveryError::Flash)
     }
 
     /// The handshake of host and device after either has restarted.
-    fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+    fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error>
+    where
+        L: Level<M>,
+    {
         cache_level_dispatch!(self, cache => cache.connect(io))
     }
 }

@@ -9,7 +9,7 @@
 //! [`end`](Level::end). The request is answered at the latest moment that these calls returned, plus the
 //! duration that `end` returned. A level issues its own commands to the level below in the same way. A cache
 //! begins a command on the level below when a request begins, since it does not know yet which pages it will
-//! need.
+//! need. A link below a cache begins one on the device for each page that crosses.
 //!
 //! **Moments.** `after` is the earliest moment at which a page may be served. The returned moment is the end
 //! of its service. `io.start` is the beginning of the request, for work done on the way (garbage collection).
@@ -34,16 +34,26 @@ pub struct Command {
     pub first: Option<Lpn>,
     /// The number of its pages.
     pub pages: u32,
-    /// Whether its data crosses a link as a whole: before the first page of a write, after the last page of a
-    /// read. Otherwise pages cross one by one, and only those that the cache above cannot serve.
-    pub is_whole: bool,
+    /// How its data crosses a link.
+    pub crossing: Crossing,
+}
+
+/// How the data of a command crosses a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crossing {
+    /// As a whole: before the first page of a write, after the last page of a read.
+    Whole,
+    /// Page by page, and only the pages that the cache above cannot serve. This is the first.
+    First,
+    /// A further page of the same command.
+    Next,
 }
 
 impl Command {
     /// The command as a cache passes it down: only some of its pages may follow.
     #[must_use]
     pub fn page_by_page(self) -> Self {
-        Self { is_whole: false, ..self }
+        Self { crossing: Crossing::First, ..self }
     }
 }
 

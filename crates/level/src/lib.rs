@@ -47,10 +47,10 @@ pub use coflash_base::Op;
 pub use config::{CacheConfig, Eviction, Placement};
 pub use consistent::Consistent;
 pub use controller::{Controller, ControllerConfig};
-pub use cooperates::{Cached, Cooperates};
+pub use cooperates::{Cached, Cooperates, OverFlash};
 pub use cooperation::{Cooperation, CooperationConfig};
 pub use device::{CacheLevel, Device, DeviceConfig};
-pub use level::{Command, Level, LostPages, Restart};
+pub use level::{Command, Crossing, Level, LostPages, Restart};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
     Notices, Protecting, link_sections,

@@ -1,24 +1,31 @@
-//! The methods that the two caches over a level share.
+//! The methods that levels over another level share.
 
-/// Write the accessors of a cache with the fields `below`, `cache`, `scheme` and `metadata`, in the memory of a field.
-macro_rules! cache_over_level {
-    ($scheme:ty, $($memory:ident).+) => {
+/// Write the accessors of a level with the field `below`.
+macro_rules! level_over {
+    () => {
         /// The level below.
         #[must_use]
         pub fn below(&self) -> &L {
             &self.below
         }
 
-        /// Convert into the level below, without the cache.
+        /// Convert into the level below.
         #[must_use]
         pub fn into_below(self) -> L {
             self.below
         }
 
-        /// Mutable access to the level below, past the cache. For warming up.
+        /// Mutable access to the level below, past this one. For warming up.
         pub fn below_mut(&mut self) -> &mut L {
             &mut self.below
         }
+    };
+}
+
+/// Write the accessors of a cache with the fields `below`, `cache`, `scheme` and `metadata`, in the memory of a field.
+macro_rules! cache_over_level {
+    ($scheme:ty, $($memory:ident).+) => {
+        crate::over::level_over!();
 
         /// The cached pages.
         #[must_use]
@@ -62,4 +69,4 @@ macro_rules! cache_over_level {
     };
 }
 
-pub(crate) use cache_over_level;
+pub(crate) use {cache_over_level, level_over};

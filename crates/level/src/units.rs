@@ -3,11 +3,12 @@
 //! Drives with large units have a smaller map and a higher write amplification. Reads cost the same as
 //! without units. Pages of a unit that were never written, or are trimmed, take no space and are not written.
 
-use crate::cooperates::{Cached, Cooperates};
+use crate::cooperates::{Cached, Cooperates, OverFlash};
 use crate::level::{Command, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Time};
-use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
+use coflash_cache::{Cache, SlotId};
+use coflash_ftl::{AgeClass, Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
 use coflash_media::{DieId, Media, Memory, Place};
 use std::ops::Range;
 
@@ -27,17 +28,7 @@ impl<L> Units<L> {
         Self { below, pages_per_unit, written: 0..0 }
     }
 
-    /// The level below.
-    #[must_use]
-    pub fn below(&self) -> &L {
-        &self.below
-    }
-
-    /// Convert into the level below.
-    #[must_use]
-    pub fn into_below(self) -> L {
-        self.below
-    }
+    crate::over::level_over!();
 
     /// Write the pages of a unit that the request does not cover. Returns the moment at which they and `done`
     /// are done.
@@ -112,14 +103,11 @@ impl<M: Media, L: Restart<M>> Restart<M> for Units<L> {
 
 /// Messages are about pages; their numbers stay the same.
 impl<L: Cooperates> Cooperates for Units<L> {
-    coflash_base::forward_to_variant! { below_dispatch;
-        fn announce(&mut self, page: Cached);
-        fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool);
-        fn shadows(&self, lpn: Lpn) -> Marks;
-        fn track_host(&mut self);
-    }
+    crate::cooperates::forward_cooperates!(below_dispatch);
+}
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        self.below.with_flash(look)
+impl<L: OverFlash> OverFlash for Units<L> {
+    fn flash_mut(&mut self) -> &mut Ftl {
+        self.below.flash_mut()
     }
 }

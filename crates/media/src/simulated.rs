@@ -1,8 +1,19 @@
 //! Media in simulated time, driven by an engine.
 
-use crate::{Busy, DieId, Finished, Media, When};
+use crate::{DieId, Finished, Media, When};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Time};
+
+/// Time that dies were busy, summed over dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// Time for garbage collection.
+    pub gc: Duration,
+    /// Time for all other operations.
+    pub other: Duration,
+    /// Time of transfers over the buses of channels, which is part of the others.
+    pub bus: Duration,
+}
 
 /// A media with operations in simulated time.
 ///

@@ -16,7 +16,7 @@ mod tests;
 use recording::Recording;
 use servers::Servers;
 
-pub use measures::{BufferedPages, Busy, DieTime, DiskTime, FlashOperations, Suspensions};
+pub use measures::{BufferedPages, DieTime, DiskTime, FlashOperations, Suspensions};
 
 use crate::behind::Behind;
 use crate::channel::{Channels, Phases};
@@ -24,9 +24,9 @@ use crate::disk::Disks;
 use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
-    Access, BlockId, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash, FlashOperation,
-    Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn, ReadPriority, Run, Slot, Tag,
-    Timing, When,
+    Access, BlockId, Busy, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash,
+    FlashOperation, Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn, ReadPriority, Run,
+    Slot, Tag, Timing, When,
 };
 use coflash_base::exponential::exponential;
 use coflash_base::{Duration, RandomStream, Seed, Time};

@@ -47,10 +47,6 @@ impl Scenario {
                 "hybrid",
                 "a flash cache before disks has no controller of its own; with controller none is allowed",
             )
-        } else if self.cache.placement != Placement::InStorage {
-            ("cache.placement", "a controller needs whole commands; with it \"in-storage\" is allowed")
-        } else if self.host_buffer.exists() {
-            ("host_buffer.size", "a controller needs whole commands; with it \"0B\" is allowed")
         } else if !self.restart.at.is_empty() && self.controller.volatile {
             (
                 "restart.at",
@@ -72,15 +68,11 @@ impl Scenario {
             return Ok(());
         } else if self.hybrid.is_some() {
             ("hybrid", "a flash cache before disks maps pages; with ftl.indirection_unit none is allowed")
-        } else if has_cache || self.cache.placement != Placement::InStorage {
+        } else if has_cache && self.cache.placement == Placement::InStorage {
             (
                 "cache.size",
-                "a cache holds pages and no units; with ftl.indirection_unit \"0B\" in storage is allowed",
-            )
-        } else if self.host_buffer.exists() {
-            (
-                "host_buffer.size",
-                "a host's buffer writes single pages; with ftl.indirection_unit \"0B\" is allowed",
+                "a device with ftl.indirection_unit evicts whole units, and this cache pages: \"0B\" is allowed, or \
+                 cache.placement \"host\"",
             )
         } else if self.workload.remap == Remap::Dense {
             (
@@ -213,11 +205,11 @@ impl Scenario {
         Err(Misfit::new(key, format!("with ftl.placement \"{}\" {problem}", self.ftl.placement.name())))
     }
 
-    /// A policy from outside names pages, and this cache may hold two versions of one.
     fn check_external(&self) -> Result<(), Misfit> {
         let is_external = matches!(self.cache.policy, EvictionConfig::External(_));
         if is_external && self.cooperation.name() == "cdm-consistent" {
-            let problem = "\"external\" was given; with cdm-consistent the policies of coflash are allowed";
+            let problem = "\"external\" was given, which names pages, and cdm-consistent may hold two versions of one: the policies \
+                           of coflash are allowed";
             return Err(Misfit::new("cache.policy", problem));
         }
         Ok(())

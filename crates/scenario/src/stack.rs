@@ -15,7 +15,7 @@ use coflash_media::{CacheTimings, Memory, ProgramDistribution, Timeline, When};
 /// A device behind a link that carries whole requests.
 pub type PlainStack = Linked<Controller<Units<Device>>>;
 /// A cache in the host, above a link that carries pages.
-pub type HostCacheStack = CacheLevel<Linked<Ftl>>;
+pub type HostCacheStack = CacheLevel<Linked<Controller<Units<Ftl>>>>;
 /// A flash cache in front of disks.
 pub type HybridStack = Linked<Hybrid<When>>;
 /// The host's write buffer above another stack.
@@ -84,8 +84,10 @@ impl Stack {
             Self::BufferedPlain(buffer) => {
                 Some(buffer.into_below().into_below().into_below().into_below().into_below())
             }
-            Self::HostCache(cache) => Some(cache.into_below().into_below()),
-            Self::BufferedHostCache(buffer) => Some(buffer.into_below().into_below().into_below()),
+            Self::HostCache(cache) => Some(cache.into_below().into_below().into_below().into_below()),
+            Self::BufferedHostCache(buffer) => {
+                Some(buffer.into_below().into_below().into_below().into_below().into_below())
+            }
             Self::Hybrid(_) | Self::BufferedHybrid(_) => None,
         }
     }
@@ -117,8 +119,10 @@ impl Scenario {
         Linked::new(self.controller_over(device), self.page_bytes(), &self.link.cost())
     }
 
-    fn controller_over(&self, device: Device) -> Controller<Units<Device>> {
-        Controller::new(Units::new(device, self.pages_per_unit()), &self.controller, self.page_bytes())
+    /// Put the controller over flash, or over the device's cache.
+    #[must_use]
+    pub fn controller_over<L>(&self, below: L) -> Controller<Units<L>> {
+        Controller::new(Units::new(below, self.pages_per_unit()), &self.controller, self.page_bytes())
     }
 
     /// Create the levels of a flash cache in front of disks.
@@ -186,7 +190,7 @@ impl Scenario {
     pub fn host_cache_over(&self, flash: Ftl) -> Result<HostCacheStack, Misfit> {
         let grants = self.host.protecting == Protecting::Grants;
         let setting = self.cache.setting(Memory::Host, self.page_bytes(), flash.logical_pages(), grants)?;
-        let device = self.link_under(flash, Memory::Host, setting.slots, &self.host);
+        let device = self.link_under(self.controller_over(flash), Memory::Host, setting.slots, &self.host);
         CacheLevel::with_scheme(device, &self.cache, &setting, &self.cooperation)
     }
 

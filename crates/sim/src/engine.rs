@@ -8,7 +8,7 @@ use crate::payload::{PartOfPage, Payload};
 use crate::series::Recorder;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
-use coflash_level::{Command, Level};
+use coflash_level::{Command, Crossing, Level};
 use coflash_media::{Busy, DieId, Finished, Media, SimulatedMedia, Tag, When};
 use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request};
@@ -429,7 +429,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             first: self.lpns.first().copied(),
             // Limited to the pages of the stack.
             pages: self.lpns.len() as u32,
-            is_whole: true,
+            crossing: Crossing::Whole,
         };
         parts.start = self.level.begin(&command, &mut Self::io(&mut self.media, When::at(arrival)));
         parts.latest = parts.start.known().expect("the beginning of a request waits for no other");

@@ -1,9 +1,9 @@
-//! Errors of runs.
+//! Errors of runs and of warm devices.
 
 use crate::observer::Cancelled;
-use crate::warm::error::WarmError;
 use coflash_scenario::ScenarioError;
 use coflash_workload::WorkloadError;
+use std::io;
 
 /// The error of a run.
 #[derive(Debug, thiserror::Error)]
@@ -36,4 +36,58 @@ impl RunError {
                 .to_owned(),
         )
     }
+}
+
+/// Errors of warm devices.
+#[derive(Debug, thiserror::Error)]
+pub enum WarmError {
+    /// The file cannot be read or written.
+    #[error("{file}: {problem}")]
+    Io {
+        /// As the user named it.
+        file: String,
+        /// The message of the system.
+        problem: io::Error,
+    },
+    /// The file is no warm device of this version.
+    #[error("{file}: {problem}")]
+    Unusable {
+        /// As the user named it.
+        file: String,
+        /// The problem.
+        problem: WarmFileError,
+    },
+    /// The state of an external policy cannot be stored in a file.
+    #[error("{file}: a device with the policy {policy:?} cannot be kept in a file, which has not its state")]
+    External {
+        /// As the user named it.
+        file: String,
+        /// The code of the policy.
+        policy: String,
+    },
+    /// The device was warmed up for another scenario.
+    #[error("the warm device does not fit the scenario: {0}; warm it up again")]
+    Differs(String),
+}
+
+/// The error of an unusable file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WarmFileError {
+    /// Not a warm device.
+    #[error("is not a warm device of coflash")]
+    NotWarm,
+    /// An unknown layout.
+    #[error("is a warm device in format {given}, and this version reads format {read}: warm it up again")]
+    Format {
+        /// Its format.
+        given: u32,
+        /// The format of this version.
+        read: u32,
+    },
+    /// Written by another version, which may precondition devices differently.
+    #[error("was written by coflash {0}, and this is {version}: warm it up again", version = crate::VERSION)]
+    Version(String),
+    /// Damaged.
+    #[error("is damaged ({0}): warm it up again")]
+    Damaged(String),
 }

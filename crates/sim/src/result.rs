@@ -1,7 +1,7 @@
 //! A result: the scenario, its metrics, and the speed of the simulator.
 
 use crate::input::Input;
-use crate::jobs::JobReport;
+use crate::job_report::JobReport;
 use crate::latency::Latency;
 use crate::metrics::Metrics;
 use crate::series::Series;

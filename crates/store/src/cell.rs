@@ -1,7 +1,5 @@
 //! Cells of the tables: fixed sizes, each with a checksum that includes its place.
 
-use crate::format::{word32, word64};
-use crate::tables::Data;
 use coflash_base::{Index, Lpn};
 use coflash_media::{Mode, Oob};
 
@@ -47,8 +45,25 @@ pub(crate) fn decode<C: Cell>(bytes: &[u8], at: u64, seed: u32) -> Option<C> {
     if word32(sum, 0) == checksum(fields, at, seed) { C::decode(fields) } else { None }
 }
 
+/// The little-endian number at a place.
+pub(crate) fn word32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes are four"))
+}
+
+/// The little-endian number at a place.
+pub(crate) fn word64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes are eight"))
+}
+
 fn put(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+/// The data of a page or a slot: its place in the data file, and its checksum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Data {
+    pub(crate) place: u32,
+    pub(crate) checksum: u32,
 }
 
 /// The state of a block.

@@ -1,10 +1,10 @@
 //! Looks for damage.
 
+use crate::cell::Data;
 use crate::disk::{Disk, Disks};
 use crate::error::{Finding, StoreError, while_doing};
 use crate::overlay::Overlay;
 use crate::store::Store;
-use crate::tables::Data;
 use coflash_base::Index;
 use coflash_media::Ppn;
 

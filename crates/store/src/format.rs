@@ -5,7 +5,7 @@
 //! data       places of a page each, for flash pages and cache slots, with spare ones
 //! ```
 
-use crate::cell::{BlockCell, Cell, PageCell, SlotCell, WordCell};
+use crate::cell::{BlockCell, Cell, PageCell, SlotCell, WordCell, word32, word64};
 use crate::disk::Disk;
 use crate::error::{Finding, StoreError, while_doing};
 use coflash_media::{Geometry, Memory, Ppn, Side};
@@ -158,16 +158,6 @@ impl Superblock {
 
 /// The least number of spare places: for slots that are written more than once between two fences.
 const SPARE_PLACES_MIN: u32 = 64;
-
-/// The little-endian number at a place.
-pub(crate) fn word32(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes are four"))
-}
-
-/// The little-endian number at a place.
-pub(crate) fn word64(bytes: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes are eight"))
-}
 
 /// A table of cells in the metadata.
 #[derive(Clone, Debug)]

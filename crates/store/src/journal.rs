@@ -4,10 +4,10 @@
 //! checksum of the one before, and the epoch. So only the entries that form an unbroken chain from the
 //! journal's start are valid.
 
-use crate::cell::CELL_BYTES_MAX;
+use crate::cell::{CELL_BYTES_MAX, word32, word64};
 use crate::disk::Disk;
 use crate::error::{Finding, StoreError, while_doing};
-use crate::format::{Layout, word32, word64};
+use crate::format::Layout;
 use std::io;
 use std::ops::Range;
 

@@ -25,7 +25,7 @@
 //! | concept | place |
 //! |---|---|
 //! | create, open, sync points | `store.rs` |
-//! | flash operations, slots, words, power cuts of the device | `media.rs`, `power.rs`, `page.rs` |
+//! | flash operations, slots, words, power cuts of the device | `media.rs`, `power.rs`, `power_cut.rs`, `page.rs` |
 //! | pages on their way to the data file, and from it | `data_file.rs` |
 //! | the superblock, the parts of the files | `format.rs` |
 //! | tables and their cells | `tables.rs`, `cell.rs` |
@@ -47,6 +47,7 @@ mod overlay;
 mod page;
 mod places;
 mod power;
+mod power_cut;
 mod sabotage;
 mod sectors;
 mod store;

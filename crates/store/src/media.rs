@@ -1,13 +1,12 @@
 //! The store as a media: flash, the memory of the cache, and the host's page.
 
-use crate::cell::{BlockCell, PageCell, SlotCell};
+use crate::cell::{BlockCell, Data, PageCell, SlotCell};
 use crate::disk::Disk;
 use crate::error::{StoreError, while_doing};
 use crate::page::Loaded;
 use crate::power::{Undecided, stores};
 use crate::sabotage::{Sabotage, is_sabotaged};
 use crate::store::Store;
-use crate::tables::Data;
 use coflash_base::{Duration, Index, Time};
 use coflash_media::{
     Access, BlockId, Cause, Clock, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Side, Slot,

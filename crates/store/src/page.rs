@@ -1,7 +1,7 @@
 //! The pages in the controller's memory: the page of the host's request, the page of the last read, and a
 //! work buffer.
 
-use crate::tables::Data;
+use crate::cell::Data;
 use std::io;
 use std::ops::Range;
 

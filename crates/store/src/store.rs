@@ -1,6 +1,6 @@
 //! An open container: its tables in memory, its changes on their way to disk.
 
-use crate::cell::{self, BlockCell, Cell, PageCell, SlotCell};
+use crate::cell::{self, BlockCell, Cell, Data, PageCell, SlotCell};
 use crate::data_file::DataFile;
 use crate::disk::{Disk, Disks};
 use crate::error::{Finding, StoreError, while_doing};
@@ -11,7 +11,7 @@ use crate::page::PageBuffers;
 use crate::places::Places;
 use crate::power::Power;
 use crate::sabotage::{Sabotage, is_sabotaged};
-use crate::tables::{Data, Tables};
+use crate::tables::Tables;
 use coflash_base::Index;
 use coflash_media::{Contents, Ppn};
 use std::collections::BTreeMap;

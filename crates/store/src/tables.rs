@@ -1,6 +1,6 @@
 //! The tables of a container in memory.
 
-use crate::cell::{self, BlockCell, Cell, PageCell, SlotCell, WordCell};
+use crate::cell::{self, BlockCell, Cell, Data, PageCell, SlotCell, WordCell};
 use crate::disk::Disk;
 use crate::error::{Finding, StoreError, while_doing};
 use crate::format::{Layout, Table};
@@ -15,13 +15,6 @@ pub(crate) struct Block {
     pub(crate) cell: BlockCell,
     /// The number of its programmed pages, torn ones included. They are the first ones.
     pub(crate) filled: u32,
-}
-
-/// The data of a page or a slot: its place in the data file, and its checksum.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Data {
-    pub(crate) place: u32,
-    pub(crate) checksum: u32,
 }
 
 /// The tables of a container.

@@ -6,7 +6,7 @@ use coflash_base::{Amount, Bytes, Lpn, Seed, Share};
 use coflash_ftl::{
     CopyAll, Coverage, FreeMark, FtlConfig, GcConfig, Io, PageRead, PageWrite, Provisioning, Spare,
 };
-use coflash_level::{CacheConfig, Command, CooperationConfig, Device, DeviceConfig, Level, Op};
+use coflash_level::{CacheConfig, Command, CooperationConfig, Crossing, Device, DeviceConfig, Level, Op};
 use coflash_media::{Contents, Geometry, HostPage};
 use coflash_store::{Disk, Disks, Format, HostPower, LossyDisk, MemoryDisk, Store, StoreError};
 
@@ -126,7 +126,7 @@ impl<'a, D: Disk> Served<'a, D> {
 
     fn request(&mut self, op: Op, page: Option<(Lpn, Coverage)>) -> Result<(), StoreError> {
         let (bytes, pages) = if page.is_some() { (PAGE_BYTES as u64, 1) } else { (0, 0) };
-        let command = Command { op, bytes, first: page.map(|page| page.0), pages, is_whole: true };
+        let command = Command { op, bytes, first: page.map(|page| page.0), pages, crossing: Crossing::Whole };
         let io = &mut Io { media: &mut self.store, hook: CopyAll, start: () };
         self.device.begin(&command, io);
         match (op, page) {

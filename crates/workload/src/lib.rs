@@ -15,21 +15,20 @@
 //! | … when they arrive | `synthetic/{arrival,on_off,self_similar,quantiles}.rs` |
 //! | … portable random draws | `synthetic/draw.rs` |
 //! | phases and tenants: workloads in sequence and side by side | `parts/` |
-//! | preset workloads such as `jesd219-enterprise` | `presets/` |
+//! | preset workloads such as `jesd219-enterprise` | `parts/presets/` |
 //! | DiskSim's generator, draw for draw | `disksim_generator.rs` |
 //! | job files of fio, request for request | `fio/mod.rs` |
 
 pub mod disksim_generator;
 pub mod fio;
 pub mod parts;
-pub mod presets;
 pub mod read_ahead;
 pub mod recency;
 mod repeat;
 mod request;
 pub mod synthetic;
 
-pub use parts::{Part, PartSource};
+pub use parts::{Part, PartSource, presets};
 pub use read_ahead::ReadAhead;
 pub use repeat::Repeat;
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError, no_handle};

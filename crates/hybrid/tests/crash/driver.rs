@@ -10,7 +10,7 @@ use coflash_base::measure::Report;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_hybrid::{Hybrid, Label, PartialWrites};
-use coflash_level::{Command, Cooperates, Level, Op};
+use coflash_level::{Command, Cooperates, Crossing, Level, Op};
 use coflash_media::disk::Direction;
 use coflash_media::image::ImageError;
 use coflash_media::{DieId, Place};
@@ -153,7 +153,7 @@ impl Driver {
             bytes: u64::from(pages) * PAGE_BYTES,
             first: Some(Lpn::new(first)),
             pages,
-            is_whole: true,
+            crossing: Crossing::Whole,
         };
         let now = self.media.ends.now();
         let served = self

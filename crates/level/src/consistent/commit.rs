@@ -3,7 +3,7 @@
 use super::Consistent;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::Deletion;
-use crate::level::{Command, Level};
+use crate::level::{Command, Crossing, Level};
 use crate::nvm::{Epoch, Label, Layout};
 use coflash_base::{Lpn, Op};
 use coflash_media::Media;
@@ -109,7 +109,7 @@ impl<L: Cooperates> Consistent<L> {
             bytes: 0,
             first: deletions.keys().next().copied(),
             pages: deletions.len() as u32,
-            is_whole: false,
+            crossing: Crossing::First,
         };
         if !deletions.is_empty() {
             let mut after = below.begin(&command, &mut io);

@@ -52,7 +52,6 @@
 mod commit;
 mod recovery;
 mod room;
-mod standby;
 
 use crate::config::CacheConfig;
 use crate::cooperates::{Cached, Cooperates};
@@ -65,7 +64,6 @@ use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{Access, DieId, Media, Memory, Place, Slot};
-pub(crate) use standby::Standby;
 
 /// The crash-consistent cache and the level below: the FTL, or a link to it.
 #[derive(Clone)]

@@ -15,8 +15,8 @@
 //! commit: until then the committed version stays in flash or in a *condemned* slot (detached and pinned).
 //! The transitions are in `consistent`.
 
+use super::standby::Standby;
 use super::{CooperationScheme, Scheme, Setting};
-use crate::consistent::Standby;
 use coflash_base::measure::Report;
 use coflash_base::{Duration, IdVec, List, Lpn, Misfit, Policy, Share, Time};
 use coflash_cache::{Cache, SlotId};

@@ -14,6 +14,7 @@ mod none;
 mod rewrite_predictor;
 mod shadow;
 mod sole_copies;
+mod standby;
 
 coflash_base::policy_family! { ($)
     /// How cache and flash cooperate.

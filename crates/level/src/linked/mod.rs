@@ -47,7 +47,7 @@ use wire::Sabotage;
 pub use wire::link_sections;
 
 use crate::cooperates::{Cached, Cooperates};
-use crate::level::{Command, Level, LostPages, Restart};
+use crate::level::{Command, Crossing, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Seed, Time};
 use coflash_cache::{Cache, SlotId};
@@ -87,22 +87,7 @@ impl<L> Linked<L> {
         Self { below, page_bytes, wire: Wire::new(Some((memory, slots)), host, cost, seed) }
     }
 
-    /// The device below.
-    #[must_use]
-    pub fn below(&self) -> &L {
-        &self.below
-    }
-
-    /// Convert into the device below, without the link.
-    #[must_use]
-    pub fn into_below(self) -> L {
-        self.below
-    }
-
-    /// The device below.
-    pub fn below_mut(&mut self) -> &mut L {
-        &mut self.below
-    }
+    crate::over::level_over!();
 
     /// Replace the device by itself after a restart. Messages on their way are lost.
     pub fn restart_device(&mut self, device: L) {
@@ -174,13 +159,14 @@ impl<L: Cooperates> Linked<L> {
         true
     }
 
-    /// Send a command together with notices. Returns the time of its crossing.
-    fn command(&mut self, bytes: u64) -> Duration {
+    /// Send a command, or a further page of one, together with notices. Returns the time of its crossing.
+    fn command(&mut self, bytes: u64) -> (Crossing, Duration) {
+        let crossing = if self.wire.has_crossed { Crossing::Next } else { Crossing::First };
         self.wire.counters.commands += u64::from(!self.wire.has_crossed);
         self.wire.has_crossed = true;
         let notices = self.wire.to_device.piggyback(self.wire.now);
         self.take_in(self.wire.now);
-        self.wire.cost.per_message + self.wire.cost.bytes(bytes) + notices
+        (crossing, self.wire.cost.per_message + self.wire.cost.bytes(bytes) + notices)
     }
 
     /// Borrow the level below, and the media with the other end of the link as GC's hook.
@@ -203,8 +189,8 @@ impl<L: Cooperates> Linked<L> {
     }
 
     /// The command for one page.
-    fn page_command(&self, op: Op, lpn: Lpn) -> Command {
-        Command { op, bytes: self.page_bytes, first: Some(lpn), pages: 1, is_whole: false }
+    fn page_command(&self, op: Op, lpn: Lpn, crossing: Crossing) -> Command {
+        Command { op, bytes: self.page_bytes, first: Some(lpn), pages: 1, crossing }
     }
 }
 
@@ -239,7 +225,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
 
     #[inline]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        if !command.is_whole {
+        if command.crossing != Crossing::Whole {
             self.wire.begin_request();
             return io.start;
         }
@@ -264,19 +250,20 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         if !self.wire.is_used() {
             return self.below.read(page, after, io);
         }
-        let crossing = self.command(0);
-        let (after, start) = (io.media.later(after, crossing), io.media.later(io.start, crossing));
-        let command = self.page_command(Op::Read, page.lpn);
-        let (below, mut inner) = self.descend(io, start);
-        below.begin(&command, &mut inner);
+        let (crossing, time) = self.command(0);
+        let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
+        let command = self.page_command(Op::Read, page.lpn, crossing);
+        let (below, mut inner) = self.descend(io, after);
+        let after = below.begin(&command, &mut inner);
+        inner.start = start;
         let done = below.read(page, after, &mut inner)?;
-        below.end(&mut inner)?;
+        let tail = below.end(&mut inner)?;
         self.wire.question_answered();
         let Some(done) = done else { return Ok(None) };
         // The pages of a request cross one after another.
         self.wire.crossed_pages += 1;
         let back = self.wire.cost.bytes(self.wire.crossed_pages * self.page_bytes);
-        Ok(Some(io.media.later(done, back + self.wire.to_host.piggyback(self.wire.now))))
+        Ok(Some(io.media.later(done, tail + back + self.wire.to_host.piggyback(self.wire.now))))
     }
 
     #[inline]
@@ -290,7 +277,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
             return self.below.write(page, after, io);
         }
         let slot = self.slot_of(&page);
-        let mut crossing = Duration::ZERO;
+        let mut time = Duration::ZERO;
         if let Some(ticket) = slot.and_then(|slot| self.withdraw(slot))
             && self.wire.waits()
             && let DeliveryState::UnderWay(arrival) = self.wire.to_device.delivery_state(ticket)
@@ -298,27 +285,29 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
             // The write itself waits for the notice before it, unless that has arrived; the request does not
             // wait.
             let arrival = arrival.max(self.wire.now);
-            crossing = arrival.since(self.wire.now);
+            time = arrival.since(self.wire.now);
             self.take_in(arrival);
         }
         // An eviction is a command of its own.
         let request_crossed = std::mem::replace(&mut self.wire.has_crossed, false);
-        crossing = crossing + self.command(self.page_bytes);
+        let (crossing, own) = self.command(self.page_bytes);
+        time = time + own;
         self.wire.has_crossed = request_crossed || slot.is_none();
-        let (after, start) = (io.media.later(after, crossing), io.media.later(io.start, crossing));
+        let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
         if let Some(at) = io.media.known(after) {
             self.wire.written_across_at = self.wire.written_across_at.max(at);
         }
-        let command = self.page_command(Op::Write, page.lpn);
-        let (below, mut inner) = self.descend(io, start);
-        below.begin(&command, &mut inner);
+        let command = self.page_command(Op::Write, page.lpn, crossing);
+        let (below, mut inner) = self.descend(io, after);
+        let after = below.begin(&command, &mut inner);
+        inner.start = start;
         let done = below.write(page, after, &mut inner)?;
-        below.end(&mut inner)?;
+        let tail = below.end(&mut inner)?;
         self.wire.question_answered();
         if let Some(slot) = slot {
             self.wire.set(slot, Said::Unknown);
         }
-        Ok(io.media.later(done, self.wire.to_host.piggyback(self.wire.now)))
+        Ok(io.media.later(done, tail + self.wire.to_host.piggyback(self.wire.now)))
     }
 
     fn trim<H: GcHook>(
@@ -328,10 +317,13 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         if self.wire.is_used() {
-            let is_first = !self.wire.has_crossed;
-            let crossing = self.command(0);
-            if is_first {
-                after = io.media.later(after, crossing);
+            let (crossing, time) = self.command(0);
+            if crossing == Crossing::First {
+                after = io.media.later(after, time);
+                let command = self.page_command(Op::Trim, lpn, crossing);
+                let (below, mut inner) = self.descend(io, after);
+                after = below.begin(&command, &mut inner);
+                self.wire.is_open = true;
             }
         }
         self.below.trim(lpn, after, io)
@@ -346,14 +338,18 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         if !self.wire.is_used() {
             return self.below.flush(after, io, parts);
         }
-        let mut crossing = self.command(0);
+        let (crossing, mut time) = self.command(0);
         // A flush does not overtake earlier writes.
         if let Some(at) = io.media.known(after) {
-            crossing = crossing.max(self.wire.written_across_at.max(at).since(at));
+            time = time.max(self.wire.written_across_at.max(at).since(at));
         }
-        let (after, start) = (io.media.later(after, crossing), io.media.later(io.start, crossing));
+        let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
+        self.wire.is_open = true;
+        let command = Command { op: Op::Flush, bytes: 0, first: None, pages: 0, crossing };
+        let (below, mut inner) = self.descend(io, after);
+        let after = below.begin(&command, &mut inner);
+        inner.start = start;
         parts.push(after);
-        let (below, mut inner) = self.descend(io, start);
         below.flush(after, &mut inner, parts)?;
         self.wire.question_answered();
         Ok(())
@@ -361,6 +357,10 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
 
     #[inline]
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
+        // Pages that crossed one by one have ended.
+        if self.wire.is_used() && !std::mem::take(&mut self.wire.is_open) {
+            return Ok(Duration::ZERO);
+        }
         Ok(self.below.end(io)? + std::mem::take(&mut self.wire.tail))
     }
 

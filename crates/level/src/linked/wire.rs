@@ -68,6 +68,8 @@ pub(super) struct Wire {
     pub(super) crossed_pages: u64,
     /// Whether a command of the current request has crossed; its other pages need no further command.
     pub(super) has_crossed: bool,
+    /// Whether a trim or a flush of the current request has begun on the device.
+    pub(super) is_open: bool,
     /// The time from the last page of a whole request to its answer.
     pub(super) tail: Duration,
     /// The time at which the last written page has crossed.
@@ -123,6 +125,7 @@ impl Wire {
             pending_wait: Duration::ZERO,
             crossed_pages: 0,
             has_crossed: false,
+            is_open: false,
             tail: Duration::ZERO,
             written_across_at: Time::ZERO,
             asked: 0,

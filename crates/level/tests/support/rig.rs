@@ -6,7 +6,7 @@ use super::{FILLERS, PAGE_BYTES, W, X, Y, Z};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Time};
 use coflash_ftl::{CopyAll, Coverage, FreeMark, Ftl, Io, PageRead, PageWrite};
-use coflash_level::{Command, Level, LostPages, Op, Restart};
+use coflash_level::{Command, Crossing, Level, LostPages, Op, Restart};
 use coflash_media::image::Image;
 use coflash_media::{Clock, DieId, Media, Timeline, Untimed, When};
 
@@ -73,7 +73,7 @@ impl<M: Media + Moments, L: Level<M>> Rig<L, M> {
             bytes: (pages.len() * PAGE_BYTES) as u64,
             first: pages.first().map(|&(page, _)| page),
             pages: pages.len() as u32,
-            is_whole: true,
+            crossing: Crossing::Whole,
         };
         let now = self.now;
         self.act(|level, io| {

@@ -1,18 +1,5 @@
 //! The measures of a timeline.
 
-use coflash_base::Duration;
-
-/// Time that dies were busy, summed over dies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Busy {
-    /// Time for garbage collection.
-    pub gc: Duration,
-    /// Time for all other operations.
-    pub other: Duration,
-    /// Time of transfers over the buses of channels, which is part of the others.
-    pub bus: Duration,
-}
-
 coflash_base::measures! {
     /// Time that dies and channels were busy, without waiting.
     pub struct DieTime in "", "Dies and channels" {

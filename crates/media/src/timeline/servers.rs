@@ -1,7 +1,7 @@
 //! Dies (or planes) as servers of operations, first come, first served.
 
-use super::measures::Busy;
 use crate::channel::{Channels, Phases};
+use crate::simulated::Busy;
 use crate::{Cause, When};
 use coflash_base::{Duration, Time};
 

@@ -1,8 +1,8 @@
 //! The calls of a simulator only: disks, the passing of time, measures.
 
 use super::servers::Servers;
-use super::{BufferedPages, Busy, DieTime, DiskTime, Suspensions, Timeline};
-use crate::{Backed, Cause, DieId, Finished, ReadPriority, SimulatedMedia, Tag, Transfer, When};
+use super::{BufferedPages, DieTime, DiskTime, Suspensions, Timeline};
+use crate::{Backed, Busy, Cause, DieId, Finished, ReadPriority, SimulatedMedia, Tag, Transfer, When};
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
 

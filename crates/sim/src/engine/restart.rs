@@ -4,7 +4,7 @@ use super::Engine;
 use crate::metrics::RestartCounters;
 use coflash_base::Time;
 use coflash_ftl::{CopyAll, Io};
-use coflash_level::{Command, Level, LostPages, Restart};
+use coflash_level::{Command, Crossing, Level, LostPages, Restart};
 use coflash_media::{Busy, DieId, Flash, Media, SimulatedMedia, When};
 use coflash_scenario::{Scenario, Shutdown};
 use coflash_workload::Op;
@@ -65,7 +65,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let io = &mut Self::io(&mut self.media, When::at(at));
         self.level.pass_time(at, io)?;
         if restarts.shutdown == Shutdown::Orderly {
-            let flush = Command { op: Op::Flush, bytes: 0, first: None, pages: 0, is_whole: true };
+            let flush = Command { op: Op::Flush, bytes: 0, first: None, pages: 0, crossing: Crossing::Whole };
             let start = self.level.begin(&flush, io);
             let io = &mut Self::io(&mut self.media, start);
             self.level.flush(start, io, &mut self.flushed)?;

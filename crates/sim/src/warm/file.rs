@@ -10,6 +10,7 @@
 //! ```
 
 use super::recipe::Recipe;
+use crate::error::WarmFileError;
 use coflash_ftl::Ftl;
 use coflash_trace::AtomicFile;
 use serde::{Deserialize, Serialize};
@@ -22,23 +23,6 @@ const FORMAT: u32 = 2;
 const CHECKSUM_BYTES: usize = 32;
 /// The state is either regular or random: higher levels do not compress better.
 const ZSTD_LEVEL: i32 = 1;
-
-/// The error of an unusable file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WarmFileError {
-    /// Not a warm device.
-    #[error("is not a warm device of coflash")]
-    NotWarm,
-    /// An unknown layout.
-    #[error("is a warm device in format {0}, and this version reads format {FORMAT}: warm it up again")]
-    Format(u32),
-    /// Written by another version, which may precondition devices differently.
-    #[error("was written by coflash {0}, and this is {version}: warm it up again", version = crate::VERSION)]
-    Version(String),
-    /// Damaged.
-    #[error("is damaged ({0}): warm it up again")]
-    Damaged(String),
-}
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,7 +53,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Ftl), WarmFileError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(WarmFileError::NotWarm)?;
     let (format, _) = split_number(rest).ok_or_else(early)?;
     if format != FORMAT {
-        return Err(WarmFileError::Format(format));
+        return Err(WarmFileError::Format { given: format, read: FORMAT });
     }
     let (bytes, checksum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(early)?;
     // A manipulated file gives a consistent device or an error, so parsing may precede the checksum.
@@ -180,7 +164,7 @@ mod tests {
             let error = read(&flipped).map(drop).unwrap_err();
             match at {
                 0..8 => assert_eq!(error, WarmFileError::NotWarm),
-                8..12 => assert!(matches!(error, WarmFileError::Format(_))),
+                8..12 => assert!(matches!(error, WarmFileError::Format { .. })),
                 _ => assert!(error.to_string().contains("checksum"), "byte {at}: {error}"),
             }
             assert!(read(&bytes[..at]).is_err(), "{at} of {} bytes", bytes.len());
@@ -219,7 +203,7 @@ mod tests {
         assert_eq!(read(&sealed(other)).map(drop), Err(WarmFileError::Version("9.9.9".to_owned())));
         let mut newer = bytes;
         newer[8] = 3;
-        assert_eq!(read(&newer).map(drop), Err(WarmFileError::Format(3)));
+        assert_eq!(read(&newer).map(drop), Err(WarmFileError::Format { given: 3, read: 2 }));
     }
 
     #[test]

@@ -2,11 +2,10 @@
 //!
 //! A run from a warm device gives byte for byte the same result as a run that preconditions its own device.
 
-pub(crate) mod error;
 mod file;
 mod recipe;
 
-use crate::error::RunError;
+use crate::error::{RunError, WarmError, WarmFileError};
 use crate::memory;
 use crate::observer::Observer;
 use crate::precondition::precondition;
@@ -17,8 +16,6 @@ use recipe::Recipe;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use error::WarmError;
-pub use file::WarmFileError;
 pub use recipe::warm_key;
 
 /// A preconditioned device. Clones share its state: a run copies the state before changing it.

@@ -48,6 +48,27 @@ fn a_part_of_a_unit_costs_the_unit() {
     }
 }
 
+/// A cache in the host writes single pages, each of which costs a unit.
+#[test]
+fn a_page_that_a_cache_in_the_host_evicts_costs_its_unit() {
+    for memory in
+        [&[("host_buffer.size", "64KiB")][..], &[("cache.size", "64KiB"), ("cache.placement", "host")]]
+    {
+        let settings = [
+            ("flash.channels", "4"),
+            ("flash.blocks_per_plane", "400"),
+            ("ftl.indirection_unit", "64KiB"),
+            ("precondition.fill", "sequential"),
+            ("workload.synthetic.generator", "sequential"),
+            ("workload.synthetic.requests", "116"),
+            ("workload.synthetic.size", "{ name = \"fixed\", size = \"4KiB\" }"),
+        ];
+        let metrics = with(&settings, memory);
+        assert_eq!(metrics.count("gc_copies_pages"), 0);
+        assert_eq!(metrics.programs_pages(), (116 - 16) * 16, "{memory:?}: 16 of 116 pages are still there");
+    }
+}
+
 const PAGES_PER_BLOCK: u64 = 64;
 
 /// One die of 100 blocks of QLC flash, erased, that is used as SLC while more than 10 blocks are free.

@@ -225,3 +225,27 @@ fn a_write_buffer_above_a_cache_keeps_count_of_all_pages() {
         assert_eq!(of("requests"), 30_000);
     }
 }
+
+/// 64 writes leave the host's buffer through the device's cache, which fences; 1000 more find their page in the buffer.
+#[test]
+fn a_write_that_the_hosts_buffer_absorbs_waits_for_no_fence_of_the_device() {
+    let writes = |requests| {
+        format!(
+            "{{ generator = \"sequential\", requests = {requests}, read_share = \"0%\", \
+             arrival = {{ name = \"fixed\", interval = \"1ms\" }} }}"
+        )
+    };
+    let phases =
+        format!("[{{ synthetic = {} }}, {{ space = \"4KiB\", synthetic = {} }}]", writes(64), writes(1000));
+    let settings = [
+        ("host_buffer.size", "32KiB"),
+        ("cache.size", "64KiB"),
+        ("cache.fence", "10us"),
+        ("cooperation", "cdm"),
+        ("replay.mode", "open"),
+        ("workload.phases", &phases),
+    ];
+    let metrics = measured(&Scenario::default().set(&settings).expect("a scenario"));
+    assert!(metrics.count("metadata.fences") >= 56, "each write that leaves the buffer is fenced");
+    assert_eq!(metrics.count("response_ns.write.p50"), 20);
+}

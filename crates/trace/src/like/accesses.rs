@@ -3,7 +3,6 @@
 //! All are kept, 8 bytes each, up to 2^23. Beyond, only those to half of the address regions of 1 MiB are kept, then to a
 //! quarter, and so on, and counts are multiplied.
 
-use super::flows::weights;
 use crate::info::mix;
 use coflash_workload::Request;
 
@@ -11,6 +10,8 @@ use coflash_workload::Request;
 const ACCESSES_MAX: usize = 1 << 23;
 const REGION_BYTES: u64 = 1 << 20;
 const SECTOR_BYTES: u64 = 512;
+/// The sum of the weights in a configuration.
+const WEIGHTS_SUM: f64 = 1e5;
 
 /// A page access: the page, the operation, and whether a request begins with it.
 #[derive(Clone, Copy)]
@@ -97,4 +98,12 @@ impl Accesses {
         let offsets = weights(&offsets);
         if offsets.len() == 1 { Vec::new() } else { offsets }
     }
+}
+
+/// Weights in proportion to counts, up to the last one above 0; a count above 0 has a weight above 0.
+pub(super) fn weights(counts: &[u64]) -> Vec<u32> {
+    let all = counts.iter().sum::<u64>() as f64;
+    let end = counts.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
+    let weight = |&count: &u64| (count as f64 / all * WEIGHTS_SUM + 0.999) as u32;
+    counts[..end].iter().map(weight).collect()
 }

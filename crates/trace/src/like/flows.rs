@@ -1,6 +1,6 @@
 //! The flows of pages from one window of a trace to another, for the generator `reuse-flows`.
 
-use super::accesses::{Access, Accesses};
+use super::accesses::{Access, Accesses, weights};
 use coflash_base::{Bytes, Share};
 use coflash_workload::synthetic::reuse_flows::{OFTEN, ReuseFlowsConfig};
 use coflash_workload::synthetic::size::ByOpConfig;
@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 const WINDOWS: usize = 16;
 /// The ranks that are told apart.
 const RANKS: usize = 64;
-/// The sum of the weights in a configuration.
-const WEIGHTS_SUM: f64 = 1e5;
 const OPS: usize = 3;
 
 /// Window, operation, window of the previous access, whether there were many, window of the next access, its operation.
@@ -222,12 +220,4 @@ impl Distances {
 /// The share of the second count.
 fn share([others, counted]: [u64; 2]) -> Share {
     Share { ppb: (u128::from(counted) * 1_000_000_000 / u128::from((others + counted).max(1))) as u64 }
-}
-
-/// Weights in proportion to counts, up to the last one above 0; a count above 0 has a weight above 0.
-pub(super) fn weights(counts: &[u64]) -> Vec<u32> {
-    let all = counts.iter().sum::<u64>() as f64;
-    let end = counts.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
-    let weight = |&count: &u64| (count as f64 / all * WEIGHTS_SUM + 0.999) as u32;
-    counts[..end].iter().map(weight).collect()
 }

@@ -3,7 +3,7 @@
 use super::value::Amount;
 use crate::WorkloadError;
 use crate::request::no_handle;
-use crate::synthetic::draw::exponential;
+use coflash_base::exponential::exponential;
 use coflash_base::{Bytes, Duration, Op, PlacementId, RandomStream, Time};
 
 /// The directions of a job, in fio's order.

@@ -1,34 +1,13 @@
 //! A part as a source: shifts the inner requests in address and time and limits their number and duration.
 
 use super::Part;
-use super::phases::Phases;
-use super::tenants::Tenants;
-use crate::synthetic::Synthetic;
 use crate::{Op, Request, Source, WorkloadError};
 use coflash_base::{Duration, PlacementId};
 
-/// The inner source of a part.
-pub(super) enum Inner {
-    Synthetic(Box<Synthetic>),
-    Part(Box<PartSource>),
-    Phases(Phases),
-    Tenants(Tenants),
-}
-
-macro_rules! inner {
-    ($inner:expr, $source:pat => $call:expr) => {
-        match $inner {
-            Inner::Synthetic($source) => $call,
-            Inner::Part($source) => $call,
-            Inner::Phases($source) => $call,
-            Inner::Tenants($source) => $call,
-        }
-    };
-}
-
 /// The requests of a [`Part`].
 pub struct PartSource {
-    inner: Inner,
+    /// One of the kinds of a part.
+    inner: Box<dyn Source>,
     /// The key path for remarks.
     path: String,
     remarks: Vec<String>,
@@ -56,7 +35,7 @@ enum End {
 impl PartSource {
     pub(super) fn new(
         part: &Part,
-        inner: Inner,
+        inner: Box<dyn Source>,
         offset: u64,
         requests: u64,
         path: &str,
@@ -116,7 +95,7 @@ impl Source for PartSource {
         if self.end.is_some() {
             return Ok(());
         }
-        inner!(&mut self.inner, source => source.next_batch(batch))?;
+        self.inner.next_batch(batch)?;
         if let Some(duration) = self.duration {
             let in_time = batch.partition_point(|request| request.arrival.ns < duration.ns);
             if in_time < batch.len() {
@@ -145,7 +124,7 @@ impl Source for PartSource {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.remarks.clone();
-        remarks.extend(inner!(&self.inner, source => source.remarks()));
+        remarks.extend(self.inner.remarks());
         if let (Some(duration), Some(End::Requests)) = (self.duration, self.end) {
             remarks.push(format!(
                 "workload.{}: all its {} requests came within {} of its {duration}.",

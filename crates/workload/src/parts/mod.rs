@@ -18,7 +18,7 @@
 //! synthetic = { generator = "sequential", read_share = "100%", arrival = "on-off" }
 //! ```
 //!
-//! A [`Part`] is one workload (`synthetic`, or one of the [`presets`](crate::presets)) or consists of other parts
+//! A [`Part`] is one workload (`synthetic`, or one of the [`presets`]) or consists of other parts
 //! (`phases`, `tenants`). It sees its address range as a whole device, and its time begins at 0. Every part has its
 //! own random streams, identified by its name or its index: a change of one part leaves the requests of the others
 //! unchanged.
@@ -27,18 +27,18 @@
 
 mod bounds;
 mod phases;
+pub mod presets;
 mod tenants;
 #[cfg(test)]
 mod tests;
 
 pub use bounds::PartSource;
 
-use crate::WorkloadError;
-use crate::presets::PresetConfig;
 use crate::synthetic::{Synthetic, SyntheticConfig};
-use bounds::Inner;
+use crate::{Source, WorkloadError};
 use coflash_base::{Amount, Bytes, Duration, PlacementId, Seed, Share};
 use phases::Phases;
+use presets::PresetConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenants::Tenants;
@@ -225,11 +225,11 @@ impl Part {
             return refuse(key, problem);
         }
         let mut remarks = Vec::new();
-        let (inner, requests) = if let Some(config) = &self.synthetic {
+        let (inner, requests): (Box<dyn Source>, u64) = if let Some(config) = &self.synthetic {
             let seed = if path.is_empty() { seed } else { seed.child(path) };
             let source =
                 Synthetic::new(config, range.bytes, seed).map_err(|error| error.inside("synthetic"))?;
-            (Inner::Synthetic(Box::new(source)), config.requests)
+            (Box::new(source), config.requests)
         } else if let Some(preset) = &self.preset {
             let preset = preset.build();
             remarks.extend(preset.remarks());
@@ -240,13 +240,13 @@ impl Part {
                 part.range(range.bytes, 0, range.bytes).and_then(|own| part.open_in(own, seed, path));
             let source = opened.map_err(|error| error.with_key(preset_key))?;
             let requests = source.requests();
-            (Inner::Part(Box::new(source)), requests)
+            (Box::new(source), requests)
         } else if self.tenants.is_empty() {
             let phases = open_all(&self.phases, "phases", seed, path, |part, _| {
                 part.range(range.bytes, 0, range.bytes)
             })?;
             let requests = total(&phases);
-            (Inner::Phases(Phases::new(phases)), requests)
+            (Box::new(Phases::new(phases)), requests)
         } else {
             if self.tenants.len() > TENANTS_MAX {
                 let problem = format!("{} were given; at most {TENANTS_MAX} are allowed", self.tenants.len());
@@ -262,7 +262,7 @@ impl Part {
                 Ok(own)
             })?;
             let requests = total(&tenants);
-            (Inner::Tenants(Tenants::new(tenants)), requests)
+            (Box::new(Tenants::new(tenants)), requests)
         };
         Ok(PartSource::new(self, inner, range.offset, requests, path, remarks))
     }

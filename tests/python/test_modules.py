@@ -1,0 +1,123 @@
+"""The modules of a crate: no circles between neighbours, so that they can be read one after the other."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+SOURCES = sorted((Path(__file__).parents[2] / "crates").glob("*/src"))
+
+Module = tuple[str, ...]
+"""Its path in the crate; also the path of something in it."""
+
+
+def modules(source: Path) -> dict[Module, str]:
+    """The text of each module, without comments and tests."""
+    found = {}
+    for file in source.rglob("*.rs"):
+        *folders, name = file.relative_to(source).with_suffix("").parts
+        if any(part.startswith("tests") for part in (*folders, name)):
+            continue
+        text = re.sub(r"//.*", "", file.read_text())
+        text = re.sub(r"#\[cfg\(test\)\]\s*((pub(\(\w+\))? )?use[^;]*;|mod \w+ \{.*)", "", text, flags=re.DOTALL)
+        found[(*folders,) if name in ("lib", "main", "mod") else (*folders, name)] = text
+    return found
+
+
+def leaves(tree: str) -> Iterator[Module]:
+    """The paths that a `use` names."""
+    stem, brace, rest = tree.partition("{")
+    depth, begin = 0, 0
+    if not brace:
+        yield tuple(stem.strip().removesuffix("::").split(" as ")[0].split("::"))
+    for at, letter in enumerate(rest):
+        if letter in ",}" and depth == 0:
+            if rest[begin:at].strip():
+                yield from leaves(stem + rest[begin:at].strip())
+            begin = at + 1
+        depth += (letter == "{") - (letter == "}")
+
+
+def circles(source: Path) -> Iterator[str]:
+    """Each circle between the modules of a folder."""
+    texts = modules(source)
+    exports: dict[Module, Module] = {}
+
+    def absolute(module: Module, path: Module) -> Module | None:
+        up = list(module)
+        for at, part in enumerate(path):
+            if part == "super":
+                up.pop()
+            elif part == "crate":
+                up.clear()
+            elif part != "self":
+                inside = at > 0 or (*module, part) in texts
+                return (*up, *path[at:]) if inside else None
+        return None
+
+    def home(path: Module) -> Module:
+        """The module that declares what a path names."""
+        at: Module = ()
+        for part in path:
+            here = (*at, part)
+            if here in texts:
+                at = here
+            elif here in exports and exports[here] != here:
+                at = home(exports[here])
+            else:
+                break
+        return at
+
+    uses: dict[Module, set[Module]] = defaultdict(set)
+    for module, text in texts.items():
+        for public, tree in re.findall(r"\b(pub(?:\(\w+\))? )?use ([^;]*);", text):
+            for leaf in leaves(re.sub(r"\s+", " ", tree)):
+                if (path := absolute(module, leaf)) is not None:
+                    uses[module].add(path)
+                    if public and path[-1] not in ("*", "self"):
+                        name = (*module, path[-1])
+                        exports[name] = path
+        for path_text in re.findall(r"(?<![\w:])(?:crate|super)(?:::\w+)+", text):
+            if (path := absolute(module, tuple(path_text.split("::")))) is not None:
+                uses[module].add(path)
+    order: dict[Module, TopologicalSorter[str]] = defaultdict(TopologicalSorter)
+    for module, paths in uses.items():
+        for path in paths:
+            used = home(path)
+            common = next((at for at, pair in enumerate(zip(module, used, strict=False)) if len(set(pair)) > 1), None)
+            if common is not None:
+                order[module[:common]].add(module[common], used[common])
+    for folder, sorter in order.items():
+        if (found := circle(sorter)) is not None:
+            yield f"{'::'.join((source.parent.name, *folder))}: {' -> '.join(found)}"
+
+
+def circle(sorter: TopologicalSorter[str]) -> list[str] | None:
+    """The first circle, each part before one that it uses."""
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        return list(reversed(error.args[1]))
+    return None
+
+
+def test_neighbours_make_no_circle() -> None:
+    assert [found for source in SOURCES for found in circles(source)] == []
+
+
+def test_a_circle_through_a_name_that_is_passed_on_is_found(tmp_path: Path) -> None:
+    source = tmp_path / "few" / "src"
+    (source / "above").mkdir(parents=True)
+    for name, text in {
+        "lib": "mod above;\nmod below;\npub use above::{part::Part, Whole};",
+        "above/mod": "mod part;\nuse crate::below::Wheel; // not of crate::below::Axle\nuse part::Part;",
+        "above/part": "pub struct Part;",
+        "below": "use crate::Part;",
+    }.items():
+        (source / f"{name}.rs").write_text(text)
+    assert list(circles(source)) == ["few: below -> above -> below"]
+    (source / "below.rs").write_text("#[cfg(test)]\nuse crate::Part;\npub struct Wheel;")
+    assert list(circles(source)) == []
