@@ -13,12 +13,13 @@ from types import TracebackType
 from typing import Any, final
 
 from coflash import _core
+from coflash._core import CoflashError
 from coflash.measures.catalogue import is_number
 from coflash.measures.metrics import Metrics
 from coflash.results.result import Result
 from coflash.scenario import Scenario
 
-_RESULT = "result"
+_RESULT, _METADATA = "result", "metadata"
 
 
 @final
@@ -231,7 +232,14 @@ def check(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def sessions(folder: str | os.PathLike[str]) -> list[Path]:
-    """Return the folders of the sessions of a device that have ended and have their result, in order."""
+    """Return the folders of the sessions of a device that have ended and have their result, in order.
+
+    Raises:
+        CoflashError: There is no device.
+    """
+    if not Path(folder, _METADATA).exists():
+        msg = f"{folder}: there is no device"
+        raise CoflashError(msg)
     found = Path(folder).glob(f"sessions/*/{_RESULT}")
     return sorted(path.parent for path in found)
 

@@ -118,8 +118,13 @@ def evaluate(
     if isinstance(policy, type):
         file = Path(external.source_file(policy))
         values, note = _in_process(file, policy.__qualname__, suite, cpu_seconds, memory_bytes)
-    elif isinstance(policy, Mapping) or not str(os.fspath(policy)).endswith(".py"):
+    elif isinstance(policy, Mapping):
         values, note = _values(suite, policy), ""
+    elif not str(name := os.fspath(policy)).endswith(".py"):
+        if Path(name).exists():
+            msg = f"{name}: a file of Python, whose name ends in .py, or the name of a built-in policy is allowed"
+            raise CoflashError(msg)
+        values, note = _values(suite, str(name)), ""
     else:
         file = Path(policy)
         if not file.is_file():

@@ -54,6 +54,16 @@ def keys(of: str = "") -> tuple[ScenarioKey, ...]:
     raise CoflashError(msg)
 
 
+def check_key(path: str) -> None:
+    """Check a key, apart from the parameters that a policy of one's own may have.
+
+    Raises:
+        CoflashError: There is no such key.
+    """
+    if not any(path.startswith(f"{key.path}.") for key in _all()):
+        keys(path)
+
+
 def tables(node: Node, schema: Node, path: str) -> Iterator[tuple[str, Node]]:
     """Yield a table of the scenario and all tables below it, each with its key path."""
     if any(not nested(value, schema) for value in node["properties"].values()):

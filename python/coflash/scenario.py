@@ -14,6 +14,7 @@ from types import NoneType
 from typing import Any, Literal, TypeAlias, final
 
 from coflash import _core, external
+from coflash._core import CoflashError
 from coflash.html_table import html_table
 
 _BARE_KEY = re.compile("[A-Za-z0-9_.-]+")
@@ -43,7 +44,11 @@ class Scenario:
                 return given
             case Mapping():
                 return cls.from_dict(given)
-        return cls.load(given)
+            case str() | os.PathLike():
+                return cls.load(given)
+        what = type(given).__name__
+        msg = f"scenario: {what} was given; a scenario, its name, a TOML file, or a dictionary of its keys is allowed"
+        raise CoflashError(msg)
 
     @classmethod
     def load(cls, name_or_path: str | os.PathLike[str]) -> Scenario:

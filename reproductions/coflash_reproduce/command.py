@@ -9,7 +9,11 @@ import typer
 
 from coflash.cli.console import Quiet, errors, output, plain_table
 
-app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    add_completion=False,  # that of `coflash` is for all commands
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 _SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
 _OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE if left out."

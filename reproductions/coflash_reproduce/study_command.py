@@ -9,7 +9,11 @@ import typer
 
 from coflash.cli.console import Quiet, errors, output, plain_table
 
-app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    add_completion=False,  # that of `coflash` is for all commands
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 NAMES = ("cdm-victim-scores", "frozen-spare", "removable-weight", "caching-less", "eviction-policies", "placement")
 _SCALE = "quick: seconds, on a smaller device with fewer seeds; full: as published."

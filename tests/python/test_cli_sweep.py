@@ -106,8 +106,11 @@ def test_tune_says_what_is_best(scenario: str, tmp_path: Path) -> None:
     arguments = ("--over", "cache.size=1MiB..8MiB", "--minimise", "response.p99", "--trials", "4")
     done = coflash("tune", scenario, *arguments, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    assert "--set cache.size=" in done.stdout
+    assert "best:    --set cache.size=" in done.stdout
     assert "4 trials, 0 failed" in done.stdout
+    never = coflash("tune", scenario, *arguments, "--subject-to", "waf_host<0.001", "--out", str(tmp_path / "out"))
+    assert never.returncode == 0, never.stderr
+    assert "0 with waf_host<0.001\nclosest: --set cache.size=" in never.stdout
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -172,3 +173,26 @@ def test_what_is_not_there_is_an_error_of_coflash(swept: coflash.Sweep) -> None:
 
 def test_arrow_takes_a_table_as_it_is(first: Table) -> None:
     assert pa.table(first).num_rows == len(first)
+
+
+def test_what_is_no_scenario_or_no_trace_is_named() -> None:
+    with pytest.raises(CoflashError, match="scenario: int was given; a scenario, its name"):
+        coflash.run(5)  # type: ignore[arg-type]
+    for wrong in (5, [5], ["a", None]):
+        with pytest.raises(CoflashError, match=r"trace: (int|NoneType) was given; a path, a URL or a frame"):
+            coflash.run("demo", wrong)  # type: ignore[arg-type]
+
+
+def test_every_public_class_and_its_attributes_have_a_docstring() -> None:
+    classes = [one for name in dir(coflash) if isinstance(one := getattr(coflash, name), type)]
+    assert coflash.Candidates in classes
+    bare = [
+        f"{each.__name__}.{name}"
+        for each in classes
+        if each.__module__.startswith("coflash")
+        for name, value in vars(each).items()
+        if not name.startswith("_")
+        and (callable(value) or inspect.isgetsetdescriptor(value) or isinstance(value, property))
+        if not inspect.getdoc(value)
+    ]
+    assert bare == []

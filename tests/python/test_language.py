@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -176,6 +177,15 @@ def test_a_run_says_what_it_ran(tmp_path: Path) -> None:
     assert lines["cache"] == "1MiB, lru, in the device"
     assert "small.iolog" in lines["workload"]
     assert find_trace().name not in done.stdout
+    speed = done.stdout.splitlines()[-1]
+    assert re.fullmatch(r"The simulation itself took .*, at .* requests per second\.", speed), speed
+
+
+@pytest.mark.parametrize("name", ["reproduce", "study", "truth"])
+def test_a_command_of_another_distribution_installs_no_completion_of_its_own(name: str) -> None:
+    done = coflash(name, "--help")
+    assert "--quiet" in done.stdout
+    assert "completion" not in done.stdout
 
 
 def test_a_run_without_a_cache_and_one_with_two_say_so() -> None:

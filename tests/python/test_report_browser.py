@@ -355,4 +355,8 @@ def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> N
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     shown = "return $$('select, input').filter((one) => one.offsetParent).map((one) => one.id)"
     assert run(page, shown) == ["change-key", "change-from", "change-to", "run-a", "run-b", "run-again"]
+    # Browsers repeat the head of a table on each page without the buttons in it.
+    named = "$$('#runs-table th[aria-sort]').map((one) => getComputedStyle(one, '::before').content)"
+    assert run(page, f"return {named}.every((content) => content.length > 2)")
+    assert run(page, "return $$('th').every((one) => getComputedStyle(one).position === 'static')")
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

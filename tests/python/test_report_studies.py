@@ -46,8 +46,11 @@ def test_a_search_shows_its_course_what_matters_and_the_front(browser: WebDriver
     # Points that no line joins have no line in the legend, either.
     shapes = "$$('path', key).map((mark) => mark.getAttribute('d'))"
     looks = dict(run(browser, f"return $$('.key', arguments[0]).map((key) => [key.textContent, {shapes}])", trade_off))
-    assert [len(looks[name]) for name in ("Pareto front", "trials", "beyond a condition")] == [1, 1, 1]
+    assert [len(looks[name]) for name in ("Pareto front", "trials", "beyond a condition")] == [2, 1, 1]
     assert "h20" in looks["Pareto front"][0]
+    # A front of a single trial is no line: a marker shows it, over that of the trial.
+    last = "const { lines } = frontChart(); return [lines.at(-1).name, lines.at(-1).markers]"
+    assert run(browser, last) == ["Pareto front", True]
     assert looks["beyond a condition"][0].count("L") == 3  # a diamond, as the note says
     assert "Grey diamonds" in find(trade_off, "figcaption p").text
     label = find(trade_off, ".plot").get_attribute("aria-label") or ""

@@ -144,6 +144,12 @@ def test_the_table_says_what_is_known_and_how(small: Path) -> None:
     assert re.search(r"LRU miss ratio .* ± \d\.\d", sampled.stdout), sampled.stdout
 
 
+def test_the_meaning_of_plus_minus_stands_where_there_is_one() -> None:
+    done = coflash("trace", "info", str(find_trace()), "--policies", "lru", "--sample", "4096")
+    (line,) = [line for line in done.stdout.splitlines() if "± is" in line]
+    assert done.stdout.index(line) < done.stdout.index("lru simulated")
+
+
 def test_json_has_everything_also_from_standard_input(small: Path) -> None:
     done = process("trace", "info", "-", "--json", "--page", "8KiB", stdin=SMALL)
     expected = trace.info(small, page="8KiB").to_dict()

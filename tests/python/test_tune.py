@@ -91,6 +91,7 @@ def test_trials_that_fail_are_counted_and_do_not_stop_the_search(tmp_path: Path)
         ({"minimise": "waf_hots"}, 'did you mean "waf_host"'),
         ({"minimise": "waf_host", "trials": 0}, "at least 1"),
         ({"minimise": "waf_host", "over": {}}, "at least one key"),
+        ({"minimise": "waf_host", "over": {"cache.siz": "1MiB..2MiB"}}, 'did you mean "cache.size"'),
     ],
 )
 def test_what_cannot_be_used_is_said(tmp_path: Path, given: dict[str, Any], message: str) -> None:

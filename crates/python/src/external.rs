@@ -197,36 +197,43 @@ impl Candidates {
 
 #[pymethods]
 impl Candidates {
+    /// The number of each block in its pool.
     #[getter]
     fn blocks<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
         Self::view(this, |columns| &columns.blocks)
     }
 
+    /// The valid pages of each block.
     #[getter]
     fn valid<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
         Self::view(this, |columns| &columns.valid)
     }
 
+    /// The pages to be copied: the valid ones, with those that another memory holds by their weight.
     #[getter]
     fn cost<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<f64>> {
         Self::view(this, |columns| &columns.cost)
     }
 
+    /// The number of programs of the device since each block became full.
     #[getter]
     fn age<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u64>> {
         Self::view(this, |columns| &columns.age)
     }
 
+    /// The erase count of each block.
     #[getter]
     fn erases<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
         Self::view(this, |columns| &columns.erases)
     }
 
+    /// The number of programs of the device so far.
     #[getter]
     fn now(&self) -> u64 {
         self.0.now
     }
 
+    /// The number of data pages of a block.
     #[getter]
     fn pages_per_block(&self) -> u32 {
         self.0.pages_per_block

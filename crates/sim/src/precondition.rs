@@ -32,6 +32,26 @@ fn write(ftl: &mut Ftl, pages: &[Lpn]) {
     }
 }
 
+/// The progress of all parts of preconditioning, as of one.
+struct Course<'a> {
+    observer: &'a mut dyn Observer,
+    /// Pages of all parts; unknown if the last one ends at a state.
+    pages: Option<u64>,
+    /// Pages of the parts that are done.
+    before: u64,
+}
+
+impl Course<'_> {
+    fn report(&mut self, written: u64) -> Result<(), Cancelled> {
+        let done = self.before + written;
+        self.observer.progress(
+            Phase::Precondition,
+            self.pages.map(|pages| done as f64 / pages.max(1) as f64),
+            done,
+        )
+    }
+}
+
 /// Precondition the device.
 ///
 /// # Errors
@@ -42,19 +62,27 @@ pub(crate) fn precondition(
     seed: Seed,
     observer: &mut dyn Observer,
 ) -> Result<(), Cancelled> {
-    match config.fill {
+    let filled = match config.fill {
         Fill::None => return Ok(()),
+        Fill::Mapped => 0,
+        Fill::Sequential | Fill::Random => u64::from(ftl.logical_pages()),
+    };
+    let writes = match config.random_passes {
+        RandomPasses::Passes(passes) => Some((passes * f64::from(ftl.logical_pages())) as u64),
+        RandomPasses::Steady => None,
+    };
+    let mut course = Course { observer, pages: writes.map(|writes| filled + writes), before: 0 };
+    match config.fill {
+        Fill::None => {}
         Fill::Mapped => ftl.map_all(),
-        Fill::Sequential => fill_in_order(ftl, config, observer)?,
-        Fill::Random => fill_at_random(ftl, &mut seed.stream("precondition/fill"), observer)?,
+        Fill::Sequential => fill_in_order(ftl, config, &mut course)?,
+        Fill::Random => fill_at_random(ftl, &mut seed.stream("precondition/fill"), &mut course)?,
     }
+    course.before = filled;
     let mut draws = seed.stream("precondition");
-    let passes = match config.random_passes {
-        RandomPasses::Passes(passes) => {
-            let writes = (passes * f64::from(ftl.logical_pages())) as u64;
-            random_writes(ftl, &mut draws, writes, |done| Some(done as f64 / writes.max(1) as f64), observer)
-        }
-        RandomPasses::Steady => until_steady(ftl, &mut draws, observer),
+    let passes = match writes {
+        Some(writes) => random_writes(ftl, &mut draws, writes, &mut course),
+        None => until_steady(ftl, &mut draws, &mut course),
     };
     // An idle device has no partly cleaned victim.
     let Ok(()) = ftl.finish_victims(&mut Io { media: &mut Untimed, hook: CopyAll, start: () });
@@ -65,7 +93,7 @@ pub(crate) fn precondition(
 fn fill_in_order(
     ftl: &mut Ftl,
     config: &PreconditionConfig,
-    observer: &mut dyn Observer,
+    course: &mut Course<'_>,
 ) -> Result<(), Cancelled> {
     let pages = u64::from(ftl.logical_pages());
     let (mut written, mut next) = (0, Vec::new());
@@ -73,7 +101,7 @@ fn fill_in_order(
         written >= pages && config.until_free.is_none_or(|mark| ftl.pools_have_at_most(mark))
     };
     while !full(ftl, written) && written < FILL_PASSES_MAX * pages {
-        observer.progress(Phase::Precondition, Some((written as f64 / pages as f64).min(1.0)), written)?;
+        course.report(written.min(pages))?;
         // The mark may be reached within the first pass; the pass is completed in any case.
         let chunk = CHUNK_PAGES.min(if written < pages { pages - written } else { 256 });
         next.clear();
@@ -84,16 +112,12 @@ fn fill_in_order(
     Ok(())
 }
 
-fn fill_at_random(
-    ftl: &mut Ftl,
-    draws: &mut RandomStream,
-    observer: &mut dyn Observer,
-) -> Result<(), Cancelled> {
+fn fill_at_random(ftl: &mut Ftl, draws: &mut RandomStream, course: &mut Course<'_>) -> Result<(), Cancelled> {
     let pages = u64::from(ftl.logical_pages());
     let order = Permutation::new(pages, draws);
     let (mut written, mut next) = (0, Vec::new());
     while written < pages {
-        observer.progress(Phase::Precondition, Some(written as f64 / pages as f64), written)?;
+        course.report(written)?;
         let chunk = CHUNK_PAGES.min(pages - written);
         next.clear();
         next.extend((written..written + chunk).map(|number| Lpn::from_index(order.at(number) as usize)));
@@ -107,13 +131,12 @@ fn random_writes(
     ftl: &mut Ftl,
     draws: &mut RandomStream,
     writes: u64,
-    fraction: impl Fn(u64) -> Option<f64>,
-    observer: &mut dyn Observer,
+    course: &mut Course<'_>,
 ) -> Result<(), Cancelled> {
     let pages = ftl.logical_pages();
     let (mut done, mut next) = (0, Vec::new());
     while done < writes {
-        observer.progress(Phase::Precondition, fraction(done), done)?;
+        course.report(done)?;
         let chunk = CHUNK_PAGES.min(writes - done);
         next.clear();
         next.extend((0..chunk).map(|_| Lpn::new(draws.random_range(0..pages))));
@@ -123,17 +146,14 @@ fn random_writes(
     Ok(())
 }
 
-fn until_steady(
-    ftl: &mut Ftl,
-    draws: &mut RandomStream,
-    observer: &mut dyn Observer,
-) -> Result<(), Cancelled> {
+fn until_steady(ftl: &mut Ftl, draws: &mut RandomStream, course: &mut Course<'_>) -> Result<(), Cancelled> {
     let writes = u64::from(ftl.logical_pages()).div_ceil(WINDOWS_PER_PASS);
     let mut before = f64::NAN;
     let mut calm = 0;
     for _ in 0..STEADY_PASSES_MAX * WINDOWS_PER_PASS {
         let programs = ftl.programs().all();
-        random_writes(ftl, draws, writes, |_| None, observer)?;
+        random_writes(ftl, draws, writes, course)?;
+        course.before += writes;
         let waf = (ftl.programs().all() - programs) as f64 / writes as f64;
         calm = if (waf / before - 1.0).abs() < STEADY_CHANGE { calm + 1 } else { 0 };
         before = waf;

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
-from coflash.files.errors import named
+from coflash.files.errors import text_of
 
 _PERCENTILES = {"p50": "50.000000", "p99": "99.000000", "p999": "99.900000"}
 _HOST_UNIT_BYTES = 512_000
@@ -67,8 +67,7 @@ def _written(folder: Path, name: str) -> tuple[float, float] | None:
 
 def _json(file: Path) -> Any:
     """Read JSON; fio may print messages above it."""
-    with named(file, "read"):
-        text = file.read_text(encoding="utf-8")
+    text = text_of(file)
     try:
         return json.loads(text[max(0, text.find("{")) :])
     except ValueError as error:

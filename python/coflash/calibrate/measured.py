@@ -18,7 +18,7 @@ from coflash._core import CoflashError, hint
 from coflash.calibrate.fio_results import fio_measures
 from coflash.calibrate.jobs import STEPS
 from coflash.calibrate.pattern import UNIFORM, Pattern
-from coflash.files.errors import named
+from coflash.files.errors import text_of
 from coflash.quantity import number_in
 
 
@@ -123,9 +123,7 @@ def read_csv(file: Path, capacity_bytes: float | None = None, source: str = "") 
     Raises:
         CoflashError: The file cannot be read, a column is unknown, or a cell is missing or absurd.
     """
-    with named(file, "read"):
-        text = file.read_text(encoding="utf-8-sig")
-    points = _points(file, csv.reader(io.StringIO(text), skipinitialspace=True))
+    points = _points(file, csv.reader(io.StringIO(text_of(file)), skipinitialspace=True))
     return Measured(file.stem, tuple(points), capacity_bytes, source)
 
 
@@ -138,9 +136,7 @@ def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = ""
         CoflashError: A file is missing or is no result of fio.
     """
     file = folder / STEPS
-    with named(file, "read"):
-        text = file.read_text(encoding="utf-8-sig")
-    rows = list(csv.DictReader(io.StringIO(text)))
+    rows = list(csv.DictReader(io.StringIO(text_of(file))))
     if not rows or "step" not in rows[0]:
         msg = f"{file}: no step; a row for each is allowed, under a header with the column 'step'"
         raise CoflashError(msg)

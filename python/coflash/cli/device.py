@@ -174,7 +174,9 @@ def cut(folder: DeviceFolder, side: Side = "device", seed: Seed = 0) -> None:
 def twin(folder: DeviceFolder) -> None:
     """Simulate every session of a device, and compare all measures; exit status 1 means a difference."""
     differing = 0
-    for session in device.sessions(folder):
+    if not (sessions := device.sessions(folder)):
+        notes([f"{folder}: no session has ended: there is nothing to compare"])
+    for session in sessions:
         differences = device.twin(session)
         differing += bool(differences)
         line = ", ".join(f"{key}: {one} served, {other} simulated" for key, (one, other) in differences.items())

@@ -13,7 +13,10 @@ from coflash.evaluation import SuiteName, evaluate
 
 def grade(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A Python file that defines one class with @coflash.policy.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A Python file that defines one class with @coflash.policy; or a built-in policy."
+        ),
     ],
     suite: Annotated[SuiteName, typer.Option("--suite", help="The workloads.")] = "gc",
     cpu_seconds: Annotated[

@@ -49,9 +49,7 @@ def run_table(result: Result) -> Group:
         _add(table, section, metrics)
     table.add_section()
     table.add_row("simulated time", show(metrics.simulated_ns, "ns"))
-    table.caption = simulator_line(result)
-    table.caption_justify = "left"
-    return Group(setting, table)
+    return Group(setting, table, Text(simulator_line(result), style="dim"))
 
 
 def simulator_line(result: Result) -> str:

@@ -28,11 +28,11 @@ def rows(found: TraceInfo, curves: MissRatioCurves | None = None) -> Iterator[tu
         yield "first accesses", show(found.reuse.first_share, "share")
         curve = found.reuse.curve
         yield "LRU miss ratio", _misses(curve.cache_pages, curve.miss_ratio, page_bytes, curve.miss_ratio_error)
-        yield "", _followed(found.sampling)
+        yield "", _followed(found.sampling, with_errors=bool(curve.miss_ratio_error))
     if curves is not None:
         for policy, ratios in curves.miss_ratio.items():
             yield f"{policy} simulated", _misses(curves.cache_pages, ratios, page_bytes)
-        yield "", _followed(curves.sampling)
+        yield "", _followed(curves.sampling, with_errors=False)
     yield "remarks", "\n".join(found.remarks) or "–"
 
 
@@ -69,11 +69,12 @@ def _estimate(share: float, error: float | None = None) -> str:
     return show(share, "share") if error is None else f"{show(share, 'share')} ± {100 * error:.1f}"
 
 
-def _followed(sampling: Sampling) -> str:
+def _followed(sampling: Sampling, *, with_errors: bool) -> str:
     if sampling.method == "exact":
         return "exact: every page was followed"
     followed = f"{sampling.pages:,} pages followed, {sampling.share * 100:.3g} % of all"
-    return f"sampled: {followed}; ± is a standard error in percentage points, --sample exact follows every page"
+    meaning = "± is a standard error in percentage points, " if with_errors else ""
+    return f"sampled: {followed}; {meaning}--sample exact follows every page"
 
 
 def _shown(value: Any, unit: Unit | None) -> str:

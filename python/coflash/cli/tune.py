@@ -98,5 +98,6 @@ def tune(
         show_table(trials_table(found), console)
         console.print(trials_line(found), highlight=False, soft_wrap=True)
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
-        console.print(f"best:    {best}", highlight=False, soft_wrap=True)
+        label = "best:   " if found.best.is_allowed else "closest:"
+        console.print(f"{label} {best}", highlight=False, soft_wrap=True)
         console.print(f"results: {out}", highlight=False, soft_wrap=True)

@@ -145,7 +145,7 @@ def _policies(axes: Axes, info: TraceInfo, curves: MissRatioCurves) -> None:
 
 
 def _sampled(sampling: Sampling) -> str:
-    return "" if sampling.method == "exact" else f" (told from {sampling.share * 100:.3g} % of the pages)"
+    return "" if sampling.method == "exact" else f" (estimated from {sampling.share * 100:.3g} % of pages)"
 
 
 def _popularity(axes: Axes, info: TraceInfo) -> None:

@@ -80,8 +80,9 @@ def _declared() -> dict[str, Measure]:
         for each in section["measures"]:
             path = dotted + each["name"]
             unit: Unit = "" if each["unit"] == "count" else each["unit"]
-            # Several sections may have the same measure.
-            of = f", {section['title'].lower()}" if labels.count(each["label"]) > 1 else ""
+            # Several sections may have the same measure; the label of one may name it already.
+            title = section["title"].lower()
+            of = f", {title}" if labels.count(each["label"]) > 1 and title not in each["label"].lower() else ""
             whole = sum_of([dotted + name for name in each["part_of"]]) if each["part_of"] else None
             found[path] = Measure(
                 each["label"] + of,

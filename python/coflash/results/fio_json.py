@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from coflash._core import CoflashError
+from coflash.files.errors import text_of
 from coflash.quantity import Unit
 from coflash.results.result import Result
 
@@ -192,11 +193,11 @@ def read_fio_json(file: str | Path) -> dict[str, Any]:
     Raises:
         CoflashError: The file cannot be read, or holds no results of fio.
     """
+    text = text_of(file)
     try:
-        text = Path(file).read_text(encoding="utf-8")
         # fio may write warnings before the document.
         document = json.loads(text[text.find("{") :])
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except ValueError as error:
         msg = f"{file}: is no JSON of fio: {error}"
         raise CoflashError(msg) from error
     jobs = document.get("jobs") if isinstance(document, dict) else None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
+from coflash.keys import check_key
 from coflash.measures.renamed import metrics_of
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import FolderStore, Store, store_at
@@ -238,6 +239,8 @@ class Search:
         seed: int,
     ) -> None:
         check_keys(axes)
+        for axis in axes:
+            check_key(axis.key)
         if not axes:
             msg = "tune: nothing to vary was given; at least one key is needed, such as cache.size=64MiB..1GiB"
             raise CoflashError(msg)

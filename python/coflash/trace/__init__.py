@@ -384,10 +384,22 @@ def targets() -> list[str]:
 
 
 def paths(given: Paths) -> list[str]:
-    """Return one path or several, as texts; for a frame the path of its file."""
-    if isinstance(given, str | os.PathLike) or is_frame(given):
-        given = [given]  # type: ignore[list-item]  # a frame may be iterable
-    return [kept(each) if is_frame(each) else os.fspath(each) for each in given]  # type: ignore[arg-type, union-attr]
+    """Return one path or several, as texts; for a frame the path of its file.
+
+    Raises:
+        CoflashError: Something else is given.
+    """
+    alone = is_frame(given) or not isinstance(given, Iterable) or isinstance(given, str)  # a frame may be iterable
+    return [_path(each) for each in ([given] if alone else given)]  # type: ignore[union-attr]
+
+
+def _path(given: Any) -> str:
+    if is_frame(given):
+        return kept(given)
+    if isinstance(given, str | os.PathLike):
+        return os.fspath(given)
+    msg = f"trace: {type(given).__name__} was given; a path, a URL or a frame is allowed, or a list of them"
+    raise CoflashError(msg)
 
 
 def _rewrite(

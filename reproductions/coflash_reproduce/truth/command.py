@@ -10,7 +10,11 @@ import typer
 
 from coflash.cli.console import Quiet, errors, output
 
-app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
+app = typer.Typer(
+    add_completion=False,  # that of `coflash` is for all commands
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 _TABLES = "The document of measurements, in Markdown."
 _OUT = "The folder for page, figures and scenarios."

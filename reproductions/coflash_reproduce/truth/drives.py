@@ -14,7 +14,7 @@ from pathlib import Path
 from coflash._core import CoflashError
 from coflash.calibrate import Measured, Point
 from coflash.calibrate.pattern import Pattern
-from coflash.files.errors import named
+from coflash.files.errors import text_of
 
 SSD_IQ = "repository gabriel-haas/ssdiq-pub, and “SSD-iq”, PVLDB 18(11), 2025"
 WARP = "repository MoatLab/WARP-FAST26-AE, and “Characterizing and Emulating FDP SSDs with WARP”, FAST 2026"
@@ -90,8 +90,7 @@ def document_table(file: Path, section: str, column: str) -> Table:
 
 
 def _read(file: Path) -> _Document:
-    with named(file, "read"):
-        return _Document(file, file.read_text(encoding="utf-8"))
+    return _Document(file, text_of(file))
 
 
 class _Document:

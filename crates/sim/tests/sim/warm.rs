@@ -1,7 +1,9 @@
 //! A run from a warm device gives the same result as a run that warms its own, byte for byte.
 
 use coflash_ftl::VictimConfig;
-use coflash_sim::{NoObserver, RunResult, Scenario, WarmDevice, run, run_from, warm, warm_key};
+use coflash_sim::{
+    Cancelled, NoObserver, Observer, Phase, RunResult, Scenario, WarmDevice, run, run_from, warm, warm_key,
+};
 use std::path::{Path, PathBuf};
 
 fn small(assignments: &[(&str, &str)]) -> Scenario {
@@ -119,4 +121,32 @@ fn one_device_serves_all_that_its_key_does() {
     let error = run_from(&device, &other, &mut NoObserver).map(drop).unwrap_err().to_string();
     assert!(error.contains("gc.victim.name is \"greedy\" in it and \"fifo\" in the scenario"), "{error}");
     assert!(error.contains("seed is 5 in it and 6 in the scenario"), "{error}");
+}
+
+/// The shares and pages that were reported.
+#[derive(Default)]
+struct Course(Vec<(Option<f64>, u64)>);
+
+impl Observer for Course {
+    fn progress(&mut self, _: Phase, share: Option<f64>, pages: u64) -> Result<(), Cancelled> {
+        self.0.push((share, pages));
+        Ok(())
+    }
+}
+
+#[test]
+fn filling_and_random_writes_are_one_course() {
+    let many = ("flash.blocks_per_plane", "192");
+    for assignments in [
+        vec![],
+        vec![("precondition.fill", "random")],
+        vec![("precondition.fill", "mapped")],
+        vec![("precondition.until_free", "10%")],
+        vec![("precondition.random_passes", "steady")],
+    ] {
+        let mut course = Course::default();
+        warm(&small(&[&[many], &*assignments].concat()), &mut course).unwrap();
+        assert!(course.0.len() > 4 && course.0.is_sorted(), "{assignments:?}: {:?}", course.0);
+        assert!(course.0.iter().all(|(share, _)| share.is_none_or(|share| share <= 1.0)));
+    }
 }

@@ -246,7 +246,7 @@ function fillTable() {
       $$("#runs-table thead button").find((button) => button.dataset.path === column.path)?.focus();
       say(`Sorted by ${column.label}, ${state.sort.descending ? "descending" : "ascending"}`);
     };
-    return el("th", { scope: "col", "aria-sort": direction, class: column.codes && !column.numbers ? "text" : null },
+    return el("th", { scope: "col", "data-label": column.label, "aria-sort": direction, class: column.codes && !column.numbers ? "text" : null },
       el("button", { type: "button", "data-path": column.path, title: `Sort by ${column.path}`, click: sort },
         column.label, el("i", { "aria-hidden": "true" }, sorted ? (state.sort.descending ? "↓" : "↑") : "↕")));
   });

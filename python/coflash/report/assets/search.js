@@ -3,7 +3,7 @@
 // Nothing of it is drawn where there is none.
 const searched = /** @type {Search} */ (data.search);
 
-const SEARCH_LOOKS = { trial: { place: 1, symbol: 0, points: true }, best: { place: 2 }, refused: { place: 4, symbol: 2, points: true } };
+const SEARCH_LOOKS = { trial: { place: 1, symbol: 0, points: true }, best: { place: 2 }, front: { place: 2, symbol: 1 }, refused: { place: 4, symbol: 2, points: true } };
 const BOUND_TOLD = " Grey diamonds do not meet the conditions.";
 
 /** @type {(objective: Objective) => string} */
@@ -100,8 +100,9 @@ function frontChart() {
   return {
     x: { label: wanted(across), scale: around(searched.trials.map((trial) => trial.found[0]), across.unit), show: (value) => show(value, across.unit) },
     y: { label: wanted(up), scale: around(searched.trials.map((trial) => trial.found[1]), up.unit), show: (value) => show(value, up.unit) },
-    lines: [{ name: "Pareto front", look: SEARCH_LOOKS.best, points: front }, ...lines],
-    legend: [{ name: "Pareto front", look: SEARCH_LOOKS.best }, ...lines.map(({ name, look }) => ({ name, look }))],
+    // With markers, over the trials: a front may be a single one.
+    lines: [...lines, { name: "Pareto front", look: SEARCH_LOOKS.front, markers: true, points: front }],
+    legend: [{ name: "Pareto front", look: SEARCH_LOOKS.front }, ...lines.map(({ name, look }) => ({ name, look }))],
     summary: `${plural(front.length, "trial")} on the Pareto front.`,
     table: searchTable,
   };
