@@ -45,9 +45,11 @@ fn filled() -> (Folder, Geometry, Store<FileDisk>) {
         logical_bytes: geometry.capacity().count,
         geometry: geometry.clone(),
         slots: SLOTS,
+        volatile: false,
+        in_host: false,
         words: SLOTS,
+        scenario: String::new(),
         uuid: 1,
-        ..Format::default()
     };
     let files = Disks::<FileDisk>::create(&folder.0).expect("a new container");
     let mut store = Store::create(files, &format).expect("a new container");

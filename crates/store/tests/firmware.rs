@@ -93,9 +93,10 @@ impl Setup {
             logical_bytes: u64::from(self.pages()) * PAGE_BYTES as u64,
             slots: self.scheme.slots,
             volatile: self.scheme.volatile,
+            in_host: false,
             words: device.layout().words(),
+            scenario: String::new(),
             uuid: 1,
-            ..Format::default()
         }
     }
 }

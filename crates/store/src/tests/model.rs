@@ -29,10 +29,11 @@ pub(super) fn format() -> Format {
         geometry,
         logical_bytes,
         slots: SLOTS,
+        volatile: false,
+        in_host: false,
         words: WORDS,
         scenario,
         uuid: u128::MAX - 7,
-        ..Format::default()
     }
 }
 
