@@ -49,8 +49,7 @@ fn container() -> Disks<MemoryDisk> {
         ..Geometry::default()
     };
     let (logical_bytes, scenario) = (8 * PAGE_BYTES as u64, "seed = 1".to_owned());
-    let format =
-        Format { geometry, logical_bytes, slots: SLOTS, volatile: false, words: 4, scenario, uuid: 1 };
+    let format = Format { geometry, logical_bytes, slots: SLOTS, words: 4, scenario, ..Format::default() };
     let files = Disks { data: &disks.data, metadata: &disks.metadata };
     let mut store = Store::create(files, &format).expect("it fits");
     for page in 0..10 {

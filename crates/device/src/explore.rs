@@ -10,7 +10,7 @@ use crate::changes::{Change, Changes};
 use crate::export::{errno, serve};
 use crate::folder::{DeviceError, Folder, survivors};
 use crate::machine::Clock;
-use crate::power_on::servable;
+use crate::power_on::{power_was_cut, servable};
 use crate::recorder::Recorder;
 use crate::session::{Cut, CutAt, Session};
 use coflash_base::seed::RngExt;
@@ -313,12 +313,10 @@ impl Cuts {
 
 impl fmt::Display for Cuts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.of_device {
-            Some(Cut { at: CutAt::Write(number), .. }) => {
-                write!(f, "power of the device was cut near write {number}, then power of {}", self.side)
-            }
-            _ => write!(f, "power of {} was cut", self.side),
+        if let Some(Cut { at: CutAt::Write(number), side, .. }) = self.of_device {
+            write!(f, "{} near write {number}, then ", power_was_cut(side))?;
         }
+        f.write_str(power_was_cut(self.side))
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::delayed::{Delayed, Served};
 use crate::load::{Load, LoadMeter};
 use crate::machine::{Machine, now};
-use crate::power_on::check_side;
+use crate::power_on::{check_side, power_was_cut};
 use crate::session::{Answer, Due, Failure, NOBODY, Session};
 use coflash_base::Time;
 use coflash_media::Side;
@@ -136,29 +136,21 @@ impl Exported {
     /// Note a failure, and power on again if the power has been cut.
     fn after(&self, machine: &mut Machine, failure: Option<Failure>) {
         let restarted = machine.session().map_or(0, |(session, _)| session.take_restarted());
-        (0..restarted)
-            .for_each(|_| self.note("the power of the device was cut; it is on again, and the host went on"));
+        for _ in 0..restarted {
+            self.note(format!("{}; it is on again, and the host went on", power_was_cut(Side::Device)));
+        }
         match failure {
             Some(Failure::Store(StoreError::PowerCut)) => {
                 self.fail_under_way();
                 let (side, seed) = machine.cut_plan();
                 match machine.cycle_power(side, seed) {
-                    Ok(()) => self.note(format!("the power of {} was cut; it is on again", named(side))),
+                    Ok(()) => self.note(format!("{}; it is on again", power_was_cut(side))),
                     Err(error) => self.note(error),
                 }
             }
             Some(failure) => self.note(failure),
             None => {}
         }
-    }
-}
-
-/// What loses its power with a side.
-fn named(side: Side) -> &'static str {
-    match side {
-        Side::Device => "the device",
-        Side::Host => "the host",
-        Side::Both => "host and device",
     }
 }
 

@@ -11,7 +11,8 @@ use coflash_scenario::{
 /// The scenario of a device that begins erased and exports `size`, by default the size in the scenario.
 ///
 /// # Errors
-/// It has parts that cannot be served: a buffer in the host, disks, a write buffer that a power cut loses.
+/// It has parts that cannot be served: disks, the clients' write buffer, grants of pages that the host may lose, an oracle, a
+/// write buffer that a power cut loses.
 pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, ScenarioError> {
     let mut device = scenario.clone();
     if let Some(size) = size {
@@ -26,25 +27,19 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
     if device.hybrid.is_some() {
         return refuse("hybrid", "a flash cache before disks cannot be served: a container holds no disks");
     }
-    if device.cache.placement == Placement::Host {
-        if device.cache.volatile {
-            return refuse(
-                "cache.volatile",
-                "true cannot be served with the cache in the host: false is allowed",
-            );
-        }
-        // What flash drops under a grant must be durable in the host before; only this scheme protects ahead.
-        if device.host.protecting == Protecting::Grants && device.cooperation.name() != "cdm-consistent" {
-            let problem =
-                "\"grants\" can be served with cooperation \"cdm-consistent\" only: \"request\" is allowed";
-            return refuse("host.protecting", problem);
-        }
+    if device.cache.placement == Placement::Host
+        && device.host.protecting == Protecting::Grants
+        && device.cooperation.name() != "cdm-consistent"
+    {
+        let problem = "\"grants\" cannot be served with this cooperation: the device drops a granted page without asking, and the \
+                       host, which labels a sole copy when it is asked, would lose it with its power; \"request\" is allowed, \
+                       or cooperation \"cdm-consistent\", which makes pages durable before it grants them";
+        return refuse("host.protecting", problem);
     }
     if device.host_buffer.exists() {
-        return refuse(
-            "host_buffer.size",
-            "a buffer in the host cannot be served: the client has its page cache; \"0B\" is allowed",
-        );
+        let problem = "a write buffer of the host cannot be served: the clients are the host, their own page cache lies above the \
+                       device, and NBD has no message that announces its dirty pages; \"0B\" is allowed";
+        return refuse("host_buffer.size", problem);
     }
     if device.ftl.placement.needs_future() {
         return refuse(
@@ -59,6 +54,15 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
         return refuse("controller.volatile", problem);
     }
     Ok(device)
+}
+
+/// Tell that a side has lost its power.
+pub(crate) fn power_was_cut(side: Side) -> &'static str {
+    match side {
+        Side::Device => "the power of the device was cut",
+        Side::Host => "the power of the host was cut",
+        Side::Both => "the power of host and device was cut",
+    }
 }
 
 /// Refuse to cut the power of a host without memory of its own.

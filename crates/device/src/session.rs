@@ -73,7 +73,7 @@ pub type Answer = Result<Due, Failure>;
 /// The owner number of requests without a waiting client.
 pub(crate) const NOBODY: u16 = 0;
 
-/// A planned power cut: within a request, at a step that `seed` draws, or soon after it.
+/// A planned power cut: at a step that `seed` draws, from a request on, and [`CUT_REQUESTS`] requests later at the latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The interrupted request.
@@ -110,6 +110,8 @@ impl std::str::FromStr for CutAt {
 
 /// The maximal number of media steps before power is cut: some requests take fewer.
 const CUT_STEPS: u64 = 16;
+/// The maximal number of requests before power is cut: requests that a cache serves take no steps of the device.
+const CUT_REQUESTS: u64 = 64;
 
 /// The result of a session.
 pub struct Ended<S> {
@@ -142,6 +144,8 @@ pub struct Session<S: DeviceBytes> {
     page_bytes: u64,
     zeros: Vec<u8>,
     cut: Option<Cut>,
+    /// The number of requests before which a planned cut that was begun has come.
+    cut_before: Option<u64>,
     /// Writes and flushes so far.
     writes: u64,
     flushes: u64,
@@ -180,6 +184,7 @@ impl<S: DeviceBytes> Session<S> {
             page_bytes,
             zeros: Vec::new(),
             cut,
+            cut_before: None,
             writes: 0,
             flushes: 0,
             before: None,
@@ -352,7 +357,7 @@ impl<S: DeviceBytes> Session<S> {
 
     /// Cancel a power cut that has not come yet.
     pub(crate) fn disarm(&mut self) {
-        (self.cut, self.before) = (None, None);
+        (self.cut, self.cut_before, self.before) = (None, None, None);
         self.engine.media_mut().store.cut_side_after(Side::Both, u64::MAX);
     }
 
@@ -409,6 +414,7 @@ impl<S: DeviceBytes> Session<S> {
         now: Time,
     ) -> Answer {
         self.count(op);
+        self.cut_at_the_latest(now)?;
         let mut is_recorded = false;
         self.under_power(now, |session| {
             let request = Request { arrival: session.now, offset, length, op, placement: None };
@@ -436,12 +442,33 @@ impl<S: DeviceBytes> Session<S> {
             return;
         }
         let steps = Seed(seed).stream("cut").random_range(0..=CUT_STEPS);
-        if side == Side::Device && self.engine.level().is_in_host() {
+        self.cut_before = Some(self.recorder.requests() + CUT_REQUESTS);
+        if self.goes_on_after(side) {
             self.arm(steps);
         } else {
             self.engine.media_mut().store.cut_side_after(side, steps);
             self.before = Some((self.now, self.result()));
         }
+    }
+
+    /// Whether the host goes on with its cache when a side loses power.
+    fn goes_on_after(&self, side: Side) -> bool {
+        side == Side::Device && self.engine.level().is_in_host()
+    }
+
+    /// Make a planned cut if too few steps were taken for it.
+    fn cut_at_the_latest(&mut self, now: Time) -> Result<(), Failure> {
+        let requests = self.recorder.requests();
+        let Some(Cut { side, .. }) = self.cut else { return Ok(()) };
+        if self.cut_before.take_if(|before| *before <= requests).is_none() {
+            return Ok(());
+        }
+        if !self.goes_on_after(side) {
+            self.engine.media_mut().store.cut_side_after(side, 0);
+        } else if self.armed.is_some() {
+            self.cut_device(now)?;
+        }
+        Ok(())
     }
 
     /// Run an operation at `now`. It fails if the power is off, or goes off meanwhile. If only the device loses power,

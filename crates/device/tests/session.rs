@@ -38,6 +38,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
     &[HOST, CACHE, ("cooperation", "cdm-consistent"), ("host.notices", "batched"), BACKGROUND, LOW_MARK],
     &[HOST, CACHE, ("cooperation", "cdm"), BACKGROUND, LOW_MARK],
     &[HOST, CACHE, ("cooperation", "none"), ("timing.channel", "shared")],
+    &[HOST, CACHE, ("cooperation", "none"), ("cache.volatile", "true")],
 ];
 
 const HOST: (&str, &str) = ("cache.placement", "host");
@@ -79,8 +80,7 @@ fn store(scenario: &Scenario) -> Store<MemoryDisk> {
         volatile: scenario.cache.volatile,
         in_host,
         words: layout.words(),
-        scenario: String::new(),
-        uuid: 0,
+        ..Format::default()
     };
     Store::create(Disks { data: MemoryDisk::default(), metadata: MemoryDisk::default() }, &format).unwrap()
 }
@@ -351,5 +351,28 @@ fn a_session_is_a_disk_and_has_a_twin() {
         let ended = driven.session.end().unwrap();
         assert!(ended.result.metrics().count("erases_blocks") > 20, "{scheme:?}: GC has work");
         check_twin(&scenario, None, &folder.trace(), &[], ended.end, &ended.result);
+    }
+}
+
+#[test]
+fn a_planned_power_cut_comes_although_the_device_has_nothing_to_do() {
+    let scenario = scenario(&[HOST, CACHE, ("cooperation", "cdm-consistent")]);
+    for (seed, side) in (0..4).flat_map(|seed| Side::ALL.map(|side| (seed, side))) {
+        let cut = Some(Cut { at: CutAt::Write(1), side, seed });
+        let recorder = Recorder::to(std::io::sink());
+        let mut session = Session::start(scenario.clone(), store(&scenario), None, recorder, cut).unwrap();
+        let mut data = [1; 4096];
+        // The cache in the host serves all of them.
+        let mut done = session.write(0, &data, Time::ZERO);
+        for ns in 1..=64 {
+            done = done.and_then(|_| session.read(0, &mut data, Time { ns }));
+        }
+        let has_restarted = session.restarts().len() == 1;
+        assert_eq!(
+            (has_restarted, session.is_off()),
+            (side == Side::Device, side != Side::Device),
+            "{seed}, {side}"
+        );
+        assert_eq!(done.is_ok(), side == Side::Device);
     }
 }

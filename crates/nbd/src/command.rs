@@ -168,8 +168,8 @@ impl Requests {
     pub fn replied(&mut self, reply: Reply) {
         self.under_way -= 1;
         self.under_way_bytes -= reply.cost_bytes;
-        if (1..=KEPT_LENGTH).contains(&reply.body.capacity()) && self.kept.len() < KEPT {
-            self.kept.push(reply.body);
+        if (1..=KEPT_LENGTH).contains(&reply.buffer.capacity()) && self.kept.len() < KEPT {
+            self.kept.push(reply.buffer);
         }
     }
 

@@ -26,7 +26,9 @@ const HOLE: u32 = 0b11;
 pub struct Reply {
     head: [u8; size_of::<DataChunk>()],
     head_length: usize,
-    pub(crate) body: Vec<u8>,
+    /// The buffer of the request. Only its first bytes are the body: clearing it would have the next request fill it again.
+    pub(crate) buffer: Vec<u8>,
+    body_length: usize,
     pub(crate) cost_bytes: usize,
 }
 
@@ -35,7 +37,9 @@ impl Reply {
     #[must_use]
     pub fn new(answer: Answer, structured: bool) -> Self {
         let Answer { cookie, result, data, cost_bytes } = answer;
-        let mut reply = Self { head: Default::default(), head_length: 0, body: data, cost_bytes };
+        let body_length = if matches!(result, Ok(Content::Data { .. })) { data.len() } else { 0 };
+        let mut reply =
+            Self { head: Default::default(), head_length: 0, buffer: data, body_length, cost_bytes };
         if !structured {
             let error = result.as_ref().map_or_else(|&errno| errno as u32, |_| 0);
             reply.begin(&SimpleReply {
@@ -43,15 +47,12 @@ impl Reply {
                 error: error.into(),
                 cookie: cookie.into(),
             });
-            if !matches!(result, Ok(Content::Data { .. })) {
-                reply.body.clear();
-            }
             return reply;
         }
         match result {
             Ok(Content::Data { offset, extents, whole }) => {
                 if whole || extents.list().iter().all(|extent| !extent.hole) {
-                    reply.begin(&data_chunk(cookie, DONE, offset, reply.body.len()));
+                    reply.begin(&data_chunk(cookie, DONE, offset, body_length));
                 } else {
                     reply.pieces(cookie, offset, &extents.all());
                 }
@@ -67,13 +68,13 @@ impl Reply {
     #[must_use]
     pub fn unsent(&self, sent: usize) -> [&[u8]; 2] {
         let head = &self.head[sent.min(self.head_length)..self.head_length];
-        [head, &self.body[sent.saturating_sub(self.head_length)..]]
+        [head, &self.buffer[sent.saturating_sub(self.head_length)..self.body_length]]
     }
 
     /// Its size in bytes.
     #[must_use]
     pub fn length(&self) -> usize {
-        self.head_length + self.body.len()
+        self.head_length + self.body_length
     }
 
     fn begin<T: IntoBytes + Immutable>(&mut self, head: &T) {
@@ -84,13 +85,16 @@ impl Reply {
     /// One chunk, with its payload as the body.
     fn chunk(&mut self, cookie: u64, kind: u16, payload: &[u8]) {
         self.begin(&header(cookie, DONE, kind, payload.len()));
-        self.body.clear();
-        self.body.extend_from_slice(payload);
+        if !payload.is_empty() {
+            self.buffer.clear();
+            self.buffer.extend_from_slice(payload);
+        }
+        self.body_length = payload.len();
     }
 
     /// Data and holes in turn.
     fn pieces(&mut self, cookie: u64, offset: u64, extents: &[Extent]) {
-        let bytes = std::mem::take(&mut self.body);
+        let bytes = std::mem::take(&mut self.buffer);
         let mut at = 0;
         for extent in extents {
             let (begin, length) = (at, extent.length as usize);
@@ -98,12 +102,13 @@ impl Reply {
             let flags = if at == bytes.len() { DONE } else { 0 };
             let offset = offset + begin as u64;
             if extent.hole {
-                self.body.extend_from_slice(hole_chunk(cookie, flags, offset, extent.length).as_bytes());
+                self.buffer.extend_from_slice(hole_chunk(cookie, flags, offset, extent.length).as_bytes());
             } else {
-                self.body.extend_from_slice(data_chunk(cookie, flags, offset, length).as_bytes());
-                self.body.extend_from_slice(&bytes[begin..at]);
+                self.buffer.extend_from_slice(data_chunk(cookie, flags, offset, length).as_bytes());
+                self.buffer.extend_from_slice(&bytes[begin..at]);
             }
         }
+        self.body_length = self.buffer.len();
     }
 }
 

@@ -12,8 +12,8 @@ use coflash_media::{Geometry, Memory, Ppn, Side};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// The intended use of a container.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The intended use of a container. By default it has no memory beside its flash.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Format {
     /// The flash.

@@ -270,3 +270,18 @@ fn the_end_of_a_client() {
     let end = peer.next().unwrap_err().to_string();
     assert_eq!(end, "a request begins with 0x47455420, not with 0x25609513");
 }
+
+#[test]
+fn the_buffer_of_an_answered_write_is_used_again_and_not_filled_before() {
+    for agreed in [SIMPLE, STRUCTURED] {
+        let mut peer = Peer::new(agreed);
+        let write = peer.only(&[command(0, WRITE, 1, 0, 5), b"bytes".to_vec()].concat());
+        write.answer(Ok(()));
+        let reply = peer.replies();
+        assert!(
+            !reply.windows(5).any(|part| part == b"bytes"),
+            "the data of a write is no part of its reply"
+        );
+        assert_eq!(peer.only(&command(0, READ, 2, 0, 5)).data, b"bytes");
+    }
+}
