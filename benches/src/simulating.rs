@@ -19,6 +19,7 @@ pub(crate) fn simulate(name: &str, assignments: &[(&str, &str)]) -> Measured {
 pub(crate) fn placement(name: &str) -> Measured {
     let assignments = [
         ("ftl.placement", name),
+        ("ftl.shared_streams", r#"[["host", "evict"]]"#),
         ("ftl.pools", "device"),
         ("gc.low_mark", "16"),
         ("workload.synthetic.generator", "hot-cold"),

@@ -83,7 +83,7 @@ pub struct Midas {
     shape: Shape,
     /// For each page: [`hot::COUNT`], [`WRITTEN`], and the check of [`Intervals`] that saw it last.
     pages: Vec<u8>,
-    /// The number of pages that have been written.
+    /// The number of pages that hold data; trimmed ones count.
     written: u64,
     hot: Hot,
     intervals: Intervals,
@@ -223,8 +223,13 @@ impl PlacementPolicy for Midas {
     fn user_write(&mut self, page: UserWrite) -> Class {
         (self.victims, self.freed) = (0, 0);
         let known = &mut self.pages[page.lpn.index()];
-        self.written += u64::from(*known & WRITTEN == 0);
-        *known |= WRITTEN;
+        if *known & WRITTEN == 0 {
+            // A page that was there already was mapped at once, with all others, or before a power cut.
+            let all = u64::from(self.shape.pages);
+            self.written =
+                if page.replaces.is_some() { all } else { self.written.saturating_add(1).min(all) };
+            *known |= WRITTEN;
+        }
         if !self.intervals.has_begun(page.now) {
             return Class::new(1);
         }

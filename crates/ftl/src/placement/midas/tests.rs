@@ -135,6 +135,19 @@ fn copies_go_one_group_further() {
 }
 
 #[test]
+fn pages_that_were_there_already_hold_data() {
+    let mut policy = Midas::new(&MidasConfig::default(), shape());
+    let stream = WriteStream::Host;
+    let mut write = |lpn, replaces| {
+        policy.user_write(UserWrite { lpn: Lpn::new(lpn), stream, now: 0, replaces, placement: None });
+        policy.written
+    };
+    assert_eq!([write(3, None), write(4, None), write(3, None)], [1, 2, 2]);
+    assert_eq!(write(5, Some(Placed { class: Class::new(1), opened_at: 0 })), 1000);
+    assert_eq!(write(6, None), 1000);
+}
+
+#[test]
 fn victims_in_vain_end_a_queue() {
     let mut policy = arranged();
     (0..24).for_each(|_| cleaned(&mut policy, 3, 8, 100));
