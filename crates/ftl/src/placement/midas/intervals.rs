@@ -99,7 +99,7 @@ impl Intervals {
         if self.checked != unit {
             self.checked = unit;
             self.checks = self.checks.wrapping_add(1);
-            if self.checks % u64::from(CHECKS_TOLD_APART) == 0 {
+            if self.checks.is_multiple_of(u64::from(CHECKS_TOLD_APART)) {
                 pages.iter_mut().for_each(|page| *page &= !CHECK);
             }
         }
