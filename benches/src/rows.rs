@@ -4,6 +4,7 @@ use crate::row::{Row, family, row};
 use crate::simulating::simulate;
 use crate::{counting, evicting, generating, parsing, serving, simulating, storing};
 use coflash_cache::EvictionConfig;
+use coflash_ftl::PlacementConfig;
 use coflash_trace::formats;
 use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig};
@@ -58,6 +59,9 @@ pub(crate) fn rows() -> Vec<Row> {
     ];
     rows.extend(family("eviction", EvictionConfig::NAMES, evicting::eviction));
     rows.push(row("eviction lru, the peer", evicting::lru_of_peer));
+    let built_in: Vec<_> =
+        PlacementConfig::NAMES.iter().copied().filter(|&name| name != "external").collect();
+    rows.extend(family("placement", &built_in, simulating::placement));
     rows.extend(family("reading", &formats::names(), parsing::generated));
     rows.push(row("reading msr, the peer", parsing::msr_of_peer));
     rows.push(row("reading the shipped trace (zst)", || parsing::file(TRACE)));

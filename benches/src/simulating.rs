@@ -15,6 +15,19 @@ pub(crate) fn simulate(name: &str, assignments: &[(&str, &str)]) -> Measured {
     measure(&scenario(name, assignments))
 }
 
+/// A placement policy, where nine in ten writes go to a tenth of the pages.
+pub(crate) fn placement(name: &str) -> Measured {
+    let assignments = [
+        ("ftl.placement", name),
+        ("ftl.shared_streams", r#"[["host", "evict"]]"#),
+        ("ftl.pools", "device"),
+        ("gc.low_mark", "16"),
+        ("workload.synthetic.generator", "hot-cold"),
+        ("workload.synthetic.requests", "1000000"),
+    ];
+    simulate("random-5g", &assignments)
+}
+
 /// Read of a set that is soon cached, with the workload tracked.
 pub(crate) fn op_fcl_hits(requests: u64) -> Measured {
     let mut scenario = scenario("opfcl-config1", &[]);

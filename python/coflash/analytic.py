@@ -102,6 +102,28 @@ def fifo(alpha: float) -> float:
     return 1 / (1 - survivors)
 
 
+def mixed(zones: Sequence[tuple[float, float]], alpha: float) -> float:
+    """Return A of ``fifo`` where zones share blocks; ``greedy`` over large blocks of such a mix is as good.
+
+    Zones are those of ``best_separation``. Of a zone's pages, the share exp(-r alpha / (s A)) survives one round of the
+    log, so that A = 1 + the sum of r / (exp(r alpha / (s A)) - 1). With one zone this is ``fifo``.
+
+    Source: P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014.
+    """
+    traffic, space = _zones(zones, alpha)
+    overwrites = traffic / space * alpha
+
+    def too_many(amplification: float) -> float:
+        each = overwrites / amplification
+        # A zone that is never written is copied whole: the limit.
+        with np.errstate(over="ignore", invalid="ignore"):
+            copies = space * amplification / alpha * np.where(each > 0, each / np.expm1(each), 1)
+        return amplification - 1 - float(copies.sum())
+
+    # Copies are at most A / alpha, so that the root is at most half of this.
+    return root(too_many, 1.0, 2 * alpha / (alpha - 1))
+
+
 def greedy(alpha: float, pages_per_block: int) -> float:
     """Return A if a block with the fewest valid pages is the victim.
 
@@ -257,6 +279,15 @@ def best_separation(
     Source: R. Stoica and A. Ailamaki, "Improving flash write performance by using update frequency", VLDB
     2013; P. Desnoyers, ACM Transactions on Storage 10(2), 2014.
     """
+    traffic, space = _zones(zones, alpha)
+    if pages_per_block is None:
+        spare, amplification = _separate_large_blocks(traffic, space, alpha)
+    else:
+        spare, amplification = _separate_greedy(traffic, space, alpha, pages_per_block)
+    return Separation(float(traffic @ amplification), tuple((spare / spare.sum()).tolist()))
+
+
+def _zones(zones: Sequence[tuple[float, float]], alpha: float) -> tuple[_Vector, _Vector]:
     _require_alpha(alpha)
     _require(len(zones) > 0, "zones", zones, "at least one (traffic share, space share)")
     for zone in zones:
@@ -264,12 +295,7 @@ def best_separation(
     traffic, space = np.array(zones, dtype=np.float64).T
     for name, shares in (("traffic shares", traffic), ("space shares", space)):
         _require(abs(shares.sum() - 1) < 1e-6, f"sum of the {name}", shares.sum(), "1")
-    traffic, space = traffic / traffic.sum(), space / space.sum()
-    if pages_per_block is None:
-        spare, amplification = _separate_large_blocks(traffic, space, alpha)
-    else:
-        spare, amplification = _separate_greedy(traffic, space, alpha, pages_per_block)
-    return Separation(float(traffic @ amplification), tuple((spare / spare.sum()).tolist()))
+    return traffic / traffic.sum(), space / space.sum()
 
 
 def _separate_greedy(traffic: _Vector, space: _Vector, alpha: float, pages_per_block: int) -> tuple[_Vector, _Vector]:

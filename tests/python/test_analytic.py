@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.optimize import minimize
 
 from coflash import analytic
 
+ROOT = Path(__file__).parents[2]
 ALPHAS = st.floats(1.001, 10)
 BLOCK_SIZES = st.integers(1, 4096)
 
@@ -221,6 +223,23 @@ def test_the_best_split_is_the_one_a_search_finds(n: int | None) -> None:
 
     found = minimize(cost, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12})
     assert best.write_amplification == pytest.approx(found.fun, rel=1e-6)
+
+
+def test_zones_that_share_blocks_amplify_as_documented() -> None:
+    """The published simulations of docs/placement.md are within 1 % of the closed form."""
+    published = {0.5: 4.173, 0.7: 4.297, 0.8: 4.515, 0.9: 5.112, 0.95: 5.904}
+    cells = [analytic.mixed([(hot, 1 - hot), (1 - hot, hot)], 1 / 0.875) for hot in published]
+    assert cells == pytest.approx(list(published.values()), rel=0.01)
+    row = " | ".join(f"{cell:.3f}" for cell in cells)
+    assert f"| closed form | {row} |" in (ROOT / "docs" / "placement.md").read_text()
+
+
+@given(st.floats(1.001, 100), st.floats(0.01, 0.99))
+def test_equal_zones_that_share_blocks_are_one(alpha: float, part: float) -> None:
+    assert analytic.mixed([(part, part), (1 - part, 1 - part)], alpha) == pytest.approx(analytic.fifo(alpha), rel=1e-6)
+    assert analytic.mixed([(part, part), (1 - part, 1 - part)], alpha) <= analytic.mixed(
+        [(1, part), (0, 1 - part)], alpha
+    )
 
 
 def test_two_zones_by_hand() -> None:

@@ -12,6 +12,8 @@ pub(crate) enum State {
     Open,
     /// Full, and a candidate for GC.
     Sealed,
+    /// Full, and in a queue of the placement policy: no candidate.
+    Queued,
     /// Being cleaned.
     Victim,
 }
@@ -38,6 +40,11 @@ pub(crate) struct History {
 
 impl Block {
     pub(crate) const ERASED: Self = Self { valid: 0, marked: 0, cost: 0, state: State::Free };
+
+    /// Whether it is full, and not being cleaned.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self.state, State::Sealed | State::Queued)
+    }
 }
 
 /// All blocks.

@@ -172,7 +172,7 @@ fn groups(ftl: &FtlConfig, requirements: Requirements) -> Result<Groups, Misfit>
         );
         return Err(Misfit::new("ftl.shared_streams", problem));
     }
-    Ok(Groups::by_class(count, &gc, requirements.shadow_stream))
+    Ok(Groups::by_class(count, &gc, ftl.placement.targets(), requirements.shadow_stream))
 }
 
 /// The numbers of free blocks at or below which GC works in steps, and in whole victims. `reserve` blocks

@@ -12,18 +12,19 @@ use std::ops::Range;
 pub(crate) struct Groups {
     of: [GroupId; WriteStream::COUNT],
     count: u32,
-    /// The number of groups with copies by GC.
+    /// The number of groups to which GC copies a victim.
     copied_to: u32,
 }
 
 impl Groups {
     /// Create the groups for classes of a placement policy: each stream gets the first valid class for its
-    /// pages. With `shadow_apart`, [`WriteStream::Shadow`] has a group of its own after them.
-    pub(crate) fn by_class(count: u32, gc: &Range<u32>, shadow_apart: bool) -> Self {
+    /// pages. GC copies a victim to at most `targets` of them. With `shadow_apart`, [`WriteStream::Shadow`] has a group of its own
+    /// after them.
+    pub(crate) fn by_class(count: u32, gc: &Range<u32>, targets: u32, shadow_apart: bool) -> Self {
         let shadow = if shadow_apart { count } else { gc.start };
         let apart = u32::from(shadow_apart);
         let of = [0, 0, gc.start, shadow].map(GroupId::new);
-        Self { of, count: count + apart, copied_to: gc.len() as u32 + apart }
+        Self { of, count: count + apart, copied_to: targets + apart }
     }
 
     /// Create the groups of streams. A stream without a named group has one of its own;
@@ -64,7 +65,7 @@ impl Groups {
         self.count
     }
 
-    /// The number of groups with copies by GC.
+    /// The number of groups to which GC copies a victim.
     pub(crate) fn copied_to(&self) -> u32 {
         self.copied_to
     }

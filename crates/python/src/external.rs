@@ -363,7 +363,8 @@ impl Clone for Placement {
 impl ExternalPlacement for Placement {
     fn user_write(&mut self, UserWrite { lpn, stream, now, replaces, .. }: UserWrite) -> Option<u32> {
         let hook = self.user_write.as_ref()?;
-        let arguments = (lpn.get(), replaces.map(|class| class.get()), stream == WriteStream::Evict, now);
+        let arguments =
+            (lpn.get(), replaces.map(|block| block.class.get()), stream == WriteStream::Evict, now);
         self.instance.call("user_write", |py, _| hook.bind(py).call1(arguments)?.extract())
     }
 

@@ -55,7 +55,9 @@ impl Ftl {
         if known.state == State::Sealed {
             assert_eq!(known.cost, known.cost_on(self.collector.scale(), || aged), "{block:?}: cost");
         }
-        let is_full = matches!(known.state, State::Sealed | State::Victim);
+        let is_queued = known.is_full() && self.placer.is_queued(block);
+        assert_eq!(known.state == State::Queued, is_queued, "{block:?}: in a queue of the placement policy");
+        let is_full = known.is_full() || known.state == State::Victim;
         if let Some(recorded) = self.placer.recorded(block).filter(|_| !self.has_failed) {
             let valid = if is_full { known.valid } else { 0 };
             assert_eq!(recorded, valid, "{block:?}: valid pages in the records of the placement policy");

@@ -178,17 +178,28 @@ impl Ftl {
         Ok(true)
     }
 
-    /// Begin the cleaning of the policy's victim.
+    /// Begin the cleaning of the next victim: the oldest block of a due queue of the placement policy, or the choice of the victim
+    /// policy.
     fn begin<M: Media, H: GcHook>(&mut self, pool: PoolId, io: &mut Io<'_, M, H>) -> Option<Cleaning> {
         self.reweigh(io.hook.weights());
         if !self.can_gain(pool) {
             return None;
         }
-        let block =
-            self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)?;
+        self.rearrange_queues();
+        let block = self
+            .oldest_queued(pool, true)
+            .or_else(|| self.pick(pool))
+            .or_else(|| self.oldest_queued(pool, false))?;
+        if self.blocks[block].state != State::Victim {
+            self.seize(pool, block);
+        }
         self.record_pick(pool, block, io.media.known(io.start));
         self.placer.cleaned(block, self.blocks[block].valid);
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
+    }
+
+    fn pick(&mut self, pool: PoolId) -> Option<BlockId> {
+        self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)
     }
 
     /// Clean a block completely. Unmarked pages are copied in runs, if the hook allows it.
@@ -436,9 +447,11 @@ impl Ftl {
         }
     }
 
-    /// Remove a sealed block from the candidates, to clean it for another reason than GC.
+    /// Take a full block as the victim, without the choice of the victim policy.
     pub(super) fn seize(&mut self, pool: PoolId, block: BlockId) {
-        self.collector.remove(pool, block, self.blocks[block].cost, &self.dims);
+        if self.blocks[block].state == State::Sealed {
+            self.collector.remove(pool, block, self.blocks[block].cost, &self.dims);
+        }
         self.blocks[block].state = State::Victim;
     }
 }

@@ -198,9 +198,7 @@ impl Ftl {
     pub fn invalid_pages(&self) -> impl Iterator<Item = u32> + '_ {
         let (full, planes) = (self.dims.data_pages_per_block, self.dims.blocks_per_erase);
         let invalid = move |id: BlockId| match &self.blocks[id] {
-            block if block.state == State::Sealed => {
-                self.slc_cache.pages_of(id).unwrap_or(full) - block.valid
-            }
+            block if block.is_full() => self.slc_cache.pages_of(id).unwrap_or(full) - block.valid,
             _ => 0,
         };
         let part = move |pages: u32, plane| pages / planes + u32::from(plane < pages % planes);
@@ -522,12 +520,21 @@ impl Ftl {
 
     #[inline(never)]
     fn seal(&mut self, pool: PoolId, block: BlockId) {
-        let known = &mut self.blocks[block];
-        known.state = State::Sealed;
         self.histories[block].sealed_at = self.sequence;
+        self.offer(pool, block);
+        self.placer.sealed(block, &self.pages, &self.geometry);
+    }
+
+    /// Add a full block to the candidates, unless its class is a queue.
+    fn offer(&mut self, pool: PoolId, block: BlockId) {
+        let known = &mut self.blocks[block];
+        if self.placer.is_queued(block) {
+            known.state = State::Queued;
+            return;
+        }
+        known.state = State::Sealed;
         known.cost = known.cost_on(self.collector.scale(), || self.pages.ages.of(block));
         self.collector.add(pool, block, known.cost, &self.dims);
-        self.placer.sealed(block, &self.pages, &self.geometry);
     }
 
     /// The dies of the device.

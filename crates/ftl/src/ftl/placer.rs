@@ -4,23 +4,17 @@
 use super::Ftl;
 use super::column::{read, write};
 use super::pages::Pages;
+use crate::block::State;
 use crate::counters::PlacementClass;
 use crate::dimensions::Dimensions;
-use crate::ids::GroupId;
-use crate::placement::{Class, Cleaned, Future, GcWrite, Placement, PlacementConfig, Shape, UserWrite};
+use crate::ids::{GroupId, PoolId};
+use crate::placement::{
+    CLASSES_MAX, Class, Cleaned, Future, GcWrite, Placed, Placement, PlacementConfig, Shape, UserWrite,
+};
 use crate::stream::WriteStream;
 use coflash_base::{IdVec, Index, Lpn, PlacementId};
 use coflash_media::{BlockId, Geometry, Ppn};
 use std::io::{self, Read, Write};
-
-/// The record of a block for the policy.
-#[derive(Clone, Copy, Debug)]
-struct Placed {
-    /// The class of its pages.
-    class: Class,
-    /// The opening time: the number of user pages written before.
-    opened_at: u64,
-}
 
 /// The placer of a device.
 #[derive(Clone)]
@@ -47,6 +41,7 @@ impl Placer {
             pages_per_block: dims.data_pages_per_block,
             pools: dims.pools(geometry),
             blocks: geometry.blocks(),
+            free_blocks: dims.low_mark_blocks,
             groups: dims.groups,
         };
         let policy = config.build(shape);
@@ -106,7 +101,7 @@ impl Placer {
         placement: Option<PlacementId>,
         replaces: Option<BlockId>,
     ) -> GroupId {
-        let replaces = replaces.map(|block| self.blocks[block].class);
+        let replaces = replaces.map(|block| self.blocks[block]);
         let write = UserWrite { lpn, stream, now: self.now, replaces, placement };
         let class = self.policy.user_write(write);
         self.now += 1;
@@ -149,6 +144,12 @@ impl Placer {
     /// The number of valid pages of a full block in the records of a policy that has them.
     pub(super) fn recorded(&self, block: BlockId) -> Option<u32> {
         self.follows_blocks.then(|| self.policy.recorded(block))
+    }
+
+    /// Whether a full block is in a queue of the policy.
+    #[inline(always)]
+    pub(super) fn is_queued(&self, block: BlockId) -> bool {
+        self.has_policy() && self.blocks[block].class.index() < self.policy.queues().len()
     }
 
     /// Note the group of an opened block.
@@ -261,5 +262,69 @@ impl Ftl {
             return self.dims.groups.of(stream);
         }
         self.placer.gc_group(lpn, stream, victim)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn placement(&self) -> &Placement {
+        &self.placer.policy
+    }
+
+    /// The oldest block of the first queue of the placement policy that has more blocks than its size, or of any queue.
+    pub(super) fn oldest_queued(&self, pool: PoolId, is_due: bool) -> Option<BlockId> {
+        let sizes = self.placer.policy.queues();
+        if sizes.is_empty() {
+            return None;
+        }
+        let mut queues = [(0, None); CLASSES_MAX as usize];
+        for block in self.dims.blocks_of(pool).filter(|&block| self.blocks[block].state == State::Queued) {
+            let (blocks, oldest) = &mut queues[self.placer.blocks[block].class.index()];
+            *blocks += 1;
+            let sealed_at = self.histories[block].sealed_at;
+            if oldest.is_none_or(|(earliest, _)| sealed_at < earliest) {
+                *oldest = Some((sealed_at, block));
+            }
+        }
+        let found = std::iter::zip(queues, sizes)
+            .find(|((blocks, _), size)| *blocks > if is_due { **size } else { 0 });
+        found.and_then(|((_, oldest), _)| oldest).map(|(_, block)| block)
+    }
+
+    /// Carry out a new arrangement of the placement policy's queues. Blocks that leave a queue, or that were in none, get the
+    /// first class after the queues, but those of class 0 keep it; a queue that shrinks gives up its oldest blocks.
+    #[inline]
+    pub(super) fn rearrange_queues(&mut self) {
+        if let Some(before) = self.placer.policy.rearrange() {
+            self.pools().for_each(|pool| self.rearrange_queues_of(pool, before));
+        }
+    }
+
+    #[cold]
+    fn rearrange_queues_of(&mut self, pool: PoolId, before: u32) {
+        let sizes = self.placer.policy.queues();
+        let after = Class::from_index(sizes.len().max(1));
+        let kept = Class::new(before.min(sizes.len() as u32).max(1));
+        let mut room: Vec<u32> = sizes.to_vec();
+        let mut full: Vec<_> =
+            self.dims.blocks_of(pool).filter(|&block| self.blocks[block].is_full()).collect();
+        full.sort_by_key(|&block| std::cmp::Reverse(self.histories[block].sealed_at));
+        for &block in &full {
+            let class = &mut self.placer.blocks[block].class;
+            match room.get_mut(class.index()) {
+                Some(room) if *class < kept && *room > 0 => *room -= 1,
+                None if *class < kept => {}
+                _ => *class = after,
+            }
+        }
+        // The victim policy gets what becomes a candidate in the order of sealing.
+        for &block in full.iter().rev() {
+            match (self.blocks[block].state, self.placer.is_queued(block)) {
+                (State::Queued, false) => self.offer(pool, block),
+                (State::Sealed, true) => {
+                    self.collector.remove(pool, block, self.blocks[block].cost, &self.dims);
+                    self.offer(pool, block);
+                }
+                _ => {}
+            }
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Ftl {
             }
         }
         // Now their pages are known.
-        for block in self.blocks.ids().filter(|&block| self.blocks[block].state == State::Sealed) {
+        for block in self.blocks.ids().filter(|&block| self.blocks[block].is_full()) {
             self.placer.sealed(block, &self.pages, &self.geometry);
         }
         Ok(())

@@ -246,7 +246,7 @@ impl Ftl {
                 self.placer.closed_early(block);
                 self.blocks[block].state = State::Victim;
             }
-            State::Sealed => self.seize(pool, block),
+            State::Sealed | State::Queued => self.seize(pool, block),
             State::Free | State::Victim => unreachable!("{block:?} is begun, and no victim is left"),
         }
         self.clean(pool, Cleaning { block, cause: Cause::Refresh, dropped: false }, io)?;

@@ -5,7 +5,7 @@
 //!
 //! The columns, in order: scalars; two numbers per die; erase counts and sealing times of all blocks; for
 //! each pool the number of its free blocks and the fill of its active blocks; the random streams; the blocks
-//! of each pool, free ones first, then active ones, then candidates; the state of the placement policy; the
+//! of each pool, free ones first, then active ones, candidates and queued ones; the state of the placement policy; the
 //! valid pages; the owner of each page.
 
 use super::Ftl;
@@ -53,7 +53,8 @@ impl Ftl {
         for pool in self.pools() {
             let active = self.allocator.actives(pool).iter().filter_map(|active| active.block);
             let candidates = self.collector.order(pool, &self.dims);
-            let blocks = self.allocator.free_list(pool).chain(active).chain(candidates);
+            let queued = self.dims.blocks_of(pool).filter(|&block| self.blocks[block].state == State::Queued);
+            let blocks = self.allocator.free_list(pool).chain(active).chain(candidates).chain(queued);
             write::<4>(out, blocks.map(|block| self.dims.local(pool, block).get().into()))?;
         }
         self.placer.save(out)?;
@@ -76,7 +77,7 @@ impl Ftl {
         self.count();
         for (pool, order) in self.pools().zip(orders) {
             for block in order {
-                self.collector.add(pool, block, self.blocks[block].cost, &self.dims);
+                self.offer(pool, block);
             }
         }
         Ok(())
@@ -187,7 +188,7 @@ impl Ftl {
         for block in self.blocks.ids() {
             let programmed = match self.blocks[block].state {
                 State::Free => 0,
-                State::Sealed | State::Victim => self.dims.data_pages_per_block,
+                State::Sealed | State::Queued | State::Victim => self.dims.data_pages_per_block,
                 State::Open => {
                     let actives = self.allocator.actives(self.dims.pool_of(block));
                     let active = actives.iter().find(|active| active.block == Some(block));

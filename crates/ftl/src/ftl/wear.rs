@@ -79,13 +79,13 @@ impl Ftl {
         true
     }
 
-    /// The least-erased sealed block. Ties go to the block sealed first.
+    /// The least-erased full block. Ties go to the block sealed first.
     fn coldest(&mut self, pool: PoolId) -> Option<BlockId> {
         let blocks = || self.dims.blocks_of(pool);
         // Erase counts only rise, so this bound stays valid.
         self.wear.pools[pool].erases_min = blocks().map(|block| self.histories[block].erases).min()?;
         blocks()
-            .filter(|&block| self.blocks[block].state == State::Sealed)
+            .filter(|&block| self.blocks[block].is_full())
             .min_by_key(|&block| (self.histories[block].erases, self.histories[block].sealed_at))
     }
 

@@ -1,7 +1,8 @@
 //! Tests of the contract of every registered policy, in any state.
 
 use super::{
-    CLASSES_MAX, Class, Classes, Cleaned, GcWrite, Isolation, Placement, PlacementConfig, Shape, UserWrite,
+    CLASSES_MAX, Class, Classes, Cleaned, GcWrite, Isolation, Placed, Placement, PlacementConfig, Shape,
+    UserWrite,
 };
 use crate::groups::Groups;
 use crate::placement::{FdpConfig, Future};
@@ -16,7 +17,12 @@ const BLOCKS: u32 = 30;
 
 fn shape() -> Shape {
     let groups = Groups::new(&Vec::new(), Requirements::NONE).expect("streams");
-    Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks: BLOCKS, groups }
+    Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks: BLOCKS, free_blocks: 2, groups }
+}
+
+/// A block that was opened at the beginning.
+fn placed(class: Class) -> Placed {
+    Placed { class, opened_at: 0 }
 }
 
 /// A policy, and the FTL's knowledge of each page.
@@ -74,7 +80,7 @@ impl Checked {
                     lpn,
                     stream: WriteStream::Host,
                     now,
-                    replaces,
+                    replaces: replaces.map(placed),
                     placement: hint,
                 })
             }
@@ -204,12 +210,16 @@ fn sepbit_separates_by_age() {
         class.get()
     };
     assert_eq!(write(&mut sepbit, 0, None), 1, "what is new has no age");
-    assert_eq!(write(&mut sepbit, 1000, Some(Class::new(1))), 0, "at first everything is short-lived");
+    assert_eq!(
+        write(&mut sepbit, 1000, Some(placed(Class::new(1)))),
+        0,
+        "at first everything is short-lived"
+    );
     for _ in 0..16 {
         sepbit.cleaned(Cleaned { class: Class::new(0), opened_at: 990, now: 1000, valid: 1 });
     }
-    assert_eq!(write(&mut sepbit, 1009, Some(Class::new(0))), 0);
-    assert_eq!(write(&mut sepbit, 1019, Some(Class::new(0))), 1);
+    assert_eq!(write(&mut sepbit, 1009, Some(placed(Class::new(0)))), 0);
+    assert_eq!(write(&mut sepbit, 1019, Some(placed(Class::new(0)))), 1);
     let mut copy =
         |now, from| sepbit.gc_write(GcWrite { lpn, stream: WriteStream::Gc, now, from: Class::new(from) });
     let copies = [(1020, 0), (1020, 1), (1058, 1), (1059, 3), (1178, 4), (1179, 1)]
@@ -255,7 +265,7 @@ fn a_score_is_a_class() {
             });
             class.get()
         };
-        let written = [write(None), write(Some(Class::new(3)))];
+        let written = [write(None), write(Some(placed(Class::new(3))))];
         let from = Class::new(2);
         let copied = placement.gc_write(GcWrite { lpn, stream: WriteStream::Shadow, now: 9, from }).get();
         (written, copied)
@@ -279,7 +289,7 @@ fn dac_goes_up_and_down() {
     let write = |dac: &mut Placement, replaces| {
         dac.user_write(UserWrite { lpn, stream: WriteStream::Host, now: 0, replaces, placement: None }).get()
     };
-    let some = Some(Class::new(0));
+    let some = Some(placed(Class::new(0)));
     let up = [None, some, some, some, some, some, some].map(|replaces| write(&mut dac, replaces));
     assert_eq!(up, [0, 1, 2, 3, 4, 5, 5]);
     let mut copy =

@@ -17,6 +17,7 @@ mod fadac;
 mod fdp;
 mod future_knowledge;
 mod life;
+mod midas;
 mod multi_log;
 mod multi_queue;
 mod nearest;
@@ -51,6 +52,7 @@ coflash_base::policy_family! { ($)
         "fadac" => Fadac(fadac::Fadac),
         "warcip" => Warcip(warcip::Warcip),
         "sepbit" => SepBit(sepbit::SepBit),
+        "midas" => Midas(midas::Midas),
         "fdp" => Fdp(fdp::Fdp),
         "score" => Score(score::ByScore),
         "future-knowledge" => FutureKnowledge(future_knowledge::FutureKnowledge),
@@ -90,8 +92,19 @@ pub struct Shape {
     pub pools: u32,
     /// The number of blocks of all pools.
     pub blocks: u32,
+    /// The number of blocks of a pool that GC keeps free.
+    pub free_blocks: u32,
     /// The groups of write streams.
     pub(crate) groups: Groups,
+}
+
+/// A block, as the policy filled it.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    /// The class of its pages.
+    pub class: Class,
+    /// The time at which its first page was written.
+    pub opened_at: u64,
 }
 
 /// A page that the host or a cache writes.
@@ -103,8 +116,8 @@ pub struct UserWrite {
     pub stream: WriteStream,
     /// The time: the number of pages written before by the host and by caches.
     pub now: u64,
-    /// The class of the block with its old copy, if there is one.
-    pub replaces: Option<Class>,
+    /// The block with its old copy, if there is one.
+    pub replaces: Option<Placed>,
     /// The hint of the host.
     pub placement: Option<PlacementId>,
 }
@@ -146,6 +159,10 @@ pub trait PlacementPolicy: coflash_base::Policy {
     /// # Errors
     /// A parameter out of range, with its key.
     fn classes(config: &Self::Config) -> Result<Classes, Misfit>;
+
+    /// Whether all pages of a victim are copied to one class, unless [`rearrange`](Self::rearrange) changes it meanwhile. GC then
+    /// needs fewer free blocks.
+    const COPIES_TOGETHER: bool = false;
 
     /// The number of handles for the hints of writes; `None` if the policy ignores hints.
     fn handles(config: &Self::Config) -> Option<u32> {
@@ -202,6 +219,19 @@ pub trait PlacementPolicy: coflash_base::Policy {
         let _ = block;
     }
 
+    /// The maximal numbers of full blocks in each pool of the first classes, which are queues: GC cleans the oldest block of the first
+    /// queue that has more, before the victim policy chooses among the blocks of the other classes. It is asked before each
+    /// victim.
+    fn queues(&self) -> &[u32] {
+        &[]
+    }
+
+    /// Begin a new arrangement of the queues, if there is one; `queues` changes only here. Returns the number of queues before. Called
+    /// before each victim.
+    fn rearrange(&mut self) -> Option<u32> {
+        None
+    }
+
     /// The whole state of the policy, for files of warm devices.
     fn state(&mut self) -> Vec<Column<'_>> {
         Vec::new()
@@ -241,6 +271,16 @@ impl PlacementConfig {
         placement_build!(self, type P, _ => <P as PlacementPolicy>::BYTES_PER_PAGE)
     }
 
+    /// The number of classes to which GC copies the pages of a victim, at most; 0 without classes.
+    #[must_use]
+    pub fn targets(&self) -> u32 {
+        let together = placement_build!(self, type P, _ => <P as PlacementPolicy>::COPIES_TOGETHER);
+        match self.classes() {
+            Ok(Classes::Own { gc, .. }) => (gc.len() as u32).min(if together { 2 } else { CLASSES_MAX }),
+            _ => 0,
+        }
+    }
+
     pub(crate) fn follows_blocks(&self) -> bool {
         placement_build!(self, type P, _ => <P as PlacementPolicy>::FOLLOWS_BLOCKS)
     }
@@ -259,6 +299,8 @@ impl Placement {
         pub(crate) fn erased(&mut self, block: BlockId) -> ();
         pub(crate) fn recorded(&self, block: BlockId) -> u32;
         pub(crate) fn cleaned(&mut self, block: Cleaned) -> ();
+        pub(crate) fn queues(&self) -> &[u32];
+        pub(crate) fn rearrange(&mut self) -> Option<u32>;
         pub(crate) fn foresee(&mut self, future: Future, now: u64) -> ();
         pub(crate) fn state(&mut self) -> Vec<Column<'_>>;
         pub(crate) fn heap_bytes(&self) -> usize;

@@ -139,7 +139,8 @@ impl PlacementPolicy for ByScore {
 
     fn user_write(&mut self, UserWrite { lpn, stream, now, replaces, .. }: UserWrite) -> Class {
         let is_evicted = stream == WriteStream::Evict;
-        let class = self.class(0, Page { lpn, is_copy: false, is_evicted, from: replaces, now });
+        let class = self
+            .class(0, Page { lpn, is_copy: false, is_evicted, from: replaces.map(|block| block.class), now });
         self.known.written.set(lpn, now);
         self.known.writes[lpn] = self.known.writes[lpn].saturating_add(1);
         self.known.copies[lpn] = 0;

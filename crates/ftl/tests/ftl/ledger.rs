@@ -3,7 +3,9 @@
 use crate::setup::Setup;
 use coflash_base::{Index, Lpn};
 use coflash_ftl::placement::Classes;
-use coflash_ftl::{FreeMark, Ftl, FtlCounters, GcMode, Summary, VictimConfig, WearLevelling, WriteStream};
+use coflash_ftl::{
+    FreeMark, Ftl, FtlCounters, GcMode, PlacementConfig, Summary, VictimConfig, WearLevelling, WriteStream,
+};
 use coflash_media::image::Done;
 use coflash_media::{BlockId, Cause, Oob, Ppn};
 use std::collections::VecDeque;
@@ -243,6 +245,10 @@ impl Ledger {
 
     /// Whether the policy's rule, as far as it has one, names this victim.
     fn check_victim(&self, victim: BlockId, cost: u32, since: u64) {
+        // Its queues come first, and the victim policy does not see their blocks.
+        if matches!(self.setup.ftl.placement, PlacementConfig::Midas(_)) {
+            return;
+        }
         let first = victim.get() / self.setup.blocks_per_pool() * self.setup.blocks_per_pool();
         let pool = first as usize..(first + self.setup.blocks_per_pool()) as usize;
         // A block sealed by this very entry came after the choice.

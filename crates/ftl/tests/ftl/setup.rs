@@ -162,16 +162,16 @@ impl Setup {
     fn copied_to(&self) -> u32 {
         match self.classes() {
             Classes::Streams => 1,
-            Classes::Own { gc, .. } => gc.len() as u32,
+            Classes::Own { .. } => self.ftl.placement.targets(),
         }
     }
 
     /// With a placement policy, and the blocks that it needs.
     pub(crate) fn with_placement(mut self, placement: PlacementConfig) -> Self {
         self.ftl.placement = placement;
-        if let Classes::Own { count, gc } = self.classes() {
+        if let Classes::Own { count, .. } = self.classes() {
             let above = if self.gc.mode == GcMode::Preemptive { 2 } else { 0 };
-            let low_mark = (self.low_mark() as u32).max(gc.len() as u32 + above);
+            let low_mark = (self.low_mark() as u32).max(self.copied_to() + above);
             self.gc.low_mark = FreeMark::Blocks(low_mark);
             self.gc.background_mark = self.gc.background_mark.map(|_| FreeMark::Blocks(low_mark + 1));
             self.ftl.shared_streams = FtlConfig::default().shared_streams;
@@ -216,7 +216,13 @@ pub(crate) fn placements() -> Vec<PlacementConfig> {
     PlacementConfig::NAMES
         .iter()
         .map(|name| PlacementConfig::by_name(name).expect("it is registered"))
+        .chain([quick_midas()])
         .collect()
+}
+
+/// MiDAS with queues after a few passes.
+fn quick_midas() -> PlacementConfig {
+    serde_json::from_str(r#"{"name":"midas","groups":4,"sampling":1,"epoch":1}"#).expect("it is valid")
 }
 
 /// Says which setup failed.
