@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from dataclasses import replace
@@ -185,6 +186,13 @@ def test_what_is_said_of_whole_lines_is_computed_from_their_figures(done: Reprod
     search, others = most.pop("search"), min(most.values())
     what = "erases, FP-FCL at its largest share, over the least of the other workloads"
     assert claims[what, "search"] == pytest.approx(search / others if others else 0)
+
+
+def test_a_valley_falls_to_its_least_and_rises_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = importlib.import_module("coflash_reproduce.opfcl.claims")
+    for curve, off in (((3, 2, 1, 2), 0), ((1, 2, 3), 0), ((2, 3, 1, 2), 0.5), ((3, 1, 4, 2), 1), ((1, 1), 0)):
+        monkeypatch.setattr(claims, "_by_share", lambda *_, values=curve: dict(enumerate(values)))
+        assert claims._not_a_valley(FP, Runs(()), "") == off, curve
 
 
 def test_op_fcl_behind_rw_fcl_is_held_against_rw_fcl_at_its_own_share(done: Reproduction) -> None:
