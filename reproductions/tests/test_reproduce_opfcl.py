@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -150,6 +152,67 @@ def test_op_fcl_is_held_against_the_best_fixed_share(done: Reproduction) -> None
         assert float(row["here"]) == pytest.approx(ours / best - 1, abs=1e-12)
         assert row["verdict"] == (HOLDS if ours <= 1.05 * best else FAILS)
         assert f"| {show_change(ours / best - 1)} |" in done.page.read_text("utf-8")
+
+
+def at_shares(done: Reproduction, figure: str, label: str) -> dict[tuple[str, str], dict[float, float]]:
+    """The values of each experiment and line, by the share of the flash."""
+    found: dict[tuple[str, str], dict[float, float]] = {}
+    for row in rows(done, figure):
+        found.setdefault((row["experiment"], row["line"]), {})[float(row["at"])] = float(row[label])
+    return found
+
+
+def test_what_is_said_of_whole_lines_is_computed_from_their_figures(done: Reproduction) -> None:
+    claims = {(row["what"], row["experiment"]): float(row["here"]) for row in rows(done, "claims")}
+    means = at_shares(done, "figure-6", "response, mean") | at_shares(done, "figure-10", "response, mean")
+    for (name, line), values in means.items():
+        if line in (FP, RW):
+            what = f"mean response, {line}: the most by which it rises before its least, or falls after it"
+            first, *between, last = (values[at] for at in sorted(values))
+            hump = max([0.0, *(one / max(first, last) - 1 for one in between)])
+            assert claims[what, name] == pytest.approx(hump)
+    hits = at_shares(done, "figure-8", "hit rate") | at_shares(done, "figure-12", "hit rate")
+    low, middle, high = (hits["search", FP][at] for at in (50, 70, 90))
+    bent = abs(middle / ((low + high) / 2) - 1)
+    assert claims["hit rate, FP-FCL: the most by which it is off a straight line", "search"] == pytest.approx(bent)
+    apart = max(abs(hits["msn", RW][at] / hits["msn", FP][at] - 1) for at in (50, 90))
+    what = "hit rate, RW-FCL against FP-FCL, the most at any share, without sign"
+    assert claims[what, "msn"] == pytest.approx(apart)
+    erases = at_shares(done, "figure-14", "erases of a block, mean")
+    for name in WRITERS:
+        (ours, *_), fixed = erases[name, OP].values(), erases[name, FP][70]
+        assert claims["erases, OP-FCL over FP-FCL at 70 %", name] == pytest.approx(ours / fixed if fixed else 0)
+    most = {name: erases[name, FP][90] for name in (*WRITERS, "search", "pgbench")}
+    search, others = most.pop("search"), min(most.values())
+    what = "erases, FP-FCL at its largest share, over the least of the other workloads"
+    assert claims[what, "search"] == pytest.approx(search / others if others else 0)
+
+
+def test_a_valley_falls_to_its_least_and_rises_from_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = importlib.import_module("coflash_reproduce.opfcl.claims")
+    for curve, off in (((3, 2, 1, 2), 0), ((1, 2, 3), 0), ((2, 3, 1, 2), 0.5), ((3, 1, 4, 2), 1), ((1, 1), 0)):
+        monkeypatch.setattr(claims, "_by_share", lambda *_, values=curve: dict(enumerate(values)))
+        assert claims._not_a_valley(FP, Runs(()), "") == off, curve
+
+
+def test_op_fcl_behind_rw_fcl_is_held_against_rw_fcl_at_its_own_share(done: Reproduction) -> None:
+    what = "mean response, OP-FCL against the best fixed share of RW-FCL"
+    claims = {row["experiment"]: float(row["here"]) for row in rows(done, "claims") if row["what"] == what}
+    texts = reading.about_rw(done.runs)
+    behind = [name for name, above in claims.items() if above > reading.WITHIN]
+    assert behind
+    assert len(texts) == len(behind)
+    for name, text in zip(behind, texts, strict=True):
+        (one,) = done.runs.experiments([name])
+        assert text.startswith(f"With {one.title} OP-FCL is {claims[name]:.1%} slower than the best RW-FCL.")
+        settles = 100 * mean(reading.settled(reading.only(done.runs, name).metrics))
+        near = min(TINY.rw_percent, key=lambda at: abs(at - settles))
+        ours, rw = (
+            run.metrics.response_ns.all.mean or 0.0
+            for run in (*done.runs.of(name, OP), done.runs.at(name, RW, near))
+            if run
+        )
+        assert f"against RW-FCL at {near} %, the nearest share, it is {show_change(ours / rw - 1)}." in text
 
 
 WRITERS = ("financial", "home", "exchange", "msn")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from pathlib import Path
@@ -151,6 +152,49 @@ def test_the_averages_beside_the_papers_leave_out_buffers_larger_than_its(done: 
         claim = claims[f"WAF under SGC, mean change, 0.1 to 10 % of the flash, {layout}"]
         assert float(claim["here"]) == pytest.approx(mean(changes), rel=1e-12)
         assert f"| {show_change(-0.162)} | {show_change(mean(changes))} |" in page
+
+
+def test_sgc_is_held_against_the_best_other_scheme_and_shadows_against_what_they_save(done: Reproduction) -> None:
+    claims = {row["what"]: float(row["here"]) for row in rows(done, "claims")}
+    shares: dict[tuple[str, float], float] = {}
+    for row in rows(done, "figure-8"):
+        key = row["experiment"], float(row["at"])
+        shares[key] = shares.get(key, 0) + float(row["of the pages moved"])
+    labels = {
+        "figure-6": ("WAF", "WAF, by pages to the device"),
+        "figure-7": ("GC time", "GC time per page to the device"),
+    }
+    for figure, (short, label) in labels.items():
+        of = {(row["experiment"], row["line"], float(row["at"])): float(row[label]) for row in rows(done, figure)}
+        for suffix, layout in (("", workloads.TWO), ("-three", workloads.THREE)):
+            names = [name + suffix for name in workloads.VOLUMES]
+            change = {key: of[key] / of[key[0], "GGC", key[2]] - 1 for key in of if key[0] in names and key[2] < 32768}
+            points = [(shares[name, at], value) for (name, line, at), value in change.items() if line == "SGC"]
+            agree = [
+                (one[0] > other[0]) == (one[1] < other[1])
+                for one, other in itertools.combinations(points, 2)
+                if one[0] != other[0]
+            ]
+            what = f"pairs of runs in which more shadows go with a larger fall of {short}, {layout}"
+            assert claims[what] == pytest.approx(sum(agree) / len(agree))
+            if figure == "figure-6":
+                means = {
+                    (name, line): mean(change[name, line, at] for at in (256, 1024))
+                    for name in names
+                    for line in ("ZGC", "HGC", "DGC", "SGC")
+                }
+                over = [
+                    (1 + means[name, "SGC"]) / (1 + min(0, *(means[name, line] for line in ("ZGC", "HGC", "DGC")))) - 1
+                    for name in names
+                ]
+                what = f"WAF under SGC over the best of the others, at most, 0.1 to 10 % of the flash, {layout}"
+                assert claims[what] == pytest.approx(max(over))
+
+
+def test_what_buffers_absorb_is_beside_each_workload(done: Reproduction) -> None:
+    found = {row[""]: row for row in rows(done, "sizes")}
+    share = {title: float(row["absorbed in the host"].split()[0]) for title, row in found.items()}
+    assert share["sequential"] == 0.0 < share["Zipf"] < share["Zipf, 1 GiB"]
 
 
 def test_the_statements_go_the_papers_way(done: Reproduction) -> None:

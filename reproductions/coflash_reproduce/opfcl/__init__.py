@@ -84,8 +84,8 @@ _OPEN_QUESTIONS = (
     "OP-FCL: the paper does not say of which share, and below figure 14 they are for the largest and for the "
     "fastest. Units of 16 KiB: Search's requests have just that size, and requests of 8 KiB that happen to follow "
     "one another make runs of it; below figure 15a is the same without that unit. OP-FCL against RW-FCL under "
-    "Financial: the model takes GC to cost more than it does, so it caches less than is best; with measured costs "
-    "OP-FCL is the faster one (first table). Short periods under Home and Exchange: the paper's traces change, so "
+    "Financial: it caches less than is best, and is as fast as RW-FCL with as much caching space (below the first "
+    "table). Short periods under Home and Exchange: the paper's traces change, so "
     "that what was learnt grows stale; the stand-ins do not.",
     "**What the model leaves out.** It takes it that pages die at random (equation 3) and that nothing waits. A cache "
     "in LRU order gives up pages in about the order in which they were written, so victims hold fewer valid pages than "
@@ -153,6 +153,7 @@ PAPER = Paper(
             "The best fixed shares are those that are known after all of them were run; OP-FCL is run once. What it "
             "settles at is the mean over the second half of its samples. What resizing gives up is destaged while no "
             "request waits, so a cache that moves much may be faster than any that is fixed.",
+            reading.about_rw,
         ),
         Picture(
             "figure-3",

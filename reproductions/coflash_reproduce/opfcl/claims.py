@@ -61,6 +61,9 @@ ERASES_AXES = {"financial": 14, "home": 80, "search": 5, "exchange": 120, "msn":
 MUCH = 0.8
 """Our reading of "very poorly", "far less efficient" and "noticeable": a change by a fifth."""
 
+AS_FAST = 0.01
+"""What a line may rise before its least value or fall after it: so much is chance."""
+
 SMALL = ("financial", "home", "search", "given")
 WRITERS = ("financial", "home", "given", *CONFIG_2)
 
@@ -80,6 +83,9 @@ def claims() -> Iterator[Claim]:
     ):
         what = f"{measure.label}, FP-FCL: the most by which it falls where the caching space grows"
         yield _bound(figure, what, traces, 0.0, partial(_fall, measure), said="rises all along", is_change=True)
+    yield from _of_the_servers()
+    what = "hit rate, FP-FCL: the most by which it is off a straight line"
+    yield _bound("figure-8", what, ("search",), WITHIN, _bend, said="almost linear", is_change=True)
     yield from _of_sizes()
     yield from _of_erases()
     yield from _of_parameters()
@@ -118,10 +124,24 @@ def _of_responses(figure: str, names: Sequence[str]) -> Iterator[Claim]:
     ):
         if among := [name for name in of if name in names]:
             yield _bound(figure, rivalry, among, most, rw_over_fp, said=said, is_change=True)
+    for line in (FP, RW):
+        what = f"mean response, {line}: the most by which it rises before its least, or falls after it"
+        said = "falls to its least, then rises"
+        yield _bound(figure, what, names, AS_FAST, partial(_not_a_valley, line), said=said, is_change=True)
     for line, shares in BEST_SHARES.items():
         for name in names:
             if name in shares:
                 yield _number(figure, f"best fixed share of {line}", (name,), shares[name], partial(_best_share, line))
+
+
+def _of_the_servers() -> Iterator[Claim]:
+    """Why RW-FCL may use a larger share than FP-FCL under Exchange, and not under MSN."""
+    what = "hit rate at 80 %, FP-FCL over RW-FCL"
+    yield _bound("figure-12", what, ("exchange",), 1.0, partial(_fp_over_rw, HITS, 80), said="RW-FCL's is higher")
+    what = "rise of GC time from 70 to 80 %, RW-FCL over FP-FCL"
+    yield _bound("figure-11", what, ("exchange",), 1.0, _rise_over_fp, said="FP-FCL's is steeper")
+    what = "hit rate, RW-FCL against FP-FCL, the most at any share, without sign"
+    yield _bound("figure-12", what, ("msn",), WITHIN, _rates_apart, said="almost the same curves", is_change=True)
 
 
 def _of_sizes() -> Iterator[Claim]:
@@ -162,6 +182,10 @@ def _of_erases() -> Iterator[Claim]:
     yield _bound("figure-14", what, WRITERS, 0.25, early_rise, said="slight up to 70 %, then sharp")
     what = "erases, FP-FCL at 80 % over those at the smallest share"
     yield _bound("figure-14", what, ("search",), MUCH, _dip, said="noticeable drop")
+    what = "erases, OP-FCL over FP-FCL at 70 %"
+    yield _bound("figure-14", what, WRITERS, 1.0, _erases_over_fp, said="low")
+    what = "erases, FP-FCL at its largest share, over the least of the other workloads"
+    yield _bound("figure-14", what, ("search",), MUCH, _over_the_others, said="noticeably lower")
     yield _number(
         "figure-14",
         "erases, FP-FCL at its largest share over OP-FCL, the most over the workloads",
@@ -183,6 +207,10 @@ def _of_parameters() -> Iterator[Claim]:
     yield _bound("figure-15b", what, periods, 1 + WITHIN, partial(_spread, 16, 64), said="consistent")
     what = "mean response with a period of 2^16 over that with 2^12"
     yield _bound("figure-15b", what, (f"home-{BY_PERIOD}",), 1.0, partial(_between, usual, 4), said="2^12: worse")
+    what = "mean response with a period of 2^14 over that with 2^12"
+    yield _bound("figure-15b", what, (f"home-{BY_PERIOD}",), 1.0, partial(_between, 16, 4), said="worse, the shorter")
+    what = "mean response with a period of 2^16 over that with 2^18"
+    yield _bound("figure-15b", what, periods, 1.0, partial(_between, usual, 256), said="2^18: slightly worse")
     what = "mean response with a period of 2^16 over that with 2^20"
     servers = [f"{name}-{BY_PERIOD}" for name in CONFIG_2]
     yield _bound("figure-15b", what, servers, 1.0, partial(_between, usual, 1024), said="2^20: degrades")
@@ -224,6 +252,45 @@ def _fall(measure: Measure, runs: Runs, experiment: str) -> float:
     return max([0.0, *(1 - after / before for before, after in pairwise(values) if before)])
 
 
+def _by_share(measure: Measure, runs: Runs, experiment: str, line: str) -> dict[float, float]:
+    return {run.case.at: measure.read(run.metrics) or 0.0 for run in runs.of(experiment, line)}
+
+
+def _not_a_valley(line: str, runs: Runs, experiment: str) -> float:
+    values = list(_by_share(MEAN, runs, experiment, line).values())
+    lowest = values.index(min(values))
+    steps = [(before, after) for before, after in pairwise(values[: lowest + 1])]
+    steps += [(after, before) for before, after in pairwise(values[lowest:])]
+    return max([0.0, *(after / before - 1 for before, after in steps)])
+
+
+def _bend(runs: Runs, experiment: str) -> float:
+    points = list(_by_share(HITS, runs, experiment, FP).items())
+    (first, low), (last, high) = points[0], points[-1]
+    line = [(value, low + (high - low) * (at - first) / (last - first)) for at, value in points]
+    return max(abs(value / straight - 1) for value, straight in line if straight)
+
+
+def _near(values: dict[float, float], at: float) -> float:
+    """Return the value at a share, or at the nearest one that was run."""
+    return values[min(values, key=lambda one: abs(one - at))]
+
+
+def _fp_over_rw(measure: Measure, at: float, runs: Runs, experiment: str) -> float:
+    return _near(_by_share(measure, runs, experiment, FP), at) / _near(_by_share(measure, runs, experiment, RW), at)
+
+
+def _rise_over_fp(runs: Runs, experiment: str) -> float:
+    lines = [_by_share(GC_TIME, runs, experiment, line) for line in (RW, FP)]
+    rw, fp = (_near(values, 80) - _near(values, 70) for values in lines)
+    return rw / fp if fp else 0.0
+
+
+def _rates_apart(runs: Runs, experiment: str) -> float:
+    fp, rw = (_by_share(HITS, runs, experiment, line) for line in (FP, RW))
+    return max(abs(rw[at] / fp[at] - 1) for at in rw if fp.get(at))
+
+
 def _used(runs: Runs, experiment: str) -> tuple[float, ...]:
     used = settled(only(runs, experiment).metrics)
     return min(used), max(used)
@@ -240,13 +307,24 @@ def _dip(runs: Runs, experiment: str) -> float:
     return erases[max(at for at in erases if at <= 80)] / first if first else 0.0
 
 
+def _erases_over_fp(runs: Runs, experiment: str) -> float:
+    ours = only(runs, experiment).metrics.erase_count.mean or 0.0
+    fixed = _near(erases_by_share(runs, experiment), 70)
+    return ours / fixed if fixed else 0.0
+
+
+def _over_the_others(runs: Runs, experiment: str) -> float:
+    others = min(most_erases(runs, one.name) for one in runs.experiments(BOTH) if one.name != experiment)
+    return most_erases(runs, experiment) / others if others else 0.0
+
+
 def _means(runs: Runs, experiment: str) -> dict[float, float]:
     return {run.case.at: MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment)}
 
 
 def _between(at: float, over: float, runs: Runs, experiment: str) -> float:
     means = _means(runs, experiment)
-    return means[at] / means[over]
+    return _near(means, at) / _near(means, over)
 
 
 def _spread(first: float, last: float, runs: Runs, experiment: str) -> float:

@@ -147,6 +147,28 @@ def best_partitions(runs: Runs) -> Grid:
     return Grid((*columns, *above, "of destaged pages, given up by resizing"), tuple(rows))
 
 
+def about_rw(runs: Runs) -> list[str]:
+    """Name the workloads in which OP-FCL is behind the best RW-FCL, and compare it with RW-FCL at its own share."""
+    texts = []
+    for experiment in runs.experiments(BOTH):
+        name = experiment.name
+        above = excess(runs, name, RW)
+        if above <= WITHIN:
+            continue
+        ours, learnt = only(runs, name), only(runs, name, MEASURED)
+        share, later = (mean(settled(run.metrics)) for run in (ours, learnt))
+        near = min(runs.of(name, RW), key=lambda run: abs(run.case.at - 100 * share))
+        given_up = _given_up(learnt) or "none"
+        texts.append(
+            f"With {experiment.title} OP-FCL is {above:.1%} slower than the best RW-FCL. It settles at "
+            f"{show(share, 'share')}; against RW-FCL at {CACHING_AXIS.text(near.case.at)}, the nearest share, it is "
+            f"{show_change(change(MEAN.read(ours.metrics), MEAN.read(near.metrics)))}. By measured costs it settles at "
+            f"{show(later, 'share')} and is {show_change(excess(runs, name, RW, MEASURED))} against the best RW-FCL, "
+            f"where {given_up} of what it destages is given up by resizing, for which no write waits."
+        )
+    return texts or [f"OP-FCL is within {WITHIN:.0%} of the best RW-FCL with each of them."]
+
+
 def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
     over_fp, over_rw = (excess(runs, experiment, over, line) for over in (FP, RW))
     return over_fp, over_rw, late_excess(runs, experiment, line)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from coflash.measures.measure import Measure
 from coflash_reproduce.paper import Exhibit, Figure, Notes, Paper
 from coflash_reproduce.shadowgc import reading
+from coflash_reproduce.shadowgc.claims import claims
 from coflash_reproduce.shadowgc.workloads import AGE_LIMITS, BUFFERED, COMPARED, GGC, WORKLOADS, by_device, experiments
 
 
@@ -106,9 +107,11 @@ _OPEN_QUESTIONS = (
     "writes fill one block, so hardly any page that GC moves is dirty in the host (table of regimes), and delay and "
     "separation have nothing to act on; what the block for shadows takes from the spare space then shows (table of "
     "rooms). Delay with three active blocks: waiting pays, since shadows are soon replaced; it costs only where "
-    "victims are chosen by age as well (table of victims). The least change of SGC: sequential writes and JESD219 "
-    "overwrite little while it is in a buffer. DGC: the paper's buffer is 0.012 % of the flash, and finds few "
-    "device-shadows in victims; the table of device buffers has what a larger one gains. `coflash reproduce "
+    "victims are chosen by age as well (table of victims). The least change of SGC, and SGC over the best of the "
+    "others: sequential writes and JESD219 overwrite next to nothing that is in a buffer, and the recorded trace "
+    "writes at its flushes what is dirty in the host (table of sizes). SGC is then DGC with a block for shadows, "
+    "which costs what HGC loses there (table of schemes). DGC: the paper's buffer is 0.012 % of the flash, and finds "
+    "few device-shadows in victims; the table of device buffers has what a larger one gains. `coflash reproduce "
     "shadowgc --infer` has the set-ups that come nearest to the five averages together.",
 )
 
@@ -254,6 +257,6 @@ PAPER = Paper(
             "are served.",
         ),
     ),
-    claims=tuple(reading.claims()),
+    claims=tuple(claims()),
     open_questions=_OPEN_QUESTIONS,
 )

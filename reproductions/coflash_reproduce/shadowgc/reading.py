@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
@@ -14,7 +14,7 @@ from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show, show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Claim, Experiment, Grid, Line, Run, Runs
+from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Run, Runs
 from coflash_reproduce.shadowgc.workloads import (
     AGE_LIMITS,
     BUFFERED,
@@ -70,6 +70,10 @@ REFRESH_MAX = 0.01
 
 KINDS = {"dirty in the host": "host", "dirty in the device": "device", "dirty in both": "twin"}
 """The kinds of shadows, by their counter."""
+
+
+GROUPS: dict[str, tuple[str, ...]] = {"0.1 to 10 % of the flash": (*GIVEN, *VOLUMES), "all workloads": WORKLOADS}
+"""The workloads whose mean is held against the paper's mean."""
 
 
 def _written(metrics: Metrics) -> int:
@@ -141,7 +145,7 @@ def changes(runs: Runs, experiment: Experiment) -> list[Line]:
     """Return the lines of each scheme's change of write amplification from GGC, and of the paper's mean for SGC."""
     lines = []
     for line in COMPARED[1:]:
-        points = ((run.case.at, _against_ggc(runs, run)) for run in runs.of(experiment.name, line))
+        points = ((run.case.at, against_ggc(runs, run)) for run in runs.of(experiment.name, line))
         lines.append(Line(line, tuple(sorted((at, value) for at, value in points if value is not None))))
     places = sorted({at for line in lines for at, _ in line.points})
     shown = [line for line in lines if line.points]
@@ -151,7 +155,8 @@ def changes(runs: Runs, experiment: Experiment) -> list[Line]:
 PAPER_SGC = "SGC, paper's mean"
 
 
-def _against_ggc(runs: Runs, run: Run, measure: Measure = WAF) -> float | None:
+def against_ggc(runs: Runs, run: Run, measure: Measure = WAF) -> float | None:
+    """Return a run's change from GGC at the same place; None without such a run."""
     base = runs.at(run.experiment.name, GGC, run.case.at)
     return change(measure.read(run.metrics), measure.read(base.metrics)) if base else None
 
@@ -224,7 +229,7 @@ def restarts(runs: Runs) -> Grid:
                     str(happened),
                     *(show(counted[f"lost_{where}_pages"] / happened, "pages") for where in ("host", "device")),
                     show(counted["refreshed_pages"] / happened, "pages"),
-                    show(_refreshed(run.metrics), "share"),
+                    show(refreshed(run.metrics), "share"),
                     show(counted["die_time_ns"] / happened, "ns"),
                     show(counted["busy_max_ns"], "ns"),
                     WAF.shown(run.metrics),
@@ -235,7 +240,7 @@ def restarts(runs: Runs) -> Grid:
     return Grid((*columns, "dies busy with it", "until all are idle, at most", f"WAF, {SGC}", "change"), tuple(rows))
 
 
-def _refreshed(metrics: Metrics) -> float:
+def refreshed(metrics: Metrics) -> float:
     """Return the share of refreshes in all programs."""
     programs = metrics.programs_pages
     return float(programs.refresh / max(1, sum(programs.to_dict().values())))
@@ -248,11 +253,16 @@ def rooms(runs: Runs) -> Grid:
         base, apart = runs.at(one.name, GGC, 0), runs.at(one.name, SEPARATION, 0)
         if base is None or apart is None:
             continue
-        shadows = show(_moved(apart.metrics, "host"), "share")
-        waf = WAF.shown(base.metrics), WAF.shown(apart.metrics), show_change(_against_ggc(runs, apart))
-        rows.append((one.title, f"{_spare_blocks(base):.0f}", shadows, *waf))
+        moved = show(_moved(apart.metrics, "host"), "share")
+        waf = WAF.shown(base.metrics), WAF.shown(apart.metrics), show_change(against_ggc(runs, apart))
+        rows.append((one.title, f"{_spare_blocks(base):.0f}", moved, *waf))
     columns = ("device", "spare blocks of a pool", "moved: dirty in the host", f"WAF, {GGC}", f"WAF, {SEPARATION}")
     return Grid((*columns, "change"), tuple(rows))
+
+
+def shadows(metrics: Metrics) -> float:
+    """Return the share of shadows in the pages that GC moved."""
+    return sum(_moved(metrics, kind) for kind in KINDS.values())
 
 
 def kinds(runs: Runs, experiment: Experiment) -> list[Line]:
@@ -264,10 +274,10 @@ def kinds(runs: Runs, experiment: Experiment) -> list[Line]:
 def _swept_changes(runs: Runs, experiment: str, line: str, measure: Measure) -> list[float]:
     """Return a scheme's changes from GGC, at the sizes of the host's buffer that stand for the paper's."""
     swept = (run for run in runs.of(experiment, line) if run.case.at in SWEPT_MIB)
-    return [relative for run in swept if (relative := _against_ggc(runs, run, measure)) is not None]
+    return [relative for run in swept if (relative := against_ggc(runs, run, measure)) is not None]
 
 
-def _means(runs: Runs, names: Iterable[str], layout: str, line: str, measure: Measure) -> list[float]:
+def mean_changes(runs: Runs, names: Iterable[str], layout: str, line: str, measure: Measure) -> list[float]:
     """Return a scheme's mean change from GGC for each of these workloads in which it was run.
 
     Raises:
@@ -293,8 +303,8 @@ def by_scheme(runs: Runs) -> Grid:
             shown = (show_change(mean(values) if values else None) for values in (*found, time))
             rows.append((one.title, f"{baseline:.3f}", *shown))
         for group, names in GROUPS.items():
-            means = [mean(_means(runs, names, layout, scheme, WAF)) for scheme in schemes]
-            means.append(mean(_means(runs, names, layout, SGC, GC_TIME)))
+            means = [mean(mean_changes(runs, names, layout, scheme, WAF)) for scheme in schemes]
+            means.append(mean(mean_changes(runs, names, layout, SGC, GC_TIME)))
             rows.append((f"**mean, {group}, {layout}**", "", *map(show_change, means)))
     paper = (*(WAF_CHANGES.get(scheme) for scheme in schemes), SGC_GC_TIME_CHANGE)
     rows.append(("**paper, mean of 15 traces**", "", *map(show_change, paper)))
@@ -320,7 +330,7 @@ def double_caching(runs: Runs) -> Grid:
 
 def _change(runs: Runs, experiment: str, line: str, at: float) -> str:
     run = runs.at(experiment, line, at)
-    return show_change(_against_ggc(runs, run)) if run else ""
+    return show_change(against_ggc(runs, run)) if run else ""
 
 
 def sizes(runs: Runs) -> Grid:
@@ -329,8 +339,10 @@ def sizes(runs: Runs) -> Grid:
     for one in runs.experiments(WORKLOADS):
         run = next(run for run in runs.of(one.name, GGC) if run.case.at == HOST_MIB)
         metrics, values = run.metrics, run.scenario.to_dict()
-        buffer = metrics["host_buffer"]
+        buffer, cache = metrics["host_buffer"], metrics["cache"]
         flushed = buffer["flushed_pages"] / max(1, buffer["written_pages"])
+        absorbed = buffer["absorbed_pages"] / metrics.host_writes_pages
+        again = cache["write_hits"] / max(1, cache["write_hits"] + cache["write_misses"])
         flash = raw_bytes(run.scenario)
         rows.append(
             (
@@ -341,11 +353,14 @@ def sizes(runs: Runs) -> Grid:
                 f"{metrics.host_writes_pages * PAGE_BYTES / flash:.2f}",
                 show(metrics.flushes / metrics.requests, "share"),
                 show(flushed, "share"),
+                show(absorbed, "share"),
+                show(again, "share"),
                 show(_busy(run), "share"),
             )
         )
     columns = ("", "flash", "buffers, device and host", "requests", "written, times the flash", "flushes")
-    return Grid((*columns, "written because of one", "dies busy"), tuple(rows))
+    absorbed = ("absorbed in the host", "in the device")
+    return Grid((*columns, "written because of one", *absorbed, "dies busy"), tuple(rows))
 
 
 def _busy(run: Run) -> float:
@@ -429,7 +444,7 @@ def _why(runs: Runs) -> str:
     texts = []
     for one in runs.experiments(FOOTPRINTS):
         of = [run for run in runs.of(one.name, SGC) if run.case.at in VOLUMES.values()]
-        moved = [sum(_moved(run.metrics, kind) for kind in KINDS.values()) for run in of]
+        moved = [shadows(run.metrics) for run in of]
         discarded = [run.metrics["shadows"]["discarded_twins_pages"] / _written(run.metrics) for run in of]
         ends = (f"{show(min(values), 'share')} to {show(max(values), 'share')}" for values in (moved, discarded))
         texts.append(
@@ -464,7 +479,7 @@ def _spare_blocks(run: Run) -> float:
 def about_kinds(runs: Runs) -> list[str]:
     """Describe the share of shadows among the moved pages."""
     swept = [
-        sum(_moved(run.metrics, kind) for kind in KINDS.values())
+        shadows(run.metrics)
         for one in runs.experiments(SWEPT)
         for run in runs.of(one.name, SGC)
         if run.case.at in SWEPT_MIB
@@ -483,7 +498,7 @@ def about_device(runs: Runs) -> list[str]:
     for one in runs.experiments(tuple(map(by_device, BUFFERED))):
         largest = max(runs.of(one.name, DGC), key=lambda run: run.case.at)
         saved = largest.metrics["shadows"]["from_buffer_pages"] / _written(largest.metrics)
-        texts.append(f"{one.title} {show(saved, 'share')} and {show_change(_against_ggc(runs, largest)) or '–'}")
+        texts.append(f"{one.title} {show(saved, 'share')} and {show_change(against_ggc(runs, largest)) or '–'}")
     return [
         "Pages that GC takes from the largest one, and that need not be written again, for each page written to the "
         f"device; and the change of WAF under DGC: {'; '.join(texts)}."
@@ -498,66 +513,3 @@ def about_sizes(runs: Runs) -> list[str]:
         ends = [_change(runs, one.name, SGC, place) or "–" for place in (at[0], at[-1])]
         texts.append(f"{one.title} {ends[0]} and {ends[1]}")
     return [f"SGC against GGC with the smallest and with the largest host buffer: {'; '.join(texts)}."]
-
-
-def _mean_change(names: Iterable[str], layout: str, line: str, measure: Measure) -> Ours:
-    return lambda runs, _: (mean(_means(runs, names, layout, line, measure)),)
-
-
-def _sgc_range(layout: str) -> Ours:
-    def ours(runs: Runs, _: str) -> tuple[float, ...]:
-        found = _means(runs, WORKLOADS, layout, SGC, WAF)
-        return max(found), min(found)
-
-    return ours
-
-
-def _refresh_max(names: Iterable[str]) -> Ours:
-    return lambda runs, _: (max(_refreshed(run.metrics) for name in names for run in runs.of(name)),)
-
-
-def _new_pages(runs: Runs, experiment: str) -> tuple[float, ...]:
-    """Return the share of writes that go to pages not written before."""
-    (one,) = runs.experiments((experiment,))
-    written, distinct = growth(runs, one)[0].points[-1]
-    return (distinct / (written * 2**30),)
-
-
-Ours = Callable[[Runs, str], tuple[float, ...]]
-GROUPS: dict[str, tuple[str, ...]] = {"0.1 to 10 % of the flash": (*GIVEN, *VOLUMES), "all workloads": WORKLOADS}
-"""The workloads whose mean is held against the paper's mean."""
-
-
-def claims() -> Iterator[Claim]:
-    """Return the paper's numbers, of which we know only means over its traces, and what it says of figures 1 and 2."""
-    about_all = partial(Claim, experiments=(), is_change=True)
-    slow, linear = ("volume-10g", "volume-1g"), ("sequential",)
-    modest = tuple(name for name in WORKLOADS if name not in (*GIVEN, *slow, *linear))
-    classes = partial(Claim, "figure-1", ours=_new_pages, is_change=False)
-    share = "writes to pages not written before, of all writes"
-    yield classes(f"{share}, as src12", slow, (0.1,), said="very few (at most 0.1)", at_most=True)
-    yield classes(f"{share}, as prn1", modest, (0.6,), said="a modest share (at most 0.6)", at_most=True)
-    yield classes(f"{share}, as web2", linear, (1.0,), said="almost all (1)")
-    volumes = next(iter(GROUPS.values()))
-    for layout in LAYOUTS:
-        for figure, measure in (("figure-2a", WAF), ("figure-2b", GC_TIME)):
-            what = "WAF" if measure is WAF else "GC time"
-            for line, sign, said in ((DELAY, 0.01, "tends to degrade"), (SEPARATION, -0.05, "improves")):
-                ours = _mean_change(volumes, layout, line, measure)
-                yield about_all(figure, f"{what}, {line}, {layout}", paper=(sign,), ours=ours, said=said)
-    for layout in LAYOUTS:
-        for group, names in GROUPS.items():
-            of = f"mean change, {group}, {layout}"
-            for line, paper in WAF_CHANGES.items():
-                ours = _mean_change(names, layout, line, WAF)
-                yield about_all("figure-6", f"WAF under {line}, {of}", paper=(paper,), ours=ours)
-            ours = _mean_change(names, layout, SGC, GC_TIME)
-            yield about_all("figure-7", f"GC time under {SGC}, {of}", paper=(SGC_GC_TIME_CHANGE,), ours=ours)
-        extremes = (SGC_LEAST, SGC_BEST)
-        what = f"WAF under {SGC}, least and most change, {layout}"
-        yield about_all("figure-6", what, paper=extremes, ours=_sgc_range(layout))
-    refreshes = partial(about_all, "restart", paper=(REFRESH_MAX,), said="below 1 %", at_most=True)
-    every = tuple(in_layout(name, layout) for layout in LAYOUTS for name in WORKLOADS)
-    yield refreshes("refreshes, of all programs, at most", ours=_refresh_max(every))
-    often = _refresh_max(RESTARTS)
-    yield refreshes("refreshes, of all programs, with restarts, at most", ours=often)
