@@ -94,7 +94,7 @@ impl Cache {
         slot
     }
 
-    /// As [`insert`](Self::insert), into a given free slot. For recovery after a crash: it searches the free list.
+    /// As [`insert`](Self::insert), into a given free slot: for recovery after a crash.
     pub fn insert_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
         self.table.occupy_at(slot, lpn, dirty);
         let before = self.index[lpn].replace(slot);

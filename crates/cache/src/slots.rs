@@ -28,8 +28,10 @@ pub struct SlotTable {
     flags: IdVec<SlotId, u8>,
     /// The placement hint of each copy; empty where none are kept.
     placements: IdVec<SlotId, Option<PlacementId>>,
-    /// A stack of free slots: the slot freed last is still in the processor's cache.
+    /// A stack of free slots: the slot freed last is still in the processor's cache. Slots that were chosen stay in it:
+    /// above such an entry there is another while its slot is free.
     free: Vec<SlotId>,
+    occupied: u32,
     dirty: u32,
 }
 
@@ -40,6 +42,7 @@ impl SlotTable {
             flags: IdVec::filled(0, slots as usize),
             placements: IdVec::filled(None, 0),
             free: (0..slots).rev().map(SlotId::new).collect(),
+            occupied: 0,
             dirty: 0,
         }
     }
@@ -68,7 +71,7 @@ impl SlotTable {
     #[inline]
     #[must_use]
     pub fn len(&self) -> u32 {
-        (self.pages.len() - self.free.len()) as u32
+        self.occupied
     }
 
     /// Whether all slots are free.
@@ -82,7 +85,7 @@ impl SlotTable {
     #[inline]
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.free.is_empty()
+        self.occupied == self.capacity()
     }
 
     /// The number of dirty pages.
@@ -160,23 +163,26 @@ impl SlotTable {
     /// Put `lpn` into a free slot. Panics if there is none.
     #[inline]
     pub(crate) fn occupy(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
-        let Some(slot) = self.free.pop() else { panic!("no free slot for {lpn:?}: remove a victim first") };
-        self.fill(slot, lpn, dirty);
-        slot
+        loop {
+            let Some(slot) = self.free.pop() else {
+                panic!("no free slot for {lpn:?}: remove a victim first")
+            };
+            if !self.is_occupied(slot) {
+                self.fill(slot, lpn, dirty);
+                return slot;
+            }
+        }
     }
 
     /// Put `lpn` into `slot`. Panics if the slot is not free.
     pub(crate) fn occupy_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
-        let Some(at) = self.free.iter().position(|&free| free == slot) else {
-            panic!("{slot:?} is not free")
-        };
-        // The order of the other slots must stay: it decides which are used next.
-        self.free.remove(at);
+        assert!(!self.is_occupied(slot), "{slot:?} is not free");
         self.fill(slot, lpn, dirty);
     }
 
     #[inline]
     fn fill(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
+        self.occupied += 1;
         self.pages[slot] = Some(lpn);
         self.set_flags(slot, if dirty { DIRTY } else { 0 });
         self.set_placement(slot, None);
@@ -188,6 +194,7 @@ impl SlotTable {
         assert!(self.is_occupied(slot), "{slot:?} is free");
         self.set_flags(slot, 0);
         self.pages[slot] = None;
+        self.occupied -= 1;
         self.free.push(slot);
     }
 
@@ -240,14 +247,13 @@ impl SlotTable {
 
     /// Recount everything and panic on a mismatch. For tests: it visits all slots.
     pub fn assert_invariants(&self) {
-        let occupied = self.occupied().count();
+        assert_eq!(self.occupied().count(), self.occupied as usize, "count of occupied slots");
         let dirty = self.pages.ids().filter(|&slot| self.is_dirty(slot)).count();
         assert_eq!(dirty, self.dirty as usize, "count of dirty pages");
-        assert_eq!(occupied + self.free.len(), self.pages.len(), "every slot is occupied or free");
         let mut listed = IdVec::<SlotId, bool>::filled(false, self.pages.len());
-        for &slot in &self.free {
-            assert!(!std::mem::replace(&mut listed[slot], true), "{slot:?} is on the free list twice");
-            assert!(!self.is_occupied(slot), "{slot:?} holds a page and is on the free list");
+        self.free.iter().for_each(|&slot| listed[slot] = true);
+        for slot in self.pages.ids().filter(|&slot| !self.is_occupied(slot)) {
+            assert!(listed[slot], "{slot:?} is free and not on the free list");
             assert_eq!(self.flags[slot], 0, "{slot:?} is free and has flags");
         }
         for slot in self.occupied() {

@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::process::{Command as Process, Output, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::{fmt, fs, thread};
+use tempfile::TempDir;
 
 /// The input of an exploration.
 #[derive(Clone, Debug)]
@@ -328,14 +329,11 @@ fn shared<D: Disk + Sync>(disks: &Disks<D>) -> Disks<Shared<'_>> {
 }
 
 /// Sockets in a folder of our own, and commands that get them.
-struct Sockets(PathBuf);
+struct Sockets(TempDir);
 
 impl Sockets {
     fn new() -> io::Result<Self> {
-        use std::os::unix::fs::DirBuilderExt;
-        let path = std::env::temp_dir().join(format!("coflash-explore-{}", std::process::id()));
-        fs::DirBuilder::new().mode(0o700).create(&path)?;
-        Ok(Self(path))
+        tempfile::Builder::new().prefix("coflash-explore-").tempdir().map(Self)
     }
 
     /// Serve a disk while a command runs.
@@ -345,14 +343,14 @@ impl Sockets {
         command: &str,
         environment: &[(&str, String)],
     ) -> io::Result<Output> {
-        let address = Address::Unix(self.0.join("nbd"));
+        let address = Address::Unix(self.0.path().join("nbd"));
         let server = Server::bind(&address)?;
         thread::scope(|scope| {
             let stopper = server.stopper();
             let serving = scope.spawn(|| server.run(disk));
             let mut process = Process::new("sh");
             process.arg("-c").arg(command).env("COFLASH_NBD", address.to_string());
-            process.env("COFLASH_SOCKET", self.0.join("nbd"));
+            process.env("COFLASH_SOCKET", self.0.path().join("nbd"));
             process.envs(environment.iter().map(|(name, value)| (name, value)));
             let output = output_of(process.stdin(Stdio::null()));
             stopper.stop();
@@ -374,12 +372,6 @@ fn output_of(process: &mut Process) -> io::Result<Output> {
         Ok::<_, io::Error>(bytes)
     });
     Ok(Output { status, stdout: stdout?, stderr: stderr? })
-}
-
-impl Drop for Sockets {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Copy a disk without its zeros.
