@@ -395,7 +395,7 @@ class Keeping:
             r'ftl.placement.*score.*"ag" is no feature; did you mean "age"',
         ),
         ({"ftl.placement": "external"}, "ftl.placement.code: it must be given"),
-        ({"cache.policy": Lru, "cooperation": "cdm-consistent"}, "cache.policy: .*with cdm-consistent"),
+        ({"cache.policy": Lru, "cooperation": "cdm-consistent"}, "cache.policy: .*cdm-consistent may hold two"),
     ],
 )
 def test_a_policy_that_is_not_there_is_named(changes: dict[str, Any], problem: str) -> None:

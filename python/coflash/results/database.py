@@ -25,7 +25,7 @@ from coflash.results.notes import together
 from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of, replays
 from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
-from coflash.results.varying_keys import Key, differing, labels, varied_keys
+from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import as_text, flat
 from coflash.table import Table, copy_to
 
@@ -159,8 +159,7 @@ class Results:
     def apart(self) -> tuple[Key, ...]:
         """Find the keys that distinguish the runs; parameters of a policy belong to its name."""
         if self._apart is None:
-            scenarios = [document["scenario"] for document in self._documents.values()]
-            self._apart = varied_keys([_leaves(one) for one in differing(scenarios)])
+            self._apart = varied_keys([document["scenario"] for document in self._documents.values()])
         return self._apart
 
     def in_order(self) -> list[str]:

@@ -87,7 +87,7 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     for each policy belongs to the policy's name. Keys with one value for each system, if there are many, belong to the
     system's name.
     """
-    leaves = [{path: value for path, value in flat(one).items() if value is not None} for one in differing(scenarios)]
+    leaves = [{path: value for path, value in flat(one).items() if value is not None} for one in _differing(scenarios)]
     for leaf in leaves:
         for path, other in _FOLLOWS.items():
             if other in leaf:
@@ -106,7 +106,7 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     return tuple(sorted(keys, key=lambda key: (key.path == "seed", key.numbers is not None, key.path != _FIRST)))
 
 
-def differing(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _differing(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Keep of each scenario the entries in which it differs from any other: whole sections, where they are nested."""
     entries = dict.fromkeys(entry for one in scenarios for entry in one)
     kept = []
