@@ -7,7 +7,7 @@ use std::mem::MaybeUninit;
 
 /// Return a table of equal items, in huge pages where the system has them.
 #[must_use]
-pub fn table<T: Copy>(item: T, len: usize) -> Vec<T> {
+pub fn table<T: Clone>(item: T, len: usize) -> Vec<T> {
     let mut table = Vec::with_capacity(len);
     ask_for_huge_pages(table.spare_capacity_mut());
     table.resize(len, item);

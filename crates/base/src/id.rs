@@ -3,6 +3,7 @@
 //! An id is stored as `index + 1` in a `NonZeroU32`, so `Option<Id>` takes four bytes: this halves the
 //! mapping tables.
 
+use crate::huge_pages;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -82,7 +83,7 @@ impl<I: Index, T> IdVec<I, T> {
         T: Clone,
     {
         assert!(len <= I::INDEX_MAX + 1, "table of {len} entries: ids hold at most {}", I::INDEX_MAX + 1);
-        Self { items: vec![value; len], id: PhantomData }
+        Self { items: huge_pages::table(value, len), id: PhantomData }
     }
 
     /// All ids of the table, in order.
