@@ -7,13 +7,19 @@ use coflash_workload::synthetic::size::ByOpConfig;
 use std::collections::BTreeMap;
 
 /// The number of windows: more give more exact distances and more parameters.
-const WINDOWS: usize = 16;
+const WINDOWS: usize = 32;
+/// Page accesses that a key has at least if its runs are told apart by length: fewer are not worth another row.
+const DIVIDED_MIN: usize = 256;
 /// The ranks that are told apart.
 const RANKS: usize = 64;
 const OPS: usize = 3;
+/// The streams of runs: of pages from other windows, and by class of those within.
+const STREAMS: usize = 1 + 2 * OPS;
 
 /// Window, operation, window of the previous access, whether there were many, window of the next access, its operation.
 type Key = [u32; 6];
+/// A key and the class of the lengths of its runs.
+type Kind = (Key, u32);
 
 /// What is known of a flow.
 #[derive(Default)]
@@ -30,15 +36,21 @@ pub(super) fn config(accesses: &Accesses, align: u64, reused: ByOpConfig) -> Reu
     let kept = &accesses.kept;
     let windows = WINDOWS.min(kept.len());
     let course = Course::of(accesses, windows);
-    let (mut flows, mut ranks, mut runs) = (BTreeMap::<Key, Flow>::new(), Ranks::default(), Runs::default());
+    let mut run_classes = course.run_classes().into_iter();
+    let (mut flows, mut ranks, mut runs) = (BTreeMap::<Kind, Flow>::new(), Ranks::default(), Runs::default());
     let (mut births, mut distances) = (Births::default(), Distances::default());
+    let mut classes = [0; STREAMS];
     for (at, &access) in kept.iter().enumerate() {
         let key = course.key(at);
         let stream = stream(key);
         let begins = runs.add(stream, key, access);
-        flows.entry(key).or_default().add(begins, course.place(at));
+        if begins {
+            classes[stream] = run_classes.next().unwrap_or(0);
+        }
+        let kind = (key, classes[stream]);
+        flows.entry(kind).or_default().add(begins, course.place(at));
         if begins && stream == 0 {
-            ranks.add(key);
+            ranks.add(kind);
         }
         if key[0] == key[4] {
             let distance = course.next[at].map_or(1, |after| after as usize - at);
@@ -55,7 +67,7 @@ pub(super) fn config(accesses: &Accesses, align: u64, reused: ByOpConfig) -> Reu
         reused,
         split_runs: runs.split(),
         windows: windows as u32,
-        flows: flows.into_iter().map(|(key, flow)| flow.row(key, accesses.sampled_log2)).collect(),
+        flows: flows.into_iter().map(|((key, _), flow)| flow.row(key, accesses.sampled_log2)).collect(),
         ranks: weights(&ranks.counts),
         within: distances.0.iter().map(|octaves| weights(octaves)).collect(),
     }
@@ -88,6 +100,26 @@ impl<'a> Course<'a> {
     /// The place in the window, from 0 to 1.
     fn place(&self, at: usize) -> f64 {
         (at * self.windows % self.kept.len()) as f64 / self.kept.len() as f64
+    }
+
+    /// The class of the length of each run, in the order in which runs begin: two octaves each. The lengths in a flow are
+    /// geometrically distributed, and a few runs of whole files among many short ones would all become middling ones.
+    fn run_classes(&self) -> Vec<u32> {
+        let (mut lengths, mut runs, mut latest) = (Vec::<(Key, u32)>::new(), Runs::default(), [0; STREAMS]);
+        let mut accesses = BTreeMap::<Key, usize>::new();
+        for (at, &access) in self.kept.iter().enumerate() {
+            let key = self.key(at);
+            let stream = stream(key);
+            if runs.add(stream, key, access) {
+                latest[stream] = lengths.len();
+                lengths.push((key, 0));
+            }
+            lengths[latest[stream]].1 += 1;
+            *accesses.entry(key).or_default() += 1;
+        }
+        let class =
+            |(key, pages): (Key, u32)| if accesses[&key] < DIVIDED_MIN { 0 } else { pages.ilog2() / 2 };
+        lengths.into_iter().map(class).collect()
     }
 
     fn key(&self, at: usize) -> Key {
@@ -126,7 +158,7 @@ impl Flow {
 /// The latest flow of each stream, and where its runs end.
 #[derive(Default)]
 struct Runs {
-    latest: [Option<Key>; 1 + 2 * OPS],
+    latest: [Option<Key>; STREAMS],
     before: usize,
     /// Accesses that follow one of the same stream in another request and in the same one: all, and those of another flow.
     all: [u64; 2],
@@ -155,7 +187,7 @@ impl Runs {
 /// The places, among the latest flows from other windows, of the flow whose run is next.
 struct Ranks {
     counts: Vec<u64>,
-    recent: Vec<Key>,
+    recent: Vec<Kind>,
 }
 
 impl Default for Ranks {
@@ -167,14 +199,14 @@ impl Default for Ranks {
 }
 
 impl Ranks {
-    fn add(&mut self, key: Key) {
-        if self.recent.first().is_some_and(|other| other[0] != key[0]) {
+    fn add(&mut self, kind: Kind) {
+        if self.recent.first().is_some_and(|other| other.0[0] != kind.0[0]) {
             self.recent.clear();
         }
-        let rank = self.recent.iter().position(|other| *other == key);
+        let rank = self.recent.iter().position(|other| *other == kind);
         self.counts[rank.map_or(RANKS - 1, |rank| rank.saturating_sub(1))] += 1;
         self.recent.splice(rank.map_or(0..0, |rank| rank..rank + 1), []);
-        self.recent.insert(0, key);
+        self.recent.insert(0, kind);
         self.recent.truncate(RANKS);
     }
 }

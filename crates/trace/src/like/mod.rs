@@ -5,8 +5,8 @@
 //! |---|---|
 //! | shares of reads, trims and flushes | the same shares |
 //! | frequency of each size, for reads, writes and trims of new pages | `size = "by-op"`: the most frequent sizes exactly, the rest by octave |
-//! | pages from each of 16 windows that are accessed next in each other one, with which operation | `reuse-flows` |
-//! | their runs, and the part of the window in which they are | `reuse-flows` |
+//! | pages from each of 32 windows that are accessed next in each other one, with which operation | `reuse-flows` |
+//! | their runs, short and long ones apart, and the part of the window in which they are | `reuse-flows` |
 //! | distances inside a window | `reuse-flows`, by octave and operations |
 //! | footprint | the space |
 //! | frequency of each size of requests to pages accessed before | `reuse-flows`, of adjacent pages in the same flow |

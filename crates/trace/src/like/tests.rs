@@ -62,17 +62,45 @@ fn parameters_of_a_synthetic_workload_are_recovered() {
     let fitted = fitted(text, 4 << 30);
     assert_alike(&fitted, 0.08);
     let GeneratorConfig::ReuseFlows(likeness) = &fitted.config.generator else { panic!("{fitted:?}") };
+    let new = likeness.windows;
     let pages = |is_counted: &dyn Fn(&[u32; 10]) -> bool| -> f64 {
         likeness.flows.iter().filter(|flow| is_counted(flow)).map(|flow| f64::from(flow[7])).sum()
     };
-    assert_near("new pages read", pages(&|flow| flow[2] == 16 && flow[1] == 0), 1000.0, 20.0);
-    assert_near("new pages written", pages(&|flow| flow[2] == 16 && flow[1] == 1), 1000.0, 20.0);
-    assert_near("pages written again", pages(&|flow| flow[2] < 8 && flow[0] >= 8), 2000.0, 40.0);
+    assert_near("new pages read", pages(&|flow| flow[2] == new && flow[1] == 0), 1000.0, 20.0);
+    assert_near("new pages written", pages(&|flow| flow[2] == new && flow[1] == 1), 1000.0, 20.0);
+    assert_near("pages written again", pages(&|flow| flow[2] < new / 2 && flow[0] >= new / 2), 2000.0, 40.0);
     assert_near("pages written after a read", pages(&|flow| flow[1] == 0 && flow[5] == 1), 1000.0, 20.0);
-    let runs: u32 = likeness.flows.iter().filter(|flow| flow[2] == 16).map(|flow| flow[6]).sum();
+    let runs: u32 = likeness.flows.iter().filter(|flow| flow[2] == new).map(|flow| flow[6]).sum();
     assert!((150..250).contains(&runs), "{runs} runs of new pages");
     let text = toml::to_string(&fitted.config).unwrap();
     assert_eq!(toml::from_str::<SyntheticConfig>(&text).unwrap(), fitted.config, "{text}");
+}
+
+#[test]
+fn short_and_long_runs_stay_apart() {
+    // Long runs of pages that are written again later, and single pages that are not, in turn.
+    let text = r#"
+        [synthetic]
+        requests = 56_000
+        space = "256MiB"
+        [synthetic.generator]
+        name = "reuse-flows"
+        windows = 32
+        ranks = [1]
+        flows = [
+            [0, 1, 32, 0, 16, 1, 8_000, 8_000, 0, 1000],
+            [0, 1, 32, 0, 16, 1, 32, 16_000, 0, 1000],
+            [0, 1, 32, 0, 32, 0, 8_000, 8_000, 0, 1000],
+            [16, 1, 0, 0, 32, 0, 8_000, 24_000, 0, 1000],
+        ]
+    "#;
+    let GeneratorConfig::ReuseFlows(likeness) = fitted(text, 4 << 30).config.generator else { panic!() };
+    let again = likeness.flows.iter().filter(|flow| flow[1] == 1 && flow[2] == 32 && flow[4] < 32);
+    let (mut short, mut long) = (0, 0);
+    for &[.., runs, pages, _, _] in again {
+        *if pages >= 16 * runs { &mut long } else { &mut short } += pages;
+    }
+    assert!(long > 10_000 && short > 5_000, "{short} pages in short runs, {long} in long ones");
 }
 
 #[test]
