@@ -168,8 +168,8 @@ impl Model<'_> {
     }
 }
 
-/// The write amplification where a share of the writes goes to a share of the pages, for a space of so many times the valid pages, by
-/// bisection.
+/// The write amplification, by bisection, if the share `writes` of all writes goes to the share `pages` of the valid pages.
+/// `space` is the size of flash over that of the valid pages.
 fn hot_cold(space: f64, writes: f64, pages: f64, row: f64) -> f64 {
     // Greedy GC is as good as cleaning in order with a little more space.
     let gain = 1.0 + 0.5 / row;
@@ -244,7 +244,7 @@ pub(super) fn best(ages: &Ages, device: Device, hot: Traffic, groups: u32) -> Op
     Some(plan)
 }
 
-/// A hot group of so many blocks with all writes of the shortest intervals.
+/// A hot group of `blocks` blocks, with all writes of the shortest intervals.
 fn hot_group(ages: &Ages, blocks: u32) -> Option<HotGroup> {
     // Its blocks are the intervals below an age times their writes, which rises with the age.
     let size = |age: f64| age * ages.share(age);
