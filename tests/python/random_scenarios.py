@@ -63,6 +63,7 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
             "protecting": _word(rng, "host.protecting"),
             "jitter": rng.choice(["0ns", "50us"]),
         }
+        values["ftl"]["indirection_unit"] = rng.choice(["4KiB", "16KiB"])
     elif rng.random() < (0.7 if buffers else 0.2):
         values["host_buffer"] = {
             "size": _share(rng, 1, 20),

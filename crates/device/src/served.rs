@@ -144,6 +144,10 @@ impl<S: DeviceBytes> SimulatedMedia for Served<S> {
         self.timeline.backlog_max(now)
     }
 
+    fn buffered_pages(&self) -> u64 {
+        self.timeline.buffered_pages()
+    }
+
     fn busy_until(&self) -> Time {
         self.timeline.busy_until()
     }

@@ -56,6 +56,9 @@ pub trait SimulatedMedia: Media<When = When> {
     /// The longest time that a die or a channel needs from `now` on for issued operations, without waiting.
     fn backlog_max(&self, now: Time) -> Duration;
 
+    /// The pages in the controller's write buffer: they are written, and not yet in flash.
+    fn buffered_pages(&self) -> u64;
+
     /// The end of the last operation of flash or disks. Where ends become known as time advances, only ended
     /// operations count.
     fn busy_until(&self) -> Time;

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 /// The room of a write buffer, and who waits for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WriteBuffer {
+    pages: u32,
     free_pages: u32,
     /// The least time between two pages that leave it.
     page_drain: Duration,
@@ -14,13 +15,12 @@ pub(crate) struct WriteBuffer {
     waiting: VecDeque<OpId>,
     /// The pages that found no room at once.
     waits: u64,
-    exists: bool,
 }
 
 impl WriteBuffer {
     /// Create an empty buffer for `pages` pages; one page leaves in each `page_drain`.
     pub(crate) fn new(pages: u32, page_drain: Duration) -> Self {
-        Self { exists: true, free_pages: pages, page_drain, ..Self::default() }
+        Self { pages, free_pages: pages, page_drain, ..Self::default() }
     }
 
     /// Take room for a page, if there is some.
@@ -52,9 +52,14 @@ impl WriteBuffer {
         at
     }
 
+    /// The pages that are in it.
+    pub(crate) fn used_pages(&self) -> u64 {
+        (self.pages - self.free_pages).into()
+    }
+
     /// The pages that found no room at once; `None` without a buffer.
     pub(crate) fn waits(&self) -> Option<u64> {
-        self.exists.then_some(self.waits)
+        (self.pages > 0).then_some(self.waits)
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

@@ -40,22 +40,12 @@ impl Scenario {
 
     fn check_controller(&self) -> Result<(), Misfit> {
         self.controller.check(self.flash.page_size.count)?;
-        let (key, problem) = if self.controller == ControllerConfig::default() {
+        if self.controller == ControllerConfig::default() || self.hybrid.is_none() {
             return Ok(());
-        } else if self.hybrid.is_some() {
-            (
-                "hybrid",
-                "a flash cache before disks has no controller of its own; with controller none is allowed",
-            )
-        } else if !self.restart.at.is_empty() && self.controller.volatile {
-            (
-                "restart.at",
-                "what a volatile controller.write_buffer loses is not known; with it none is allowed",
-            )
-        } else {
-            return Ok(());
-        };
-        Err(Misfit::new(key, problem))
+        }
+        let problem =
+            "a flash cache before disks has no controller of its own; with controller none is allowed";
+        Err(Misfit::new("hybrid", problem))
     }
 
     fn check_unit(&self) -> Result<(), Misfit> {
@@ -78,13 +68,6 @@ impl Scenario {
             (
                 "workload.remap",
                 "\"dense\" scatters the pages of a unit; with ftl.indirection_unit \"none\" is allowed",
-            )
-        } else if self.precondition.random_passes != RandomPasses::default()
-            || self.precondition.fill == Fill::Random
-        {
-            (
-                "precondition",
-                "it writes single pages at random; with ftl.indirection_unit only fills in order are allowed",
             )
         } else {
             return Ok(());

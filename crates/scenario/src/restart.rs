@@ -18,7 +18,8 @@ pub enum Shutdown {
 
 /// Restarts of host and device. A restart falls between two requests and takes no time itself. Volatile memory is empty after
 /// it, a non-volatile cache has the pages that flash lacks, and all blocks with data of fast programs are refreshed at once,
-/// since the time without power is unknown (ShadowGC).
+/// since the time without power is unknown (ShadowGC). Pages in a volatile `controller.write_buffer` count as lost; the mapping
+/// keeps them, since an older version takes as much flash.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RestartConfig {

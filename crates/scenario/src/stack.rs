@@ -163,7 +163,8 @@ impl Scenario {
     }
 
     /// The pages of an indirection unit.
-    pub(crate) fn pages_per_unit(&self) -> u32 {
+    #[must_use]
+    pub fn pages_per_unit(&self) -> u32 {
         let unit = self.ftl.indirection_unit.map_or(1, |unit| unit.count / self.page_bytes());
         u32::try_from(unit).unwrap_or(u32::MAX)
     }

@@ -5,7 +5,7 @@ use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Ahead, Index, Lpn, Permutation, Seed};
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
 use coflash_media::Untimed;
-use coflash_scenario::{Fill, PreconditionConfig, RandomPasses};
+use coflash_scenario::{Fill, PreconditionConfig, RandomPasses, Scenario};
 
 /// Writes between two checks of progress, cancellation and marks.
 const CHUNK_PAGES: u64 = 1 << 12;
@@ -32,6 +32,29 @@ fn write(ftl: &mut Ftl, pages: &[Lpn]) {
     }
 }
 
+/// The logical pages in indirection units: random writes are of whole ones.
+#[derive(Clone, Copy)]
+struct Units {
+    pages: u32,
+    pages_per_unit: u32,
+}
+
+impl Units {
+    fn count(self) -> u32 {
+        self.pages.div_ceil(self.pages_per_unit)
+    }
+
+    /// The number of units that hold this many pages.
+    fn of_pages(self, pages: u64) -> u64 {
+        pages.div_ceil(self.pages_per_unit.into())
+    }
+
+    fn pages(self, unit: u32) -> impl Iterator<Item = Lpn> {
+        let first = unit * self.pages_per_unit;
+        (first..self.pages.min(first + self.pages_per_unit)).map(Lpn::new)
+    }
+}
+
 /// The progress of all parts of preconditioning, as of one.
 struct Course<'a> {
     observer: &'a mut dyn Observer,
@@ -52,16 +75,17 @@ impl Course<'_> {
     }
 }
 
-/// Precondition the device.
+/// Precondition the device of a scenario.
 ///
 /// # Errors
 /// A cancellation.
 pub(crate) fn precondition(
     ftl: &mut Ftl,
-    config: &PreconditionConfig,
-    seed: Seed,
+    scenario: &Scenario,
     observer: &mut dyn Observer,
 ) -> Result<(), Cancelled> {
+    let (config, seed) = (&scenario.precondition, Seed(scenario.seed));
+    let units = Units { pages: ftl.logical_pages(), pages_per_unit: scenario.pages_per_unit() };
     let filled = match config.fill {
         Fill::None => return Ok(()),
         Fill::Mapped => 0,
@@ -76,13 +100,13 @@ pub(crate) fn precondition(
         Fill::None => {}
         Fill::Mapped => ftl.map_all(),
         Fill::Sequential => fill_in_order(ftl, config, &mut course)?,
-        Fill::Random => fill_at_random(ftl, &mut seed.stream("precondition/fill"), &mut course)?,
+        Fill::Random => fill_at_random(ftl, units, &mut seed.stream("precondition/fill"), &mut course)?,
     }
     course.before = filled;
     let mut draws = seed.stream("precondition");
     let passes = match writes {
-        Some(writes) => random_writes(ftl, &mut draws, writes, &mut course),
-        None => until_steady(ftl, &mut draws, &mut course),
+        Some(writes) => random_writes(ftl, units, &mut draws, writes, &mut course),
+        None => until_steady(ftl, units, &mut draws, &mut course),
     };
     // An idle device has no partly cleaned victim.
     let Ok(()) = ftl.finish_victims(&mut Io { media: &mut Untimed, hook: CopyAll, start: () });
@@ -112,47 +136,58 @@ fn fill_in_order(
     Ok(())
 }
 
-fn fill_at_random(ftl: &mut Ftl, draws: &mut RandomStream, course: &mut Course<'_>) -> Result<(), Cancelled> {
-    let pages = u64::from(ftl.logical_pages());
-    let order = Permutation::new(pages, draws);
+fn fill_at_random(
+    ftl: &mut Ftl,
+    units: Units,
+    draws: &mut RandomStream,
+    course: &mut Course<'_>,
+) -> Result<(), Cancelled> {
+    let order = Permutation::new(units.count().into(), draws);
+    let mut order = (0..u64::from(units.count())).map(|number| order.at(number) as u32);
     let (mut written, mut next) = (0, Vec::new());
-    while written < pages {
+    while written < units.pages.into() {
         course.report(written)?;
-        let chunk = CHUNK_PAGES.min(pages - written);
         next.clear();
-        next.extend((written..written + chunk).map(|number| Lpn::from_index(order.at(number) as usize)));
+        next.extend(
+            order.by_ref().take(units.of_pages(CHUNK_PAGES) as usize).flat_map(|unit| units.pages(unit)),
+        );
         write(ftl, &next);
-        written += chunk;
+        written += next.len() as u64;
     }
     Ok(())
 }
 
 fn random_writes(
     ftl: &mut Ftl,
+    units: Units,
     draws: &mut RandomStream,
     writes: u64,
     course: &mut Course<'_>,
 ) -> Result<(), Cancelled> {
-    let pages = ftl.logical_pages();
     let (mut done, mut next) = (0, Vec::new());
     while done < writes {
         course.report(done)?;
-        let chunk = CHUNK_PAGES.min(writes - done);
+        let chunk = units.of_pages(CHUNK_PAGES.min(writes - done));
         next.clear();
-        next.extend((0..chunk).map(|_| Lpn::new(draws.random_range(0..pages))));
+        next.extend((0..chunk).flat_map(|_| units.pages(draws.random_range(0..units.count()))));
         write(ftl, &next);
-        done += chunk;
+        done += next.len() as u64;
     }
     Ok(())
 }
 
-fn until_steady(ftl: &mut Ftl, draws: &mut RandomStream, course: &mut Course<'_>) -> Result<(), Cancelled> {
+fn until_steady(
+    ftl: &mut Ftl,
+    units: Units,
+    draws: &mut RandomStream,
+    course: &mut Course<'_>,
+) -> Result<(), Cancelled> {
     let writes = u64::from(ftl.logical_pages()).div_ceil(WINDOWS_PER_PASS);
     let mut before = f64::NAN;
     let mut calm = 0;
     for _ in 0..STEADY_PASSES_MAX * WINDOWS_PER_PASS {
         let programs = ftl.programs().all();
-        random_writes(ftl, draws, writes, course)?;
+        random_writes(ftl, units, draws, writes, course)?;
         course.before += writes;
         let waf = (ftl.programs().all() - programs) as f64 / writes as f64;
         calm = if (waf / before - 1.0).abs() < STEADY_CHANGE { calm + 1 } else { 0 };
@@ -162,4 +197,38 @@ fn until_steady(ftl: &mut Ftl, draws: &mut RandomStream, course: &mut Course<'_>
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::precondition;
+    use crate::observer::NoObserver;
+    use coflash_base::{Index, Lpn};
+    use coflash_scenario::Scenario;
+
+    /// One die with enough spare space for no GC.
+    #[test]
+    fn random_writes_are_of_whole_units() {
+        for (fill, passes) in [("random", "0"), ("sequential", "0.9")] {
+            let settings = [
+                ("flash.channels", "1"),
+                ("flash.chips_per_channel", "1"),
+                ("flash.blocks_per_plane", "100"),
+                ("ftl.spare.share", "60%"),
+                ("ftl.indirection_unit", "16KiB"),
+                ("precondition.fill", fill),
+                ("precondition.random_passes", passes),
+            ];
+            let scenario = Scenario::default().set(&settings).expect("a scenario");
+            let mut flash = scenario.erased_flash().expect("a device");
+            precondition(&mut flash, &scenario, &mut NoObserver).expect("nobody stops it");
+            let place = |lpn| flash.lookup(Lpn::new(lpn)).expect("the device is full").index();
+            let units = flash.logical_pages() / 4;
+            let is_whole =
+                |unit: u32| (1..4).all(|page| place(4 * unit + page) == place(4 * unit) + page as usize);
+            let in_order = (1..units).filter(|unit| place(4 * unit) == place(4 * unit - 4) + 4).count();
+            assert!((0..units).all(is_whole), "{fill}: a unit is apart");
+            assert!(in_order < units as usize / 2, "{fill}: {in_order} of {units} units are in order");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::precondition::precondition;
 use crate::record::{Records, RunRecording};
 use crate::result::{RunResult, Workload};
 use crate::warm::WarmDevice;
-use coflash_base::{Seed, Time};
+use coflash_base::Time;
 use coflash_ftl::Ftl;
 use coflash_hybrid::HybridConfig;
 use coflash_level::Level;
@@ -76,7 +76,7 @@ pub(crate) fn on_erased_flash<'a>(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     on_flash(scenario, scenario.erased_flash()?, recording, open, observer, |flash, observer| {
-        precondition(flash, &scenario.precondition, Seed(scenario.seed), observer)
+        precondition(flash, scenario, observer)
     })
 }
 

@@ -103,6 +103,10 @@ impl SimulatedMedia for Timeline {
         Duration { ns: if *by_events { channels.backlog_ns_max() } else { free_at.saturating_sub(now.ns) } }
     }
 
+    fn buffered_pages(&self) -> u64 {
+        self.servers.channels.buffer().used_pages()
+    }
+
     fn busy_until(&self) -> Time {
         let Servers { free_at, by_events, channels, .. } = &self.servers;
         let flash =

@@ -17,6 +17,8 @@ type RestartFn<L, M> = fn(&mut L, Time, &mut Io<'_, M, CopyAll>) -> Result<LostP
 pub(super) struct Restarts<L, M: Media> {
     due: VecDeque<Time>,
     shutdown: Shutdown,
+    /// Whether a sudden restart loses the controller's write buffer.
+    loses_buffer: bool,
     restart: RestartFn<L, M>,
     counters: RestartCounters,
 }
@@ -32,6 +34,7 @@ impl<L, M: Media> Restarts<L, M> {
         (!due.is_empty()).then(|| Self {
             due,
             shutdown: scenario.restart.shutdown,
+            loses_buffer: scenario.controller.volatile && scenario.restart.shutdown == Shutdown::Sudden,
             restart: L::restart,
             counters: RestartCounters::default(),
         })
@@ -72,6 +75,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             self.level.end(io)?;
             self.flushed.clear();
         }
+        let buffered = if restarts.loses_buffer { self.media.buffered_pages() } else { 0 };
         let (before, busy_before) = (self.report(), self.busy_ns());
         let io = &mut Self::io(&mut self.media, When::at(at));
         let LostPages { host, device } = (restarts.restart)(&mut self.level, at, io)?;
@@ -82,7 +86,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let grown = |path: &str| after.count(path) - before.count(path);
         counters.restarts += 1;
         counters.lost_host_pages += host;
-        counters.lost_device_pages += device;
+        counters.lost_device_pages += device + buffered;
         counters.refreshed_pages += grown("programs_pages.refresh");
         counters.erases_blocks += grown("erases_blocks");
         counters.die_time_ns += busy_after - busy_before;

@@ -32,7 +32,7 @@ fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
         ])
         .expect("a scenario");
     let mut flash = scenario.erased_flash().expect("a device");
-    precondition(&mut flash, &scenario.precondition, Seed(1), &mut NoObserver).expect("nobody stops it");
+    precondition(&mut flash, &scenario, &mut NoObserver).expect("nobody stops it");
     let Ok(Stack::Plain(levels)) = scenario.stack_over(flash) else { panic!("a plain stack") };
     Engine::new(&scenario, levels, scenario.timeline())
 }

@@ -9,7 +9,6 @@ use crate::error::{RunError, WarmError, WarmFileError};
 use crate::memory;
 use crate::observer::Observer;
 use crate::precondition::precondition;
-use coflash_base::Seed;
 use coflash_ftl::Ftl;
 use coflash_scenario::Scenario;
 use recipe::Recipe;
@@ -35,7 +34,7 @@ pub fn warm(scenario: &Scenario, observer: &mut dyn Observer) -> Result<WarmDevi
     scenario.check()?;
     memory::check(scenario)?;
     let mut ftl = scenario.erased_flash()?;
-    precondition(&mut ftl, &scenario.precondition, Seed(scenario.seed), observer)?;
+    precondition(&mut ftl, scenario, observer)?;
     Ok(WarmDevice(Arc::new(Warm { recipe: Recipe::of(scenario), ftl })))
 }
 

@@ -141,6 +141,22 @@ fn a_flush_waits_for_a_volatile_buffer_only() {
     assert_eq!((flushes("false"), flushes("true") > 50_000), (0, true));
 }
 
+/// At 10.005 ms the writes of the last 100 µs are not yet programmed: one comes every 30 µs.
+#[test]
+fn a_sudden_restart_loses_a_volatile_buffer() {
+    let lost = |buffer, volatile, shutdown| {
+        let settings = [
+            ("controller.write_buffer", buffer),
+            ("controller.volatile", volatile),
+            ("restart.at", "[\"10005us\"]"),
+            ("restart.shutdown", shutdown),
+        ];
+        with(&settings).count("restart.lost_device_pages")
+    };
+    let sudden = ["true", "false"].map(|volatile| lost("64KiB", volatile, "sudden"));
+    assert_eq!((sudden, lost("64KiB", "true", "orderly"), lost("0B", "false", "sudden")), ([3, 0], 0, 0));
+}
+
 #[test]
 fn what_a_controller_cannot_be_with_is_refused() {
     for (settings, reason) in [
