@@ -175,17 +175,6 @@ def _workload(scale: Scale, demand: str, pages: int) -> dict[str, Any]:
     return {"tenants": [tenant(1.2, 1.2, requests // 5, 100), tenant(1.4, 2.2, requests * 4 // 5, 20)]}
 
 
-def _late_ms(run: Run) -> float:
-    """Return the mean response in the second half of the requests, when the cache is warm."""
-    series = run.result().series()
-    requests = series["requests"].cumsum()
-    late = requests > requests[-1] / 2
-    weights = series["requests"][late]
-    means = series["response_mean_ns"][late]
-    answered = weights > 0
-    return float((means[answered] * weights[answered]).sum() / weights.sum())
-
-
 def late_ns(runs: Runs, experiment: str) -> dict[float, list[float]]:
     """Return by share the mean response of each seed in the second half of the run, when the cache is warm."""
     found: dict[float, list[float]] = {}
