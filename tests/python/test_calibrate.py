@@ -60,6 +60,10 @@ def test_a_drive_that_is_none_is_refused(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["calibrate", str(table), "-o", str(tmp_path / "odd.toml")])
     assert isinstance(done.exception, CoflashError)
     assert "does not fit" in str(done.exception)
+    assert [line.partition(" = ")[0] for line in done.stderr.splitlines()] == [
+        "fit · spare",
+        "fit · predicting 3 points",
+    ]
     assert not (tmp_path / "odd.toml").exists()
     assert "does not fit this drive" in (tmp_path / "odd.md").read_text()
 
@@ -320,6 +324,7 @@ def test_the_scenario_of_a_drive_has_its_streams_and_its_wear_levelling(program_
     parameters = replace(KNOWN, streams="shared", wear_gap=8, program_us=program_us, read_us=80.0, write_us=10.0)
     keys = drive_scenario(Fit(Measured("worn", ()), Model(parameters), (), ()))
     expected = {"ftl.wear_levelling": "static", "ftl.wear_gap": 8, "ftl.shared_streams": [["host", "gc"]]}
+    expected["flash.cell"] = "tlc"  # on which the endurance depends
     assert keys.with_(expected) == keys
 
 

@@ -96,14 +96,14 @@ class Fit:
         return [one for one in self.predictions if one.point in fitted and one.is_misfit]
 
 
-def fit(measured: Measured) -> Fit:
-    """Fit the parameters to the points that are not held out, and predict all points.
+def fit(measured: Measured, tell: Callable[[str], None] | None = None) -> Fit:
+    """Fit the parameters to the points that are not held out, and predict all points; `tell` is told what is found.
 
     Raises:
         CoflashError: There are fewer points than unknowns; the message names the smallest set that would do.
     """
     _check_enough(measured)
-    search = _Search(measured)
+    search = _Search(measured, tell)
     search.proportions()
     search.policies()
     search.buffer()
@@ -111,6 +111,8 @@ def fit(measured: Measured) -> Fit:
     search.host_gap()
     search.zones()
     search.latency()
+    if tell:
+        tell(f"predicting {len(measured.points)} points")
     predictions = tuple(Prediction(point, search.model.predict(point)) for point in measured.points)
     return Fit(measured, search.model, tuple(search.stages), predictions)
 
@@ -118,8 +120,9 @@ def fit(measured: Measured) -> Fit:
 class _Search:
     """The state of a fit: the model so far."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: Measured, tell: Callable[[str], None] | None = None) -> None:
         self.measured = measured
+        self.tell = tell
         self.points = measured.fitted
         if any(p.pattern.kind == "zones" for p in measured.points) and measured.capacity_bytes is None:
             msg = f"{measured.name}: zones have sizes in bytes, so that the capacity is needed (--capacity)"
@@ -320,6 +323,8 @@ class _Search:
 
     def _stage(self, finds: str, reason: str, points: Sequence[Point]) -> None:
         self.stages.append(Stage(finds, reason, tuple(points)))
+        if self.tell:
+            self.tell(finds)
 
 
 def _check_enough(measured: Measured) -> None:
