@@ -56,7 +56,7 @@ def show_change(relative: float | None) -> str:
     """Show a relative change as text: −12.3 %."""
     if relative is None:
         return ""
-    return f"{relative:+.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
+    return f"{relative:+,.{int(abs(relative) < 10)}%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
 
 
 def parsed(value: Any) -> tuple[float, Unit] | None:

@@ -52,6 +52,7 @@ def test_a_change_is_relative_and_nothing_where_there_is_no_reference() -> None:
     assert change(None, 100) is None
     assert show_change(-0.2) == f"−20.0{NBSP}%"
     assert show_change(0.055) == f"+5.5{NBSP}%"
+    assert show_change(1864.426) == f"+186,443{NBSP}%"
     assert show_change(None) == ""
 
 

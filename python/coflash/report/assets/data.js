@@ -94,7 +94,7 @@ function change(value, reference) {
 /** @type {(relative: number | null) => string} */
 function showChange(relative) {
   if (relative == null) return "";
-  const text = `${(relative * 100).toFixed(1)}${NARROW}%`;
+  const text = `${grouped(relative * 100, Math.abs(relative) < 10 ? 1 : 0)}${NARROW}%`;
   return (relative >= 0 ? "+" : "") + text.replace("-", "−");
 }
 
