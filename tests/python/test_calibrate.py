@@ -54,6 +54,14 @@ def test_points_held_out_take_no_part() -> None:
     assert not any(one.within for one in bent.predictions if one.point.held_out)
 
 
+def test_a_point_that_no_stage_used_counts_as_held_out() -> None:
+    early = Point("write_mib_per_s", 700, from_pass=0, passes=0.5)
+    predicted = {one.point: one for one in fit(Measured("early", (*points(), early))).predictions}
+    assert early not in predicted
+    assert replace(early, held_out=True) in predicted
+    assert set(points()) <= set(predicted)
+
+
 def test_a_drive_that_is_none_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "odd.csv"
     table.write_text("pattern,used,waf\nuniform,1,1.2\nuniform,0.5,4\nuniform,0.8,1.5\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coflash._core import CoflashError
 from coflash.calibrate.measured import LATENCIES, MEASURES, Measured, Point
@@ -99,6 +99,8 @@ class Fit:
 def fit(measured: Measured, tell: Callable[[str], None] | None = None) -> Fit:
     """Fit the parameters to the points that are not held out, and predict all points; `tell` is told what is found.
 
+    A point on which no stage depends is predicted as those that are held out, and counts as one.
+
     Raises:
         CoflashError: There are fewer points than unknowns; the message names the smallest set that would do.
     """
@@ -113,7 +115,10 @@ def fit(measured: Measured, tell: Callable[[str], None] | None = None) -> Fit:
     search.latency()
     if tell:
         tell(f"predicting {len(measured.points)} points")
-    predictions = tuple(Prediction(point, search.model.predict(point)) for point in measured.points)
+    used = {point for stage in search.stages for point in stage.points}
+    predictions = tuple(
+        Prediction(replace(point, held_out=point not in used), search.model.predict(point)) for point in measured.points
+    )
     return Fit(measured, search.model, tuple(search.stages), predictions)
 
 
