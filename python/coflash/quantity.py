@@ -39,7 +39,7 @@ def show(value: float | None, unit: Unit) -> str:
         case "share":
             return f"{value:.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
         case "ratio":
-            return f"{value:.3f}"
+            return f"{value:,.{_decimals(value, digits=4)}f}"
         case "" if value != round(value):
             return f"{value:.4g}"
     return f"{value:,.0f}"
@@ -56,7 +56,7 @@ def show_change(relative: float | None) -> str:
     """Show a relative change as text: −12.3 %."""
     if relative is None:
         return ""
-    return f"{relative:+.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
+    return f"{relative:+,.{int(abs(relative) < 10)}%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
 
 
 def parsed(value: Any) -> tuple[float, Unit] | None:
@@ -96,5 +96,10 @@ def _scaled(value: float, kind: Unit) -> str:
     scaled = value / factor
     if scaled == round(scaled):
         return f"{scaled:,.0f} {unit}"
-    power = int(f"{scaled:.2e}".partition("e")[2])  # of ten, when rounded to three digits: 9.997 counts as 10.0
-    return f"{scaled:,.{max(0, 2 - max(0, power))}f} {unit}"
+    return f"{scaled:,.{_decimals(scaled, digits=3)}f} {unit}"
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Return the decimals that give `digits` significant digits; below 1 as many as from 1 on."""
+    power = int(f"{value:.{digits - 1}e}".partition("e")[2])  # of ten, when rounded: 9.997 counts as 10.0
+    return max(0, digits - 1 - max(0, power))

@@ -33,7 +33,13 @@ def reproduce(
     publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
     jobs: Annotated[
         int | None,
-        typer.Option("--jobs", metavar="N", min=1, help="Runs at once; by default one for each core, with --infer 1."),
+        typer.Option(
+            "--workers",
+            "--jobs",
+            metavar="N",
+            min=1,
+            help="Runs at once; by default one for each core, with --infer 1.",
+        ),
     ] = None,
     infer: Annotated[bool, typer.Option("--infer", help=_INFER)] = False,
     quiet: Quiet = False,

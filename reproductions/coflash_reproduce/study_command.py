@@ -34,7 +34,8 @@ def study(
         typer.Option("--publish", metavar="DIR", help="Write the page and its images into this folder as well."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at once; by default one for each core.")
+        int | None,
+        typer.Option("--workers", "--jobs", metavar="N", min=1, help="Runs at once; by default one for each core."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

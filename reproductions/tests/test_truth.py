@@ -90,7 +90,9 @@ def test_the_page_has_each_drive_its_errors_and_what_was_not_steady() -> None:
     predictions = tuple(map(Prediction, points, (2.0, 1.53, 300, 190)))
     made = Fit(Measured("PM9A3", points, source="a source"), Model(Parameters(0.5)), (), predictions)
     text = markdown([made], [Other("a closed form", [1.0, 2.0], [1.01, 2.0])], [])
-    assert "| PM9A3 | 4 | 1 | 1 / 1, +2.0% | 1 / 1, −5.0% | – | – | – | – | – | – |" in text
+    assert "| PM9A3 | 4 | 1 | 1 / 1, +2.0% | 1 / 1, −5.0% | – | – | – | – | – | – | none |" in text
+    worse = replace(made, predictions=tuple(map(Prediction, points, (2.0, 1.53, 300, 150))))
+    assert "| 1 / 1, +2.0% | 0 / 1, −25.0% | – | – | – | – | – | – | throughput |" in markdown([worse], [], [])
     assert "| a closed form | 2 | 0 | +1.00% | 0.50% |" in text
     assert is_unsteady("PM9A3", points[2])
     assert "| 100 | 300 | +200.0% | held out | was not steady |" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -53,12 +54,24 @@ def test_points_held_out_take_no_part() -> None:
     assert not any(one.within for one in bent.predictions if one.point.held_out)
 
 
+def test_a_point_that_no_stage_used_counts_as_held_out() -> None:
+    early = Point("write_mib_per_s", 700, from_pass=0, passes=0.5)
+    predicted = {one.point: one for one in fit(Measured("early", (*points(), early))).predictions}
+    assert early not in predicted
+    assert replace(early, held_out=True) in predicted
+    assert set(points()) <= set(predicted)
+
+
 def test_a_drive_that_is_none_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "odd.csv"
     table.write_text("pattern,used,waf\nuniform,1,1.2\nuniform,0.5,4\nuniform,0.8,1.5\n")
     done = CliRunner().invoke(app, ["calibrate", str(table), "-o", str(tmp_path / "odd.toml")])
     assert isinstance(done.exception, CoflashError)
     assert "does not fit" in str(done.exception)
+    assert [line.partition(" = ")[0] for line in done.stderr.splitlines()] == [
+        "fit · spare",
+        "fit · predicting 3 points",
+    ]
     assert not (tmp_path / "odd.toml").exists()
     assert "does not fit this drive" in (tmp_path / "odd.md").read_text()
 
@@ -79,9 +92,35 @@ def test_too_few_points_name_the_smallest_set(kept: list[int], needed: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("rows", "needed"),
+    [
+        # What one point needs may be held out or not.
+        (
+            "uniform,2,,,,,no|uniform,,500,,,,yes",
+            ['one write_mib_per_s of "sequential"', 'one write_mib_per_s of "uniform"'],
+        ),
+        ("uniform,2,,,,,no|uniform,,,80,10,1000,no", ['of "sequential"', 'of "uniform"', "read_p50_us at two values"]),
+        ("sequential,,900,,,,no|uniform,2,500,,,,no|uniform,,,80,10,1000,yes", ["read_p50_us at two values"]),
+        ("sequential,,900,,,,no|uniform,2,500,,,,no|uniform,,,80,10,1000,no|uniform,,,81,10,1000,no", ["two values"]),
+    ],
+)
+def test_all_that_is_needed_is_named_at_once_and_before_the_fit(tmp_path: Path, rows: str, needed: list[str]) -> None:
+    table = tmp_path / "few.csv"
+    header = "pattern,waf,write_mib_per_s,read_p50_us,write_p50_us,writes_per_s,held_out"
+    table.write_text("\n".join([header, *rows.split("|")]) + "\n")
+    with pytest.raises(CoflashError, match="needed at least") as refused:
+        fit(read_csv(table))
+    said = str(refused.value).partition("needed at least: ")[2].split("; ")
+    assert len(said) == len(needed)
+    assert all(part in text for part, text in zip(needed, said, strict=True)), said
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("", "no points"),
+        ("used,waf,waf\n1,2,3\n", "line 1: column 'waf' is there more than once"),
+        ("waf,read_p50_us\n2,80\n", "line 2: read_p50_us: writes_per_s is needed"),
         ("pattern,used\nuniform,1\n", "no column is a measure"),
         ("patern,waf\nuniform,2\n", "line 1: column 'patern'"),
         ("used,waf\n1\n", "line 2: 1 cells; the header has 2"),
@@ -238,7 +277,7 @@ def test_wear_is_levelled_where_that_explains_cold_data(
 
 def test_zones_need_the_capacity() -> None:
     with pytest.raises(CoflashError, match="the capacity is needed"):
-        fit(Measured("zones", (*points(), ZONES)))
+        fit(Measured("zones", (*points(), replace(ZONES, held_out=True))))
 
 
 def test_reads_meet_gc_that_runs_ahead() -> None:
@@ -293,6 +332,7 @@ def test_the_scenario_of_a_drive_has_its_streams_and_its_wear_levelling(program_
     parameters = replace(KNOWN, streams="shared", wear_gap=8, program_us=program_us, read_us=80.0, write_us=10.0)
     keys = drive_scenario(Fit(Measured("worn", ()), Model(parameters), (), ()))
     expected = {"ftl.wear_levelling": "static", "ftl.wear_gap": 8, "ftl.shared_streams": [["host", "gc"]]}
+    expected["flash.cell"] = "tlc"  # on which the endurance depends
     assert keys.with_(expected) == keys
 
 
@@ -326,7 +366,7 @@ def test_the_pack_of_jobs_is_read_back(tmp_path: Path) -> None:
     write_pack(tmp_path)
     subprocess.run(["/bin/sh", "-n", str(tmp_path / SCRIPT)], check=True)
     script = (tmp_path / SCRIPT).read_text()
-    assert script.index("read -r answer") < script.index("\nblkdiscard")
+    assert script.index("read -r answer") < script.index("    blkdiscard")
     model = Model(KNOWN, 1e12)
     for step in steps():
         assert (tmp_path / f"{step.name}.fio").exists()
@@ -341,13 +381,95 @@ def test_the_pack_of_jobs_is_read_back(tmp_path: Path) -> None:
         (tmp_path / f"{step.name}.json").write_text("fio: a note\n" + text)
         for when, host in (("before", 0), ("after", 1000)):
             (tmp_path / f"{step.name}.{when}.smart.json").write_text(json.dumps({"data_units_written": host}))
-            flash = {"Physical media units written ": {"hi": 0, "lo": round(host * 512_000 * waf)}}
+            name = "Physical media units written " if when == "before" else "physical_media_units_written"
+            flash = {name: {"hi": 0, "lo": round(host * 512_000 * waf)}}
             (tmp_path / f"{step.name}.{when}.ocp.json").write_text(json.dumps(flash))
     found = fit(read_fio(tmp_path))
     assert found.model.parameters.spare == pytest.approx(KNOWN.spare, rel=0.01)
     held = [one for one in found.predictions if one.point.held_out]
     assert len(held) == 4
     assert all(one.within for one in held)
+
+
+def results(folder: Path, rates: dict[str, float]) -> None:
+    """Write a result of fio for each step of a pack: as many writes a second, all answered in 10 µs."""
+    for name, rate in rates.items():
+        clat = {"percentile": {"50.000000": 10_000, "99.000000": 10_000, "99.900000": 10_000}}
+        side = {"io_bytes": 4096, "bw_bytes": rate * 4096, "clat_ns": clat}
+        (folder / f"{name}.json").write_text(json.dumps({"jobs": [{"read": side, "write": side}]}))
+
+
+@pytest.mark.parametrize(
+    ("most", "fitted"), [(1e9, [5000, 40_000]), (41_000, [5000, 40_000]), (12_000, [5000, 10_000])]
+)
+def test_a_rate_that_was_not_reached_tells_the_most_writes(tmp_path: Path, most: float, fitted: list[float]) -> None:
+    write_pack(tmp_path)
+    asked = {step.name: float(step.conditions["writes_per_s"]) for step in steps() if "writes_per_s" in step.conditions}
+    results(tmp_path, {name: min(rate, most) for name, rate in asked.items()})
+    points = read_fio(tmp_path).points
+    reads = [p for p in points if p.measure == "read_p50_us"]
+    assert [p.writes_per_s for p in reads] == [rate for rate in asked.values() if rate <= most / 0.95]
+    assert [p.writes_per_s for p in reads if not p.held_out] == fitted
+    knees = [p for p in points if p.measure == "writes_max_per_s"]
+    assert len(knees) + len(reads) == len(asked)
+    assert all(p.value == most and p.writes_per_s is None and p.held_out for p in knees)
+
+
+#: Stand-ins that note what they do; fio fails as long as there is a file `fail-NAME`.
+STAND_INS = {
+    "fio": 'for job; do :; done; n=${job%.fio}; echo "fio $n" >>done; [ ! -e "fail-$n" ]; echo {} >"$n.json.part"',
+    "wipefs": "echo wipefs >>done",
+    "blkdiscard": "echo trim >>done",
+    "lsblk": "case $1 in -dnbo) cat identity;; *) cat mounted 2>/dev/null || :;; esac",
+}
+
+
+def test_the_script_goes_on_where_it_ended_and_trims_before_fills_alone(tmp_path: Path) -> None:
+    write_pack(tmp_path)
+    script = tmp_path / SCRIPT
+    script.write_text(script.read_text().replace('[ -b "$DRIVE" ]', '[ -e "$DRIVE" ]'))
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in STAND_INS.items():
+        (programs / name).write_text(f"#!/bin/sh\nset -e\n{text}\n")
+        (programs / name).chmod(0o755)
+    (tmp_path / "identity").write_text("1000000000\n")
+    drive, log = tmp_path / "drive", tmp_path / "done"
+    drive.touch()
+
+    def runs(answer: str) -> tuple[int, str, list[str]]:
+        log.write_text("")
+        path = f"{programs}:{os.environ['PATH']}"
+        ran = subprocess.run(
+            [str(script), str(drive)], input=answer, text=True, capture_output=True, env={**os.environ, "PATH": path}
+        )
+        return ran.returncode, ran.stderr, log.read_text().splitlines()
+
+    assert runs("yes\n")[::2] == (1, [])
+    (tmp_path / "fail-uniform").touch()
+    ended = runs(f"{drive}\n")
+    assert ended[0] != 0
+    assert ended[2] == ["wipefs", "trim", "fio sequential", "fio uniform-settle", "fio uniform"]
+    (tmp_path / "fail-uniform").unlink()
+    code, _, done = runs(f"{drive}\n")
+    assert code == 0
+    assert done[0] == "fio uniform"
+    fills = [step.name for step in steps() if step.options["rw"] == "write"][1:]
+    assert [done[at + 1] for at, what in enumerate(done) if what == "trim"] == [f"fio {name}" for name in fills]
+    assert runs(f"{drive}\n")[::2] == (0, [])
+    (tmp_path / "mounted").write_text("/home\n")
+    assert runs(f"{drive}\n") == (2, f"{drive} is in use\n", [])
+    (tmp_path / "mounted").unlink()
+    (tmp_path / "identity").write_text("2000000000\n")
+    code, told, done = runs(f"{drive}\n")
+    assert (code, done) == (2, [])
+    assert "of another drive: 1000000000" in told
+
+
+def test_a_pack_that_was_not_run(tmp_path: Path) -> None:
+    write_pack(tmp_path)
+    with pytest.raises(CoflashError, match=r"no step has results yet; run\.sh"):
+        read_fio(tmp_path)
 
 
 def test_results_that_are_none_of_fio(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def test_the_shell_is_offered_scenarios_in_files(tmp_path: Path, monkeypatch: py
         # Options that would have no effect.
         (("run", "demo", "--format", "msr"), ("--format: has no effect", "--trace")),
         (("run", "demo", "--columns", "time:us,op,offset:bytes,size:bytes"), ("--columns: has no effect",)),
-        (("report", "x", "--metric", "waf_host"), ("--metric: has no effect",)),
+        (("report", "x", "--metric", "waf_host"), ("--measure: has no effect",)),
         (("results", "list", "--json", "--measure", "waf_host"), ("--measure: has no effect",)),
         (("results", "list", "--json", "--seeds"), ("--seeds: has no effect",)),
         (("results", "sql", "select 1", "--json", "-o", "x.csv"), ("--json: has no effect",)),
@@ -182,9 +182,10 @@ def test_a_run_says_what_it_ran(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["reproduce", "study", "truth"])
-def test_a_command_of_another_distribution_installs_no_completion_of_its_own(name: str) -> None:
+def test_a_command_of_another_distribution_is_as_the_others_and_installs_no_completion_of_its_own(name: str) -> None:
     done = coflash(name, "--help")
     assert "--quiet" in done.stdout
+    assert "--workers,--jobs" in done.stdout
     assert "completion" not in done.stdout
 
 
@@ -196,13 +197,23 @@ def test_a_run_without_a_cache_and_one_with_two_say_so() -> None:
     assert "1MiB, lru, write buffer in the host; 5%, lru, volatile, in the device" in both.stdout, both.stderr
 
 
-def test_what_is_written_goes_where_out_says_in_every_command() -> None:
-    def options(command: Any) -> Iterator[list[str]]:
+def _options() -> list[list[str]]:
+    """Return the names of every option of every command."""
+
+    def of(command: Any) -> Iterator[list[str]]:
         yield from (parameter.opts for parameter in command.params)
         for inner in getattr(command, "commands", {}).values():
-            yield from options(inner)
+            yield from of(inner)
 
-    names = [given for command in typer.main.get_command(app).commands for given in options(imported(command))]  # type: ignore[attr-defined]
-    places = [given for given in names if {"-o", "--out", "--output"} & set(given)]
-    assert len(places) >= 15
-    assert all(given == ["--out", "-o"] for given in places), places
+    return [given for command in typer.main.get_command(app).commands for given in of(imported(command))]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("names", "fewest"), [(["--out", "-o"], 15), (["--workers", "--jobs"], 2), (["--measure", "--metric"], 4)]
+)
+def test_one_thing_has_the_same_names_in_every_command(names: list[str], fewest: int) -> None:
+    places = [given for given in _options() if {*names, "--output"} & set(given)]
+    if ["--jobs"] in places:
+        places.remove(["--jobs"])  # those of `coflash calibrate` are jobs of fio
+    assert len(places) >= fewest
+    assert all(given == names for given in places), places

@@ -29,6 +29,11 @@ NBSP = "\N{NO-BREAK SPACE}"
         (1_503_238_553, "bytes", "1.40 GiB"),
         (1_234_567, "pages", "1,234,567"),
         (2.84, "ratio", "2.840"),
+        (0.0264, "ratio", "0.026"),
+        (9.9996, "ratio", "10.00"),
+        (45.2704, "ratio", "45.27"),
+        (181.454, "ratio", "181.5"),
+        (12_345.6, "ratio", "12,346"),
         (0.01072, "years", "0.0107 years"),
         (12.34, "years", "12.3 years"),
         (0.123, "share", f"12.3{NBSP}%"),
@@ -47,6 +52,7 @@ def test_a_change_is_relative_and_nothing_where_there_is_no_reference() -> None:
     assert change(None, 100) is None
     assert show_change(-0.2) == f"−20.0{NBSP}%"
     assert show_change(0.055) == f"+5.5{NBSP}%"
+    assert show_change(1864.426) == f"+186,443{NBSP}%"
     assert show_change(None) == ""
 
 

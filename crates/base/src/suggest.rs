@@ -32,10 +32,13 @@ pub fn hint(given: &str, allowed: &[&str]) -> String {
     format!("{} (allowed: {})", meant.unwrap_or_default(), allowed.join(", "))
 }
 
-/// The end of a "no such file" error: `; did you mean X?` if the folder holds a similar name.
+/// The end of an error of a file: `; did you mean X?` if there is no such file and the folder holds a similar name.
 #[must_use]
 pub fn near_file(path: &str) -> String {
     let path = Path::new(path);
+    if path.exists() {
+        return String::new();
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -66,6 +69,7 @@ mod tests {
         assert_eq!(near_file("src/sugest.rs"), "; did you mean src/suggest.rs?");
         assert_eq!(near_file("Cargo.tml"), "; did you mean Cargo.toml?");
         assert_eq!(near_file("src/zebra-crossing"), "");
+        assert_eq!(near_file("src/suggest.rs"), "");
         assert_eq!(near_file("nowhere/suggest.rs"), "");
     }
 }

@@ -77,7 +77,7 @@ impl Scenario {
 
     fn check_endurance(&self) -> Result<(), Misfit> {
         for (key, number) in [
-            ("endurance.rated_cycles", self.endurance.rated_cycles),
+            ("endurance.rated_cycles", self.endurance.cycles(self.flash.cell)),
             ("endurance.warranty_years", self.endurance.warranty_years),
         ] {
             if number == 0 {

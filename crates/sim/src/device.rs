@@ -95,7 +95,7 @@ impl Endurance {
     ) -> Self {
         // The programs that wear the flash out, per program of the run: a page has as many programs as its
         // block has erases.
-        let rated_pages = u64::from(config.rated_cycles).saturating_mul(geometry.pages().into());
+        let rated_pages = u64::from(config.cycles(geometry.cell)).saturating_mul(geometry.pages().into());
         let runs = ratio(rated_pages, programs(report));
         let tbw_bytes = runs.map(|runs| runs * report.count("host_writes_bytes") as f64);
         let days = u64::from(config.warranty_years) * DAYS_A_YEAR;

@@ -49,6 +49,10 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
         ("[j]\nbssplit=4k/60:8k/60", "its percentages sum to 120; 100 is allowed"),
         ("[j]\nbs=1k,2k,3k,4k", "one value, or one each for reads, writes and trims"),
         ("[j]\ntime_based", "[j]: time_based was given without runtime"),
+        (
+            "[j]\nrwmixread=70\nrwmixwrite=70",
+            "[j]: rwmixread=70 and rwmixwrite=70 were given; one of them is allowed",
+        ),
         ("[j]\nrate=1m\nrate_iops=10", "[j]: rate and rate_iops were given; one of them is allowed"),
         ("[j]\nrandom_distribution=zipf:1", "any other exponent is allowed"),
         ("[j]\nrandom_distribution=pareto:2", "\"2\" was given; a number from"),

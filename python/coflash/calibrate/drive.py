@@ -7,6 +7,7 @@ import textwrap
 from typing import Any
 
 from coflash.calibrate.fit import Fit
+from coflash.calibrate.latency import CELL
 from coflash.calibrate.measured import MEASURES
 from coflash.calibrate.model import STREAMS, VICTIMS, Device, Model, wear
 from coflash.calibrate.pattern import PAGE_BYTES
@@ -39,6 +40,7 @@ def drive_scenario(fit: Fit) -> Scenario:
         return Scenario.from_dict(keys)
     device = Device(fit.model.alpha(1.0), found.victim, found.streams, wear_gap=found.wear_gap)
     keys |= {**device.scenario("sequential"), "workload.synthetic": {"requests": 6 * device.pages}}
+    keys["flash"]["cell"] = CELL
     if not math.isnan(found.sequential_mib_per_s):
         program_ns = PAGE_BYTES / (found.sequential_mib_per_s * 2**20) * 1e9
         keys["timing"] = _private(program_ns, program_ns * fit.model.service().copy_cost)

@@ -8,15 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
+from coflash.calibrate.pattern import PAGE_BYTES
 from coflash.files.errors import text_of
 
 _PERCENTILES = {"p50": "50.000000", "p99": "99.000000", "p999": "99.900000"}
+_FLASH_COUNTER = "physical media units written"
+"""Its name in the OCP log, in bytes; versions of nvme-cli write it with capitals, blanks or underscores."""
 _HOST_UNIT_BYTES = 512_000
 """NVMe counts data units written in thousands of 512 bytes."""
 
 
-def fio_measures(folder: Path, step: str, at_rate: bool) -> dict[str, float]:
-    """Return the measures of a step: latencies at a given rate, otherwise throughput; and the WAF if it was counted.
+REACHED = 0.95
+"""The share of its rate of writes from which on a step has reached it; below, it was the drive that set the rate."""
+
+
+def fio_measures(folder: Path, step: str, rate_per_s: float | None) -> dict[str, float]:
+    """Return the measures of a step; and the WAF if it was counted.
+
+    At a given rate of writes these are latencies, or the most writes if the drive could not keep up; without a rate,
+    the throughput.
 
     Raises:
         CoflashError: A file cannot be read, or is no result of fio.
@@ -27,11 +37,13 @@ def fio_measures(folder: Path, step: str, at_rate: bool) -> dict[str, float]:
         sides: dict[str, list[Mapping[str, Any]]] = {
             s: [j[s] for j in jobs if j[s]["io_bytes"]] for s in ("read", "write")
         }
-        taken = (
-            _latencies(sides)
-            if at_rate
-            else {"write_mib_per_s": sum(job["bw_bytes"] for job in sides["write"]) / 2**20}
-        )
+        written_per_s = sum(job["bw_bytes"] for job in sides["write"])
+        if rate_per_s is None:
+            taken = {"write_mib_per_s": written_per_s / 2**20}
+        elif written_per_s < REACHED * rate_per_s * PAGE_BYTES:
+            taken = {"writes_max_per_s": written_per_s / PAGE_BYTES}
+        else:
+            taken = _latencies(sides)
     except (KeyError, TypeError, ZeroDivisionError) as error:
         msg = f"{file}: no result of fio as JSON: {error!r} is missing"
         raise CoflashError(msg) from error
@@ -58,7 +70,7 @@ def _written(folder: Path, name: str) -> tuple[float, float] | None:
         return None
     host = _json(smart).get("data_units_written")
     flash = next(
-        (value for key, value in _json(ocp).items() if key.lower().startswith("physical media units written")), None
+        (value for key, value in _json(ocp).items() if key.lower().replace("_", " ").startswith(_FLASH_COUNTER)), None
     )
     if isinstance(flash, dict):
         flash = int(flash.get("hi", 0)) * 2**64 + int(flash.get("lo", 0))

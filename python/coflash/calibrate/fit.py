@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coflash._core import CoflashError
-from coflash.calibrate.measured import MEASURES, Measured, Point
+from coflash.calibrate.measured import LATENCIES, MEASURES, Measured, Point
 from coflash.calibrate.model import STREAMS, VICTIMS, WAITS, WEAR_GAPS, Model, Parameters
 
 GOALS = {"waf": 0.05, "write_mib_per_s": 0.10, "gc_onset": 0.15}
@@ -96,13 +96,16 @@ class Fit:
         return [one for one in self.predictions if one.point in fitted and one.is_misfit]
 
 
-def fit(measured: Measured) -> Fit:
-    """Fit the parameters to the points that are not held out, and predict all points.
+def fit(measured: Measured, tell: Callable[[str], None] | None = None) -> Fit:
+    """Fit the parameters to the points that are not held out, and predict all points; `tell` is told what is found.
+
+    A point on which no stage depends is predicted as those that are held out, and counts as one.
 
     Raises:
         CoflashError: There are fewer points than unknowns; the message names the smallest set that would do.
     """
-    search = _Search(measured)
+    _check_enough(measured)
+    search = _Search(measured, tell)
     search.proportions()
     search.policies()
     search.buffer()
@@ -110,17 +113,23 @@ def fit(measured: Measured) -> Fit:
     search.host_gap()
     search.zones()
     search.latency()
-    predictions = tuple(Prediction(point, search.model.predict(point)) for point in measured.points)
+    if tell:
+        tell(f"predicting {len(measured.points)} points")
+    used = {point for stage in search.stages for point in stage.points}
+    predictions = tuple(
+        Prediction(replace(point, held_out=point not in used), search.model.predict(point)) for point in measured.points
+    )
     return Fit(measured, search.model, tuple(search.stages), predictions)
 
 
 class _Search:
     """The state of a fit: the model so far."""
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: Measured, tell: Callable[[str], None] | None = None) -> None:
         self.measured = measured
+        self.tell = tell
         self.points = measured.fitted
-        if any(p.pattern.kind == "zones" for p in self.points) and measured.capacity_bytes is None:
+        if any(p.pattern.kind == "zones" for p in measured.points) and measured.capacity_bytes is None:
             msg = f"{measured.name}: zones have sizes in bytes, so that the capacity is needed (--capacity)"
             raise CoflashError(msg)
         self.model = Model(Parameters(spare=0.1), measured.capacity_bytes)
@@ -129,7 +138,6 @@ class _Search:
     def proportions(self) -> None:
         """Find the spare space, and the cost of sequential writes and of GC's reads."""
         uniform = [p for p in self.points if p.pattern.kind == "uniform" and p.is_steady]
-        rates = [p for p in self.points if p.measure == "write_mib_per_s"]
         for measure, parameter, reason in (
             ("waf", "floor", "sequential writes cause no GC: what remains is metadata and parity"),
             ("write_mib_per_s", "sequential_mib_per_s", "sequential writes cause no GC"),
@@ -140,18 +148,7 @@ class _Search:
                 self.model = self.model.with_(**{parameter: mean})
                 self._stage(f"{parameter} = {mean:.4g}", reason, found)
         timed = [p for p in uniform if p.measure == "write_mib_per_s"]
-        counted = [p for p in self.points if p.pattern.kind in _UNSKEWED and p.measure in ("waf", "gc_onset")]
-        needed = []
-        if rates and math.isnan(self.model.parameters.sequential_mib_per_s):
-            needed.append('one write_mib_per_s of "sequential"')
-        if not counted and len({p.used for p in timed}) < 2:
-            needed.append(
-                'of "uniform" one waf, or gc_onset and one write_mib_per_s, or write_mib_per_s at two values of used'
-            )
-        if rates and not timed:
-            needed.append('one write_mib_per_s of "uniform"')
-        if needed:
-            self._too_few("; ".join(needed))
+        counted = _tell_spare(self.points)
 
         def with_spare(spare: float) -> Model:
             model = self.model.with_(spare=spare)
@@ -292,10 +289,6 @@ class _Search:
             return
         reads, writes = ([p for p in rated if p.measure == f"{side}_p50_us"] for side in ("read", "write"))
         tails = [p for p in rated if p.measure == "read_p99_us"]
-        if len(reads) < 2 or not writes:
-            self._too_few("read_p50_us at two values of writes_per_s, and write_p50_us at one")
-        if math.isnan(self.model.parameters.sequential_mib_per_s):
-            self._too_few('write_mib_per_s of "sequential" and of "uniform", which say how busy dies are')
         slowest, write = (min(of, key=lambda p: p.writes_per_s or 0) for of in (reads, writes))
         self.model = self.model.with_(read_us=slowest.value, write_us=write.value)
 
@@ -335,17 +328,45 @@ class _Search:
 
     def _stage(self, finds: str, reason: str, points: Sequence[Point]) -> None:
         self.stages.append(Stage(finds, reason, tuple(points)))
+        if self.tell:
+            self.tell(finds)
 
-    def _too_few(self, needed: str) -> None:
-        given = ", ".join(
-            f"{sum(p.measure == name for p in self.points)} {name}"
-            for name in MEASURES
-            if any(p.measure == name for p in self.points)
+
+def _check_enough(measured: Measured) -> None:
+    """Refuse points that leave a parameter open on which any point depends, also one that is held out.
+
+    Raises:
+        CoflashError: There are too few; the message names the smallest set that would do.
+    """
+    points, asked = measured.fitted, {p.measure for p in measured.points}
+    timed, needed = asked.intersection(LATENCIES), []
+    speeds = {
+        kind: [p for p in points if p.measure == "write_mib_per_s" and p.pattern.kind == kind]
+        for kind in ("sequential", "uniform")
+    }
+    steady = [p for p in speeds["uniform"] if p.is_steady]
+    has_rates = bool(timed or asked & {"write_mib_per_s", "writes_max_per_s"})
+    if has_rates and not speeds["sequential"]:
+        needed.append('one write_mib_per_s of "sequential"')
+    if not _tell_spare(points) and len({p.used for p in steady}) < 2:
+        needed.append(
+            'of "uniform" one waf, or gc_onset and one write_mib_per_s, or write_mib_per_s at two values of used'
         )
-        msg = (
-            f"{self.measured.name}: too few points that are not held out ({given or 'none'}); needed at least: {needed}"
-        )
+    if has_rates and not steady:
+        needed.append('one write_mib_per_s of "uniform"')
+    medians = {p.writes_per_s for p in points if p.measure == "read_p50_us"}
+    if timed and (len(medians) < 2 or not any(p.measure == "write_p50_us" for p in points)):
+        needed.append("read_p50_us at two values of writes_per_s, and write_p50_us at one")
+    if needed:
+        given = [(sum(p.measure == name for p in points), name) for name in MEASURES]
+        listed = ", ".join(f"{count} {name}" for count, name in given if count) or "none"
+        msg = f"{measured.name}: too few points that are not held out ({listed}); needed at least: {'; '.join(needed)}"
         raise CoflashError(msg)
+
+
+def _tell_spare(points: Sequence[Point]) -> list[Point]:
+    """Return the points that tell the spare space at once."""
+    return [p for p in points if p.pattern.kind in _UNSKEWED and p.measure in ("waf", "gc_onset")]
 
 
 def _is_hot(point: Point) -> bool:

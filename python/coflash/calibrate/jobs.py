@@ -14,6 +14,8 @@ STEPS = "steps.csv"
 SCRIPT = "run.sh"
 RATES_PER_S = (5000, 10_000, 20_000, 40_000, 80_000, 160_000)
 """Write rates of the latency steps; a rate beyond the drive's reach gives the knee."""
+_TIMED_S = 600
+"""The time of a latency step."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Step:
     name: str
     options: Mapping[str, str]
     passes: float
-    """The amount that it writes, over the capacity (of a terabyte if the time is fixed), to estimate its hours."""
+    """The amount that it writes, over the capacity, to estimate its hours; 0 if its time is fixed."""
     conditions: Mapping[str, str] = field(default_factory=dict)
     """As in a table; a step without conditions prepares the drive and measures nothing."""
 
@@ -78,7 +80,7 @@ def _latency(rate: int) -> Step:
         "rate_iops": f"{rate // 63},{rate // 7}",
         "rate_process": "poisson",
         "time_based": "1",
-        "runtime": "600",
+        "runtime": f"{_TIMED_S}",
     }
     conditions = {
         "pattern": "uniform",
@@ -86,7 +88,7 @@ def _latency(rate: int) -> Step:
         "reads_per_s": f"{rate // 9}",
         "held_out": "no" if rate in RATES_PER_S[::3] else "yes",
     }
-    return Step(f"latency-{rate}", options, 600 * rate * 4096 / 1e12, conditions)
+    return Step(f"latency-{rate}", options, 0, conditions)
 
 
 def _volume(passes: int) -> dict[str, str]:
@@ -132,46 +134,63 @@ def _steps_csv(all_steps: list[Step]) -> str:
 
 _HEAD = """\
 #!/bin/sh
-# Measures a drive for `coflash calibrate`: writes about {passes:.0f} times its capacity, which at 500 MiB/s takes
-# about {hours:.0f} hours for each terabyte. ALL DATA ON THE DRIVE IS LOST.
-# Needs fio and nvme-cli, and the rights of root. Results are files beside this script; a step that has its results is
-# not repeated, and `coflash calibrate` reads the folder.
+# Measures a drive for `coflash calibrate`: writes about {passes:.0f} times its capacity. ALL DATA ON THE DRIVE IS LOST.
+# Needs fio and the rights of root, and nvme-cli for the drive's counters. Results are files beside this script; a step
+# that has its results is not repeated, and `coflash calibrate` reads the folder.
 set -eu
 DRIVE=${{1:?usage: $0 /dev/nvmeXnY}}
 export DRIVE
 cd "$(dirname "$0")"
 [ -b "$DRIVE" ] || {{ echo "$DRIVE is no block device" >&2; exit 2; }}
-if grep -q "^$DRIVE" /proc/mounts || [ -n "$(ls "/sys/class/block/$(basename "$DRIVE")/holders" 2>/dev/null)" ]; then
+for tool in fio blkdiscard wipefs lsblk; do
+    command -v $tool >/dev/null || {{ echo "$tool is not installed" >&2; exit 2; }}
+done
+if lsblk -nro MOUNTPOINT "$DRIVE" | grep -q .; then
     echo "$DRIVE is in use" >&2
     exit 2
 fi
+identity=$(lsblk -dnbo SIZE,MODEL,SERIAL "$DRIVE")
+if [ -s drive.txt ] && [ "$identity" != "$(cat drive.txt)" ]; then
+    echo "the results here are of another drive: $(cat drive.txt); use another folder" >&2
+    exit 2
+fi
+command -v nvme >/dev/null || echo "nvme-cli is not installed: write amplification will not be known" >&2
+size=$(lsblk -dnbo SIZE "$DRIVE")
+echo "At 500 MiB/s this takes about $((size / 1048576 * {passes:.0f} / 500 / 3600 + {timed_h:.0f})) hours."
 printf 'All data on %s will be destroyed. Type its name to go on: ' "$DRIVE"
 read -r answer
 [ "$answer" = "$DRIVE" ] || {{ echo "nothing was done" >&2; exit 1; }}
+echo "$identity" >drive.txt
 
 log() {{ # the counters of the drive, as far as it has them
+    command -v nvme >/dev/null || return 0
     nvme smart-log "$DRIVE" -o json >"$1.smart.json" || :
     nvme ocp smart-add-log "$DRIVE" -o json >"$1.ocp.json" || :
     nvme fdp stats "$DRIVE" -e 1 -o json >"$1.fdp.json" || :
 }}
+trimmed() {{ # before a fill: what it does not write is free
+    [ -s "$1.json" ] && return
+    wipefs --all --quiet "$DRIVE" # fails on a drive that is in use
+    blkdiscard "$DRIVE"
+}}
 step() {{
     [ -s "$1.json" ] && return
-    echo "$1: about $2 times the capacity"
+    echo "$1: $2"
     log "$1.before"
     fio --output-format=json --output="$1.json.part" "$1.fio"
     log "$1.after"
     mv "$1.json.part" "$1.json"
 }}
 
-blkdiscard -f "$DRIVE"
 """
 
 
 def _script(all_steps: list[Step]) -> str:
-    passes = sum(step.passes for step in all_steps)
     lines = []
     for step in all_steps:
-        if step.name.startswith("fill-"):  # unused space is trimmed
-            lines.append(f'[ -s "{step.name}.json" ] || blkdiscard -f "$DRIVE"')
-        lines.append(f"step {step.name} {step.passes:g}")
-    return _HEAD.format(passes=passes, hours=passes * 1e12 / (500 * 2**20) / 3600) + "\n".join(lines) + "\n"
+        if step.options["rw"] == "write":
+            lines.append(f"trimmed {step.name}")
+        amount = f"{step.passes:g} times the capacity" if step.passes else f"{_TIMED_S // 60} minutes"
+        lines.append(f'step {step.name} "{amount}"')
+    timed_h = sum(step.passes == 0 for step in all_steps) * _TIMED_S / 3600
+    return _HEAD.format(passes=sum(step.passes for step in all_steps), timed_h=timed_h) + "\n".join(lines) + "\n"

@@ -30,6 +30,8 @@ _DIES_MAX = 32
 _PAGE_TYPES = (0.83, 1.0, 1.17)
 """Times of page types over their mean: 29.76 and 41.76 µs for the Samsung 970 PRO in NVMeVirt, and one between."""
 _BUFFER = "16MiB"
+CELL = "tlc"
+"""Not measured: that of most drives. The times of page types and the endurance depend on it."""
 _PERCENTILES = {
     "read_p50_us": "p50",
     "read_p99_us": "p99",
@@ -91,7 +93,7 @@ class Service:
         return {
             "seed": 1,
             "flash": {
-                "cell": "tlc",
+                "cell": CELL,
                 "channels": dies,
                 "pages_per_block": _PAGES_PER_BLOCK,
                 "exported": f"{pages * PAGE_BYTES}B",

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from coflash._core import CoflashError, hint
 from coflash.calibrate.fio_results import fio_measures
-from coflash.calibrate.jobs import STEPS
+from coflash.calibrate.jobs import SCRIPT, STEPS
 from coflash.calibrate.pattern import UNIFORM, Pattern
 from coflash.files.errors import text_of
 from coflash.quantity import number_in
@@ -42,6 +42,9 @@ MEASURES: Mapping[str, Quantity] = {
     "writes_max_per_s": Quantity("most writes of 4 KiB per second (the knee)", 1, 1e9),
 }
 """The measures, each with its unit and its range of plausible values."""
+
+LATENCIES = tuple(name for name in MEASURES if name.endswith("_us"))
+"""The measures that were taken at a rate."""
 
 CONDITIONS: Mapping[str, str] = {
     "pattern": 'the writes: "uniform", "sequential", "zipf 0.8", "zipf 0.8 contiguous", "two-zone 0.9", '
@@ -131,6 +134,7 @@ def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = ""
     """Read the results of the jobs of `coflash.calibrate.jobs`: `steps.csv`, and fio's JSON of each step.
 
     Write amplification is read if the drive's logs before and after a step have it. A step without results is left out.
+    A rate that the drive did not reach makes a point of its most writes.
 
     Raises:
         CoflashError: A file is missing or is no result of fio.
@@ -140,13 +144,28 @@ def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = ""
     if not rows or "step" not in rows[0]:
         msg = f"{file}: no step; a row for each is allowed, under a header with the column 'step'"
         raise CoflashError(msg)
+    measured = [row for row in rows if (folder / f"{row['step']}.json").exists()]
+    if not measured:
+        msg = f"{folder}: no step has results yet; {SCRIPT} makes a file NAME.json for each"
+        raise CoflashError(msg)
+    rates = [number_in(row.get("writes_per_s") or "") for row in measured]
+    taken = {
+        row["step"]: fio_measures(folder, row["step"], rate and rate[0])
+        for row, rate in zip(measured, rates, strict=True)
+    }
+    reached = []
+    for row in measured:
+        if "writes_max_per_s" in taken[row["step"]]:
+            row |= {"writes_per_s": "", "reads_per_s": "", "held_out": "yes"}
+        elif row.get("writes_per_s"):
+            reached.append(row)
+    if reached and all(_WORDS.get(row.get("held_out") or "no") for row in reached[1:]):
+        reached[-1]["held_out"] = "no"  # latencies are fitted at two rates, also where a higher one was not reached
     conditions = [name for name in rows[0] if name != "step"]
     table: list[_Row] = [[*MEASURES, *conditions]]
-    for row in rows:
-        if (folder / f"{row['step']}.json").exists():
-            taken = fio_measures(folder, row["step"], at_rate=bool(row.get("writes_per_s")))
-            numbers = [f"{taken[name]:.6g}" if name in taken else "" for name in MEASURES]
-            table.append([*numbers, *(row[name] or "" for name in conditions)])
+    for row in measured:
+        numbers = (taken[row["step"]].get(name) for name in MEASURES)
+        table.append(["" if n is None else f"{n:.6g}" for n in numbers] + [row[name] or "" for name in conditions])
     return Measured(folder.resolve().name, tuple(_points(file, table)), capacity_bytes, source)
 
 
@@ -162,6 +181,8 @@ def _points(file: Path, rows: Iterable[_Row]) -> list[Point]:
             for name in header:
                 if name not in known:
                     raise _refusal(file, line, f"column {name!r}{hint(name, known)}")
+                if header.count(name) > 1:
+                    raise _refusal(file, line, f"column {name!r} is there more than once")
             if not any(name in MEASURES for name in header):
                 raise _refusal(file, line, f"no column is a measure; at least one of {', '.join(MEASURES)} is needed")
             continue
@@ -212,6 +233,9 @@ def _row(file: Path, line: int, cells: Mapping[str, str]) -> list[Point]:
                 conditions[name] = number(name, 1, 1e9)
     given = [name for name in MEASURES if cells.get(name)]
     points = [Point(name, number(name, *MEASURES[name][1:]), **conditions) for name in given]  # type: ignore[arg-type]
+    timed = [name for name in given if name in LATENCIES]
+    if timed and "writes_per_s" not in conditions:
+        raise _refusal(file, line, f"{timed[0]}: writes_per_s is needed, the rate at which it was measured")
     if points and points[0].begin >= points[0].passes:
         raise _refusal(file, line, f"from_pass: {points[0].begin:g} was given; less than passes is allowed")
     return points

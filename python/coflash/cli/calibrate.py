@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coflash._core import CoflashError
-from coflash.cli.console import check_effect, output
+from coflash.cli.console import check_effect, errors, output
 from coflash.files import atomic_write
 from coflash.quantity import parsed
 
@@ -53,7 +53,10 @@ def calibrate(
     needs_matplotlib()
     atomic_write.check_file(out)
     read = read_fio if results.is_dir() else read_csv
-    found = fit(read(results, _bytes(capacity), source))
+    found = fit(
+        read(results, _bytes(capacity), source),
+        lambda finds: errors().print(f"fit · {finds}", markup=False, highlight=False, soft_wrap=True),
+    )
     image = out.with_suffix(".png")
     atomic_write.write_file(image, page.figure(found))
     atomic_write.write_file(out.with_suffix(".md"), page.markdown(found, image.name))

@@ -54,6 +54,7 @@ Measures = Annotated[
     list[str] | None,
     typer.Option(
         "--measure",
+        "--metric",
         metavar="METRIC",
         help="Show this metric, such as response.p99. May be repeated.",
         autocompletion=complete.measures,

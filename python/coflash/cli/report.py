@@ -33,7 +33,8 @@ def report(
         typer.Option("--format", help="A page to explore, or figures for a paper, one file for each."),
     ] = "html",
     metrics: Annotated[
-        list[str] | None, typer.Option("--metric", metavar="PATH", help=_METRIC, autocompletion=complete.measures)
+        list[str] | None,
+        typer.Option("--measure", "--metric", metavar="PATH", help=_METRIC, autocompletion=complete.measures),
     ] = None,
     over: Annotated[
         str | None, typer.Option("--over", metavar="KEY", help=_OVER, autocompletion=complete.key_names)
@@ -67,7 +68,7 @@ def report(
         return
     check_effect({"--port": port}, "without --serve")
     options = {
-        "--metric": metrics,
+        "--measure": metrics,
         "--over": over,
         "--by": by,
         "--columns": columns != 1,

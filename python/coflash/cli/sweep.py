@@ -46,7 +46,8 @@ Seeds = Annotated[
 ]
 EngineOption = Annotated[EngineName, typer.Option("--engine", help="This machine's cores, or a cluster.")]
 Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", min=1, help="Parallel runs; by default one for each core.")
+    int | None,
+    typer.Option("--workers", "--jobs", metavar="N", min=1, help="Parallel runs; by default one for each core."),
 ]
 Address = Annotated[
     str | None, typer.Option("--address", metavar="ADDRESS", help="The cluster, such as tcp://host:8786.")

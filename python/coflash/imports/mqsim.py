@@ -104,7 +104,7 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
         "timing.channel": "shared",
         "timing.copy_back": given.switch("Use_Copyback_for_GC"),
         "timing.planes": "serial",
-        "endurance.rated_cycles": given.whole("Block_PE_Cycles_Limit", 100_000),
+        "endurance.rated_cycles": given.whole("Block_PE_Cycles_Limit", 10_000),
         "ftl.spare": {"share": percent(given.number("Overprovisioning_Ratio")), "definition": "spare_of_physical"},
         "ftl.wear_levelling": wear,
         "gc.low_mark": percent(given.number("GC_Exec_Threshold")),

@@ -24,6 +24,8 @@ COLUMNS: Mapping[str, Callable[[Point], bool]] = {
     "read p99.9": lambda point: point.measure == "read_p999_us",
 }
 """The columns of the table of all errors, each with the points that belong to it."""
+TAIL_COLUMNS = ("read p99", "read p99.9")
+"""Those that are no goal: they follow from one time for each drive."""
 
 ZONES = (
     "Zones: each run chooses the next zone at random, and zones begin at other places of superblocks in each run. With "
@@ -129,8 +131,8 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
         "## All errors of held-out points",
         "Each cell: points within the goal / held-out points, and the worst error. Goals: WAF 5 %, throughput 10 %, "
         "all others 15 %. Points whose throughput was not steady when it was measured are left out here and stand in "
-        "the tables below.",
-        table(("drive", "points", "fitted", *COLUMNS), [_row(fit) for fit in fits]),
+        "the tables below. The last column names the groups with a point outside its goal, but for high percentiles.",
+        table(("drive", "points", "fitted", *COLUMNS, "missed"), [_row(fit) for fit in fits]),
         "Beside drives, in the same form:",
         table(("what", "points", "fitted", "worst error", "mean"), [other.row() for other in others]),
         *[part for fit in fits for part in _drive(fit)],
@@ -141,14 +143,17 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
 
 def _row(fit: Fit) -> tuple[str, ...]:
     steady = [one for one in fit.predictions if not is_unsteady(fit.measured.name, one.point)]
-    cells = []
-    for belongs in COLUMNS.values():
+    cells, missed = [], []
+    for name, belongs in COLUMNS.items():
         held = [one for one in steady if belongs(one.point) and one.point.held_out]
         worst = max((one.error for one in held), key=abs, default=None)
         within = sum(one.within for one in held)
         cells.append("–" if worst is None else f"{within} / {len(held)}, {worst:+.1%}".replace("-", "−"))
+        if within < len(held) and name not in TAIL_COLUMNS:
+            missed.append(name)
     points = fit.measured.points
-    return (plain(fit.measured.name), str(len(points)), str(len(fit.measured.fitted)), *cells)
+    counts = (str(len(points)), str(len(fit.measured.fitted)))
+    return (plain(fit.measured.name), *counts, *cells, ", ".join(missed) or "none")
 
 
 def is_unsteady(drive: str, point: Point) -> bool:

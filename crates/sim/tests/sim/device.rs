@@ -69,6 +69,18 @@ fn endurance_follows_from_rated_cycles_write_amplification_and_rate() {
 }
 
 #[test]
+fn cells_of_more_bits_bear_fewer_erases_unless_the_scenario_says_how_many() {
+    let written =
+        |settings: &[(&str, &str)]| numbers(settings, &["endurance.tbw_bytes"])[0].expect("it writes");
+    let slc = written(&[]);
+    for (cell, part) in [("slc", 1.0), ("mlc", 0.1), ("tlc", 0.03), ("qlc", 0.01)] {
+        assert_near(&[Some(written(&[("flash.cell", cell)]))], &[slc * part]);
+        let rated = written(&[("flash.cell", cell), ("endurance.rated_cycles", "100000")]);
+        assert_near(&[Some(rated)], &[slc]);
+    }
+}
+
+#[test]
 fn energy_is_the_sum_over_operations_and_only_where_a_table_is_given() {
     assert_eq!(numbers(&[], &["energy.total"]), [None]);
     let table = [

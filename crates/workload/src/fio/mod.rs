@@ -216,6 +216,14 @@ fn job_of(
     if given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops) {
         return refuse("rate and rate_iops were given; one of them is allowed".to_owned());
     }
+    let read_percent = match o.mix {
+        [Some(read), Some(write)] if read + write != 100 => {
+            let problem = "were given; one of them is allowed, or two that add up to 100";
+            return refuse(format!("rwmixread={read} and rwmixwrite={write} {problem}"));
+        }
+        [Some(read), _] => read,
+        [None, write] => write.map_or(o.settings.read_percent, |write| 100 - write),
+    };
     if o.settings.time_based && o.pace.runtime.is_none() {
         return refuse("time_based was given without runtime, which says how long".to_owned());
     }
@@ -256,7 +264,7 @@ fn job_of(
         number,
         clone,
         file_name,
-        settings: o.settings.clone(),
+        settings: job::Settings { read_percent, ..o.settings.clone() },
         sizes,
         align,
         has_map,

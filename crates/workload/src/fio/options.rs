@@ -29,6 +29,8 @@ pub(super) struct Options {
     pub(super) group_reporting: bool,
     pub(super) engine: String,
     pub(super) rate_iops: [u64; 3],
+    /// Percent of reads and of writes, as far as they are given.
+    pub(super) mix: [Option<u32>; 2],
     pub(super) places_data: bool,
     pub(super) placements: Vec<PlacementId>,
     pub(super) file_name: Option<String>,
@@ -59,6 +61,7 @@ impl Default for Options {
             group_reporting: false,
             engine: "psync".to_owned(),
             rate_iops: [0; 3],
+            mix: [None; 2],
             places_data: false,
             placements: Vec::new(),
             file_name: None,
@@ -107,8 +110,8 @@ const HONOURED: &[(&[&str], Read)] = &[
         &["rw_sequencer"],
         value!(o, text => o.settings.sequence.identical = one_of(text, &["sequential", "identical"])? == 1),
     ),
-    (&["rwmixread"], value!(o, text => o.settings.read_percent = whole(text, 0, 100)? as u32)),
-    (&["rwmixwrite"], value!(o, text => o.settings.read_percent = 100 - whole(text, 0, 100)? as u32)),
+    (&["rwmixread"], value!(o, text => o.mix[0] = Some(whole(text, 0, 100)? as u32))),
+    (&["rwmixwrite"], value!(o, text => o.mix[1] = Some(whole(text, 0, 100)? as u32))),
     (&["bs", "blocksize"], value!(o, text => each(text, ',', &mut o.block, |part| size(part, o.kb_base))?)),
     (
         &["bsrange", "blocksize_range"],

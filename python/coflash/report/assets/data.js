@@ -59,13 +59,17 @@ function scaleOf(unit, value) {
   return scales.find(([least]) => Math.abs(value) >= least) ?? scales[scales.length - 1];
 }
 
+/** @type {(value: number, digits: number) => number} */
+function decimals(value, digits) {
+  const power = Number(value.toExponential(digits - 1).split("e")[1]);
+  return Math.max(0, digits - 1 - Math.max(0, power));
+}
+
 /** @type {(value: number, kind: Unit) => string} */
 function scaled(value, kind) {
   const [factor, unit] = scaleOf(kind, value);
   const number = value / factor;
-  const power = Number(number.toExponential(2).split("e")[1]);
-  const digits = Number.isInteger(number) ? 0 : Math.max(0, 2 - Math.max(0, power));
-  return grouped(number, digits) + NARROW + unit;
+  return grouped(number, Number.isInteger(number) ? 0 : decimals(number, 3)) + NARROW + unit;
 }
 
 /** @type {(value: number | null | undefined, unit: Unit) => string} */
@@ -74,7 +78,7 @@ function show(value, unit) {
   if (data.scales[unit]) return scaled(value, unit);
   switch (unit) {
     case "share": return `${(value * 100).toFixed(1)}${NARROW}%`;
-    case "ratio": return value.toFixed(3);
+    case "ratio": return grouped(value, decimals(value, 4));
     case "years": return `${value < 100 ? Number(value.toPrecision(3)) : grouped(value)} years`;
     case "1/s": return value < 100 ? String(Number(value.toPrecision(3))) : grouped(value);
     case "": return Number.isInteger(value) ? grouped(value) : String(Number(value.toPrecision(4)));
@@ -90,7 +94,7 @@ function change(value, reference) {
 /** @type {(relative: number | null) => string} */
 function showChange(relative) {
   if (relative == null) return "";
-  const text = `${(relative * 100).toFixed(1)}${NARROW}%`;
+  const text = `${grouped(relative * 100, Math.abs(relative) < 10 ? 1 : 0)}${NARROW}%`;
   return (relative >= 0 ? "+" : "") + text.replace("-", "−");
 }
 
