@@ -18,6 +18,10 @@ CRATES ?= ftl cache level hybrid
 # What the compiled core is made of, scenarios included: the presets are compiled in.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates scenarios -type f -name '*.rs' -o -type f -name '*.toml' 2>/dev/null)
 
+# Notes of checks that passed, of when they began: they would say the same until one of the project's files changes, or goes.
+CHECKED := target/checked
+FILES := $(shell find * .ci .cargo .github \( -path results -o -path dist -o -name target -o -name __pycache__ \) -prune -o -type f ! -name '*.so' -print | sort)
+
 # PyO3 builds against this Python also where cargo is called by hand.
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 # Not that of a shell in which another environment is active. Without compiled modules a process starts a second later.
@@ -31,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-lints python-checks python-tests clients
+.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,20 +116,35 @@ rustdoc: $(BUILD_TOOLS)
 	$(ALONE) RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links" \
 		cargo doc --locked --workspace --no-deps --quiet
 
-python-lints: $(DEV_TOOLS)
+python-checks: $(CHECKED)/lints $(CHECKED)/script $(CHECKED)/core
+
+$(CHECKED)/names: always
+	@mkdir -p $(@D)
+	@echo $(FILES) | cmp -s - $@ || echo $(FILES) > $@
+
+$(CHECKED)/lints: $(DEV_TOOLS) $(FILES) $(CHECKED)/names
+	@touch $@.begun
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	scripts/node/check $(VENV)/node
+	@mv $@.begun $@
 
-python-checks: python-lints $(CORE)
+# Without npm this is skipped, and said each time.
+$(CHECKED)/script: $(DEV_TOOLS) $(FILES) $(CHECKED)/names
+	@touch $@.begun
+	scripts/node/check $(VENV)/node
+	@! command -v npm >/dev/null || mv $@.begun $@
+
+$(CHECKED)/core: $(CHECKED)/lints $(CORE)
+	@touch $@.begun
 	$(BIN)/python -m mypy.stubtest coflash._core
 	$(BIN)/python scripts/reference.py --check
 	$(BIN)/python scripts/golden.py --check
 	$(BIN)/python scripts/site_pages.py target/site-pages
 	$(BIN)/zensical build --strict
+	@mv $@.begun $@
 
 # The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`. A worker that ends in a test is
 # not replaced: the new one would begin with the same test, and hang or crash as well.

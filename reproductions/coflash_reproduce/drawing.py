@@ -89,7 +89,7 @@ def _in_each_format(canvas: Canvas) -> dict[Format, bytes]:
     drawn = {}
     for kind in FORMATS:
         drawn[kind] = picture(canvas, kind)
-        canvas.set_layout_engine("none")  # once is enough, and slow
+        canvas.set_layout_engine(None)  # once is enough, and slow; with "none" it would still be drawn once more
     return drawn
 
 

@@ -13,19 +13,29 @@ from typing import Any
 import pytest
 
 from coflash.figures import style
+from coflash.figures.style import Format
+from coflash_reproduce import drawing
 from coflash_reproduce.paper import Investigation
 from coflash_reproduce.reproduction import Done, Reproduction
 
 
 @contextmanager
 def tiny_scale(
-    paper: Investigation, workloads: ModuleType, scale: object, recorded: Path | None = None
+    paper: Investigation,
+    workloads: ModuleType,
+    scale: object,
+    recorded: Path | None = None,
+    formats: tuple[Format, ...] = ("png",),
 ) -> Iterator[None]:
-    """A paper or a study with the scale "tiny", too; with another trace for the shipped one, which does not shrink."""
+    """A paper or a study with the scale "tiny", too; with another trace for the shipped one, which does not shrink.
+
+    Drawing takes longer than the runs: each picture is in the formats given, of which one paper is drawn in all.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(workloads.SCALES, "tiny", scale)
         patch.setitem(paper.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
         patch.setitem(style._STYLE, "savefig.dpi", 50)  # which takes half the time of a picture
+        patch.setattr(drawing, "FORMATS", formats)
         if recorded is not None:
             patch.setattr(workloads, "find_trace", lambda: recorded)
         yield

@@ -16,6 +16,7 @@ from coflash import CoflashError, Scenario, trace
 from coflash.cli import main
 from coflash.demo import find_trace
 from coflash.quantity import show, show_change
+from coflash_reproduce import drawing
 from coflash_reproduce.cdm import PAPER, reading, workloads
 from coflash_reproduce.cdm.claims import MEAN_WAF_LIVE
 from coflash_reproduce.cdm.workloads import Scale
@@ -42,7 +43,7 @@ TINY = Scale(
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
     recorded = tmp_path_factory.mktemp("trace") / "recorded.iolog"
     trace.slice(find_trace(), recorded, count=100_000)
-    with tiny_scale(PAPER, workloads, TINY, recorded):
+    with tiny_scale(PAPER, workloads, TINY, recorded, drawing.FORMATS):
         yield
 
 

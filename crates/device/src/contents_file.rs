@@ -16,7 +16,10 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 const ZSTD_LEVEL: i32 = 1;
 
 /// Write contents.
-pub(crate) fn write(contents: &Contents, out: impl Write) -> io::Result<()> {
+///
+/// # Errors
+/// The output cannot be written.
+pub fn write(contents: &Contents, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(zstd::Encoder::new(out, ZSTD_LEVEL)?);
     let Contents { words, pages, erases } = contents;
     out.write_all(&(words.len() as u64).to_le_bytes())?;
@@ -36,7 +39,10 @@ pub(crate) fn write(contents: &Contents, out: impl Write) -> io::Result<()> {
 }
 
 /// Read the contents written by [`write`].
-pub(crate) fn read(file: impl Read) -> io::Result<Contents> {
+///
+/// # Errors
+/// The input cannot be read, or ends early.
+pub fn read(file: impl Read) -> io::Result<Contents> {
     let mut input = BufReader::new(zstd::Decoder::new(file)?);
     let word = |input: &mut dyn Read| Ok::<_, io::Error>(u64::from_le_bytes(array(input)?));
     let half = |input: &mut dyn Read| Ok::<_, io::Error>(u32::from_le_bytes(array(input)?));
@@ -65,31 +71,4 @@ fn array<const N: usize>(input: &mut dyn Read) -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     input.read_exact(&mut bytes)?;
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_written_is_read() {
-        let oob = |lpn: Option<u32>, sequence, mode| {
-            Some(Oob { lpn: lpn.map(|lpn| Lpn::from_index(lpn as usize)), sequence, mode })
-        };
-        let contents = Contents {
-            words: vec![0, u64::MAX],
-            pages: vec![
-                (Ppn::new(7), oob(Some(0), 1, Mode::Normal)),
-                (Ppn::new(8), None),
-                (Ppn::new(9), oob(None, u64::MAX, Mode::Normal)),
-                (Ppn::new(10), oob(Some(u32::MAX - 1), 2, Mode::Fast)),
-                (Ppn::new(11), oob(Some(3), 3, Mode::Slc)),
-            ],
-            erases: vec![3, 0, u32::MAX],
-        };
-        let mut file = Vec::new();
-        write(&contents, &mut file).unwrap();
-        assert_eq!(read(&file[..]).unwrap(), contents);
-        assert!(read(&file[..file.len() - 1]).is_err(), "a file that ends early");
-    }
 }

@@ -20,7 +20,7 @@
 //! | the server, its timer, its control socket | `server.rs`, `control.rs` |
 
 mod changes;
-mod contents_file;
+pub mod contents_file;
 mod control;
 mod delayed;
 mod device_bytes;
@@ -46,7 +46,7 @@ pub use device_bytes::DeviceBytes;
 pub use explore::{Exploration, Explored, explore};
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{check, info};
-pub use load::Load;
+pub use load::{Load, LoadMeter};
 pub use machine::{EndedSession, Machine};
 pub use power_on::servable;
 pub use recorder::Recorder;

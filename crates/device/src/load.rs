@@ -18,9 +18,11 @@ pub struct Load {
     pub response_p99_ns: Option<u64>,
 }
 
-/// Measures the load.
-pub(crate) struct LoadMeter(Mutex<Interval>);
+/// A meter of the load.
+#[derive(Debug)]
+pub struct LoadMeter(Mutex<Interval>);
 
+#[derive(Debug)]
 struct Interval {
     begin: Instant,
     changed: Instant,
@@ -37,17 +39,19 @@ impl Interval {
 }
 
 impl LoadMeter {
-    pub(crate) fn new(now: Instant) -> Self {
+    /// A meter whose first interval begins now.
+    #[must_use]
+    pub fn new(now: Instant) -> Self {
         Self(Mutex::new(Interval::new(now)))
     }
 
     /// Note that requests have arrived.
-    pub(crate) fn arrived(&self, requests: usize, now: Instant) {
+    pub fn arrived(&self, requests: usize, now: Instant) {
         self.until(now).under_way += requests as u64;
     }
 
     /// Note that requests which arrived together are answered.
-    pub(crate) fn answered(&self, requests: usize, arrival: Instant, now: Instant) {
+    pub fn answered(&self, requests: usize, arrival: Instant, now: Instant) {
         let mut interval = self.until(now);
         interval.under_way -= requests as u64;
         let response = Duration { ns: now.saturating_duration_since(arrival).as_nanos() as u64 };
@@ -55,7 +59,7 @@ impl LoadMeter {
     }
 
     /// End the interval, and begin the next.
-    pub(crate) fn take(&self, now: Instant) -> Load {
+    pub fn take(&self, now: Instant) -> Load {
         let mut interval = self.until(now);
         let next = Interval { under_way: interval.under_way, ..Interval::new(now) };
         let Interval { begin, waited_ns, responses, .. } = std::mem::replace(&mut *interval, next);
@@ -75,33 +79,5 @@ impl LoadMeter {
         interval.waited_ns += u128::from(interval.under_way) * passed;
         interval.changed = interval.changed.max(now);
         interval
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    #[test]
-    fn queue_depth_is_a_mean_over_time_and_an_interval_begins_anew() {
-        let start = crate::machine::now();
-        let at = |ms| start + Duration::from_millis(ms);
-        let meter = LoadMeter::new(start);
-        meter.arrived(3, at(10));
-        meter.answered(2, at(10), at(20));
-        let load = meter.take(at(40));
-        // Nothing for 10 ms, three for 10 ms, one for 20 ms.
-        assert!((load.queue_depth - 50.0 / 40.0).abs() < 1e-9, "{load:?}");
-        assert_eq!((load.requests, load.response_mean_ns), (2, Some(10e6)));
-        meter.answered(1, at(10), at(50));
-        let load = meter.take(at(60));
-        assert!((load.queue_depth - 0.5).abs() < 1e-9, "{load:?}");
-        assert_eq!((load.requests, load.response_mean_ns), (1, Some(40e6)));
-        let idle = meter.take(at(70));
-        assert_eq!(
-            (idle.requests, idle.queue_depth, idle.response_mean_ns, idle.response_p99_ns),
-            (0, 0.0, None, None)
-        );
     }
 }

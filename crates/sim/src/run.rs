@@ -14,11 +14,24 @@ use coflash_ftl::Ftl;
 use coflash_hybrid::HybridConfig;
 use coflash_level::Level;
 use coflash_media::{SimulatedMedia, Timeline};
-use coflash_scenario::{Remap, ReplayMode, Scenario, ScenarioError, Stack, for_stack};
+#[cfg(not(test))]
+use coflash_scenario::for_stack;
+use coflash_scenario::{Remap, ReplayMode, Scenario, ScenarioError, Stack};
 use coflash_workload::{BATCH_REQUESTS, Request, Source, no_handle};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
+
+/// Unit tests run the plain stack alone: for each, the whole simulator is compiled once more. `tests/` runs them all.
+#[cfg(test)]
+macro_rules! for_stack {
+    ($stack:expr, flash $flash:pat => $on_flash:expr, hybrid $hybrid:pat => $on_hybrid:expr) => {
+        match $stack {
+            Stack::Plain($flash) => $on_flash,
+            _ => unreachable!("a unit test of another stack"),
+        }
+    };
+}
 
 /// Run a scenario.
 ///

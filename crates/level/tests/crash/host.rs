@@ -190,16 +190,18 @@ impl Subject {
 /// Stores since the last fence up to which every subset is tried.
 const UNDECIDED_MAX: usize = 3;
 
-/// Cuts a side at every step of `sequence` and returns the number of states tried, or the problem.
-fn cut_everywhere(ready: &Subject, side: Side, sequence: &[Operation]) -> Result<u64, String> {
+/// Cuts a side at every step of the last operation of `sequence`; returns the number of states tried, or the problem.
+fn cut_everywhere(before: &Subject, side: Side, sequence: &[Operation]) -> Result<u64, String> {
+    let last = sequence[sequence.len() - 1];
     let mut states = 0;
-    let mut whole = ready.clone();
+    let mut whole = before.clone();
     whole.image().count_steps();
-    whole.apply_all(sequence);
-    for step in 0..=whole.stack.media.inner.steps() {
-        let mut cut = ready.clone();
+    whole.apply(last);
+    // At the last one all is done.
+    for step in 1..=whole.stack.media.inner.steps() + 1 {
+        let mut cut = before.clone();
         cut.image().cut_side_after(side, step);
-        cut.apply_all(sequence);
+        cut.apply(last);
         if !cut.is_dead() {
             cut.image().cut_side_after(side, 0);
         }
@@ -224,18 +226,14 @@ fn cut_everywhere(ready: &Subject, side: Side, sequence: &[Operation]) -> Result
     Ok(states)
 }
 
-/// Every sequence of `length` operations on two pages, with every side cut at every step.
-fn sequences(ready: &Subject, length: u32) -> Result<u64, String> {
+/// Every sequence of up to `length` operations on two pages, with every side cut at every step.
+fn sequences(ready: &Subject, length: usize) -> Result<u64, String> {
     let on_pages = [Operation::Read, Operation::Write, Operation::Part, Operation::Trim];
     let each = [lpn(0), lpn(1)].into_iter().flat_map(|page| on_pages.map(|operation| operation(page)));
     let operations: Vec<_> = each.chain([Operation::Flush, Operation::Idle(1)]).collect();
-    let mut states = 0;
-    for sequence in power::sequences(&operations, length) {
-        for side in Side::ALL {
-            states += cut_everywhere(ready, side, &sequence)?;
-        }
-    }
-    Ok(states)
+    power::cut_sequences(ready, &operations, length, Subject::apply, |before, sequence| {
+        Side::ALL.iter().map(|&side| cut_everywhere(before, side, sequence)).sum()
+    })
 }
 
 /// A cache in the host over a device in a bad way.
@@ -262,6 +260,14 @@ fn every_short_sequence_cut_at_every_step() {
         }
     }
     assert!(count > 50_000, "{count} states are too few");
+}
+
+#[test]
+fn short_sequences_catch_a_protocol_that_breaks_its_promises() {
+    let setup = small(Notices::Each, Protecting::Request, Trigger::Write, GcMode::Foreground);
+    for sabotage in [Sabotage::CommitOvertakes, Sabotage::NoFences] {
+        assert!(sequences(&Subject::full(&setup, sabotage), 2).is_err(), "{sabotage:?} is not caught");
+    }
 }
 
 /// A host and a device of the stream's choice.

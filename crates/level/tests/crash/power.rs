@@ -14,11 +14,31 @@ pub(crate) fn small(scheme: &str, slots: u32, is_volatile: bool) -> Setup {
     setup.fit(2, 0)
 }
 
-/// Every sequence of `length` of these operations.
-pub(crate) fn sequences<T: Copy>(operations: &[T], length: u32) -> impl Iterator<Item = Vec<T>> {
-    let count = operations.len();
-    (0..count.pow(length))
-        .map(move |number| (0..length).map(|place| operations[number / count.pow(place) % count]).collect())
+/// Cut every sequence of up to `length` operations in its last one, and return the number of states, or the problem.
+///
+/// A cut ends a sequence, so that those that begin alike share what is cut in their beginnings. `cut` is given the
+/// subject before the last operation.
+pub(crate) fn cut_sequences<S: Clone, T: Copy>(
+    ready: &S,
+    operations: &[T],
+    length: usize,
+    apply: impl Fn(&mut S, T),
+    cut: impl Fn(&S, &[T]) -> Result<u64, String>,
+) -> Result<u64, String> {
+    let mut states = 0;
+    let mut begun = vec![(ready.clone(), Vec::new())];
+    while let Some((before, beginning)) = begun.pop() {
+        for &operation in operations {
+            let sequence = [&beginning[..], &[operation]].concat();
+            states += cut(&before, &sequence)?;
+            if sequence.len() < length {
+                let mut after = before.clone();
+                apply(&mut after, operation);
+                begun.push((after, sequence));
+            }
+        }
+    }
+    Ok(states)
 }
 
 /// Recover a device after a restart of its media. Returns false if power fails again in the meantime;

@@ -227,35 +227,33 @@ const OPERATIONS: [Operation; 9] = [
     Operation::Restart,
 ];
 
-/// Cut every sequence of `length` operations at every step, go on, and flush. Returns the number of cuts.
-fn sequences(setup: &Setup, length: u32) -> Result<u64, String> {
-    let ready = Subject::new(setup);
-    let mut cuts = 0;
-    for sequence in power::sequences(&OPERATIONS, length) {
-        let mut whole = ready.clone();
-        whole.image().count_steps();
-        sequence.iter().for_each(|&operation| whole.apply(operation));
-        whole.device.assert_invariants();
-        // The last one comes when all is done.
-        for cut in 0..=whole.image().steps() + 1 {
-            cuts += 1;
-            let mut subject = ready.clone();
-            subject.image().cut_after(cut);
-            for &operation in &sequence {
-                if !subject.is_dead() {
-                    subject.apply(operation);
-                }
-            }
-            let again = [Operation::Write(0), Operation::Flush, Operation::Write(1), Operation::Write(0)];
-            for then in [&[], &again[..]] {
-                then.iter().for_each(|&operation| subject.apply(operation));
-                subject.image().restart(|_| true);
-                let describe = |problem| format!("{sequence:?} cut at step {cut}, then {then:?}: {problem}");
-                subject.recover().map_err(describe)?;
-            }
+/// Cut the last operation of `sequence` at every step, go on, and flush. Returns the number of cuts.
+fn cut_everywhere(before: &Subject, sequence: &[Operation]) -> Result<u64, String> {
+    let last = sequence[sequence.len() - 1];
+    let mut whole = before.clone();
+    whole.image().count_steps();
+    whole.apply(last);
+    whole.device.assert_invariants();
+    // The last one comes when all is done.
+    let cuts = whole.image().steps() + 1;
+    for cut in 1..=cuts {
+        let mut subject = before.clone();
+        subject.image().cut_after(cut);
+        subject.apply(last);
+        let again = [Operation::Write(0), Operation::Flush, Operation::Write(1), Operation::Write(0)];
+        for then in [&[], &again[..]] {
+            then.iter().for_each(|&operation| subject.apply(operation));
+            subject.image().restart(|_| true);
+            let describe = |problem| format!("{sequence:?} cut at step {cut}, then {then:?}: {problem}");
+            subject.recover().map_err(describe)?;
         }
     }
     Ok(cuts)
+}
+
+/// Cut every sequence of up to `length` operations.
+fn sequences(setup: &Setup, length: usize) -> Result<u64, String> {
+    power::cut_sequences(&Subject::new(setup), &OPERATIONS, length, Subject::apply, cut_everywhere)
 }
 
 #[test]
