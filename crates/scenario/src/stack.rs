@@ -233,9 +233,7 @@ impl Scenario {
 
     /// Create the link between a device and a write buffer of `slots` slots in the host.
     fn link_to_buffer<L>(&self, device: L, slots: u32) -> Linked<L> {
-        // Nothing is protected or granted: the buffer is volatile.
-        let HostConfig { protecting, grants, .. } = HostConfig::default();
-        let host = HostConfig { notices: self.host_buffer.notices, protecting, grants, ..self.host.clone() };
+        let host = self.host.under_buffer(self.host_buffer.notices);
         self.link_under(device, Memory::HostBuffer, slots, &host)
     }
 
