@@ -201,7 +201,7 @@ def _numbers(claim: Claim, numbers: Sequence[float]) -> str:
 def _deviation(claim: Claim, ours: float, paper: float) -> str:
     if claim.is_change:
         return f"{100 * (ours - paper):+.1f} points".replace("-", "−")
-    return show_change(ours / paper - 1)
+    return show_change(change(ours, paper))
 
 
 def csv_of(rows: Sequence[Sequence[str]]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -215,6 +216,29 @@ def test_op_fcl_behind_rw_fcl_is_held_against_rw_fcl_at_its_own_share(done: Repr
         assert f"against RW-FCL at {near} %, the nearest share, it is {show_change(ours / rw - 1)}." in text
 
 
+def test_caches_fill_and_settle_and_the_tracker_is_counted(done: Reproduction) -> None:
+    claims = {(row["what"], row["experiment"]): float(row["here"]) for row in rows(done, "claims")}
+    for name in ("search", "exchange", "msn"):
+        tier = reading.only(done.runs, name).metrics.hybrid
+        held = [sample["clean_pages"] + sample["dirty_pages"] for sample in tier["sizes"]]
+        later = held[len(held) // 2 :]
+        until = next(at for at, pages in enumerate(held) if pages >= 0.8 * mean(later))
+        falls = [1 - after / before for before, after in itertools.pairwise(held[: until + 1]) if before]
+        what = "data in flash: the most by which it falls until it is near what it is in the second half"
+        if name != "search":
+            assert claims[what, name] == pytest.approx(max(0.0, *falls, 0.0))
+        limits = [one["read_limit_pages"] + one["write_limit_pages"] for one in tier["sizes"][len(held) // 2 :]]
+        what = "caching space of OP-FCL, second half, the most over the least"
+        assert claims[what, name] == pytest.approx(max(limits) / min(limits))
+    tracked = {row[""]: row for row in rows(done, "workloads")}
+    (most,) = (row for (what, _), row in claims.items() if what.startswith("memory of the workload tracker"))
+    shares = [float(cell.split()[0]) / 100 for of, cell in tracked["tracker, of the flash"].items() if of]
+    assert most == pytest.approx(max(shares), rel=0.01)
+    # Two lists of as many entries of 17 bytes as there are pages of flash.
+    lists = {float(cell.split()[0]) / 100 for of, cell in tracked["without its index"].items() if of}
+    assert all(share == pytest.approx(2 * 17 / 4096, rel=0.05) for share in lists)
+
+
 WRITERS = ("financial", "home", "exchange", "msn")
 HELD = {
     "mean response, OP-FCL against the best fixed share of FP-FCL": ("financial", "home", "search"),
@@ -285,7 +309,7 @@ def test_the_best_partitions_are_found_again_in_the_store(
     for one in of_this:
         means.setdefault(scheme_of(one["scenario"]), []).append(one["metrics"]["response_ns"]["all"]["mean"])
     found = [row for row in rows(done, exhibit) if row[""] == title]
-    if destaging == "background" and title in ("pgbench (recorded)", "Exchange-like", "MSN-like"):
+    if destaging == "background" and title == "pgbench (recorded)":
         assert not found
         return
     assert [row["line"] for row in found] == list(OURS)
@@ -295,9 +319,22 @@ def test_the_best_partitions_are_found_again_in_the_store(
         # Of columns of one name the last counts, which is that of the line.
         shown = (row["response"], row["over best FP-FCL"])
         assert shown in {(show(one, "ns"), show_change(one / best_fp - 1)) for one in ours}
-        if destaging == "foreground":
-            best_rw = min(means["rw-fcl", False, True])
+        best_rw = min(means["rw-fcl", False, True])
+        if destaging == "background":
+            assert f"| {show(best_rw, 'ns')} | {OP} |" in done.page.read_text("utf-8")
+        else:
             assert row["over best RW-FCL"] in {show_change(one / best_rw - 1) for one in ours}
+
+
+def test_rw_fcl_is_held_against_fp_fcl_where_no_write_waits(done: Reproduction) -> None:
+    (text,) = reading.about_background(workloads.CONFIG_2, done.runs)
+    for name, title in zip(workloads.CONFIG_2, ("Exchange-like", "MSN-like"), strict=True):
+        rw = min(done.runs.of(name, RW), key=lambda run: run.metrics.response_ns.all.mean or 0.0)
+        pairs = [[done.runs.at(of, line, rw.case.at) for line in (RW, FP)] for of in (name, f"{name}-background")]
+        means = [[run.metrics.response_ns.all.mean or 0.0 for run in pair if run] for pair in pairs]
+        waiting, not_waiting = (show_change(ours / fixed - 1) for ours, fixed in means)
+        assert f"{title} {waiting} and {not_waiting} at {rw.case.at:g} %" in text
+        assert done.page.read_text("utf-8").count(text.split(": ")[0]) == 1
 
 
 @pytest.mark.parametrize("title", [title for title in TITLES if not title.startswith("pgbench")])
@@ -402,8 +439,9 @@ def test_a_trace_that_is_given_replaces_the_stand_ins_of_configuration_1(tmp_pat
         "days",
         "server-days",
         *(f"{name}-{kind}" for kind in (BY_UNIT, BY_PERIOD) for name in ("given", "exchange", "msn")),
+        *(f"{name}-{BY_PERIOD}" for name in workloads.DAYS),
         "given-by-segment",
-        "given-background",
+        *(f"{name}-background" for name in ("given", "exchange", "msn")),
         "given-rivals",
         "exchange-rivals",
         "msn-rivals",

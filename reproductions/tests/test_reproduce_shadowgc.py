@@ -308,6 +308,33 @@ def test_a_restart_is_set_beside_the_run_without_one(done: Reproduction, stored:
         assert (lost > 0) == (row["restart"] == "sudden")
 
 
+def test_what_shadowgc_costs_is_counted_in_its_runs(done: Reproduction) -> None:
+    claims = {row["what"]: row for row in rows(done, "claims") if row["exhibit"] == "overheads"}
+    for layout in workloads.LAYOUTS:
+        sgc = [
+            run.metrics
+            for name in workloads.WORKLOADS
+            for run in done.runs.of(workloads.in_layout(name, layout), "SGC")
+        ]
+        blocks, valid = (sum(of["fast_blocks"][f"victims_{what}"] for of in sgc) for what in ("blocks", "valid_pages"))
+        claim = claims[f"valid pages, of those of the blocks for shadows that GC chose, {layout}"]
+        assert blocks > 0
+        assert float(claim["here"]) == pytest.approx(valid / (8 * blocks))
+    # Two bits for each of 2^23 pages, and in blocks of 8 pages a word for either bit, and four bytes.
+    memory = float(claims["memory for the states of shadows, 128 GB in pages of 16 KiB, MB"]["here"])
+    assert memory == (2**23 / 8 * (3 * 8 + 4) - 2**23 / 8) / 2**20
+    assert claims["messages for notices alone, the most of any run"]["verdict"] == "holds"
+    short = claims["WAF under SGC with 5 bytes for notices in a command, over that with 64, at most"]
+    assert short["verdict"] == "holds"
+    for one in done.runs.experiments(reading.NOTICED):
+        usual, five, ten = done.runs.of(one.name)
+        sent, more = (run.metrics["host"]["to_device"] for run in (five, ten))
+        assert sent["bytes"] == 5 * sent["sent"] == 5 * sent["carrying_commands"]
+        assert more["bytes"] == 5 * more["sent"]
+        assert more["delay_mean_ns"] <= sent["delay_mean_ns"]
+        assert usual.metrics["host"]["to_device"]["bytes"] == 8 * usual.metrics["host"]["to_device"]["sent"]
+
+
 def test_each_trace_that_is_given_is_a_workload_on_a_device_that_fits_it(tmp_path: Path) -> None:
     files = [str(iolog(tmp_path / f"volume{number}.iolog", number)) for number in range(2)]
     found = {one.name: one for one in workloads.experiments("tiny", tuple(files))}

@@ -116,6 +116,7 @@ def test_shadows(tmp_path: Path) -> None:
     met = compare(range(70), shadow_device, tmp_path)
     at_least(5, met, [f"shadows.moved_{state}_pages" for state in ("valid", "host", "device", "twin")])
     at_least(5, met, [f"shadows.{what}_pages" for what in ("from_buffer", "fast", "discarded_twins")])
+    at_least(5, met, ["fast_blocks.victims_blocks", "fast_blocks.victims_valid_pages"])
     reasons = ("dirty_evictions", "aged", "crowded", "flushed", "dropped")
     at_least(5, met, [f"host_buffer.{why}_pages" for why in reasons])
     at_least(5, met, [f"host.to_device.{what}" for what in ("posted", "withdrawn", "messages", "delay_max_ns")])

@@ -46,7 +46,7 @@ pub use config::{
     Trigger, WearLevelling,
 };
 pub use counters::{FtlCounters, PlacementClass, Programs};
-pub use ftl::{Ftl, Io, SlcCounters};
+pub use ftl::{FastBlockCounters, Ftl, Io, SlcCounters};
 pub use hook::{CopyAll, Decision, GcHook, Source};
 pub use ids::LocalBlock;
 pub use marks::Marks;

@@ -98,6 +98,9 @@ impl<M: Media> Level<M> for Ftl {
         if let Some(counters) = self.slc_counters() {
             report.add(counters);
         }
+        if let Some(counters) = self.fast_block_counters() {
+            report.add(&counters);
+        }
     }
 
     fn erase_counts(&self) -> Vec<u32> {

@@ -53,7 +53,7 @@ pub struct Scenario {
     pub controller: ControllerConfig,
     /// Link between host and device.
     pub link: LinkConfig,
-    /// The host's side of the link, for a cache in the host.
+    /// The host's side of the link, for a cache or a write buffer in the host.
     pub host: HostConfig,
     /// State of the device before the workload.
     pub precondition: PreconditionConfig,

@@ -234,7 +234,7 @@ impl Scenario {
 
     /// Create the link between a device and a write buffer of `slots` slots in the host.
     fn link_to_buffer<L>(&self, device: L, slots: u32) -> Linked<L> {
-        let host = HostConfig { notices: self.host_buffer.notices, ..HostConfig::default() };
+        let host = self.host.under_buffer(self.host_buffer.notices);
         self.link_under(device, Memory::HostBuffer, slots, &host)
     }
 

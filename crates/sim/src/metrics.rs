@@ -6,7 +6,7 @@ use crate::latency::Latency;
 use crate::load::Load;
 use crate::spare::SpareSpace;
 use coflash_base::measure::{Report, SectionInfo, Value};
-use coflash_ftl::{FtlCounters, PlacementClass, Programs, SlcCounters};
+use coflash_ftl::{FastBlockCounters, FtlCounters, PlacementClass, Programs, SlcCounters};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
 use coflash_level::nvm::MetadataCounters;
@@ -161,6 +161,7 @@ pub fn sections() -> Vec<&'static SectionInfo> {
         HOST_BUFFER_INFO,
         &DeviceAmplification::INFO,
         &ShadowCounters::INFO,
+        &FastBlockCounters::INFO,
         &RestartCounters::INFO,
         &CommitCounters::INFO,
         &SoleCopyCounters::INFO,

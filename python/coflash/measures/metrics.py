@@ -620,6 +620,22 @@ class Shadows(Record):
     """Pages moved by GC and refresh."""
 
 
+class FastBlocks(Record):
+    """Blocks for shadows, which are programmed fast, and the memory for the states of pages."""
+
+    victims_blocks: int
+    """Blocks of fast programs that GC chose as victims.
+
+    Those chosen for a refresh are not among them.
+    """
+
+    victims_valid_pages: int
+    """Pages of these victims that were still valid when GC chose them."""
+
+    states_bytes: int
+    """Memory for the states of all pages: three bits each, and four bytes a block."""
+
+
 class Restart(Record):
     """Restarts of host and device.
 
@@ -909,6 +925,7 @@ class Metrics(Record):
     hybrid: Hybrid
     host_buffer: HostBuffer
     shadows: Shadows
+    fast_blocks: FastBlocks
     restart: Restart
     consistency: Consistency
     sole_copies: SoleCopies

@@ -24,11 +24,13 @@ from coflash_reproduce.opfcl.reading import (
     erases_ratio,
     excess,
     halves_of_days,
+    held,
     late_excess,
     least,
     most_erases,
     only,
     settled,
+    tracker_share,
 )
 from coflash_reproduce.opfcl.workloads import (
     BY_PERIOD,
@@ -89,6 +91,8 @@ def claims() -> Iterator[Claim]:
     yield from _of_sizes()
     yield from _of_erases()
     yield from _of_parameters()
+    what = "memory of the workload tracker, of the flash, the most over the workloads"
+    yield _bound("workloads", what, (), 0.01, _most_tracked, said="roughly 1 %", is_change=True)
     yield _bound(
         "rivals",
         "mean response, OP-FCL, write-back over write-through",
@@ -169,6 +173,11 @@ def _of_sizes() -> Iterator[Claim]:
         lambda runs, name: 1 - mean(settled(only(runs, name).metrics)),
         said="most is caching space",
     )
+    what = "data in flash: the most by which it falls until it is near what it is in the second half"
+    yield _bound("figure-13", what, CONFIG_2, AS_FAST, _fall_while_filling, said="grows from empty", is_change=True)
+    for figure, names in (("figure-9", ("search",)), ("figure-13", CONFIG_2)):
+        what = "caching space of OP-FCL, second half, the most over the least"
+        yield _bound(figure, what, names, 1 / MUCH, _range_when_settled, said="stabilises")
     for figure, name in zip(("figure-9", "figure-13"), DAYS, strict=True):
         what = "caching space after half a day of writes over that after half a day of reads, OP-FCL"
         yield _bound(figure, what, (name,), 1 - WITHIN, _swing, said="goes up and down with the workload")
@@ -294,6 +303,22 @@ def _rates_apart(runs: Runs, experiment: str) -> float:
 def _used(runs: Runs, experiment: str) -> tuple[float, ...]:
     used = settled(only(runs, experiment).metrics)
     return min(used), max(used)
+
+
+def _fall_while_filling(runs: Runs, experiment: str) -> float:
+    values = held(only(runs, experiment).metrics)
+    near = MUCH * mean(values[len(values) // 2 :])
+    filling = values[: next(at for at, value in enumerate(values) if value >= near) + 1]
+    return max([0.0, *(1 - after / before for before, after in pairwise(filling) if before)])
+
+
+def _range_when_settled(runs: Runs, experiment: str) -> float:
+    used = settled(only(runs, experiment).metrics)
+    return max(used) / min(used)
+
+
+def _most_tracked(runs: Runs, _: str) -> float:
+    return max(tracker_share(only(runs, one.name)) for one in runs.experiments(BOTH))
 
 
 def _swing(runs: Runs, experiment: str) -> float:

@@ -26,6 +26,7 @@ from coflash_reproduce.opfcl.workloads import (
     SILENT,
     VARIED,
     flash_bytes,
+    in_background,
     with_rivals,
 )
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Run, Runs
@@ -33,6 +34,8 @@ from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Run, Runs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
+
+PAGE_BYTES = 4096
 
 CACHING_AXIS = Axis("caching space, share of the flash", "%")
 UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
@@ -112,6 +115,19 @@ def caching(metrics: Metrics) -> list[float]:
     return [(sample["read_limit_pages"] + sample["write_limit_pages"]) / flash_pages for sample in sizes(metrics)]
 
 
+def held(metrics: Metrics) -> list[float]:
+    """Return the pages of data in flash as a share of it, over time."""
+    flash_pages = metrics.hybrid.flash_pages
+    return [(sample["clean_pages"] + sample["dirty_pages"]) / flash_pages for sample in sizes(metrics)]
+
+
+def tracker_share(run: Run, with_index: bool = True) -> float:
+    """Return the memory of the workload tracker as a share of the flash; its two lists are indexed by disk page."""
+    tier, disk_pages = run.metrics.hybrid, run.document["workload"]["logical_bytes"] / PAGE_BYTES
+    index_bytes = 0 if with_index else 2 * 4 * disk_pages
+    return float((tier.tracker_bytes - index_bytes) / (tier.flash_pages * PAGE_BYTES))
+
+
 def settled(metrics: Metrics) -> list[float]:
     """Return the same for the second half of the samples."""
     shares = caching(metrics)
@@ -178,14 +194,31 @@ def best_in_background(names: Sequence[str], runs: Runs) -> Grid:
     """Describe the same if no write waits for destaging, so that destages of a resize gain nothing."""
     rows = []
     for experiment in runs.experiments(names):
-        fixed = least(runs, experiment.name, FP)
-        shares = [CACHING_AXIS.text(fixed.case.at), MEAN.shown(fixed.metrics)]
+        fixed = [least(runs, experiment.name, line) for line in (FP, RW)]
+        shares = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), MEAN.shown(run.metrics))]
         for line in OURS:
             run, above = only(runs, experiment.name, line), excess(runs, experiment.name, line=line)
             settles = show(mean(settled(run.metrics)), "share")
             rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), show_change(above)))
             shares = [""] * len(shares)
-    return Grid(("", "best FP-FCL", "response", "line", "settles at", "response", "over best FP-FCL"), tuple(rows))
+    columns = ("", "best FP-FCL", "response", "best RW-FCL", "response", "line", "settles at", "response")
+    return Grid((*columns, "over best FP-FCL"), tuple(rows))
+
+
+def about_background(names: Sequence[str], runs: Runs) -> list[str]:
+    """Compare RW-FCL with FP-FCL at the same share, where writes wait for destaging and where none does."""
+    texts = []
+    for experiment in runs.experiments(names):
+        at = least(runs, experiment.name, RW).case.at
+        changes = (_rw_over_fp(runs, name, at) for name in (experiment.name, in_background([experiment.name])[0]))
+        texts.append("{} {} and {} at {}".format(experiment.title, *map(show_change, changes), CACHING_AXIS.text(at)))
+    each = "; ".join(texts)
+    return [f"RW-FCL over FP-FCL with as much caching space, where RW-FCL is fastest, first where writes wait: {each}."]
+
+
+def _rw_over_fp(runs: Runs, name: str, at: float) -> float | None:
+    rw, fp = (runs.at(name, line, at) for line in (RW, FP))
+    return change(MEAN.read(rw.metrics), MEAN.read(fp.metrics)) if rw and fp else None
 
 
 def rivals(runs: Runs) -> Grid:
@@ -486,16 +519,19 @@ def model_of_both(_: Runs) -> Grid:
 
 def devices(runs: Runs) -> Grid:
     """Describe the workloads and their devices."""
-    names = ("flash", "segment", "period", "requests", "pages read", "pages written", "past the cache", "issued")
+    device = ("flash", "segment", "period", "tracker, of the flash", "without its index")
+    names = (*device, "requests", "pages read", "pages written", "past the cache", "issued")
     columns: dict[str, tuple[str, ...]] = {}
     for experiment in runs.experiments(BOTH):
-        metrics, values = only(runs, experiment.name).metrics, experiment.scenario.to_dict()
+        run, values = only(runs, experiment.name), experiment.scenario.to_dict()
+        metrics = run.metrics
         pages = metrics.host_reads_pages + metrics.host_writes_pages
         passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
         columns[experiment.title] = (
             show(flash_bytes(experiment.scenario), "bytes"),
             values["hybrid"]["segment"],
             f"{values['hybrid']['period_requests']:,} requests",
+            *(show(tracker_share(run, whole), "share") for whole in (True, False)),
             f"{metrics.requests:,}",
             f"{metrics.host_reads_pages:,}",
             f"{metrics.host_writes_pages:,}",

@@ -68,7 +68,7 @@ class Scale:
 
 
 SCALES = {"quick": Scale(16, 64, 64, requests_max=1_000_000), "full": Scale(1, 16, 64)}
-_FIRST = ("financial", "home", "search")
+FIRST = ("financial", "home", "search")
 """The workloads of configuration 1 that have stand-ins."""
 
 
@@ -91,8 +91,8 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         given = [_given(scale, traces)]
         first, before_one_disk = given, given
     else:
-        first = [*map(whole, _FIRST), _pgbench(scale)]
-        before_one_disk = [part(name) for name in _FIRST]
+        first = [*map(whole, FIRST), _pgbench(scale)]
+        before_one_disk = [part(name) for name in FIRST]
     parts = [*before_one_disk, *map(part, CONFIG_2)]
     return (
         *first,
@@ -100,9 +100,9 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         *map(part, DAYS),
         *(part(name) if of in CONFIG_2 else whole(name) for name, of in VARIED.items() if not traces),
         *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
-        *(_by_period(scale, one) for one in parts if one.name in SENSITIVE),
+        *(_by_period(scale, one) for one in (*parts, *map(part, DAYS)) if one.name in (*SENSITIVE, *DAYS)),
         *(_by_segment(scale, one) for one in before_one_disk if one.name in SENSITIVE),
-        *(_in_background(one) for one in before_one_disk),
+        *map(_in_background, parts),
         *(_with_rivals(scale, one) for one in parts),
     )
 
@@ -117,9 +117,9 @@ def with_rivals(name: str) -> str:
     return f"{name}-{RIVALS}"
 
 
-def sensitivity(kind: str) -> tuple[str, ...]:
+def sensitivity(kind: str, names: Sequence[str] = SENSITIVE) -> tuple[str, ...]:
     """Return the names of the experiments on `BY_UNIT`, `BY_PERIOD` or `BY_SEGMENT`."""
-    return tuple(f"{name}-{kind}" for name in SENSITIVE)
+    return tuple(f"{name}-{kind}" for name in names)
 
 
 def flash_bytes(scenario: Scenario) -> int:
@@ -374,10 +374,8 @@ def _by_segment(scale: Scale, of: Experiment) -> Experiment:
 
 
 def _in_background(of: Experiment) -> Experiment:
-    """Return the same without RW-FCL and without writes that wait for destaging."""
-    cases = tuple(
-        Case(one.line, one.at, {**one.changes, "hybrid.destaging": "background"}) for one in of.cases if one.line != RW
-    )
+    """Return the same without writes that wait for destaging."""
+    cases = tuple(Case(one.line, one.at, {**one.changes, "hybrid.destaging": "background"}) for one in of.cases)
     return Experiment(f"{of.name}-{BACKGROUND}", of.title, of.scenario, cases, of.trace, of.footprint_bytes)
 
 

@@ -62,6 +62,12 @@ _RESTARTS = (
     "dirty; an orderly one begins with a flush, whose programs are in the time until dies are idle. Numbers are means "
     "over the restarts."
 )
+_OVERHEADS = (
+    "Under SGC, with a host buffer of 256 MiB on 1 TiB. The paper says that most pages of the blocks for shadows have "
+    "become invalid when they are reclaimed, that notices go with commands and may use the 5 reserved bytes of a SATA "
+    "command, and that 128 GB in pages of 16 KiB take 2 MB more. Five bytes number 2^40 pages; commands here have room "
+    "for 64 otherwise."
+)
 _ROOMS = (
     "Uniform writes to all of the device, with a host buffer of 64 MiB on 1 TiB. Blocks for shadows are taken from "
     "the spare space: an open block and a free one in reserve for each pool. The 134 spare blocks are those of a "
@@ -111,8 +117,9 @@ _OPEN_QUESTIONS = (
     "others: sequential writes and JESD219 overwrite next to nothing that is in a buffer, and the recorded trace "
     "writes at its flushes what is dirty in the host (table of sizes). SGC is then DGC with a block for shadows, "
     "which costs what HGC loses there (table of schemes). DGC: the paper's buffer is 0.012 % of the flash, and finds "
-    "few device-shadows in victims; the table of device buffers has what a larger one gains. `coflash reproduce "
-    "shadowgc --infer` has the set-ups that come nearest to the five averages together.",
+    "few device-shadows in victims; the table of device buffers has what a larger one gains. Notices of 5 bytes: a "
+    "command has room for one, and there are as many notices as commands (below the table of overheads). `coflash "
+    "reproduce shadowgc --infer` has the set-ups that come nearest to the five averages together.",
 )
 
 PAPER = Paper(
@@ -227,6 +234,13 @@ PAPER = Paper(
         ),
         Exhibit("victims", "change of WAF against GGC, by the choice of victims", reading.victims, _VICTIMS),
         Exhibit("restart", "the cost of a restart under SGC", reading.restarts, _RESTARTS),
+        Exhibit(
+            "overheads",
+            "blocks for shadows, notices and memory",
+            reading.overheads,
+            _OVERHEADS,
+            reading.about_overheads,
+        ),
         Exhibit("rooms", "what a block for shadows costs where there is nothing to separate", reading.rooms, _ROOMS),
         Figure(
             "device-buffer",

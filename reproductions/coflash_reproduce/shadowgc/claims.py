@@ -8,10 +8,11 @@ from itertools import combinations
 from statistics import mean
 
 from coflash.measures.measure import Measure
-from coflash_reproduce.paper import Claim, Runs
+from coflash_reproduce.paper import Claim, Run, Runs
 from coflash_reproduce.shadowgc.reading import (
     GC_TIME,
     GROUPS,
+    NOTICED,
     REFRESH_MAX,
     RESTARTS,
     SGC_BEST,
@@ -21,6 +22,8 @@ from coflash_reproduce.shadowgc.reading import (
     WAF_CHANGES,
     against_ggc,
     growth,
+    left_valid,
+    marks_bytes,
     mean_changes,
     refreshed,
     shadows,
@@ -34,6 +37,7 @@ from coflash_reproduce.shadowgc.workloads import (
     SEPARATION,
     SGC,
     SWEPT_MIB,
+    TWO,
     VOLUMES,
     WORKLOADS,
     in_layout,
@@ -135,3 +139,35 @@ def claims() -> Iterator[Claim]:
     yield refreshes("refreshes, of all programs, at most", ours=_refresh_max(every))
     often = _refresh_max(RESTARTS)
     yield refreshes("refreshes, of all programs, with restarts, at most", ours=often)
+    yield from _of_overheads()
+
+
+def _of_overheads() -> Iterator[Claim]:
+    """Return what the paper says of its costs, in sections 3.2 to 3.4."""
+    about_all = partial(Claim, "overheads", experiments=(), is_change=False)
+    for layout in LAYOUTS:
+        what = f"valid pages, of those of the blocks for shadows that GC chose, {layout}"
+        yield about_all(what, paper=(0.5,), ours=_left_valid(layout), said="most are invalid", at_most=True)
+    what = "memory for the states of shadows, 128 GB in pages of 16 KiB, MB"
+    yield about_all(what, paper=(2.0,), ours=lambda runs, _: (max(map(marks_bytes, _of_sgc(runs, TWO))) / 2**20,))
+    what = "messages for notices alone, the most of any run"
+    yield about_all(what, paper=(0.0,), ours=_messages, said="no additional messages", at_most=True)
+    what = f"WAF under {SGC} with 5 bytes for notices in a command, over that with 64, at most"
+    yield about_all(what, paper=(1.01,), ours=_with_short_notices, said="5 bytes may be used", at_most=True)
+
+
+def _of_sgc(runs: Runs, layout: str) -> list[Run]:
+    return [run for name in WORKLOADS for run in runs.of(in_layout(name, layout), SGC)]
+
+
+def _left_valid(layout: str) -> Ours:
+    return lambda runs, _: (left_valid(_of_sgc(runs, layout)),)
+
+
+def _messages(runs: Runs, _: str) -> tuple[float, ...]:
+    return (max(run.metrics["host"]["to_device"]["messages"] for layout in LAYOUTS for run in _of_sgc(runs, layout)),)
+
+
+def _with_short_notices(runs: Runs, _: str) -> tuple[float, ...]:
+    found = ([WAF.read(run.metrics) or 0.0 for run in runs.of(one.name)] for one in runs.experiments(NOTICED))
+    return (max(short / usual for usual, short, _ in found),)

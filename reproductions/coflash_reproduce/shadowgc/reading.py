@@ -42,6 +42,7 @@ from coflash_reproduce.shadowgc.workloads import (
     alone,
     by_device,
     in_layout,
+    noticed,
     raw_bytes,
     restarted,
 )
@@ -57,6 +58,8 @@ PREFILLS = tuple(in_layout("prefill", layout) for layout in LAYOUTS)
 """The experiments by prefill."""
 RESTARTS = tuple(restarted(in_layout(name, layout)) for name in RESTARTED for layout in LAYOUTS)
 """The experiments with restarts."""
+NOTICED = tuple(noticed(in_layout(name, layout)) for name in RESTARTED for layout in LAYOUTS)
+"""The experiments by the bytes for notices in a command."""
 SWEPT = tuple(in_layout(name, layout) for layout in LAYOUTS for name in (*GIVEN, *VOLUMES))
 """The experiments by the size of the host's buffer."""
 
@@ -244,6 +247,66 @@ def refreshed(metrics: Metrics) -> float:
     """Return the share of refreshes in all programs."""
     programs = metrics.programs_pages
     return float(programs.refresh / max(1, sum(programs.to_dict().values())))
+
+
+def left_valid(runs: Iterable[Run]) -> float:
+    """Return the share of valid pages in the blocks for shadows that GC chose; 0 if it chose none."""
+    counted = [(run.metrics["fast_blocks"], _pages_per_block(run)) for run in runs]
+    chosen = sum(of["victims_blocks"] * pages for of, pages in counted)
+    return float(sum(of["victims_valid_pages"] for of, _ in counted) / max(1, chosen))
+
+
+def _pages_per_block(run: Run) -> int:
+    return int(run.scenario.to_dict()["flash"]["pages_per_block"])
+
+
+def marks_bytes(run: Run) -> float:
+    """Return the memory for the states of pages beyond the bit for valid ones, on a device of 128 GiB."""
+    pages = raw_bytes(run.scenario) / PAGE_BYTES
+    return float((run.metrics["fast_blocks"]["states_bytes"] - pages / 8) / pages * 2**37 / PAGE_BYTES)
+
+
+def overheads(runs: Runs) -> Grid:
+    """Tabulate what GC finds in the blocks for shadows, and how notices reach the device."""
+    rows = []
+    for layout in LAYOUTS:
+        for one in runs.experiments([in_layout(name, layout) for name in WORKLOADS]):
+            of = [run for run in runs.of(one.name, SGC) if run.case.at == HOST_MIB]
+            for run in of:
+                metrics, pages = run.metrics, _pages_per_block(run)
+                chosen, notices = metrics["fast_blocks"]["victims_blocks"], metrics["host"]["to_device"]
+                rows.append(
+                    (
+                        one.title,
+                        show(metrics.erases_blocks, "blocks"),
+                        show(metrics.gc_copies_pages / max(1, metrics.erases_blocks * pages), "share"),
+                        show(chosen, "blocks"),
+                        show(left_valid([run]), "share") if chosen else "",
+                        f"{notices['sent']:,}",
+                        f"{notices['messages']:,}",
+                    )
+                )
+    columns = ("", "blocks erased", "of their pages copied", "blocks for shadows that GC chose", "valid pages in these")
+    return Grid((*columns, "notices", "messages for these alone"), tuple(rows))
+
+
+def about_overheads(runs: Runs) -> list[str]:
+    """Describe short notices, and the memory for shadows."""
+    texts = []
+    for one in runs.experiments(NOTICED):
+        usual, *short = runs.of(one.name)
+        waits = [show(run.metrics["host"]["to_device"]["delay_mean_ns"], "ns") for run in (usual, *short)]
+        changed = (show_change(change(WAF.read(run.metrics), WAF.read(usual.metrics))) for run in short)
+        each = ", ".join(f"{relative} ({wait})" for relative, wait in zip(changed, waits[1:], strict=True))
+        texts.append(f"{one.title} {each}, otherwise {waits[0]}")
+    memory = max(marks_bytes(run) for one in runs.experiments(WORKLOADS) for run in runs.of(one.name, SGC))
+    return [
+        f"With room for one notice of 5 bytes in a command, and for two, WAF under SGC changes by (the mean wait of a "
+        f"notice in brackets): {'; '.join(texts)}. A page that becomes dirty in the host is announced by one notice, "
+        "and written by one command later: with room for one the queue of notices never empties, and those of pages "
+        "that are written soon come too late.",
+        f"The two further bits of a page, and four bytes a block, take {show(memory, 'bytes')} of a device of 128 GiB.",
+    ]
 
 
 def rooms(runs: Runs) -> Grid:

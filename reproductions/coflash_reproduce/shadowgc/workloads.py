@@ -67,6 +67,10 @@ VICTIMS = ("greedy", "cost-benefit")
 """The choices of victims that are compared."""
 SHUTDOWNS = {"no restart": {}, **{kind: {"restart.shutdown": kind} for kind in ("sudden", "orderly")}}
 """The restarts, by what precedes them."""
+NOTICE_BYTES = 5
+"""The reserved bytes of a SATA command, by the paper: room for one address."""
+NOTICES = (0, 1, 2)
+"""The notices of that size for which a command has room; 0 for those of the scenario."""
 RESTARTED = ("volume-100g", "volume-10g")
 """The workloads with restarts."""
 
@@ -109,8 +113,8 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     """Return the experiments.
 
     With either layout of active blocks there is one for each workload, and those by written space, by prefill, by the
-    choice of victims and with restarts; with the paper's also those by the size of the device's buffer, with and
-    without an age limit, and on the cost of a block for shadows.
+    choice of victims, with restarts and with short notices; with the paper's also those by the size of the device's
+    buffer, with and without an age limit, and on the cost of a block for shadows.
 
     Raises:
         CoflashError: A trace cannot be read, or there are too many.
@@ -141,6 +145,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         for name in RESTARTED:
             title, scenario, _ = workloads[name]
             done.append(_restarted(scale, in_layout(name, layout), f"{title}, {layout}", scenario.with_(shared)))
+            done.append(_with_short_notices(in_layout(name, layout), f"{title}, {layout}", scenario.with_(shared)))
     for name in BUFFERED:
         done += _by_device(scale, name, *workloads[name])
     done += _by_age(scale, workloads["volume-100g"][1])
@@ -166,6 +171,11 @@ def alone(workload: str) -> str:
 def restarted(workload: str) -> str:
     """Return the name of the experiment with restarts."""
     return f"{workload}-restart"
+
+
+def noticed(workload: str) -> str:
+    """Return the name of the experiment by the bytes for notices in a command."""
+    return f"{workload}-notices"
 
 
 def raw_bytes(scenario: Scenario) -> int:
@@ -299,6 +309,14 @@ def _restarted(scale: Scale, name: str, title: str, scenario: Scenario) -> Exper
     changes = {kind: {**times, **how} if how else {} for kind, how in SHUTDOWNS.items()}
     cases = (Case(kind, 0, {**_case(SGC, 0, *buffers).changes, **more}) for kind, more in changes.items())
     return Experiment(restarted(name), title, scenario, tuple(cases))
+
+
+def _with_short_notices(name: str, title: str, scenario: Scenario) -> Experiment:
+    size, cases = f"{NOTICE_BYTES}B", []
+    for room in NOTICES:
+        short = {"host.notice_size": size, "host.piggyback_max": f"{room * NOTICE_BYTES}B"} if room else {}
+        cases.append(_case(SGC, room, *_buffers(scenario, HOST_MIB), short))
+    return Experiment(noticed(name), title, scenario, tuple(cases))
 
 
 def _rooms(scale: Scale) -> Iterator[Experiment]:

@@ -51,6 +51,8 @@ class Device:
 
     keeps_shadows_apart = False
     weight_max = FULL
+    states_bytes = 0
+    """The counted memory for the states of pages."""
 
     def __init__(self, options: dict[str, Any], logical_pages: int) -> None:
         self.options = options["cache"]

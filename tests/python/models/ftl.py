@@ -30,6 +30,8 @@ class Block:
     """The logical page of each valid page, by its place in the block."""
     programmed_pages: int = 0
     erases: int = 0
+    is_fast: bool = False
+    """Whether its pages were programmed fast."""
     sealed: bool = False
     sealed_at: int = 0
     """Programs of the device when its last page was programmed."""
@@ -276,6 +278,8 @@ class Ftl:
             return False
         victim = self.pick(candidates)
         victim.sealed = False
+        self.counters["fast_blocks.victims_blocks"] += victim.is_fast
+        self.counters["fast_blocks.victims_valid_pages"] += len(victim.valid) * victim.is_fast
         for _, lpn in sorted(victim.valid.items()):
             move = self.cache.move(lpn)
             if move is None:
@@ -285,6 +289,7 @@ class Ftl:
                 continue
             group = self.group[move.stream]
             block = self.program(pool, group, lpn, "gc")
+            block.is_fast |= move.fast
             program_ns = self.timing["page_program_fast" if move.fast else "page_program"]
             if move.from_buffer:
                 after = later(start, self.buffer_read_ns)
@@ -304,6 +309,7 @@ class Ftl:
         self.counters["erases_blocks"] += 1
         victim.valid.clear()
         victim.programmed_pages = 0
+        victim.is_fast = False
         victim.erases += 1
         pool.free.append(victim)
         return True

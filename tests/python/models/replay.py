@@ -103,6 +103,7 @@ def device_counters(device: Device, host_writes_pages: int) -> dict[str, Any]:
         "cache.dirty_pages": len(device.cache.dirty),
         "sole_copies.peak_pages": device.sole_copies_peak,
         **{f"erase_count.{name}": erases[name] for name in ("mean", "max", "stddev")},
+        "fast_blocks.states_bytes": device.states_bytes,
         "spare.invalid_pages": sum(device.ftl.invalid_pages()),
         "spare.frozen_pages": sum(
             invalid

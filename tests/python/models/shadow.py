@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import Any, NamedTuple
 
@@ -63,6 +64,11 @@ class ShadowDevice(Device):
         self.leaving: int | None = None
         """The page that is on its way from the buffer to flash."""
         super().__init__(options, logical_pages)
+        if self.keeps_shadows_apart:
+            # Bitmaps in words, and a count for each block.
+            bitmaps = 3 if "host" in self.shadow.knows else 2
+            words = math.ceil(options["flash"]["pages_per_block"] / 64)
+            self.states_bytes = len(self.ftl.pool_of) * (8 * bitmaps * words + 4)
 
     def shadows_of(self, lpn: int) -> frozenset[str]:
         """The tiers known to hold newer data of a page than flash."""

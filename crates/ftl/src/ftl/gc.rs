@@ -195,6 +195,7 @@ impl Ftl {
         }
         self.record_pick(pool, block, io.media.known(io.start));
         self.placer.cleaned(block, self.blocks[block].valid);
+        self.refresh.chosen(block, self.blocks[block].valid);
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
     }
 

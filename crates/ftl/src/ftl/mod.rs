@@ -38,6 +38,7 @@ use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Pp
 use collector::Collector;
 use pages::Pages;
 use placer::Placer;
+pub use refresh::FastBlockCounters;
 use refresh::Refresh;
 use slc_cache::SlcCache;
 pub use slc_cache::SlcCounters;
@@ -178,6 +179,7 @@ impl Ftl {
         (self.counters, self.programs) = (FtlCounters::default(), Programs::default());
         self.placer.reset_counts();
         self.slc_cache.counters = SlcCounters::default();
+        self.refresh.counters = FastBlockCounters::default();
     }
 
     /// Continue the counters of this device before a restart.
@@ -185,6 +187,7 @@ impl Ftl {
         (self.counters, self.programs) = (before.counters, before.programs);
         self.placer.continue_counts(&before.placer);
         self.slc_cache.counters = before.slc_cache.counters;
+        self.refresh.counters = before.refresh.counters;
     }
 
     /// The erase count of each block.

@@ -14,9 +14,22 @@ use super::{Ftl, Io};
 use crate::block::State;
 use crate::hook::GcHook;
 use crate::refresh_config::RefreshConfig;
+use crate::stream::WriteStream;
 use coflash_base::{Duration, Index, Time};
 use coflash_media::{BlockId, Cause, Media, Ppn};
 use std::collections::VecDeque;
+
+coflash_base::measures! {
+    /// Blocks for shadows, which are programmed fast, and the memory for the states of pages.
+    pub struct FastBlockCounters in "fast_blocks", "Blocks of fast programs" {
+        /// Blocks of fast programs that GC chose as victims. Those chosen for a refresh are not among them.
+        victims_blocks: u64, "victims programmed fast", blocks, untabled;
+        /// Pages of these victims that were still valid when GC chose them.
+        victims_valid_pages: u64, "valid pages of victims programmed fast", pages, cost, untabled;
+        /// Memory for the states of all pages: three bits each, and four bytes a block.
+        states_bytes: u64, "memory of the states of pages", bytes, untabled;
+    }
+}
 
 /// A block to be refreshed, unless it is erased first.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +69,8 @@ pub(super) struct Refresh {
     next_due: Time,
     /// The number of entries above which most of them belong to blocks erased since.
     entries_max: usize,
+    /// GC's victims among the fast blocks.
+    pub(super) counters: FastBlockCounters,
 }
 
 impl Refresh {
@@ -68,6 +83,7 @@ impl Refresh {
             now: None,
             next_due: Time::ZERO,
             entries_max: 2 * blocks as usize,
+            counters: FastBlockCounters::default(),
         }
     }
 
@@ -78,6 +94,14 @@ impl Refresh {
     pub(super) fn is_fast(&self, block: BlockId) -> bool {
         let (word, bit) = Self::place(block);
         self.fast[word] & bit != 0
+    }
+
+    /// Count a block that GC has chosen, with its valid pages.
+    pub(super) fn chosen(&mut self, block: BlockId, valid: u32) {
+        if self.is_fast(block) {
+            self.counters.victims_blocks += 1;
+            self.counters.victims_valid_pages += u64::from(valid);
+        }
     }
 
     #[inline(always)]
@@ -182,6 +206,14 @@ impl Ftl {
     #[must_use]
     pub fn refreshes(&self) -> bool {
         self.refresh.ages
+    }
+
+    /// The counters of fast blocks, if shadows have blocks of their own.
+    #[must_use]
+    pub fn fast_block_counters(&self) -> Option<FastBlockCounters> {
+        let groups = &self.dims.groups;
+        let counters = FastBlockCounters { states_bytes: self.state_bytes() as u64, ..self.refresh.counters };
+        (groups.of(WriteStream::Shadow) != groups.of(WriteStream::Gc)).then_some(counters)
     }
 
     /// Whether a block holds fast data.

@@ -6,12 +6,13 @@ use coflash_base::seed::{RandomStream as Draws, RngExt, Seed};
 use coflash_base::{Duration, Index, Lpn, Misfit, Time};
 use coflash_ftl::PlacementConfig;
 use coflash_ftl::{
-    Decision, FreeMark, Ftl, FtlConfig, GcHook, GcMode, Io, Marks, RefreshConfig, Requirements, Source,
-    Spare, Weight, Weights, WriteStream,
+    Candidate, Decision, FreeMark, Ftl, FtlConfig, GcHook, GcMode, Io, Marks, RecordsDecisions,
+    RefreshConfig, Requirements, Source, Spare, WearLevelling, Weight, Weights, WriteStream,
 };
 use coflash_media::image::{Done, Image};
-use coflash_media::{Access, Cause, Flash, HostPage, Media, Memory, Mode, Nvm, Place, Slot};
+use coflash_media::{Access, BlockId, Cause, Flash, HostPage, Media, Memory, Mode, Nvm, Place, Slot};
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex};
 
 /// The slot of a page in the device's memory.
 fn slot(page: Lpn) -> Slot {
@@ -54,6 +55,36 @@ impl GcHook for TwoMemories {
     }
 }
 
+/// The victims that GC picked among the blocks for shadows, and their valid pages.
+#[derive(Debug, Default)]
+struct Picks {
+    group_of: BTreeMap<BlockId, u32>,
+    of_shadows: (u64, u64),
+}
+
+/// With no stream shared, the last of the groups: host, eviction, GC, shadows.
+const SHADOWS: u32 = 3;
+
+impl RecordsDecisions for Picks {
+    fn opened(&mut self, block: BlockId, group: u32) {
+        self.group_of.insert(block, group);
+    }
+
+    fn picked(
+        &mut self,
+        _: u32,
+        block: BlockId,
+        _: Option<Time>,
+        candidates: &mut dyn Iterator<Item = Candidate>,
+    ) {
+        if self.group_of.get(&block) == Some(&SHADOWS) {
+            self.of_shadows.0 += 1;
+            self.of_shadows.1 +=
+                candidates.filter(|one| one.block == block).map(|one| u64::from(one.valid)).sum::<u64>();
+        }
+    }
+}
+
 struct Checked {
     ftl: Ftl,
     image: Image,
@@ -61,6 +92,7 @@ struct Checked {
     now: Time,
     /// Programs of fast blocks since their last erase, by block.
     begun_fast: BTreeMap<u32, Time>,
+    picks: Arc<Mutex<Picks>>,
     setup: Setup,
     refreshed: u64,
     from_slots: u64,
@@ -82,6 +114,8 @@ impl Checked {
         let mut ftl =
             Ftl::new(&setup.geometry, &setup.ftl, &setup.gc, requirements, Seed(1)).expect("it is accepted");
         ftl.track_host();
+        let picks = Arc::new(Mutex::new(Picks::default()));
+        ftl.record_in(picks.clone());
         let pages = ftl.logical_pages() as usize;
         Self {
             image: Image::new(&setup.units(), pages as u32),
@@ -95,6 +129,7 @@ impl Checked {
             ftl,
             now: Time::ZERO,
             begun_fast: BTreeMap::new(),
+            picks,
             setup: setup.clone(),
             refreshed: 0,
             from_slots: 0,
@@ -181,7 +216,7 @@ impl Checked {
         assert!(self.tiers.decisions.is_empty(), "every page asked about is moved");
         for block in 0..self.setup.units().blocks() {
             let begun = self.begun_fast.get(&block);
-            let is_fast = self.ftl.is_fast(coflash_media::BlockId::new(block));
+            let is_fast = self.ftl.is_fast(BlockId::new(block));
             assert_eq!(is_fast, begun.is_some(), "block {block} is known to be fast");
             let late = RETENTION.ns - POWER_OFF.ns + PAUSE_NS;
             assert!(
@@ -193,6 +228,12 @@ impl Checked {
 
     fn check(&mut self) {
         self.ftl.assert_invariants();
+        let counted = self.ftl.fast_block_counters().expect("shadows are apart");
+        let picked = self.picks.lock().expect("nobody panicked").of_shadows;
+        // A block that takes over cold data is not opened, and its last group says nothing.
+        if self.setup.ftl.wear_levelling != WearLevelling::Static {
+            assert_eq!((counted.victims_blocks, counted.victims_valid_pages), picked, "fast victims");
+        }
         for page in (0..self.ftl.logical_pages()).map(Lpn::new) {
             let marks = self.ftl.marks(page);
             assert_eq!(marks, self.tiers.flash[page.index()].map(|_| self.tiers.marks[page.index()]));
@@ -206,7 +247,7 @@ impl Checked {
 
 #[test]
 fn pages_go_where_the_hook_says_and_fast_blocks_are_refreshed() {
-    let (mut refreshed, mut from_slots) = (0, 0);
+    let (mut refreshed, mut from_slots, mut victims_valid) = (0, 0, 0);
     for (number, victim) in (0..8).flat_map(|_| victims()).enumerate() {
         let mut stream = Seed(number as u64).stream("decisions");
         let mut setup = Setup::draw(&mut stream, victim);
@@ -235,8 +276,10 @@ fn pages_go_where_the_hook_says_and_fast_blocks_are_refreshed() {
         checked.check();
         refreshed += checked.refreshed;
         from_slots += checked.from_slots;
+        victims_valid += checked.picks.lock().expect("nobody panicked").of_shadows.1;
     }
     assert!(refreshed > 1000 && from_slots > 1000, "{refreshed} refreshed, {from_slots} from slots");
+    assert!(victims_valid > 100, "{victims_valid} pages of fast victims");
 }
 
 #[test]
@@ -268,4 +311,5 @@ fn states_take_three_bits_a_page_and_four_bytes_a_block() {
     ftl.track_host();
     let (pages, blocks) = (128 * 512, 128);
     assert_eq!(ftl.state_bytes(), pages * 3 / 8 + blocks * 4);
+    assert!(ftl.fast_block_counters().is_none(), "shadows have no blocks of their own");
 }

@@ -130,6 +130,13 @@ impl HostConfig {
         Ok(())
     }
 
+    /// The same for a write buffer, whose notices have a way of their own. It is volatile: nothing is protected or granted.
+    #[must_use]
+    pub fn under_buffer(&self, notices: Notices) -> Self {
+        let Self { protecting, grants, .. } = Self::default();
+        Self { notices, protecting, grants, ..self.clone() }
+    }
+
     /// The way in which notices are sent, with its limits.
     #[must_use]
     pub(super) fn sending(&self) -> Sending {

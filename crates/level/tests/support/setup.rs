@@ -208,7 +208,7 @@ impl Setup {
 
     /// How a write buffer in the host sends its notices.
     pub(crate) fn buffer_host(&self) -> HostConfig {
-        HostConfig { notices: self.buffer.notices, ..HostConfig::default() }
+        self.host.under_buffer(self.buffer.notices)
     }
 
     fn accepted<T>(&self, result: Result<T, Misfit>) -> T {

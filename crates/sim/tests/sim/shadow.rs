@@ -63,8 +63,29 @@ fn every_scheme_runs_and_moves_what_it_knows_of() {
         assert_eq!(of("shadows.from_buffer_pages") > 0, ["dgc", "sgc"].contains(&scheme), "{scheme}");
         assert_eq!(of("shadows.fast_pages") > 0, ["hgc", "sgc"].contains(&scheme), "{scheme}");
         assert_eq!(of("shadows.discarded_twins_pages") > 0, scheme == "sgc", "{scheme}");
+        let apart = ["separation", "zgc", "hgc", "sgc"].contains(&scheme);
+        assert_eq!(metrics.value("fast_blocks.states_bytes").is_some(), apart, "{scheme}");
+        if apart {
+            let victims = of("fast_blocks.victims_blocks");
+            assert_eq!(victims > 0, of("shadows.fast_pages") > 0, "{scheme}");
+        }
         assert!(of("simulated_ns") < 400_000_000_000, "{scheme}: {} ns", of("simulated_ns"));
     }
+}
+
+#[test]
+fn notices_of_a_buffer_have_the_size_and_the_room_that_the_host_gives_them() {
+    let sent = |changes: Settings<'_>| {
+        let metrics = measure(changes);
+        ["sent", "carrying_commands", "messages", "bytes"]
+            .map(|name| metrics.count(&format!("host.to_device.{name}")))
+    };
+    let [notices, commands, messages, bytes] =
+        sent(&[("host.notice_size", "5B"), ("host.piggyback_max", "5B")]);
+    assert_eq!((commands, messages, bytes), (notices, 0, 5 * notices), "one notice of 5 bytes a command");
+    let batched = [("host_buffer.notices", "batched"), ("host.batch_wait", "100s"), ("host.batch_max", "8")];
+    let [notices, _, messages, bytes] = sent(&batched);
+    assert_eq!((messages, bytes), (notices.div_ceil(8), 8 * notices), "eight notices a message");
 }
 
 #[test]
