@@ -257,8 +257,8 @@ fn what_is_no_container_is_refused() {
         format!("the container is damaged: metadata file 0: it has {there} B of {all}")
     );
     let (later, _) = filled(true);
-    [0, 32 << 10].into_iter().for_each(|at| later.metadata.write_at(&[3], at + 8).expect("it is memory"));
-    assert_eq!(refused(&later), "a container of version 3 was given; version 2 is allowed");
+    [0, 32 << 10].into_iter().for_each(|at| later.metadata.write_at(&[4], at + 8).expect("it is memory"));
+    assert_eq!(refused(&later), "a container of version 4 was given; version 3 is allowed");
     let created = |format: &Format| {
         Store::create(Disks::<MemoryDisk>::default(), format).expect_err("it is not allowed").to_string()
     };
