@@ -9,7 +9,7 @@
 //! ```
 
 use coflash_base::{Index, Lpn};
-use coflash_media::{Contents, Mode, Oob, Ppn};
+use coflash_media::{Contents, FoundPage, Mode, Oob, Ppn};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
 /// The level of compression: the file is written at every start.
@@ -22,10 +22,11 @@ pub(crate) fn write(contents: &Contents, out: impl Write) -> io::Result<()> {
     out.write_all(&(words.len() as u64).to_le_bytes())?;
     words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?;
     out.write_all(&(pages.len() as u64).to_le_bytes())?;
-    for (page, oob) in pages {
+    for found in pages {
+        let oob = found.oob();
         let state = oob.map_or(0, |oob| 1 + oob.mode as u8);
         let lpn = oob.and_then(|oob| oob.lpn).map_or(0, |lpn| lpn.get() + 1);
-        out.write_all(&page.get().to_le_bytes())?;
+        out.write_all(&found.page().get().to_le_bytes())?;
         out.write_all(&lpn.to_le_bytes())?;
         out.write_all(&oob.map_or(0, |oob| oob.sequence).to_le_bytes())?;
         out.write_all(&[state])?;
@@ -53,7 +54,11 @@ pub(crate) fn read(file: impl Read) -> io::Result<Contents> {
             _ => Mode::Normal,
         };
         let lpn = lpn.checked_sub(1).map(|lpn| Lpn::from_index(lpn as usize));
-        contents.pages.push((Ppn::new(page), (state > 0).then_some(Oob { lpn, sequence, mode })));
+        if sequence >= FoundPage::SEQUENCES {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a sequence number is too large"));
+        }
+        let oob = (state > 0).then_some(Oob { lpn, sequence, mode });
+        contents.pages.push(FoundPage::new(Ppn::new(page), oob));
     }
     for _ in 0..word(&mut input)? {
         contents.erases.push(half(&mut input)?);
@@ -79,11 +84,11 @@ mod tests {
         let contents = Contents {
             words: vec![0, u64::MAX],
             pages: vec![
-                (Ppn::new(7), oob(Some(0), 1, Mode::Normal)),
-                (Ppn::new(8), None),
-                (Ppn::new(9), oob(None, u64::MAX, Mode::Normal)),
-                (Ppn::new(10), oob(Some(u32::MAX - 1), 2, Mode::Fast)),
-                (Ppn::new(11), oob(Some(3), 3, Mode::Slc)),
+                FoundPage::new(Ppn::new(7), oob(Some(0), 1, Mode::Normal)),
+                FoundPage::new(Ppn::new(8), None),
+                FoundPage::new(Ppn::new(9), oob(None, FoundPage::SEQUENCES - 1, Mode::Normal)),
+                FoundPage::new(Ppn::new(10), oob(Some(u32::MAX - 1), 2, Mode::Fast)),
+                FoundPage::new(Ppn::new(11), oob(Some(3), 3, Mode::Slc)),
             ],
             erases: vec![3, 0, u32::MAX],
         };

@@ -91,7 +91,7 @@ fn a_flipped_bit_of_the_data_makes_all_copies_of_one_page_unreadable() {
         let damaged = store.scrub();
         assert!(same_data(&store, &damaged));
         assert_eq!(check(&memory).expect("it is a container"), damaged);
-        for &(page, _) in &contents.pages {
+        for page in contents.pages.iter().map(|found| found.page()) {
             let read = store.read(page, Place::Host, Cause::Host, ());
             let is_damaged =
                 damaged.iter().any(|found| found.part == "page" && found.number == u64::from(page.get()));
