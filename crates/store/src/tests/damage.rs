@@ -1,14 +1,14 @@
 //! Damaged containers: refused, intact, or with the damaged page reported.
 
 use super::model::{Operation, PAGE_BYTES, State, call, erased, format, look, oob, page_of, slot};
-use crate::cell;
+use crate::cell::{self, Cell, PageCell};
 use crate::disk::{Disk, Disks, FileDisk, MemoryDisk};
 use crate::format::Layout;
 use crate::sabotage::{self, Sabotage};
 use crate::{Format, Store, StoreError, check};
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
-use coflash_media::{Access, BlockId, Cause, Flash, HostPage, Mode, Nvm, Oob, Place, Ppn};
+use coflash_media::{Access, BlockId, Cause, Flash, FoundPage, HostPage, Mode, Nvm, Oob, Place, Ppn};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -216,6 +216,28 @@ impl Disk for FullDisk<'_> {
     fn size_bytes(&self) -> io::Result<u64> {
         self.0.size_bytes()
     }
+}
+
+#[test]
+fn a_sequence_number_that_none_can_follow_is_refused() {
+    let (layout, page) = (Layout::new(&format()), Ppn::new(0));
+    let opened = |sequence| {
+        let memory = erased();
+        let oob = Some(Oob { lpn: None, sequence, mode: Mode::Normal });
+        let programmed = PageCell { oob, is_there: true, ..PageCell::default() };
+        let at = layout.pages.at(0);
+        let bytes = cell::encode(&programmed, at, layout.seed);
+        memory.metadata.write_at(&bytes[..PageCell::BYTES], at).expect("it is memory");
+        Store::open(refs(&memory)).map(|(_, contents)| contents.pages)
+    };
+    let last = FoundPage::SEQUENCES - 1;
+    let found = opened(last).expect("it is sound");
+    assert_eq!(found, [FoundPage::new(page, Some(Oob { lpn: None, sequence: last, mode: Mode::Normal }))]);
+    let refused = opened(last + 1).expect_err("it is too large").to_string();
+    assert!(
+        refused.ends_with("it has the sequence number 4611686018427387904, which is too large"),
+        "{refused}"
+    );
 }
 
 #[test]
