@@ -5,6 +5,8 @@ use crate::Measured;
 use crate::row::{Row, row};
 use coflash_device::{Address, Folder, Machine, ServedDevice};
 use coflash_scenario::Scenario;
+use rustix::fs::{FallocateFlags, fallocate};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -22,7 +24,7 @@ pub(crate) fn rows() -> Vec<Row> {
             rows.push(row(name("nbdkit"), move || nbdkit(operation, depth)));
         }
     }
-    rows.extend([1, 4].map(|gib| row(format!("recovery of {gib} GiB"), move || recovery(gib))));
+    rows.extend([1, 16].map(|gib| row(format!("recovery of {gib} GiB"), move || recovery(gib))));
     rows
 }
 
@@ -124,25 +126,48 @@ fn await_file(path: &Path) {
     }
 }
 
-/// Power on of a device with all pages written.
+/// Power on of a device with all pages written. It holds zeros, so that its data file may lose its contents: a large device needs
+/// no large disk.
 fn recovery(gib: u32) -> Measured {
     let (place, size) = (Place::new(), format!("{gib}GiB"));
     let served = place.served(&size);
-    fio(&served.address(), &["--rw=write", "--bs=1m", "--iodepth=4", &format!("--size={gib}g")]);
+    for first in 0..gib {
+        let range = [format!("--offset={first}g"), "--size=1g".to_owned()];
+        fio(
+            &served.address(),
+            &["--rw=write", "--bs=1m", "--iodepth=4", "--zero_buffers", &range[0], &range[1]],
+        );
+        let data = File::options().write(true).open(place.0.join("ssd/data")).expect("it is there");
+        let length = data.metadata().expect("it is open").len();
+        let zeros = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        fallocate(&data, zeros, 0, length).expect("the file system knows holes");
+    }
+    let served_bytes = peak_bytes();
     served.stop().expect("there is room");
+    std::fs::write("/proc/self/clear_refs", "5").expect("the peak begins anew");
     let (start, before) = (Instant::now(), cpu_seconds(std::process::id()));
     let machine = place.machine(&size);
     let (seconds, cpu) = (start.elapsed().as_secs_f64(), cpu_seconds(std::process::id()) - before);
+    let peak_rss_bytes = peak_bytes();
     machine.stop().expect("there is room");
     Measured {
         requests_per_second: f64::from(gib) * f64::from(1 << 18) / seconds,
         note: format!(
-            "pages; {:.3} s for each GiB, {:.3} s of CPU",
+            "pages; {:.3} s for each GiB, {:.3} s of CPU; memory is at power on, {} MiB while it was served",
             seconds / f64::from(gib),
-            cpu / f64::from(gib)
+            cpu / f64::from(gib),
+            served_bytes.unwrap_or(0) >> 20,
         ),
+        peak_rss_bytes,
         ..Measured::default()
     }
+}
+
+/// The peak memory of this process.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(peak.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
 }
 
 /// The time that a process has computed.

@@ -25,8 +25,8 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let findings = check(&disks);
     if let Ok((mut store, contents)) = Store::open(disks) {
         assert!(findings.is_ok());
-        for (page, _) in contents.pages {
-            let _ = store.read(page, Place::Host, Cause::Host, ());
+        for found in contents.pages {
+            let _ = store.read(found.page(), Place::Host, Cause::Host, ());
         }
         for slot in (0..SLOTS).map(slot) {
             store.access(slot, Access::Read { to: Place::Host }, ());

@@ -9,7 +9,7 @@
 //! ```
 
 use coflash_base::{Index, Lpn};
-use coflash_media::{Contents, Mode, Oob, Ppn};
+use coflash_media::{Contents, FoundPage, Mode, Oob, Ppn};
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
 /// The level of compression: the file is written at every start.
@@ -25,10 +25,11 @@ pub fn write(contents: &Contents, out: impl Write) -> io::Result<()> {
     out.write_all(&(words.len() as u64).to_le_bytes())?;
     words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?;
     out.write_all(&(pages.len() as u64).to_le_bytes())?;
-    for (page, oob) in pages {
+    for found in pages {
+        let oob = found.oob();
         let state = oob.map_or(0, |oob| 1 + oob.mode as u8);
         let lpn = oob.and_then(|oob| oob.lpn).map_or(0, |lpn| lpn.get() + 1);
-        out.write_all(&page.get().to_le_bytes())?;
+        out.write_all(&found.page().get().to_le_bytes())?;
         out.write_all(&lpn.to_le_bytes())?;
         out.write_all(&oob.map_or(0, |oob| oob.sequence).to_le_bytes())?;
         out.write_all(&[state])?;
@@ -59,7 +60,11 @@ pub fn read(file: impl Read) -> io::Result<Contents> {
             _ => Mode::Normal,
         };
         let lpn = lpn.checked_sub(1).map(|lpn| Lpn::from_index(lpn as usize));
-        contents.pages.push((Ppn::new(page), (state > 0).then_some(Oob { lpn, sequence, mode })));
+        if sequence >= FoundPage::SEQUENCES {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a sequence number is too large"));
+        }
+        let oob = (state > 0).then_some(Oob { lpn, sequence, mode });
+        contents.pages.push(FoundPage::new(Ppn::new(page), oob));
     }
     for _ in 0..word(&mut input)? {
         contents.erases.push(half(&mut input)?);

@@ -9,8 +9,8 @@
 //! one [`Side`] may lose power alone: flash is the device's, slots and words are the host's.
 
 use crate::{
-    Access, BlockId, Cause, Clock, Contents, DieId, Flash, Geometry, HostPage, Memory, Mode, Nvm, Oob, Place,
-    Ppn, Side, Slot,
+    Access, BlockId, Cause, Clock, Contents, DieId, Flash, FoundPage, Geometry, HostPage, Memory, Mode, Nvm,
+    Oob, Place, Ppn, Side, Slot,
 };
 use coflash_base::{Duration, Index, Lpn, Time};
 use std::ops::Range;
@@ -178,7 +178,8 @@ impl Image {
     /// The input of recovery.
     #[must_use]
     pub fn contents(&self) -> Contents {
-        let (words, pages) = (self.words().to_vec(), self.programmed().collect());
+        let pages = self.programmed().map(|(page, oob)| FoundPage::new(page, oob)).collect();
+        let words = self.words().to_vec();
         Contents { words, pages, erases: self.erases.clone() }
     }
 

@@ -37,7 +37,7 @@ mod tournament;
 mod untimed;
 mod write_buffer;
 
-pub use contents::Contents;
+pub use contents::{Contents, FoundPage};
 pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};
 pub use geometry::{BlockId, Cell, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};

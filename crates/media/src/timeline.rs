@@ -25,8 +25,8 @@ use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
     Access, BlockId, Busy, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash,
-    FlashOperation, Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn, ReadPriority, Run,
-    Slot, Tag, Timing, When,
+    FlashOperation, FoundPage, Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn,
+    ReadPriority, Run, Slot, Tag, Timing, When,
 };
 use coflash_base::exponential::exponential;
 use coflash_base::{Duration, RandomStream, Seed, Time};
@@ -178,9 +178,9 @@ impl Timeline {
 
     /// Take the contents found at power on: blocks with one bit per cell are read faster.
     pub fn find(&mut self, contents: &Contents) {
-        for (page, _) in contents.pages.iter().filter(|(_, oob)| oob.is_some_and(|oob| oob.mode == Mode::Slc))
-        {
-            self.set_slc(self.erase_unit(*page), true);
+        let is_slc = |found: &&FoundPage| found.oob().is_some_and(|oob| oob.mode == Mode::Slc);
+        for found in contents.pages.iter().filter(is_slc) {
+            self.set_slc(self.erase_unit(found.page()), true);
         }
     }
 

@@ -5,6 +5,9 @@ use std::io;
 
 /// The bytes that may wait: few enough for a processor's own cache.
 const WAITING_BYTES_MAX: usize = 256 << 10;
+/// The bytes of one write. The system's page cache keeps together the bytes that a single write brings in, and a later write of
+/// a part of them costs up to ten times as much, the larger the whole is.
+const WRITE_BYTES_MAX: usize = 16 << 10;
 
 /// The disk of the data of flash pages and slots.
 #[derive(Debug)]
@@ -60,7 +63,8 @@ impl<D: Disk> DataFile<D> {
         let page = |index: usize| index * *page_bytes..(index + 1) * *page_bytes;
         let mut order: Vec<usize> = (0..places.len()).collect();
         order.sort_unstable_by_key(|&index| places[index]);
-        for adjacent in order.chunk_by(|&one, &next| places[one] + 1 == places[next]) {
+        let runs = order.chunk_by(|&one, &next| places[one] + 1 == places[next]);
+        for adjacent in runs.flat_map(|run| run.chunks((WRITE_BYTES_MAX / *page_bytes).max(1))) {
             let (first, last) = (adjacent[0], adjacent[adjacent.len() - 1]);
             let data = if last + 1 == first + adjacent.len() && adjacent.is_sorted() {
                 &bytes[page(first).start..page(last).end]
@@ -80,5 +84,55 @@ impl<D: Disk> DataFile<D> {
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.write_out()?;
         if std::mem::take(&mut self.is_unsynced) { self.disk.sync() } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+
+    /// Counts the bytes of each write.
+    #[derive(Default)]
+    struct Writes(RefCell<Vec<(u64, usize)>>);
+
+    impl Disk for &Writes {
+        fn read_at(&self, _: &mut [u8], _: u64) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+            self.0.borrow_mut().push((offset, bytes.len()));
+            Ok(())
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn size_bytes(&self) -> io::Result<u64> {
+            Ok(0)
+        }
+    }
+
+    /// Each write, for pages of a size at these places.
+    fn writes(page_bytes: usize, places: &[u32]) -> Vec<(u64, usize)> {
+        let disk = Writes::default();
+        let mut file = DataFile::new(&disk, page_bytes);
+        let page = vec![7; page_bytes];
+        places.iter().for_each(|&place| file.write(&page, place).expect("it cannot fail"));
+        file.write_out().expect("it cannot fail");
+        disk.0.take()
+    }
+
+    #[test]
+    fn adjacent_pages_are_one_write_of_a_few() {
+        let (page, most) = (4096, WRITE_BYTES_MAX);
+        assert_eq!(writes(page, &[9, 7, 3, 8]), [(3 * 4096, page), (7 * 4096, 3 * page)]);
+        assert_eq!(
+            writes(page, &[0, 1, 2, 3, 4, 5, 6, 7, 8]),
+            [(0, most), (4 * 4096, most), (8 * 4096, page)]
+        );
+        assert_eq!(writes(2 * most, &[1, 2]), [2, 4].map(|at| (at * most as u64, 2 * most)));
     }
 }

@@ -72,7 +72,7 @@ impl Format {
 /// The size of each of the two superblocks.
 const SUPERBLOCK_BYTES: usize = 32 << 10;
 const MAGIC: [u8; 8] = *b"coflash\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Magic, version, length of the format, epoch, checksum of all of these and of the format.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + 4;
 
@@ -158,6 +158,8 @@ impl Superblock {
 
 /// The least number of spare places: for slots that are written more than once between two fences.
 const SPARE_PLACES_MIN: u32 = 64;
+/// The number of spare places that outlasts the writes between two sync points: 5 s of 100,000 a second.
+const SPARE_PLACES_ENOUGH: u32 = 1 << 19;
 
 /// A table of cells in the metadata.
 #[derive(Clone, Debug)]
@@ -210,8 +212,8 @@ impl Layout {
         let geometry = format.geometry.clone();
         let (blocks, pages) = (geometry.blocks(), geometry.pages());
         let tables_bytes = u64::from(pages) * PageCell::BYTES as u64;
-        // A journal of half the tables is seldom emptied and quickly read.
-        let journal_bytes = (tables_bytes / 2).clamp(4 << 10, 32 << 20);
+        // Each emptying is a sync point, which writes all new data to the disk: a longer journal makes it rare.
+        let journal_bytes = (tables_bytes * 8).clamp(4 << 10, 32 << 20);
         let journal_start = 2 * SUPERBLOCK_BYTES as u64;
         let journal = journal_start..journal_start + journal_bytes;
         let of_blocks = Table::after::<BlockCell>(journal.end, blocks.into());
@@ -223,7 +225,8 @@ impl Layout {
             logical_pages: format.logical_bytes / geometry.page_size.count,
             places: pages
                 .saturating_add(format.slots.saturating_mul(2))
-                .saturating_add(pages / 16 + SPARE_PLACES_MIN),
+                .saturating_add((pages / 16).max(pages.min(SPARE_PLACES_ENOUGH)))
+                .saturating_add(SPARE_PLACES_MIN),
             journal,
             blocks: of_blocks,
             words,

@@ -272,12 +272,13 @@ impl Scan {
     /// between them.
     pub(crate) fn apply(&self, entries: Range<usize>, metadata: &impl Disk) -> io::Result<()> {
         let mut changes: Vec<_> = self.changes(entries).collect();
-        // The order of changes of one cell stays.
-        changes.sort_by_key(|&(at, _)| at);
+        // The order of changes of one cell stays. Spans are few, and so quickly sorted.
+        changes.sort_by_key(|&(at, _)| at / SPAN_BYTES);
         let mut span = Vec::new();
         for near in changes.chunk_by(|(one, _), (next, _)| one / SPAN_BYTES == next / SPAN_BYTES) {
-            let (start, ends) = (near[0].0, near.iter().map(|(at, bytes)| at + bytes.len() as u64));
-            span.resize((ends.fold(start, u64::max) - start) as usize, 0);
+            let start = near.iter().map(|&(at, _)| at).fold(u64::MAX, u64::min);
+            let end = near.iter().map(|(at, bytes)| at + bytes.len() as u64).fold(0, u64::max);
+            span.resize((end - start) as usize, 0);
             metadata.read_at(&mut span, start)?;
             for (at, bytes) in near {
                 span[(at - start) as usize..][..bytes.len()].copy_from_slice(bytes);

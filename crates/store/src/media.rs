@@ -16,8 +16,6 @@ use std::ops::Range;
 /// The base of a page, before the host's part is written over it.
 enum Below {
     Zeros,
-    /// The host's whole page.
-    Host,
     /// The page buffer.
     Merged,
     Slot(Slot),
@@ -61,10 +59,6 @@ impl<D: Disk> Store<D> {
                 pages.work.fill(0);
                 false
             }
-            Below::Host => {
-                pages.work.copy_from_slice(&pages.host);
-                false
-            }
             Below::Merged => {
                 pages.work.copy_from_slice(&pages.merged);
                 pages.merged_is_damaged
@@ -80,7 +74,7 @@ impl<D: Disk> Store<D> {
     /// Load the page from a buffer or a slot, over `below` where the host gives only a part.
     fn load_from(&mut self, from: Place, below: Below) -> Loaded {
         match from {
-            Place::Host if self.pages.is_covered() => self.load(Below::Host, false),
+            Place::Host if self.pages.is_covered() => self.pages.host(),
             Place::Host => self.load(below, true),
             Place::Merged => self.load(Below::Merged, true),
             Place::Slot(slot) => match self.tables.slots[self.slot_number(slot)].data {
@@ -92,13 +86,13 @@ impl<D: Disk> Store<D> {
 
     /// Keep the loaded page: at the place where its data is already, or at a new one.
     fn keep(&mut self, loaded: Loaded) -> Result<Data, StoreError> {
-        let Loaded { place, checksum, is_damaged } = loaded;
+        let Loaded { place, checksum, is_damaged, .. } = loaded;
         if let Some(place) = place {
             self.places.share(place);
             return Ok(Data { place, checksum });
         }
         let place = self.take_place(is_damaged)?;
-        self.data.write(&self.pages.work, place).map_err(while_doing("writing data"))?;
+        self.data.write(self.pages.data(loaded), place).map_err(while_doing("writing data"))?;
         Ok(Data { place, checksum })
     }
 
@@ -150,7 +144,7 @@ impl<D: Disk> Store<D> {
             if let Some(place) = loaded.place {
                 loaded = self.load_data(Data { place, checksum: loaded.checksum });
             }
-            let (new, new_is_damaged) = (self.pages.work.clone(), loaded.is_damaged);
+            let (new, new_is_damaged) = (self.pages.data(loaded).to_vec(), loaded.is_damaged);
             loaded = self.load_slot(slot);
             stores(&part)
                 .take(made as usize)
@@ -226,7 +220,7 @@ impl<D: Disk> Store<D> {
                 let loaded = match from {
                     Place::Host => match self.pages.host_data {
                         Some(data) => Loaded::unread(data),
-                        None => self.load(Below::Host, false),
+                        None => self.pages.host(),
                     },
                     Place::Merged => self.load(Below::Merged, false),
                     Place::Slot(_) => self.load_from(from, Below::Zeros),

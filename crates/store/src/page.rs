@@ -20,11 +20,13 @@ pub(crate) struct PageBuffers {
     pub(crate) work: Vec<u8>,
 }
 
-/// The page to be written, in [`PageBuffers::work`] or at a place.
+/// The page to be written, in a buffer or at a place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loaded {
     /// Where the data is already.
     pub(crate) place: Option<u32>,
+    /// Whether its buffer is that of the host's page, and not [`PageBuffers::work`].
+    pub(crate) is_host: bool,
     /// The expected checksum.
     pub(crate) checksum: u32,
     /// Whether the data is known not to match it.
@@ -34,7 +36,7 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Data that goes from one page or slot to another without being read.
     pub(crate) fn unread(Data { place, checksum }: Data) -> Self {
-        Self { place: Some(place), checksum, is_damaged: false }
+        Self { place: Some(place), is_host: false, checksum, is_damaged: false }
     }
 }
 
@@ -65,7 +67,18 @@ impl PageBuffers {
     /// stays damaged.
     pub(crate) fn sum(&self, is_damaged: bool) -> Loaded {
         let checksum = crc32c::crc32c(&self.work);
-        Loaded { place: None, checksum: if is_damaged { !checksum } else { checksum }, is_damaged }
+        let checksum = if is_damaged { !checksum } else { checksum };
+        Loaded { place: None, is_host: false, checksum, is_damaged }
+    }
+
+    /// The host's whole page is the page to be written.
+    pub(crate) fn host(&self) -> Loaded {
+        Loaded { place: None, is_host: true, checksum: crc32c::crc32c(&self.host), is_damaged: false }
+    }
+
+    /// The data of a loaded page, unless it is at a place.
+    pub(crate) fn data(&self, loaded: Loaded) -> &[u8] {
+        if loaded.is_host { &self.host } else { &self.work }
     }
 
     /// Check the page to be written, which was read from a place with its checksum. Unreadable data counts as damaged.

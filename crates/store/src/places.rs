@@ -93,6 +93,8 @@ impl Places {
     /// Note that all releases are durable.
     pub(crate) fn synced(&mut self) {
         self.written();
+        // Adjacent places are written as one.
+        self.until_sync.sort_unstable();
         self.free.append(&mut self.until_sync);
         for place in self.fresh.drain(..) {
             self.states[place as usize] &= !FRESH;

@@ -6,7 +6,7 @@ use crate::error::{Finding, StoreError, while_doing};
 use crate::format::{Layout, Table};
 use crate::sabotage::{Sabotage, is_sabotaged};
 use coflash_base::{Index, Lpn};
-use coflash_media::{Contents, Oob, Ppn};
+use coflash_media::{Contents, FoundPage, Ppn};
 use std::collections::BTreeSet;
 
 /// A block.
@@ -80,7 +80,7 @@ struct Reader<'a, D> {
 }
 
 impl<D: Disk> Reader<'_, D> {
-    fn read(&mut self) -> std::io::Result<Vec<(Ppn, Option<Oob>)>> {
+    fn read(&mut self) -> std::io::Result<Vec<FoundPage>> {
         let layout = self.layout;
         self.cells("block", &layout.blocks, |reader, number, cell: BlockCell| {
             reader.tables.blocks[number as usize].cell = cell;
@@ -103,11 +103,11 @@ impl<D: Disk> Reader<'_, D> {
     }
 
     /// Take the cell of a page; return the part that recovery needs.
-    fn page(&mut self, page: Ppn, cell: PageCell) -> Result<Option<(Ppn, Option<Oob>)>, String> {
+    fn page(&mut self, page: Ppn, cell: PageCell) -> Result<Option<FoundPage>, String> {
         let (block, index) = self.layout.split(page);
         let block = &mut self.tables.blocks[block];
         if block.cell.torn {
-            return Ok(Some((page, None)));
+            return Ok(Some(FoundPage::new(page, None)));
         }
         let generation = block.cell.generation;
         if cell.is_there && cell.generation > generation {
@@ -126,14 +126,17 @@ impl<D: Disk> Reader<'_, D> {
         block.filled += 1;
         let Some(oob) = cell.oob else {
             self.tables.torn.insert(page);
-            return Ok(Some((page, None)));
+            return Ok(Some(FoundPage::new(page, None)));
         };
         if oob.lpn.is_some_and(|lpn: Lpn| u64::from(lpn.get()) >= self.layout.logical_pages) {
             return Err(format!("it is of {:?}; there are {}", oob.lpn, self.layout.logical_pages));
         }
+        if oob.sequence >= FoundPage::SEQUENCES {
+            return Err(format!("it has the sequence number {}, which is too large", oob.sequence));
+        }
         check_place(cell.data.place, self.layout)?;
         self.tables.data[page.index()] = cell.data;
-        Ok(Some((page, Some(oob))))
+        Ok(Some(FoundPage::new(page, Some(oob))))
     }
 
     /// Read all cells of a table.

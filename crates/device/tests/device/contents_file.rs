@@ -2,7 +2,10 @@
 
 use coflash_base::{Index, Lpn};
 use coflash_device::contents_file::{read, write};
-use coflash_media::{Contents, Mode, Oob, Ppn};
+use coflash_media::{Contents, FoundPage, Mode, Oob, Ppn};
+
+/// The last sequence number that another may follow.
+const LAST: u64 = FoundPage::SEQUENCES - 1;
 
 #[test]
 fn what_is_written_is_read() {
@@ -12,11 +15,11 @@ fn what_is_written_is_read() {
     let contents = Contents {
         words: vec![0, u64::MAX],
         pages: vec![
-            (Ppn::new(7), oob(Some(0), 1, Mode::Normal)),
-            (Ppn::new(8), None),
-            (Ppn::new(9), oob(None, u64::MAX, Mode::Normal)),
-            (Ppn::new(10), oob(Some(u32::MAX - 1), 2, Mode::Fast)),
-            (Ppn::new(11), oob(Some(3), 3, Mode::Slc)),
+            FoundPage::new(Ppn::new(7), oob(Some(0), 1, Mode::Normal)),
+            FoundPage::new(Ppn::new(8), None),
+            FoundPage::new(Ppn::new(9), oob(None, LAST, Mode::Normal)),
+            FoundPage::new(Ppn::new(10), oob(Some(u32::MAX - 1), 2, Mode::Fast)),
+            FoundPage::new(Ppn::new(11), oob(Some(3), 3, Mode::Slc)),
         ],
         erases: vec![3, 0, u32::MAX],
     };
@@ -24,4 +27,8 @@ fn what_is_written_is_read() {
     write(&contents, &mut file).unwrap();
     assert_eq!(read(&file[..]).unwrap(), contents);
     assert!(read(&file[..file.len() - 1]).is_err(), "a file that ends early");
+    let last = file.windows(8).position(|bytes| bytes == LAST.to_le_bytes()).expect("it is there");
+    file[last..][..8].copy_from_slice(&(LAST + 1).to_le_bytes());
+    let refused = read(&file[..]).expect_err("nothing can follow it").to_string();
+    assert_eq!(refused, "a sequence number is too large");
 }

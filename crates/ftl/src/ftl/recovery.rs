@@ -8,7 +8,7 @@ use crate::ids::PoolId;
 use crate::marks::Marks;
 use crate::stream::WriteStream;
 use coflash_base::{IdVec, Lpn, Misfit};
-use coflash_media::{BlockId, Contents, Media, Mode, Oob, Ppn};
+use coflash_media::{BlockId, Contents, FoundPage, Media, Mode, Oob};
 
 /// The contents of a block as found after a crash.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,11 +45,12 @@ impl Ftl {
             history.erases = erases;
         }
         let mut filled: IdVec<BlockId, Filled> = IdVec::filled(Filled::default(), self.blocks.len());
-        for &(page, oob) in pages {
+        for found in pages {
+            let page = found.page();
             let block = self.geometry.block_of(page);
             let index = page.get() - self.geometry.page(block, 0).get();
             filled[block].pages = filled[block].pages.max(index + 1);
-            let Some(oob) = oob else { continue };
+            let Some(oob) = found.oob() else { continue };
             let block = &mut filled[block];
             block.oldest = Some(block.oldest.map_or(oob.sequence, |oldest| oldest.min(oob.sequence)));
             block.newest = block.newest.max(oob.sequence);
@@ -88,7 +89,8 @@ impl Ftl {
             return Err(format!("{given} erase counts were given; {blocks} are expected"));
         }
         let (pages, logical_pages) = (self.geometry.pages(), self.dims.logical_pages);
-        for &(page, oob) in &contents.pages {
+        for found in &contents.pages {
+            let (page, oob) = (found.page(), found.oob());
             if page.get() >= pages {
                 return Err(format!("page {} was given; there are {pages}", page.get()));
             }
@@ -125,26 +127,21 @@ impl Ftl {
     }
 
     /// Map each logical page that `in_flash` accepts to the copy programmed last outside of the blocks `begun`.
-    fn map_newest(
-        &mut self,
-        pages: &[(Ppn, Option<Oob>)],
-        in_flash: &impl Fn(Lpn) -> bool,
-        begun: &[BlockId],
-    ) {
+    fn map_newest(&mut self, pages: &[FoundPage], in_flash: &impl Fn(Lpn) -> bool, begun: &[BlockId]) {
         // The position of the newest copy among the pages, from 1: four bytes a page are little even on a large device.
         let mut newest: IdVec<Lpn, u32> = IdVec::filled(0, self.pages.map.len());
         for lpn in self.pages.map.ids() {
             self.pages.map.clear(lpn);
         }
-        for (position, &(page, oob)) in (1..).zip(pages) {
-            let Some(Oob { lpn: Some(lpn), sequence, .. }) = oob else { continue };
-            if !in_flash(lpn) || begun.contains(&self.geometry.block_of(page)) {
+        for (position, found) in (1..).zip(pages) {
+            let Some(Oob { lpn: Some(lpn), sequence, .. }) = found.oob() else { continue };
+            if !in_flash(lpn) || begun.contains(&self.geometry.block_of(found.page())) {
                 continue;
             }
-            let older = newest[lpn].checked_sub(1).and_then(|older| pages[older as usize].1);
+            let older = newest[lpn].checked_sub(1).and_then(|older| pages[older as usize].oob());
             if older.is_none_or(|older| older.sequence < sequence) {
                 newest[lpn] = position;
-                self.pages.map.set(lpn, page);
+                self.pages.map.set(lpn, found.page());
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::media::TierMedia;
 use coflash_base::Lpn;
 use coflash_cache::SlotId;
 use coflash_level::RecoveryError;
-use coflash_media::{Contents, Ppn};
+use coflash_media::{Contents, FoundPage, Ppn};
 
 impl Tier {
     /// Recover an empty tier over an erased FTL from all pages in flash (torn ones have no content) and the
@@ -22,7 +22,10 @@ impl Tier {
         let slots = self.slots;
         let contents = Contents {
             words: Vec::new(),
-            pages: pages.iter().map(|(page, found)| (*page, found.as_ref().map(|found| found.oob))).collect(),
+            pages: pages
+                .iter()
+                .map(|(page, found)| FoundPage::new(*page, found.as_ref().map(|found| found.oob)))
+                .collect(),
             erases: erases.to_vec(),
         };
         let is_live = |lpn: Lpn| lpn.get() >= slots || live[SlotId::new(lpn.get())].is_some();

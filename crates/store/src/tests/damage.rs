@@ -1,14 +1,14 @@
 //! Damaged containers: refused, intact, or with the damaged page reported.
 
 use super::model::{Operation, PAGE_BYTES, State, call, erased, format, look, oob, page_of, slot};
-use crate::cell;
+use crate::cell::{self, Cell, PageCell};
 use crate::disk::{Disk, Disks, FileDisk, MemoryDisk};
 use crate::format::Layout;
 use crate::sabotage::{self, Sabotage};
 use crate::{Format, Store, StoreError, check};
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
-use coflash_media::{Access, BlockId, Cause, Flash, HostPage, Mode, Nvm, Oob, Place, Ppn};
+use coflash_media::{Access, BlockId, Cause, Flash, FoundPage, HostPage, Mode, Nvm, Oob, Place, Ppn};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -91,7 +91,7 @@ fn a_flipped_bit_of_the_data_makes_all_copies_of_one_page_unreadable() {
         let damaged = store.scrub();
         assert!(same_data(&store, &damaged));
         assert_eq!(check(&memory).expect("it is a container"), damaged);
-        for &(page, _) in &contents.pages {
+        for page in contents.pages.iter().map(|found| found.page()) {
             let read = store.read(page, Place::Host, Cause::Host, ());
             let is_damaged =
                 damaged.iter().any(|found| found.part == "page" && found.number == u64::from(page.get()));
@@ -219,6 +219,28 @@ impl Disk for FullDisk<'_> {
 }
 
 #[test]
+fn a_sequence_number_that_none_can_follow_is_refused() {
+    let (layout, page) = (Layout::new(&format()), Ppn::new(0));
+    let opened = |sequence| {
+        let memory = erased();
+        let oob = Some(Oob { lpn: None, sequence, mode: Mode::Normal });
+        let programmed = PageCell { oob, is_there: true, ..PageCell::default() };
+        let at = layout.pages.at(0);
+        let bytes = cell::encode(&programmed, at, layout.seed);
+        memory.metadata.write_at(&bytes[..PageCell::BYTES], at).expect("it is memory");
+        Store::open(refs(&memory)).map(|(_, contents)| contents.pages)
+    };
+    let last = FoundPage::SEQUENCES - 1;
+    let found = opened(last).expect("it is sound");
+    assert_eq!(found, [FoundPage::new(page, Some(Oob { lpn: None, sequence: last, mode: Mode::Normal }))]);
+    let refused = opened(last + 1).expect_err("it is too large").to_string();
+    assert!(
+        refused.ends_with("it has the sequence number 4611686018427387904, which is too large"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn after_a_failed_write_the_store_is_read_only() {
     let (memory, is_full) = (erased(), AtomicBool::new(false));
     let disks =
@@ -257,8 +279,8 @@ fn what_is_no_container_is_refused() {
         format!("the container is damaged: metadata file 0: it has {there} B of {all}")
     );
     let (later, _) = filled(true);
-    [0, 32 << 10].into_iter().for_each(|at| later.metadata.write_at(&[3], at + 8).expect("it is memory"));
-    assert_eq!(refused(&later), "a container of version 3 was given; version 2 is allowed");
+    [0, 32 << 10].into_iter().for_each(|at| later.metadata.write_at(&[4], at + 8).expect("it is memory"));
+    assert_eq!(refused(&later), "a container of version 4 was given; version 3 is allowed");
     let created = |format: &Format| {
         Store::create(Disks::<MemoryDisk>::default(), format).expect_err("it is not allowed").to_string()
     };

@@ -1,14 +1,14 @@
 //! The host loses power, or the process ends. After a loss of power the container is as at its last sync
 //! point or later; after the end of the process, as at the last write of the journal or later.
 
-use super::model::{State, WORDS, call, erased, format, look, oob};
+use super::model::{State, WORDS, call, erased, format, look, oob, page_of};
 use crate::disk::{Disk, Disks};
 use crate::format::Layout;
 use crate::sabotage::{self, Sabotage};
-use crate::{HostPower, LossyDisk, MemoryDisk, Store, StoreError};
+use crate::{Format, HostPower, LossyDisk, MemoryDisk, Store, StoreError};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_media::Nvm;
+use coflash_media::{Cause, Flash, Geometry, HostPage, Mode, Nvm, Oob, Place, Ppn};
 
 /// Failures outside of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -360,4 +360,26 @@ fn rejected_entries_of_the_journal_do_not_come_back() {
     // This entry is the lost one once more, byte for byte.
     assert_eq!(write(&[0]), [0, 0]);
     assert_eq!(write(&[]), [7, 0]);
+}
+
+/// All pages are written over and over: on a disk each sync point writes them all out.
+#[test]
+fn writes_without_a_flush_make_few_sync_points() {
+    let geometry = Geometry { blocks_per_plane: 64, pages_per_block: 16, ..format().geometry };
+    let format = Format { geometry: geometry.clone(), ..format() };
+    let mut store = Store::create(Disks::<MemoryDisk>::default(), &format).expect("it fits");
+    let writes = 8 * geometry.pages();
+    for write in 0..writes {
+        let (round, page) = (write / geometry.pages(), Ppn::new(write % geometry.pages()));
+        let block = geometry.block_of(page);
+        if round > 0 && page == geometry.page(block, 0) {
+            store.erase(block, Cause::Gc, ()).expect("memory does not fail");
+        }
+        let oob = Oob { lpn: None, sequence: write.into(), mode: Mode::Normal };
+        store.host_writes(0, &page_of(write.into()));
+        store.program(page, oob, Place::Host, Cause::Host, ()).expect("memory does not fail");
+        store.write_out().expect("memory does not fail");
+    }
+    let syncs = store.info().sync_points;
+    assert!(syncs <= 8, "{syncs} sync points in {writes} writes");
 }

@@ -251,8 +251,9 @@ pub(super) fn call<M: HostPage + Nvm<When = ()> + Flash>(
 pub(super) fn look<D: Disk>(store: &mut Store<D>, contents: &Contents) -> Result<State, StoreError> {
     let mut state =
         State { words: contents.words.clone(), erases: contents.erases.clone(), ..State::default() };
-    for &(page, oob) in &contents.pages {
-        if let Some(oob) = oob {
+    for found in &contents.pages {
+        let page = found.page();
+        if let Some(oob) = found.oob() {
             store.read(page, Place::Host, Cause::Host, ())?;
             state.pages.insert(page.get(), (oob, store.host_reads().to_vec()));
         } else {
