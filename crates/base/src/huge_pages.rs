@@ -3,8 +3,6 @@
 //! At random places of a table of tens of megabytes a processor waits for the address of a page of 4 KiB about as long as
 //! for its data. With pages of 2 MiB it knows all addresses.
 
-use std::mem::MaybeUninit;
-
 /// Return a table of equal items, in huge pages where the system has them.
 #[must_use]
 pub fn table<T: Clone>(item: T, len: usize) -> Vec<T> {
@@ -14,10 +12,19 @@ pub fn table<T: Clone>(item: T, len: usize) -> Vec<T> {
     table
 }
 
+/// Return a table of zeros, in huge pages where the system has them. What is never touched takes no memory.
+#[must_use]
+pub fn zeros<T: Clone + Default>(len: usize) -> Vec<T> {
+    // Of numbers the macro asks the system for zeros; it would write any other item before the advice.
+    let mut table = vec![T::default(); len];
+    ask_for_huge_pages(&mut table);
+    table
+}
+
 /// Ask for huge pages behind a range of memory. Where there are none, nothing changes.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code, reason = "no safe function of the language gives advice about memory")]
-fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+fn ask_for_huge_pages<T>(memory: &mut [T]) {
     use rustix::mm::{Advice, madvise};
     const HUGE_BYTES: usize = 2 << 20;
     let range = memory.as_mut_ptr_range();
@@ -30,7 +37,7 @@ fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn ask_for_huge_pages<T>(_: &mut [MaybeUninit<T>]) {}
+fn ask_for_huge_pages<T>(_: &mut [T]) {}
 
 #[cfg(test)]
 mod tests {
@@ -40,6 +47,7 @@ mod tests {
     fn tables_of_every_size_have_their_items() {
         for len in [0, 1, 1000, (2 << 20) / 8, (7 << 20) / 8 + 3] {
             assert_eq!(table(u64::MAX, len), vec![u64::MAX; len]);
+            assert_eq!(zeros::<u64>(len), vec![0; len]);
         }
     }
 }

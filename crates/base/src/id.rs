@@ -82,8 +82,20 @@ impl<I: Index, T> IdVec<I, T> {
     where
         T: Clone,
     {
+        Self { items: huge_pages::table(value, Self::checked(len)), id: PhantomData }
+    }
+
+    /// Create a table of `len` zeros. What is never touched takes no memory.
+    pub fn zeros(len: usize) -> Self
+    where
+        T: Clone + Default,
+    {
+        Self { items: huge_pages::zeros(Self::checked(len)), id: PhantomData }
+    }
+
+    fn checked(len: usize) -> usize {
         assert!(len <= I::INDEX_MAX + 1, "table of {len} entries: ids hold at most {}", I::INDEX_MAX + 1);
-        Self { items: huge_pages::table(value, len), id: PhantomData }
+        len
     }
 
     /// All ids of the table, in order.
@@ -143,6 +155,64 @@ impl<I, T: std::fmt::Debug> std::fmt::Debug for IdVec<I, T> {
     }
 }
 
+/// A map from ids to ids, empty at first. It is a dense table; what was never touched of it takes no memory.
+#[derive(Clone)]
+pub struct IdMap<I, J> {
+    /// 0, or the index of the entry plus one.
+    entries: IdVec<I, u32>,
+    to: PhantomData<fn() -> J>,
+}
+
+impl<I: Index, J: Index> IdMap<I, J> {
+    /// Create an empty map for `len` ids.
+    #[must_use]
+    pub fn new(len: usize) -> Self {
+        Self { entries: IdVec::zeros(len), to: PhantomData }
+    }
+
+    #[inline(always)]
+    fn entry(number: u32) -> Option<J> {
+        (number != 0).then(|| J::from_index((number - 1) as usize))
+    }
+
+    /// The entry of an id.
+    #[inline(always)]
+    #[must_use]
+    pub fn get(&self, id: I) -> Option<J> {
+        Self::entry(self.entries[id])
+    }
+
+    /// Enter an id, and return its entry before.
+    #[inline(always)]
+    pub fn insert(&mut self, id: I, to: J) -> Option<J> {
+        Self::entry(std::mem::replace(&mut self.entries[id], to.index() as u32 + 1))
+    }
+
+    /// Remove the entry of an id, and return it.
+    #[inline(always)]
+    pub fn remove(&mut self, id: I) -> Option<J> {
+        Self::entry(std::mem::take(&mut self.entries[id]))
+    }
+
+    /// The number of entries.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.entries.iter().filter(|&&number| number != 0).count()
+    }
+
+    /// Ask for the memory of the entry of an id, which is needed soon ([`prefetch`](crate::prefetch)).
+    #[inline(always)]
+    pub fn prefetch(&self, id: I) {
+        self.entries.prefetch(id);
+    }
+
+    /// Heap memory of the map in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.entries.heap_bytes()
+    }
+}
+
 #[cfg(test)]
 #[allow(unreachable_pub, reason = "ids are public")]
 mod tests {
@@ -177,5 +247,14 @@ mod tests {
         table[Apple::new(2)] = 9;
         assert_eq!(&*table, &[0, 0, 9]);
         assert_eq!(table.ids().map(Apple::get).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_map_has_what_was_entered_last() {
+        let mut map: IdMap<Apple, Apple> = IdMap::new(3);
+        let [first, last] = [0, u32::MAX - 1].map(Apple::new);
+        assert_eq!((map.get(first), map.insert(first, last)), (None, None));
+        assert_eq!((map.insert(first, first), map.get(first), map.count()), (Some(last), Some(first), 1));
+        assert_eq!((map.remove(first), map.remove(first), map.count()), (Some(first), None, 0));
     }
 }

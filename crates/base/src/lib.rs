@@ -38,7 +38,7 @@ pub mod units;
 pub use amount::Amount;
 pub use expression::Expression;
 pub use external::ExternalConfig;
-pub use id::{IdVec, Index, Lpn};
+pub use id::{IdMap, IdVec, Index, Lpn};
 pub use list::{List, Lists};
 pub use misfit::Misfit;
 pub use op::Op;

@@ -6,7 +6,7 @@
 use crate::evict::{Eviction, EvictionConfig};
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{Ahead, IdVec, Lpn, PlacementId};
+use coflash_base::{Ahead, IdMap, IdVec, Lpn, PlacementId};
 use std::ops::Deref;
 
 /// A cache of logical pages. It dereferences to its [`SlotTable`], and changes only through the methods here.
@@ -27,7 +27,7 @@ use std::ops::Deref;
 #[derive(Clone)]
 pub struct Cache {
     table: SlotTable,
-    index: IdVec<Lpn, Option<SlotId>>,
+    index: IdMap<Lpn, SlotId>,
     policy: Eviction,
 }
 
@@ -39,7 +39,7 @@ impl Cache {
         let indexed = if slots == 0 { 0 } else { logical_pages };
         Self {
             table: SlotTable::new(slots),
-            index: IdVec::filled(None, indexed),
+            index: IdMap::new(indexed),
             policy: config.build(Shape { slots, pages: logical_pages as u32 }),
         }
     }
@@ -60,7 +60,7 @@ impl Cache {
     #[inline]
     #[must_use]
     pub fn lookup(&self, lpn: Lpn) -> Option<SlotId> {
-        if self.table.capacity() == 0 { None } else { self.index[lpn] }
+        if self.table.capacity() == 0 { None } else { self.index.get(lpn) }
     }
 
     /// Ask for the memory that the service of a page will need: its index entry, and then its slot.
@@ -88,7 +88,7 @@ impl Cache {
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
         let slot = self.table.occupy(lpn, dirty);
-        let before = self.index[lpn].replace(slot);
+        let before = self.index.insert(lpn, slot);
         assert!(before.is_none(), "{lpn:?} is cached already");
         self.policy.inserted(slot, &self.table);
         slot
@@ -97,7 +97,7 @@ impl Cache {
     /// As [`insert`](Self::insert), into a given free slot: for recovery after a crash.
     pub fn insert_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
         self.table.occupy_at(slot, lpn, dirty);
-        let before = self.index[lpn].replace(slot);
+        let before = self.index.insert(lpn, slot);
         assert!(before.is_none(), "{lpn:?} is cached already");
         self.policy.inserted(slot, &self.table);
     }
@@ -138,7 +138,7 @@ impl Cache {
             self.policy.removed(slot, &self.table);
         }
         if !self.table.is_detached(slot) {
-            self.index[lpn] = None;
+            self.index.remove(lpn);
         }
         self.table.release(slot);
     }
@@ -165,15 +165,15 @@ impl Cache {
     #[inline]
     pub fn detach(&mut self, slot: SlotId) {
         let lpn = self.table.page_of(slot);
-        assert_eq!(self.index[lpn], Some(slot), "{slot:?} is detached already");
-        self.index[lpn] = None;
+        let before = self.index.remove(lpn);
+        assert_eq!(before, Some(slot), "{slot:?} is detached already");
         self.table.set_detached(slot, true);
     }
 
     /// Put a [detached](Self::detach) page back into the index. Panics if the page is cached in another slot.
     pub fn attach(&mut self, slot: SlotId) {
         assert!(self.table.is_detached(slot), "{slot:?} is not detached");
-        let before = self.index[self.table.page_of(slot)].replace(slot);
+        let before = self.index.insert(self.table.page_of(slot), slot);
         assert!(before.is_none(), "the page of {slot:?} is cached already");
         self.table.set_detached(slot, false);
     }
@@ -216,9 +216,9 @@ impl Cache {
         let found = || self.table.occupied().filter(|&slot| !self.table.is_detached(slot));
         for slot in found() {
             let lpn = self.table.page_of(slot);
-            assert_eq!(self.index[lpn], Some(slot), "index of {lpn:?}, which lies in {slot:?}");
+            assert_eq!(self.index.get(lpn), Some(slot), "index of {lpn:?}, which lies in {slot:?}");
         }
-        let indexed = self.index.iter().flatten().count();
+        let indexed = self.index.count();
         assert_eq!(indexed, found().count(), "pages in the index and pages in slots");
 
         let mut tracked = IdVec::<SlotId, bool>::filled(false, self.table.capacity() as usize);
@@ -258,7 +258,7 @@ mod tests {
     #[should_panic(expected = "index of Lpn(8)")]
     fn a_lost_index_entry_is_found() {
         let mut cache = cache_of_three();
-        cache.index[Lpn::new(8)] = None;
+        cache.index.remove(Lpn::new(8));
         cache.assert_invariants();
     }
 
@@ -266,7 +266,7 @@ mod tests {
     #[should_panic(expected = "pages in the index")]
     fn a_page_indexed_twice_is_found() {
         let mut cache = cache_of_three();
-        cache.index[Lpn::new(1)] = cache.index[Lpn::new(8)];
+        cache.index.insert(Lpn::new(1), cache.index.get(Lpn::new(8)).expect("it is cached"));
         cache.assert_invariants();
     }
 
@@ -283,7 +283,7 @@ mod tests {
     fn a_slot_the_policy_should_have_forgotten_is_found() {
         let mut cache = cache_of_three();
         let slot = cache.lookup(Lpn::new(3)).unwrap();
-        cache.index[Lpn::new(3)] = None;
+        cache.index.remove(Lpn::new(3));
         cache.table.release(slot);
         cache.assert_invariants();
     }

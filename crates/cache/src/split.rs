@@ -3,7 +3,7 @@
 use crate::evict::{Eviction, EvictionConfig};
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{Ahead, IdVec, Lpn};
+use coflash_base::{Ahead, IdMap, IdVec, Lpn};
 use std::ops::Deref;
 
 /// The eviction orders of the classes.
@@ -20,7 +20,7 @@ pub enum Orders {
 #[derive(Clone)]
 pub struct SplitCache {
     table: SlotTable,
-    index: IdVec<Lpn, Option<SlotId>>,
+    index: IdMap<Lpn, SlotId>,
     /// The policies of clean and of dirty pages. With a common order only the first is used.
     policies: [Eviction; 2],
     orders: Orders,
@@ -35,7 +35,7 @@ impl SplitCache {
         let second = if orders == Orders::Own { slots } else { 0 };
         Self {
             table: SlotTable::new(slots),
-            index: IdVec::filled(None, logical_pages),
+            index: IdMap::new(logical_pages),
             policies: [config.build(shape(slots)), config.build(shape(second))],
             orders,
             pinned: 0,
@@ -46,7 +46,7 @@ impl SplitCache {
     #[inline]
     #[must_use]
     pub fn lookup(&self, lpn: Lpn) -> Option<SlotId> {
-        self.index[lpn]
+        self.index.get(lpn)
     }
 
     /// See [`Cache::look_ahead`](crate::Cache::look_ahead).
@@ -55,7 +55,7 @@ impl SplitCache {
         match ahead {
             Ahead::Far => self.index.prefetch(lpn),
             Ahead::Near => {
-                if let Some(slot) = self.index[lpn] {
+                if let Some(slot) = self.index.get(lpn) {
                     self.table.prefetch(slot);
                     self.policies.iter().for_each(|policy| policy.prefetch(slot));
                 }
@@ -84,7 +84,7 @@ impl SplitCache {
 
     #[inline]
     fn enter(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
-        let before = self.index[lpn].replace(slot);
+        let before = self.index.insert(lpn, slot);
         assert!(before.is_none(), "{lpn:?} is cached already");
         let class = self.class(dirty);
         self.policies[class].inserted(slot, &self.table);
@@ -159,7 +159,7 @@ impl SplitCache {
             let class = self.class(self.table.is_dirty(slot));
             self.policies[class].removed(slot, &self.table);
         }
-        self.index[self.table.page_of(slot)] = None;
+        self.index.remove(self.table.page_of(slot));
         self.table.release(slot);
     }
 
@@ -188,9 +188,9 @@ impl SplitCache {
     pub fn assert_invariants(&self) {
         self.table.assert_invariants();
         for slot in self.table.occupied() {
-            assert_eq!(self.index[self.table.page_of(slot)], Some(slot), "index of the page in {slot:?}");
+            assert_eq!(self.index.get(self.table.page_of(slot)), Some(slot), "index of the page in {slot:?}");
         }
-        let indexed = self.index.iter().flatten().count();
+        let indexed = self.index.count();
         assert_eq!(indexed, self.table.len() as usize, "pages in the index and pages in slots");
         let pinned = self.table.occupied().filter(|&slot| self.table.is_pinned(slot)).count();
         assert_eq!(pinned, self.pinned as usize, "count of pinned pages");

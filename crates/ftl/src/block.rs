@@ -30,8 +30,9 @@ pub(crate) struct Block {
     pub(crate) state: State,
 }
 
-/// The record of a block that changes when it is sealed or erased.
+/// The record of a block that changes when it is sealed or erased: 12 bytes.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, packed(4))]
 pub(crate) struct History {
     /// The program count of the device when the block was sealed.
     pub(crate) sealed_at: u64,

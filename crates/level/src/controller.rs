@@ -94,6 +94,8 @@ const CORES_MAX: u32 = 4096;
 pub struct Controller<L> {
     below: L,
     config: ControllerConfig,
+    /// Whether its firmware takes time.
+    takes_time: bool,
     has_buffer: bool,
     /// The time at which each core of the firmware becomes idle. Empty if there is no limit.
     idle_at: Vec<Time>,
@@ -104,13 +106,21 @@ impl<L> Controller<L> {
     #[must_use]
     pub fn new(below: L, config: &ControllerConfig, page_bytes: u64) -> Self {
         let idle_at = vec![Time::ZERO; config.cores.map_or(0, NonZeroU32::get) as usize];
-        Self { below, has_buffer: config.buffer(page_bytes).is_some(), config: config.clone(), idle_at }
+        let ControllerConfig { read_command, read_4k, write_command, write_4k, .. } = *config;
+        let takes_time =
+            [read_command, read_4k, write_command, write_4k].iter().any(|&time| time > Duration::ZERO);
+        Self {
+            below,
+            takes_time,
+            has_buffer: config.buffer(page_bytes).is_some(),
+            config: config.clone(),
+            idle_at,
+        }
     }
 
     crate::over::level_over!();
 
     /// The firmware's delay of a command, from its arrival on.
-    #[inline]
     fn work(&mut self, command: &Command, now: Option<Time>) -> Duration {
         let time = self.config.time(command);
         let (Some(now), Some(core)) = (now, self.idle_at.iter_mut().min()) else { return time };
@@ -127,8 +137,11 @@ macro_rules! below_dispatch {
 }
 
 impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
-    #[inline]
+    #[inline(always)]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        if !self.takes_time {
+            return self.below.begin(command, io);
+        }
         let time = self.work(command, io.media.known(io.start));
         let start = io.media.later(io.start, time);
         self.below.begin(command, &mut Io { media: &mut *io.media, hook: &mut io.hook, start })

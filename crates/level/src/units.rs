@@ -65,9 +65,11 @@ macro_rules! below_dispatch {
 }
 
 impl<M: Media, L: Level<M>> Level<M> for Units<L> {
-    #[inline]
+    #[inline(always)]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        if let (Op::Write, Some(first)) = (command.op, command.first) {
+        if self.pages_per_unit > 1
+            && let (Op::Write, Some(first)) = (command.op, command.first)
+        {
             self.written = first.get()..first.get() + command.pages;
         }
         self.below.begin(command, io)

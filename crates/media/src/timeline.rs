@@ -354,7 +354,7 @@ impl Flash for Timeline {
         let phases = *self.read_costs(page);
         let read = self.servers.issue_read(self.server_of(page), &phases, cause, after);
         let done = read.plus(self.costs.ecc_decode);
-        self.record(FlashOperation::new(OperationKind::Read, page, cause), after, done);
+        self.record(after, done, || FlashOperation::new(OperationKind::Read, page, cause));
         Ok(done)
     }
 
@@ -381,8 +381,10 @@ impl Flash for Timeline {
         let phases = self.drawn(phases);
         let done = self.servers.issue(self.server_of(page), &phases, cause, after);
         self.servers.note_program(done);
-        let operation = FlashOperation::new(OperationKind::Program, page, cause);
-        self.record(FlashOperation { lpn: oob.lpn, ..operation }, after, done);
+        self.record(after, done, || {
+            let operation = FlashOperation::new(OperationKind::Program, page, cause);
+            FlashOperation { lpn: oob.lpn, ..operation }
+        });
         Ok(done)
     }
 
@@ -406,8 +408,10 @@ impl Flash for Timeline {
             let phases = self.drawn(phases);
             self.servers.issue(target, &phases, cause, after)
         };
-        let operation = FlashOperation::new(OperationKind::Copy, to, cause);
-        self.record(FlashOperation { from: Some(from), lpn: oob.lpn, ..operation }, after, done);
+        self.record(after, done, || {
+            let operation = FlashOperation::new(OperationKind::Copy, to, cause);
+            FlashOperation { from: Some(from), lpn: oob.lpn, ..operation }
+        });
         Ok(done)
     }
 
@@ -449,7 +453,7 @@ impl Flash for Timeline {
         } else {
             self.servers.issue(self.server_of(first), &self.costs.erase, cause, after)
         };
-        self.record(FlashOperation::new(OperationKind::Erase, first, cause), after, done);
+        self.record(after, done, || FlashOperation::new(OperationKind::Erase, first, cause));
         Ok(done)
     }
 

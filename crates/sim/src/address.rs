@@ -2,7 +2,7 @@
 
 use coflash_base::prefetch::prefetch;
 use coflash_base::{Index, Lpn};
-use coflash_scenario::Remap;
+use coflash_scenario::{Remap, Scenario};
 use coflash_workload::{Op, Request};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -10,28 +10,28 @@ use std::ops::Range;
 /// Pages that one chunk of the dense table covers.
 const CHUNK_PAGES: u64 = 1024;
 
-/// The workload pages of a request: all pages that it touches, or the whole pages of a trim. `page_of`
-/// returns the page of a byte.
-#[inline(always)]
-pub(crate) fn pages_of(request: &Request, page_bytes: u64, page_of: impl Fn(u64) -> u64) -> Range<u64> {
-    let end = request.offset + request.length;
-    match request.op {
-        Op::Read | Op::Write => page_of(request.offset)..page_of(end - 1) + 1,
-        Op::Trim => page_of(request.offset + (page_bytes - 1))..page_of(end),
-        Op::Flush => 0..0,
-    }
+/// Pages of a request that are looked at ahead: more would push each other out of the processor's nearest cache.
+const LOOK_PAGES: u64 = 8;
+
+/// The addresses of requests.
+#[derive(Clone, Debug)]
+pub(crate) struct AddressMap {
+    page_bytes: u64,
+    /// The binary logarithm of `page_bytes`, where that is a power of two: a division takes as long as ten shifts.
+    page_shift: Option<u32>,
+    logical_pages: u64,
+    places: Places,
 }
 
-/// The map of the workload's pages to the device.
+/// The place of each page of the workload.
 #[derive(Clone, Debug)]
-pub(crate) enum AddressMap {
+enum Places {
     /// The identity; pages beyond the device are unmapped.
-    Direct { logical_pages: u64 },
+    Direct,
     /// The page number modulo the pages of the device.
-    Modulo { logical_pages: u64 },
+    Modulo,
     /// Numbered in the order of the first access. Memory: at most a chunk of four bytes a page per accessed region.
     Dense {
-        logical_pages: u64,
         /// Looked up, never listed, so that no result depends on the order of the table.
         chunks: FxHashMap<u64, Chunk>,
         touched: u64,
@@ -40,52 +40,132 @@ pub(crate) enum AddressMap {
 
 type Chunk = Box<[Option<Lpn>; CHUNK_PAGES as usize]>;
 
+/// The chunk of the first of some pages, the pages of the range in it, and the first page beyond it.
+#[inline(always)]
+fn first_chunk(pages: &Range<u64>) -> (u64, Range<usize>, u64) {
+    let chunk = pages.start / CHUNK_PAGES;
+    let end = pages.end.min((chunk + 1) * CHUNK_PAGES);
+    let index = |page: u64| (page - chunk * CHUNK_PAGES) as usize;
+    (chunk, index(pages.start)..index(end), end)
+}
+
 impl AddressMap {
-    pub(crate) fn new(remap: Remap, logical_pages: u32) -> Self {
-        let logical_pages = u64::from(logical_pages);
-        match remap {
-            Remap::None => Self::Direct { logical_pages },
-            Remap::Modulo => Self::Modulo { logical_pages },
-            Remap::Dense => Self::Dense { logical_pages, chunks: FxHashMap::default(), touched: 0 },
+    pub(crate) fn new(scenario: &Scenario, logical_pages: u32) -> Self {
+        let page_bytes = scenario.flash.page_size.count;
+        Self {
+            page_bytes,
+            page_shift: page_bytes.is_power_of_two().then(|| page_bytes.trailing_zeros()),
+            logical_pages: logical_pages.into(),
+            places: match scenario.workload.remap {
+                Remap::None => Places::Direct,
+                Remap::Modulo => Places::Modulo,
+                Remap::Dense => Places::Dense { chunks: FxHashMap::default(), touched: 0 },
+            },
         }
     }
 
-    /// The logical page; `None` if the device is too small. Reads and trims access a page like writes.
+    pub(crate) fn page_bytes(&self) -> u64 {
+        self.page_bytes
+    }
+
+    pub(crate) fn logical_bytes(&self) -> u64 {
+        self.logical_pages * self.page_bytes
+    }
+
+    /// The pages of a request, as the workload numbers them: all that it touches, or the whole pages of a trim.
     #[inline(always)]
-    pub(crate) fn page(&mut self, page: u64) -> Option<Lpn> {
-        match self {
-            Self::Direct { logical_pages } => (page < *logical_pages).then(|| Lpn::from_index(page as usize)),
-            Self::Modulo { logical_pages } => Some(Lpn::from_index((page % *logical_pages) as usize)),
-            Self::Dense { logical_pages, chunks, touched } => {
-                let chunk = chunks
-                    .entry(page / CHUNK_PAGES)
-                    .or_insert_with(|| Box::new([None; CHUNK_PAGES as usize]));
-                let entry = &mut chunk[(page % CHUNK_PAGES) as usize];
-                let lpn = *entry.get_or_insert_with(|| {
-                    let next = Lpn::from_index((*touched).min(*logical_pages) as usize);
-                    *touched += 1;
-                    next
-                });
-                // Pages beyond the device all get the number of the first such page.
-                (lpn.index() < *logical_pages as usize).then_some(lpn)
+    pub(crate) fn pages(&self, request: &Request) -> Range<u64> {
+        let page_of = |byte| self.page_shift.map_or_else(|| byte / self.page_bytes, |shift| byte >> shift);
+        let end = request.offset + request.length;
+        match request.op {
+            Op::Read | Op::Write => page_of(request.offset)..page_of(end - 1) + 1,
+            Op::Trim => page_of(request.offset + (self.page_bytes - 1))..page_of(end),
+            Op::Flush => 0..0,
+        }
+    }
+
+    /// Append the logical pages of a request. Returns whether the device has all of them; otherwise some are missing. Reads
+    /// and trims access a page like writes.
+    #[inline(always)]
+    pub(crate) fn look_up(&mut self, request: &Request, lpns: &mut Vec<Lpn>) -> bool {
+        let (mut pages, logical_pages) = (self.pages(request), self.logical_pages);
+        // Also with remapped addresses: a longer request would overlap itself.
+        let mut fits = request.length <= self.logical_bytes();
+        match &mut self.places {
+            _ if !fits => false,
+            Places::Direct => {
+                fits = pages.end <= logical_pages;
+                if fits {
+                    pages.for_each(|page| lpns.push(Lpn::from_index(page as usize)));
+                }
+                fits
+            }
+            Places::Modulo => {
+                lpns.extend(pages.map(|page| Lpn::from_index((page % logical_pages) as usize)));
+                true
+            }
+            Places::Dense { chunks, touched } => {
+                while !pages.is_empty() {
+                    let (chunk, indices, end) = first_chunk(&pages);
+                    let chunk = chunks.entry(chunk).or_insert_with(|| Box::new([None; CHUNK_PAGES as usize]));
+                    for entry in &mut chunk[indices] {
+                        let lpn = *entry.get_or_insert_with(|| {
+                            let next = Lpn::from_index((*touched).min(logical_pages) as usize);
+                            *touched += 1;
+                            next
+                        });
+                        // Pages beyond the device all get the number of the first such page.
+                        if (lpn.index() as u64) < logical_pages {
+                            lpns.push(lpn);
+                        } else {
+                            fits = false;
+                        }
+                    }
+                    pages.start = end;
+                }
+                fits
             }
         }
     }
 
-    /// Ask for the memory of a dense map's entry.
+    /// Pass on the first logical pages of a request that was not looked up yet, as far as they are known.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, page: u64) {
-        if let Self::Dense { chunks, .. } = self
-            && let Some(chunk) = chunks.get(&(page / CHUNK_PAGES))
-        {
-            prefetch(&chunk[..], (page % CHUNK_PAGES) as usize);
+    pub(crate) fn look_ahead(&self, request: &Request, mut look: impl FnMut(Lpn)) {
+        let mut pages = self.pages(request);
+        pages.end = pages.end.min(pages.start + LOOK_PAGES);
+        match &self.places {
+            Places::Direct => {
+                pages.end = pages.end.min(self.logical_pages);
+                pages.for_each(|page| look(Lpn::from_index(page as usize)));
+            }
+            Places::Modulo => {
+                pages.for_each(|page| look(Lpn::from_index((page % self.logical_pages) as usize)));
+            }
+            Places::Dense { chunks, .. } => {
+                let (chunk, indices, _) = first_chunk(&pages);
+                if let Some(chunk) = chunks.get(&chunk) {
+                    let known = chunk[indices].iter().flatten();
+                    known.filter(|lpn| lpn.index() < self.logical_pages as usize).for_each(|&lpn| look(lpn));
+                }
+            }
+        }
+    }
+
+    /// Ask for the memory of a dense map's entries of a request. Those of adjacent pages are adjacent.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, request: &Request) {
+        if let Places::Dense { chunks, .. } = &self.places {
+            let page = self.pages(request).start;
+            if let Some(chunk) = chunks.get(&(page / CHUNK_PAGES)) {
+                prefetch(&chunk[..], (page % CHUNK_PAGES) as usize);
+            }
         }
     }
 
     /// Pages accessed so far, for a dense map.
     pub(crate) fn touched(&self) -> Option<u64> {
-        match self {
-            Self::Dense { touched, .. } => Some(*touched),
+        match self.places {
+            Places::Dense { touched, .. } => Some(touched),
             _ => None,
         }
     }
@@ -94,20 +174,49 @@ impl AddressMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coflash_base::Time;
+
+    fn map(remap: &str) -> AddressMap {
+        let scenario = Scenario::default().set(&[("workload.remap", remap)]).unwrap();
+        AddressMap::new(&scenario, if remap == "dense" { 2000 } else { 10 })
+    }
+
+    fn read(page: u64, pages: u64) -> Request {
+        let (offset, length) = (page * 4096, pages * 4096);
+        Request { arrival: Time::ZERO, offset, length, op: Op::Read, placement: None }
+    }
+
+    /// The logical pages, or `None` where the device is too small; looking ahead finds the same.
+    fn look_up(map: &mut AddressMap, request: &Request) -> Option<Vec<u32>> {
+        let (mut lpns, mut ahead) = (Vec::new(), Vec::new());
+        let fits = map.look_up(request, &mut lpns);
+        map.look_ahead(request, |lpn| ahead.push(lpn));
+        assert!(lpns.starts_with(&ahead) || !fits, "{lpns:?} {ahead:?}");
+        fits.then(|| lpns.into_iter().map(Lpn::get).collect())
+    }
 
     #[test]
     fn each_way_places_pages() {
-        let mut direct = AddressMap::new(Remap::None, 10);
-        assert_eq!((direct.page(9), direct.page(10)), (Some(Lpn::new(9)), None));
-        let mut modulo = AddressMap::new(Remap::Modulo, 10);
-        assert_eq!(modulo.page(u64::MAX), Some(Lpn::new(5)));
-        let mut dense = AddressMap::new(Remap::Dense, 2);
-        dense.prefetch(7);
+        let mut direct = map("none");
+        assert_eq!(look_up(&mut direct, &read(8, 2)), Some(vec![8, 9]));
+        assert_eq!(look_up(&mut direct, &read(9, 2)), None);
+        let mut modulo = map("modulo");
+        assert_eq!(look_up(&mut modulo, &read((1 << 50) + 3, 3)), Some(vec![7, 8, 9]));
+        assert_eq!(look_up(&mut modulo, &read(7, 11)), None, "it would overlap itself");
+    }
+
+    #[test]
+    fn a_dense_map_numbers_pages_in_order_also_over_the_end_of_a_chunk() {
+        let mut dense = map("dense");
+        dense.prefetch(&read(7, 1));
+        dense.look_ahead(&read(7, 1), |lpn| panic!("{lpn:?} of an empty map"));
         assert_eq!(dense.touched(), Some(0), "a look is no access");
-        assert_eq!(dense.page(1 << 50), Some(Lpn::new(0)));
-        assert_eq!(dense.page(7), Some(Lpn::new(1)));
-        assert_eq!(dense.page(1 << 50), Some(Lpn::new(0)));
-        assert_eq!((dense.page(8), dense.touched()), (None, Some(3)));
-        assert_eq!((dense.page(8), dense.touched()), (None, Some(3)), "each page is counted once");
+        assert_eq!(look_up(&mut dense, &read((1 << 50) - 1, 3)), Some(vec![0, 1, 2]));
+        assert_eq!(look_up(&mut dense, &read(1 << 50, 2)), Some(vec![1, 2]));
+        assert_eq!(look_up(&mut dense, &read(10, 1997)), Some((3..2000).collect()));
+        assert_eq!(look_up(&mut dense, &read(0, 2)), None);
+        assert_eq!(dense.touched(), Some(2002));
+        assert_eq!(look_up(&mut dense, &read(0, 2)), None);
+        assert_eq!(dense.touched(), Some(2002), "each page is counted once");
     }
 }

@@ -2,6 +2,7 @@
 //! request completes with its last page. In simulation requests carry no data; where the media holds bytes,
 //! they have a [`Payload`].
 
+use crate::address::AddressMap;
 use crate::latency::LatencyRecorder;
 use crate::metrics::HostCounters;
 use crate::payload::{PartOfPage, Payload};
@@ -17,11 +18,9 @@ mod measurement;
 mod restart;
 #[cfg(test)]
 mod tests;
-mod window;
 
 use measurement::Meters;
 use restart::Restarts;
-use window::Window;
 
 /// An outstanding request.
 #[derive(Clone, Copy, Debug)]
@@ -90,7 +89,7 @@ pub struct Engine<L, M: Media> {
     media: M,
     dies: u32,
     gc: GcMode,
-    window: Window,
+    address: AddressMap,
     /// The logical pages of the request being issued.
     lpns: Vec<Lpn>,
     looks_ahead: bool,
@@ -109,7 +108,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     #[must_use]
     pub fn new(scenario: &Scenario, level: L, media: M) -> Self {
         let mut engine = Self {
-            window: Window::new(scenario, level.logical_pages()),
+            address: AddressMap::new(scenario, level.logical_pages()),
             lpns: Vec::new(),
             looks_ahead: level.heap_bytes() > CACHED_BYTES,
             dies: scenario.flash.dies(),
@@ -143,19 +142,26 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         Io { media, hook: CopyAll, start }
     }
 
-    /// Expect the requests that are issued next, and ask for the memory that they need.
+    /// Ask for the memory that the next requests will need. The first of them is issued next.
     #[inline(always)]
-    pub(crate) fn expect(&mut self, upcoming: &[Request]) {
-        let reach = if self.looks_ahead { Ahead::Far.distance() } else { 0 };
-        while self.window.len() <= reach
-            && let Some(request) = upcoming.get(self.window.len())
-        {
-            self.window.push(request);
+    pub(crate) fn look_ahead(&self, upcoming: &[Request]) {
+        if !self.looks_ahead {
+            return;
         }
-        if self.looks_ahead {
-            upcoming.get(2 * reach).into_iter().for_each(|request| self.window.look_up(request));
-            for ahead in [Ahead::Far, Ahead::Near] {
-                self.window.look(ahead.distance()).iter().for_each(|&lpn| self.level.look_ahead(lpn, ahead));
+        if let Some(request) = upcoming.get(2 * Ahead::Far.distance()) {
+            self.address.prefetch(request);
+        }
+        self.look_at(upcoming, Ahead::Far);
+        self.look_at(upcoming, Ahead::Near);
+    }
+
+    /// Look at a later request, unless it continues the one before it: the processor prefetches adjacent memory by itself.
+    #[inline(always)]
+    fn look_at(&self, upcoming: &[Request], ahead: Ahead) {
+        if let Some(request) = upcoming.get(ahead.distance()) {
+            let before = &upcoming[ahead.distance() - 1];
+            if request.offset != before.offset + before.length {
+                self.address.look_ahead(request, |lpn| self.level.look_ahead(lpn, ahead));
             }
         }
     }
@@ -172,10 +178,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         payload: impl Payload<M>,
     ) -> Result<Option<Time>, ServiceError<M::Error>> {
         self.owner = owner;
-        self.issue(request, arrival, payload)
+        self.issue(request, arrival, payload, |_| {})
     }
 
-    /// Issue a request at `arrival`; return its completion time if it is known at once. Arrivals never decrease.
+    /// Issue a request at `arrival`, after the answers to others before it; return its completion time if it is known at once.
+    /// Arrivals never decrease.
     ///
     /// # Errors
     /// A request beyond the stack's capacity, or a failed flash operation.
@@ -185,25 +192,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         request: &Request,
         arrival: Time,
         payload: impl Payload<M>,
-    ) -> Result<Option<Time>, ServiceError<M::Error>> {
-        assert_eq!(self.window.len(), 0, "other requests are issued before");
-        self.window.push(request);
-        self.issue_next(request, arrival, payload, |_| {})
-    }
-
-    /// Issue the next of the [expected](Self::expect) requests, after the answers to others before it.
-    ///
-    /// # Errors
-    /// See [`issue`](Self::issue).
-    #[inline]
-    pub(crate) fn issue_next(
-        &mut self,
-        request: &Request,
-        arrival: Time,
-        payload: impl Payload<M>,
         answered: impl FnMut(Answer),
     ) -> Result<Option<Time>, ServiceError<M::Error>> {
-        let fits = self.window.pop(&mut self.lpns);
+        self.lpns.clear();
+        let fits = self.address.look_up(request, &mut self.lpns);
         self.advance(arrival, answered)?;
         if self.meters.series.is_due(arrival) {
             let report = self.report();
@@ -346,17 +338,18 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// The capacity for requests in bytes.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {
-        self.window.logical_bytes()
+        self.address.logical_bytes()
     }
 
     /// Pages assigned by a dense address map.
     pub(crate) fn pages_touched(&self) -> Option<u64> {
-        self.window.pages_touched()
+        self.address.touched()
     }
 
     /// Enter a request's pages into the address map without serving it, to count them.
     pub(crate) fn touch(&mut self, request: &Request) {
-        self.window.touch(request);
+        self.lpns.clear();
+        self.address.look_up(request, &mut self.lpns);
     }
 
     #[inline(always)]
@@ -367,9 +360,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         mut payload: impl Payload<M>,
         parts: &mut Parts,
     ) -> Result<(), M::Error> {
-        let bytes = self.window.page_bytes();
+        let bytes = self.address.page_bytes();
         let end = request.offset + request.length;
-        let pages = self.window.pages(request);
+        let pages = self.address.pages(request);
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
         *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
         let start = self.begin(request, arrival, parts);

@@ -1,7 +1,7 @@
 //! The future writes of a workload, for oracles among the placement policies: the workload is read an
 //! additional time, before the run.
 
-use crate::address::{AddressMap, pages_of};
+use crate::address::AddressMap;
 use crate::error::RunError;
 use crate::observer::{Observer, Phase};
 use coflash_ftl::placement::Future;
@@ -18,11 +18,10 @@ pub(crate) fn future(
     logical_pages: u32,
     observer: &mut dyn Observer,
 ) -> Result<Future, RunError> {
-    let page_bytes = scenario.flash.page_size.count;
     let mut future = Future::new(logical_pages);
-    let mut address = AddressMap::new(scenario.workload.remap, logical_pages);
+    let mut address = AddressMap::new(scenario, logical_pages);
     let mut left = scenario.workload.requests_max.unwrap_or(u64::MAX);
-    let (mut batch, mut read) = (Vec::new(), 0);
+    let (mut batch, mut lpns, mut read) = (Vec::new(), Vec::new(), 0);
     loop {
         observer.progress(Phase::Precondition, source.progress(), read)?;
         source.next_batch(&mut batch)?;
@@ -31,9 +30,12 @@ pub(crate) fn future(
             return Ok(future);
         }
         for request in &batch {
-            for page in pages_of(request, page_bytes, |byte| byte / page_bytes) {
-                // The run will refuse a page that does not fit.
-                let Some(lpn) = address.page(page) else { return Ok(future) };
+            lpns.clear();
+            if !address.look_up(request, &mut lpns) {
+                // The run will refuse it.
+                return Ok(future);
+            }
+            for &lpn in &lpns {
                 match request.op {
                     Op::Write => future.write(lpn),
                     Op::Trim => future.trim(lpn),

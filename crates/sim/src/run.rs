@@ -213,7 +213,7 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         }
         let mut bytes = 0;
         for (index, request) in batch.iter().enumerate() {
-            engine.expect(&batch[index..]);
+            engine.look_ahead(&batch[index..]);
             if issuer.issue(request, engine).is_err() {
                 let rest = batch[index..].to_vec();
                 return Err(out_of_space(scenario, engine, source, &rest, observer)?);
@@ -320,28 +320,33 @@ impl Issuer {
         }
     }
 
-    /// Issue `request`, the next one that the engine expects.
-    #[inline]
+    /// Issue `request`.
+    #[inline(always)]
     fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         &mut self,
         request: &Request,
         engine: &mut Engine<L, M>,
     ) -> Result<(), ServiceError<Infallible>> {
-        let arrival = self.arrival(request);
-        match self {
-            Self::Open { .. } => engine.issue_next(request, arrival, (), |_| {}).map(drop),
+        let mut arrival = self.arrival(request);
+        let mut answers = match self {
+            Self::Open { .. } => None,
             Self::Closed { queue_depth, under_way, answers, now } => {
                 if under_way == queue_depth {
                     *now = Self::next_answer(answers, engine).max(*now);
-                    *under_way -= 1;
+                } else {
+                    *under_way += 1;
                 }
-                let known =
-                    engine.issue_next(request, *now, (), |answer| answers.push(Reverse(answer.at)))?;
-                answers.extend(known.map(Reverse));
-                *under_way += 1;
-                Ok(())
+                arrival = *now;
+                Some(answers)
             }
+        };
+        let known = engine.issue(request, arrival, (), |answer| {
+            answers.iter_mut().for_each(|answers| answers.push(Reverse(answer.at)));
+        })?;
+        if let Some(answers) = answers {
+            answers.extend(known.map(Reverse));
         }
+        Ok(())
     }
 
     /// The earliest completion, after processing all events before it.

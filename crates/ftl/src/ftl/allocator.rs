@@ -248,6 +248,11 @@ impl Allocator {
     }
 
     #[inline(always)]
+    pub(super) fn active_mut(&mut self, pool: PoolId, group: GroupId) -> &mut Active {
+        &mut self.pools[pool].actives[group]
+    }
+
+    #[inline(always)]
     pub(super) fn set_active(&mut self, pool: PoolId, group: GroupId, active: Active) {
         self.pools[pool].actives[group] = active;
     }

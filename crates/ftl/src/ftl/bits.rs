@@ -1,7 +1,7 @@
 //! Bitmaps with a bit for each physical page.
 
-use coflash_base::Index;
 use coflash_base::prefetch::prefetch;
+use coflash_base::{Index, huge_pages};
 use coflash_media::{BlockId, Geometry, Ppn};
 
 /// A bitmap with a whole number of words for each block, or an empty one: all its bits read as clear.
@@ -26,7 +26,7 @@ impl PageBits {
 
     pub(super) fn new(geometry: &Geometry) -> Self {
         let words_per_block = geometry.pages_per_block.div_ceil(64) as usize;
-        let words = vec![0; words_per_block * geometry.blocks() as usize];
+        let words = huge_pages::zeros(words_per_block * geometry.blocks() as usize);
         Self { words, words_per_block, pages_per_block: geometry.pages_per_block }
     }
 

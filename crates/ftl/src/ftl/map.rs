@@ -15,7 +15,7 @@ const SUPERSEDED: u32 = 1 << 31;
 
 impl Map {
     pub(super) fn new(logical_pages: u32) -> Self {
-        Self { entries: IdVec::filled(0, logical_pages as usize) }
+        Self { entries: IdVec::zeros(logical_pages as usize) }
     }
 
     /// The flash page of a logical page, if it has one.

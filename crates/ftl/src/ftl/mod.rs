@@ -297,11 +297,12 @@ impl Ftl {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
+        let (mut page, mut after) = (page, after);
         if page.coverage == Coverage::Partial {
             let rest = PageRead { lpn: page.lpn, to: Place::Merged, cause: page.cause };
             if let Some(read) = self.read(rest, after, io)? {
                 self.counters.flash_merges_pages += 1;
-                return self.write_whole(PageWrite { from: Place::Merged, ..page }, read, io);
+                (page.from, after) = (Place::Merged, read);
             }
         }
         self.write_whole(page, after, io)
@@ -440,8 +441,18 @@ impl Ftl {
     /// Take the next erased page of a group's active block.
     #[inline(always)]
     fn take_page(&mut self, pool: PoolId, group: GroupId) -> Taken {
-        let (block, index) = self.active(pool, group);
-        self.allocator.set_active(pool, group, Active { block: Some(block), next: index + 1 });
+        let active = self.allocator.active_mut(pool, group);
+        let (block, index) = match active.block {
+            Some(block) => {
+                active.next += 1;
+                (block, active.next - 1)
+            }
+            None => {
+                let block = self.open_block_for(pool, group);
+                self.allocator.set_active(pool, group, Active { block: Some(block), next: 1 });
+                (block, 0)
+            }
+        };
         Taken { block, index, page: self.geometry.page(block, index) }
     }
 

@@ -8,7 +8,7 @@
 //!
 //! Memory: 17 bytes per page of flash and 4 per page of the disks.
 
-use coflash_base::{Ahead, IdVec, List, Lpn, id_type};
+use coflash_base::{Ahead, IdMap, IdVec, List, Lpn, id_type};
 
 id_type!(
     /// An entry of a ghost list.
@@ -31,7 +31,7 @@ pub(super) struct Stack {
     /// The segment of each entry.
     segment_of: IdVec<Ghost, u8>,
     page_of: IdVec<Ghost, Option<Lpn>>,
-    index: IdVec<Lpn, Option<Ghost>>,
+    index: IdMap<Lpn, Ghost>,
     free: Vec<Ghost>,
     segments: Vec<Segment>,
     segment_pages: u32,
@@ -45,7 +45,7 @@ impl Stack {
             order: List::new(pages),
             segment_of: IdVec::filled(0, pages as usize),
             page_of: IdVec::filled(None, pages as usize),
-            index: IdVec::filled(None, disk_pages),
+            index: IdMap::new(disk_pages),
             free: (0..pages).rev().map(Ghost::new).collect(),
             segments: vec![Segment::default(); segments as usize],
             segment_pages,
@@ -58,7 +58,7 @@ impl Stack {
         match ahead {
             Ahead::Far => self.index.prefetch(lpn),
             Ahead::Near => {
-                if let Some(ghost) = self.index[lpn] {
+                if let Some(ghost) = self.index.get(lpn) {
                     self.order.prefetch(ghost);
                     self.segment_of.prefetch(ghost);
                 }
@@ -79,7 +79,7 @@ impl Stack {
     /// Move a page to the front. Returns the segment that it was in, if any.
     #[inline]
     fn touch(&mut self, lpn: Lpn) -> Option<u8> {
-        let found = self.index[lpn];
+        let found = self.index.get(lpn);
         let hit = found.map(|ghost| self.segment_of[ghost]);
         let ghost = match found {
             Some(ghost) => {
@@ -95,7 +95,7 @@ impl Stack {
                 }
                 let ghost = self.free.pop().expect("the last one was forgotten");
                 self.page_of[ghost] = Some(lpn);
-                self.index[lpn] = Some(ghost);
+                self.index.insert(lpn, ghost);
                 ghost
             }
         };
@@ -137,7 +137,7 @@ impl Stack {
 
     /// Remove a page. The later segments keep their pages, so its own segment is short until the next use fills it.
     pub(super) fn forget(&mut self, lpn: Lpn) {
-        if let Some(ghost) = self.index[lpn].take() {
+        if let Some(ghost) = self.index.remove(lpn) {
             self.unlink(ghost);
             self.page_of[ghost] = None;
             self.free.push(ghost);

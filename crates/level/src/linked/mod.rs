@@ -188,6 +188,50 @@ impl<L: Cooperates> Linked<L> {
         }
     }
 
+    /// Write a page from the cache above.
+    fn write_across<M: Media, H: GcHook>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error>
+    where
+        L: Level<M>,
+    {
+        let slot = self.slot_of(&page);
+        let mut time = Duration::ZERO;
+        if let Some(ticket) = slot.and_then(|slot| self.withdraw(slot))
+            && self.wire.waits()
+            && let DeliveryState::UnderWay(arrival) = self.wire.to_device.delivery_state(ticket)
+        {
+            // The write itself waits for the notice before it, unless that has arrived; the request does not
+            // wait.
+            let arrival = arrival.max(self.wire.now);
+            time = arrival.since(self.wire.now);
+            self.take_in(arrival);
+        }
+        // An eviction is a command of its own.
+        let request_crossed = std::mem::replace(&mut self.wire.has_crossed, false);
+        let (crossing, own) = self.command(self.page_bytes);
+        time = time + own;
+        self.wire.has_crossed = request_crossed || slot.is_none();
+        let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
+        if let Some(at) = io.media.known(after) {
+            self.wire.written_across_at = self.wire.written_across_at.max(at);
+        }
+        let command = self.page_command(Op::Write, page.lpn, crossing);
+        let (below, mut inner) = self.descend(io, after);
+        let after = below.begin(&command, &mut inner);
+        inner.start = start;
+        let done = below.write(page, after, &mut inner)?;
+        let tail = below.end(&mut inner)?;
+        self.wire.question_answered();
+        if let Some(slot) = slot {
+            self.wire.set(slot, Said::Unknown);
+        }
+        Ok(io.media.later(done, tail + self.wire.to_host.piggyback(self.wire.now)))
+    }
+
     /// The command for one page.
     fn page_command(&self, op: Op, lpn: Lpn, crossing: Crossing) -> Command {
         Command { op, bytes: self.page_bytes, first: Some(lpn), pages: 1, crossing }
@@ -223,7 +267,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         self.below.next_due()
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
         if command.crossing != Crossing::Whole {
             self.wire.begin_request();
@@ -266,48 +310,18 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         Ok(Some(io.media.later(done, tail + back + self.wire.to_host.piggyback(self.wire.now))))
     }
 
-    #[inline]
+    #[inline(always)]
     fn write<H: GcHook>(
         &mut self,
         page: PageWrite,
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        if !self.wire.is_used() {
-            return self.below.write(page, after, io);
+        if self.wire.is_used() {
+            self.write_across(page, after, io)
+        } else {
+            self.below.write(page, after, io)
         }
-        let slot = self.slot_of(&page);
-        let mut time = Duration::ZERO;
-        if let Some(ticket) = slot.and_then(|slot| self.withdraw(slot))
-            && self.wire.waits()
-            && let DeliveryState::UnderWay(arrival) = self.wire.to_device.delivery_state(ticket)
-        {
-            // The write itself waits for the notice before it, unless that has arrived; the request does not
-            // wait.
-            let arrival = arrival.max(self.wire.now);
-            time = arrival.since(self.wire.now);
-            self.take_in(arrival);
-        }
-        // An eviction is a command of its own.
-        let request_crossed = std::mem::replace(&mut self.wire.has_crossed, false);
-        let (crossing, own) = self.command(self.page_bytes);
-        time = time + own;
-        self.wire.has_crossed = request_crossed || slot.is_none();
-        let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
-        if let Some(at) = io.media.known(after) {
-            self.wire.written_across_at = self.wire.written_across_at.max(at);
-        }
-        let command = self.page_command(Op::Write, page.lpn, crossing);
-        let (below, mut inner) = self.descend(io, after);
-        let after = below.begin(&command, &mut inner);
-        inner.start = start;
-        let done = below.write(page, after, &mut inner)?;
-        let tail = below.end(&mut inner)?;
-        self.wire.question_answered();
-        if let Some(slot) = slot {
-            self.wire.set(slot, Said::Unknown);
-        }
-        Ok(io.media.later(done, tail + self.wire.to_host.piggyback(self.wire.now)))
     }
 
     fn trim<H: GcHook>(

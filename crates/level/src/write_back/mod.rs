@@ -276,8 +276,11 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 
     #[inline(always)]
     fn next_due(&self) -> Option<Time> {
-        let own = self.ageing.as_ref().and_then(Ageing::next_due);
-        [own, self.below.next_due()].into_iter().flatten().min()
+        let below = self.below.next_due();
+        match self.ageing.as_ref().and_then(Ageing::next_due) {
+            Some(own) => Some(below.map_or(own, |due| due.min(own))),
+            None => below,
+        }
     }
 
     #[inline]

@@ -28,9 +28,9 @@ impl Timeline {
 
     /// Tell the recorder, if there is one, of an operation.
     #[inline(always)]
-    pub(super) fn record(&mut self, operation: FlashOperation, after: When, done: When) {
+    pub(super) fn record(&mut self, after: When, done: When, operation: impl FnOnce() -> FlashOperation) {
         if self.recording.is_some() {
-            self.record_operation(operation, after, done);
+            self.record_operation(operation(), after, done);
         }
     }
 

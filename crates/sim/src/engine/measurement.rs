@@ -96,7 +96,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             .collect();
         let mut report = self.report();
         let series = self.meters.series.clone().finish(&report);
-        add_amplification(&mut report, self.window.page_bytes());
+        add_amplification(&mut report, self.address.page_bytes());
         let all = self.meters.all();
         let end = End {
             last_arrival: self.meters.last_arrival,

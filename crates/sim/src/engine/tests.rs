@@ -41,7 +41,7 @@ fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
 fn answer(engine: &mut Engine<PlainStack, Timeline>, arrival: u64) -> u64 {
     let request =
         Request { arrival: Time { ns: arrival }, offset: 0, length: 4096, op: Op::Read, placement: None };
-    let known = engine.issue(&request, request.arrival, ()).expect("it fits");
+    let known = engine.issue(&request, request.arrival, (), |_| {}).expect("it fits");
     let mut answers: Vec<u64> = known.iter().map(|at| at.ns).collect();
     let Ok(()) =
         engine.advance(Time { ns: arrival + READ_NS + ERASE_NS }, |answer| answers.push(answer.at.ns));
@@ -198,7 +198,7 @@ fn asked(op: Op, offset: u64, length: u64) -> Vec<String> {
     let script = Script { done: vec![When::at(Time::ZERO); 9], asked: Vec::new() };
     let scenario = Scenario::default();
     let mut engine = Engine::new(&scenario, script, scenario.timeline());
-    engine.issue(&request(op, offset, length), Time::ZERO, ()).expect("it fits");
+    engine.issue(&request(op, offset, length), Time::ZERO, (), |_| {}).expect("it fits");
     engine.level.asked
 }
 
@@ -245,8 +245,11 @@ fn answered(op: Op, parts: [(u64, bool); 3]) -> Time {
         (0..).zip(parts).map(|(channel, (ns, known))| moment(channel, ns, known)).collect();
     done.reverse();
     let mut engine = Engine::new(&scenario, Script { done, asked: Vec::new() }, media);
-    let mut answers: Vec<_> =
-        engine.issue(&request(op, 0, 3 * PAGE), Time::ZERO, ()).expect("it fits").into_iter().collect();
+    let mut answers: Vec<_> = engine
+        .issue(&request(op, 0, 3 * PAGE), Time::ZERO, (), |_| {})
+        .expect("it fits")
+        .into_iter()
+        .collect();
     engine.advance(Time { ns: 1_000_000_000 }, |answer| answers.push(answer.at));
     assert_eq!(answers.len(), 1, "it is answered once");
     answers[0]
@@ -285,8 +288,8 @@ fn looking_ahead_changes_nothing() {
         let mut engine = Engine { looks_ahead, ..engine("shared") };
         let answers: Vec<_> = (0..requests.len())
             .map(|next| {
-                engine.expect(&requests[next..]);
-                engine.issue_next(&requests[next], requests[next].arrival, (), |_| {})
+                engine.look_ahead(&requests[next..]);
+                engine.issue(&requests[next], requests[next].arrival, (), |_| {})
             })
             .collect();
         Level::<Timeline>::assert_invariants(engine.level());
