@@ -36,17 +36,11 @@ def _takes_folder(error: Any) -> bool:
 
 
 def _number(error: Any) -> str:
-    """Describe a wrong number; empty if no number was expected.
-
-    Since 0.26 Typer leaves numbers to pydantic, whose error has the given text and the limits.
-    """
-    errors = getattr(error.__cause__, "errors", None)
-    if errors is None or error.param is None:
+    """Describe a wrong number; empty if no whole number or range was expected."""
+    wrong = re.match(r"'?(.*?)'? is not (in the range|a valid int)", error.message)
+    if wrong is None or error.param is None:
         return ""
-    found = errors()[0]
-    limits = found.get("ctx", {})
-    words = [f"{word} {limits[bound]}" for bound, word in (("ge", "at least"), ("le", "at most")) if bound in limits]
-    if not words and not str(found["type"]).startswith("int"):
-        return ""
+    limits = {"at least": error.param.type.min, "at most": error.param.type.max} if "range" in wrong[2] else {}
+    words = [f"{word} {limit}" for word, limit in limits.items() if limit is not None]
     allowed = " and ".join(words) or "a whole number"
-    return f"{error.param.opts[0]}: '{found['input']}' was given; {allowed} is allowed"
+    return f"{error.param.opts[0]}: '{wrong[1]}' was given; {allowed} is allowed"
