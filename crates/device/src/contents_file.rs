@@ -39,7 +39,7 @@ pub fn write(contents: &Contents, out: impl Write) -> io::Result<()> {
     out.into_inner()?.finish()?.flush()
 }
 
-/// Read the contents written by [`write`].
+/// Read the contents written by [`write()`].
 ///
 /// # Errors
 /// The input cannot be read, or ends early.
