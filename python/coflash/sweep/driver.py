@@ -26,6 +26,10 @@ class Outcome:
     failure: Failure | None = None
 
 
+_LOOK_S = 0.2
+"""The longest wait for a run before signals are looked at."""
+
+
 def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahead: bool = True) -> Iterator[Outcome]:
     """Run jobs and store their results; yields the outcome of each job when it ends, in any order.
 
@@ -68,7 +72,10 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
             if not under_way:
                 return
             watch.under_way(min(len(under_way), engine.workers))
-            ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
+            ended = set[Future[Ran]]()
+            while not ended:
+                # A signal that comes just before a wait does not end it, but is seen after it.
+                ended, _ = wait(under_way, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
             for future in ended:
                 yield _settled(under_way[future], future, store, watch)
                 del under_way[future]
