@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coflash.cli.console import Quiet, errors, output, plain_table
+from coflash.cli.console import Quiet, Workers, errors, output, plain_table
 
 app = typer.Typer(
     add_completion=False,  # that of `coflash` is for all commands
@@ -33,10 +33,7 @@ def study(
         Path | None,
         typer.Option("--publish", metavar="DIR", help="Write the page and its images into this folder as well."),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--workers", "--jobs", metavar="N", min=1, help="Runs at once; by default one for each core."),
-    ] = None,
+    jobs: Workers = None,
     quiet: Quiet = False,
 ) -> None:
     """Run a study and say which of its hypotheses hold; runs that are in the folder are not repeated."""

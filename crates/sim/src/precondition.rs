@@ -144,17 +144,7 @@ fn fill_at_random(
 ) -> Result<(), Cancelled> {
     let order = Permutation::new(units.count().into(), draws);
     let mut order = (0..u64::from(units.count())).map(|number| order.at(number) as u32);
-    let (mut written, mut next) = (0, Vec::new());
-    while written < units.pages.into() {
-        course.report(written)?;
-        next.clear();
-        next.extend(
-            order.by_ref().take(units.of_pages(CHUNK_PAGES) as usize).flat_map(|unit| units.pages(unit)),
-        );
-        write(ftl, &next);
-        written += next.len() as u64;
-    }
-    Ok(())
+    write_units(ftl, units, units.pages.into(), || order.next().expect("a unit is left"), course)
 }
 
 fn random_writes(
@@ -164,14 +154,25 @@ fn random_writes(
     writes: u64,
     course: &mut Course<'_>,
 ) -> Result<(), Cancelled> {
-    let (mut done, mut next) = (0, Vec::new());
-    while done < writes {
-        course.report(done)?;
-        let chunk = units.of_pages(CHUNK_PAGES.min(writes - done));
+    write_units(ftl, units, writes, || draws.random_range(0..units.count()), course)
+}
+
+/// Write at least this many pages, in whole units.
+fn write_units(
+    ftl: &mut Ftl,
+    units: Units,
+    pages: u64,
+    mut next_unit: impl FnMut() -> u32,
+    course: &mut Course<'_>,
+) -> Result<(), Cancelled> {
+    let (mut written, mut next) = (0, Vec::new());
+    while written < pages {
+        course.report(written)?;
+        let chunk = units.of_pages(CHUNK_PAGES.min(pages - written));
         next.clear();
-        next.extend((0..chunk).flat_map(|_| units.pages(draws.random_range(0..units.count()))));
+        next.extend((0..chunk).flat_map(|_| units.pages(next_unit())));
         write(ftl, &next);
-        done += next.len() as u64;
+        written += next.len() as u64;
     }
     Ok(())
 }

@@ -50,6 +50,10 @@ JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", "--jobs", metavar="N", min=1, help="Parallel runs; by default one for each core."),
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option(

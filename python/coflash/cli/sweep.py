@@ -15,6 +15,7 @@ from coflash.cli.console import (
     Measures,
     Quiet,
     ScenarioName,
+    Workers,
     check_json,
     errors,
     notes,
@@ -45,10 +46,6 @@ Seeds = Annotated[
     typer.Option("--seeds", metavar="N", min=1, help="Runs of each point, each with its own seed, for intervals."),
 ]
 EngineOption = Annotated[EngineName, typer.Option("--engine", help="This machine's cores, or a cluster.")]
-Workers = Annotated[
-    int | None,
-    typer.Option("--workers", "--jobs", metavar="N", min=1, help="Parallel runs; by default one for each core."),
-]
 Address = Annotated[
     str | None, typer.Option("--address", metavar="ADDRESS", help="The cluster, such as tcp://host:8786.")
 ]

@@ -14,6 +14,7 @@ from coflash.cli.console import (
     JsonFile,
     Quiet,
     ScenarioName,
+    Workers,
     check_json,
     errors,
     notes,
@@ -23,7 +24,7 @@ from coflash.cli.console import (
     write_json,
 )
 from coflash.cli.run_tables import trials_line, trials_table
-from coflash.cli.sweep import Address, EngineOption, Seeds, Traces, Workers
+from coflash.cli.sweep import Address, EngineOption, Seeds, Traces
 from coflash.results.database import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place

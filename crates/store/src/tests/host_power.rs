@@ -207,9 +207,9 @@ fn every_step_of_short_histories_and_of_their_recoveries() {
 
 const CUTS_PER_STORM: u32 = 50;
 
-/// Cuts in the test suite: 200 storms, which find each planted fault. `COFLASH_STORM_CUTS` asks for more.
+/// Cuts in the test suite: 100,000 states with the cuts of recovery. `COFLASH_STORM_CUTS` asks for more.
 fn cuts() -> u64 {
-    std::env::var("COFLASH_STORM_CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(10_000)
+    std::env::var("COFLASH_STORM_CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(32_000)
 }
 
 #[test]
