@@ -253,6 +253,7 @@ def test_it_is_refused_in_a_line(
         (("rum",), ["'rum'", "did you mean 'run'?"]),
         (("results", "lst"), ["'lst'", "did you mean 'list'?", "coflash results --help"]),
         (("results", "list", "runs/mine"), ["(runs/mine)", "did you mean --in runs/mine?"]),
+        (("run", "demo", "seed=2"), ["(seed=2)", "did you mean --set seed=2?"]),
         (("--verson",), ["--verson", "did you mean --version?"]),
         (("sweep", "demo", "--varry", "seed=1"), ["--varry", "did you mean --vary?", "coflash sweep --help"]),
         (("sweep", "demo"), ["missing option '--vary'"]),

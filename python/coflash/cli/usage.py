@@ -21,8 +21,10 @@ def problem(error: Any) -> str:
     text = text.replace(". Did you mean", "; did you mean").replace("Value error, ", "")
     if near := getattr(error, "possibilities", None):
         text += f"; did you mean {near[0]}?" if "did you mean" not in text else ""
-    if (extra := re.search(r"extra argument.*\((\S+)\)$", text)) and _takes_folder(error):
-        text += f"; did you mean --in {extra[1]}?"
+    if extra := re.search(r"extra argument.*\((\S+)", text):
+        word = extra[1].rstrip(")")
+        option = "--set" if "=" in word else "--in"
+        text += f"; did you mean {option} {word}?" if _takes(option, error) else ""
     given, is_one_of, choices = text.partition(" is not one of ")
     quoted = re.findall("'([^']*)'", choices)
     if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], quoted, 1)):
@@ -31,8 +33,8 @@ def problem(error: Any) -> str:
     return f"{text} ({help_of} --help says what is allowed)"
 
 
-def _takes_folder(error: Any) -> bool:
-    return error.ctx is not None and any("--in" in parameter.opts for parameter in error.ctx.command.params)
+def _takes(option: str, error: Any) -> bool:
+    return error.ctx is not None and any(option in parameter.opts for parameter in error.ctx.command.params)
 
 
 def _number(error: Any) -> str:
