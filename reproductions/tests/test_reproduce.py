@@ -18,7 +18,7 @@ from coflash.demo import find_trace
 from coflash.quantity import show, show_change
 from coflash_reproduce import drawing
 from coflash_reproduce.cdm import PAPER, reading, workloads
-from coflash_reproduce.cdm.claims import MEAN_WAF_LIVE
+from coflash_reproduce.cdm.claims import LIVE, MEAN_WAF_LIVE
 from coflash_reproduce.cdm.workloads import Scale
 from coflash_reproduce.page import DIRECTION, FAILS, HOLDS, Judged
 from coflash_reproduce.paper import Case, Claim, Experiment, Figure
@@ -152,9 +152,20 @@ def test_every_statement_holds_in_its_direction(done: Reproduction) -> None:
     fail = {one.claim.what for one in done.judged if one.verdict == FAILS}
     may = ("WAF of JEDEC and OLTP, mean over", "WAF over that of random writes", "steps to a larger cache with which")
     assert not [what for what in fail if not what.startswith(may)]
-    of = done.runs.of("live-capacity")
+    of = [run for run in done.runs.of("live-capacity") if run.case.line in LIVE]
     means = [mean(run.metrics.waf_host or 0 for run in of if run.case.at == at) for at in TINY.live_gib]
     assert min(means) < MEAN_WAF_LIVE < max(means)
+
+
+def test_a_stand_in_with_the_address_space_of_random_writes_is_held_against_them(done: Reproduction) -> None:
+    waf = {(row["line"], row["at"]): float(row["WAF, by host writes"]) for row in rows(done, "figure-1-cd")}
+    random = {row["at"]: row for row in rows(done, "figure-1") if row["line"] == workloads.RANDOM}
+    page = done.page.read_text("utf-8")
+    for line in workloads.NARROW.values():
+        ratios = [value / float(random[at]["WAF, by host writes"]) for (of, at), value in waf.items() if of == line]
+        assert f"{mean(ratios):.2f} with {line}" in page
+    for wide, narrow in workloads.NARROW.items():
+        assert all(waf[narrow, at] < waf[wide, at] for line, at in waf if line == narrow)
 
 
 def test_which_half_of_cdm_saves_what(done: Reproduction) -> None:

@@ -98,8 +98,8 @@ def requests_add_up(result: Result) -> None:
         assert metrics.host_reads_pages == reads.count
         assert metrics.host_writes_pages == writes.count
         assert metrics.host_trims_pages == others - metrics.flushes
-    # A page that is written in part may be read first, as is the rest of a unit, and one that is destaged is. Pages that
-    # a cache alone has held, though they were only read, are written, too.
+    # A page that is written in part may be read first, as is the rest of a unit, and one that is destaged is. Pages
+    # that a cache alone has held, though they were only read, are written, too.
     destages = metrics.flat().get("hybrid.destages_pages", 0)
     writes_pages = (metrics.host_writes_pages + metrics.drop_rewrites_pages) * pages_per_unit(result)
     assert metrics.flash_reads_pages <= metrics.host_reads_pages + writes_pages + destages
