@@ -143,7 +143,8 @@ def the_cache_adds_up(result: Result) -> None:
     hits = cache.read_hits + cache.write_hits
     unmodified = metrics.gc_drops_pages + counted.get("sole_copies.from_reads_pages", 0)
     written = cache.dirty_evictions_pages + counted.get("sole_copies.cleaned_pages", 0)
-    assert metrics.drop_rewrites_pages <= min(unmodified, written)
+    # The host may be told twice that a grant was used: by the refused revocation, and late, when it holds another one.
+    assert metrics.drop_rewrites_pages <= min(unmodified + counted.get("host.revoke.refused_pages", 0), written)
     assert metrics.gc_drops_pages == 0 or scheme in DROPPING
     assert metrics.gc_spared_pages == 0 or (scheme.startswith("cdm") and scheme != "cdm-removable")
     assert "sole_copies.from_reads_pages" not in counted or unmodified == metrics.gc_drops_pages or "on-cache" in scheme
