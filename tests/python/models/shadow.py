@@ -204,6 +204,10 @@ class HostBuffer:
         """Pages that have crossed to the host for this request."""
         self.has_crossed = False
         """Whether a command has crossed for this request, a trim."""
+        self.trimming_ns = 0
+        """How long that command takes."""
+        self.may_cross_ns = 0
+        """When no notice about a page of this trim is under way any more."""
         self.crossed_ns = 0
         """When the last page that was written has crossed the link."""
         self.counters = self.notices.counters
@@ -217,6 +221,7 @@ class HostBuffer:
             self.pass_time(due_ns)
         self.pass_time(request.arrival_ns)
         self.crossed_pages, self.has_crossed = 0, False
+        self.may_cross_ns = self.now_ns
         return at(self.now_ns), 0
 
     def pass_time(self, now_ns: int) -> None:
@@ -270,13 +275,14 @@ class HostBuffer:
         if lpn in self.cache:
             if lpn in self.dirty_since_ns:
                 self.counters["host_buffer.dropped_pages"] += 1
-                self.clean(lpn)
+                self.may_cross_ns = max(self.may_cross_ns, self.clean(lpn))
             self.cache.remove(lpn)
-        crossing_ns = self.notices.ride(self.now_ns) + self.link["per_command"]
+        riding_ns = self.notices.ride(self.now_ns)
         self.device.trim(lpn, start)
-        # The pages of a request are trimmed by one command.
-        is_first, self.has_crossed = not self.has_crossed, True
-        return later(start, crossing_ns) if is_first else start
+        # The pages of a request are trimmed by one command, which waits for the notices about them.
+        if not self.has_crossed:
+            self.has_crossed, self.trimming_ns = True, riding_ns + self.link["per_command"]
+        return at(self.may_cross_ns + self.trimming_ns)
 
     def flush(self, start: Moment) -> Moment:
         done = start
