@@ -98,8 +98,8 @@ def requests_add_up(result: Result) -> None:
         assert metrics.host_reads_pages == reads.count
         assert metrics.host_writes_pages == writes.count
         assert metrics.host_trims_pages == others - metrics.flushes
-    # A page that is written in part may be read first, and one that is destaged is. A page that is dirty since it is the only
-    # copy is written whole, with the rest of its unit.
+    # A page that is written in part may be read first, and one that is destaged is. A page that is dirty since it is the
+    # only copy is written whole, with the rest of its unit.
     counted, unit = metrics.flat(), pages_per_unit(result)
     destages = counted.get("hybrid.destages_pages", 0)
     unwritten = metrics.gc_drops_pages + counted.get("sole_copies.from_reads_pages", 0)
@@ -145,7 +145,7 @@ def the_cache_adds_up(result: Result) -> None:
     hits = cache.read_hits + cache.write_hits
     unmodified = metrics.gc_drops_pages + counted.get("sole_copies.from_reads_pages", 0)
     written = cache.dirty_evictions_pages + counted.get("sole_copies.cleaned_pages", 0)
-    # A page whose grant was used may be rewritten when its revocation is refused, and once more when the late notice comes.
+    # A page whose grant was used may be rewritten when its revocation is refused, and again when the late notice comes.
     told_twice = counted.get("host.revoke.refused_pages", 0)
     assert metrics.drop_rewrites_pages <= min(unmodified + told_twice, written)
     assert metrics.gc_drops_pages == 0 or scheme in DROPPING
