@@ -98,7 +98,7 @@ def requests_add_up(result: Result) -> None:
         assert metrics.host_reads_pages == reads.count
         assert metrics.host_writes_pages == writes.count
         assert metrics.host_trims_pages == others - metrics.flushes
-    # A page that is written in part may be read first, and one that is destaged is. A page that is dirty since it is the
+    # A page that is written in part may be read first, and one that is destaged is. A page that is dirty as it is the
     # only copy is written whole, with the rest of its unit.
     counted, unit = metrics.flat(), pages_per_unit(result)
     destages = counted.get("hybrid.destages_pages", 0)
