@@ -61,7 +61,9 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
         values["host"] = {
             "notices": _word(rng, "host.notices"),
             "protecting": _word(rng, "host.protecting"),
-            "jitter": rng.choice(["0ns", "50us"]),
+            "grants": _share(rng, 0, 100),
+            "answer_time": rng.choice(["0ns", "5us"]),
+            **_messages(rng),
         }
         values["ftl"]["indirection_unit"] = rng.choice(["4KiB", "16KiB"])
     elif rng.random() < (0.7 if buffers else 0.2):
@@ -73,6 +75,7 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
             "dirty_share_max": _share(rng, 10, 100),
             "notices": _word(rng, "host_buffer.notices"),
         }
+        values["host"] = _messages(rng)
     if rng.random() < 0.3:
         values["controller"] = {
             "cores": rng.randint(1, 4),
@@ -85,7 +88,21 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
         "random_passes": rng.choice([0, 1, "steady"]),
     }
     values["workload"] = {"synthetic": _synthetic(rng)}
+    if rng.random() < 0.2:
+        times = rng.sample(["0s", "20ms", "100ms", "300ms"], rng.randint(1, 3))
+        values["restart"] = {"at": times, "shutdown": _word(rng, "restart.shutdown")}
     return values
+
+
+def _messages(rng: random.Random) -> dict[str, Any]:
+    """Notices across the link, and when they arrive."""
+    return {
+        "notice_size": rng.choice(["0B", "8B", "100B"]),
+        "batch_max": rng.choice([1, 3, 40]),
+        "batch_wait": rng.choice(["0ns", "30us", "3ms"]),
+        "piggyback_max": rng.choice(["0B", "64B", "1KiB"]),
+        "jitter": rng.choice(["0ns", "50us"]),
+    }
 
 
 def _hybrid(rng: random.Random) -> dict[str, Any]:

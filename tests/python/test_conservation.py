@@ -98,11 +98,13 @@ def requests_add_up(result: Result) -> None:
         assert metrics.host_reads_pages == reads.count
         assert metrics.host_writes_pages == writes.count
         assert metrics.host_trims_pages == others - metrics.flushes
-    # A page that is written in part may be read first, as is the rest of a unit, and one that is destaged is. Pages
-    # that a cache alone has held, though they were only read, are written, too.
-    destages = metrics.flat().get("hybrid.destages_pages", 0)
-    writes_pages = (metrics.host_writes_pages + metrics.drop_rewrites_pages) * pages_per_unit(result)
-    assert metrics.flash_reads_pages <= metrics.host_reads_pages + writes_pages + destages
+    # A page that is written in part may be read first, and one that is destaged is. A page that is dirty since it is the only
+    # copy is written whole, with the rest of its unit.
+    counted, unit = metrics.flat(), pages_per_unit(result)
+    destages = counted.get("hybrid.destages_pages", 0)
+    unwritten = metrics.gc_drops_pages + counted.get("sole_copies.from_reads_pages", 0)
+    read_for_writes = metrics.host_writes_pages * unit + unwritten * (unit - 1)
+    assert metrics.flash_reads_pages <= metrics.host_reads_pages + read_for_writes + destages
 
 
 def pages_per_unit(result: Result) -> int:
@@ -136,6 +138,16 @@ def programs_add_up(result: Result) -> None:
         assert amplification == (total / pages if pages else None)
 
 
+def told_twice(result: Result) -> int:
+    """Grants that the host may take for used once too often, at most.
+
+    A use is told by the refused revocation and by a late notice. A restart takes each grant for a used one.
+    """
+    counted = result.metrics.flat()
+    granted = result.metrics.cache.capacity_pages if counted.get("host.grants_pages") else 0
+    return int(counted.get("host.revoke.refused_pages", 0) + granted * counted.get("restart.restarts", 0))
+
+
 def the_cache_adds_up(result: Result) -> None:
     metrics, cache, counted = result.metrics, result.metrics.cache, result.metrics.flat()
     options = result.scenario.to_dict()
@@ -143,8 +155,7 @@ def the_cache_adds_up(result: Result) -> None:
     hits = cache.read_hits + cache.write_hits
     unmodified = metrics.gc_drops_pages + counted.get("sole_copies.from_reads_pages", 0)
     written = cache.dirty_evictions_pages + counted.get("sole_copies.cleaned_pages", 0)
-    # The host may be told twice that a grant was used: by the refused revocation, and late, when it holds another one.
-    assert metrics.drop_rewrites_pages <= min(unmodified + counted.get("host.revoke.refused_pages", 0), written)
+    assert metrics.drop_rewrites_pages <= min(unmodified + told_twice(result), written)
     assert metrics.gc_drops_pages == 0 or scheme in DROPPING
     assert metrics.gc_spared_pages == 0 or (scheme.startswith("cdm") and scheme != "cdm-removable")
     assert "sole_copies.from_reads_pages" not in counted or unmodified == metrics.gc_drops_pages or "on-cache" in scheme
@@ -186,7 +197,8 @@ def the_cache_adds_up(result: Result) -> None:
     assert left <= entered_at_most
     if options["cache"]["write_allocate"]:
         other_ways = metrics.host_trims_pages + counted.get("shadows.discarded_twins_pages", 0)
-        assert cache.write_misses - left <= cache.capacity_pages + other_ways
+        fills = 1 + counted.get("restart.restarts", 0)  # a restart empties the cache of clean pages
+        assert cache.write_misses - left <= cache.capacity_pages * fills + other_ways
     assert counted.get("sole_copies.peak_pages", 0) <= cache.capacity_pages
 
 
@@ -204,7 +216,8 @@ def buffers_add_up(result: Result) -> None:
         passed_on = of("host_buffer", "dirty_evictions_pages", "aged_pages", "crowded_pages", "flushed_pages")
         assert passed_on == of("host_buffer", "written_pages")
         dirtied = written - of("host_buffer", "absorbed_pages")
-        assert dirtied == passed_on + of("host_buffer", "dropped_pages", "dirty_pages")
+        lost = of("restart", "lost_host_pages")
+        assert dirtied == passed_on + of("host_buffer", "dropped_pages", "dirty_pages") + lost
         assert of("host_buffer", "dirty_pages") <= of("host_buffer", "capacity_pages")
         assert dirtied >= of("host.to_device", "posted") >= of("host.to_device", "withdrawn")
     if options["cache"]["write_allocate"] and "hybrid" not in options and result.metrics.cache.capacity_pages:
@@ -215,11 +228,14 @@ def buffers_add_up(result: Result) -> None:
         dropped += of("sole_copies", "from_reads_pages")
         programmed = of("cache", "dirty_evictions_pages", "flushed_pages") + of("sole_copies", "cleaned_pages")
         gone = of("cache", "dropped_pages") + of("shadows", "from_buffer_pages", "discarded_twins_pages")
-        ended = programmed + gone + of("cache", "dirty_pages")
+        lost = of("restart", "lost_device_pages" if options["cache"]["placement"] == "in-storage" else "lost_host_pages")
+        ended = programmed + gone + of("cache", "dirty_pages") + lost
+        # A restart also loses deletions that were not committed.
+        deleted = min(lost, result.metrics.host_trims_pages) if "consistency.commits" in counted else 0
         if of("host", "grants_pages"):  # the host is told of their use late, or twice
-            assert written <= ended <= written + dropped + of("host.revoke", "refused_pages")
+            assert written <= ended <= written + dropped + told_twice(result) + deleted
         else:
-            assert written + dropped == ended
+            assert written + dropped <= ended <= written + dropped + deleted
     if "shadows.moved_valid_pages" in counted:
         states = [f"moved_{state}_pages" for state in ("valid", "host", "device", "twin")]
         programs = result.metrics.programs_pages

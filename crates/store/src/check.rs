@@ -1,11 +1,9 @@
 //! Looks for damage.
 
-use crate::cell::Data;
 use crate::disk::{Disk, Disks};
 use crate::error::{Finding, StoreError, while_doing};
 use crate::overlay::Overlay;
 use crate::store::Store;
-use coflash_base::Index;
 use coflash_media::Ppn;
 
 /// Check every record, checksum and table of a container, and all data. Nothing is written.
@@ -27,26 +25,39 @@ impl<D: Disk> Store<D> {
     #[must_use]
     pub fn scrub(&self) -> Vec<Finding> {
         let (tables, layout) = (&self.tables, &self.layout);
+        let programmed = |&page: &u32| tables.is_programmed(Ppn::new(page), layout);
+        let pages = (0..tables.data.len() as u32).filter(programmed);
+        let pages = pages.map(|page| (tables.data[page as usize].place, Use::Page(page)));
+        let slots = (0..).zip(&tables.slots);
+        let slots = slots.filter_map(|(slot, cell)| Some((cell.data?.place, Use::Slot(slot))));
+        let mut uses: Vec<_> = pages.chain(slots).collect();
+        // The file is read in its order, and each place once.
+        uses.sort_unstable();
         let mut bytes = vec![0; layout.page_bytes];
         let mut findings = Vec::new();
-        let mut look = |part, number, Data { place, checksum }| {
-            let problem = match self.data.read(&mut bytes, place) {
-                Ok(()) if crc32c::crc32c(&bytes) == checksum => return,
-                Ok(()) => "its data does not match its checksum".to_owned(),
-                Err(error) => format!("its data cannot be read: {error}"),
-            };
-            findings.push(Finding { part, number, problem });
-        };
-        for (number, &data) in tables.data.iter().enumerate() {
-            if tables.is_programmed(Ppn::from_index(number), layout) {
-                look("page", number as u64, data);
+        for of_place in uses.chunk_by(|(one, _), (other, _)| one == other) {
+            let found = self.data.read(&mut bytes, of_place[0].0).map(|()| crc32c::crc32c(&bytes));
+            for &(_, its_use) in of_place {
+                let (part, number, data) = match its_use {
+                    Use::Page(page) => ("page", page, Some(tables.data[page as usize])),
+                    Use::Slot(slot) => ("slot", slot, tables.slots[slot as usize].data),
+                };
+                let problem = match &found {
+                    Ok(found) if data.is_some_and(|data| data.checksum == *found) => continue,
+                    Ok(_) => "its data does not match its checksum".to_owned(),
+                    Err(error) => format!("its data cannot be read: {error}"),
+                };
+                findings.push(Finding { part, number: number.into(), problem });
             }
         }
-        for (number, slot) in tables.slots.iter().enumerate() {
-            if let Some(data) = slot.data {
-                look("slot", number as u64, data);
-            }
-        }
+        findings.sort_unstable_by_key(|finding| (finding.part, finding.number));
         findings
     }
+}
+
+/// What has its data at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Use {
+    Page(u32),
+    Slot(u32),
 }

@@ -1,5 +1,6 @@
 //! The files of a container, or substitutes for them.
 
+use crate::read_ahead::ReadAhead;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -101,7 +102,10 @@ impl Disks<FileDisk> {
 
 /// A file that is locked for this process.
 #[derive(Debug)]
-pub struct FileDisk(File);
+pub struct FileDisk {
+    file: File,
+    read_ahead: ReadAhead,
+}
 
 impl FileDisk {
     /// Create a file that only its owner may read and write.
@@ -125,7 +129,7 @@ impl FileDisk {
         let options = options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
         let file = options.open(path).map_err(because)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self(file)),
+            Ok(()) => Ok(Self { read_ahead: ReadAhead::instead_of_the_system(&file), file }),
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 let problem = format!("{}: another process has it open", path.display());
                 Err(io::Error::new(ErrorKind::ResourceBusy, problem))
@@ -137,8 +141,9 @@ impl FileDisk {
 
 impl Disk for FileDisk {
     fn read_at(&self, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+        self.read_ahead.before(&self.file, offset, bytes.len() as u64);
         while !bytes.is_empty() {
-            match self.0.read_at(bytes, offset) {
+            match self.file.read_at(bytes, offset) {
                 Ok(0) => {
                     bytes.fill(0);
                     break;
@@ -155,15 +160,15 @@ impl Disk for FileDisk {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.0.write_all_at(bytes, offset)
+        self.file.write_all_at(bytes, offset)
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()
     }
 
     fn size_bytes(&self) -> io::Result<u64> {
-        Ok(self.0.metadata()?.len())
+        Ok(self.file.metadata()?.len())
     }
 }
 

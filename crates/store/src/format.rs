@@ -72,7 +72,7 @@ impl Format {
 /// The size of each of the two superblocks.
 const SUPERBLOCK_BYTES: usize = 32 << 10;
 const MAGIC: [u8; 8] = *b"coflash\n";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Magic, version, length of the format, epoch, checksum of all of these and of the format.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + 4;
 
@@ -161,6 +161,12 @@ const SPARE_PLACES_MIN: u32 = 64;
 /// The number of spare places that outlasts the writes between two sync points: 5 s of 100,000 a second.
 const SPARE_PLACES_ENOUGH: u32 = 1 << 19;
 
+/// The size of the journal in sizes of the table of pages. Each emptying is a sync point, which writes all new data to the disk
+/// while requests wait: a long journal makes it rare. In this crate's tests the journal is often full.
+const JOURNAL_TABLES: u64 = if cfg!(test) { 8 } else { 32 };
+/// The journal of 200,000 random writes or so. Opening after the end of the process takes half a second for them.
+const JOURNAL_BYTES_MAX: u64 = 64 << 20;
+
 /// A table of cells in the metadata.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -212,8 +218,7 @@ impl Layout {
         let geometry = format.geometry.clone();
         let (blocks, pages) = (geometry.blocks(), geometry.pages());
         let tables_bytes = u64::from(pages) * PageCell::BYTES as u64;
-        // Each emptying is a sync point, which writes all new data to the disk: a longer journal makes it rare.
-        let journal_bytes = (tables_bytes * 8).clamp(4 << 10, 32 << 20);
+        let journal_bytes = (tables_bytes * JOURNAL_TABLES).clamp(4 << 10, JOURNAL_BYTES_MAX);
         let journal_start = 2 * SUPERBLOCK_BYTES as u64;
         let journal = journal_start..journal_start + journal_bytes;
         let of_blocks = Table::after::<BlockCell>(journal.end, blocks.into());

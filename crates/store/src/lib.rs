@@ -31,7 +31,7 @@
 //! | tables and their cells | `tables.rs`, `cell.rs` |
 //! | the journal | `journal.rs` |
 //! | the places of data, shared, and which may be overwritten | `places.rs` |
-//! | files, memory, a host that loses power, a disk that is only read | `disk.rs`, `lossy.rs`, `overlay.rs`, `sectors.rs` |
+//! | files, memory, a host that loses power, a disk that is only read | `disk.rs`, `read_ahead.rs`, `lossy.rs`, `overlay.rs`, `sectors.rs` |
 //! | looks for damage | `check.rs` |
 
 mod cell;
@@ -48,6 +48,7 @@ mod page;
 mod places;
 mod power;
 mod power_cut;
+mod read_ahead;
 mod sabotage;
 mod sectors;
 mod store;

@@ -34,7 +34,7 @@ impl Places {
             states[place as usize] += 1;
             end = end.max(place + 1);
         }
-        let free = (0..end).filter(|&place| states[place as usize] == 0).collect();
+        let free = (0..end).rev().filter(|&place| states[place as usize] == 0).collect();
         let (fresh, damaged) = (Vec::new(), BTreeSet::new());
         Self { states, end, free, fresh, damaged, until_write: Vec::new(), until_sync: Vec::new() }
     }
@@ -93,8 +93,8 @@ impl Places {
     /// Note that all releases are durable.
     pub(crate) fn synced(&mut self) {
         self.written();
-        // Adjacent places are written as one.
-        self.until_sync.sort_unstable();
+        // They are taken from the end: adjacent ones in ascending order, which are written as one.
+        self.until_sync.sort_unstable_by(|one, other| other.cmp(one));
         self.free.append(&mut self.until_sync);
         for place in self.fresh.drain(..) {
             self.states[place as usize] &= !FRESH;
@@ -105,5 +105,23 @@ impl Places {
     /// The number of places that can be taken now.
     pub(crate) fn free(&self) -> usize {
         self.free.len() + self.states.len() - self.end as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_places_are_taken_in_the_order_of_the_file() {
+        let mut places = Places::new(20, [2, 4, 9].into_iter());
+        let taken = |places: &mut Places| std::iter::from_fn(|| places.take(false)).collect::<Vec<_>>();
+        let free = taken(&mut places);
+        assert!(free.is_sorted() && free.len() == 17, "after opening: {free:?}");
+        places.synced();
+        [7, 2, 19, 8, 4, 9].iter().for_each(|&place| places.release(place));
+        assert_eq!(places.take(false), None, "the last sync point refers to them");
+        places.synced();
+        assert_eq!(taken(&mut places), [2, 4, 7, 8, 9, 19]);
     }
 }

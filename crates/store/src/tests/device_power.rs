@@ -13,13 +13,13 @@ fn state_of(image: &mut Image) -> State {
     let mut state = State { words: image.words().to_vec(), ..State::default() };
     for (page, oob) in image.programmed().collect::<Vec<_>>() {
         match oob {
-            Some(oob) => drop(state.pages.insert(page.get(), (oob, image.data(page).to_vec()))),
+            Some(oob) => drop(state.pages.insert(page.get(), (oob, image.data(page).into()))),
             None => state.torn.push(page.get()),
         }
     }
     for number in 0..SLOTS {
         image.access(slot(number), Access::Read { to: Place::Host }, ());
-        state.slots.push(image.host_reads().to_vec());
+        state.slots.push(image.host_reads().into());
     }
     state
 }

@@ -8,6 +8,7 @@ use coflash_media::{
     Access, BlockId, Cause, Contents, Flash, Geometry, HostPage, Memory, Mode, Nvm, Oob, Place, Ppn, Slot,
 };
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 pub(super) const BLOCKS: u32 = 5;
 pub(super) const PAGES_PER_BLOCK: u32 = 3;
@@ -49,7 +50,11 @@ pub(super) fn slot(number: u32) -> Slot {
 
 /// A page of data that no other tag has.
 pub(super) fn page_of(tag: u64) -> Vec<u8> {
-    (0..PAGE_BYTES as u64 / 8).flat_map(|word| (tag << 16 | word).to_le_bytes()).collect()
+    let mut page = vec![0; PAGE_BYTES];
+    for (word, bytes) in (0..).zip(page.chunks_exact_mut(8)) {
+        bytes.copy_from_slice(&(tag << 16 | word).to_le_bytes());
+    }
+    page
 }
 
 /// An operation.
@@ -95,12 +100,12 @@ pub(super) enum Operation {
     Fence,
 }
 
-/// The contents of a device.
+/// The contents of a device. States that follow one another share the data of most pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
-    pub(super) pages: BTreeMap<u32, (Oob, Vec<u8>)>,
+    pub(super) pages: BTreeMap<u32, (Oob, Rc<[u8]>)>,
     pub(super) torn: Vec<u32>,
-    pub(super) slots: Vec<Vec<u8>>,
+    pub(super) slots: Vec<Rc<[u8]>>,
     pub(super) words: Vec<u64>,
     pub(super) erases: Vec<u32>,
 }
@@ -108,7 +113,7 @@ pub(super) struct State {
 impl State {
     pub(super) fn erased() -> Self {
         Self {
-            slots: vec![vec![0; PAGE_BYTES]; SLOTS as usize],
+            slots: vec![Rc::from([0; PAGE_BYTES]); SLOTS as usize],
             words: vec![0; WORDS as usize],
             erases: vec![0; BLOCKS as usize],
             ..Self::default()
@@ -154,17 +159,15 @@ impl State {
     /// The state after an operation.
     pub(super) fn apply(&mut self, operation: Operation, oob: Oob) {
         let half = PAGE_BYTES / 2;
-        let over = |mut below: Vec<u8>, tag| {
-            below[..half].copy_from_slice(&page_of(tag)[..half]);
-            below
-        };
+        let over = |below: &[u8], tag| [&page_of(tag)[..half], &below[half..]].concat().into();
+        let zeros = [0; PAGE_BYTES];
         match operation {
             Operation::Program { page, tag, half } => {
-                let data = if half { over(vec![0; PAGE_BYTES], tag) } else { page_of(tag) };
+                let data = if half { over(&zeros, tag) } else { page_of(tag).into() };
                 self.pages.insert(page.get(), (oob, data));
             }
             Operation::Merge { from, page, tag } => {
-                let data = over(self.pages[&from.get()].1.clone(), tag);
+                let data = over(&self.pages[&from.get()].1, tag);
                 self.pages.insert(page.get(), (oob, data));
             }
             Operation::FromSlot { slot, page } => {
@@ -181,8 +184,8 @@ impl State {
             }
             Operation::WriteSlot { slot, tag, half, new } => {
                 let slot = &mut self.slots[slot as usize];
-                let below = if new { vec![0; PAGE_BYTES] } else { slot.clone() };
-                *slot = if half { over(below, tag) } else { page_of(tag) };
+                let below = if new { &zeros } else { &**slot };
+                *slot = if half { over(below, tag) } else { page_of(tag).into() };
             }
             Operation::FillSlot { slot, from } => {
                 self.slots[slot as usize] = self.pages[&from.get()].1.clone();
@@ -255,14 +258,14 @@ pub(super) fn look<D: Disk>(store: &mut Store<D>, contents: &Contents) -> Result
         let page = found.page();
         if let Some(oob) = found.oob() {
             store.read(page, Place::Host, Cause::Host, ())?;
-            state.pages.insert(page.get(), (oob, store.host_reads().to_vec()));
+            state.pages.insert(page.get(), (oob, store.host_reads().into()));
         } else {
             state.torn.push(page.get());
         }
     }
     for number in 0..SLOTS {
         store.access(slot(number), Access::Read { to: Place::Host }, ());
-        state.slots.push(store.host_reads().to_vec());
+        state.slots.push(store.host_reads().into());
     }
     if store.take_slot_damage() { Err(StoreError::Unreadable(Ppn::new(0))) } else { Ok(state) }
 }
