@@ -98,8 +98,8 @@ def requests_add_up(result: Result) -> None:
         assert metrics.host_reads_pages == reads.count
         assert metrics.host_writes_pages == writes.count
         assert metrics.host_trims_pages == others - metrics.flushes
-    # A page that is written in part may be read first, and one that is destaged is. A page that is dirty since it is the only
-    # copy is written whole, with the rest of its unit.
+    # A page that is written in part may be read first, and one that is destaged is. A page that is dirty as it is the
+    # only copy is written whole, with the rest of its unit.
     counted, unit = metrics.flat(), pages_per_unit(result)
     destages = counted.get("hybrid.destages_pages", 0)
     unwritten = metrics.gc_drops_pages + counted.get("sole_copies.from_reads_pages", 0)
@@ -228,7 +228,8 @@ def buffers_add_up(result: Result) -> None:
         dropped += of("sole_copies", "from_reads_pages")
         programmed = of("cache", "dirty_evictions_pages", "flushed_pages") + of("sole_copies", "cleaned_pages")
         gone = of("cache", "dropped_pages") + of("shadows", "from_buffer_pages", "discarded_twins_pages")
-        lost = of("restart", "lost_device_pages" if options["cache"]["placement"] == "in-storage" else "lost_host_pages")
+        side = "device" if options["cache"]["placement"] == "in-storage" else "host"
+        lost = of("restart", f"lost_{side}_pages")
         ended = programmed + gone + of("cache", "dirty_pages") + lost
         # A restart also loses deletions that were not committed.
         deleted = min(lost, result.metrics.host_trims_pages) if "consistency.commits" in counted else 0
