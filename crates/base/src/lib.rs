@@ -13,10 +13,12 @@
 //! | exponentially distributed draws | [`exponential`] |
 //! | linked lists in tables | [`list`] |
 //! | large tables at whose random places a processor waits for addresses | [`huge_pages`] |
+//! | division by a number that stays | [`divisor`] |
 //! | looking ahead: asking for memory before it is needed | [`prefetch`] |
 //! | the nearest match of an unknown name | [`suggest`] |
 
 pub mod amount;
+pub mod divisor;
 pub mod exponential;
 pub mod expression;
 pub mod external;
@@ -36,6 +38,7 @@ pub mod suggest;
 pub mod units;
 
 pub use amount::Amount;
+pub use divisor::Divisor;
 pub use expression::Expression;
 pub use external::ExternalConfig;
 pub use id::{IdMap, IdVec, Index, Lpn};

@@ -45,31 +45,50 @@ impl<I: Index + Debug> Rings<I> {
         self.0[id].next != id
     }
 
+    // The links as a slice: a table would be asked again for its place after each store.
     #[inline(always)]
-    fn set(&mut self, prev: I, id: I, next: I) {
-        self.0[id] = Links { prev, next };
-        self.0[prev].next = id;
-        self.0[next].prev = id;
+    fn set(links: &mut [Links<I>], prev: I, id: I, next: I) {
+        links[id.index()] = Links { prev, next };
+        links[prev.index()].next = id;
+        links[next.index()].prev = id;
     }
 
     /// Link the neighbours of `id` to each other.
     #[inline(always)]
-    fn pass_over(&mut self, id: I) {
-        debug_assert!(self.contains(id), "{id:?} is in no list");
-        let Links { prev, next } = self.0[id];
-        self.0[prev].next = next;
-        self.0[next].prev = prev;
+    fn pass_over(links: &mut [Links<I>], id: I) {
+        let Links { prev, next } = links[id.index()];
+        debug_assert!(next != id, "{id:?} is in no list");
+        links[prev.index()].next = next;
+        links[next.index()].prev = prev;
+    }
+
+    /// Move `id` to the front of the ring of `sentinel`.
+    #[inline(always)]
+    fn move_to_front(&mut self, sentinel: I, id: I) {
+        let links = &mut *self.0;
+        Self::pass_over(links, id);
+        let first = links[sentinel.index()].next;
+        Self::set(links, sentinel, id, first);
+    }
+
+    /// Move `id` to the back of the ring of `sentinel`.
+    #[inline(always)]
+    fn move_to_back(&mut self, sentinel: I, id: I) {
+        let links = &mut *self.0;
+        Self::pass_over(links, id);
+        let last = links[sentinel.index()].prev;
+        Self::set(links, last, id, sentinel);
     }
 
     #[inline]
     fn link(&mut self, prev: I, id: I, next: I) {
         debug_assert!(!self.contains(id), "{id:?} is in a list already");
-        self.set(prev, id, next);
+        Self::set(&mut self.0, prev, id, next);
     }
 
     #[inline]
     fn unlink(&mut self, id: I) {
-        self.pass_over(id);
+        Self::pass_over(&mut self.0, id);
         self.0[id] = Links { prev: id, next: id };
     }
 
@@ -160,17 +179,13 @@ impl<I: Index + Debug> List<I> {
     /// Move an id of the list to its front.
     #[inline]
     pub fn move_to_front(&mut self, id: I) {
-        self.rings.pass_over(id);
-        let first = self.rings.0[self.sentinel].next;
-        self.rings.set(self.sentinel, id, first);
+        self.rings.move_to_front(self.sentinel, id);
     }
 
     /// Move an id of the list to its back.
     #[inline]
     pub fn move_to_back(&mut self, id: I) {
-        self.rings.pass_over(id);
-        let last = self.rings.0[self.sentinel].prev;
-        self.rings.set(last, id, self.sentinel);
+        self.rings.move_to_back(self.sentinel, id);
     }
 
     /// The ids from the front to the back.
@@ -256,10 +271,7 @@ impl<I: Index + Debug> Lists<I> {
     /// Move an id from its list to the back of one, the same or another.
     #[inline(always)]
     pub fn move_to_back(&mut self, list: u32, id: I) {
-        let sentinel = self.sentinel(list);
-        self.rings.pass_over(id);
-        let last = self.rings.0[sentinel].prev;
-        self.rings.set(last, id, sentinel);
+        self.rings.move_to_back(self.sentinel(list), id);
     }
 
     /// The ids of a list from the front to the back.

@@ -5,16 +5,20 @@ use crate::groups::Groups;
 use crate::ids::{LocalBlock, PoolId};
 use crate::placement::Classes;
 use crate::requirements::Requirements;
-use coflash_base::{Misfit, Share};
-use coflash_media::{BlockId, DieId, Geometry};
+use coflash_base::{Divisor, Misfit, Share};
+use coflash_media::{BlockId, DieId, Geometry, Ppn};
 
 /// The numbers of one device.
 #[derive(Clone, Debug)]
 pub(crate) struct Dimensions {
     pub(crate) logical_pages: u32,
     pub(crate) data_pages_per_block: u32,
+    /// Divides by the pages of a block.
+    by_pages_per_block: Divisor,
     pub(crate) pools_per_die: u32,
     pub(crate) blocks_per_pool: u32,
+    /// Divides by `blocks_per_pool`.
+    by_blocks_per_pool: Divisor,
     /// The number of blocks that are erased together.
     pub(crate) blocks_per_erase: u32,
     /// The number of dies over which the pages of a block are striped: 1 if a block lies on one die.
@@ -90,8 +94,10 @@ impl Dimensions {
         Ok(Self {
             logical_pages: logical_pages as u32,
             data_pages_per_block,
+            by_pages_per_block: Divisor::new(geometry.pages_per_block),
             pools_per_die,
             blocks_per_pool,
+            by_blocks_per_pool: Divisor::new(blocks_per_pool),
             blocks_per_erase: ftl.blocks_per_erase(flash),
             dies_per_block: if ftl.pools == Pools::Device { flash.dies() } else { 1 },
             low_mark_blocks,
@@ -110,9 +116,15 @@ impl Dimensions {
         geometry.dies() * self.pools_per_die
     }
 
+    /// The block of a page.
+    #[inline(always)]
+    pub(crate) fn block_of(&self, page: Ppn) -> BlockId {
+        BlockId::new(self.by_pages_per_block.divide(page.get()))
+    }
+
     #[inline(always)]
     pub(crate) fn pool_of(&self, block: BlockId) -> PoolId {
-        PoolId::new(block.get() / self.blocks_per_pool)
+        PoolId::new(self.by_blocks_per_pool.divide(block.get()))
     }
 
     #[inline(always)]

@@ -324,6 +324,11 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     }
 
     #[inline]
+    fn is_timed(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn pass_time<H: GcHook>(&mut self, now: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.now = self.now.max(now);
         Ok(())

@@ -16,6 +16,11 @@ impl<M: Media> Level<M> for Ftl {
         Self::look_ahead(self, lpn, ahead);
     }
 
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        self.refreshes()
+    }
+
     #[inline]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         if self.refreshes() { Self::pass_time(self, now, io) } else { Ok(()) }

@@ -65,6 +65,9 @@ pub trait Level<M: Media> {
     /// Prefetch the memory for the service of a page, here and below. It changes nothing, and is optional.
     fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
 
+    /// Whether [`pass_time`](Self::pass_time) may have work, here or below. Otherwise it need not be called.
+    fn is_timed(&self) -> bool;
+
     /// Advance time to `now` and do the work due by then: commits, refreshes, writes of aged pages, delivery of
     /// notices. Called before each request, and at each [`next_due`](Self::next_due).
     ///
@@ -222,6 +225,7 @@ macro_rules! forward_level {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn logical_pages(&self) -> u32;
             fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
+            fn is_timed(&self) -> bool;
             fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn next_due(&self) -> Option<Time>;
             fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;

@@ -29,7 +29,7 @@ use crate::{
     ReadPriority, Run, Slot, Tag, Timing, When,
 };
 use coflash_base::exponential::exponential;
-use coflash_base::{Duration, RandomStream, Seed, Time};
+use coflash_base::{Divisor, Duration, RandomStream, Seed, Time};
 use std::convert::Infallible;
 
 /// The phases of each operation.
@@ -67,8 +67,8 @@ struct CostsInto {
 pub struct Timeline {
     geometry: Geometry,
     planes: Planes,
-    /// The number of pages of each die (or plane). They are contiguous, unless blocks are striped.
-    pages_per_server: u32,
+    /// Divides by the number of pages of each die (or plane). They are contiguous, unless blocks are striped.
+    by_pages_per_server: Divisor,
     /// The number of planes over which the pages of a block are striped; 1 if each block is in one plane.
     stripe_planes: u32,
     /// The blocks of each of these planes that are erased together.
@@ -129,7 +129,7 @@ impl Timeline {
         let timeline = Self {
             geometry: geometry.clone(),
             planes: timing.planes,
-            pages_per_server,
+            by_pages_per_server: Divisor::new(pages_per_server),
             stripe_planes: 1,
             stripe_blocks: 1,
             timing: timing.clone(),
@@ -236,7 +236,7 @@ impl Timeline {
     #[inline(always)]
     fn server_of(&self, page: Ppn) -> usize {
         if self.stripe_planes == 1 {
-            (page.get() / self.pages_per_server) as usize
+            self.by_pages_per_server.divide(page.get()) as usize
         } else {
             self.server_of_plane(page.get() % self.stripe_planes)
         }

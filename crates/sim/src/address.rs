@@ -38,6 +38,43 @@ enum Places {
     },
 }
 
+/// The logical pages of a request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lpns {
+    /// All of them, if they may lie apart.
+    apart: Vec<Lpn>,
+    /// The first page, if they are adjacent.
+    first: usize,
+    count: usize,
+}
+
+impl Lpns {
+    /// The number of pages.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Page `index` of the request.
+    #[inline(always)]
+    pub(crate) fn get(&self, index: usize) -> Lpn {
+        match self.apart.get(index) {
+            Some(&lpn) => lpn,
+            None => Lpn::from_index(self.first + index),
+        }
+    }
+
+    /// The first page, if there is any.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Option<Lpn> {
+        (self.count > 0).then(|| self.get(0))
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Lpn> + '_ {
+        (0..self.count).map(|index| self.get(index))
+    }
+}
+
 type Chunk = Box<[Option<Lpn>; CHUNK_PAGES as usize]>;
 
 /// The chunk of the first of some pages, the pages of the range in it, and the first page beyond it.
@@ -79,30 +116,37 @@ impl AddressMap {
         let end = request.offset + request.length;
         match request.op {
             Op::Read | Op::Write => page_of(request.offset)..page_of(end - 1) + 1,
-            Op::Trim => page_of(request.offset + (self.page_bytes - 1))..page_of(end),
+            // A trim of less than a page may end before the first page that begins in it.
+            Op::Trim => page_of(request.offset + (self.page_bytes - 1)).min(page_of(end))..page_of(end),
             Op::Flush => 0..0,
         }
     }
 
-    /// Append the logical pages of a request. Returns whether the device has all of them; otherwise some are missing. Reads
-    /// and trims access a page like writes.
+    /// Look up the logical pages of a request, the pages `pages` of the workload. Returns whether the device has all of them;
+    /// otherwise some are missing. Reads and trims access a page like writes.
     #[inline(always)]
-    pub(crate) fn look_up(&mut self, request: &Request, lpns: &mut Vec<Lpn>) -> bool {
-        let (mut pages, logical_pages) = (self.pages(request), self.logical_pages);
+    pub(crate) fn look_up(&mut self, request: &Request, pages: Range<u64>, lpns: &mut Lpns) -> bool {
         // Also with remapped addresses: a longer request would overlap itself.
-        let mut fits = request.length <= self.logical_bytes();
-        match &mut self.places {
-            _ if !fits => false,
+        let fits = request.length <= self.logical_bytes();
+        match &self.places {
             Places::Direct => {
-                fits = pages.end <= logical_pages;
-                if fits {
-                    pages.for_each(|page| lpns.push(Lpn::from_index(page as usize)));
-                }
+                let fits = fits && pages.end <= self.logical_pages;
+                lpns.first = pages.start as usize;
+                lpns.count = if fits { (pages.end - pages.start) as usize } else { 0 };
                 fits
             }
-            Places::Modulo => {
-                lpns.extend(pages.map(|page| Lpn::from_index((page % logical_pages) as usize)));
-                true
+            Places::Modulo | Places::Dense { .. } => self.look_up_apart(fits, pages, lpns),
+        }
+    }
+
+    fn look_up_apart(&mut self, mut fits: bool, mut pages: Range<u64>, lpns: &mut Lpns) -> bool {
+        let logical_pages = self.logical_pages;
+        let apart = &mut lpns.apart;
+        apart.clear();
+        match &mut self.places {
+            _ if !fits => {}
+            Places::Direct | Places::Modulo => {
+                apart.extend(pages.map(|page| Lpn::from_index((page % logical_pages) as usize)));
             }
             Places::Dense { chunks, touched } => {
                 while !pages.is_empty() {
@@ -116,48 +160,57 @@ impl AddressMap {
                         });
                         // Pages beyond the device all get the number of the first such page.
                         if (lpn.index() as u64) < logical_pages {
-                            lpns.push(lpn);
+                            apart.push(lpn);
                         } else {
                             fits = false;
                         }
                     }
                     pages.start = end;
                 }
-                fits
             }
         }
+        lpns.count = apart.len();
+        fits
     }
 
-    /// Pass on the first logical pages of a request that was not looked up yet, as far as they are known.
+    /// Append the first logical pages of requests that were not looked up yet, as far as they are known.
     #[inline(always)]
-    pub(crate) fn look_ahead(&self, request: &Request, mut look: impl FnMut(Lpn)) {
-        let mut pages = self.pages(request);
-        pages.end = pages.end.min(pages.start + LOOK_PAGES);
+    pub(crate) fn look_ahead<'a>(&self, requests: impl Iterator<Item = &'a Request>, lpns: &mut Vec<Lpn>) {
+        let first_pages = |request| {
+            let pages = self.pages(request);
+            pages.start..pages.end.min(pages.start + LOOK_PAGES)
+        };
         match &self.places {
             Places::Direct => {
-                pages.end = pages.end.min(self.logical_pages);
-                pages.for_each(|page| look(Lpn::from_index(page as usize)));
+                for pages in requests.map(first_pages) {
+                    let pages = pages.start..pages.end.min(self.logical_pages);
+                    pages.for_each(|page| lpns.push(Lpn::from_index(page as usize)));
+                }
             }
             Places::Modulo => {
-                pages.for_each(|page| look(Lpn::from_index((page % self.logical_pages) as usize)));
+                let lpn = |page| Lpn::from_index((page % self.logical_pages) as usize);
+                requests.map(first_pages).for_each(|pages| lpns.extend(pages.map(lpn)));
             }
             Places::Dense { chunks, .. } => {
-                let (chunk, indices, _) = first_chunk(&pages);
-                if let Some(chunk) = chunks.get(&chunk) {
-                    let known = chunk[indices].iter().flatten();
-                    known.filter(|lpn| lpn.index() < self.logical_pages as usize).for_each(|&lpn| look(lpn));
+                for pages in requests.map(first_pages) {
+                    let (chunk, indices, _) = first_chunk(&pages);
+                    if let Some(chunk) = chunks.get(&chunk) {
+                        let known = chunk[indices].iter().flatten();
+                        lpns.extend(known.filter(|lpn| lpn.index() < self.logical_pages as usize));
+                    }
                 }
             }
         }
     }
 
-    /// Ask for the memory of a dense map's entries of a request. Those of adjacent pages are adjacent.
+    /// Ask for the memory of a dense map's entries of requests. Those of adjacent pages are adjacent.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, request: &Request) {
+    pub(crate) fn prefetch(&self, requests: &[Request]) {
         if let Places::Dense { chunks, .. } = &self.places {
-            let page = self.pages(request).start;
-            if let Some(chunk) = chunks.get(&(page / CHUNK_PAGES)) {
-                prefetch(&chunk[..], (page % CHUNK_PAGES) as usize);
+            for page in requests.iter().map(|request| self.pages(request).start) {
+                if let Some(chunk) = chunks.get(&(page / CHUNK_PAGES)) {
+                    prefetch(&chunk[..], (page % CHUNK_PAGES) as usize);
+                }
             }
         }
     }
@@ -188,11 +241,12 @@ mod tests {
 
     /// The logical pages, or `None` where the device is too small; looking ahead finds the same.
     fn look_up(map: &mut AddressMap, request: &Request) -> Option<Vec<u32>> {
-        let (mut lpns, mut ahead) = (Vec::new(), Vec::new());
-        let fits = map.look_up(request, &mut lpns);
-        map.look_ahead(request, |lpn| ahead.push(lpn));
-        assert!(lpns.starts_with(&ahead) || !fits, "{lpns:?} {ahead:?}");
-        fits.then(|| lpns.into_iter().map(Lpn::get).collect())
+        let (mut lpns, mut ahead) = (Lpns::default(), Vec::new());
+        let fits = map.look_up(request, map.pages(request), &mut lpns);
+        map.look_ahead([request].into_iter(), &mut ahead);
+        assert_eq!((lpns.first(), lpns.len()), (lpns.iter().next(), lpns.iter().count()));
+        assert!(lpns.iter().zip(&ahead).all(|(lpn, ahead)| lpn == *ahead) || !fits, "{lpns:?} {ahead:?}");
+        fits.then(|| lpns.iter().map(Lpn::get).collect())
     }
 
     #[test]
@@ -206,10 +260,22 @@ mod tests {
     }
 
     #[test]
+    fn a_trim_has_whole_pages_alone() {
+        for remap in ["none", "modulo", "dense"] {
+            let mut map = map(remap);
+            let trim = |offset, length| Request { offset, length, op: Op::Trim, ..read(0, 1) };
+            assert_eq!(look_up(&mut map, &trim(4095, 2 * 4096)).map(|pages| pages.len()), Some(1), "{remap}");
+            assert_eq!(look_up(&mut map, &trim(4097, 4094)), Some(vec![]), "{remap}");
+        }
+    }
+
+    #[test]
     fn a_dense_map_numbers_pages_in_order_also_over_the_end_of_a_chunk() {
         let mut dense = map("dense");
-        dense.prefetch(&read(7, 1));
-        dense.look_ahead(&read(7, 1), |lpn| panic!("{lpn:?} of an empty map"));
+        dense.prefetch(&[read(7, 1)]);
+        let mut ahead = Vec::new();
+        dense.look_ahead([&read(7, 1)].into_iter(), &mut ahead);
+        assert_eq!(ahead, [], "the map is empty");
         assert_eq!(dense.touched(), Some(0), "a look is no access");
         assert_eq!(look_up(&mut dense, &read((1 << 50) - 1, 3)), Some(vec![0, 1, 2]));
         assert_eq!(look_up(&mut dense, &read(1 << 50, 2)), Some(vec![1, 2]));

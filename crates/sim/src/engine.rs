@@ -2,7 +2,7 @@
 //! request completes with its last page. In simulation requests carry no data; where the media holds bytes,
 //! they have a [`Payload`].
 
-use crate::address::AddressMap;
+use crate::address::{AddressMap, Lpns};
 use crate::latency::LatencyRecorder;
 use crate::metrics::HostCounters;
 use crate::payload::{PartOfPage, Payload};
@@ -83,6 +83,11 @@ impl Parts {
 /// Tables up to this size stay in a processor's own cache, so that looking ahead would only cost.
 const CACHED_BYTES: usize = 1 << 20;
 
+const FAR: usize = Ahead::Far.distance();
+
+/// The requests of a group: what is far before it is near after it.
+pub(crate) const GROUP: usize = FAR - Ahead::Near.distance();
+
 /// A stack of levels, its media, and the outstanding requests.
 pub struct Engine<L, M: Media> {
     level: L,
@@ -91,8 +96,10 @@ pub struct Engine<L, M: Media> {
     gc: GcMode,
     address: AddressMap,
     /// The logical pages of the request being issued.
-    lpns: Vec<Lpn>,
+    lpns: Lpns,
     looks_ahead: bool,
+    /// The pages looked at last: those of the group of requests that comes after the next one.
+    looked_at: Vec<Lpn>,
     pending: Vec<Pending>,
     vacant: Vec<u32>,
     finished: Vec<Finished>,
@@ -109,8 +116,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     pub fn new(scenario: &Scenario, level: L, media: M) -> Self {
         let mut engine = Self {
             address: AddressMap::new(scenario, level.logical_pages()),
-            lpns: Vec::new(),
+            lpns: Lpns::default(),
             looks_ahead: level.heap_bytes() > CACHED_BYTES,
+            looked_at: Vec::new(),
             dies: scenario.flash.dies(),
             gc: scenario.gc.mode,
             pending: Vec::new(),
@@ -142,28 +150,27 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         Io { media, hook: CopyAll, start }
     }
 
-    /// Ask for the memory that the next requests will need. The first of them is issued next.
+    /// Ask for the memory that later requests will need, before each group of requests. The first of `upcoming` is issued next.
+    ///
+    /// Their addresses are looked up once: pages that were far when the last group began are near now. A request that continues
+    /// the one before it is left out: the processor prefetches adjacent memory by itself.
     #[inline(always)]
-    pub(crate) fn look_ahead(&self, upcoming: &[Request]) {
+    pub(crate) fn look_ahead(&mut self, upcoming: &[Request]) {
         if !self.looks_ahead {
             return;
         }
-        if let Some(request) = upcoming.get(2 * Ahead::Far.distance()) {
-            self.address.prefetch(request);
+        let Self { level, address, looked_at, .. } = self;
+        looked_at.iter().for_each(|&lpn| level.look_ahead(lpn, Ahead::Near));
+        looked_at.clear();
+        if let Some(group) = upcoming.get(2 * FAR..2 * FAR + GROUP) {
+            address.prefetch(group);
         }
-        self.look_at(upcoming, Ahead::Far);
-        self.look_at(upcoming, Ahead::Near);
-    }
-
-    /// Look at a later request, unless it continues the one before it: the processor prefetches adjacent memory by itself.
-    #[inline(always)]
-    fn look_at(&self, upcoming: &[Request], ahead: Ahead) {
-        if let Some(request) = upcoming.get(ahead.distance()) {
-            let before = &upcoming[ahead.distance() - 1];
-            if request.offset != before.offset + before.length {
-                self.address.look_ahead(request, |lpn| self.level.look_ahead(lpn, ahead));
-            }
+        // With the request before them.
+        if let Some(group) = upcoming.get(FAR - 1..FAR + GROUP) {
+            let apart = group.windows(2).filter(|pair| pair[1].offset != pair[0].offset + pair[0].length);
+            address.look_ahead(apart.map(|pair| &pair[1]), looked_at);
         }
+        looked_at.iter().for_each(|&lpn| level.look_ahead(lpn, Ahead::Far));
     }
 
     /// Issue a request of a loop; its [`Answer`] names the loop.
@@ -194,22 +201,25 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         payload: impl Payload<M>,
         answered: impl FnMut(Answer),
     ) -> Result<Option<Time>, ServiceError<M::Error>> {
-        self.lpns.clear();
-        let fits = self.address.look_up(request, &mut self.lpns);
+        let pages = self.address.pages(request);
+        let first = pages.start;
+        let fits = self.address.look_up(request, pages, &mut self.lpns);
         self.advance(arrival, answered)?;
         if self.meters.series.is_due(arrival) {
             let report = self.report();
             self.meters.series.turn(arrival, &report, self.media.backlog_max(arrival));
         }
         self.meters.last_arrival = arrival;
-        self.level.pass_time(arrival, &mut Self::io(&mut self.media, When::at(arrival)))?;
+        if self.level.is_timed() {
+            self.level.pass_time(arrival, &mut Self::io(&mut self.media, When::at(arrival)))?;
+        }
         // All or nothing: a request that does not fit must have no effect.
         if !fits {
             return Err(ServiceError::OutOfSpace);
         }
         let mut parts = Parts::new();
         let served = match request.op {
-            Op::Read | Op::Write => self.transfer(request, arrival, payload, &mut parts),
+            Op::Read | Op::Write => self.transfer(request, first, arrival, payload, &mut parts),
             Op::Trim => self.trim(request, arrival, &mut parts),
             Op::Flush => self.flush(request, arrival, &mut parts),
         };
@@ -348,26 +358,26 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Enter a request's pages into the address map without serving it, to count them.
     pub(crate) fn touch(&mut self, request: &Request) {
-        self.lpns.clear();
-        self.address.look_up(request, &mut self.lpns);
+        let pages = self.address.pages(request);
+        self.address.look_up(request, pages, &mut self.lpns);
     }
 
     #[inline(always)]
     fn transfer(
         &mut self,
         request: &Request,
+        first: u64,
         arrival: Time,
         mut payload: impl Payload<M>,
         parts: &mut Parts,
     ) -> Result<(), M::Error> {
         let bytes = self.address.page_bytes();
         let end = request.offset + request.length;
-        let pages = self.address.pages(request);
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
         *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
         let start = self.begin(request, arrival, parts);
-        for (index, page) in pages.enumerate() {
-            let lpn = self.lpns[index];
+        for index in 0..self.lpns.len() {
+            let (lpn, page) = (self.lpns.get(index), first + index as u64);
             let part = PartOfPage::of(request, page * bytes, bytes);
             let done = if request.op == Op::Read {
                 self.meters.host.host_reads_pages += 1;
@@ -395,7 +405,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     fn trim(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
         let mut after = self.begin(request, arrival, parts);
         for index in 0..self.lpns.len() {
-            let lpn = self.lpns[index];
+            let lpn = self.lpns.get(index);
             self.meters.host.host_trims_pages += 1;
             after = self.level.trim(lpn, after, &mut Self::io(&mut self.media, parts.start))?;
         }
@@ -419,7 +429,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let command = Command {
             op: request.op,
             bytes: request.length,
-            first: self.lpns.first().copied(),
+            first: self.lpns.first(),
             // Limited to the pages of the stack.
             pages: self.lpns.len() as u32,
             crossing: Crossing::Whole,

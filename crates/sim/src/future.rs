@@ -1,7 +1,7 @@
 //! The future writes of a workload, for oracles among the placement policies: the workload is read an
 //! additional time, before the run.
 
-use crate::address::AddressMap;
+use crate::address::{AddressMap, Lpns};
 use crate::error::RunError;
 use crate::observer::{Observer, Phase};
 use coflash_ftl::placement::Future;
@@ -21,7 +21,7 @@ pub(crate) fn future(
     let mut future = Future::new(logical_pages);
     let mut address = AddressMap::new(scenario, logical_pages);
     let mut left = scenario.workload.requests_max.unwrap_or(u64::MAX);
-    let (mut batch, mut lpns, mut read) = (Vec::new(), Vec::new(), 0);
+    let (mut batch, mut lpns, mut read) = (Vec::new(), Lpns::default(), 0);
     loop {
         observer.progress(Phase::Precondition, source.progress(), read)?;
         source.next_batch(&mut batch)?;
@@ -30,12 +30,11 @@ pub(crate) fn future(
             return Ok(future);
         }
         for request in &batch {
-            lpns.clear();
-            if !address.look_up(request, &mut lpns) {
+            if !address.look_up(request, address.pages(request), &mut lpns) {
                 // The run will refuse it.
                 return Ok(future);
             }
-            for &lpn in &lpns {
+            for lpn in lpns.iter() {
                 match request.op {
                     Op::Write => future.write(lpn),
                     Op::Trim => future.trim(lpn),

@@ -32,13 +32,6 @@ impl Latency {
         self.max = self.max.max(response.ns);
     }
 
-    fn add(&mut self, other: &Self) {
-        self.histogram.add(&other.histogram).expect("the histogram grows");
-        self.sum += other.sum;
-        self.squares = self.squares.saturating_add(other.squares);
-        self.max = self.max.max(other.max);
-    }
-
     /// The number of requests.
     #[must_use]
     pub fn count(&self) -> u64 {
@@ -91,32 +84,62 @@ impl Latency {
     }
 }
 
-/// Response times being recorded. They are counted many at a time: the histogram does not fit a processor's nearest cache,
-/// and its counts do not depend on each other.
+/// Response times being recorded. A run records one each request, so they are only counted here; the library makes of them what is
+/// read at the end.
 #[derive(Clone, Debug)]
 pub(crate) struct LatencyRecorder {
-    before: Latency,
-    recent: Vec<Duration>,
+    /// By [`bucket`].
+    counts: Vec<u64>,
+    requests: u64,
+    sum: u128,
+    squares: u128,
+    max: u64,
+}
+
+/// The buckets of each power of two: half of those that three digits need.
+const BUCKETS: u64 = 1 << 10;
+
+/// The bucket of a time: times below 2048 ns have one each, longer ones share it with those of the same first eleven bits.
+#[inline(always)]
+fn bucket(ns: u64) -> usize {
+    let shift = (ns | (2 * BUCKETS - 1)).ilog2() - (2 * BUCKETS - 1).ilog2();
+    (u64::from(shift) * BUCKETS + (ns >> shift)) as usize
+}
+
+/// The least time of a bucket.
+fn least_ns(bucket: u64) -> u64 {
+    let shift = (bucket / BUCKETS).saturating_sub(1);
+    (bucket - shift * BUCKETS) << shift
 }
 
 impl LatencyRecorder {
-    const RECENT: usize = 64;
-
     pub(crate) fn new() -> Self {
-        Self { before: Latency::default(), recent: Vec::with_capacity(Self::RECENT) }
+        Self { counts: Vec::new(), requests: 0, sum: 0, squares: 0, max: 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&mut self, response: Duration) {
-        self.recent.push(response);
-        if self.recent.len() == Self::RECENT {
-            count(&self.recent, &mut self.before);
-            self.recent.clear();
+        let bucket = bucket(response.ns);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => self.count_first(bucket),
         }
+        let ns = u128::from(response.ns);
+        self.requests += 1;
+        self.sum += ns;
+        self.squares = self.squares.saturating_add(ns * ns);
+        self.max = self.max.max(response.ns);
+    }
+
+    /// Count the first time beyond the buckets so far.
+    #[cold]
+    fn count_first(&mut self, bucket: usize) {
+        self.counts.resize(bucket + 1, 0);
+        self.counts[bucket] = 1;
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.before.count() + self.recent.len() as u64
+        self.requests
     }
 
     /// The response times so far.
@@ -128,16 +151,12 @@ impl LatencyRecorder {
 
     /// Add the response times so far to others.
     pub(crate) fn add_to(&self, latency: &mut Latency) {
-        latency.add(&self.before);
-        count(&self.recent, latency);
-    }
-}
-
-/// Count response times, equal ones in a row together.
-#[inline(never)]
-fn count(responses: &[Duration], latency: &mut Latency) {
-    for equal in responses.chunk_by(|one, other| one == other) {
-        latency.record(equal[0], equal.len() as u64);
+        for (bucket, &count) in (0..).zip(&self.counts).filter(|(_, count)| **count > 0) {
+            latency.histogram.record_n(least_ns(bucket), count).expect("the histogram grows");
+        }
+        latency.sum += self.sum;
+        latency.squares = latency.squares.saturating_add(self.squares);
+        latency.max = latency.max.max(self.max);
     }
 }
 
@@ -161,5 +180,21 @@ mod tests {
         let p99 = latency.at(0.99).unwrap() as f64;
         assert!((p99 / 9_900_000.0 - 1.0).abs() < 1e-3, "{p99}");
         assert_eq!((Latency::default().mean(), Latency::default().at(0.5)), (None, None));
+    }
+
+    #[test]
+    fn recorded_times_are_those_of_the_histogram() {
+        let (mut recorder, mut direct) = (LatencyRecorder::new(), Latency::default());
+        for bits in 0..64 {
+            for ns in [1_u64 << bits, (1 << bits) - 1, 3 << bits >> 1, 1_234_567_890_123_456_789 >> bits] {
+                recorder.record(Duration { ns });
+                direct.record(Duration { ns }, 1);
+            }
+        }
+        let recorded = recorder.latency();
+        assert!(recorded.buckets().eq(direct.buckets()));
+        assert_eq!((recorded.count(), recorded.min()), (direct.count(), direct.min()));
+        assert_eq!((recorded.mean(), recorded.stddev()), (direct.mean(), direct.stddev()));
+        assert_eq!((recorded.max(), recorded.at(0.5)), (direct.max(), direct.at(0.5)));
     }
 }

@@ -3,7 +3,7 @@
 use crate::config::{Chips, WearLevelling};
 use crate::dimensions::Dimensions;
 use crate::ids::{GroupId, PoolId};
-use coflash_base::{IdVec, Index, Lpn};
+use coflash_base::{Divisor, IdVec, Index, Lpn};
 use coflash_media::{BlockId, DieId, Geometry, Ppn};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -109,6 +109,8 @@ struct Die {
 #[derive(Clone)]
 pub(super) struct Allocator {
     chips: Chips,
+    /// Divides by the number of dies.
+    by_dies: Divisor,
     wear_levelling: WearLevelling,
     pools: IdVec<PoolId, Space>,
     dies: IdVec<DieId, Die>,
@@ -130,6 +132,7 @@ impl Allocator {
         };
         Self {
             chips,
+            by_dies: Divisor::new(geometry.dies()),
             wear_levelling,
             pools: (0..dims.pools(geometry)).map(|pool| space(PoolId::new(pool))).collect(),
             dies: IdVec::filled(Die::default(), geometry.dies() as usize),
@@ -194,7 +197,7 @@ impl Allocator {
     ) -> DieId {
         let dies = self.dies.len() as u32;
         if self.chips == Chips::Static {
-            return DieId::new(lpn.get() % dies);
+            return DieId::new(self.by_dies.rest(lpn.get()));
         }
         // On a full device only the pool of the overwritten copy has room.
         let overwritten_in = overwritten_in();

@@ -14,7 +14,7 @@ impl Ftl {
         let mut mapped = 0;
         for (lpn, page) in self.pages.map.mapped() {
             mapped += 1;
-            let block = self.geometry.block_of(page);
+            let block = self.dims.block_of(page);
             assert_eq!(self.pages.owner[page], Some(lpn), "{page:?} belongs to the page mapped to it");
             assert!(self.pages.valid.get(block, page), "{page:?} is mapped and so valid");
             assert_ne!(self.blocks[block].state, State::Free, "{page:?} is mapped in an erased block");

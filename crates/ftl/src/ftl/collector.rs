@@ -206,4 +206,19 @@ impl Block {
     pub(super) fn cost_on(&self, scale: &Scale, aged: impl FnOnce() -> crate::weight::Aged) -> u32 {
         scale.cost(self.valid, self.marked, aged)
     }
+
+    /// Compute the cost of a candidate anew. Returns the old and the new cost if they differ.
+    #[inline(always)]
+    pub(super) fn recount(
+        &mut self,
+        scale: &Scale,
+        aged: impl FnOnce() -> crate::weight::Aged,
+    ) -> Option<(u32, u32)> {
+        if self.state != State::Sealed {
+            return None;
+        }
+        let new = self.cost_on(scale, aged);
+        let old = std::mem::replace(&mut self.cost, new);
+        (old != new).then_some((old, new))
+    }
 }

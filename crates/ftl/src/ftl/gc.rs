@@ -220,12 +220,12 @@ impl Ftl {
         for word in 0..self.pages.valid.words_per_block() {
             let first = self.geometry.page(block, word as u32 * 64);
             let mut rest = self.pages.valid.word(block, word);
-            self.look_ahead_of_moves(first, rest);
             let mut asked = match (in_runs, marked) {
                 (false, _) => rest,
                 (true, 0) => 0,
                 (true, _) => self.pages.marked_word(block, word),
             };
+            self.pages.owners_of(first, rest & asked);
             while rest != 0 {
                 // The run ends before the next page that needs a decision.
                 let run = rest & !asked & asked.wrapping_sub(1);
@@ -242,17 +242,6 @@ impl Ftl {
         }
         cleaning.dropped |= self.counters.gc_drops_pages > drops_before;
         self.end(pool, cleaning, io)
-    }
-
-    /// Prefetch the map entries of the pages that GC will move. `moved` is a bitmap of pages from `first` on.
-    #[inline(always)]
-    fn look_ahead_of_moves(&self, first: Ppn, mut moved: u64) {
-        while moved != 0 {
-            if let Some(lpn) = self.pages.owner[Ppn::new(first.get() + moved.trailing_zeros())] {
-                self.pages.map.prefetch(lpn);
-            }
-            moved &= moved - 1;
-        }
     }
 
     /// Copy pages to GC's active block until it is full. `run` is a bitmap of pages from `first` on. Returns
@@ -272,23 +261,20 @@ impl Ftl {
         while run.pages.count_ones() > room {
             run.pages &= !(1 << run.pages.ilog2());
         }
+        let owners = self.pages.owners_of(first, run.pages);
         let (owner, sequence) = (&self.pages.owner, self.sequence);
         let oob = |number: u32, from| {
             let sequence = sequence + u64::from(number);
             Oob { lpn: owner[from], sequence, mode: Mode::Normal }
         };
         let (copied, ended) = io.media.copy_run(run, oob, cause, io.start);
-        for (from, to) in run.copies().take(copied as usize) {
-            let lpn = self.pages.owner[from].expect("a valid page has an owner");
-            self.pages.map.set(lpn, to);
-            self.pages.owner[to] = Some(lpn);
-        }
+        self.pages.place_run(&owners[..copied as usize], run.to);
         self.sequence += u64::from(copied);
         // Counts are added once for all pages.
         self.pages.valid.set_run(block, begin, copied);
         *self.programs.of_mut(cause) += u64::from(copied);
         self.counters.gc_copies_pages += u64::from(if cause == Cause::Gc { copied } else { 0 });
-        self.slc_cache.copied(self.geometry.block_of(first), copied);
+        self.slc_cache.copied(self.dims.block_of(first), copied);
         self.blocks[block].valid += copied;
         self.allocator.add_valid(pool, copied);
         ended?;

@@ -1,6 +1,6 @@
 //! The map of logical pages.
 
-use coflash_base::{IdVec, Lpn};
+use coflash_base::{IdVec, Index, Lpn};
 use coflash_media::Ppn;
 
 /// The place of each logical page in flash, or the former place if its copy was superseded.
@@ -34,6 +34,15 @@ impl Map {
     #[inline(always)]
     pub(super) fn set(&mut self, lpn: Lpn, page: Ppn) {
         self.entries[lpn] = page.get() + 1;
+    }
+
+    /// Enter logical pages whose flash pages lie one after another from `first` on.
+    #[inline(always)]
+    pub(super) fn set_run(&mut self, lpns: &[Option<Lpn>], first: Ppn) {
+        let entries = &mut *self.entries;
+        for (page, lpn) in (first.get()..).zip(lpns) {
+            entries[lpn.expect("a valid page has an owner").index()] = page + 1;
+        }
     }
 
     #[inline(always)]

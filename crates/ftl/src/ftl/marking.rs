@@ -34,7 +34,7 @@ impl Ftl {
             self.pages.set_newer_in_host(lpn, marked);
         }
         let Some(page) = self.pages.map.get(lpn) else { return };
-        let block = self.geometry.block_of(page);
+        let block = self.dims.block_of(page);
         let before = self.marks_of(block, page);
         let after = before.with(memory, marked);
         if before == after {
@@ -51,14 +51,14 @@ impl Ftl {
     #[inline]
     pub fn age(&mut self, lpn: Lpn, class: AgeClass) {
         if let Some(page) = self.pages.map.get(lpn)
-            && self.marks_of(self.geometry.block_of(page), page).device
+            && self.marks_of(self.dims.block_of(page), page).device
         {
             self.set_age(page, class);
         }
     }
 
     pub(super) fn set_age(&mut self, page: Ppn, class: AgeClass) {
-        let block = self.geometry.block_of(page);
+        let block = self.dims.block_of(page);
         self.pages.ages.set(block, page, class);
         self.recount(self.dims.pool_of(block), block);
     }
@@ -67,7 +67,7 @@ impl Ftl {
     #[must_use]
     pub fn age_of(&self, lpn: Lpn) -> Option<AgeClass> {
         let page = self.pages.map.get(lpn)?;
-        let block = self.geometry.block_of(page);
+        let block = self.dims.block_of(page);
         self.marks_of(block, page).device.then(|| self.pages.ages.get(block, page))
     }
 
@@ -75,7 +75,7 @@ impl Ftl {
     #[inline]
     #[must_use]
     pub fn marks(&self, lpn: Lpn) -> Option<Marks> {
-        self.pages.map.get(lpn).map(|page| self.marks_of(self.geometry.block_of(page), page))
+        self.pages.map.get(lpn).map(|page| self.marks_of(self.dims.block_of(page), page))
     }
 
     /// Whether the flash copy of a page is marked, by any memory.

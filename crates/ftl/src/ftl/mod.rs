@@ -253,7 +253,7 @@ impl Ftl {
             Ahead::Far => self.pages.map.prefetch(lpn),
             Ahead::Near => {
                 if let Some(page) = self.pages.map.get(lpn) {
-                    let block = self.geometry.block_of(page);
+                    let block = self.dims.block_of(page);
                     self.pages.valid.prefetch(block, page);
                     self.blocks.prefetch(block);
                     self.collector.look_ahead(block, &self.dims);
@@ -276,7 +276,7 @@ impl Ftl {
         let Some(mut page) = self.pages.map.get(lpn) else { return Ok(None) };
         if self.collector.trigger == Trigger::Operation {
             // A failure of GC does not fail the read.
-            let _ = self.collect(self.geometry.die_of(self.geometry.block_of(page)), io);
+            let _ = self.collect(self.geometry.die_of(self.dims.block_of(page)), io);
             // GC may have moved it.
             let Some(moved) = self.pages.map.get(lpn) else { return Ok(None) };
             page = moved;
@@ -297,30 +297,21 @@ impl Ftl {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        let (mut page, mut after) = (page, after);
-        if page.coverage == Coverage::Partial {
-            let rest = PageRead { lpn: page.lpn, to: Place::Merged, cause: page.cause };
+        let PageWrite { lpn, coverage, mut from, cause, stream, placement } = page;
+        let mut after = after;
+        if coverage == Coverage::Partial {
+            let rest = PageRead { lpn, to: Place::Merged, cause };
             if let Some(read) = self.read(rest, after, io)? {
                 self.counters.flash_merges_pages += 1;
-                (page.from, after) = (Place::Merged, read);
+                (from, after) = (Place::Merged, read);
             }
         }
-        self.write_whole(page, after, io)
-    }
-
-    #[inline]
-    fn write_whole<M: Media, H: GcHook>(
-        &mut self,
-        PageWrite { lpn, from, cause, stream, placement, .. }: PageWrite,
-        after: M::When,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<M::When, M::Error> {
         if self.has_failed {
             return Self::refusal(io.media, after);
         }
         let (media, start) = (&*io.media, io.start);
-        let (map, geometry, dims) = (&self.pages.map, &self.geometry, &self.dims);
-        let overwritten_in = || map.get(lpn).map(|page| dims.pool_of(geometry.block_of(page)));
+        let (map, dims) = (&self.pages.map, &self.dims);
+        let overwritten_in = || map.get(lpn).map(|page| dims.pool_of(dims.block_of(page)));
         let die = self.allocator.choose_die(lpn, dims, overwritten_in, |die| media.backlog(die, start));
         self.collect(die, io)?;
         let old = self.pages.map.get(lpn);
@@ -366,7 +357,7 @@ impl Ftl {
     /// Make an invalidated page valid again, without its marks.
     #[cold]
     fn validate_page(&mut self, page: Ppn) {
-        let block = self.geometry.block_of(page);
+        let block = self.dims.block_of(page);
         let pool = self.dims.pool_of(block);
         self.pages.valid.set_at(block, page.get() - self.geometry.page(block, 0).get());
         self.blocks[block].valid += 1;
@@ -493,7 +484,7 @@ impl Ftl {
 
     #[inline(always)]
     fn invalidate_page(&mut self, page: Ppn) {
-        let block = self.geometry.block_of(page);
+        let block = self.dims.block_of(page);
         debug_assert!(self.pages.valid.get(block, page), "{page:?} is invalidated twice");
         self.pages.valid.clear(block, page);
         self.placer.left(block, || self.pages.owner[page]);
@@ -502,21 +493,19 @@ impl Ftl {
         if known.marked > 0 && self.pages.take_marks(block, page).any() {
             known.marked -= 1;
         }
+        let change = known.recount(self.collector.scale(), || self.pages.ages.of(block));
         let pool = self.dims.pool_of(block);
         self.allocator.remove_valid(pool, 1);
-        self.recount(pool, block);
+        if let Some((old, new)) = change {
+            self.collector.cost_changed(pool, block, old, new, &self.dims);
+        }
     }
 
     /// Update the cost of a candidate after its counts have changed.
     #[inline(always)]
     fn recount(&mut self, pool: PoolId, block: BlockId) {
-        let known = &mut self.blocks[block];
-        if known.state != State::Sealed {
-            return;
-        }
-        let new = known.cost_on(self.collector.scale(), || self.pages.ages.of(block));
-        let old = std::mem::replace(&mut known.cost, new);
-        if old != new {
+        let change = self.blocks[block].recount(self.collector.scale(), || self.pages.ages.of(block));
+        if let Some((old, new)) = change {
             self.collector.cost_changed(pool, block, old, new, &self.dims);
         }
     }

@@ -36,6 +36,30 @@ impl Pages {
         }
     }
 
+    /// The owners of valid pages, one after another, with their map entries prefetched: GC will move them. `moved` is a bitmap of
+    /// pages from `first` on.
+    #[inline(always)]
+    pub(super) fn owners_of(&self, first: Ppn, mut moved: u64) -> [Option<Lpn>; 64] {
+        let owners = &(*self.owner)[first.index()..];
+        let mut found = [None; 64];
+        for found in &mut found {
+            if moved == 0 {
+                break;
+            }
+            *found = owners[moved.trailing_zeros() as usize];
+            found.iter().for_each(|&lpn| self.map.prefetch(lpn));
+            moved &= moved - 1;
+        }
+        found
+    }
+
+    /// Enter the pages of these owners, one after another from `first` on. Counts are kept elsewhere.
+    #[inline(always)]
+    pub(super) fn place_run(&mut self, owners: &[Option<Lpn>], first: Ppn) {
+        self.map.set_run(owners, first);
+        (*self.owner)[first.index()..][..owners.len()].copy_from_slice(owners);
+    }
+
     /// Allocate marks for the host's memory: one more bit per physical page, and one per logical page.
     pub(super) fn track_host(&mut self, geometry: &Geometry) {
         self.marked_host = PageBits::new(geometry);

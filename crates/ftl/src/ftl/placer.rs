@@ -249,7 +249,7 @@ impl Ftl {
         if !self.placer.has_policy() {
             return self.dims.groups.of(stream);
         }
-        let replaces = old.map(|page| self.geometry.block_of(page));
+        let replaces = old.map(|page| self.dims.block_of(page));
         self.placer.user_group(lpn, stream, placement, replaces)
     }
 

@@ -47,7 +47,7 @@ impl Ftl {
         let mut filled: IdVec<BlockId, Filled> = IdVec::filled(Filled::default(), self.blocks.len());
         for found in pages {
             let page = found.page();
-            let block = self.geometry.block_of(page);
+            let block = self.dims.block_of(page);
             let index = page.get() - self.geometry.page(block, 0).get();
             filled[block].pages = filled[block].pages.max(index + 1);
             let Some(oob) = found.oob() else { continue };
@@ -68,7 +68,7 @@ impl Ftl {
         }
         for lpn in self.pages.map.ids() {
             if let Some(page) = self.pages.map.get(lpn) {
-                let block = self.geometry.block_of(page);
+                let block = self.dims.block_of(page);
                 let index = page.get() - self.geometry.page(block, 0).get();
                 let pool = self.dims.pool_of(block);
                 self.put(lpn, Taken { block, index, page }, pool, Marks::NONE);
@@ -135,7 +135,7 @@ impl Ftl {
         }
         for (position, found) in (1..).zip(pages) {
             let Some(Oob { lpn: Some(lpn), sequence, .. }) = found.oob() else { continue };
-            if !in_flash(lpn) || begun.contains(&self.geometry.block_of(found.page())) {
+            if !in_flash(lpn) || begun.contains(&self.dims.block_of(found.page())) {
                 continue;
             }
             let older = newest[lpn].checked_sub(1).and_then(|older| pages[older as usize].oob());
@@ -154,7 +154,7 @@ impl Ftl {
         }
         let mut mapped: IdVec<BlockId, bool> = IdVec::filled(false, filled.len());
         for (_, page) in self.pages.map.mapped() {
-            mapped[self.geometry.block_of(page)] = true;
+            mapped[self.dims.block_of(page)] = true;
         }
         let needed = self.dims.blocks_of(pool).all(|block| mapped[block]);
         needed.then(|| self.dims.blocks_of(pool).max_by_key(|&block| filled[block].oldest)).flatten()

@@ -224,7 +224,7 @@ impl Ftl {
 
     /// Note that a page was programmed fast.
     pub(super) fn programmed_fast(&mut self, page: Ppn) {
-        let block = self.geometry.block_of(page);
+        let block = self.dims.block_of(page);
         self.refresh.programmed_fast(block, self.histories[block].erases);
     }
 

@@ -18,7 +18,7 @@ impl Ftl {
         if self.early.is_none() {
             self.early = PageBits::new(&self.geometry);
         }
-        self.early.set(self.geometry.block_of(page), page);
+        self.early.set(self.dims.block_of(page), page);
         self.invalidate_page(page);
     }
 
@@ -27,7 +27,7 @@ impl Ftl {
     #[inline(always)]
     pub(super) fn settle_superseded(&mut self, lpn: Lpn) {
         if let Some(page) = self.pages.map.superseded(lpn) {
-            self.early.clear(self.geometry.block_of(page), page);
+            self.early.clear(self.dims.block_of(page), page);
         }
     }
 
@@ -58,7 +58,7 @@ impl Ftl {
         let superseded: Vec<(Lpn, Ppn)> =
             self.pages.map.ids().filter_map(|lpn| Some((lpn, self.pages.map.superseded(lpn)?))).collect();
         for &(lpn, page) in &superseded {
-            let block = self.geometry.block_of(page);
+            let block = self.dims.block_of(page);
             assert!(self.early.get(block, page), "{lpn:?}: its superseded copy {page:?} has its bit");
             assert_eq!(self.pages.owner[page], Some(lpn), "{page:?} belongs to the page superseded there");
         }

@@ -342,6 +342,10 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
         self.below.look_ahead(lpn, ahead);
     }
 
+    fn is_timed(&self) -> bool {
+        true
+    }
+
     /// Commit if a commit is due.
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         let (below, mut inner) = self.descend(&mut *io.media, io.start);

@@ -249,6 +249,11 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     }
 
     #[inline(always)]
+    fn is_timed(&self) -> bool {
+        self.wire.is_used() || self.below.is_timed()
+    }
+
+    #[inline]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         if !self.wire.is_used() {
             return self.below.pass_time(now, io);

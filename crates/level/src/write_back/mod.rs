@@ -262,8 +262,13 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         self.below.look_ahead(lpn, ahead);
     }
 
-    /// Handle the messages that have arrived, and write the dirty pages due by now.
     #[inline(always)]
+    fn is_timed(&self) -> bool {
+        L::LAGS || self.ageing.is_some() || self.below.is_timed()
+    }
+
+    /// Handle the messages that have arrived, and write the dirty pages due by now.
+    #[inline]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         let start = io.start;
         let (below, mut inner) = self.descend(&mut *io.media, start);

@@ -78,6 +78,10 @@ impl Level<World> for Cable {
         Level::<World>::look_ahead(&self.link, lpn, ahead);
     }
 
+    fn is_timed(&self) -> bool {
+        Level::<World>::is_timed(&self.link)
+    }
+
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, World, H>) -> Result<(), ImageError> {
         let (link, mut inner) = self.descend(io)?;
         link.pass_time(now, &mut inner)

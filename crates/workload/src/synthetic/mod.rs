@@ -201,12 +201,6 @@ impl Generator {
     fn start(&mut self, op: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
         with_generator!(self, generator => generator.start(op, length_units, stream))
     }
-
-    /// Call [`AddressPolicy::place`].
-    #[inline]
-    fn place(&mut self, op: Op, sizes: &mut Sizes<'_>, stream: &mut RandomStream) -> Placed {
-        with_generator!(self, generator => generator.place(op, sizes, stream))
-    }
 }
 
 /// A request with a range.
@@ -228,8 +222,13 @@ pub struct Sizes<'a> {
 
 impl Sizes<'_> {
     /// Draw the length of a request.
-    #[inline]
+    #[inline(always)]
     pub fn draw(&mut self, op: Op) -> Length {
+        // Without a call: most workloads have one size.
+        if let Size::Fixed(size) = &mut self.size { size.length(op, self.stream) } else { self.draw_any(op) }
+    }
+
+    fn draw_any(&mut self, op: Op) -> Length {
         with_size!(&mut self.size, size => size.length(op, self.stream))
     }
 
@@ -412,19 +411,28 @@ impl Synthetic {
         })
     }
 
-    #[inline]
-    fn next_request(&mut self) -> Request {
-        let streams = &mut self.streams;
-        let gap = with_arrival!(&mut self.arrival, arrival => arrival.gap_ns(&mut streams.gap));
-        // The mean is checked against the range of the clock, the sum of all gaps is not.
-        self.now = Time { ns: self.now.ns.saturating_add(gap) };
-        let op = self.only.unwrap_or_else(|| OPS[self.ops.draw(&mut streams.op)]);
-        if op == Op::Flush {
-            return Request { arrival: self.now, offset: 0, length: 0, op, placement: None };
-        }
-        let mut sizes = Sizes { size: &mut self.size, stream: &mut streams.size, align: self.align };
-        let Placed { op, start, length } = self.generator.place(op, &mut sizes, &mut streams.place);
-        Request { arrival: self.now, offset: start * self.align, length: length.bytes, op, placement: None }
+    /// Draw the arrivals of as many requests, without the rest.
+    fn draw_arrivals(&mut self, count: u64, batch: &mut Vec<Request>) {
+        let (now, stream) = (&mut self.now, &mut self.streams.gap);
+        with_arrival!(&mut self.arrival, arrival => batch.extend((0..count).map(|_| {
+            // The mean is checked against the range of the clock, the sum of all gaps is not.
+            *now = Time { ns: now.ns.saturating_add(arrival.gap_ns(stream)) };
+            Request { arrival: *now, offset: 0, length: 0, op: Op::Flush, placement: None }
+        })));
+    }
+
+    /// Draw the operations and places of requests.
+    fn draw_places(&mut self, batch: &mut [Request]) {
+        let Self { generator, ops, only, size, align, streams, .. } = self;
+        let mut sizes = Sizes { size, stream: &mut streams.size, align: *align };
+        with_generator!(generator, generator => for request in batch {
+            let op = only.unwrap_or_else(|| OPS[ops.draw(&mut streams.op)]);
+            // A flush has no place.
+            if op != Op::Flush {
+                let Placed { op, start, length } = generator.place(op, &mut sizes, &mut streams.place);
+                *request = Request { offset: start * *align, length: length.bytes, op, ..*request };
+            }
+        });
     }
 }
 
@@ -432,7 +440,9 @@ impl Source for Synthetic {
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
         batch.clear();
         let count = (self.requests - self.done).min(BATCH_REQUESTS as u64);
-        batch.extend((0..count).map(|_| self.next_request()));
+        // Each choice has a stream of its own, so that one may be drawn for all requests before the next.
+        self.draw_arrivals(count, batch);
+        self.draw_places(batch);
         self.done += count;
         Ok(())
     }
