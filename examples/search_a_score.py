@@ -53,7 +53,7 @@ def fitness(exponents: tuple[float, ...]) -> float:
 # %% [markdown]
 # ## The evolution
 #
-# Of each generation the best three stay, and have two children each. A combined score above 1 is better than the best
+# Of each generation the best two stay, and have two children each. A combined score above 1 is better than the best
 # built-in policy of each workload, in the geometric mean.
 
 # %%
@@ -65,9 +65,9 @@ def child(parent: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(round(exponent + draws.gauss(0, 0.4), 2) for exponent in parent)
 
 
-population = [COST_BENEFIT, *(child(COST_BENEFIT) for _ in range(6))]
-for generation in range(3):
-    best = sorted(population, key=fitness, reverse=True)[:3]
+population = [COST_BENEFIT, *(child(COST_BENEFIT) for _ in range(4))]
+for generation in range(2):
+    best = sorted(population, key=fitness, reverse=True)[:2]
     print(f"generation {generation}: {fitness(best[0]):.4f} {policy(best[0])['score']}")
     population = [*best, *(child(parent) for parent in best for _ in range(2))]
 found = best[0]

@@ -38,7 +38,7 @@ def measured(scenario: coflash.Scenario, trace: Path | None = None) -> tuple[flo
 
 
 def test_the_study_finds_where_plain_cdm_loses_and_what_helps(tmp_path: Path) -> None:
-    scale = cdm_victim_scores.Scale(128, 150_000, (4,), (8,), (80,), 2, ("hot-cold",))
+    scale = cdm_victim_scores.Scale(128, 100_000, (4,), (8,), (80,), 1, ("hot-cold",))
     with tiny_scale(cdm_victim_scores.STUDY, cdm_victim_scores, scale):
         done = study("cdm-victim-scores", "tiny", out=tmp_path)
     loses, remedied, mixing, belongs, _ = done.tested

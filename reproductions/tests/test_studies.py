@@ -42,7 +42,7 @@ def test_a_note_stands_beside_the_remarks(
 
 
 def test_less_should_be_cached_before_flash_than_before_disks(tmp_path: Path) -> None:
-    scale = caching_less.Scale(256, 32, 8, (30, 45, 60, 75, 90), 1)
+    scale = caching_less.Scale(256, 32, 4, (30, 45, 60, 75, 90), 1)
     with tiny_scale(caching_less.STUDY, caching_less, scale):
         done = study("caching-less", "tiny", out=tmp_path, jobs=1)
     alive, more_true, _ = done.tested
@@ -56,7 +56,7 @@ def test_weight_0_fails_where_removable_pages_lie_together(tmp_path: Path) -> No
     trace = tmp_path / "short.iolog"
     more_than_the_cache = "".join(f"{page} d write {4096 * page} 4096\n" for page in range(20_000))
     trace.write_text(f"fio version 3 iolog\n0 d add\n0 d open\n{more_than_the_cache}", "utf-8")
-    scale = removable_weight.Scale(64, 150_000, 1, (5, 20), (50,))
+    scale = removable_weight.Scale(64, 80_000, 1, (5, 20), (50,))
     with tiny_scale(removable_weight.STUDY, removable_weight, scale, trace):
         done = study("removable-weight", "tiny", out=tmp_path / "out", jobs=1)
     closed_form, harmless, fails, together, _, _ = done.tested
@@ -64,7 +64,7 @@ def test_weight_0_fails_where_removable_pages_lie_together(tmp_path: Path) -> No
 
 
 def test_hits_do_not_tell_which_policy_wears_flash_least(tmp_path: Path) -> None:
-    scale = eviction_policies.Scale(64, 60_000, 1, with_trace=False)
+    scale = eviction_policies.Scale(64, 30_000, 1, with_trace=False)
     with tiny_scale(eviction_policies.STUDY, eviction_policies, scale):
         done = study("eviction-policies", "tiny", out=tmp_path, jobs=1)
     hits_tell, resist, *_ = done.tested

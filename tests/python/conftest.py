@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -39,8 +40,12 @@ settings.load_profile("without a clock")
 
 
 def pytest_configure() -> None:
-    """Lets Control-C reach the processes of tests: a shell that starts make in the background has it ignored."""
+    """Lets Control-C reach the processes of tests: a shell that starts make in the background has it ignored.
+
+    Files of tests need not outlive the machine: a worker does not wait for the disk, which is thousands of times.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    pytest.MonkeyPatch().setattr(os, "fsync", lambda _: None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from coflash import CoflashError
 from coflash.analytic import greedy
 from coflash.calibrate import Fit, Measured, Point, fit, read_csv, read_fio
+from coflash.calibrate import latency as latency_module
 from coflash.calibrate import model as model_module
 from coflash.calibrate.drive import drive_scenario, drive_toml
 from coflash.calibrate.fit import _Search
@@ -235,7 +236,8 @@ def test_gc_runs_ahead_as_far_as_zones_say_while_flash_waits(monkeypatch: pytest
     assert search.model.parameters.ahead == pytest.approx(known.parameters.ahead if host_gap else 0, rel=0.1)
 
 
-def test_gc_runs_ahead_as_far_as_reads_say_where_flash_does_not_wait() -> None:
+def test_gc_runs_ahead_as_far_as_reads_say_where_flash_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(latency_module, "_REQUESTS", 40_000)
     parameters = replace(KNOWN, spare=0.2, program_us=150.0, read_us=80.0, write_us=10.0, sequential_mib_per_s=400.0)
     known = Model(replace(parameters, ahead=0.08))
     most = known.predict(Point("writes_max_per_s", 1))

@@ -85,7 +85,7 @@ def cache_device(seed: int, weights: tuple[float, ...] = (1.0, 1.0, 0.5, 0.3, 0.
 
 def test_cache_and_ftl(tmp_path: Path) -> None:
     """Under `none`, `cdm` and its parts: every counter, erases of every block, and most response times."""
-    met = compare(range(160), cache_device, tmp_path)
+    met = compare(range(120), cache_device, tmp_path)
     at_least(10, met, [f"programs_pages.{cause}" for cause in ("host", "evict", "gc", "metadata")])
     at_least(10, met, ["gc_drops_pages", "drop_rewrites_pages", "sole_copies.cleaned_pages", "host_trims_pages"])
     at_least(10, met, ["gc_spared_pages", "sole_copies.from_reads_pages"])
@@ -163,7 +163,7 @@ def test_shared_channels(tmp_path: Path, with_gc: bool) -> None:
             del drawn.requests[100:]
         return drawn
 
-    met = compare(range(40), draw, tmp_path)
+    met = compare(range(28), draw, tmp_path)
     assert (met["erases_blocks"] > 20) if with_gc else (met["erases_blocks"] == 0)
 
 
