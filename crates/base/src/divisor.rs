@@ -1,7 +1,8 @@
 //! Division by a number that is known only at run time, and then stays: a processor multiplies in a third of the time.
 //!
 //! Source: Granlund & Montgomery, "Division by invariant integers using multiplication" (PLDI 1994); Robison, "N-bit unsigned
-//! division via N-bit multiply-add" (ARITH 2005) for the form used here.
+//! division via N-bit multiply-add" (ARITH 2005) for the form used here. Crates for it (`strength_reduce`, `fastdivide`) ask first
+//! whether the divisor is a power of two, at each division.
 
 /// A divisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
