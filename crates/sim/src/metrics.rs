@@ -41,9 +41,9 @@ coflash_base::measures! {
     pub struct RestartCounters in "restart", "Restarts" {
         /// Restarts. Those scheduled for after the last request did not happen.
         restarts: u64, "restarts";
-        /// Versions of pages lost in the host: dirty in its buffer or in a volatile cache, or not committed, deletions included.
+        /// Versions of pages, deletions too, lost in the host: dirty in its buffer or a volatile cache, or not committed.
         lost_host_pages: u64, "dirty pages lost in the host", pages, cost;
-        /// Versions of pages lost in the device: dirty in a volatile cache, or not committed, deletions included.
+        /// Versions of pages, deletions too, lost in the device: dirty in a volatile cache, or not committed.
         lost_device_pages: u64, "dirty pages lost in the device", pages, cost;
         /// Pages programmed by the refreshes.
         refreshed_pages: u64, "pages refreshed after a restart", pages, cost;

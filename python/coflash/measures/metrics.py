@@ -649,10 +649,10 @@ class Restart(Record):
     """
 
     lost_host_pages: int
-    """Versions of pages lost in the host: dirty in its buffer or in a volatile cache, or not committed."""
+    """Versions of pages, deletions too, lost in the host: dirty in its buffer or a volatile cache, or not committed."""
 
     lost_device_pages: int
-    """Versions of pages lost in the device: dirty in a volatile cache, or not committed."""
+    """Versions of pages, deletions too, lost in the device: dirty in a volatile cache, or not committed."""
 
     refreshed_pages: int
     """Pages programmed by the refreshes."""
