@@ -15,15 +15,19 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 DIFFS = dict(re.findall(r"^### (.+)\n(?:(?!#).*\n)*?```diff\n((?:.*\n)*?)```$", TEXT, re.M))
 
 
-def refusal(diff: str) -> str:
-    """Git's error for a diff; empty if it applies."""
+def applied(diff: str, how: str) -> subprocess.CompletedProcess[str]:
     git = shutil.which("git")
     if git is None:
         pytest.skip("git is missing")
     # Within a repository around the tree, git would skip every file.
     outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(ROOT.parent)}
-    check = [git, "apply", "--check"]
-    return subprocess.run(check, input=diff, cwd=ROOT, env=outside, capture_output=True, text=True, check=False).stderr
+    command = [git, "apply", how]
+    return subprocess.run(command, input=diff, cwd=ROOT, env=outside, capture_output=True, text=True, check=False)
+
+
+def refusal(diff: str) -> str:
+    """Git's error for a diff; empty if it applies."""
+    return applied(diff, "--check").stderr
 
 
 def test_there_is_a_diff_for_each_kind_of_addition() -> None:
@@ -34,6 +38,13 @@ def test_there_is_a_diff_for_each_kind_of_addition() -> None:
 @pytest.mark.parametrize("name", DIFFS)
 def test_a_diff_applies(name: str) -> None:
     assert refusal(DIFFS[name]) == ""
+
+
+@pytest.mark.parametrize("name", DIFFS)
+def test_a_diff_applies_whole(name: str) -> None:
+    """Lines after those that a hunk announces would be left out in silence."""
+    added = [int(line.split()[0]) for line in applied(DIFFS[name], "--numstat").stdout.splitlines()]
+    assert sum(added) == len(re.findall(r"^\+(?!\+\+ )", DIFFS[name], re.M))
 
 
 def test_a_diff_of_other_lines_is_refused() -> None:
