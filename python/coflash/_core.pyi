@@ -215,6 +215,7 @@ def device_explore(
     run: str,
     check: str,
     points: int,
+    atomic: str,
     seed: int,
     progress: Callable[[int, int, int], None] | None,
 ) -> dict[str, Any]: ...

@@ -184,6 +184,7 @@ def explore(
     *,
     size: str | None = None,
     points: int = 100,
+    atomic: str = "512B",
     seed: int = 0,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Explored:
@@ -199,6 +200,8 @@ def explore(
         check: The command of the check.
         size: The capacity of a new device.
         points: The number of drawn points, beside those right after flushes.
+        atomic: The atomic write unit, a multiple of 512 bytes: a power cut keeps or loses each whole. A drive of one
+            sector of 4 KiB has `4KiB`.
         seed: It draws points and states.
         progress: Called after each state with the number of states so far, of all states, and of failures.
 
@@ -209,7 +212,7 @@ def explore(
     if scenario is not None and not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
     core = None if scenario is None else scenario.core
-    return Explored(**_core.device_explore(folder, core, size, run, check, points, seed, progress))
+    return Explored(**_core.device_explore(folder, core, size, run, check, points, atomic, seed, progress))
 
 
 def info(folder: str | os.PathLike[str]) -> tuple[Scenario, dict[str, int]]:

@@ -255,6 +255,20 @@ def test_a_missing_flush_is_found_and_its_device_kept(tmp_path: Path) -> None:
         device.explore(None, tmp_path / "found", "exit 3", "true")
 
 
+def test_an_atomic_unit_is_never_torn(tmp_path: Path) -> None:
+    needs("nbdsh")
+    run = """PATH=/usr/bin:$PATH nbdsh -u "$COFLASH_NBD" -c 'h.pwrite(b"1" * 4096, 8192)'"""
+    check = """PATH=/usr/bin:$PATH nbdsh -u "$COFLASH_NBD" -c 'assert len(set(h.pread(4096, 8192))) == 1'"""
+    failed = [
+        device.explore(scenario("none"), tmp_path / "device", run, check, points=20, atomic=atomic).failed
+        for atomic in ("512B", "4KiB")
+    ]
+    assert failed[0] > 0
+    assert failed[1] == 0
+    with pytest.raises(CoflashError, match='atomic: "100B" was given; a multiple of 512B, such as "4KiB", is allowed'):
+        device.explore(None, tmp_path / "device", run, check, atomic="100B")
+
+
 def test_what_a_workload_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
     left = "sleep 300 & echo $!"
     device.explore(

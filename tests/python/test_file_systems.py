@@ -72,12 +72,18 @@ def explored(
     mib: int = 64,
     *,
     scenario: Scenario | str = "ssd",
+    atomic: str | None = None,
     **environment: str,
 ) -> device.Explored:
-    """Explores the states of an example on a new file system."""
+    """Explores the states of an example on a new file system.
+
+    A mount of ext4 writes the superblock, which has two sectors, in place.
+    """
     prepared(scenario, folder, example, file_system, mib)
     run = " ".join([*(f"{name}={value}" for name, value in environment.items()), f"{EXAMPLES}/{example}/workload.sh"])
-    return device.explore(None, folder, run, f"{EXAMPLES}/{example}/check.sh", points=POINTS, seed=1)
+    atomic = atomic or {"ext4": "4KiB", "xfs": "512B"}[file_system]
+    check = f"{EXAMPLES}/{example}/check.sh"
+    return device.explore(None, folder, run, check, points=POINTS, atomic=atomic, seed=1)
 
 
 @pytest.mark.parametrize("file_system", ["ext4", pytest.param("xfs", marks=takes_minutes)])
@@ -88,6 +94,16 @@ def test_a_file_system_survives_power_cuts(file_system: str, tmp_path: Path, rec
     record_property("explored", str(found))
     assert found.flushes > 0
     assert found.failed == 0, found.failures
+
+
+@takes_minutes
+def test_sectors_of_512_bytes_tear_nothing_of_ext4_but_its_superblock(tmp_path: Path, record_property: Record) -> None:
+    needs_mounts("e2fsck")
+    found = explored(tmp_path / "device", "ext4_power_cuts", "ext4", atomic="512B", FILES="10")
+    record_property("explored", str(found))
+    assert len(found.failures) == found.failed
+    for failure in found.failures:
+        assert "Superblock checksum does not match" in (Path(failure) / "failure.txt").read_text()
 
 
 @pytest.mark.parametrize("cooperation", ["cdm-consistent", pytest.param("cdm", marks=takes_minutes)])

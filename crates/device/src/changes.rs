@@ -2,13 +2,34 @@
 
 use crate::folder::Folder;
 use crate::session::{Failure, Session};
-use coflash_base::Time;
 use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::{Bytes, Time};
 use coflash_nbd::{Command, Request};
 use coflash_store::{Disk, SECTOR_BYTES, Store, StoreError};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::str::FromStr;
+
+/// The atomic write unit: of its bytes, if they begin at a multiple of it, a power cut leaves all or none of a
+/// write. In bytes, a multiple of a sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtomicUnit(u64);
+
+impl FromStr for AtomicUnit {
+    type Err = String;
+
+    /// Read a size such as `4KiB`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bytes = text.parse::<Bytes>().map_err(|error| error.to_string())?.count;
+        if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES as u64) {
+            return Err(format!(
+                "\"{text}\" was given; a multiple of {SECTOR_BYTES}B, such as \"4KiB\", is allowed"
+            ));
+        }
+        Ok(Self(bytes))
+    }
+}
 
 /// A request that changes data.
 #[derive(Clone, Copy, Debug)]
@@ -89,11 +110,12 @@ impl Changes {
         .map(drop)
     }
 
-    /// Apply a part of a request: nothing, all, or some sectors of a write.
+    /// Apply a part of a request: nothing, all, or some atomic units of a write.
     pub(crate) fn apply_in_part(
         &self,
         change: Change,
         session: &mut Session<Store<impl Disk>>,
+        unit: AtomicUnit,
         share: f64,
         stream: &mut RandomStream,
     ) -> Result<(), Failure> {
@@ -110,8 +132,8 @@ impl Changes {
         let data = self.data(length, place)?;
         let mut at = 0;
         while at < data.len() {
-            let sector_end = (offset + at as u64 + 1).next_multiple_of(SECTOR_BYTES as u64);
-            let end = data.len().min((sector_end - offset) as usize);
+            let unit_end = (offset + at as u64 + 1).next_multiple_of(unit.0);
+            let end = data.len().min((unit_end - offset) as usize);
             if stream.random_bool(share) {
                 session.write(offset + at as u64, &data[at..end], now)?;
             }

@@ -2,11 +2,11 @@
 //!
 //! The workload runs once on the device. Then the power is cut right after every flush, and at random points
 //! between. Of the writes and trims since the last flush a random part survives, whole or in some of its
-//! sectors, as after the loss of a volatile cache. The firmware makes each state from the state of the device
+//! atomic units, as after the loss of a volatile cache. The firmware makes each state from the state of the device
 //! at the last flush. Then the power of the device is cut; it recovers, is served, and the user's check runs
 //! on it. All this happens in memory: the device in the folder does not change.
 
-use crate::changes::{Change, Changes};
+use crate::changes::{AtomicUnit, Change, Changes};
 use crate::export::{errno, serve};
 use crate::folder::{DeviceError, Folder, survivors};
 use crate::machine::Clock;
@@ -37,6 +37,8 @@ pub struct Exploration {
     pub check: String,
     /// The number of random points, beside those after flushes.
     pub points: u32,
+    /// What power cuts leave of a write: units of it.
+    pub atomic: AtomicUnit,
     /// The seed of points and states.
     pub seed: u64,
 }
@@ -201,7 +203,8 @@ impl Exploring<'_> {
             let (mut session, _) = self.power_on(shared(&state), cuts.of_device)?;
             let share = [0.0, 0.25, 0.5, 0.75, 1.0][stream.random_range(0..5)];
             for &(_, change) in &changes.list[since.clone()] {
-                let applied = changes.apply_in_part(change, &mut session, share, &mut stream);
+                let applied =
+                    changes.apply_in_part(change, &mut session, self.plan.atomic, share, &mut stream);
                 applied.map_err(|problem| unusable(&problem))?;
             }
             session.flush(Time::ZERO).map_err(|problem| unusable(&problem))?;

@@ -39,6 +39,7 @@ mod session;
 mod stack;
 mod twin;
 
+pub use changes::AtomicUnit;
 pub use coflash_media::Side;
 pub use coflash_nbd::Address;
 pub use control::cut;

@@ -3,7 +3,7 @@
 use crate::observer::PythonObserver;
 use crate::{PyRunResult, Scenario, ended, object, refused};
 use coflash_device::{
-    Address, Cut, EndedSession, Exploration, Folder, Machine, SessionFolder, Side, TwinError,
+    Address, AtomicUnit, Cut, EndedSession, Exploration, Folder, Machine, SessionFolder, Side, TwinError,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -161,11 +161,13 @@ pub(crate) fn device_explore<'py>(
     run: String,
     check: String,
     points: u32,
+    atomic: &str,
     seed: u64,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
-    let plan = Exploration { run, check, points, seed };
+    let atomic: AtomicUnit = atomic.parse().map_err(|error| refused(format!("atomic: {error}")))?;
+    let plan = Exploration { run, check, points, atomic, seed };
     let scenario = scenario.map(|scenario| &scenario.0);
     let mut raised = None;
     let explored = py.detach(|| {

@@ -116,6 +116,10 @@ def explore(
     points: Annotated[
         int, typer.Option("--points", min=0, help="Number of random points, besides those right after flushes.")
     ] = 100,
+    atomic: Annotated[
+        str,
+        typer.Option("--atomic", metavar="SIZE", help="What a power cut keeps or loses whole, a multiple of 512B."),
+    ] = "512B",
     seed: Seed = 0,
 ) -> None:
     """Run a workload once, and check the states that power cuts may leave; exit status 1 means that one is wrong."""
@@ -127,7 +131,9 @@ def explore(
         def report(done: int, states: int, _: int) -> None:
             bars.update(bar, completed=done, total=states)
 
-        found = device.explore(chosen, folder, run, check, size=size, points=points, seed=seed, progress=report)
+        found = device.explore(
+            chosen, folder, run, check, size=size, points=points, atomic=atomic, seed=seed, progress=report
+        )
     minutes = (time.monotonic() - begun) / 60
     output().print(
         f"{found.changes:,} changes, {found.flushes:,} flushes, {found.states:,} states checked"
