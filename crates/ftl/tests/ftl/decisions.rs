@@ -24,6 +24,7 @@ type Bytes = [u8; PAGE];
 
 /// Two memories above flash, and the expected contents of flash.
 struct TwoMemories {
+    /// Of a page that flash lacks, the mark of its next copy.
     marks: Vec<Marks>,
     /// The contents of the device's slot of each page; newer than flash where the page is marked so.
     slots: Vec<Bytes>,
@@ -145,12 +146,20 @@ impl Checked {
         let page = Lpn::new(stream.random_range(0..pages));
         let bytes = Bytes::from(std::array::from_fn(|_| stream.random()));
         match stream.random_range(0..16) {
-            0..8 => {
+            0..6 => {
                 self.image.host_writes(0, &bytes);
                 let mut io = Io { media: &mut self.image, hook: &mut self.tiers, start: () };
                 self.ftl.write(page_write(page, Place::Host, Cause::Host), (), &mut io).unwrap();
                 self.tiers.flash[page.index()] = Some(bytes);
                 self.tiers.marks[page.index()] = Marks::NONE;
+            }
+            // Of a page that is newer in the host an older state comes, and the mark stays.
+            6..8 => {
+                self.image.host_writes(0, &bytes);
+                let mut io = Io { media: &mut self.image, hook: &mut self.tiers, start: () };
+                self.ftl.write(page_write(page, Place::Host, Cause::Evict), (), &mut io).unwrap();
+                self.tiers.flash[page.index()] = Some(bytes);
+                self.tiers.marks[page.index()].device = false;
             }
             8..11 => {
                 self.image.host_writes(0, &bytes);
@@ -172,7 +181,7 @@ impl Checked {
 
     fn mark(&mut self, page: Lpn, tier: Memory, marked: bool) {
         self.ftl.set_mark(page, tier, marked);
-        if self.ftl.lookup(page).is_some() {
+        if tier == Memory::Host || self.ftl.lookup(page).is_some() {
             let marks = &mut self.tiers.marks[page.index()];
             *marks = marks.with(tier, marked);
         }
