@@ -99,7 +99,7 @@ fn configs() -> impl Iterator<Item = PlacementConfig> {
         let shares = percent.iter().map(|&percent| Share::percent(percent)).collect();
         PlacementConfig::Fdp(FdpConfig { handles, isolation, shares })
     };
-    let more = [fdp(1, Isolation::Initially, &[]), fdp(3, Isolation::Persistently, &[10, 20])];
+    let more = [fdp(1, Isolation::Initially, &[]), fdp(3, Isolation::Persistently, &[10, 90])];
     PlacementConfig::NAMES
         .iter()
         .map(|name| PlacementConfig::by_name(name).expect("it is registered"))

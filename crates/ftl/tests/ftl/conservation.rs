@@ -48,6 +48,9 @@ fn endure(setup: &Setup, pattern: Pattern) {
     for step in 0..writes {
         let page = Lpn::new(pattern.page(step, pages, &mut stream));
         let cause = if step % 3 == 0 { Cause::Evict } else { Cause::Host };
+        if step % 6 == 0 {
+            ftl.supersede(page);
+        }
         ftl.write(page_write(page, Place::Host, cause), (), &mut io).unwrap();
         // Now and then there is time for a little.
         let time = if step % 64 < 32 { step % 5 } else { 0 };
@@ -63,6 +66,15 @@ fn endure(setup: &Setup, pattern: Pattern) {
     let counters = ftl.counters();
     let count = |cause| ftl.programs().of(cause);
     assert_eq!(count(Cause::Host) + count(Cause::Evict), u64::from(pages + writes));
+    if ftl.placement_classes().next().is_some() {
+        let page_bytes = setup.geometry.page_size.count;
+        let (host_bytes, media_bytes) = ftl
+            .placement_classes()
+            .fold((0, 0), |(host, media), class| (host + class.host_bytes, media + class.media_bytes));
+        let copied = ftl.programs().all() - u64::from(pages + writes) - count(Cause::Metadata);
+        assert_eq!(host_bytes, u64::from(pages + writes) * page_bytes);
+        assert_eq!(media_bytes, host_bytes + copied * page_bytes);
+    }
     let own = count(Cause::Gc) + count(Cause::Metadata) + count(Cause::WearLevelling);
     assert_eq!(ftl.programs().all(), u64::from(pages + writes) + own);
     assert_eq!(counters.gc_steps > 0, setup.gc.mode != GcMode::Foreground, "{} steps", counters.gc_steps);

@@ -238,6 +238,7 @@ impl Checked {
     fn check(&mut self) {
         self.ftl.assert_invariants();
         let counted = self.ftl.fast_block_counters().expect("shadows are apart");
+        assert_eq!(counted.states_bytes, self.ftl.state_bytes() as u64);
         let picked = self.picks.lock().expect("nobody panicked").of_shadows;
         // A block that takes over cold data is not opened, and its last group says nothing.
         if self.setup.ftl.wear_levelling != WearLevelling::Static {
