@@ -28,6 +28,9 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH PYTHONDONTWRITEBYTECODE
 # Cargo would look for make's job server, which its recipes do not have.
 ALONE := env -u MAKEFLAGS -u MFLAGS
+# Clippy's driver compiles what is tested: the lints come in the same pass, and a warning fails, each time anew. It leaves out
+# the compiler's own optimisations before LLVM's: no released program is built by it.
+LINTED := $(ALONE) RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__
 export PIP_QUIET := 1
 # Python compiles what it imports, a small part.
 export PIP_COMPILE := 0
@@ -108,8 +111,7 @@ clean: ## Remove all that was built, the Python environment included
 
 rust-checks: $(BUILD_TOOLS) clients
 	$(ALONE) cargo fmt --all --check
-	$(ALONE) cargo clippy --locked --workspace --all-targets -- -D warnings
-	$(ALONE) cargo test --locked --workspace --quiet
+	$(LINTED) cargo test --locked --workspace --quiet
 	$(MAKE) --no-print-directory rustdoc
 
 rustdoc: $(BUILD_TOOLS)
@@ -149,7 +151,7 @@ $(CHECKED)/core: $(CHECKED)/lints $(CORE)
 # The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`. A worker that ends in a test is
 # not replaced: the new one would begin with the same test, and hang or crash as well.
 python-tests: python-checks clients
-	$(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
+	$(LINTED) $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)
@@ -172,6 +174,6 @@ $(DEV_TOOLS): $(BUILD_TOOLS)
 # One core is installed at a time; the crates of both are kept.
 $(VENV)/.core-%: $(BUILD_TOOLS) $(CORE_SOURCES) reproductions/pyproject.toml
 	@rm -f $(VENV)/.core-*
-	$(ALONE) $(BIN)/maturin develop --profile $* --locked
+	$(if $(filter dev,$*),$(LINTED),$(ALONE)) $(BIN)/maturin develop --profile $* --locked
 	$(BIN)/python -m pip install --no-deps --no-build-isolation --editable reproductions
 	@touch $@

@@ -39,8 +39,10 @@ def measured(scenario: coflash.Scenario, trace: Path | None = None) -> tuple[flo
 
 def test_the_study_finds_where_plain_cdm_loses_and_what_helps(tmp_path: Path) -> None:
     scale = cdm_victim_scores.Scale(128, 100_000, (4,), (8,), (80,), 1, ("hot-cold",))
-    with tiny_scale(cdm_victim_scores.STUDY, cdm_victim_scores, scale):
-        done = study("cdm-victim-scores", "tiny", out=tmp_path)
+    recorded = tmp_path / "recorded.iolog"
+    coflash.trace.slice(TRACE, recorded, count=150_000)
+    with tiny_scale(cdm_victim_scores.STUDY, cdm_victim_scores, scale, recorded):
+        done = study("cdm-victim-scores", "tiny", out=tmp_path / "out")
     loses, remedied, mixing, belongs, _ = done.tested
     assert all(one.finding.holds for one in (loses, remedied, mixing, belongs))
     programs = {

@@ -237,7 +237,7 @@ def test_gc_runs_ahead_as_far_as_zones_say_while_flash_waits(monkeypatch: pytest
 
 
 def test_gc_runs_ahead_as_far_as_reads_say_where_flash_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(latency_module, "_REQUESTS", 40_000)
+    monkeypatch.setattr(latency_module, "_REQUESTS", 20_000)
     parameters = replace(KNOWN, spare=0.2, program_us=150.0, read_us=80.0, write_us=10.0, sequential_mib_per_s=400.0)
     known = Model(replace(parameters, ahead=0.08))
     most = known.predict(Point("writes_max_per_s", 1))

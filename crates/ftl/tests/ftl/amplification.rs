@@ -387,26 +387,34 @@ fn amplification_with_garbage(mut setup: Setup, pattern: Pattern) -> f64 {
     less.amplification + part * (more.amplification - less.amplification)
 }
 
-/// The table of docs/placement.md: placement policies under the workload by which SepBIT's authors compare them, with
-/// as much garbage and with segments as large a part of the data.
-#[test]
-fn placement_amplifies_as_published() {
+/// The table of docs/placement.md from this skew on: placement policies under the workload by which SepBIT's authors compare
+/// them, with as much garbage and with segments as large a part of the data.
+fn placement_amplifies_as_documented(first_skew: usize) {
     const SIZE: Size = Size { superblocks: 118, pages_per_superblock: 128 };
-    let amplifies = |name: &str| {
+    for (name, theirs) in SEPBIT {
         let placement = PlacementConfig::by_name(name).expect("it is registered");
         let setup = device(SIZE, 0.85).with_placement(placement);
-        SKEWS.map(|(alpha, victim)| {
+        let compared = std::iter::zip(SKEWS, theirs).skip(first_skew).map(|((alpha, victim), theirs)| {
             let mut setup = setup.clone();
             setup.gc.victim = serde_json::from_str(victim).expect("it is registered");
-            amplification_with_garbage(setup, Pattern::MovingZipf(alpha))
-        })
-    };
-    let ours = SEPBIT.map(|(name, _)| amplifies(name));
-    let rows = std::iter::zip(SEPBIT, ours).map(|((name, theirs), ours)| {
-        let cells = std::iter::zip(ours, theirs).map(|(ours, theirs)| format!(" {ours:.2} | {theirs:.2} |"));
-        format!("| `{name}` |{}", cells.collect::<String>())
-    });
-    assert_documented(&rows.collect::<Vec<_>>());
+            let ours = amplification_with_garbage(setup, Pattern::MovingZipf(alpha));
+            format!(" {ours:.2} | {theirs:.2} |")
+        });
+        let (head, tail) = (format!("| `{name}` |"), compared.collect::<String>());
+        let is_documented = |row: &str| row.starts_with(&head) && row.ends_with(&tail);
+        assert!(DOCUMENTED.lines().any(is_documented), "docs/placement.md has no row {head} … {tail}");
+    }
+}
+
+#[test]
+fn placement_amplifies_as_published() {
+    placement_amplifies_as_documented(2);
+}
+
+#[test]
+#[ignore = "four seconds of a release build: less skew tells policies apart less"]
+fn placement_amplifies_as_published_at_every_skew() {
+    placement_amplifies_as_documented(0);
 }
 
 /// The other table of docs/placement.md: victim policies, where all pages share blocks, and where GC's copies have blocks
@@ -431,9 +439,10 @@ fn victims_differ_by_workload() {
     assert_documented(&rows.collect::<Vec<_>>());
 }
 
+const DOCUMENTED: &str = include_str!("../../../../docs/placement.md");
+
 /// The documentation has these rows of a table, one after another.
 fn assert_documented(rows: &[String]) {
     let table = rows.join("\n");
-    let documented = include_str!("../../../../docs/placement.md").contains(&table);
-    assert!(documented, "docs/placement.md has another table than\n{table}");
+    assert!(DOCUMENTED.contains(&table), "docs/placement.md has another table than\n{table}");
 }
