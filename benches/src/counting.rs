@@ -61,6 +61,7 @@ impl Flash {
         match ahead {
             Ahead::Far => prefetch(&self.map, lpn as usize),
             Ahead::Near => prefetch(&self.valid, (self.map[lpn as usize] / PAGES) as usize),
+            Ahead::Last => {}
         }
     }
 

@@ -268,6 +268,14 @@ impl<I: Index + Debug> Lists<I> {
         self.rings.0.prefetch(id);
     }
 
+    /// Ask for the memory of an id's neighbours, which are linked to each other when it moves.
+    #[inline(always)]
+    pub fn prefetch_neighbours(&self, id: I) {
+        let Links { prev, next } = self.rings.0[id];
+        self.rings.0.prefetch(prev);
+        self.rings.0.prefetch(next);
+    }
+
     /// Move an id from its list to the back of one, the same or another.
     #[inline(always)]
     pub fn move_to_back(&mut self, list: u32, id: I) {

@@ -2,7 +2,7 @@
 //!
 //! A processor waits a hundred times longer for main memory than for an addition. The map entry of a page lies somewhere
 //! in gigabytes, and the block that it names somewhere else: two waits, one after the other, if both began with the
-//! service of the page. Where the next pages are known, each is looked at twice before its service: the waits overlap.
+//! service of the page. Where the next pages are known, each is looked at two or three times before its service: the waits overlap.
 //!
 //! Prefetches are hints: no value changes, so no result can depend on them.
 
@@ -13,6 +13,8 @@ pub enum Ahead {
     Far,
     /// Shortly before: the memory requested by the far look has arrived.
     Near,
+    /// At last: that of the near look has arrived.
+    Last,
 }
 
 impl Ahead {
@@ -24,6 +26,18 @@ impl Ahead {
         match self {
             Self::Far => 8,
             Self::Near => 4,
+            Self::Last => 2,
+        }
+    }
+
+    /// The looks that pay for levels with tables of this many bytes. Tables of a mebibyte stay in a processor's own cache; so do the
+    /// lists of blocks, a 64th of all, which the last look is for.
+    #[must_use]
+    pub const fn that_pay(bytes: usize) -> &'static [Self] {
+        match bytes >> 20 {
+            0 => &[],
+            1..64 => &[Self::Far, Self::Near],
+            64.. => &[Self::Far, Self::Near, Self::Last],
         }
     }
 }
@@ -52,6 +66,15 @@ pub fn prefetch<T>(table: &[T], index: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_larger_the_tables_the_more_looks_pay() {
+        let looks =
+            [(0, 0), ((1 << 20) - 1, 0), (1 << 20, 2), ((64 << 20) - 1, 2), (64 << 20, 3), (1 << 40, 3)];
+        looks
+            .into_iter()
+            .for_each(|(bytes, looks)| assert_eq!(Ahead::that_pay(bytes).len(), looks, "{bytes}"));
+    }
 
     #[test]
     fn any_index_is_allowed_and_nothing_changes() {

@@ -74,6 +74,7 @@ impl Cache {
                     self.policy.prefetch(slot);
                 }
             }
+            Ahead::Last => {}
         }
     }
 

@@ -60,6 +60,7 @@ impl SplitCache {
                     self.policies.iter().for_each(|policy| policy.prefetch(slot));
                 }
             }
+            Ahead::Last => {}
         }
     }
 

@@ -80,9 +80,6 @@ impl Parts {
     }
 }
 
-/// Tables up to this size stay in a processor's own cache, so that looking ahead would only cost.
-const CACHED_BYTES: usize = 1 << 20;
-
 const FAR: usize = Ahead::Far.distance();
 
 /// The requests of a group: what is far before it is near after it.
@@ -98,8 +95,11 @@ pub struct Engine<L, M: Media> {
     /// The logical pages of the request being issued.
     lpns: Lpns,
     looks_ahead: bool,
-    /// The pages looked at last: those of the group of requests that comes after the next one.
+    /// Whether the last look pays, too.
+    looks_at_last: bool,
+    /// The pages of the group of requests that comes after the next one, and those of the next one.
     looked_at: Vec<Lpn>,
+    near: Vec<Lpn>,
     pending: Vec<Pending>,
     vacant: Vec<u32>,
     finished: Vec<Finished>,
@@ -114,11 +114,14 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Create an engine that measures from the current state of the levels on.
     #[must_use]
     pub fn new(scenario: &Scenario, level: L, media: M) -> Self {
+        let looks = Ahead::that_pay(level.heap_bytes());
         let mut engine = Self {
             address: AddressMap::new(scenario, level.logical_pages()),
             lpns: Lpns::default(),
-            looks_ahead: level.heap_bytes() > CACHED_BYTES,
+            looks_ahead: looks.contains(&Ahead::Near),
+            looks_at_last: looks.contains(&Ahead::Last),
             looked_at: Vec::new(),
+            near: Vec::new(),
             dies: scenario.flash.dies(),
             gc: scenario.gc.mode,
             pending: Vec::new(),
@@ -159,8 +162,12 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         if !self.looks_ahead {
             return;
         }
-        let Self { level, address, looked_at, .. } = self;
-        looked_at.iter().for_each(|&lpn| level.look_ahead(lpn, Ahead::Near));
+        let Self { level, address, looked_at, near, .. } = self;
+        if self.looks_at_last {
+            near.iter().for_each(|&lpn| level.look_ahead(lpn, Ahead::Last));
+        }
+        std::mem::swap(looked_at, near);
+        near.iter().for_each(|&lpn| level.look_ahead(lpn, Ahead::Near));
         looked_at.clear();
         if let Some(group) = upcoming.get(2 * FAR..2 * FAR + GROUP) {
             address.prefetch(group);

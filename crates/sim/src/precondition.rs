@@ -17,17 +17,15 @@ const WINDOWS_PER_PASS: u64 = 4;
 const STEADY_CHANGE: f64 = 0.002;
 const STEADY_PASSES_MAX: u64 = 20;
 
-/// Write pages, looking ahead at the next ones.
-fn write(ftl: &mut Ftl, pages: &[Lpn]) {
+/// Write pages, with these looks at the next ones.
+fn write(ftl: &mut Ftl, pages: &[Lpn], looks: &[Ahead]) {
     let mut io = Io { media: &mut Untimed, hook: CopyAll, start: () };
     for (index, &lpn) in pages.iter().enumerate() {
-        let look = |ahead: Ahead| {
+        for &ahead in looks {
             if let Some(&lpn) = pages.get(index + ahead.distance()) {
                 ftl.look_ahead(lpn, ahead);
             }
-        };
-        look(Ahead::Far);
-        look(Ahead::Near);
+        }
         let Ok(()) = ftl.write(PageWrite::host(lpn, Coverage::Full), (), &mut io);
     }
 }
@@ -130,7 +128,8 @@ fn fill_in_order(
         let chunk = CHUNK_PAGES.min(if written < pages { pages - written } else { 256 });
         next.clear();
         next.extend((written..written + chunk).map(|page| Lpn::from_index((page % pages) as usize)));
-        write(ftl, &next);
+        // The processor itself prefetches what lies in order.
+        write(ftl, &next, &[]);
         written += chunk;
     }
     Ok(())
@@ -165,13 +164,13 @@ fn write_units(
     mut next_unit: impl FnMut() -> u32,
     course: &mut Course<'_>,
 ) -> Result<(), Cancelled> {
-    let (mut written, mut next) = (0, Vec::new());
+    let (mut written, mut next, looks) = (0, Vec::new(), Ahead::that_pay(ftl.heap_bytes()));
     while written < pages {
         course.report(written)?;
         let chunk = units.of_pages(CHUNK_PAGES.min(pages - written));
         next.clear();
         next.extend((0..chunk).flat_map(|_| units.pages(next_unit())));
-        write(ftl, &next);
+        write(ftl, &next, looks);
         written += next.len() as u64;
     }
     Ok(())

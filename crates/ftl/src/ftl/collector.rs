@@ -8,7 +8,7 @@ use crate::requirements::Requirements;
 use crate::victim::{self, Candidates, Victim};
 use crate::weight::{Scale, Weight, Weights};
 use coflash_base::seed::RandomStream;
-use coflash_base::{IdVec, Seed};
+use coflash_base::{Ahead, IdVec, Seed};
 use coflash_media::{BlockId, Cause, DieId, Geometry};
 
 /// A block being cleaned in steps.
@@ -104,9 +104,9 @@ impl Collector {
 
     /// Prefetch the memory for a change of a block's cost.
     #[inline(always)]
-    pub(super) fn look_ahead(&self, block: BlockId, dims: &Dimensions) {
+    pub(super) fn look_ahead(&self, block: BlockId, ahead: Ahead, dims: &Dimensions) {
         let pool = dims.pool_of(block);
-        self.pools[pool].victim.look_ahead(dims.local(pool, block));
+        self.pools[pool].victim.look_ahead(dims.local(pool, block), ahead);
     }
 
     /// Change the cost of a candidate.

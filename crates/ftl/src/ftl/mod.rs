@@ -246,17 +246,20 @@ impl Ftl {
         self.pages.map.mapped().map(|(lpn, _)| lpn)
     }
 
-    /// Prefetch the memory for the service of a page: its map entry, and then the state of its flash copy.
+    /// Prefetch the memory for the service of a page: its map entry, then the state of its flash copy, and at last what the victim
+    /// policy changes with it.
     #[inline(always)]
     pub fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
         match ahead {
             Ahead::Far => self.pages.map.prefetch(lpn),
-            Ahead::Near => {
+            Ahead::Near | Ahead::Last => {
                 if let Some(page) = self.pages.map.get(lpn) {
                     let block = self.dims.block_of(page);
-                    self.pages.valid.prefetch(block, page);
-                    self.blocks.prefetch(block);
-                    self.collector.look_ahead(block, &self.dims);
+                    if ahead == Ahead::Near {
+                        self.pages.valid.prefetch(block, page);
+                        self.blocks.prefetch(block);
+                    }
+                    self.collector.look_ahead(block, ahead, &self.dims);
                 }
             }
         }

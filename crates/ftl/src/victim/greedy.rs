@@ -6,7 +6,7 @@
 
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
-use coflash_base::{Lists, Policy};
+use coflash_base::{Ahead, Lists, Policy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -60,8 +60,11 @@ impl VictimPolicy for Greedy {
     }
 
     #[inline(always)]
-    fn look_ahead(&self, block: LocalBlock) {
-        self.buckets.prefetch(block);
+    fn look_ahead(&self, block: LocalBlock, ahead: Ahead) {
+        match ahead {
+            Ahead::Last => self.buckets.prefetch_neighbours(block),
+            Ahead::Far | Ahead::Near => self.buckets.prefetch(block),
+        }
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ use crate::block::{Block, History};
 use crate::ids::LocalBlock;
 use crate::weight::Scale;
 use coflash_base::seed::RandomStream;
-use coflash_base::{Index, Misfit, Seed};
+use coflash_base::{Ahead, Index, Misfit, Seed};
 
 mod age_threshold;
 #[cfg(test)]
@@ -123,9 +123,9 @@ pub trait VictimPolicy: coflash_base::Policy {
     /// Add the full block `block` to the candidates.
     fn sealed(&mut self, block: LocalBlock, cost: u32);
 
-    /// Prefetch the memory for a change of the cost of `block`. It changes nothing.
-    fn look_ahead(&self, block: LocalBlock) {
-        let _ = block;
+    /// Prefetch the memory for a change of the cost of `block`: its own, and at last that of others. It changes nothing.
+    fn look_ahead(&self, block: LocalBlock, ahead: Ahead) {
+        let _ = (block, ahead);
     }
 
     /// Change the cost of candidate `block`. Called for every invalidation, so it should take constant time.
@@ -171,7 +171,7 @@ impl VictimConfig {
 impl Victim {
     coflash_base::forward_to_variant! { victim_dispatch;
         pub(crate) fn sealed(&mut self, block: LocalBlock, cost: u32);
-        pub(crate) fn look_ahead(&self, block: LocalBlock);
+        pub(crate) fn look_ahead(&self, block: LocalBlock, ahead: Ahead);
         pub(crate) fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32);
         pub(crate) fn removed(&mut self, block: LocalBlock, cost: u32);
         pub(crate) fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;

@@ -146,7 +146,7 @@ fn device(size: Size, fill: f64) -> Setup {
 const AHEAD: u64 = 64;
 
 fn write(ftl: &mut Ftl, pages: &[Lpn]) {
-    for ahead in [Ahead::Far, Ahead::Near] {
+    for ahead in [Ahead::Far, Ahead::Near, Ahead::Last] {
         pages.iter().for_each(|&page| ftl.look_ahead(page, ahead));
     }
     for &page in pages {

@@ -63,6 +63,7 @@ impl Stack {
                     self.segment_of.prefetch(ghost);
                 }
             }
+            Ahead::Last => {}
         }
     }
 

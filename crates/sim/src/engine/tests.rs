@@ -12,6 +12,7 @@ use coflash_level::{Command, Level};
 use coflash_media::{BlockId, Cause, Channel, Clock, DieId, Flash, Place, SimulatedMedia, Timeline, When};
 use coflash_scenario::{PlainStack, Scenario, Stack};
 use coflash_workload::{Op, Request};
+use std::cell::RefCell;
 
 const READ_NS: u64 = 25_000 + 8 * 13_200;
 const COPY_NS: u64 = 25_000 + 200_000;
@@ -95,10 +96,12 @@ fn after_the_last_request_nothing_is_idle() {
 }
 
 /// A stack that records its calls; the test sets the completion of each part.
+#[derive(Default)]
 struct Script {
     /// The completions of the next parts, in reverse order.
     done: Vec<When>,
     asked: Vec<String>,
+    looks: RefCell<Vec<(u32, Ahead)>>,
 }
 
 impl Script {
@@ -113,7 +116,9 @@ impl<M: SimulatedMedia> Level<M> for Script {
         64
     }
 
-    fn look_ahead(&self, _: Lpn, _: Ahead) {}
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        self.looks.borrow_mut().push((lpn.get(), ahead));
+    }
 
     fn is_timed(&self) -> bool {
         true
@@ -199,7 +204,7 @@ fn request(op: Op, offset: u64, length: u64) -> Request {
 
 /// The calls that a request makes to a stack.
 fn asked(op: Op, offset: u64, length: u64) -> Vec<String> {
-    let script = Script { done: vec![When::at(Time::ZERO); 9], asked: Vec::new() };
+    let script = Script { done: vec![When::at(Time::ZERO); 9], ..Script::default() };
     let scenario = Scenario::default();
     let mut engine = Engine::new(&scenario, script, scenario.timeline());
     engine.issue(&request(op, offset, length), Time::ZERO, (), |_| {}).expect("it fits");
@@ -248,7 +253,7 @@ fn answered(op: Op, parts: [(u64, bool); 3]) -> Time {
     let mut done: Vec<_> =
         (0..).zip(parts).map(|(channel, (ns, known))| moment(channel, ns, known)).collect();
     done.reverse();
-    let mut engine = Engine::new(&scenario, Script { done, asked: Vec::new() }, media);
+    let mut engine = Engine::new(&scenario, Script { done, ..Script::default() }, media);
     let mut answers: Vec<_> = engine
         .issue(&request(op, 0, 3 * PAGE), Time::ZERO, (), |_| {})
         .expect("it fits")
@@ -289,7 +294,7 @@ fn looking_ahead_changes_nothing() {
     // Looked up ahead, and refused at its turn.
     requests.push(Request { offset: 1 << 60, ..requests[0] });
     let replay = |looks_ahead| {
-        let mut engine = Engine { looks_ahead, ..engine("shared") };
+        let mut engine = Engine { looks_ahead, looks_at_last: looks_ahead, ..engine("shared") };
         let answers: Vec<_> = (0..requests.len())
             .map(|next| {
                 if next % GROUP == 0 {
@@ -302,6 +307,27 @@ fn looking_ahead_changes_nothing() {
         (answers, engine.report())
     };
     assert_eq!(replay(true), replay(false));
+}
+
+#[test]
+fn a_page_is_looked_at_thrice_before_its_request_is_issued() {
+    // Pages apart: one that continues the one before it is not looked at.
+    let requests: Vec<Request> = (0..24).map(|number| request(Op::Read, 2 * number * PAGE, PAGE)).collect();
+    let scenario = Scenario::default();
+    let looks = |looks_at_last| {
+        let levels = Script::default();
+        let engine = Engine::new(&scenario, levels, scenario.timeline());
+        let mut engine = Engine { looks_ahead: true, looks_at_last, ..engine };
+        (0..requests.len()).step_by(GROUP).for_each(|next| engine.look_ahead(&requests[next..]));
+        engine.level.looks.into_inner()
+    };
+    for page in (16..48).step_by(2) {
+        let of_page = |looks: Vec<(u32, Ahead)>| -> Vec<Ahead> {
+            looks.into_iter().filter_map(|(lpn, ahead)| (lpn == page).then_some(ahead)).collect()
+        };
+        assert_eq!(of_page(looks(true)), [Ahead::Far, Ahead::Near, Ahead::Last], "page {page}");
+        assert_eq!(of_page(looks(false)), [Ahead::Far, Ahead::Near], "page {page}");
+    }
 }
 
 #[test]
