@@ -46,9 +46,15 @@ pub trait GcHook {
     /// another memory must hold its data. The hook must not call back into the FTL.
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision;
 
-    /// A page was programmed from [`Source::Slot`]: flash now holds the data of the slot.
-    fn programmed_from<M: Media>(&mut self, slot: Slot, media: &mut M) {
-        let _ = (slot, media);
+    /// A page was programmed from [`Source::Slot`]: flash now holds the data of the slot. After a power cut the copy may
+    /// not count until [`GcHook::moved`], so the slot must still be found as dirty.
+    fn programmed_from(&mut self, slot: Slot) {
+        let _ = slot;
+    }
+
+    /// The copies from slots count from now on, whatever happens: their victim is erased, or GC pauses.
+    fn moved<M: Media>(&mut self, media: &mut M) {
+        let _ = media;
     }
 
     /// The slot of a page in the cache above; `None` if it is not cached.
@@ -87,8 +93,13 @@ impl<H: GcHook> GcHook for &mut H {
         H::decide(self, page, marks, media)
     }
 
-    fn programmed_from<M: Media>(&mut self, slot: Slot, media: &mut M) {
-        H::programmed_from(self, slot, media);
+    fn programmed_from(&mut self, slot: Slot) {
+        H::programmed_from(self, slot);
+    }
+
+    #[inline]
+    fn moved<M: Media>(&mut self, media: &mut M) {
+        H::moved(self, media);
     }
 
     fn cached_at(&self, page: Lpn) -> Option<Slot> {

@@ -138,6 +138,7 @@ impl Ftl {
             self.invalidate_page(page);
             if decision != Decision::Drop {
                 self.collector.set_cleaning(pool, cleaning);
+                io.hook.moved(io.media);
                 return Ok(true);
             }
             cleaning.dropped = true;
@@ -300,6 +301,7 @@ impl Ftl {
             self.count_spared(block);
         }
         self.erase_for(cause, pool, block, after, io)?;
+        io.hook.moved(io.media);
         if cause == Cause::WearLevelling {
             self.close_cold(pool);
             self.hand_back(pool, block);
@@ -377,7 +379,7 @@ impl Ftl {
             Source::Flash => io.media.copy(from, to.page, oob, cause, io.start)?,
             Source::Slot(slot) => {
                 let programmed = io.media.program(to.page, oob, Place::Slot(slot), cause, io.start)?;
-                io.hook.programmed_from(slot, io.media);
+                io.hook.programmed_from(slot);
                 programmed
             }
         };

@@ -244,10 +244,15 @@ impl<S: Scheme> GcHook for CacheHook<'_, S> {
         decision
     }
 
-    fn programmed_from<M: Media>(&mut self, slot: Slot, media: &mut M) {
+    fn programmed_from(&mut self, slot: Slot) {
         let slot = SlotId::new(slot.number);
         self.cache.set_dirty(slot, false);
-        self.metadata.free(slot, media);
+        self.metadata.moving(slot);
+    }
+
+    #[inline(always)]
+    fn moved<M: Media>(&mut self, media: &mut M) {
+        self.metadata.free_moved(media);
     }
 
     #[inline]

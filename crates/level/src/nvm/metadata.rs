@@ -30,6 +30,8 @@ pub(crate) struct Metadata {
     /// The absence bits.
     pub(super) absent: Vec<u64>,
     pub(super) absent_pages: u32,
+    /// Slots whose data GC has programmed; their labels go when its victim is erased.
+    moving: Vec<SlotId>,
     /// Whether an answer must wait for stores since the last fence.
     unfenced: bool,
     fence: Duration,
@@ -46,6 +48,7 @@ impl Metadata {
             committed: Epoch(0),
             absent: vec![0; layout.logical_pages.div_ceil(64) as usize],
             absent_pages: 0,
+            moving: Vec::new(),
             unfenced: false,
             fence,
             fences: 0,
@@ -134,6 +137,27 @@ impl Metadata {
         }
     }
 
+    /// Note that GC has programmed the data of a slot. Recovery may void the copies of a victim that is not erased yet, and
+    /// takes its older pages: only the label tells that they are old.
+    pub(crate) fn moving(&mut self, slot: SlotId) {
+        self.moving.push(slot);
+    }
+
+    /// Free the labels of the slots whose data GC has programmed: its victim is erased.
+    #[inline(always)]
+    pub(crate) fn free_moved<M: Nvm>(&mut self, media: &mut M) {
+        if !self.moving.is_empty() {
+            self.free_each_moved(media);
+        }
+    }
+
+    #[inline(never)]
+    fn free_each_moved<M: Nvm>(&mut self, media: &mut M) {
+        while let Some(slot) = self.moving.pop() {
+            self.free(slot, media);
+        }
+    }
+
     /// Whether a page is absent, regardless of flash.
     pub(crate) fn is_absent(&self, lpn: Lpn) -> bool {
         self.absent.get((lpn.get() / 64) as usize).is_some_and(|bits| bits >> (lpn.get() % 64) & 1 == 1)
@@ -172,7 +196,7 @@ impl Metadata {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.absent.capacity() * size_of::<u64>()
+        self.absent.capacity() * size_of::<u64>() + self.moving.capacity() * size_of::<SlotId>()
     }
 
     /// Panic unless flash holds no absent page. For tests.

@@ -368,6 +368,13 @@ fn storm_on(
     Ok(done)
 }
 
+/// GC of the last free block had copied a page from its slot, and the label was free before the victim was erased: recovery gave
+/// up the copy with the block, and took the older page in the victim.
+#[test]
+fn a_copy_from_a_slot_is_not_given_up_with_the_last_block() {
+    storm("\"dgc\"", 3045, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
+}
+
 #[test]
 fn what_is_answered_survives_storms() {
     let (mut cuts, mut dropped) = (0, 0);
