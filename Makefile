@@ -149,9 +149,10 @@ $(CHECKED)/core: $(CHECKED)/lints $(CORE)
 	@mv $@.begun $@
 
 # The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`. A worker that ends in a test is
-# not replaced: the new one would begin with the same test, and hang or crash as well.
+# not replaced: the new one would begin with the same test, and hang or crash as well. Three workers on two cores: some tests wait for
+# a browser or for another process.
 python-tests: python-checks clients
-	$(LINTED) $(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
+	$(LINTED) $(BIN)/pytest --numprocesses=3 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)

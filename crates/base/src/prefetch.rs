@@ -2,7 +2,8 @@
 //!
 //! A processor waits a hundred times longer for main memory than for an addition. The map entry of a page lies somewhere
 //! in gigabytes, and the block that it names somewhere else: two waits, one after the other, if both began with the
-//! service of the page. Where the next pages are known, each is looked at two or three times before its service: the waits overlap.
+//! service of the page. Where the next pages are known, each is looked at two or three times before its service: the waits
+//! overlap.
 //!
 //! Prefetches are hints: no value changes, so no result can depend on them.
 
