@@ -38,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients always
+.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites clippy rust-checks rustdoc python-checks python-tests clients always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -156,6 +156,11 @@ python-tests: python-checks clients
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)
+
+# Only what is tested needs it.
+$(CORE) rust-checks python-tests: | clippy
+clippy:
+	@command -v clippy-driver >/dev/null || { echo "missing: clippy: rustup component add clippy" >&2; exit 1; }
 
 # Before any test: one that began in the midst of it would find half a program.
 clients:
