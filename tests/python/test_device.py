@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -107,6 +108,30 @@ def test_power_is_cut_in_the_request_that_was_named(tmp_path: Path) -> None:
         io(served.address, "read -P 1 0 64k")
     assert any("cut" in problem for problem in problems), problems
     check_sessions(folder, 2)
+
+
+def test_a_failed_write_of_the_container_is_told_once(tmp_path: Path) -> None:
+    needs("qemu-io")
+    served = device.serve(scenario("none"), tmp_path / "device")
+    command, pipe = ["qemu-io", "-f", "raw", served.address], subprocess.PIPE
+    _, hard = limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        # As on a full disk, each write of a file fails.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1) as client:
+            assert client.stdin is not None
+            assert client.stdout is not None
+            told = []
+            for _ in range(3):
+                client.stdin.write("write -f 0 64k\n")
+                assert "failed: Input/output error" in client.stdout.readline()
+                told.append(served.look())
+            client.stdin.write("quit\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    with pytest.raises(CoflashError, match="File too large"):
+        served.stop()
+    assert told == [["syncing failed: File too large (os error 27)"], [], []]
 
 
 @pytest.mark.parametrize("scheme", ["host-nvm", "host-cdm", "host-consistent"])

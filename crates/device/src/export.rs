@@ -18,6 +18,15 @@ const SYNC_INTERVAL: Duration = Duration::from_secs(5);
 /// Problems that are kept until they are taken.
 const PROBLEMS_MAX: usize = 100;
 
+/// What a user is told.
+#[derive(Default)]
+struct Problems {
+    /// Those that were not taken yet.
+    new: Vec<String>,
+    /// The last failure of the machine, taken or not.
+    failure: Option<String>,
+}
+
 /// A machine shared by connections. Requests are served one at a time, in order of arrival: the thread of a
 /// connection serves its own batch, so that no thread waits for another to wake up.
 pub(crate) struct Exported {
@@ -26,7 +35,7 @@ pub(crate) struct Exported {
     /// Answers that wait for their moment, if time is emulated.
     delayed: Option<Delayed>,
     load: LoadMeter,
-    problems: Mutex<Vec<String>>,
+    problems: Mutex<Problems>,
     synced: Mutex<Instant>,
 }
 
@@ -62,15 +71,25 @@ impl Exported {
 
     /// Take the problems since the last call.
     pub(crate) fn take_problems(&self) -> Vec<String> {
-        std::mem::take(&mut *self.problems.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.problems().new)
+    }
+
+    fn problems(&self) -> MutexGuard<'_, Problems> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn note(&self, problem: impl ToString) {
-        let (mut problems, problem) =
-            (self.problems.lock().unwrap_or_else(PoisonError::into_inner), problem.to_string());
-        // A client that goes on after a failure gets the same failure again and again.
-        if problems.len() < PROBLEMS_MAX && problems.last() != Some(&problem) {
-            problems.push(problem);
+        let (mut problems, problem) = (self.problems(), problem.to_string());
+        if problems.new.len() < PROBLEMS_MAX && problems.new.last() != Some(&problem) {
+            problems.new.push(problem);
+        }
+    }
+
+    /// Note a failure, once: requests that follow a failed write of the container fail for the same reason.
+    fn note_failure(&self, failure: &Failure) {
+        let reason = failure.to_string();
+        if self.problems().failure.replace(reason.clone()).as_ref() != Some(&reason) {
+            self.note(reason);
         }
     }
 
@@ -148,7 +167,7 @@ impl Exported {
                     Err(error) => self.note(error),
                 }
             }
-            Some(failure) => self.note(failure),
+            Some(failure) => self.note_failure(&failure),
             None => {}
         }
     }

@@ -344,6 +344,12 @@ fn storms_of_the_host_pages_survive_as_committed() {
     assert!(states > cuts(), "{states} states: recovery is cut, too");
 }
 
+/// Every page that goes on standby has flash drop another one, and the high watermark asks for all slots.
+#[test]
+fn room_is_made_although_flash_drops_pages_on_standby() {
+    storm(22_141, CUTS_PER_STORM, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
+}
+
 #[test]
 fn a_protocol_that_breaks_its_promises_is_caught() {
     for sabotage in [
