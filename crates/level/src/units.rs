@@ -113,3 +113,30 @@ impl<L: OverFlash> OverFlash for Units<L> {
         self.below.flash_mut()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support::{Call, Rig, Setup, Tapped, lpn};
+    use coflash_media::{Cause, Untimed};
+
+    /// Each other page is read and written whole and under its own number, whatever part of its page the host writes.
+    #[test]
+    fn a_part_of_a_page_rewrites_its_unit() {
+        let flash = Setup::tiny(9, 4).flash();
+        let mut rig = Rig::new(Units::new(flash, 4), Tapped { inner: Untimed, tap: Vec::new() });
+        let Ok(()) = rig.request(Op::Write, &[0, 1, 2, 3].map(|page| (lpn(page), Coverage::Full)));
+        let flash = rig.level.below().clone();
+        rig.media.tap.clear();
+        let Ok(()) = rig.write(lpn(1), Coverage::Partial);
+        let calls = rig.media.tap.iter().map(|call| match *call {
+            Call::Read(page, Place::Merged, Cause::Host) => ("read", Some(page)),
+            Call::Program(_, oob, Place::Merged, Cause::Host) => {
+                ("program", oob.lpn.and_then(|page| flash.lookup(page)))
+            }
+            other => panic!("{other:?}"),
+        });
+        let expected = [1, 0, 2, 3].map(|page| flash.lookup(lpn(page)));
+        assert!(calls.eq(expected.into_iter().flat_map(|page| [("read", page), ("program", page)])));
+    }
+}

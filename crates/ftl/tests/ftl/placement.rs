@@ -4,8 +4,8 @@ use crate::setup::{Setup, page_write};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_ftl::{
-    Chips, CopyAll, Decision, FreeMark, Ftl, GcHook, GcMode, Io, Marks, VictimConfig, WearLevelling, Weight,
-    Weights, WriteStream,
+    Chips, CopyAll, Decision, FreeMark, Ftl, GcHook, GcMode, Io, Marks, PlacementConfig, VictimConfig,
+    WearLevelling, Weight, Weights, WriteStream,
 };
 use coflash_media::{Cause, DieId, Geometry, Media, Place, Untimed};
 
@@ -169,6 +169,27 @@ fn static_wear_levelling_bounds_the_gap_but_of_a_block_that_stays_open() {
                 assert!(!evictions_apart || spread(0) > 8 * gap, "{mode:?}, gap {gap}: with the open block");
             }
         }
+    }
+}
+
+/// GC has copied some pages, which are cold then and moved again and again to worn blocks that held written pages.
+#[test]
+fn cold_data_keeps_its_class() {
+    let mut setup = Setup::small();
+    setup.geometry.blocks_per_plane = 40;
+    setup.ftl.wear_levelling = WearLevelling::Static;
+    setup.ftl.wear_gap = 2;
+    let sepgc = PlacementConfig::by_name("sepgc").expect("it is registered");
+    let mut ftl = setup.with_placement(sepgc).with_least_spare().build().expect("the setup is accepted");
+    let pages = ftl.logical_pages();
+    (0..pages).for_each(|page| write(&mut ftl, page));
+    let mut stream = Seed(7).stream("copies");
+    (0..500).for_each(|_| write(&mut ftl, stream.random_range(0..pages)));
+    for _ in 0..2 {
+        ftl.reset_counters();
+        (0..3000).for_each(|step| write(&mut ftl, step % 8));
+        let copied = ftl.placement_classes().last().expect("there are two classes");
+        assert!(copied.erased_bytes > 0, "{copied:?}");
     }
 }
 

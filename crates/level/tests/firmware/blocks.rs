@@ -3,9 +3,9 @@
 use crate::support::{Checked, FILLERS, Operation, PastCache, Setup, V, W, X, Y, Z, lpn};
 use coflash_base::Lpn;
 use coflash_ftl::{FreeMark, Trigger, VictimConfig, WriteStream};
-use coflash_level::Device;
-use coflash_media::BlockId;
+use coflash_level::{Cooperates, Device};
 use coflash_media::image::Done;
+use coflash_media::{BlockId, Memory};
 
 fn apply(device: &mut Checked<Device>, operations: &[Operation]) {
     operations.iter().for_each(|&operation| device.apply(operation).expect("flash is sound"));
@@ -47,32 +47,51 @@ fn a_dropped_page_is_rewritten_to_the_stream_that_is_asked_for() {
     }
 }
 
+/// The block that is cleaned first. Three are full when `prepare` acts. The block filled then gets its cost last.
+fn cleaned_first(scheme: &str, filled: &[u32], prepare: impl FnOnce(&mut Checked<Device>)) -> BlockId {
+    let mut setup = Setup::tiny(8, 4).with_slots(4).with_scheme(scheme);
+    setup.ftl.shared_streams = vec![vec![WriteStream::Host, WriteStream::Evict, WriteStream::Gc]];
+    setup.gc.low_mark = FreeMark::Blocks(2);
+    setup.gc.trigger = Trigger::Operation;
+    let mut device = Checked::device(&setup.fit(3, 0));
+    (0..12).for_each(|page| device.write_past_cache(lpn(page)));
+    prepare(&mut device);
+    let mut pages = filled.iter().cycle();
+    while !device.flash().pools_have_at_most(FreeMark::Blocks(2)) {
+        device.write_past_cache(lpn(*pages.next().expect("a cycle")));
+    }
+    device.media.log.clear();
+    apply(&mut device, &[Operation::Read(lpn(9))]);
+    let erased = device.media.log.iter().find_map(|done| match *done {
+        Done::Erase(block, _) => Some(block),
+        _ => None,
+    });
+    erased.expect("GC erases a block")
+}
+
 /// Of two blocks of equal cost, the one that has had it for longest is cleaned. A removable page of weight 0 makes its
 /// block cheaper when it is marked, not only when GC first runs.
 #[test]
 fn removable_pages_have_their_weight_before_the_first_gc() {
     for (weight, cleaned) in [(0, 0), (1, 1)] {
         let scheme = format!(r#"{{"name": "cdm", "removable_weight": {weight}}}"#);
-        let mut setup = Setup::tiny(8, 4).with_slots(4).with_scheme(&scheme);
-        setup.ftl.shared_streams = vec![vec![WriteStream::Host, WriteStream::Evict, WriteStream::Gc]];
-        setup.gc.low_mark = FreeMark::Blocks(2);
-        setup.gc.trigger = Trigger::Operation;
-        let mut device = Checked::device(&setup.fit(3, 0));
-        // Three full blocks. Two pages of the first are read into the cache, then two of the second are trimmed.
-        (0..12).for_each(|page| device.write_past_cache(lpn(page)));
+        // Two pages of the first block are read into the cache, then two of the second are trimmed.
         let [read, trim] = [Operation::Read, Operation::Trim];
-        apply(&mut device, &[read(lpn(0)), read(lpn(1)), trim(lpn(4)), trim(lpn(5))]);
-        // The block filled then gets that cost last.
-        let mut pages = [4, 5, 8].into_iter().cycle();
-        while !device.flash().pools_have_at_most(FreeMark::Blocks(2)) {
-            device.write_past_cache(lpn(pages.next().expect("a cycle")));
-        }
-        device.media.log.clear();
-        apply(&mut device, &[read(lpn(9))]);
-        let erased = device.media.log.iter().find_map(|done| match *done {
-            Done::Erase(block, _) => Some(block),
-            _ => None,
+        let operations = [read(lpn(0)), read(lpn(1)), trim(lpn(4)), trim(lpn(5))];
+        let found = cleaned_first(&scheme, &[4, 5, 8], |device| apply(device, &operations));
+        assert_eq!(found, BlockId::new(cleaned), "weight {weight}");
+    }
+}
+
+/// Two shadows cost two pages and a half, or three and a half; in the second block three pages are valid.
+#[test]
+fn the_weight_of_a_shadow_may_be_a_fraction() {
+    for (lambda, cleaned) in [(0.25, 0), (0.75, 1)] {
+        let scheme = format!(r#"{{"name": "delay", "lambda": {lambda}}}"#);
+        let found = cleaned_first(&scheme, &[2, 3, 4, 8], |device| {
+            [0, 1].into_iter().for_each(|page| device.level.shadow(lpn(page), Memory::HostBuffer, true));
+            apply(device, &[2, 3, 4].map(|page| Operation::Trim(lpn(page))));
         });
-        assert_eq!(erased, Some(BlockId::new(cleaned)), "weight {weight}");
+        assert_eq!(found, BlockId::new(cleaned), "lambda {lambda}");
     }
 }

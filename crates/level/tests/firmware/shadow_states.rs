@@ -237,17 +237,12 @@ fn an_eviction_after_gc_costs_what_gc_has_left_to_do() {
 
 #[test]
 fn shadows_have_blocks_of_their_own_where_a_scheme_says_so() {
-    for (schemes, apart) in
-        [(["ggc", "delay", "dgc"].as_slice(), false), (["separation", "zgc", "hgc", "sgc"].as_slice(), true)]
-    {
-        for scheme in schemes {
-            let scene = Scene::new(scheme, S011);
-            assert_eq!(
-                !scene.device.flash().share_blocks(WriteStream::Gc, WriteStream::Shadow),
-                apart,
-                "{scheme}"
-            );
-        }
+    let together = ["ggc", "delay", "dgc", "cdm"].map(|scheme| (scheme, false));
+    let apart = ["separation", "zgc", "hgc", "sgc", "cdm-hgc"].map(|scheme| (scheme, true));
+    for (scheme, apart) in together.into_iter().chain(apart) {
+        let setup = Setup::oldest_first().with_slots(1).with_scheme(&format!("\"{scheme}\""));
+        let flash = setup.fit(5, 1).flash();
+        assert_eq!(!flash.share_blocks(WriteStream::Gc, WriteStream::Shadow), apart, "{scheme}");
     }
 }
 
