@@ -1,6 +1,6 @@
 """The compiled core. Everything here is re-exported, with documentation, by the package."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, final
 
@@ -46,6 +46,7 @@ __all__ = [
     "units",
     "victim_utilisation",
     "warm",
+    "write_table",
 ]
 
 __version__: str
@@ -231,6 +232,7 @@ def quantity(text: str) -> tuple[int, _CountedUnit]: ...
 def units() -> list[tuple[str, tuple[int, _CountedUnit]]]: ...
 def hint(given: str, allowed: Sequence[str]) -> str: ...
 def read_table(file: str | PathLike[str]) -> dict[str, NDArray[Any] | list[str | None]]: ...
+def write_table(file: str | PathLike[str], columns: Mapping[str, NDArray[Any] | list[str | None]]) -> None: ...
 def run(
     scenario: Scenario,
     trace: Sequence[str],

@@ -89,17 +89,23 @@ class Table:
         import numpy as np
         from arro3 import core  # slow to import, and most uses need no table library
 
-        columns = ((name, core.Array.from_numpy(np.ascontiguousarray(one))) for name, one in self._columns.items())
-        return core.Table.from_pydict(dict(columns)).__arrow_c_stream__(requested_schema)
+        def array(column: NDArray[Any]) -> core.Array:
+            if column.dtype.kind == "O":  # texts with gaps
+                return core.Array(column.tolist(), core.DataType.utf8())
+            return core.Array.from_numpy(np.ascontiguousarray(column))
+
+        arrays = [array(column) for column in self._columns.values()]
+        return core.Table.from_arrays(arrays, names=self.columns).__arrow_c_stream__(requested_schema)
 
     def write_parquet(self, path: Path) -> None:
-        """Write a Parquet file.
+        """Write a Parquet file of numbers and texts; a small one in a fraction of the database's time.
 
         Raises:
             OSError: The file cannot be written.
+            TypeError: A column is of another type.
         """
-        # Pages of a run's tables are small: zstd takes longer to begin than to decode, and delta encodings save more.
-        copy_to(path, self, "format parquet, parquet_version v2, compression snappy")
+        columns = {name: one.tolist() if one.dtype.kind in "UO" else one for name, one in self._columns.items()}
+        _core.write_table(path, columns)
 
     @classmethod
     def read_parquet(cls, path: Path) -> Table:
@@ -143,13 +149,16 @@ class Table:
         """Make a table of columns with gaps: a missing number is NaN, any other missing value None."""
         import numpy as np
 
-        def filled(column: NDArray[Any]) -> NDArray[Any]:
+        def whole(column: NDArray[Any]) -> NDArray[Any]:
             if not np.ma.is_masked(column):
                 return np.asarray(column)
             is_number = column.dtype.kind in "biuf"
-            return np.ma.filled(column.astype(float if is_number else object), np.nan if is_number else None)
+            # Not `numpy.ma.filled`: its None is the usual value of gaps, as "?".
+            filled = np.ma.getdata(column).astype(float if is_number else object)
+            filled[np.ma.getmaskarray(column)] = np.nan if is_number else None
+            return filled
 
-        return cls({name: filled(column) for name, column in columns.items()})
+        return cls({name: whole(column) for name, column in columns.items()})
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -255,6 +255,15 @@ def test_a_damaged_container_is_told(tmp_path: Path) -> None:
     content[content.index(b"\1" * 512)] ^= 4
     data.write_bytes(content)
     assert any("checksum" in line for line in device.check(folder))
+    with device.serve(None, folder) as served:
+        told = []
+        for is_cut in (False, False, True):
+            if is_cut:
+                served.cut(seed=1)
+            command = ["qemu-io", "-f", "raw", served.address, "-c", "read 0 1M"]
+            assert b"Input/output error" in subprocess.run(command, capture_output=True, check=False).stdout
+            told.append([line for line in served.look() if "checksum" in line])
+    assert [len(lines) for lines in told] == [1, 0, 1], told
 
 
 def explore(folder: Path, *, ordered: bool, points: int) -> device.Explored:

@@ -81,6 +81,7 @@ def test_a_small_table_is_read_as_the_database_reads_it(tmp_path: Path) -> None:
     numbers = np.array([0, 7, 2**32 - 1])
     columns: dict[str, Any] = {name: numbers.astype(name) for name in ("uint32", "uint64", "int64", "float64")}
     columns |= {"signs": np.array([-1, 0, 1], np.int32), "flags": numbers > 0, "kind": np.array(["all", "read", "é"])}
+    columns |= {'a "name".of its=own': np.array([None, "", "é"], object), "every_other": np.arange(6)[::2]}
     table = Table(columns)
     table.write_parquet(tmp_path / "t.parquet")
     small = Table.read_small(tmp_path / "t.parquet")
@@ -91,6 +92,8 @@ def test_a_small_table_is_read_as_the_database_reads_it(tmp_path: Path) -> None:
     gaps = Table.read_small(tmp_path / "gaps.parquet")
     np.testing.assert_array_equal(gaps["some"], [np.nan, 7, 2**32 - 1])
     assert gaps["kind"].tolist() == [None, "read", "é"]
+    with pytest.raises(TypeError, match=r'column "half": .*32-bit or 64-bit'):
+        Table({"half": np.zeros(1, np.float16)}).write_parquet(tmp_path / "half.parquet")
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     with pytest.raises(OSError, match=r"t\.parquet"):
         Table.read_small(tmp_path / "t.parquet")

@@ -23,7 +23,7 @@ const PROBLEMS_MAX: usize = 100;
 struct Problems {
     /// Those that were not taken yet.
     new: Vec<String>,
-    /// The last failure of the machine, taken or not.
+    /// The last failure since power was switched on, taken or not.
     failure: Option<String>,
 }
 
@@ -93,6 +93,13 @@ impl Exported {
         }
     }
 
+    /// Begin anew after a power cycle: requests under way have failed with the session, and its failure may come again.
+    fn end_under_way(&self) {
+        self.problems().failure = None;
+        let failed = self.delayed.iter().flat_map(Delayed::take_unknown);
+        failed.for_each(|request| self.answer(request, Err(Errno::Io)));
+    }
+
     /// The load since the last call.
     pub(crate) fn take_load(&self) -> Load {
         self.load.take(now())
@@ -122,15 +129,9 @@ impl Exported {
         check_side(machine.scenario(), side)?;
         let has_ended = machine.cut(side, seed);
         if !matches!(has_ended, Ok(false)) {
-            self.fail_under_way();
+            self.end_under_way();
         }
         has_ended.map(drop)
-    }
-
-    /// Requests under way have failed with the session.
-    fn fail_under_way(&self) {
-        let failed = self.delayed.iter().flat_map(Delayed::take_unknown);
-        failed.for_each(|request| self.answer(request, Err(Errno::Io)));
     }
 
     /// Send delayed answers at their moments, until [`stop_delayed`](Self::stop_delayed) is called and all are sent.
@@ -160,7 +161,7 @@ impl Exported {
         }
         match failure {
             Some(Failure::Store(StoreError::PowerCut)) => {
-                self.fail_under_way();
+                self.end_under_way();
                 let (side, seed) = machine.cut_plan();
                 match machine.cycle_power(side, seed) {
                     Ok(()) => self.note(format!("{}; it is on again", power_was_cut(side))),
@@ -218,7 +219,7 @@ impl Export for Exported {
         if let Some(delayed) = &self.delayed {
             delayed.known(session.take_answers(), clock);
         }
-        self.after(&mut machine, failure);
+        self.after(&mut machine, failure.or(written.err()));
     }
 
     fn ended(&self, why: &Hangup) {

@@ -534,6 +534,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device::device_explore, module)?)?;
     module.add_function(wrap_pyfunction!(device::device_twin, module)?)?;
     module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
+    module.add_function(wrap_pyfunction!(table::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(miss_ratio_curves, module)?)?;
     module.add_function(wrap_pyfunction!(cache_hits, module)?)?;

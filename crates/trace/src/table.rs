@@ -1,18 +1,19 @@
-//! Tables as Parquet files: written in groups of rows, so that memory is bounded; read whole, if they are small.
+//! Tables as Parquet files: written in groups of rows, so that memory is bounded; small ones written and read whole.
 
 use crate::catch_panics::catch_panics;
 use bytes::Bytes;
-use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Type, ZstdLevel};
+use parquet::basic::{Compression, ConvertedType, Encoding, LogicalType, Repetition, Type, ZstdLevel};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::FileReader as _;
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnDescriptor, ColumnPath};
+use parquet::schema::types::{ColumnDescriptor, ColumnPath, Type as Schema, TypePtr};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -72,9 +73,9 @@ pub enum Values {
     Text(Vec<ByteArray>),
 }
 
-/// A column of a table that was read.
+/// A column of a table that is in memory whole.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReadColumn {
+pub struct NamedColumn {
     /// Its name.
     pub name: String,
     /// Whether its integers are signed.
@@ -87,20 +88,20 @@ pub struct ReadColumn {
 ///
 /// # Errors
 /// There is no such file, it is no Parquet file, or a column is of another type than [`Values`] has.
-pub fn read_table(file: &Path) -> io::Result<Vec<ReadColumn>> {
+pub fn read_table(file: &Path) -> io::Result<Vec<NamedColumn>> {
     let content = Bytes::from(std::fs::read(file)?);
     let read = catch_panics(|| columns_of(content)).unwrap_or_else(|panic| Err(ParquetError::General(panic)));
     read.map_err(|error| io::Error::other(format!("{}: {error}", file.display())))
 }
 
-fn columns_of(content: Bytes) -> Result<Vec<ReadColumn>, ParquetError> {
+fn columns_of(content: Bytes) -> Result<Vec<NamedColumn>, ParquetError> {
     let file = SerializedFileReader::new(content)?;
     let about = file.metadata().file_metadata().schema_descr().columns();
     let mut columns = about
         .iter()
         .map(|about| {
             let (name, column) = (about.path().string(), Column::of(about)?);
-            Ok(ReadColumn { name, is_signed: is_signed(about), column })
+            Ok(NamedColumn { name, is_signed: is_signed(about), column })
         })
         .collect::<Result<Vec<_>, ParquetError>>()?;
     for group in 0..file.num_row_groups() {
@@ -111,6 +112,48 @@ fn columns_of(content: Bytes) -> Result<Vec<ReadColumn>, ParquetError> {
         }
     }
     Ok(columns)
+}
+
+/// Write a table that is in memory. A database needs ten times as long to begin a file.
+///
+/// # Errors
+/// The file cannot be written; two columns have one name. Panics if the columns are not equally long.
+pub fn write_table(file: &Path, columns: Vec<NamedColumn>) -> io::Result<()> {
+    let schema = schema_of(&columns).map_err(failed)?;
+    let path = |column: &NamedColumn| ColumnPath::new(vec![column.name.clone()]);
+    let mut properties = properties(&[]).set_compression(Compression::SNAPPY);
+    for column in &columns {
+        properties = match &column.column.values {
+            Values::Int32(_) | Values::Int64(_) => {
+                properties.set_column_encoding(path(column), Encoding::DELTA_BINARY_PACKED)
+            }
+            Values::Text(_) => properties.set_column_dictionary_enabled(path(column), true),
+            Values::Double(_) | Values::Boolean(_) => properties,
+        };
+    }
+    let mut table = TableWriter::of(File::create(file)?, schema, properties, usize::MAX)?;
+    table.columns = columns.into_iter().map(|column| column.column).collect();
+    table.rows = table.columns.first().map_or(0, Column::rows);
+    assert!(table.columns.iter().all(|column| column.rows() == table.rows), "columns are equally long");
+    table.finish().map(drop)
+}
+
+fn schema_of(columns: &[NamedColumn]) -> Result<TypePtr, ParquetError> {
+    let mut fields = Vec::with_capacity(columns.len());
+    for NamedColumn { name, is_signed, column } in columns {
+        let (physical, logical) = match column.values {
+            Values::Int32(_) => (Type::INT32, Some(LogicalType::integer(32, *is_signed))),
+            Values::Int64(_) => (Type::INT64, Some(LogicalType::integer(64, *is_signed))),
+            Values::Double(_) => (Type::DOUBLE, None),
+            Values::Boolean(_) => (Type::BOOLEAN, None),
+            Values::Text(_) => (Type::BYTE_ARRAY, Some(LogicalType::String)),
+        };
+        let is_optional = column.present.is_some();
+        let repetition = if is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let field = Schema::primitive_type_builder(name, physical).with_repetition(repetition);
+        fields.push(Arc::new(field.with_logical_type(logical).build()?));
+    }
+    Schema::group_type_builder("table").with_fields(fields).build().map(Arc::new)
 }
 
 /// Whether the integers of a column are signed. Some writers, as DuckDB, say it by the older kind of type alone.
@@ -134,38 +177,52 @@ fn failed(error: ParquetError) -> io::Error {
     io::Error::other(error.to_string())
 }
 
+/// What files have in common. `about` are further entries of the file's metadata.
+fn properties(about: &[(&str, String)]) -> WriterPropertiesBuilder {
+    let version = (VERSION_KEY, env!("CARGO_PKG_VERSION").to_owned());
+    let about = std::iter::once(&version).chain(about);
+    let about = about.map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone())).collect();
+    WriterProperties::builder()
+        .set_created_by(format!("coflash {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(about))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_data_page_size_limit(PAGE_BYTES)
+        .set_dictionary_enabled(false)
+}
+
 impl<W: Write + Send> TableWriter<W> {
     /// Begin a table. `about` are further entries of the file's metadata.
     ///
     /// # Errors
     /// An error of the output. Panics if the schema is wrong.
     pub fn new(output: W, layout: &Layout, about: &[(&str, String)]) -> io::Result<Self> {
-        let version = (VERSION_KEY, env!("CARGO_PKG_VERSION").to_owned());
-        let about = std::iter::once(&version).chain(about);
-        let about = about.map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone())).collect();
         let path = |name: &&str| ColumnPath::new(vec![(*name).to_owned()]);
-        let mut properties = WriterProperties::builder()
-            .set_created_by(format!("coflash {}", env!("CARGO_PKG_VERSION")))
-            .set_key_value_metadata(Some(about))
+        let mut properties = properties(about)
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?))
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_data_page_size_limit(PAGE_BYTES)
-            .set_data_page_row_count_limit(layout.group_rows)
-            .set_dictionary_enabled(false);
+            .set_data_page_row_count_limit(layout.group_rows);
         for name in layout.rising {
             properties = properties.set_column_encoding(path(name), Encoding::DELTA_BINARY_PACKED);
         }
         for name in layout.repetitive {
             properties = properties.set_column_dictionary_enabled(path(name), true);
         }
-        let schema = Arc::new(parse_message_type(layout.schema).expect("the schema is right"));
+        let schema = parse_message_type(layout.schema).expect("the schema is right");
+        Self::of(output, Arc::new(schema), properties, layout.group_rows)
+    }
+
+    fn of(
+        output: W,
+        schema: TypePtr,
+        properties: WriterPropertiesBuilder,
+        group_rows: usize,
+    ) -> io::Result<Self> {
         let output = BufWriter::with_capacity(PAGE_BYTES, output);
         let writer =
             SerializedFileWriter::new(output, schema, Arc::new(properties.build())).map_err(failed)?;
         let about = writer.schema_descr().columns();
         let columns =
             about.iter().map(|about| Column::of(about)).collect::<Result<_, _>>().map_err(failed)?;
-        Ok(Self { writer, columns, rows: 0, group_rows: layout.group_rows })
+        Ok(Self { writer, columns, rows: 0, group_rows })
     }
 
     /// Add a row, in the order of the columns.
@@ -237,6 +294,17 @@ impl Column {
             }
         };
         Ok(Self { values, present: (about.max_def_level() > 0).then(Vec::new) })
+    }
+
+    fn rows(&self) -> usize {
+        match (&self.present, &self.values) {
+            (Some(present), _) => present.len(),
+            (None, Values::Int32(values)) => values.len(),
+            (None, Values::Int64(values)) => values.len(),
+            (None, Values::Double(values)) => values.len(),
+            (None, Values::Boolean(values)) => values.len(),
+            (None, Values::Text(values)) => values.len(),
+        }
     }
 
     /// Add the rows of a row group.
