@@ -1,8 +1,8 @@
 //! The level over simulated flash and disks: the waits of answers, and the transfers of the disks.
 
 use coflash_base::measure::{Report, Value};
-use coflash_base::{Duration, Lpn, Seed, Time};
-use coflash_ftl::{CopyAll, Coverage, FtlConfig, GcConfig, Io, PageRead, PageWrite};
+use coflash_base::{Duration, Lpn, Misfit, Seed, Time};
+use coflash_ftl::{CopyAll, Coverage, FreeMark, FtlConfig, GcConfig, Io, PageRead, PageWrite};
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
 use coflash_level::{Command, Crossing, Level, Op};
 use coflash_media::disk::Disks;
@@ -36,6 +36,10 @@ impl Rig {
     }
 
     fn on(keys: serde_json::Value, channel: &str) -> Self {
+        Self::with(keys, channel, &FtlConfig::default(), &GcConfig::default()).expect("it fits")
+    }
+
+    fn with(keys: serde_json::Value, channel: &str, ftl: &FtlConfig, gc: &GcConfig) -> Result<Self, Misfit> {
         let geometry =
             Geometry { channels: 1, blocks_per_plane: 256, pages_per_block: 32, ..Geometry::default() };
         let ns = |ns| Duration { ns };
@@ -54,17 +58,10 @@ impl Rig {
         config.as_object_mut().expect("keys").extend(keys.as_object().expect("keys").clone());
         let hybrid: HybridConfig = serde_json::from_value(config).expect("a hybrid");
         let disks = Disks::new(&hybrid.disks, PAGE_BYTES).expect("disks");
-        let (ftl, gc) = (FtlConfig::default(), GcConfig::default());
-        let parts = HybridParts {
-            geometry: &geometry,
-            timing: &timing,
-            ftl: &ftl,
-            gc: &gc,
-            hybrid: &hybrid,
-            seed: Seed(1),
-        };
+        let parts =
+            HybridParts { geometry: &geometry, timing: &timing, ftl, gc, hybrid: &hybrid, seed: Seed(1) };
         let media = Timeline::new(&geometry, &timing, CacheTimings::default()).with_disks(disks.clone());
-        Self { level: Hybrid::new(&parts, &disks).expect("it fits"), media, requests: Vec::new() }
+        Ok(Self { level: Hybrid::new(&parts, &disks)?, media, requests: Vec::new() })
     }
 
     /// Serves requests to the end; how long each has taken.
@@ -272,6 +269,7 @@ fn a_write_through_waits_for_the_disk_and_what_leaves_does_not() {
     assert!(took[1].abs_diff(2 * WRITE + DESTAGE + MORE) <= 32, "{} ns", took[1]);
     assert_eq!(rig.counts(["disk_write_transfers", "disk_writes_pages"]), [5, 6]);
     assert_eq!(rig.counts(["read_hits_dirty_pages", "destage_groups"]), [1, 0]);
+    assert_eq!(rig.report().count("cache.clean_evictions_pages"), 3);
 }
 
 #[test]
@@ -334,6 +332,26 @@ fn parts_of_pages_that_are_not_cached_go_where_they_are_said_to() {
             [passed, passed],
             "{partial_writes}"
         );
+    }
+}
+
+#[test]
+fn invalid_pages_are_told_of_full_blocks() {
+    let mut rig = Rig::new(json!({}));
+    rig.serve(&[0; 40].map(|us| (us, Op::Write, 9, 1)));
+    let invalid = Level::<Timeline>::invalid_pages(&rig.level);
+    assert_eq!(invalid.iter().filter(|&&pages| pages > 0).collect::<Vec<_>>(), [&32]);
+}
+
+#[test]
+fn gc_keeps_a_free_block_for_each_class_of_pages() {
+    for (active_blocks, needed) in [("mixed", 1), ("by-class", 2)] {
+        for low_mark in [1, 2] {
+            let ftl = FtlConfig { shared_streams: Vec::new(), ..FtlConfig::default() };
+            let gc = GcConfig { low_mark: FreeMark::Blocks(low_mark), ..GcConfig::default() };
+            let rig = Rig::with(json!({ "active_blocks": active_blocks }), "private", &ftl, &gc);
+            assert_eq!(rig.is_ok(), low_mark >= needed, "{active_blocks}, {low_mark}");
+        }
     }
 }
 
