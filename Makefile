@@ -46,9 +46,10 @@ help: ## Show this list
 demo: $(FAST_CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
 	$(BIN)/coflash demo --out $(OUT)
 
-# Rust's and Python's side by side: what one waits for or does on one core, the other uses.
+# Rust's and Python's side by side: what one waits for or does on one core, the other uses. The third is the compiled core, which
+# waits for the crates that Rust's tests compile.
 test: ## Set up, and run all that is checked
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line rust-checks python-tests
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line rust-checks python-tests
 
 storm: prerequisites ## Cut power a million times under every scheme and OP-FCL, and of containers (CUTS=1000000)
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-level -p coflash-hybrid --test crash
