@@ -130,7 +130,6 @@ $(CHECKED)/lints: $(DEV_TOOLS) $(FILES) $(CHECKED)/names
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@mv $@.begun $@
 
@@ -142,6 +141,7 @@ $(CHECKED)/script: $(DEV_TOOLS) $(FILES) $(CHECKED)/names
 
 $(CHECKED)/core: $(CHECKED)/lints $(CORE)
 	@touch $@.begun
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python -m mypy.stubtest coflash._core
 	$(BIN)/python scripts/reference.py --check
 	$(BIN)/python scripts/golden.py --check
