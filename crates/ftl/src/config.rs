@@ -252,6 +252,10 @@ pub struct GcConfig {
     /// With `preemptive`: the most page copies and erases before an operation, at least 1. It must suffice for the
     /// pages that GC copies per page written; otherwise pools run down to their last free block.
     pub steps_max: u32,
+    /// With device-wide pools: room in the controller for pages that are copied from die to die. A page takes it from the start of its
+    /// read to the end of its program. Default: four pages for each die, or for each plane if planes work in parallel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_buffer: Option<Bytes>,
 }
 
 const STEPS_MAX: u32 = 8;
@@ -265,7 +269,32 @@ impl Default for GcConfig {
             mode: GcMode::default(),
             background_mark: None,
             steps_max: STEPS_MAX,
+            copy_buffer: None,
         }
+    }
+}
+
+impl GcConfig {
+    /// The number of pages on their way from die to die, if it is given.
+    #[must_use]
+    pub fn copies(&self, page_bytes: u64) -> Option<u32> {
+        self.copy_buffer.map(|buffer| u32::try_from(buffer.count / page_bytes.max(1)).unwrap_or(u32::MAX))
+    }
+
+    /// Check the room for copies from die to die.
+    ///
+    /// # Errors
+    /// Room where pages stay on their die, or for less than a page.
+    pub fn check_copies(&self, pools: Pools, page_bytes: u64) -> Result<(), Misfit> {
+        let Some(buffer) = self.copy_buffer else { return Ok(()) };
+        let problem = if pools != Pools::Device {
+            "with ftl.pools = \"device\" only are pages copied from die to die: leave it out".to_owned()
+        } else if buffer.count < page_bytes {
+            format!("{buffer} is less than a page of {page_bytes} B")
+        } else {
+            return Ok(());
+        };
+        Err(Misfit::new("gc.copy_buffer", problem))
     }
 }
 

@@ -1,9 +1,12 @@
 //! Dies with shared channels: the event queue of flash.
 //!
-//! An operation holds its die from start to end and the channel for its transfer. Dies are first come, first
-//! served; a channel is granted in the order of the dies' requests; events at equal times fire in the order
-//! of scheduling. A die has at most one pending event at a time: a tournament of the dies finds the next.
-//! Only events that belong to no die (read priority, the write buffer) are in a heap.
+//! An operation holds its die from start to end and the channel for its transfer. A channel is granted in the order of the
+//! dies' requests; events at equal times fire in the order of scheduling. A die has at most one pending event at a time: a
+//! tournament of the dies finds the next. Only events that belong to no die (operations that join a queue, the write buffer)
+//! are in a heap.
+//!
+//! Dies are first come, first served: an operation that waits for another die holds up those behind it. With superblocks, where
+//! copies go from die to die, a die serves of the operations that may begin the one that was issued first.
 //!
 //! With read priority a read joins the queue of its die when it may begin, before the operations waiting
 //! there. A suspended operation goes back into the queue with the rest of its array time.
@@ -11,27 +14,32 @@
 mod moments;
 mod operation;
 mod priority;
+mod queue;
+#[cfg(test)]
+mod tests;
+mod unended;
 
 use crate::moment::{Finished, OpId, Tag, When};
+use crate::page_buffer::PageBuffer;
 use crate::tournament::{NONE, Tournament};
-use crate::write_buffer::WriteBuffer;
 use crate::{ReadPriority, Timing};
 use coflash_base::{Duration, Time};
 pub(crate) use operation::Phases;
 use operation::{Follower, Operation, Operations};
+use queue::Queue;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+pub(crate) use unended::Awaited;
+use unended::Unended;
 
 #[derive(Clone, Debug)]
 struct Server {
     channel: u32,
-    queue: VecDeque<OpId>,
-    /// Whether the head of the queue has started, or its start is scheduled.
-    engaged: bool,
-    /// The phases of that head, and its remaining repetitions.
+    queue: Queue,
+    /// The phases of the current operation, and its remaining repetitions.
     phases: Phases,
     times: u32,
-    /// The pending event of the head.
+    /// The pending event of the current operation.
     event: (Time, Step),
     /// The total time of operations issued and not ended.
     backlog: Duration,
@@ -48,7 +56,7 @@ struct Bus {
 /// An event that belongs to no die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Apart {
-    /// An urgent operation joins the queue of its die.
+    /// An operation joins the queue of its die.
     Join(OpId),
     /// The write buffer has room for a page again.
     Room,
@@ -74,7 +82,14 @@ pub(crate) struct Channels {
     priority: ReadPriority,
     suspend_overhead: Duration,
     overtaken_max: u32,
-    buffer: WriteBuffer,
+    /// Whether an operation joins the queue of its die only when it may begin.
+    serves_ready: bool,
+    buffer: PageBuffer,
+    /// Pages on their way from die to die.
+    copies: PageBuffer,
+    unended: [Unended; Awaited::COUNT],
+    /// The number of operations issued so far.
+    issued: u64,
     suspensions: u64,
     /// The [`key`] of the pending event of each server.
     events: Tournament,
@@ -86,13 +101,12 @@ pub(crate) struct Channels {
 
 impl Channels {
     /// Create a server for each entry, on the given channel.
-    pub(crate) fn new(channel_of_server: Vec<u32>, timing: &Timing, buffer: WriteBuffer) -> Self {
+    pub(crate) fn new(channel_of_server: Vec<u32>, timing: &Timing) -> Self {
         let buses = channel_of_server.iter().max().map_or(0, |last| last + 1);
         let servers = channel_of_server.len() as u32;
         let server = |channel| Server {
             channel,
-            queue: VecDeque::new(),
-            engaged: false,
+            queue: Queue::default(),
             phases: Phases::NONE,
             times: 0,
             event: (Time::ZERO, Step::Start),
@@ -107,13 +121,27 @@ impl Channels {
             priority: timing.read_priority,
             suspend_overhead: timing.suspend_overhead,
             overtaken_max: timing.overtaken_max,
-            buffer,
+            serves_ready: false,
+            buffer: PageBuffer::default(),
+            copies: PageBuffer::default(),
+            unended: Default::default(),
+            issued: 0,
             suspensions: 0,
             events: Tournament::new(servers),
             events_apart: BinaryHeap::new(),
             scheduled: 0,
             ended: None,
         }
+    }
+
+    /// Add a write buffer.
+    pub(crate) fn set_buffer(&mut self, buffer: PageBuffer) {
+        self.buffer = buffer;
+    }
+
+    /// Let dies serve what may begin, with room for this many pages on their way from die to die.
+    pub(crate) fn serve_ready(&mut self, copies: u32) {
+        (self.serves_ready, self.copies) = (true, PageBuffer::new(copies, Duration::ZERO));
     }
 
     /// Record the ends of operations from now on.
@@ -154,7 +182,7 @@ impl Channels {
         (self.suspensions, self.suspend_overhead * self.suspensions)
     }
 
-    pub(crate) fn buffer(&self) -> &WriteBuffer {
+    pub(crate) fn buffer(&self) -> &PageBuffer {
         &self.buffer
     }
 
@@ -173,6 +201,9 @@ impl Channels {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.operations.heap_bytes()
             + self.servers.capacity() * size_of::<Server>()
+            + self.servers.iter().map(|server| server.queue.heap_bytes()).sum::<usize>()
+            + self.unended.iter().map(Unended::heap_bytes).sum::<usize>()
+            + self.copies.heap_bytes()
             + self.events.heap_bytes()
             + self.buffer.heap_bytes()
     }
@@ -195,37 +226,25 @@ impl Channels {
     }
 
     fn issue_times(&mut self, server: usize, phases: &Phases, times: u32, after: When) -> OpId {
-        let operation = Operation { times, ..Operation::on(Some(server as u32), *phases, after.known()) };
-        let id = self.operations.add(operation);
+        self.issued += 1;
+        let on = Operation::on(Some(server as u32), *phases, after.known());
+        let id = self.operations.add(Operation { times, issued: self.issued, ..on });
         if let Some(before) = after.op {
             self.operations.follow(before, Follower::Operation(id, after.ns));
         }
         let die = &mut self.servers[server];
-        die.queue.push_back(id);
         die.backlog = die.backlog + phases.total * u64::from(times);
         let bus = &mut self.buses[die.channel as usize];
         bus.backlog = bus.backlog + phases.bus * u64::from(times);
-        self.engage(server as u32);
-        id
-    }
-
-    /// Record that the last issued operation is a program.
-    pub(crate) fn note_program(&mut self, op: OpId) {
-        self.operations[op].is_program = true;
-    }
-
-    /// Create, for each die with pending programs, an operation of zero duration after the last one; it may
-    /// have a follower of its own.
-    pub(crate) fn await_programs(&mut self, mut each: impl FnMut(OpId)) {
-        for server in 0..self.servers.len() {
-            let is_program = |id: &OpId| self.operations[*id].is_program;
-            if let Some(place) = self.servers[server].queue.iter().rposition(is_program) {
-                let id =
-                    self.operations.add(Operation::on(Some(server as u32), Phases::NONE, Some(self.now)));
-                self.servers[server].queue.insert(place + 1, id);
-                each(id);
+        match (self.serves_ready, after.known()) {
+            (false, _) => {
+                die.queue.push(id);
+                self.engage(server as u32);
             }
+            (true, Some(at)) => self.join_at(id, at),
+            (true, None) => {}
         }
+        id
     }
 
     pub(crate) fn tell(&mut self, op: OpId, plus_ns: u64, tag: Tag) {
@@ -365,12 +384,13 @@ impl Channels {
         if die.times > 0 {
             return self.start(server);
         }
-        let id = *die.queue.front().expect("an engaged die has an operation");
+        let id = die.queue.current.expect("an operation ends");
         self.note_end(id, self.now);
+        if let Some(awaited) = self.operations[id].awaited {
+            self.end_awaited(awaited, self.operations[id].issued, finished);
+        }
         self.go_on(self.operations[id].follower, self.now, finished);
-        let die = &mut self.servers[server as usize];
-        die.queue.pop_front();
-        die.engaged = false;
+        self.servers[server as usize].queue.current = None;
         self.operations.remove(id);
         self.engage(server);
     }
@@ -383,7 +403,7 @@ impl Channels {
                 let at = at + Duration { ns };
                 let operation = &mut self.operations[next];
                 match (operation.server, operation.ready) {
-                    (Some(_), _) if operation.is_urgent => self.join_at(next, at),
+                    (Some(_), _) if operation.is_urgent || self.serves_ready => self.join_at(next, at),
                     (Some(server), _) => {
                         operation.ready = Some(at);
                         self.engage(server);
@@ -403,19 +423,25 @@ impl Channels {
                 }
             }
             Follower::Room(ns) => self.drained(at + Duration { ns }),
+            Follower::Copied => {
+                if let Some(promise) = self.copies.give() {
+                    self.keep(promise, at, finished);
+                }
+            }
             Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
         }
     }
 
-    /// Begin the operation at the head of a die's queue, or schedule its start if its time is known.
+    /// Begin the next operation of a die, or schedule its start if its time is known.
     fn engage(&mut self, server: u32) {
         let die = &mut self.servers[server as usize];
-        let Some(&head) = die.queue.front() else {
+        let (None, Some(next)) = (die.queue.current, die.queue.next()) else {
             return;
         };
-        let operation = &self.operations[head];
-        if let (false, Some(ready)) = (die.engaged, operation.ready) {
-            (die.engaged, die.phases, die.times) = (true, operation.phases, operation.times);
+        let operation = &self.operations[next];
+        if let Some(ready) = operation.ready {
+            die.queue.begin(&self.operations);
+            (die.phases, die.times) = (operation.phases, operation.times);
             if ready <= self.now {
                 self.start(server);
             } else {

@@ -11,7 +11,7 @@
 //! | geometry of flash, with a legend of the units | `geometry.rs` |
 //! | dies with private channels, and dies that share channels | `timeline.rs`, `channel.rs` |
 //! | moments with unknown time | `moment.rs`, `channel.rs` |
-//! | reads that overtake and suspend, room in the write buffer | `channel.rs`, `write_buffer.rs` |
+//! | reads that overtake and suspend, room in the write buffer | `channel.rs`, `page_buffer.rs` |
 //! | recorders of flash operations ([`RecordsOperations`]) | `recorder.rs` |
 //! | disks: mechanics, schedulers, arrays | [`disk`] |
 //! | transfers of disks in simulated time | `behind.rs` |
@@ -28,6 +28,7 @@ mod geometry;
 pub mod image;
 mod moment;
 mod operation;
+mod page_buffer;
 mod recorder;
 mod side;
 mod simulated;
@@ -35,7 +36,6 @@ mod timeline;
 mod timing;
 mod tournament;
 mod untimed;
-mod write_buffer;
 
 pub use contents::{Contents, FoundPage};
 pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};

@@ -2,7 +2,7 @@
 //!
 //! Each die (each plane, where planes overlap) serves its operations first come, first served. With private
 //! channels the end of an operation is known at its issue, so the state of a die is one number and there is
-//! no event queue. With shared channels, read priority or a write buffer, the order of operations becomes
+//! no event queue. With shared channels, superblocks, read priority or a write buffer, the order of operations becomes
 //! known only as time advances: they wait in the queues of [`crate::channel`], and a [`When`] may be relative
 //! to the end of an operation. Levels see no difference.
 
@@ -19,10 +19,10 @@ use servers::Servers;
 pub use measures::{BufferedPages, DieTime, DiskTime, FlashOperations, Suspensions};
 
 use crate::behind::Behind;
-use crate::channel::{Channels, Phases};
+use crate::channel::{Awaited, Channels, Phases};
 use crate::disk::Disks;
+use crate::page_buffer::PageBuffer;
 use crate::timing::CacheTimings;
-use crate::write_buffer::WriteBuffer;
 use crate::{
     Access, BlockId, Busy, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash,
     FlashOperation, FoundPage, Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn,
@@ -31,6 +31,9 @@ use crate::{
 use coflash_base::exponential::exponential;
 use coflash_base::{Divisor, Duration, RandomStream, Seed, Time};
 use std::convert::Infallible;
+
+/// The pages that may be on their way from die to die, for each die: so many that dies seldom wait for each other.
+const COPIES_PER_DIE: u32 = 4;
 
 /// The phases of each operation.
 #[derive(Clone, Debug)]
@@ -73,6 +76,8 @@ pub struct Timeline {
     stripe_planes: u32,
     /// The blocks of each of these planes that are erased together.
     stripe_blocks: u32,
+    /// The number of the last erase of each superblock, in the order of issue.
+    erased: Vec<u64>,
     timing: Timing,
     costs: Costs,
     caches: CacheTimings,
@@ -132,6 +137,7 @@ impl Timeline {
             by_pages_per_server: Divisor::new(pages_per_server),
             stripe_planes: 1,
             stripe_blocks: 1,
+            erased: Vec::new(),
             timing: timing.clone(),
             costs,
             caches,
@@ -140,7 +146,7 @@ impl Timeline {
             servers: Servers {
                 free_at: vec![Time::ZERO; servers as usize],
                 by_events: false,
-                channels: Channels::new(Vec::new(), timing, WriteBuffer::default()),
+                channels: Channels::new(Vec::new(), timing),
                 programmed_at: Time::ZERO,
                 busy: Busy::default(),
             },
@@ -151,23 +157,32 @@ impl Timeline {
             recording: None,
         };
         if timing.channel == Channel::Shared || timing.read_priority != ReadPriority::None {
-            timeline.by_events(WriteBuffer::default())
+            timeline.by_events()
         } else {
             timeline
         }
     }
 
-    /// Stripe each block over all planes: pages and blocks are those of [`Geometry::superblocks`].
+    /// Stripe each block over all planes: pages and blocks are those of [`Geometry::superblocks`]. A page that is copied from
+    /// die to die is in the controller from the start of its read to the end of its program; there is room for `copies` pages, by
+    /// default four for each die (or plane).
     #[must_use]
-    pub fn with_superblocks(self, blocks: u32) -> Self {
-        Self { stripe_planes: self.geometry.planes(), stripe_blocks: blocks, ..self }
+    pub fn with_superblocks(self, blocks: u32, copies: Option<u32>) -> Self {
+        let units = (self.geometry.blocks_per_plane / blocks) as usize;
+        let copies = copies.unwrap_or(COPIES_PER_DIE * self.servers.free_at.len() as u32);
+        let (stripe_planes, stripe_blocks, erased) = (self.geometry.planes(), blocks, vec![0; units]);
+        let mut timeline = Self { stripe_planes, stripe_blocks, erased, ..self.by_events() };
+        timeline.servers.channels.serve_ready(copies);
+        timeline
     }
 
     /// Add the write buffer of a controller, with room for `pages` pages; at most one page leaves in each
     /// `page_drain`.
     #[must_use]
     pub fn with_write_buffer(self, pages: u32, page_drain: Duration) -> Self {
-        self.by_events(WriteBuffer::new(pages, page_drain))
+        let mut timeline = self.by_events();
+        timeline.servers.channels.set_buffer(PageBuffer::new(pages, page_drain));
+        timeline
     }
 
     /// Draw a time for each program: exponentially distributed, with the fixed time as its mean.
@@ -185,14 +200,17 @@ impl Timeline {
     }
 
     /// Let dies work event by event.
-    fn by_events(mut self, buffer: WriteBuffer) -> Self {
+    fn by_events(mut self) -> Self {
+        if self.servers.by_events {
+            return self;
+        }
         let servers = self.servers.free_at.len() as u32;
         let per_die = servers / self.geometry.dies();
         let channel_of = |server| match self.timing.channel {
             Channel::Shared => self.geometry.channel_of(DieId::new(server / per_die)),
             Channel::Private => server,
         };
-        self.servers.channels = Channels::new((0..servers).map(channel_of).collect(), &self.timing, buffer);
+        self.servers.channels = Channels::new((0..servers).map(channel_of).collect(), &self.timing);
         (self.servers.by_events, self.has_events) = (true, true);
         self
     }
@@ -332,7 +350,7 @@ impl Clock for Timeline {
     #[inline]
     fn both(&mut self, one: When, other: When) -> When {
         if one.op.is_some() || other.op.is_some() {
-            When::end_of(self.servers.channels.both(one, other))
+            self.servers.channels.both(one, other)
         } else {
             When { op: None, ns: one.ns.max(other.ns) }
         }
@@ -379,6 +397,7 @@ impl Flash for Timeline {
         self.operations.programs_pages += 1;
         self.operations.transfers_pages += 1;
         let phases = self.drawn(phases);
+        let after = self.once_erased(page, after);
         let done = self.servers.issue(self.server_of(page), &phases, cause, after);
         self.servers.note_program(done);
         self.record(after, done, || {
@@ -396,9 +415,10 @@ impl Flash for Timeline {
         let done = if self.stripe_planes > 1 && source != target {
             let (read, into) = (*self.read_costs(from), self.costs_of(to).into[oob.mode as usize]);
             self.operations.transfers_pages += 2;
-            let read = self.servers.issue(source, &read, cause, after).plus(self.costs.ecc_decode);
             let program = self.drawn(into.program);
-            self.servers.issue(target, &program, cause, read)
+            let erased = self.erase_of(to);
+            let steps = [(source, &read), (target, &program)];
+            self.servers.copy_across(steps, self.costs.ecc_decode, cause, after, erased)
         } else {
             let mut phases = self.copy_costs(from, to, oob.mode);
             if self.pages_differ() {
@@ -406,8 +426,12 @@ impl Flash for Timeline {
             }
             self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
             let phases = self.drawn(phases);
+            let after = self.once_erased(to, after);
             self.servers.issue(target, &phases, cause, after)
         };
+        if !self.erased.is_empty() {
+            self.servers.note(done, Awaited::Copy);
+        }
         self.record(after, done, || {
             let operation = FlashOperation::new(OperationKind::Copy, to, cause);
             FlashOperation { from: Some(from), lpn: oob.lpn, ..operation }
@@ -448,10 +472,10 @@ impl Flash for Timeline {
             self.set_slc(block.get() as usize, false);
         }
         let first = Ppn::new(block.get() * self.pages_per_unit());
-        let done = if self.stripe_planes * self.stripe_blocks > 1 {
-            self.erase_superblock(cause, after)
-        } else {
+        let done = if self.erased.is_empty() {
             self.servers.issue(self.server_of(first), &self.costs.erase, cause, after)
+        } else {
+            self.erase_superblock(block.get() as usize, cause, after)
         };
         self.record(after, done, || FlashOperation::new(OperationKind::Erase, first, cause));
         Ok(done)
@@ -459,7 +483,8 @@ impl Flash for Timeline {
 
     fn await_programs(&mut self, parts: &mut Vec<When>) {
         if self.servers.by_events {
-            self.servers.channels.await_programs(|op| parts.push(When::end_of(op)));
+            let channels = &mut self.servers.channels;
+            parts.extend(channels.all_ended(Awaited::Program, channels.issued()));
         } else {
             parts.push(When::at(self.servers.programmed_at));
         }
@@ -504,17 +529,37 @@ impl Nvm for Timeline {
 }
 
 impl Timeline {
-    /// Erase the blocks of a unit, the first one of every plane first.
-    fn erase_superblock(&mut self, cause: Cause, after: When) -> When {
+    /// The end of the erase of the superblock of a page, if it is under way.
+    fn erase_of(&mut self, page: Ppn) -> Option<When> {
+        let number = *self.erased.get(self.erase_unit(page))?;
+        self.servers.channels.all_ended(Awaited::Erase, number)
+    }
+
+    /// The moment at which the page of a superblock is erased, and not before `after`.
+    #[inline(always)]
+    fn once_erased(&mut self, page: Ppn, after: When) -> When {
+        if self.erased.is_empty() {
+            return after;
+        }
+        self.erase_of(page).map_or(after, |erased| self.both(after, erased))
+    }
+
+    /// Erase the blocks of a superblock, the first one of every plane first, after all copies that are under way.
+    fn erase_superblock(&mut self, unit: usize, cause: Cause, after: When) -> When {
+        let channels = &mut self.servers.channels;
+        let copied = channels.all_ended(Awaited::Copy, channels.issued());
+        let after = copied.map_or(after, |copied| self.both(after, copied));
         let mut done = None;
         for block in 0..self.stripe_blocks * self.stripe_planes {
             let plane = block % self.stripe_planes;
             let erased = self.servers.issue(self.server_of_plane(plane), &self.costs.erase, cause, after);
+            self.servers.note(erased, Awaited::Erase);
             done = Some(match done {
                 None => erased,
                 Some(before) => self.both(before, erased),
             });
         }
+        self.erased[unit] = self.servers.channels.issued();
         done.expect("a device has planes")
     }
 }

@@ -25,6 +25,7 @@ impl Scenario {
         self.timing.check(&self.flash)?;
         self.check_controller()?;
         self.ftl.check_reclaim_unit(&self.flash)?;
+        self.gc.check_copies(self.ftl.pools, self.page_bytes())?;
         self.check_unit()?;
         self.link.check()?;
         self.host.check()?;

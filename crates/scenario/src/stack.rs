@@ -149,7 +149,10 @@ impl Scenario {
         let caches = CacheTimings { host: cache, device: cache, host_buffer: self.host_buffer.timing() };
         let timeline = Timeline::new(&self.flash, &self.timing, caches);
         let timeline = match self.ftl.pools {
-            Pools::Device => timeline.with_superblocks(self.ftl.superblocks_per_unit(&self.flash)),
+            Pools::Device => {
+                let copies = self.gc.copies(self.page_bytes());
+                timeline.with_superblocks(self.ftl.superblocks_per_unit(&self.flash), copies)
+            }
             Pools::Plane | Pools::Die => timeline,
         };
         let timeline = match self.timing.program_distribution {

@@ -49,7 +49,7 @@ fn run<M: Media>(setup: &Setup, mut media: M, mut at: impl FnMut(&mut M, u64) ->
 fn timeline(setup: &Setup, channel: Channel, planes: Planes) -> Timeline {
     let timing = Timing { channel, planes, ..Timing::default() };
     let timeline = Timeline::new(&setup.geometry, &timing, CacheTimings::default());
-    if setup.ftl.pools == Pools::Device { timeline.with_superblocks(1) } else { timeline }
+    if setup.ftl.pools == Pools::Device { timeline.with_superblocks(1, None) } else { timeline }
 }
 
 /// Lets a timeline's events happen up to a time.

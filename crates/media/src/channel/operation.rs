@@ -1,5 +1,6 @@
 //! Operations under way: what a die does, and who waits for its end.
 
+use super::unended::Awaited;
 use crate::moment::{OpId, Tag};
 use coflash_base::{Duration, Index, Time};
 
@@ -38,6 +39,8 @@ pub(super) enum Follower {
     Both(OpId, OpId),
     /// The write buffer: it has room for a page again this many nanoseconds later.
     Room(u64),
+    /// The room for pages on their way from die to die: it has room for a page again.
+    Copied,
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +54,10 @@ pub(super) struct Operation {
     pub(super) follower: Follower,
     /// The number of repetitions, one after another, before it ends.
     pub(super) times: u32,
-    pub(super) is_program: bool,
+    /// Its number in the order of issue.
+    pub(super) issued: u64,
+    /// Who may wait for its end, and that of others like it.
+    pub(super) awaited: Option<Awaited>,
     /// Whether it goes before operations that are not urgent.
     pub(super) is_urgent: bool,
     /// The number of urgent operations that have gone before it.
@@ -67,7 +73,8 @@ impl Operation {
             ready,
             follower: Follower::None,
             times: 1,
-            is_program: false,
+            issued: 0,
+            awaited: None,
             is_urgent: false,
             overtaken: 0,
         }
@@ -78,6 +85,9 @@ impl Operation {
 pub(super) struct Operations {
     table: Vec<Operation>,
     vacant: Vec<OpId>,
+    /// The number of times that an operation was looked at.
+    #[cfg(test)]
+    pub(super) looks: std::cell::Cell<u64>,
 }
 
 impl Operations {
@@ -138,6 +148,8 @@ impl std::ops::Index<OpId> for Operations {
     type Output = Operation;
     #[inline(always)]
     fn index(&self, id: OpId) -> &Operation {
+        #[cfg(test)]
+        self.looks.set(self.looks.get() + 1);
         &self.table[id.index()]
     }
 }
@@ -145,6 +157,8 @@ impl std::ops::Index<OpId> for Operations {
 impl std::ops::IndexMut<OpId> for Operations {
     #[inline(always)]
     fn index_mut(&mut self, id: OpId) -> &mut Operation {
+        #[cfg(test)]
+        self.looks.set(self.looks.get() + 1);
         &mut self.table[id.index()]
     }
 }

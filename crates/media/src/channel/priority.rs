@@ -1,4 +1,5 @@
-//! Read priority: urgent operations overtake others in the queue of their die, and may suspend the one at its head.
+//! Operations that join the queue of their die when they may begin. With read priority reads are urgent: they overtake the
+//! others there, and may suspend the current one.
 
 use super::operation::{Follower, Operation, Phases};
 use super::{Apart, Channels, Step};
@@ -17,9 +18,9 @@ impl Channels {
         die.backlog = die.backlog + phases.total;
         let bus = &mut self.buses[die.channel as usize];
         bus.backlog = bus.backlog + phases.bus;
-        let id = self
-            .operations
-            .add(Operation { is_urgent: true, ..Operation::on(Some(server as u32), *phases, None) });
+        self.issued += 1;
+        let on = Operation::on(Some(server as u32), *phases, None);
+        let id = self.operations.add(Operation { is_urgent: true, issued: self.issued, ..on });
         match after.op {
             Some(before) => self.operations.follow(before, Follower::Operation(id, after.ns)),
             None => self.join_at(id, Time { ns: after.ns }),
@@ -36,50 +37,47 @@ impl Channels {
         }
     }
 
-    /// Put an urgent operation into the queue of its die, before the operations that it may overtake.
+    /// Put an operation that may begin into the queue of its die.
     pub(super) fn join(&mut self, id: OpId) {
-        let server = self.operations[id].server.expect("only operations of dies are urgent");
-        self.make_way(server, id);
-        let Self { servers, operations, overtaken_max, now, .. } = self;
-        let die = &mut servers[server as usize];
-        let begun = usize::from(die.engaged);
-        let mut place = die.queue.len();
-        for (index, other) in die.queue.iter().enumerate().skip(begun) {
-            let other = &mut operations[*other];
-            // An operation that could not begin anyway is not delayed by being overtaken.
-            let is_delayed = other.ready.is_some_and(|ready| ready <= *now);
-            if !other.is_urgent && (!is_delayed || other.overtaken < *overtaken_max) {
-                other.overtaken += u32::from(is_delayed);
-                place = index;
-                break;
-            }
+        let Operation { server, is_urgent, .. } = self.operations[id];
+        let server = server.expect("only operations of dies join");
+        if is_urgent {
+            self.make_way(server, id);
         }
-        die.queue.insert(place, id);
+        let Self { servers, operations, overtaken_max, now, .. } = self;
+        let queue = &mut servers[server as usize].queue;
+        if is_urgent {
+            queue.overtake(id, *overtaken_max, *now, operations);
+        } else {
+            queue.insert(id, operations);
+        }
         self.engage(server);
     }
 
-    /// Release the head of a die's queue for an urgent operation, if the head has not begun or can be
-    /// suspended.
+    /// Release a die for an urgent operation, if the current one has not begun or can be suspended.
     fn make_way(&mut self, server: u32, urgent: OpId) {
         let die = &mut self.servers[server as usize];
         let (at, step) = die.event;
-        if !die.engaged {
+        let Some(current) = die.queue.current else {
             return;
-        }
-        let head = &mut self.operations[die.queue[0]];
-        let may_suspend = self.priority == ReadPriority::Suspend && head.overtaken < self.overtaken_max;
+        };
+        let current = &mut self.operations[current];
+        // It would be suspended in vain while another one must go first.
+        let may_suspend = self.priority == ReadPriority::Suspend
+            && current.overtaken < self.overtaken_max
+            && !die.queue.is_held();
         match step {
-            _ if head.is_urgent => {}
+            _ if current.is_urgent => {}
             Step::Start => {
-                die.engaged = false;
+                die.queue.put_back();
                 self.events.set(server, NONE);
             }
             Step::End if may_suspend && at > self.now => {
                 let rest = at.since(self.now);
                 // The total stays: it is subtracted from the backlog at the end.
-                head.phases =
-                    Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..head.phases };
-                die.engaged = false;
+                current.phases =
+                    Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..current.phases };
+                die.queue.put_back();
                 self.events.set(server, NONE);
                 self.suspensions += 1;
                 let phases = &mut self.operations[urgent].phases;

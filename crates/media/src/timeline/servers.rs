@@ -1,6 +1,6 @@
 //! Dies (or planes) as servers of operations, first come, first served.
 
-use crate::channel::{Channels, Phases};
+use crate::channel::{Awaited, Channels, Phases};
 use crate::simulated::Busy;
 use crate::{Cause, When};
 use coflash_base::{Duration, Time};
@@ -76,11 +76,29 @@ impl Servers {
         }
     }
 
+    /// As `issue`, for a copy from one server to another, which needs events ([`Channels::copy_across`]).
+    pub(super) fn copy_across(
+        &mut self,
+        steps: [(usize, &Phases); 2],
+        decode: Duration,
+        cause: Cause,
+        after: When,
+        erased: Option<When>,
+    ) -> When {
+        steps.into_iter().for_each(|(_, phases)| self.count(phases, cause));
+        When::end_of(self.channels.copy_across(steps, decode, after, erased))
+    }
+
+    /// Let the last issued operation be awaited with others of a kind. Needs events.
+    pub(super) fn note(&mut self, done: When, awaited: Awaited) {
+        self.channels.note(done.op.expect("with events an end is an operation's"), awaited);
+    }
+
     /// Record that the last issued operation is a program, so that a flush may wait for it.
     #[inline(always)]
     pub(super) fn note_program(&mut self, done: When) {
         match done.op {
-            Some(op) => self.channels.note_program(op),
+            Some(op) => self.channels.note(op, Awaited::Program),
             None => self.programmed_at.ns = self.programmed_at.ns.max(done.ns),
         }
     }

@@ -79,7 +79,7 @@ fn a_run_takes_what_its_copies_take() {
             devices.push(of(channel, planes, Timing::default()));
             devices.push(of(channel, planes, Timing { copy_back: true, ..Timing::default() }));
             devices.push(of(channel, planes, Timing { page_reads: page_reads.clone(), ..Timing::default() }));
-            devices.push(of(channel, planes, Timing::default()).with_superblocks(1));
+            devices.push(of(channel, planes, Timing::default()).with_superblocks(1, None));
             devices.push(of(channel, planes, Timing::default()).with_exponential_programs(Seed(5)));
             let read_priority = ReadPriority::Suspend;
             devices.push(of(channel, planes, Timing { read_priority, ..Timing::default() }));
@@ -130,18 +130,31 @@ fn a_run_takes_what_its_copies_take() {
 /// Pages of a superblock lie on the dies in turn; a copy to another die is a read and a program; an erase takes all dies.
 #[test]
 fn superblocks_lie_on_all_dies() {
-    let mut flash = device(Channel::Private).with_superblocks(1);
-    let end = |when: When| when.known().unwrap().ns;
-    for (page, done) in [(0, 24_000), (1, 24_000), (2, 48_000), (3, 48_000)] {
-        assert_eq!(end(ok(flash.program(Ppn::new(page), oob(), Place::Host, Cause::Host, START))), done);
-    }
+    let mut flash = device(Channel::Private).with_superblocks(1, None);
     let superblock = 2 * 64;
-    assert_eq!(end(ok(flash.copy(Ppn::new(2), Ppn::new(superblock), oob(), Cause::Gc, START))), 78_000);
-    // Read on die 0 until 92, program on die 1, which has been idle since 48.
-    assert_eq!(end(ok(flash.copy(Ppn::new(2), Ppn::new(superblock + 1), oob(), Cause::Gc, START))), 116_000);
-    // Die 0 is idle from 92 on, die 1 from 116 on.
-    assert_eq!(end(ok(flash.erase(BlockId::new(0), Cause::Gc, START))), 216_000);
-    assert_eq!(flash.idle_since(DieId::new(0)), Some(Time { ns: 192_000 }));
+    let program = |flash: &mut Timeline, page| {
+        ok(flash.program(Ppn::new(page), oob(), Place::Host, Cause::Host, START))
+    };
+    let copy = |flash: &mut Timeline, to| {
+        ok(flash.copy(Ppn::new(2), Ppn::new(superblock + to), oob(), Cause::Gc, START))
+    };
+    let mut whens = Vec::from([0, 1, 2, 3].map(|page| program(&mut flash, page)));
+    // Die 0 is busy with the first until 78, and reads the page of the second until 92. Meanwhile die 1 is idle: it begins the
+    // program that was issued last, and then that of the second copy.
+    whens.extend([copy(&mut flash, 0), copy(&mut flash, 1)]);
+    whens.push(ok(flash.erase(BlockId::new(0), Cause::Gc, START)));
+    whens.push(program(&mut flash, superblock + 3));
+    // The superblock is erased when its pages are copied, and programmed again when it is erased.
+    whens.push(program(&mut flash, 0));
+    whens.into_iter().zip(0..).for_each(|(when, tag)| flash.tell(when, tag));
+    let mut finished = Vec::new();
+    while flash.step(&mut finished) {}
+    let mut ends = [0; 9];
+    for Finished { tag, at } in finished {
+        let Tag::Part(tag) = tag else { panic!("{tag:?}") };
+        ends[tag as usize] = at.ns / 1000;
+    }
+    assert_eq!(ends, [24, 24, 48, 48, 78, 116, 216, 72, 240]);
     assert_eq!(flash.operations.erases_blocks, 2);
 }
 

@@ -11,6 +11,7 @@ mod load;
 mod placement;
 mod shadow;
 mod spare;
+mod superblocks;
 mod warm;
 mod workload;
 

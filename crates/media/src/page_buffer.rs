@@ -1,12 +1,12 @@
-//! The controller's write buffer: room for pages that are written and not yet in flash.
+//! Room in the controller for pages that are not yet in flash: its write buffer, and copies on their way from die to die.
 
 use crate::moment::OpId;
 use coflash_base::{Duration, Time};
 use std::collections::VecDeque;
 
-/// The room of a write buffer, and who waits for it.
+/// The room of a buffer of pages, and who waits for it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WriteBuffer {
+pub(crate) struct PageBuffer {
     pages: u32,
     free_pages: u32,
     /// The least time between two pages that leave it.
@@ -17,7 +17,7 @@ pub(crate) struct WriteBuffer {
     waits: u64,
 }
 
-impl WriteBuffer {
+impl PageBuffer {
     /// Create an empty buffer for `pages` pages; one page leaves in each `page_drain`.
     pub(crate) fn new(pages: u32, page_drain: Duration) -> Self {
         Self { pages, free_pages: pages, page_drain, ..Self::default() }

@@ -1,0 +1,87 @@
+//! The queue of a die: which of its operations is next.
+
+use super::operation::{Operation, Operations};
+use crate::moment::OpId;
+use coflash_base::Time;
+use std::collections::VecDeque;
+
+/// The operations of a die that have not ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Queue {
+    /// The operation that has begun, or whose start is scheduled.
+    pub(super) current: Option<OpId>,
+    /// Urgent operations in the order of their coming, and between them those that may be overtaken no more.
+    first: VecDeque<OpId>,
+    /// The number of those that may be overtaken no more.
+    held: u32,
+    /// The others in the order of their issue. The foremost is the only one that is overtaken.
+    rest: VecDeque<OpId>,
+}
+
+impl Queue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.current.is_none() && self.first.is_empty() && self.rest.is_empty()
+    }
+
+    /// The operation to begin next.
+    #[inline(always)]
+    pub(super) fn next(&self) -> Option<OpId> {
+        self.first.front().or(self.rest.front()).copied()
+    }
+
+    /// Make the next operation the current one.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, operations: &Operations) {
+        self.current = match self.first.pop_front() {
+            Some(id) => {
+                self.held -= u32::from(!operations[id].is_urgent);
+                Some(id)
+            }
+            None => self.rest.pop_front(),
+        };
+    }
+
+    /// Put the current operation, which is not urgent, back: it is the next of those that are not.
+    pub(super) fn put_back(&mut self) {
+        self.rest.extend(self.current.take());
+        self.rest.rotate_right(1);
+    }
+
+    /// Whether an operation waits that may be overtaken no more.
+    pub(super) fn is_held(&self) -> bool {
+        self.held > 0
+    }
+
+    /// Add the operation that was issued last.
+    #[inline(always)]
+    pub(super) fn push(&mut self, id: OpId) {
+        self.rest.push_back(id);
+    }
+
+    /// Add an operation at the place of its issue. The way to it is short: of those issued earlier few still wait.
+    pub(super) fn insert(&mut self, id: OpId, operations: &Operations) {
+        let issued = operations[id].issued;
+        let place = self.rest.partition_point(|&other| operations[other].issued < issued);
+        self.rest.insert(place, id);
+    }
+
+    /// Add an urgent operation before the foremost that may be overtaken, at most `overtaken_max` times. An operation that could
+    /// not begin anyway is not delayed by it.
+    pub(super) fn overtake(&mut self, id: OpId, overtaken_max: u32, now: Time, operations: &mut Operations) {
+        while let Some(&other) = self.rest.front() {
+            let Operation { ready, overtaken, .. } = &mut operations[other];
+            let is_delayed = ready.is_some_and(|ready| ready <= now);
+            if !is_delayed || *overtaken < overtaken_max {
+                *overtaken += u32::from(is_delayed);
+                break;
+            }
+            self.first.extend(self.rest.pop_front());
+            self.held += 1;
+        }
+        self.first.push_back(id);
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        (self.first.capacity() + self.rest.capacity()) * size_of::<OpId>()
+    }
+}
