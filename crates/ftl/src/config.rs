@@ -288,7 +288,7 @@ impl GcConfig {
     pub fn check_copies(&self, pools: Pools, page_bytes: u64) -> Result<(), Misfit> {
         let Some(buffer) = self.copy_buffer else { return Ok(()) };
         let problem = if pools != Pools::Device {
-            "with ftl.pools = \"device\" only are pages copied from die to die: leave it out".to_owned()
+            "pages are copied from die to die only with ftl.pools = \"device\": leave it out".to_owned()
         } else if buffer.count < page_bytes {
             format!("{buffer} is less than a page of {page_bytes} B")
         } else {
