@@ -386,8 +386,8 @@ impl Channels {
         }
         let id = die.queue.current.expect("an operation ends");
         self.note_end(id, self.now);
-        if let Some(awaited) = self.operations[id].awaited {
-            self.end_awaited(awaited, self.operations[id].issued, finished);
+        if let Some((awaited, number)) = self.operations[id].awaited {
+            self.end_awaited(awaited, number, finished);
         }
         self.go_on(self.operations[id].follower, self.now, finished);
         self.servers[server as usize].queue.current = None;

@@ -76,7 +76,7 @@ pub struct Timeline {
     stripe_planes: u32,
     /// The blocks of each of these planes that are erased together.
     stripe_blocks: u32,
-    /// The number of the last erase of each superblock, in the order of issue.
+    /// The number of erases of blocks up to the last one of each superblock.
     erased: Vec<u64>,
     timing: Timing,
     costs: Costs,
@@ -484,7 +484,7 @@ impl Flash for Timeline {
     fn await_programs(&mut self, parts: &mut Vec<When>) {
         if self.servers.by_events {
             let channels = &mut self.servers.channels;
-            parts.extend(channels.all_ended(Awaited::Program, channels.issued()));
+            parts.extend(channels.all_ended(Awaited::Program, channels.noted(Awaited::Program)));
         } else {
             parts.push(When::at(self.servers.programmed_at));
         }
@@ -547,7 +547,7 @@ impl Timeline {
     /// Erase the blocks of a superblock, the first one of every plane first, after all copies that are under way.
     fn erase_superblock(&mut self, unit: usize, cause: Cause, after: When) -> When {
         let channels = &mut self.servers.channels;
-        let copied = channels.all_ended(Awaited::Copy, channels.issued());
+        let copied = channels.all_ended(Awaited::Copy, channels.noted(Awaited::Copy));
         let after = copied.map_or(after, |copied| self.both(after, copied));
         let mut done = None;
         for block in 0..self.stripe_blocks * self.stripe_planes {
@@ -559,7 +559,7 @@ impl Timeline {
                 Some(before) => self.both(before, erased),
             });
         }
-        self.erased[unit] = self.servers.channels.issued();
+        self.erased[unit] = self.servers.channels.noted(Awaited::Erase);
         done.expect("a device has planes")
     }
 }

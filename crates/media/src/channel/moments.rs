@@ -3,16 +3,21 @@
 use super::operation::{Follower, Operation, Phases};
 use super::{Apart, Awaited, Channels};
 use crate::moment::{Finished, OpId, When};
+use crate::page_buffer::PageBuffer;
 use coflash_base::{Duration, Time};
 
 impl Channels {
     /// Take room in the write buffer; return the moment at which there is room.
     pub(crate) fn take_room(&mut self, after: When) -> When {
-        if self.buffer.take() {
+        self.take_room_of(|channels| &mut channels.buffer, after)
+    }
+
+    fn take_room_of(&mut self, buffer: impl Fn(&mut Self) -> &mut PageBuffer, after: When) -> When {
+        if buffer(self).take() {
             return after;
         }
         let promise = self.promise();
-        self.buffer.wait(promise);
+        buffer(self).wait(promise);
         self.both(after, When::end_of(promise))
     }
 
@@ -25,13 +30,7 @@ impl Channels {
         after: When,
         erased: Option<When>,
     ) -> OpId {
-        let after = if self.copies.take() {
-            after
-        } else {
-            let promise = self.promise();
-            self.copies.wait(promise);
-            self.both(after, When::end_of(promise))
-        };
+        let after = self.take_room_of(|channels| &mut channels.copies, after);
         let read = When::end_of(self.issue(source, read, after)).plus(decode);
         let there = erased.map_or(read, |erased| self.both(read, erased));
         let program = self.issue(target, program, there);
@@ -42,29 +41,28 @@ impl Channels {
     /// Let the operation that was issued last be awaited with others of a kind.
     #[inline(always)]
     pub(crate) fn note(&mut self, op: OpId, awaited: Awaited) {
-        let operation = &mut self.operations[op];
-        operation.awaited = Some(awaited);
-        self.unended[awaited as usize].add(operation.issued);
+        self.operations[op].awaited = Some((awaited, self.unended[awaited as usize].add()));
     }
 
-    /// The number of the operation that was issued last.
-    pub(crate) fn issued(&self) -> u64 {
-        self.issued
+    /// The number of operations of a kind so far.
+    pub(crate) fn noted(&self, awaited: Awaited) -> u64 {
+        self.unended[awaited as usize].next()
     }
 
-    /// The end of the last one of a kind among the operations up to a number; `None` if all of them have ended.
-    pub(crate) fn all_ended(&mut self, awaited: Awaited, up_to: u64) -> Option<When> {
-        if self.unended[awaited as usize].is_over(up_to) {
+    /// The end of the last one among the first operations of a kind; `None` if all of them have ended.
+    pub(crate) fn all_ended(&mut self, awaited: Awaited, first: u64) -> Option<When> {
+        if self.unended[awaited as usize].is_over(first) {
             return None;
         }
         let promise = self.promise();
-        self.unended[awaited as usize].wait(up_to, promise);
+        self.unended[awaited as usize].wait(first, promise);
         Some(When::end_of(promise))
     }
 
     /// End an operation of a kind, and keep the promises that waited for it.
-    pub(super) fn end_awaited(&mut self, awaited: Awaited, issued: u64, finished: &mut Vec<Finished>) {
-        self.unended[awaited as usize].end(issued);
+    #[inline(always)]
+    pub(super) fn end_awaited(&mut self, awaited: Awaited, number: u64, finished: &mut Vec<Finished>) {
+        self.unended[awaited as usize].end(number);
         while let Some(promise) = self.unended[awaited as usize].due() {
             self.keep(promise, self.now, finished);
         }

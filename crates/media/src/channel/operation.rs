@@ -56,8 +56,8 @@ pub(super) struct Operation {
     pub(super) times: u32,
     /// Its number in the order of issue.
     pub(super) issued: u64,
-    /// Who may wait for its end, and that of others like it.
-    pub(super) awaited: Option<Awaited>,
+    /// The kind of operations with which it may be awaited, and its number among them.
+    pub(super) awaited: Option<(Awaited, u64)>,
     /// Whether it goes before operations that are not urgent.
     pub(super) is_urgent: bool,
     /// The number of urgent operations that have gone before it.

@@ -1,4 +1,4 @@
-//! Operations of one kind that have not ended, and the moments at which all of them up to one have.
+//! Operations of one kind that have not ended, and the moments at which all of them before one have.
 
 use crate::moment::OpId;
 use std::cmp::Reverse;
@@ -19,57 +19,64 @@ impl Awaited {
     pub(super) const COUNT: usize = 3;
 }
 
-/// The operations of a kind, by their numbers in the order of issue.
+/// The operations of a kind, numbered in the order of issue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unended {
-    /// Each with whether it has ended. The first has not.
-    operations: VecDeque<(u64, bool)>,
-    /// Promises to be kept when all operations up to a number have ended, those for one number in their order.
+    /// Whether each has ended, from the first that has not.
+    ended: VecDeque<bool>,
+    /// The number of that one.
+    first: u64,
+    /// Promises to be kept when all operations before a number have ended, those for one number in their order.
     promises: BinaryHeap<Reverse<(u64, u64, OpId)>>,
     /// The number of promises so far.
     promised: u64,
 }
 
 impl Unended {
-    /// Add an operation, issued after all others.
+    /// Add an operation; return its number.
     #[inline(always)]
-    pub(super) fn add(&mut self, number: u64) {
-        self.operations.push_back((number, false));
+    pub(super) fn add(&mut self) -> u64 {
+        self.ended.push_back(false);
+        self.next() - 1
+    }
+
+    /// The number of the next operation.
+    pub(super) fn next(&self) -> u64 {
+        self.first + self.ended.len() as u64
     }
 
     /// End an operation.
     #[inline(always)]
     pub(super) fn end(&mut self, number: u64) {
-        let place = self.operations.partition_point(|&(other, _)| other < number);
-        self.operations[place].1 = true;
-        while self.operations.front().is_some_and(|&(_, ended)| ended) {
-            self.operations.pop_front();
+        self.ended[(number - self.first) as usize] = true;
+        while let Some(true) = self.ended.front() {
+            self.ended.pop_front();
+            self.first += 1;
         }
     }
 
-    /// Whether all operations up to a number have ended.
-    pub(super) fn is_over(&self, up_to: u64) -> bool {
-        self.operations.front().is_none_or(|&(first, _)| first > up_to)
+    /// Whether all operations before a number have ended.
+    pub(super) fn is_over(&self, before: u64) -> bool {
+        self.first >= before
     }
 
-    /// Add a promise to be kept when all operations up to a number have ended.
-    pub(super) fn wait(&mut self, up_to: u64, promise: OpId) {
+    /// Add a promise to be kept when all operations before a number have ended.
+    pub(super) fn wait(&mut self, before: u64, promise: OpId) {
         self.promised += 1;
-        self.promises.push(Reverse((up_to, self.promised, promise)));
+        self.promises.push(Reverse((before, self.promised, promise)));
     }
 
     /// Take a promise that is due.
     #[inline(always)]
     pub(super) fn due(&mut self) -> Option<OpId> {
-        let &Reverse((up_to, _, promise)) = self.promises.peek()?;
-        self.is_over(up_to).then(|| {
+        let &Reverse((before, _, promise)) = self.promises.peek()?;
+        self.is_over(before).then(|| {
             self.promises.pop();
             promise
         })
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.operations.capacity() * size_of::<(u64, bool)>()
-            + self.promises.capacity() * size_of::<(u64, u64, OpId)>()
+        self.ended.capacity() + self.promises.capacity() * size_of::<(u64, u64, OpId)>()
     }
 }
