@@ -69,6 +69,8 @@ pub struct Measure {
     pub part_of: &'static [&'static str],
     /// Whether tables omit a value of zero.
     pub is_rare: bool,
+    /// The measure of its section that it repeats where both read alike; tables then omit it.
+    pub unlike: Option<&'static str>,
     /// The name of its column in the time series, if it has one.
     pub column: Option<&'static str>,
     /// Whether tables contain it.
@@ -91,6 +93,7 @@ impl Measure {
             better: Better::Neither,
             part_of: &[],
             is_rare: false,
+            unlike: None,
             column: None,
             is_shown: true,
             is_optional: false,
@@ -186,6 +189,12 @@ impl Measure {
     #[must_use]
     pub const fn rare(self) -> Self {
         Self { is_rare: true, ..self }
+    }
+
+    /// Omit it from tables where it reads as this measure of its section.
+    #[must_use]
+    pub const fn unlike(self, other: &'static str) -> Self {
+        Self { unlike: Some(other), ..self }
     }
 
     /// Make it a column of the time series, under this name.

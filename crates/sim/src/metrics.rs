@@ -298,15 +298,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_measure_has_a_path_of_its_own_and_parts_of_what_is_there() {
+    fn every_measure_has_a_path_of_its_own_and_names_what_is_there() {
         let mut paths = BTreeSet::new();
         for info in sections() {
             for measure in info.measures {
                 let path = format!("{}.{}", info.path, measure.name);
                 assert!(paths.insert(path.clone()), "{path} is declared twice");
-                for whole in measure.part_of {
-                    let found = info.measures.iter().any(|other| other.name == *whole);
-                    assert!(found, "{path} is a part of {whole}, which is not in its section");
+                for named in measure.part_of.iter().chain(&measure.unlike) {
+                    let found = info.measures.iter().any(|other| other.name == *named);
+                    assert!(found, "{path} names {named}, which is not in its section");
                 }
             }
         }

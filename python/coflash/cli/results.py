@@ -58,7 +58,7 @@ def list_(
         return
     found = results(folder, where or ())
     notes(found.remarks)
-    shown = [named(name) for name in measures] if measures else BRIEF
+    shown = [named(name) for name in measures] if measures else found.applying(BRIEF)
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
     if over_seeds:
         notes(seeds_note(found))
@@ -116,7 +116,7 @@ def compare(
         msg = f"compare: --intervals are of differences; {len(names)} point was given, and at least 2 are allowed"
         raise CoflashError(msg)
     if intervals:
-        table = differences_table(found, names, shown or HEADLINE)
+        table = differences_table(found, names, shown or found.applying(HEADLINE))
     else:
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
     if format == "terminal":

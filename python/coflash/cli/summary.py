@@ -9,7 +9,7 @@ from rich.text import Text
 
 from coflash.cli.console import plain_table
 from coflash.cli.live_display import sparkline
-from coflash.measures.measure import HEADLINE, OVERALL, Measure, causes
+from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import Section, sections
 from coflash.quantity import change, show, show_change
@@ -31,9 +31,8 @@ def run_table(result: Result) -> Group:
     table.add_column("measure")
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("share or course", style="dim", no_wrap=True)
-    for measure in HEADLINE:
-        if measure.applies(metrics):
-            table.add_row(measure.label, measure.shown(metrics))
+    for measure in applying(HEADLINE, [metrics]):
+        table.add_row(measure.label, measure.shown(metrics))
     table.add_section()
     programs = sum(metrics.programs_pages.values())
     for cause, name in causes([metrics]).items():
@@ -42,9 +41,8 @@ def run_table(result: Result) -> Group:
                 f"pages programmed, {name}", show(pages, "pages"), show(pages / programs, "share").rjust(_SHARE_WIDTH)
             )
     table.add_section()
-    for measure in OVERALL:
-        if measure.applies(metrics):
-            table.add_row(measure.short, measure.shown(metrics), _share(measure.share(metrics)))
+    for measure in applying(OVERALL, [metrics]):
+        table.add_row(measure.short, measure.shown(metrics), _share(measure.share(metrics)))
     for section in sections([metrics]):
         _add(table, section, metrics)
     table.add_section()
@@ -62,9 +60,8 @@ def simulator_line(result: Result) -> str:
 def _add(table: Table, section: Section, metrics: Metrics) -> None:
     table.add_section()
     table.add_row(section.title, style="bold")
-    for measure in section.measures:
-        if measure.applies(metrics):
-            table.add_row(f"  {measure.short}", measure.shown(metrics), _share(measure.share(metrics)))
+    for measure in applying(section.measures, [metrics]):
+        table.add_row(f"  {measure.short}", measure.shown(metrics), _share(measure.share(metrics)))
     for course in section.courses(metrics):
         if course.shares:
             drawn = sparkline(course.shares, _COURSE_WIDTH, 0.0, 1.0)
@@ -85,9 +82,10 @@ def comparison_table(comparison: Comparison) -> Table:
     for rival in comparison.rivals:
         table.add_column(rival, justify="right", no_wrap=True)
         table.add_column("change", justify="right", no_wrap=True)
+    measures = applying(HEADLINE, (case.result.metrics for case in comparison.cases))
     for size_bytes in comparison.cache_sizes_bytes:
         table.add_row(f"cache of {show(size_bytes, 'bytes')}", style="bold")
-        for measure in HEADLINE:
+        for measure in measures:
             table.add_row(f"  {measure.short}", *_cells(comparison, size_bytes, measure))
         table.add_section()
     return table

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from coflash._core import __version__
 from coflash.measures.catalogue import is_number, measure, named
-from coflash.measures.measure import HEADLINE, causes
+from coflash.measures.measure import HEADLINE, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import sections
 from coflash.quantity import SCALES, worths
@@ -122,6 +122,7 @@ def _differences(study: Study) -> Iterator[dict[str, Any]]:
     key = asked or next((key for key in keys if not key.numbers), keys[0])
     base = key.texts.index(study.baseline) if asked else 0
     rest = [other for other in keys if other is not key]
+    measures = applying(HEADLINE, (result.metrics for result in study.results))
     alike: dict[tuple[int, ...], dict[int, list[int]]] = {}
     for run in range(len(study.results)):
         by_value = alike.setdefault(tuple(other.codes[run] for other in rest), {})
@@ -130,7 +131,7 @@ def _differences(study: Study) -> Iterator[dict[str, Any]]:
         firsts = by_value.pop(base, [])
         for code, runs in by_value.items():
             first, others = ([study.results[run] for run in of] for of in (firsts, runs))
-            found = [one for one in (difference(each, first, others) for each in HEADLINE) if one is not None]
+            found = [one for one in (difference(each, first, others) for each in measures) if one is not None]
             if not any(one.over_seeds or one.over_slices for one in found):
                 continue
             yield {
@@ -174,11 +175,12 @@ def _metrics(results: Any) -> Iterator[dict[str, Any]]:
     rows = [result.metrics.flat() for result in results]
     names = causes(result.metrics for result in results)
     found = [measure(path, names) for path in dict.fromkeys(path for row in rows for path in row)]
-    order = {each.path: place for place, each in enumerate(HEADLINE)}
+    headline = applying(HEADLINE, (result.metrics for result in results))
+    order = {each.path: place for place, each in enumerate(headline)}
     for each in sorted(found, key=lambda one: order.get(one.path, len(order))):
         values = [_short(row.get(each.path)) for row in rows]
         is_headline = each.path in order
-        if any(values) or (is_headline and any(value is not None for value in values)):
+        if any(values) or is_headline:
             yield {
                 "path": each.path,
                 "label": each.label,

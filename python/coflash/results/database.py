@@ -18,7 +18,7 @@ from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric, metric_names, short
-from coflash.measures.measure import BRIEF
+from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.notes import together
@@ -205,6 +205,10 @@ class Results:
         """Return the metrics of a run by its full name; None if there is no such run."""
         return self._metrics.get(run)
 
+    def applying(self, measures: Iterable[Measure]) -> list[Measure]:
+        """Choose the measures with anything to show in any run."""
+        return applying(measures, self._metrics.values())
+
     def scenario(self, run: str) -> Mapping[str, Any]:
         """Return the scenario of a run by its full name: values by their paths; a list is JSON."""
         if run not in self._scenarios:
@@ -327,16 +331,17 @@ class Results:
     def _repr_html_(self) -> str:
         keys = [key.path for key in self.apart()]
         names = self.shortened()
+        measures = self.applying(BRIEF)
         rows = [
             (
                 names[run],
                 *("" if (value := self.value(run, key)) is None else value for key in keys),
-                *(m.shown(self._metrics[run]) for m in BRIEF),
+                *(m.shown(self._metrics[run]) for m in measures),
             )
             for run in self.in_order()[:ROWS_SHOWN]
         ]
         title = f"{len(self):,} runs in {self.place}"
-        return html_table(("run", *keys, *(measure.label for measure in BRIEF)), rows, title, len(self))
+        return html_table(("run", *keys, *(measure.label for measure in measures)), rows, title, len(self))
 
     def __repr__(self) -> str:
         return f"<Results of {len(self):,} runs in {self.place}>"
