@@ -19,7 +19,7 @@ from coflash._core import __version__
 from coflash.measures.catalogue import is_number, measure, named
 from coflash.measures.measure import HEADLINE, applying, causes
 from coflash.measures.metrics import Metrics
-from coflash.measures.sections import sections
+from coflash.measures.sections import can_act, sections
 from coflash.quantity import SCALES, worths
 from coflash.results.differences import METHOD, Interval, difference
 from coflash.results.histogram import KINDS, Histogram
@@ -57,7 +57,7 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "baseline": study.baseline,
         "labels": study.labels,
         "points": study.labelled(range(len(results)), bare),
-        "keys": [_key(key) for key in study.varied],
+        "keys": [{**_key(key), "acts": [can_act(key.path, each.metrics) for each in results]} for key in study.varied],
         "metrics": list(_metrics(results)),
         "sections": list(_sections(results)),
         "causes": causes(result.metrics for result in results),

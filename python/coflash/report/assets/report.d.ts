@@ -77,6 +77,8 @@ interface Key {
   numbers: number[] | null;
   codes: Code[];
   along: string[];
+  /** Whether each run has a part of a system on which the key acts; not of a search. */
+  acts?: boolean[];
   values?: undefined;
 }
 
