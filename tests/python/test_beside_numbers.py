@@ -1,4 +1,4 @@
-"""The company of a number: another definition of it where both differ."""
+"""The company of a number: another definition of it where both differ, and what it takes for granted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from coflash.evaluation import _SUITES
 from coflash.measures.measure import HEADLINE, MEASURES, WAF_HOST, WAF_MEDIA, applying
 from coflash.report import Study
 from coflash.report.payload import payload
+from coflash.results.assumptions import assumptions_of, texts_of
 from coflash.results.comparison import Case, Comparison
+from processes import coflash as command
 
 DEVICE = {
     "flash": {"page_size": "16KiB", "channels": 1, "blocks_per_plane": 64, "pages_per_block": 32},
@@ -127,6 +129,51 @@ def test_the_wafs_of_a_grade_are_the_same(suite: Any) -> None:
     for scenario in _SUITES[suite].scenarios().values():
         metrics = coflash.run(scenario).metrics
         assert metrics.waf_media == metrics.waf_host
+
+
+RATED, YEARS = "rated erases of a block", "years of warranty"
+DEFAULTS = {RATED: "100,000 (default of SLC, itself a default)", YEARS: "5 (default)"}
+
+
+@pytest.fixture(scope="module")
+def qlc() -> coflash.Result:
+    return coflash.run(wrote("4KiB").with_({"flash.cell": "qlc", "endurance.warranty_years": 3}))
+
+
+def test_a_run_tells_what_its_life_takes_for_granted(parts: coflash.Result, qlc: coflash.Result) -> None:
+    assert {label: str(one) for label, one in assumptions_of(parts.document, "endurance").items()} == DEFAULTS
+    (_, shown) = printed(run_table(qlc)).split("Endurance")
+    assert shown.startswith(f" {RATED} 1,000 default of QLC {YEARS} 3 given written to end of life ")
+    assert all(label in parts._repr_html_() and text in parts._repr_html_() for label, text in DEFAULTS.items())
+
+
+def test_runs_side_by_side_tell_what_each_takes_for_granted(parts: coflash.Result, qlc: coflash.Result) -> None:
+    page = coflash.compare(parts, qlc)._repr_html_()
+    assert all(text in page for text in (*DEFAULTS, *DEFAULTS.values(), "1,000 (default of QLC)", "3 (given)"))
+    data, _ = payload(Study((parts, qlc)))
+    (section,) = (one for one in data["sections"] if one["path"] == "endurance")
+    assert section["assumed"] == [
+        {"label": RATED, "texts": [DEFAULTS[RATED], "1,000 (default of QLC)"]},
+        {"label": YEARS, "texts": ["5 (default)", "3 (given)"]},
+    ]
+    for metric in data["metrics"]:
+        assert (DEFAULTS[RATED] in metric["about"]) is metric["path"].startswith("endurance."), metric["path"]
+
+
+def test_tables_of_many_runs_tell_what_their_measures_take_for_granted(tmp_path: Path) -> None:
+    coflash.sweep(wrote("16KiB"), {"flash.cell": ["slc", "tlc"]}, out=tmp_path, workers=1)
+    stored = coflash.results(str(tmp_path))
+    slc, tlc = (f"{RATED} {text}, {YEARS} 5 (default)" for text in (DEFAULTS[RATED], "3,000 (default of TLC)"))
+    found = stored.assumed([MEASURES["endurance.tbw_bytes"]])
+    assert {note.split(" (In 1 of 2 runs: ")[0] for note in found} == {f"Endurance: {slc}", f"Endurance: {tlc}"}
+    assert stored.assumed(HEADLINE) == []
+    assert {row["assumed.endurance"] for row in stored.rows()} == {slc, tlc}
+    first, second = (texts_of(stored.document(run))["endurance"].split(", years")[0] for run in stored.runs)
+    beside = printed(runs_beside(stored, stored.runs))
+    assert f"{first} {second.removeprefix(f'{RATED} ')} {YEARS} 5 (default) 5 (default)" in beside
+    folder = ("--in", str(tmp_path), "--measure", "endurance.life_years")
+    for words in (("list",), ("compare", *stored.in_order())):
+        assert f"note: Endurance: {tlc}" in command("results", *words, *folder).stderr
 
 
 def test_a_measure_that_repeats_another_names_it() -> None:

@@ -311,10 +311,24 @@ pub trait Section {
     fn values(&self) -> Vec<Value>;
 }
 
+/// A number that the measures of a section take for granted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Assumption {
+    /// The path of the section.
+    pub section: &'static str,
+    /// The label in tables.
+    pub label: &'static str,
+    /// The number.
+    pub value: u64,
+    /// Its origin in words: given, or a default.
+    pub origin: String,
+}
+
 /// The values of a stack of levels, section by section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     end: Time,
+    assumptions: Vec<Assumption>,
     sections: Vec<(&'static SectionInfo, Vec<Value>)>,
     lists: Vec<(&'static SectionInfo, Vec<Vec<Value>>)>,
 }
@@ -330,6 +344,17 @@ impl Report {
     #[must_use]
     pub fn end(&self) -> Time {
         self.end
+    }
+
+    /// Add what a section takes for granted.
+    pub fn assume(&mut self, assumption: Assumption) {
+        self.assumptions.push(assumption);
+    }
+
+    /// The assumptions in the order of their addition.
+    #[must_use]
+    pub fn assumptions(&self) -> &[Assumption] {
+        &self.assumptions
     }
 
     /// Add a list: the same section at several times, or of several parts.

@@ -5,7 +5,7 @@ use crate::device::{Endurance, EnergyUse, Throughput};
 use crate::latency::Latency;
 use crate::load::Load;
 use crate::spare::SpareSpace;
-use coflash_base::measure::{Report, SectionInfo, Value};
+use coflash_base::measure::{Assumption, Report, SectionInfo, Value};
 use coflash_ftl::{FastBlockCounters, FtlCounters, PlacementClass, Programs, SlcCounters};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
@@ -194,6 +194,12 @@ pub struct Metrics(Report);
 impl Metrics {
     pub(crate) fn new(report: Report) -> Self {
         Self(report)
+    }
+
+    /// What the measures take for granted.
+    #[must_use]
+    pub fn assumptions(&self) -> &[Assumption] {
+        self.0.assumptions()
     }
 
     /// The value at a dotted path; `None` if this run has no such measure.

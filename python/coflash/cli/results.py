@@ -60,6 +60,7 @@ def list_(
     notes(found.remarks)
     shown = [named(name) for name in measures] if measures else found.applying(BRIEF)
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
+    notes(found.assumed(shown))
     if over_seeds:
         notes(seeds_note(found))
     if left_out := keys_left_out(found):
@@ -123,6 +124,7 @@ def compare(
         show_table(table, output())
     else:
         typer.echo(written(table, format))
+    notes(found.assumed(shown))
     if intervals:
         notes(METHOD)
     elif over_seeds:

@@ -13,6 +13,7 @@ from coflash.measures.catalogue import named
 from coflash.measures.measure import HEADLINE, Measure, applying
 from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
+from coflash.results.assumptions import beside
 from coflash.results.database import Results
 from coflash.results.differences import SEEDS_OF_A_TRACE, Interval, difference
 from coflash.results.estimate import Estimate, estimate, show_estimate
@@ -101,6 +102,8 @@ def runs_beside(
     for section in [] if measures else sections(found):
         table.add_section()
         table.add_row(section.title, style="bold")
+        for label, (first, *others) in beside([results.document(run) for run in runs], section.path).items():
+            table.add_row(f"  {label}", first, *(cell for text in others for cell in (text, "")))
         for measure in applying(section.measures, found):
             table.add_row(f"  {measure.short}", *_beside(results, list(groups.values()), measure)[1:])
     return table

@@ -10,9 +10,9 @@ from rich.text import Text
 from coflash.cli.console import plain_table
 from coflash.cli.live_display import sparkline
 from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying, causes
-from coflash.measures.metrics import Metrics
 from coflash.measures.sections import Section, sections
 from coflash.quantity import change, show, show_change
+from coflash.results.assumptions import assumptions_of
 from coflash.results.comparison import Comparison
 from coflash.results.result import Result
 
@@ -44,7 +44,7 @@ def run_table(result: Result) -> Group:
     for measure in applying(OVERALL, [metrics]):
         table.add_row(measure.short, measure.shown(metrics), _share(measure.share(metrics)))
     for section in sections([metrics]):
-        _add(table, section, metrics)
+        _add(table, section, result)
     table.add_section()
     table.add_row("simulated time", show(metrics.simulated_ns, "ns"))
     return Group(setting, table, Text(simulator_line(result), style="dim"))
@@ -57,9 +57,12 @@ def simulator_line(result: Result) -> str:
     return f"The simulation itself took {took}, at {pace} requests per second."
 
 
-def _add(table: Table, section: Section, metrics: Metrics) -> None:
+def _add(table: Table, section: Section, result: Result) -> None:
+    metrics = result.metrics
     table.add_section()
     table.add_row(section.title, style="bold")
+    for label, one in assumptions_of(result.document, section.path).items():
+        table.add_row(f"  {label}", one.shown, one.origin)
     for measure in applying(section.measures, [metrics]):
         table.add_row(f"  {measure.short}", measure.shown(metrics), _share(measure.share(metrics)))
     for course in section.courses(metrics):

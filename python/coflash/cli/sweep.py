@@ -98,6 +98,7 @@ def sweep(
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(found.results.remarks)
         show_table(points_table(found, shown), console)
+        notes(found.results.assumed(shown))
         notes(seeds_note(found.results))
         done = f"{_runs(len(found.results))}, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)

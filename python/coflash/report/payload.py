@@ -21,6 +21,7 @@ from coflash.measures.measure import HEADLINE, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import can_act, sections
 from coflash.quantity import SCALES, worths
+from coflash.results.assumptions import beside
 from coflash.results.differences import METHOD, Interval, difference
 from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
@@ -58,7 +59,7 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "labels": study.labels,
         "points": study.labelled(range(len(results)), bare),
         "keys": [{**_key(key), "acts": [can_act(key.path, each.metrics) for each in results]} for key in study.varied],
-        "metrics": list(_metrics(results)),
+        "metrics": list(_metrics(study)),
         "sections": list(_sections(results)),
         "causes": causes(result.metrics for result in results),
         "replayed": study.is_replayed,
@@ -170,8 +171,9 @@ def _key(key: Key) -> dict[str, Any]:
     }
 
 
-def _metrics(results: Any) -> Iterator[dict[str, Any]]:
+def _metrics(study: Study) -> Iterator[dict[str, Any]]:
     """Yield a column for each number that any run has, the measures of every summary first."""
+    results = study.results
     rows = [result.metrics.flat() for result in results]
     names = causes(result.metrics for result in results)
     found = [measure(path, names) for path in dict.fromkeys(path for row in rows for path in row)]
@@ -185,7 +187,7 @@ def _metrics(results: Any) -> Iterator[dict[str, Any]]:
                 "path": each.path,
                 "label": each.label,
                 "unit": each.unit,
-                "about": plain(each.about),
+                "about": plain(" ".join([each.about, *study.assumed([each])])),
                 "better": each.better,
                 "headline": is_headline,
                 "values": values,
@@ -209,7 +211,14 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
             for each in section.measures
             if any(each.applies(metrics) for metrics in runs)
         ]
-        yield {"title": section.title, "about": plain(section.about), "path": section.path, "measures": rows}
+        taken = beside([result.document for result in results], section.path)
+        yield {
+            "title": section.title,
+            "about": plain(section.about),
+            "path": section.path,
+            "assumed": [{"label": label, "texts": texts} for label, texts in taken.items()],
+            "measures": rows,
+        }
 
 
 def plain(text: str) -> str:

@@ -15,6 +15,7 @@ from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.measures.sections import Course, sections
 from coflash.quantity import change, show, show_change
+from coflash.results.assumptions import assumptions_of
 from coflash.results.histogram import Histogram
 
 _CELL = "padding:.15rem .9rem .15rem 0;text-align:right;border:0;background:none;white-space:nowrap"
@@ -37,7 +38,7 @@ def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogr
         f"<div><strong>{name}</strong> · {scheme} · cache {cache} · {workload}</div>"
         '<div style="display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;align-items:flex-start;margin-top:.4rem">'
         f'<table style="{_TABLE};margin:0"><tbody>{"".join(rows)}</tbody></table>'
-        f"<div>{_programs(metrics)}{_tail(histogram)}</div></div>{_parts(metrics)}"
+        f"<div>{_programs(metrics)}{_tail(histogram)}</div></div>{_parts(document, metrics)}"
         f'<div style="opacity:.7;font-size:.8rem">scenario {escape(document["scenario_hash"])}, '
         f"seed {document['seed']}, coflash {escape(str(document['coflash']))}</div></div>"
     )
@@ -74,11 +75,11 @@ def comparison_html(
     return f'<div style="font:0.9rem/1.4 system-ui,sans-serif"><strong>{escape(title)}</strong>{"".join(tables)}</div>'
 
 
-def _parts(metrics: Metrics) -> str:
+def _parts(document: Mapping[str, Any], metrics: Metrics) -> str:
     """Draw a table for each part that only some systems have."""
     tables = []
     for section in sections([metrics]):
-        rows = []
+        rows = [_row(label, escape(str(one))) for label, one in assumptions_of(document, section.path).items()]
         for measure in applying(section.measures, [metrics]):
             share = measure.share(metrics)
             beside = "" if share is None else f' <small style="opacity:.7">{show(share, "share")}</small>'

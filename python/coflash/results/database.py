@@ -21,6 +21,7 @@ from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
+from coflash.results.assumptions import assumed, texts_of
 from coflash.results.notes import together
 from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of, replays
 from coflash.results.selection import called, matching
@@ -51,8 +52,9 @@ class Results:
     """Results of many runs, read at once.
 
     The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `scenario_hash`;
-    `inputs`, the digests of its trace; every key of the scenario; every metric, by its dotted path; and the speed of
-    the simulator (`simulator.…`). Values that a run does not have are null.
+    `inputs`, the digests of its trace; every key of the scenario; every metric, by its dotted path; what a section
+    takes for granted (`assumed.endurance`); and the speed of the simulator (`simulator.…`). Values that a run does not
+    have are null.
 
     Attributes:
         place: The folder or URL.
@@ -205,6 +207,14 @@ class Results:
         """Return the metrics of a run by its full name; None if there is no such run."""
         return self._metrics.get(run)
 
+    def document(self, run: str) -> Mapping[str, Any]:
+        """Return the document of a run by its full name: the whole result without its arrays."""
+        return self._documents[run]
+
+    def assumed(self, measures: Iterable[Measure]) -> list[str]:
+        """State what some measures take for granted in these runs, each fact once."""
+        return assumed(measures, self._documents.items())
+
     def applying(self, measures: Iterable[Measure]) -> list[Measure]:
         """Choose the measures with anything to show in any run."""
         return applying(measures, self._metrics.values())
@@ -233,6 +243,7 @@ class Results:
                     "inputs": " ".join(file["sha256"] for file in document["workload"]["inputs"]),
                     **self.scenario(name),
                     **self._metrics[name].flat(),
+                    **{f"assumed.{section}": text for section, text in texts_of(document).items()},
                     **{f"simulator.{name}": value for name, value in document["simulator"].items()},
                 }
                 for name, document in self._documents.items()

@@ -11,6 +11,7 @@ from coflash.html_table import html_table
 from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying
 from coflash.measures.sections import sections
 from coflash.quantity import change, show_change
+from coflash.results.assumptions import beside
 from coflash.results.result import Result
 from coflash.results.study import Study
 from coflash.results.varying_keys import Key
@@ -68,6 +69,9 @@ class SideBySide:
         for key in self.keys:
             first, *others = (key.texts[code] for code in key.codes)
             rows.append([key.path, first, *(cell for text in others for cell in (text, ""))])
+        for section in sections(found):
+            for label, (first, *others) in beside([result.document for result in self.results], section.path).items():
+                rows.append([f"{section.title}: {label}", first, *(cell for text in others for cell in (text, ""))])
         for measure in self._measures():
             reference = measure.read(found[0])
             cells = [(measure.shown(m), show_change(change(measure.read(m), reference))) for m in found[1:]]

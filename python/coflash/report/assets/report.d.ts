@@ -100,6 +100,8 @@ interface Section {
   title: string;
   about: string;
   path: string;
+  /** What the measures take for granted: a text for each run. */
+  assumed: { label: string; texts: string[] }[];
   measures: { path: string; label: string; about: string; unit: Unit; better: Better; values: Numbers; shares: Numbers | null }[];
 }
 
