@@ -21,6 +21,7 @@ from coflash.calibrate import model as model_module
 from coflash.calibrate.drive import drive_scenario, drive_toml
 from coflash.calibrate.fit import _Search
 from coflash.calibrate.jobs import SCRIPT, STEPS, steps, write_pack
+from coflash.calibrate.measured import CONDITIONS
 from coflash.calibrate.model import Device, Model, Parameters, slowdown, waf_between
 from coflash.calibrate.page import markdown
 from coflash.calibrate.pattern import Pattern
@@ -126,15 +127,14 @@ def test_all_that_is_needed_is_named_at_once_and_before_the_fit(tmp_path: Path, 
         ("patern,waf\nuniform,2\n", "line 1: column 'patern'"),
         ("used,waf\n1\n", "line 2: 1 cells; the header has 2"),
         ("used,waf\n1,\n", "line 2: no measure"),
-        ("used,waf\n,2\n", "line 2: used: '' was given; 0.01 to 1 is allowed"),
         ("used,waf\n1,-2\n", "line 2: waf: '-2' was given; 0.5 to 1000 is allowed"),
         ("used,waf\n1,nan\n", "line 2: waf: 'nan' was given"),
         ("used,waf\n1.5,2\n", "line 2: used: '1.5' was given"),
         ("pattern,waf\nzipff 0.8,2\n", "line 2: pattern: 'zipff 0.8'"),
         ("pattern,waf\nzipf 9,2\n", "a number between 0 and 3 follows 'zipf'"),
         ("pattern,waf\nzones 4 x 8,2\n", "line 2: pattern: 'zones 4 x 8'"),
-        ("initial,waf\nsequentail,2\n", "line 2: initial: 'sequentail'"),
-        ("held_out,waf\nmaybe,2\n", "line 2: held_out: 'maybe'"),
+        ("initial,waf\nsequentail,2\n", "line 2: initial: 'sequentail' was given; did you mean \"sequential\"?"),
+        ("held_out,waf\nmaybe,2\n", "line 2: held_out: 'maybe' was given"),
         ("from_pass,passes,waf\n4,3,2\n", "line 2: from_pass: 4 was given; less than passes is allowed"),
     ],
 )
@@ -145,6 +145,13 @@ def test_bad_tables(tmp_path: Path, text: str, problem: str) -> None:
         read_csv(file)
     assert problem in str(refused.value)
     assert str(file) in str(refused.value)
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_an_empty_cell_of_any_condition_is_its_default(tmp_path: Path, condition: str) -> None:
+    file = tmp_path / "empty.csv"
+    file.write_text(f"waf, {condition}\n2, \n")
+    assert read_csv(file).points == (Point("waf", 2.0),)
 
 
 def test_a_table_is_read(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ SO_FAR = coflash.SoFar(
         "host_writes_pages": 100,
         "programs_pages": 250,
         "waf_host": 2.5,
+        "waf_media": 2.5,
         "response_mean_ns": 120_000.0,
         "response_p99_ns": 900_000,
     }

@@ -38,7 +38,7 @@ def measured(seconds: int) -> dict[str, float]:
 
 @pytest.fixture
 def page() -> Iterator[LivePage]:
-    with LivePage("<b>disk</b>") as page:
+    with LivePage("<b>disk</b>", ["Endurance: <i>rated erases"]) as page:
         yield page
 
 
@@ -80,9 +80,10 @@ def test_only_its_own_address_shows_it(page: LivePage) -> None:
             assert get(page, path_too, host).status == 403, "a site that names this machine as its own"
 
 
-def test_the_title_is_no_markup_and_nothing_is_fetched(page: LivePage) -> None:
+def test_title_and_assumptions_are_no_markup_and_nothing_is_fetched(page: LivePage) -> None:
     html = get(page, urlsplit(page.address).path).read().decode()
     assert "<h1>&lt;b&gt;disk&lt;/b&gt;</h1>" in html
+    assert '<p class="note">Endurance: &lt;i&gt;rated erases</p>' in html
     assert "default-src 'none'; connect-src 'self'" in html
 
 

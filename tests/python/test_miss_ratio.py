@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from models.lirs import Lirs
 from processes import coflash as command
 
 Keys = NDArray[np.int64]
+DOCUMENT = Path(__file__).parents[2] / "docs" / "eviction_policies.md"
 
 EQUAL: dict[str, Callable[..., Any]] = {
     "lru": libcachesim.LRU,
@@ -75,8 +77,8 @@ def libcachesim_hits(of: Callable[..., Any], keys: Keys, slots: int) -> list[boo
     return hits
 
 
-def workloads() -> Iterable[tuple[str, Keys, int]]:
-    for seed in range(16):
+def workloads(seeds: int = 16) -> Iterable[tuple[str, Keys, int]]:
+    for seed in range(seeds):
         keys = drawn(seed)
         # libCacheSim admits nothing to a small queue of one slot.
         yield f"seed {seed}", keys, [20, 37, 100, 250][seed % 4]
@@ -94,23 +96,36 @@ def test_every_request_hits_or_misses_as_in_libcachesim(policy: str) -> None:
         assert 0 < found.sum() < len(keys), f"{policy}, {name}: it says nothing"
 
 
+def stated_gap(policy: str) -> float:
+    """The gap of hit ratios that the documentation states."""
+    (row,) = (line for line in DOCUMENT.read_text("utf-8").splitlines() if line.startswith(f"| `{policy}` |"))
+    (gap,) = re.findall(r"hit ratios? within (0\.\d+)", row)
+    return float(gap)
+
+
 def test_lirs_is_that_of_the_paper_and_one_step_is_what_libcachesim_adds() -> None:
-    for name, keys, slots in workloads():
+    gap, differences = stated_gap("lirs"), []
+    for name, keys, slots in workloads(seeds=40):
         of_the_paper, with_the_step = Lirs(slots), Lirs(slots, demotes_on_queue_hits=True)
         found = trace.cache_hits(keys, "lirs", slots).tolist()
         assert found == [of_the_paper.access(key) for key in keys.tolist()], f"{name}, {slots} slots"
         expected = libcachesim_hits(libcachesim.LIRS, keys, slots)
         assert expected == [with_the_step.access(key) for key in keys.tolist()], f"{name}, {slots} slots"
-        assert np.mean(found) == pytest.approx(np.mean(expected), abs=0.01), f"{name}, {slots} slots"
+        assert np.mean(found) == pytest.approx(np.mean(expected), abs=gap), f"{name}, {slots} slots"
+        differences.append(np.mean(found) - np.mean(expected))
+    assert min(differences) < 0 < max(differences), "the step gives more hits in some workloads and fewer in others"
 
 
-def test_w_tinylfu_comes_near_libcachesim() -> None:
+def test_w_tinylfu_comes_near_libcachesim_where_that_has_a_window() -> None:
     """Its sketch differs: it does not count hits in the window, and counts a page once more when it leaves."""
+    gap = stated_gap("w-tinylfu")
     for name, keys, slots in workloads():
-        if slots >= 100:  # libCacheSim's window is 1 % without rounding up
-            found = trace.cache_hits(keys, "w-tinylfu", slots).mean()
-            expected = np.mean(libcachesim_hits(libcachesim.WTinyLFU, keys, slots))
-            assert found == pytest.approx(expected, abs=0.05), f"{name}, {slots} slots"
+        found = trace.cache_hits(keys, "w-tinylfu", slots).mean()
+        expected = np.mean(libcachesim_hits(libcachesim.WTinyLFU, keys, slots))
+        if slots >= 100:
+            assert found == pytest.approx(expected, abs=gap), f"{name}, {slots} slots"
+        else:
+            assert expected == 0 < found, f"{name}, {slots} slots: its window is 1 %, rounded down"
 
 
 def test_no_policy_has_more_hits_than_the_optimum_and_a_scan_does_not_empty_the_new_ones() -> None:

@@ -86,6 +86,28 @@ def test_the_steps_from_one_scheme_to_the_other_add_up(page: WebDriver, results:
     assert f"overwrites known at once: +{round(spared):,}" in label
 
 
+@pytest.mark.parametrize("with_cache", [True, False])
+def test_pairs_that_are_equal_by_construction_are_left_out_of_the_mean_and_counted(
+    page: WebDriver, results: list[coflash.Result], tmp_path: Path, with_cache: bool
+) -> None:
+    pairs = [result for result in results if result.seed == 1 and result.scenario.to_dict()["cache"]["size"] != "4MiB"]
+    bare = [coflash.run(one.scenario.with_(cache__size="0B")) for one in pairs[1::2]]
+    write_report(Study([*pairs, *bare] if with_cache else bare, baseline="none"), tmp_path / "bare.html")
+    page.get((tmp_path / "bare.html").as_uri())
+    (note,) = texts(page, "#findings > .note")
+    why = "equal by construction: neither run has a part of a system on which cooperation acts."
+    if not with_cache:
+        assert note == f"The only pair, {why}"
+        assert texts(page, ".card dt") == []
+        return
+    assert note.startswith("Mean and range over 2 pairs of runs")
+    assert note.endswith(f"1 pair more left out, {why}")
+    wafs = [result.metrics.waf_host or 0.0 for result in pairs]
+    mean = np.mean([wafs[2] / wafs[0] - 1, wafs[3] / wafs[1] - 1])
+    shown = texts(page, ".card:nth-of-type(2) dd")[0].replace("\N{NO-BREAK SPACE}", "").split()[0]
+    assert shown == f"{100 * mean:+.1f}%".replace("-", "−")
+
+
 def test_what_an_interval_over_seeds_is_stands_beside_it(
     page: WebDriver, results: list[coflash.Result], tmp_path: Path
 ) -> None:

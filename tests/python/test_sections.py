@@ -11,7 +11,7 @@ from coflash.cli.run_tables import keys_left_out, runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.measures.catalogue import measure, metric_names
 from coflash.measures.measure import CAUSES, Measure, causes
-from coflash.measures.sections import SECTIONS, Section, sections
+from coflash.measures.sections import SECTIONS, Section, can_act, sections
 from coflash.report import Study
 from coflash.report.payload import divided, payload
 from coflash.scenario import flat
@@ -55,6 +55,19 @@ def test_sections_are_those_of_the_system(
     assert "Flash cache before disks" in printed(run_table(hybrid))
     assert "Flash cache before disks" not in printed(run_table(shadow))
     assert max(map(len, printed(run_table(hybrid), 80).splitlines())) <= 80
+
+
+def test_a_key_can_act_where_its_part_is(hybrid: coflash.Result, shadow: coflash.Result) -> None:
+    bare = coflash.run({"flash": {"blocks_per_plane": 64}, "workload": {"synthetic": {"requests": 10}}}).metrics
+    for key, expected in {
+        "cooperation.name": (False, False, True),
+        "cache.policy.name": (False, False, True),
+        "host_buffer.size": (False, False, True),
+        "hybrid.scheme.name": (False, True, False),
+        "gc.victim.name": (True, True, True),
+        "seed": (True, True, True),
+    }.items():
+        assert tuple(can_act(key, metrics) for metrics in (bare, hybrid.metrics, shadow.metrics)) == expected, key
 
 
 def test_what_a_section_reads_is_measured() -> None:

@@ -393,7 +393,7 @@ def test_a_metric_is_called_by_its_path_or_by_less() -> None:
     with pytest.raises(CoflashError, match=r"\(allowed: requests, .*simulated, .*, hybrid\.…, .*\)$"):
         metric("nothing like it")
     result = coflash.run(SMALL)
-    for measure, name in zip(HEADLINE, ("waf_host", "waf_ftl", "gc_copies"), strict=False):
+    for measure, name in zip(HEADLINE, ("waf_host", "waf_media", "waf_ftl", "gc_copies"), strict=False):
         assert named(name).shown(result.metrics) == measure.shown(result.metrics)
     assert named("response.mean").shown(result.metrics).endswith("s")
 

@@ -69,6 +69,8 @@ pub struct Measure {
     pub part_of: &'static [&'static str],
     /// Whether tables omit a value of zero.
     pub is_rare: bool,
+    /// The measure of its section that it repeats where both read alike; tables then omit it.
+    pub unlike: Option<&'static str>,
     /// The name of its column in the time series, if it has one.
     pub column: Option<&'static str>,
     /// Whether tables contain it.
@@ -91,6 +93,7 @@ impl Measure {
             better: Better::Neither,
             part_of: &[],
             is_rare: false,
+            unlike: None,
             column: None,
             is_shown: true,
             is_optional: false,
@@ -186,6 +189,12 @@ impl Measure {
     #[must_use]
     pub const fn rare(self) -> Self {
         Self { is_rare: true, ..self }
+    }
+
+    /// Omit it from tables where it reads as this measure of its section.
+    #[must_use]
+    pub const fn unlike(self, other: &'static str) -> Self {
+        Self { unlike: Some(other), ..self }
     }
 
     /// Make it a column of the time series, under this name.
@@ -302,10 +311,24 @@ pub trait Section {
     fn values(&self) -> Vec<Value>;
 }
 
+/// A number that the measures of a section take for granted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Assumption {
+    /// The path of the section.
+    pub section: &'static str,
+    /// The label in tables.
+    pub label: &'static str,
+    /// The number.
+    pub value: u64,
+    /// Its origin in words: given, or a default.
+    pub origin: String,
+}
+
 /// The values of a stack of levels, section by section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     end: Time,
+    assumptions: Vec<Assumption>,
     sections: Vec<(&'static SectionInfo, Vec<Value>)>,
     lists: Vec<(&'static SectionInfo, Vec<Vec<Value>>)>,
 }
@@ -321,6 +344,17 @@ impl Report {
     #[must_use]
     pub fn end(&self) -> Time {
         self.end
+    }
+
+    /// Add what a section takes for granted.
+    pub fn assume(&mut self, assumption: Assumption) {
+        self.assumptions.push(assumption);
+    }
+
+    /// The assumptions in the order of their addition.
+    #[must_use]
+    pub fn assumptions(&self) -> &[Assumption] {
+        &self.assumptions
     }
 
     /// Add a list: the same section at several times, or of several parts.

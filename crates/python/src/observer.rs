@@ -50,6 +50,7 @@ impl PythonObserver {
         fields.set_item("host_writes_pages", so_far.host_writes_pages)?;
         fields.set_item("programs_pages", so_far.programs_pages)?;
         fields.set_item("waf_host", so_far.waf_host)?;
+        fields.set_item("waf_media", so_far.waf_media)?;
         fields.set_item("response_mean_ns", so_far.response_mean_ns)?;
         fields.set_item("response_p99_ns", so_far.response_p99_ns)?;
         callback.call1(py, (fields,)).map(drop)

@@ -13,7 +13,7 @@ coflash_base::measures! {
         /// All programs for each page arriving at the FTL.
         waf_ftl: Option<f64>, "WAF, by FTL writes", ratio, cost;
         /// Bytes programmed for each byte that the host wrote, as drives count: a part of a page costs a page.
-        waf_media: Option<f64>, "WAF, by bytes", ratio, cost, untabled;
+        waf_media: Option<f64>, "WAF, by bytes", ratio, cost, unlike("waf_host");
         /// Simulated time from the start to the last answer.
         simulated_ns: u64, "simulated time", ns, untabled;
     }

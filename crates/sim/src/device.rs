@@ -1,8 +1,8 @@
 //! Measures of the device as a product: throughput, endurance, energy. All follow from counters of the run.
 
 use crate::amplification::programs;
-use coflash_base::measure::{Report, ratio};
-use coflash_media::Geometry;
+use coflash_base::measure::{Assumption, Report, ratio};
+use coflash_media::{Cell, Geometry};
 use coflash_scenario::{EnduranceConfig, EnergyConfig, Scenario};
 
 coflash_base::measures! {
@@ -26,7 +26,8 @@ coflash_base::measures! {
 
 coflash_base::measures! {
     /// Writes and time until the blocks are worn out, if the workload continues as in this run. Blocks are worn out after
-    /// `endurance.rated_cycles` erases on average: wear is assumed to be even.
+    /// `endurance.rated_cycles` erases on average: wear is assumed to be even. This number stands beside the measures; by default it
+    /// follows from `flash.cell`.
     pub struct Endurance in "endurance", "Endurance" {
         /// Bytes that the host can write (TBW, in bytes).
         tbw_bytes: Option<f64>, "written to end of life", bytes, gain;
@@ -66,6 +67,8 @@ pub(crate) fn add_device(report: &mut Report, scenario: &Scenario, logical_bytes
     let endurance = Endurance::of(report, &scenario.endurance, &scenario.flash, exported_bytes);
     report.add(&throughput);
     report.add(&endurance);
+    Endurance::assumptions(&scenario.endurance, scenario.flash.cell, exported_bytes.is_some())
+        .for_each(|assumption| report.assume(assumption));
     if scenario.energy != EnergyConfig::default() {
         report.add(&energy);
     }
@@ -106,6 +109,32 @@ impl Endurance {
                 .map(|(written, exported)| written / exported as f64 / days as f64),
             life_years: runs.map(|runs| runs * report.end().ns as f64 / NS_A_YEAR),
         }
+    }
+}
+
+impl Endurance {
+    /// The rating of blocks, and the years of warranty if there are such.
+    fn assumptions(
+        config: &EnduranceConfig,
+        cell: Cell,
+        has_daily: bool,
+    ) -> impl Iterator<Item = Assumption> {
+        let cells = format!("{cell:?}").to_uppercase();
+        let by_cell = if cell == Cell::default() { ", itself a default" } else { "" };
+        let origin = match config.rated_cycles {
+            Some(_) => format!("given, for {cells}"),
+            None => format!("default of {cells}{by_cell}"),
+        };
+        let assume = |label, value, origin| Assumption { section: Self::INFO.path, label, value, origin };
+        let years = config.warranty_years;
+        let is_default = years == EnduranceConfig::default().warranty_years;
+        let daily = assume(
+            "years of warranty",
+            years.into(),
+            if is_default { "default" } else { "given" }.to_owned(),
+        );
+        let rating = assume("rated erases of a block", config.cycles(cell).into(), origin);
+        [rating].into_iter().chain(has_daily.then_some(daily))
     }
 }
 

@@ -5,7 +5,7 @@ use crate::device::{Endurance, EnergyUse, Throughput};
 use crate::latency::Latency;
 use crate::load::Load;
 use crate::spare::SpareSpace;
-use coflash_base::measure::{Report, SectionInfo, Value};
+use coflash_base::measure::{Assumption, Report, SectionInfo, Value};
 use coflash_ftl::{FastBlockCounters, FtlCounters, PlacementClass, Programs, SlcCounters};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
@@ -196,6 +196,12 @@ impl Metrics {
         Self(report)
     }
 
+    /// What the measures take for granted.
+    #[must_use]
+    pub fn assumptions(&self) -> &[Assumption] {
+        self.0.assumptions()
+    }
+
     /// The value at a dotted path; `None` if this run has no such measure.
     #[must_use]
     pub fn value(&self, path: &str) -> Option<Value> {
@@ -298,15 +304,15 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_measure_has_a_path_of_its_own_and_parts_of_what_is_there() {
+    fn every_measure_has_a_path_of_its_own_and_names_what_is_there() {
         let mut paths = BTreeSet::new();
         for info in sections() {
             for measure in info.measures {
                 let path = format!("{}.{}", info.path, measure.name);
                 assert!(paths.insert(path.clone()), "{path} is declared twice");
-                for whole in measure.part_of {
-                    let found = info.measures.iter().any(|other| other.name == *whole);
-                    assert!(found, "{path} is a part of {whole}, which is not in its section");
+                for named in measure.part_of.iter().chain(&measure.unlike) {
+                    let found = info.measures.iter().any(|other| other.name == *named);
+                    assert!(found, "{path} names {named}, which is not in its section");
                 }
             }
         }

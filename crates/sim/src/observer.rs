@@ -22,6 +22,8 @@ pub struct SoFar {
     pub programs_pages: u64,
     /// Flash programs per page written by the host.
     pub waf_host: Option<f64>,
+    /// Bytes programmed per byte written by the host.
+    pub waf_media: Option<f64>,
     /// Mean response time of all requests.
     pub response_mean_ns: Option<f64>,
     /// 99th percentile of the response time.

@@ -5,6 +5,7 @@ use crate::job_report::JobReport;
 use crate::latency::Latency;
 use crate::metrics::Metrics;
 use crate::series::Series;
+use coflash_base::measure::Assumption;
 use coflash_scenario::Scenario;
 use serde::Serialize;
 use serde_json::Value;
@@ -90,6 +91,7 @@ struct Report<'a> {
     seed: u64,
     workload: &'a Workload,
     metrics: &'a Metrics,
+    assumptions: &'a [Assumption],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     notes: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -176,6 +178,7 @@ impl RunResult {
             seed: self.scenario.seed,
             workload: &self.workload,
             metrics: &self.metrics,
+            assumptions: self.metrics.assumptions(),
             notes: &self.notes,
             jobs: &self.jobs,
             simulator,

@@ -1,7 +1,7 @@
 """The measurements of a drive: a table of points, each a number with its conditions.
 
 A table is a CSV file. Its columns are measures or conditions, listed in `MEASURES` and `CONDITIONS`. Each measure of a
-row is a point; an empty cell is a measure that was not taken.
+row is a point; an empty cell is a measure that was not taken, or the default of a condition.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ LATENCIES = tuple(name for name in MEASURES if name.endswith("_us"))
 """The measures that were taken at a rate."""
 
 CONDITIONS: Mapping[str, str] = {
-    "pattern": 'the writes: "uniform", "sequential", "zipf 0.8", "zipf 0.8 contiguous", "two-zone 0.9", '
+    "pattern": 'the writes: "uniform" (the default), "sequential", "zipf 0.8", "zipf 0.8 contiguous", "two-zone 0.9", '
     '"read-only 0.4", "zones 4 x 8GiB", "zones 4 x 8GiB trimmed", "permuted"',
     "one_at_a_time": "yes if each write waited for the one before: then flash waits for the host, too; by default no",
-    "initial": 'the state before: "sequential", "shuffled" (all pages once, in random order) or "blank"',
-    "used": "the used part of the capacity, from 0 to 1",
+    "initial": 'the state before: "sequential" (the default), "shuffled" (all pages once, in random order) or "blank"',
+    "used": "the used part of the capacity, from 0 to 1; by default 1",
     "from_pass": "where the measurement begins, in writes of the whole used space; by default at 60 % of `passes`",
     "passes": "where it ends; by default 6",
     "writes_per_s": "the rate of 4 KiB writes at which a latency was measured",
     "reads_per_s": "the rate of 4 KiB reads at which a latency was measured",
-    "held_out": "yes for a point that is predicted and not fitted",
+    "held_out": "yes for a point that is predicted and not fitted; by default no",
 }
 """The columns of a table that are conditions."""
 
@@ -208,12 +208,12 @@ def _row(file: Path, line: int, cells: Mapping[str, str]) -> list[Point]:
 
     def word(name: str, allowed: Iterable[str]) -> str:
         if cells[name] not in allowed:
-            raise _refusal(file, line, f"{name}: {cells[name]!r}{hint(cells[name], list(allowed))}")
+            raise _refusal(file, line, f"{name}: {cells[name]!r} was given{hint(cells[name], list(allowed))}")
         return cells[name]
 
     conditions: dict[str, object] = {}
     for name in CONDITIONS:
-        if name not in cells or (cells[name] == "" and name in ("from_pass", "writes_per_s", "reads_per_s")):
+        if not cells.get(name):
             continue
         match name:
             case "pattern":

@@ -86,7 +86,7 @@ def serve(
         output().print(served.address, markup=False, highlight=False, soft_wrap=True)
         views: list[LivePage | live_display.ServedView] = []
         if dashboard:
-            page = open_.enter_context(LivePage(served.folder.name))
+            page = open_.enter_context(LivePage(served.folder.name, served.assumed))
             views.append(page)
             output().print(page.address, markup=False, highlight=False, soft_wrap=True)
         if live:

@@ -24,9 +24,15 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 _ROWS: tuple[tuple[str, str, Unit], ...] = (
     ("write amplification", "waf_host", "ratio"),
+    ("write amplification, by bytes", "waf_media", "ratio"),
     ("response, mean", "response_mean_ns", "ns"),
     ("response, p99", "response_p99_ns", "ns"),
 )
+
+
+def _bytes_differ(values: Mapping[str, float | None]) -> bool:
+    """Whether write amplification by bytes reads unlike that by host writes."""
+    return show(values.get("waf_media"), "ratio") != show(values.get("waf_host"), "ratio")
 
 
 @contextmanager
@@ -99,7 +105,7 @@ class View:
         parts = [f"{self._label} · {self._phase}{done}", f"{self._requests:,} requests, {self._pace_text()}"]
         if self._so_far is not None:
             parts.append(f"{show(self._so_far.simulated_ns, 'ns')} simulated")
-            parts += [f"{label} {show(self._so_far[name], unit)}" for label, name, unit in _ROWS]
+            parts += [f"{label} {text}" for label, text, _ in self._rows()]
         return " · ".join(parts)
 
     def __rich__(self) -> RenderableType:
@@ -115,10 +121,16 @@ class View:
         body.add_row("simulating", self._pace_text(), Text(f"{self._requests:,} so far", style="dim"))
         simulated = None if self._so_far is None else self._so_far.simulated_ns
         body.add_row("simulated time", show(simulated, "ns"), Text(self._speed(simulated), style="dim"))
-        for label, name, unit in _ROWS:
-            value = None if self._so_far is None else self._so_far[name]
-            body.add_row(label, show(value, unit), sparkline(self._history[name], _LINE_WIDTH))
+        for label, text, name in self._rows():
+            body.add_row(label, text, sparkline(self._history[name], _LINE_WIDTH))
         return Group(head, body)
+
+    def _rows(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the labels of the measures, their values as text, and their names."""
+        values: Mapping[str, float | None] = self._so_far or {}
+        for label, name, unit in _ROWS:
+            if name != "waf_media" or _bytes_differ(values):
+                yield label, show(values.get(name), unit), name
 
     def _pace_text(self) -> str:
         unit = "pages" if self._phase == "precondition" else "requests"
@@ -168,6 +180,7 @@ _SERVED_ROWS: Mapping[str, tuple[Unit, _Reading]] = {
     "response of the server, p99": ("ns", _level("load.response_p99_ns")),
     "emulated response, p99": ("ns", _level("response_ns.all.p99")),
     "write amplification": ("ratio", _level("waf_host")),
+    "write amplification, by bytes": ("ratio", lambda now, _, __: now.get("waf_media") if _bytes_differ(now) else None),
     "cache hits": ("share", _hits),
     "GC copies a second": ("1/s", _pace("gc_copies_pages")),
     "GC drops a second": ("1/s", _pace("gc_drops_pages")),

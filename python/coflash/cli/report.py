@@ -12,6 +12,7 @@ import typer
 from coflash.cli import complete
 from coflash.cli.console import Where, check_effect, notes
 from coflash.files import atomic_write
+from coflash.measures.catalogue import named
 
 _OUTPUT = "The file of the page, by default report.html; or the folder of the figures, by default figures."
 _METRIC = "For figures: a metric to draw, such as waf_host. May be repeated."
@@ -89,6 +90,7 @@ def report(
     from coflash.figures.publication import METRICS, Layout, write_figures  # a page needs no Matplotlib
 
     layout = Layout(2 if columns == 2 else 1, height, tuple(annotations or ()))
+    notes(study.assumed([named(name) for name in metrics or METRICS]))
     for written in write_figures(study, output or Path("figures"), format, metrics or METRICS, over, by, layout):
         typer.echo(written)
 

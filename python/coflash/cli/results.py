@@ -58,8 +58,9 @@ def list_(
         return
     found = results(folder, where or ())
     notes(found.remarks)
-    shown = [named(name) for name in measures] if measures else BRIEF
+    shown = [named(name) for name in measures] if measures else found.applying(BRIEF)
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
+    notes(found.assumed(shown))
     if over_seeds:
         notes(seeds_note(found))
     if left_out := keys_left_out(found):
@@ -116,13 +117,14 @@ def compare(
         msg = f"compare: --intervals are of differences; {len(names)} point was given, and at least 2 are allowed"
         raise CoflashError(msg)
     if intervals:
-        table = differences_table(found, names, shown or HEADLINE)
+        table = differences_table(found, names, shown or found.applying(HEADLINE))
     else:
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
     if format == "terminal":
         show_table(table, output())
     else:
         typer.echo(written(table, format))
+    notes(found.assumed(shown))
     if intervals:
         notes(METHOD)
     elif over_seeds:

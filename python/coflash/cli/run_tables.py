@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from coflash.measures.catalogue import named
-from coflash.measures.measure import HEADLINE, Measure
+from coflash.measures.measure import HEADLINE, Measure, applying
 from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
+from coflash.results.assumptions import beside
 from coflash.results.database import Results
 from coflash.results.differences import SEEDS_OF_A_TRACE, Interval, difference
 from coflash.results.estimate import Estimate, estimate, show_estimate
@@ -95,15 +96,16 @@ def runs_beside(
         counts = [str(len(groups[run])) for run in runs]
         table.add_row("seeds", counts[0], *(cell for count in counts[1:] for cell in (count, "")))
     table.add_section()
-    for measure in measures or HEADLINE:
+    found = [metrics for group in groups.values() for run in group if (metrics := results.metrics(run)) is not None]
+    for measure in measures or applying(HEADLINE, found):
         table.add_row(*_beside(results, list(groups.values()), measure))
-    for section in [] if measures else sections(found for run in runs if (found := results.metrics(run)) is not None):
+    for section in [] if measures else sections(found):
         table.add_section()
         table.add_row(section.title, style="bold")
-        for measure in section.measures:
-            cells = _beside(results, list(groups.values()), measure)
-            if not measure.is_rare or any(cell not in ("0", "–", "") for cell in map(str, cells[1:])):
-                table.add_row(f"  {measure.short}", *cells[1:])
+        for label, (first, *others) in beside([results.document(run) for run in runs], section.path).items():
+            table.add_row(f"  {label}", first, *(cell for text in others for cell in (text, "")))
+        for measure in applying(section.measures, found):
+            table.add_row(f"  {measure.short}", *_beside(results, list(groups.values()), measure)[1:])
     return table
 
 

@@ -9,10 +9,10 @@ from rich.text import Text
 
 from coflash.cli.console import plain_table
 from coflash.cli.live_display import sparkline
-from coflash.measures.measure import HEADLINE, OVERALL, Measure, causes
-from coflash.measures.metrics import Metrics
+from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying, causes
 from coflash.measures.sections import Section, sections
 from coflash.quantity import change, show, show_change
+from coflash.results.assumptions import assumptions_of
 from coflash.results.comparison import Comparison
 from coflash.results.result import Result
 
@@ -31,9 +31,8 @@ def run_table(result: Result) -> Group:
     table.add_column("measure")
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("share or course", style="dim", no_wrap=True)
-    for measure in HEADLINE:
-        if measure.applies(metrics):
-            table.add_row(measure.label, measure.shown(metrics))
+    for measure in applying(HEADLINE, [metrics]):
+        table.add_row(measure.label, measure.shown(metrics))
     table.add_section()
     programs = sum(metrics.programs_pages.values())
     for cause, name in causes([metrics]).items():
@@ -42,11 +41,10 @@ def run_table(result: Result) -> Group:
                 f"pages programmed, {name}", show(pages, "pages"), show(pages / programs, "share").rjust(_SHARE_WIDTH)
             )
     table.add_section()
-    for measure in OVERALL:
-        if measure.applies(metrics):
-            table.add_row(measure.short, measure.shown(metrics), _share(measure.share(metrics)))
+    for measure in applying(OVERALL, [metrics]):
+        table.add_row(measure.short, measure.shown(metrics), _share(measure.share(metrics)))
     for section in sections([metrics]):
-        _add(table, section, metrics)
+        _add(table, section, result)
     table.add_section()
     table.add_row("simulated time", show(metrics.simulated_ns, "ns"))
     return Group(setting, table, Text(simulator_line(result), style="dim"))
@@ -59,12 +57,14 @@ def simulator_line(result: Result) -> str:
     return f"The simulation itself took {took}, at {pace} requests per second."
 
 
-def _add(table: Table, section: Section, metrics: Metrics) -> None:
+def _add(table: Table, section: Section, result: Result) -> None:
+    metrics = result.metrics
     table.add_section()
     table.add_row(section.title, style="bold")
-    for measure in section.measures:
-        if measure.applies(metrics):
-            table.add_row(f"  {measure.short}", measure.shown(metrics), _share(measure.share(metrics)))
+    for label, one in assumptions_of(result.document, section.path).items():
+        table.add_row(f"  {label}", one.shown, one.origin)
+    for measure in applying(section.measures, [metrics]):
+        table.add_row(f"  {measure.short}", measure.shown(metrics), _share(measure.share(metrics)))
     for course in section.courses(metrics):
         if course.shares:
             drawn = sparkline(course.shares, _COURSE_WIDTH, 0.0, 1.0)
@@ -85,9 +85,10 @@ def comparison_table(comparison: Comparison) -> Table:
     for rival in comparison.rivals:
         table.add_column(rival, justify="right", no_wrap=True)
         table.add_column("change", justify="right", no_wrap=True)
+    measures = applying(HEADLINE, (case.result.metrics for case in comparison.cases))
     for size_bytes in comparison.cache_sizes_bytes:
         table.add_row(f"cache of {show(size_bytes, 'bytes')}", style="bold")
-        for measure in HEADLINE:
+        for measure in measures:
             table.add_row(f"  {measure.short}", *_cells(comparison, size_bytes, measure))
         table.add_section()
     return table

@@ -25,8 +25,8 @@ from coflash.cli.console import (
     write_json,
 )
 from coflash.cli.run_tables import points_table, seeds_note
-from coflash.measures.catalogue import metric, named
-from coflash.measures.measure import BRIEF
+from coflash.measures.catalogue import named
+from coflash.measures.measure import BRIEF, Measure
 from coflash.results.store import store_at
 from coflash.runs.inputs import inputs_of
 from coflash.sweep import Sweep, swept
@@ -85,19 +85,20 @@ def sweep(
     quiet: Quiet = False,
 ) -> None:
     """Run a scenario at many points, on all cores; runs that are in the folder already are not repeated."""
-    shown = [named(name) for name in measures] if measures else BRIEF
+    given = [named(name) for name in measures or ()]
     check_json(json)
     points = assignments([axis(text) for text in vary], design, samples, design_seed)
     chosen = scenario_with(scenario, assignments_)
     inputs = inputs_of(chosen, trace or ())
     place = Place(engine, workers, address, inputs)
     found = swept(Plan.of(chosen, inputs, points, seeds), store_at(out), place, None if quiet else errors())
-    names = [metric(name) for name in measures or ()] or ["waf_host", "response_ns.all.p99"]
-    write_json(json, json_text.dumps(_document(found, names), indent=2, ensure_ascii=False) + "\n")
+    shown = given or found.results.applying(BRIEF)
+    write_json(json, json_text.dumps(_document(found, shown), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(found.results.remarks)
         show_table(points_table(found, shown), console)
+        notes(found.results.assumed(shown))
         notes(seeds_note(found.results))
         done = f"{_runs(len(found.results))}, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)
@@ -120,8 +121,8 @@ def warmed(warming: Warming) -> str:
     return f"warm-up: {devices} warmed up for {runs}, which saved {span(warming.seconds_saved)} of processor time"
 
 
-def _document(found: Sweep, names: list[str]) -> dict[str, Any]:
-    columns = {name: found.estimates(name) for name in names}
+def _document(found: Sweep, measures: list[Measure]) -> dict[str, Any]:
+    columns = {measure.path: found.estimates(measure) for measure in measures}
     return {
         "points": [
             {

@@ -25,6 +25,7 @@ from coflash.cli.console import (
 )
 from coflash.cli.run_tables import trials_line, trials_table
 from coflash.cli.sweep import Address, EngineOption, Seeds, Traces
+from coflash.measures.catalogue import named
 from coflash.results.database import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
@@ -95,8 +96,10 @@ def tune(
     write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
-        notes(results(out).remarks)
+        stored = results(out)
+        notes(stored.remarks)
         show_table(trials_table(found), console)
+        notes(stored.assumed([named(goal.name) for goal in found.goals]))
         console.print(trials_line(found), highlight=False, soft_wrap=True)
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
         label = "best:   " if found.best.is_allowed else "closest:"

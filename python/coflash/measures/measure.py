@@ -33,6 +33,8 @@ class Measure:
     """The total that it is a part of, if its share says more than the number alone."""
     is_rare: bool = False
     """Whether it is left out if it is zero."""
+    unlike: Read | None = None
+    """The measure that it repeats, if both read alike: then it is left out."""
 
     def shown(self, metrics: Metrics) -> str:
         """The number as text, with its unit."""
@@ -46,7 +48,9 @@ class Measure:
     def applies(self, metrics: Metrics) -> bool:
         """Whether there is anything to show."""
         value = self.read(metrics)
-        return value is not None and bool(value or not self.is_rare)
+        if value is None or (self.unlike and show(self.unlike(metrics), self.unit) == self.shown(metrics)):
+            return False
+        return bool(value or not self.is_rare)
 
     def verdict(self, relative: float | None) -> Literal["better", "worse", ""]:
         """The meaning of a relative change: better, worse or neither."""
@@ -94,6 +98,7 @@ def _declared() -> dict[str, Measure]:
                 path,
                 whole,
                 each["is_rare"],
+                value_at(dotted + each["unlike"]) if each["unlike"] else None,
             )
     return found
 
@@ -102,6 +107,7 @@ MEASURES = _declared()
 """Every measure by its path."""
 
 WAF_HOST = MEASURES["waf_host"]
+WAF_MEDIA = MEASURES["waf_media"]
 COPIED = MEASURES["gc_copies_pages"]
 DROPPED = MEASURES["gc_drops_pages"]
 MEAN = MEASURES["response_ns.all.mean"]
@@ -110,6 +116,7 @@ P99 = MEASURES["response_ns.all.p99"]
 
 HEADLINE = (
     WAF_HOST,
+    WAF_MEDIA,
     MEASURES["waf_ftl"],
     COPIED,
     DROPPED,
@@ -122,8 +129,9 @@ HEADLINE = (
 )
 """The measures of every run in terminal, notebook and report, in this order."""
 
-BRIEF = (WAF_HOST, MEAN, P99)
+BRIEF = (WAF_HOST, WAF_MEDIA, MEAN, P99)
 """The measures in tables of many runs."""
+
 
 OVERALL = tuple(
     MEASURES[path]
@@ -147,6 +155,12 @@ CAUSES = {
 """The labels of the causes of flash programs, in the order in which they are shown."""
 
 _FILLS = "fills from disk"
+
+
+def applying(measures: Iterable[Measure], runs: Iterable[Metrics]) -> list[Measure]:
+    """Choose the measures with anything to show in any of the runs."""
+    found = list(runs)
+    return [measure for measure in measures if any(measure.applies(metrics) for metrics in found)]
 
 
 def causes(runs: Iterable[Metrics]) -> dict[str, str]:

@@ -749,7 +749,8 @@ class EraseCount(Record):
 class Endurance(Record):
     """Writes and time until the blocks are worn out, if the workload continues as in this run.
 
-    Blocks are worn out after `endurance.rated_cycles` erases on average: wear is assumed to be even.
+    Blocks are worn out after `endurance.rated_cycles` erases on average: wear is assumed to be even. This number
+    stands beside the measures; by default it follows from `flash.cell`.
     """
 
     tbw_bytes: float | None

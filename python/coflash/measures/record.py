@@ -87,5 +87,6 @@ class SoFar(Record):
     host_writes_pages: int
     programs_pages: int
     waf_host: float | None
+    waf_media: float | None
     response_mean_ns: float | None
     response_p99_ns: int | None

@@ -71,6 +71,17 @@ SECTIONS = _sections()
 """Every section by its path, in the order in which they are shown."""
 
 
+_ACTS_ON = {"cooperation": ("cache", "host_buffer")}
+"""The parts on which the keys of a table act, where these are not the part of that name."""
+
+
+def can_act(key: str, metrics: Metrics) -> bool:
+    """Whether a run has a part of a system on which a key of its scenario acts; of most keys every run has."""
+    table = key.partition(".")[0]
+    parts = [SECTIONS[path] for path in _ACTS_ON.get(table, (table,)) if path in SECTIONS]
+    return not parts or any(part.applies(metrics) for part in parts)
+
+
 def sections(runs: Iterable[Metrics]) -> list[Section]:
     """Return those that apply to any of the runs."""
     found = list(runs)

@@ -6,7 +6,7 @@ import json
 import secrets
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -31,11 +31,15 @@ _WATCHERS_MAX = 8
 class LivePage:
     """A read-only page on this machine alone, at an address that cannot be guessed.
 
+    Args:
+        title: The name of the device.
+        assumed: What its measures take for granted.
+
     Attributes:
         address: The URL for a browser.
     """
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, assumed: Sequence[str] = ()) -> None:
         self._begun = time.monotonic()
         self._moments: deque[tuple[int, str]] = deque(maxlen=_HISTORY)
         self._told = Condition()
@@ -43,7 +47,7 @@ class LivePage:
         self._ended = False
         self._watchers = 0
         path = f"/{secrets.token_urlsafe(16)}/"
-        html, watch = _page(title), self.watch
+        html, watch = _page(title, assumed), self.watch
 
         class Live(LocalPage):
             def answer(self) -> None:
@@ -115,7 +119,7 @@ class LivePage:
                 self._watchers -= 1
 
 
-def _page(title: str) -> str:
+def _page(title: str, assumed: Sequence[str]) -> str:
     shown = dict.fromkeys((*OVERALL, *HEADLINE, *MEASURES.values()))
     measures = [
         {
@@ -134,6 +138,7 @@ def _page(title: str) -> str:
     data = {**nothing, "metrics": metrics, "causes": CAUSES, "scales": SCALES}
     return Template(asset("live.html")).substitute(
         title=escape(title),
+        assumed="".join(f'<p class="note">{escape(text)}</p>' for text in assumed),
         style=asset("report.css"),
         data=json.dumps(data).replace("<", "\\u003c"),
         script="\n".join(asset(name) for name in _SCRIPTS),

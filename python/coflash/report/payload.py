@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from coflash._core import __version__
 from coflash.measures.catalogue import is_number, measure, named
-from coflash.measures.measure import HEADLINE, causes
+from coflash.measures.measure import HEADLINE, applying, causes
 from coflash.measures.metrics import Metrics
-from coflash.measures.sections import sections
+from coflash.measures.sections import can_act, sections
 from coflash.quantity import SCALES, worths
+from coflash.results.assumptions import beside
 from coflash.results.differences import METHOD, Interval, difference
 from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
@@ -57,8 +58,8 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "baseline": study.baseline,
         "labels": study.labels,
         "points": study.labelled(range(len(results)), bare),
-        "keys": [_key(key) for key in study.varied],
-        "metrics": list(_metrics(results)),
+        "keys": [{**_key(key), "acts": [can_act(key.path, each.metrics) for each in results]} for key in study.varied],
+        "metrics": list(_metrics(study)),
         "sections": list(_sections(results)),
         "causes": causes(result.metrics for result in results),
         "replayed": study.is_replayed,
@@ -122,6 +123,7 @@ def _differences(study: Study) -> Iterator[dict[str, Any]]:
     key = asked or next((key for key in keys if not key.numbers), keys[0])
     base = key.texts.index(study.baseline) if asked else 0
     rest = [other for other in keys if other is not key]
+    measures = applying(HEADLINE, (result.metrics for result in study.results))
     alike: dict[tuple[int, ...], dict[int, list[int]]] = {}
     for run in range(len(study.results)):
         by_value = alike.setdefault(tuple(other.codes[run] for other in rest), {})
@@ -130,7 +132,7 @@ def _differences(study: Study) -> Iterator[dict[str, Any]]:
         firsts = by_value.pop(base, [])
         for code, runs in by_value.items():
             first, others = ([study.results[run] for run in of] for of in (firsts, runs))
-            found = [one for one in (difference(each, first, others) for each in HEADLINE) if one is not None]
+            found = [one for one in (difference(each, first, others) for each in measures) if one is not None]
             if not any(one.over_seeds or one.over_slices for one in found):
                 continue
             yield {
@@ -169,21 +171,23 @@ def _key(key: Key) -> dict[str, Any]:
     }
 
 
-def _metrics(results: Any) -> Iterator[dict[str, Any]]:
+def _metrics(study: Study) -> Iterator[dict[str, Any]]:
     """Yield a column for each number that any run has, the measures of every summary first."""
+    results = study.results
     rows = [result.metrics.flat() for result in results]
     names = causes(result.metrics for result in results)
     found = [measure(path, names) for path in dict.fromkeys(path for row in rows for path in row)]
-    order = {each.path: place for place, each in enumerate(HEADLINE)}
+    headline = applying(HEADLINE, (result.metrics for result in results))
+    order = {each.path: place for place, each in enumerate(headline)}
     for each in sorted(found, key=lambda one: order.get(one.path, len(order))):
         values = [_short(row.get(each.path)) for row in rows]
         is_headline = each.path in order
-        if any(values) or (is_headline and any(value is not None for value in values)):
+        if any(values) or is_headline:
             yield {
                 "path": each.path,
                 "label": each.label,
                 "unit": each.unit,
-                "about": plain(each.about),
+                "about": plain(" ".join([each.about, *study.assumed([each])])),
                 "better": each.better,
                 "headline": is_headline,
                 "values": values,
@@ -207,7 +211,14 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
             for each in section.measures
             if any(each.applies(metrics) for metrics in runs)
         ]
-        yield {"title": section.title, "about": plain(section.about), "path": section.path, "measures": rows}
+        taken = beside([result.document for result in results], section.path)
+        yield {
+            "title": section.title,
+            "about": plain(section.about),
+            "path": section.path,
+            "assumed": [{"label": label, "texts": texts} for label, texts in taken.items()],
+            "measures": rows,
+        }
 
 
 def plain(text: str) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from coflash import palette
-from coflash.measures.measure import HEADLINE, Measure, causes
+from coflash.measures.measure import HEADLINE, Measure, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.measures.sections import Course, sections
 from coflash.quantity import change, show, show_change
+from coflash.results.assumptions import assumptions_of
 from coflash.results.histogram import Histogram
 
 _CELL = "padding:.15rem .9rem .15rem 0;text-align:right;border:0;background:none;white-space:nowrap"
@@ -29,7 +30,7 @@ _WIDTH, _HEIGHT = 360, 180
 def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogram: Histogram) -> str:
     """Draw one run: workload, measures, programs by cause, tail of response times."""
     metrics = metrics_of(document)
-    rows = [_row(measure.label, measure.shown(metrics)) for measure in HEADLINE if measure.applies(metrics)]
+    rows = [_row(measure.label, measure.shown(metrics)) for measure in applying(HEADLINE, [metrics])]
     rows.append(_row("requests", show(metrics.requests, "requests")))
     name, scheme, cache, workload = (escape(text) for text in setting.values())
     return (
@@ -37,7 +38,7 @@ def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogr
         f"<div><strong>{name}</strong> · {scheme} · cache {cache} · {workload}</div>"
         '<div style="display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;align-items:flex-start;margin-top:.4rem">'
         f'<table style="{_TABLE};margin:0"><tbody>{"".join(rows)}</tbody></table>'
-        f"<div>{_programs(metrics)}{_tail(histogram)}</div></div>{_parts(metrics)}"
+        f"<div>{_programs(metrics)}{_tail(histogram)}</div></div>{_parts(document, metrics)}"
         f'<div style="opacity:.7;font-size:.8rem">scenario {escape(document["scenario_hash"])}, '
         f"seed {document['seed']}, coflash {escape(str(document['coflash']))}</div></div>"
     )
@@ -56,10 +57,12 @@ def comparison_html(
         at: The metrics of a scheme at a cache size; None if there was no run.
     """
     head = "".join(f'<th style="{_CELL};font-weight:600">{show(size, "bytes")}</th>' for size in sizes)
+    runs = (at(scheme, size) for scheme in (baseline, *rivals) for size in sizes)
+    found = [metrics for metrics in runs if metrics is not None]
     tables = []
     for rival in rivals:
         rows = []
-        for measure in HEADLINE:
+        for measure in applying(HEADLINE, found):
             cells = "".join(
                 f'<td style="{_CELL}">{_beside(measure, at(rival, size), at(baseline, size))}</td>' for size in sizes
             )
@@ -72,16 +75,15 @@ def comparison_html(
     return f'<div style="font:0.9rem/1.4 system-ui,sans-serif"><strong>{escape(title)}</strong>{"".join(tables)}</div>'
 
 
-def _parts(metrics: Metrics) -> str:
+def _parts(document: Mapping[str, Any], metrics: Metrics) -> str:
     """Draw a table for each part that only some systems have."""
     tables = []
     for section in sections([metrics]):
-        rows = []
-        for measure in section.measures:
-            if measure.applies(metrics):
-                share = measure.share(metrics)
-                beside = "" if share is None else f' <small style="opacity:.7">{show(share, "share")}</small>'
-                rows.append(_row(measure.short, measure.shown(metrics) + beside, measure.about))
+        rows = [_row(label, escape(str(one))) for label, one in assumptions_of(document, section.path).items()]
+        for measure in applying(section.measures, [metrics]):
+            share = measure.share(metrics)
+            beside = "" if share is None else f' <small style="opacity:.7">{show(share, "share")}</small>'
+            rows.append(_row(measure.short, measure.shown(metrics) + beside, measure.about))
         tables.append(
             f'<div><table style="{_TABLE};margin:0"><caption style="text-align:left;font-weight:600">'
             f"{escape(section.title)}</caption><tbody>{''.join(rows)}</tbody></table></div>"

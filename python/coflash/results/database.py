@@ -18,9 +18,10 @@ from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric, metric_names, short
-from coflash.measures.measure import BRIEF
+from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
+from coflash.results.assumptions import assumed, texts_of
 from coflash.results.notes import together
 from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of, replays
 from coflash.results.selection import called, matching
@@ -51,8 +52,9 @@ class Results:
     """Results of many runs, read at once.
 
     The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `scenario_hash`;
-    `inputs`, the digests of its trace; every key of the scenario; every metric, by its dotted path; and the speed of
-    the simulator (`simulator.…`). Values that a run does not have are null.
+    `inputs`, the digests of its trace; every key of the scenario; every metric, by its dotted path; what a section
+    takes for granted (`assumed.endurance`); and the speed of the simulator (`simulator.…`). Values that a run does not
+    have are null.
 
     Attributes:
         place: The folder or URL.
@@ -205,6 +207,18 @@ class Results:
         """Return the metrics of a run by its full name; None if there is no such run."""
         return self._metrics.get(run)
 
+    def document(self, run: str) -> Mapping[str, Any]:
+        """Return the document of a run by its full name: the whole result without its arrays."""
+        return self._documents[run]
+
+    def assumed(self, measures: Iterable[Measure]) -> list[str]:
+        """State what some measures take for granted in these runs, each fact once."""
+        return assumed(measures, self._documents.items())
+
+    def applying(self, measures: Iterable[Measure]) -> list[Measure]:
+        """Choose the measures with anything to show in any run."""
+        return applying(measures, self._metrics.values())
+
     def scenario(self, run: str) -> Mapping[str, Any]:
         """Return the scenario of a run by its full name: values by their paths; a list is JSON."""
         if run not in self._scenarios:
@@ -229,6 +243,7 @@ class Results:
                     "inputs": " ".join(file["sha256"] for file in document["workload"]["inputs"]),
                     **self.scenario(name),
                     **self._metrics[name].flat(),
+                    **{f"assumed.{section}": text for section, text in texts_of(document).items()},
                     **{f"simulator.{name}": value for name, value in document["simulator"].items()},
                 }
                 for name, document in self._documents.items()
@@ -327,16 +342,17 @@ class Results:
     def _repr_html_(self) -> str:
         keys = [key.path for key in self.apart()]
         names = self.shortened()
+        measures = self.applying(BRIEF)
         rows = [
             (
                 names[run],
                 *("" if (value := self.value(run, key)) is None else value for key in keys),
-                *(m.shown(self._metrics[run]) for m in BRIEF),
+                *(m.shown(self._metrics[run]) for m in measures),
             )
             for run in self.in_order()[:ROWS_SHOWN]
         ]
         title = f"{len(self):,} runs in {self.place}"
-        return html_table(("run", *keys, *(measure.label for measure in BRIEF)), rows, title, len(self))
+        return html_table(("run", *keys, *(measure.label for measure in measures)), rows, title, len(self))
 
     def __repr__(self) -> str:
         return f"<Results of {len(self):,} runs in {self.place}>"

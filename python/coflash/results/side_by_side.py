@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import final
 
 from coflash._core import CoflashError
 from coflash.html_table import html_table
-from coflash.measures.measure import HEADLINE, OVERALL, Measure
+from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying
 from coflash.measures.sections import sections
 from coflash.quantity import change, show_change
+from coflash.results.assumptions import beside
 from coflash.results.result import Result
 from coflash.results.study import Study
 from coflash.results.varying_keys import Key
@@ -52,13 +52,11 @@ class SideBySide:
                 columns[f"{label}.change"] = np.array([change(row[place], row[0]) for row in rows], np.float64)
         return Table(columns)
 
-    def _measures(self) -> Iterator[Measure]:
-        """Yield the measures that a run has."""
+    def _measures(self) -> list[Measure]:
+        """List the measures that a run has."""
         found = [result.metrics for result in self.results]
         of_parts = [measure for section in sections(found) for measure in section.measures]
-        for measure in dict.fromkeys((*HEADLINE, *OVERALL, *of_parts)):
-            if any(measure.applies(metrics) for metrics in found):
-                yield measure
+        return applying(dict.fromkeys((*HEADLINE, *OVERALL, *of_parts)), found)
 
     def __repr__(self) -> str:
         return f"<SideBySide of {len(self.results)} runs: {', '.join(self.labels)}>"
@@ -71,6 +69,9 @@ class SideBySide:
         for key in self.keys:
             first, *others = (key.texts[code] for code in key.codes)
             rows.append([key.path, first, *(cell for text in others for cell in (text, ""))])
+        for section in sections(found):
+            for label, (first, *others) in beside([result.document for result in self.results], section.path).items():
+                rows.append([f"{section.title}: {label}", first, *(cell for text in others for cell in (text, ""))])
         for measure in self._measures():
             reference = measure.read(found[0])
             cells = [(measure.shown(m), show_change(change(measure.read(m), reference))) for m in found[1:]]

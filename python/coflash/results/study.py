@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
+from coflash.measures.measure import Measure
+from coflash.results.assumptions import assumed
 from coflash.results.comparison import Comparison
 from coflash.results.notes import together
 from coflash.results.result import Result, mixed_versions, replays
@@ -86,6 +88,10 @@ class Study:
             *mixed_versions(result.document["coflash"] for result in self.results),
             *together(zip(self.labels, notes, strict=True)),
         )
+
+    def assumed(self, measures: Iterable[Measure]) -> list[str]:
+        """State what some measures take for granted in these runs, each fact once."""
+        return assumed(measures, zip(self.labels, (result.document for result in self.results), strict=True))
 
     @classmethod
     def of(cls, comparison: Comparison) -> Study:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
 from coflash.html_table import ROWS_SHOWN, html_table
-from coflash.measures.catalogue import metric, named
+from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
 from coflash.results.database import Results
 from coflash.results.estimate import Estimate, estimate, show_estimate
@@ -73,8 +73,8 @@ class Sweep:
         """Return a row for each point: its values, and the mean and the 95 % confidence interval of each metric.
 
         Args:
-            measures: Metrics such as `waf_host` or `response.p99`. The column with the suffix `.ci95` holds the
-                half-width of the interval, the one with `.runs` the number of runs.
+            measures: Metrics such as `waf_host` or `response.p99`; by default those of tables of many runs. The column
+                with the suffix `.ci95` holds the half-width of the interval, the one with `.runs` the number of runs.
 
         Raises:
             CoflashError: There is no such metric.
@@ -83,22 +83,23 @@ class Sweep:
 
         keys = self.points[0].values
         columns = {key: np.array([point.values[key] for point in self.points]) for key in keys}
-        for measure in measures or ("waf_host", "response.p99"):
-            name, found = metric(measure), self.estimates(measure)
+        for measure in [named(name) for name in measures] or self.results.applying(BRIEF):
+            name, found = measure.path, self.estimates(measure)
             columns[name] = np.array([one.mean for one in found], np.float64)
             columns[f"{name}.ci95"] = np.array([one.half_width for one in found], np.float64)
             columns[f"{name}.runs"] = np.array([one.runs for one in found])
         return Table(columns)
 
     def _repr_html_(self) -> str:
-        columns = [self.estimates(measure) for measure in BRIEF]
+        measures = self.results.applying(BRIEF)
+        columns = [self.estimates(measure) for measure in measures]
         rows = [
-            (*point.values.values(), *(show_estimate(c[place], m.unit) for c, m in zip(columns, BRIEF, strict=True)))
+            (*point.values.values(), *(show_estimate(c[place], m.unit) for c, m in zip(columns, measures, strict=True)))
             for place, point in enumerate(self.points[:ROWS_SHOWN])
         ]
         failed = f", {len(self.failures)} failed" if self.failures else ""
         title = f"Sweep of {len(self.points):,} points, {len(self.results):,} runs in {self.place}{failed}"
-        names = (*self.points[0].values, *(measure.label for measure in BRIEF))
+        names = (*self.points[0].values, *(measure.label for measure in measures))
         return html_table(names, rows, title, len(self.points))
 
 

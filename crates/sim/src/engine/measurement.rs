@@ -1,7 +1,7 @@
 //! The measurement of the host's requests, and the result of a run.
 
 use super::Engine;
-use crate::amplification::{add_amplification, programs};
+use crate::amplification::add_amplification;
 use crate::device::add_device;
 use crate::latency::{Latency, LatencyRecorder};
 use crate::load::{End, cleaning, load};
@@ -11,7 +11,7 @@ use crate::result::{Histograms, Measured, RunResult, Simulator, Workload};
 use crate::series::Recorder;
 use crate::spare::{FROZEN, SpareSpace};
 use coflash_base::Time;
-use coflash_base::measure::{Report, ratio};
+use coflash_base::measure::Report;
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
 use coflash_scenario::{ReplayMode, Scenario};
@@ -55,14 +55,15 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// The interim metrics.
     #[must_use]
     pub fn so_far(&self) -> SoFar {
-        let report = self.report();
-        let programs_pages = programs(&report);
-        let (host_writes_pages, response) = (self.meters.host.host_writes_pages, self.meters.all());
+        let mut report = self.report();
+        add_amplification(&mut report, self.address.page_bytes());
+        let (metrics, response) = (Metrics::new(report), self.meters.all());
         SoFar {
             simulated_ns: self.meters.last_answer.ns,
-            host_writes_pages,
-            programs_pages,
-            waf_host: ratio(programs_pages, host_writes_pages),
+            host_writes_pages: metrics.count("host_writes_pages"),
+            programs_pages: metrics.programs_pages(),
+            waf_host: metrics.number("waf_host"),
+            waf_media: metrics.number("waf_media"),
             response_mean_ns: response.mean(),
             response_p99_ns: response.at(0.99),
         }

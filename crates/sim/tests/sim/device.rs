@@ -1,6 +1,7 @@
 //! Throughput, utilisation, endurance and energy, each against its definition.
 
 use crate::{Settings, measured};
+use coflash_base::measure::Assumption;
 use coflash_sim::Scenario;
 
 /// One die, one page after the other: programs of 200 + 100 us, and no GC.
@@ -66,6 +67,30 @@ fn endurance_follows_from_rated_cycles_write_amplification_and_rate() {
     assert_near(&numbers(&settings, &paths), &[tbw, tbw / exported / (4.0 * 365.0), years]);
     let reads = [("workload.synthetic.read_share", "100%")];
     assert_eq!(numbers(&reads, &paths), [None; 3]);
+}
+
+#[test]
+fn what_endurance_takes_for_granted_is_told_and_what_of_it_is_a_default() {
+    let assumed = |settings: Settings<'_>| {
+        let scenario = Scenario::from_toml(ONE_DIE).and_then(|one| one.set(settings)).expect("it is valid");
+        let metrics = measured(&scenario);
+        let of_one =
+            |one: &Assumption| format!("{}: {} {} ({})", one.section, one.label, one.value, one.origin);
+        metrics.assumptions().iter().map(of_one).collect::<Vec<_>>().join("; ")
+    };
+    let (rated, years) = ("endurance: rated erases of a block", "endurance: years of warranty");
+    assert_eq!(
+        assumed(&[]),
+        format!("{rated} 100000 (default of SLC, itself a default); {years} 5 (default)")
+    );
+    assert_eq!(
+        assumed(&[("flash.cell", "qlc"), ("endurance.warranty_years", "3")]),
+        format!("{rated} 1000 (default of QLC); {years} 3 (given)")
+    );
+    assert_eq!(
+        assumed(&[("flash.cell", "tlc"), ("endurance.rated_cycles", "5000")]),
+        format!("{rated} 5000 (given, for TLC); {years} 5 (default)")
+    );
 }
 
 #[test]

@@ -24,6 +24,14 @@ function pairs(key, from, to) {
     .map((run) => [run, partners.get(alike(run))]);
 }
 
+// Of pairs those whose runs can differ. Others have no part of a system on which the key acts, and all numbers that both
+// have are the same: they say nothing of the change.
+/** @type {(key: Key, found: [Run, Run][]) => [Run, Run][]} */
+function telling(key, found) {
+  const same = (/** @type {number | null} */ one, /** @type {number | null} */ other) => one == null || other == null || one === other;
+  return found.filter(([a, b]) => key.acts?.[a] || key.acts?.[b] || metrics.some(({ values }) => !same(values[a], values[b])));
+}
+
 const KEY_VALUES_MAX = 60;
 
 // The first value of a key from which there are pairs to another, and the last of those; null where there is none.
@@ -69,7 +77,8 @@ function buildFindings(place) {
 function fillFindings() {
   const place = $("#findings");
   if (!place || !question) return;
-  const found = pairs(question.key, question.from, question.to);
+  const all = pairs(question.key, question.from, question.to);
+  const found = telling(question.key, all);
   const ofSeeds = found.length > 1 && meant.every((key) => key === question.key || new Set(found.map(([run]) => key.codes[run])).size === 1);
   const covered = ofSeeds && data.replayed ? " The interval covers preconditioning and random choices; the trace is the same." : "";
   const cards = CARDS.flatMap((path) => metricAt.get(path) ?? []).map((metric) => {
@@ -88,7 +97,11 @@ function fillFindings() {
   const alike = `of runs that differ in ${question.key.label} alone`;
   const over = ofSeeds ? "paired by seed" : rest.length ? `for all values of ${rest.join(" and ")}` : "";
   const pooled = `${ofSeeds ? "Mean and 95 % confidence interval" : "Mean and range"} over ${plural(found.length, "pair")} ${alike}${over && `, ${over}`}.${covered}`;
-  $(".note", place).textContent = !cards.length ? "No two runs differ in this alone." : found.length === 1 ? `One pair ${alike}.` : pooled;
+  const equal = all.length - found.length;
+  const why = `neither run has a part of a system on which ${question.key.label} acts`;
+  const left = !equal ? "" : `${found.length ? `${plural(equal, "pair")} more left out` : equal === 1 ? "The only pair" : `All ${plural(equal, "pair")}`}, equal by construction: ${why}.`;
+  const shown = !all.length ? "No two runs differ in this alone." : found.length === 1 ? `One pair ${alike}.` : found.length ? pooled : "";
+  $(".note", place).textContent = [shown, left].filter(Boolean).join(" ");
   fillWaterfall();
   fillIntervals();
 }

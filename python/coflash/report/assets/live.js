@@ -37,6 +37,9 @@ const recentMean = (mean, count) => (now, then) => {
 /** @type {(path: string) => Reading} */
 const level = (path) => (now) => now.values[path] ?? null;
 
+/** @type {(now: Moment, one: string, other: string) => boolean} */
+const differ = ({ values }, one, other) => show(values[one], "ratio") !== show(values[other], "ratio");
+
 const PROGRAMS = Object.keys(data.causes).map((cause) => `programs_pages.${cause}`);
 
 /** @type {{ title: string, unit: Unit, lines: { name: string, look: Look, read: Reading, span?: number }[] }[]} */
@@ -57,10 +60,11 @@ const LIVE = [
     ],
   },
   {
-    title: "Write amplification, by host writes", unit: "ratio",
+    title: "Write amplification", unit: "ratio",
     lines: [
-      { name: `in ${SPAN} seconds`, look: { place: 0 }, read: recentRatio(PROGRAMS, ["host_writes_pages"]), span: SPAN },
-      { name: "since power on", look: { place: 1 }, read: level("waf_host") },
+      { name: `by host writes, in ${SPAN} seconds`, look: { place: 0 }, read: recentRatio(PROGRAMS, ["host_writes_pages"]), span: SPAN },
+      { name: "by host writes, since power on", look: { place: 1 }, read: level("waf_host") },
+      { name: "by bytes, since power on", look: { place: 2 }, read: (now) => (differ(now, "waf_media", "waf_host") ? now.values.waf_media : null) },
     ],
   },
   {

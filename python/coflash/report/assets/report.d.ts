@@ -77,6 +77,8 @@ interface Key {
   numbers: number[] | null;
   codes: Code[];
   along: string[];
+  /** Whether each run has a part of a system on which the key acts; not of a search. */
+  acts?: boolean[];
   values?: undefined;
 }
 
@@ -98,6 +100,8 @@ interface Section {
   title: string;
   about: string;
   path: string;
+  /** What the measures take for granted: a text for each run. */
+  assumed: { label: string; texts: string[] }[];
   measures: { path: string; label: string; about: string; unit: Unit; better: Better; values: Numbers; shares: Numbers | null }[];
 }
 

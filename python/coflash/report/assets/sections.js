@@ -31,7 +31,9 @@ function fillTableOf(section, table) {
   const head = el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), ...shown.map((run) => el("th", { scope: "col" }, labels[run])));
   table.replaceChildren(el("caption", {}, section.about),
     el("thead", { hidden: runs.length === 1 }, head),
-    el("tbody", {}, ...section.measures.map((measure) => el("tr", {},
+    el("tbody", {}, ...section.assumed.map(({ label, texts }) => el("tr", {},
+      el("th", { scope: "row" }, label), ...shown.map((run) => el("td", {}, texts[run])))),
+    ...section.measures.map((measure) => el("tr", {},
       el("th", { scope: "row" }, measure.label, measure.about ? el("small", {}, measure.about) : null),
       ...shown.map((run) => cell(measure, run))))));
 }

@@ -28,8 +28,8 @@ function meanOf(members, value) {
 
 /** @type {Make} */
 function waterfallChart() {
-  const found = question ? pairs(question.key, question.from, question.to) : [];
-  if (!question || !found.length) return "No two runs differ in this alone.";
+  const found = question ? telling(question.key, pairs(question.key, question.from, question.to)) : [];
+  if (!question || !found.length) return "No two runs that can differ do so in this alone.";
   const [before, after] = [found.map(([run]) => run), found.map(([, run]) => run)];
   const programs = (/** @type {(path: string) => number} */ at) =>
     Object.keys(data.causes).reduce((sum, cause) => sum + at(`programs_pages.${cause}`), 0);
@@ -58,7 +58,7 @@ function waterfallChart() {
 // A page that GC takes from a buffer is not read, and is clean there.
 /** @type {() => string} */
 function readsSpared() {
-  const found = question ? pairs(question.key, question.from, question.to).map(([, run]) => run) : [];
+  const found = question ? telling(question.key, pairs(question.key, question.from, question.to)).map(([, run]) => run) : [];
   const pages = found.length ? meanOf(found, (at) => at("shadows.from_buffer_pages")) : 0;
   return pages ? `GC took ${plural(Math.round(pages), "page")} from a buffer: no reads of flash, and no programs when they leave it.` : "";
 }

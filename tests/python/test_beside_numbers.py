@@ -1,0 +1,180 @@
+"""The company of a number: another definition of it where both differ, and what it takes for granted."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import coflash
+from coflash.cli.live_display import ServedView, View
+from coflash.cli.run_tables import differences_table, points_table, runs_beside, runs_table
+from coflash.cli.summary import comparison_table, run_table
+from coflash.evaluation import _SUITES
+from coflash.measures.measure import HEADLINE, MEASURES, WAF_HOST, WAF_MEDIA, applying
+from coflash.report import Study
+from coflash.report.payload import payload
+from coflash.results.assumptions import assumptions_of, texts_of
+from coflash.results.comparison import Case, Comparison
+from processes import coflash as command
+
+DEVICE = {
+    "flash": {"page_size": "16KiB", "channels": 1, "blocks_per_plane": 64, "pages_per_block": 32},
+    "ftl": {"spare": {"share": "15%"}},
+    "gc": {"low_mark": 2},
+    "precondition": {"fill": "sequential"},
+}
+
+
+def wrote(size: str, **more: Any) -> coflash.Scenario:
+    synthetic = {"generator": "uniform", "requests": 3000, "size": {"name": "fixed", "size": size}, "align": size}
+    return coflash.Scenario.from_dict({**DEVICE, "workload": {"synthetic": synthetic}, **more})
+
+
+@pytest.fixture(scope="module")
+def parts() -> coflash.Result:
+    return coflash.run(wrote("4KiB"))
+
+
+@pytest.fixture(scope="module")
+def pages() -> coflash.Result:
+    return coflash.run(wrote("16KiB"))
+
+
+def printed(what: object) -> str:
+    console = Console(width=160, no_color=True)
+    with console.capture() as captured:
+        console.print(what)
+    return " ".join(captured.get().split())
+
+
+def test_both_wafs_of_a_run_are_shown_where_they_differ(parts: coflash.Result, pages: coflash.Result) -> None:
+    host, media = parts.metrics.waf_host, parts.metrics.waf_media
+    assert host is not None
+    assert media == pytest.approx(4 * host), "a quarter of each page was written by the host"
+    shown = f"{WAF_HOST.label} {WAF_HOST.shown(parts.metrics)} {WAF_MEDIA.label} {WAF_MEDIA.shown(parts.metrics)}"
+    assert shown in printed(run_table(parts))
+    assert pages.metrics.waf_media == pages.metrics.waf_host
+    for result, is_shown in ((parts, True), (pages, False)):
+        assert (WAF_MEDIA.label in printed(run_table(result))) is is_shown
+        assert (WAF_MEDIA.label in result._repr_html_()) is is_shown
+
+
+def test_tables_of_many_runs_have_both_wafs_where_any_run_differs(parts: coflash.Result, pages: coflash.Result) -> None:
+    def of(*results: coflash.Result) -> list[bool]:
+        cases = tuple(Case(scheme, 1 << 20, result) for scheme, result in zip("ab", results, strict=True))
+        comparison = Comparison("c", "q", cases, "a")
+        columns = {metric["path"]: metric for metric in payload(Study(results))[0]["metrics"]}
+        side_by_side = coflash.compare(*results)
+        return [
+            WAF_MEDIA.label in printed(comparison_table(comparison)),
+            WAF_MEDIA.label in comparison._repr_html_(),
+            WAF_MEDIA.label in side_by_side._repr_html_(),
+            WAF_MEDIA.path in side_by_side.table()["measure"],
+            columns[WAF_MEDIA.path]["headline"],
+        ]
+
+    assert all(of(parts, pages))
+    assert not any(of(pages, pages))
+    assert applying(HEADLINE, [pages.metrics, parts.metrics])[:2] == [WAF_HOST, WAF_MEDIA]
+
+
+@pytest.mark.parametrize("size", ["4KiB", "16KiB"])
+def test_tables_of_sweeps_have_both_wafs_where_they_differ(size: str, tmp_path: Path) -> None:
+    swept = coflash.sweep(wrote(size), {"gc.victim": ["greedy", "fifo"]}, out=tmp_path, workers=1)
+    results, is_shown = swept.results, size == "4KiB"
+    measures, runs = results.applying(HEADLINE), results.in_order()
+    for table in (
+        points_table(swept, measures),
+        runs_table(results, measures),
+        runs_beside(results, runs),
+        differences_table(results, runs, measures),
+        results._repr_html_(),
+        swept._repr_html_(),
+    ):
+        assert ("by bytes" in printed(table)) is is_shown
+    assert (WAF_MEDIA.path in swept.table()) is is_shown
+
+
+def test_live_displays_have_both_wafs_where_they_differ() -> None:
+    label = "write amplification, by bytes"
+    values = {"simulated_ns": 1, "response_mean_ns": 1.0, "response_p99_ns": 1, "waf_host": 2.0}
+    for by_bytes, is_shown in ((8.0, True), (2.0, False)):
+        view, served = View("run", Console(width=100)), ServedView("disk", Console(width=100))
+        view.measured(coflash.SoFar({**values, "waf_media": by_bytes}))
+        for _ in range(2):
+            served.show({**values, "waf_media": by_bytes})
+        assert (f"{label} 8.000" in view.line()) is is_shown
+        assert (label in printed(view)) is is_shown
+        assert (f"{label} 8.000" in served.line()) is is_shown
+
+
+def test_a_run_tells_both_wafs_so_far() -> None:
+    seen: list[coflash.SoFar] = []
+
+    def measured(so_far: coflash.SoFar) -> None:
+        seen.append(so_far)
+        time.sleep(0.1)  # longer than the core waits between two reports
+
+    coflash.run(wrote("4KiB").with_(workload__synthetic__requests=20_000), measured=measured)
+    assert seen[-1].waf_host is not None
+    assert seen[-1].waf_media == pytest.approx(4 * seen[-1].waf_host)
+
+
+@pytest.mark.parametrize("suite", [name for name, suite in _SUITES.items() if suite.measure == "waf_host"])
+def test_the_wafs_of_a_grade_are_the_same(suite: Any) -> None:
+    for scenario in _SUITES[suite].scenarios().values():
+        metrics = coflash.run(scenario).metrics
+        assert metrics.waf_media == metrics.waf_host
+
+
+RATED, YEARS = "rated erases of a block", "years of warranty"
+DEFAULTS = {RATED: "100,000 (default of SLC, itself a default)", YEARS: "5 (default)"}
+
+
+@pytest.fixture(scope="module")
+def qlc() -> coflash.Result:
+    return coflash.run(wrote("4KiB").with_({"flash.cell": "qlc", "endurance.warranty_years": 3}))
+
+
+def test_a_run_tells_what_its_life_takes_for_granted(parts: coflash.Result, qlc: coflash.Result) -> None:
+    assert {label: str(one) for label, one in assumptions_of(parts.document, "endurance").items()} == DEFAULTS
+    (_, shown) = printed(run_table(qlc)).split("Endurance")
+    assert shown.startswith(f" {RATED} 1,000 default of QLC {YEARS} 3 given written to end of life ")
+    assert all(label in parts._repr_html_() and text in parts._repr_html_() for label, text in DEFAULTS.items())
+
+
+def test_runs_side_by_side_tell_what_each_takes_for_granted(parts: coflash.Result, qlc: coflash.Result) -> None:
+    page = coflash.compare(parts, qlc)._repr_html_()
+    assert all(text in page for text in (*DEFAULTS, *DEFAULTS.values(), "1,000 (default of QLC)", "3 (given)"))
+    data, _ = payload(Study((parts, qlc)))
+    (section,) = (one for one in data["sections"] if one["path"] == "endurance")
+    assert section["assumed"] == [
+        {"label": RATED, "texts": [DEFAULTS[RATED], "1,000 (default of QLC)"]},
+        {"label": YEARS, "texts": ["5 (default)", "3 (given)"]},
+    ]
+    for metric in data["metrics"]:
+        assert (DEFAULTS[RATED] in metric["about"]) is metric["path"].startswith("endurance."), metric["path"]
+
+
+def test_tables_of_many_runs_tell_what_their_measures_take_for_granted(tmp_path: Path) -> None:
+    coflash.sweep(wrote("16KiB"), {"flash.cell": ["slc", "tlc"]}, out=tmp_path, workers=1)
+    stored = coflash.results(str(tmp_path))
+    slc, tlc = (f"{RATED} {text}, {YEARS} 5 (default)" for text in (DEFAULTS[RATED], "3,000 (default of TLC)"))
+    found = stored.assumed([MEASURES["endurance.tbw_bytes"]])
+    assert {note.split(" (In 1 of 2 runs: ")[0] for note in found} == {f"Endurance: {slc}", f"Endurance: {tlc}"}
+    assert stored.assumed(HEADLINE) == []
+    assert {row["assumed.endurance"] for row in stored.rows()} == {slc, tlc}
+    first, second = (texts_of(stored.document(run))["endurance"].split(", years")[0] for run in stored.runs)
+    beside = printed(runs_beside(stored, stored.runs))
+    assert f"{first} {second.removeprefix(f'{RATED} ')} {YEARS} 5 (default) 5 (default)" in beside
+    folder = ("--in", str(tmp_path), "--measure", "endurance.life_years")
+    for words in (("list",), ("compare", *stored.in_order())):
+        assert f"note: Endurance: {tlc}" in command("results", *words, *folder).stderr
+
+
+def test_a_measure_that_repeats_another_names_it() -> None:
+    assert [each.path for each in MEASURES.values() if each.unlike] == ["waf_media"]
