@@ -1,15 +1,14 @@
 //! Load: whether the device keeps up with the host, the rate that it holds if not, and a note.
 //!
-//! Below its capacity a device has a backlog that comes and goes. Above it the backlog grows as long as
-//! requests come, and the measures (response times, or the work answered before flash had it) depend on the
-//! length of the workload. In an open loop the backlog is the waiting time of requests, or the time until a
-//! die or channel has done its issued work, also for requests answered early. A closed loop waits for
-//! answers: only work left after them shows that the host runs ahead of flash.
+//! Below its capacity a device has a backlog that comes and goes: GC gives a die the work of many writes at once. Above
+//! it the backlog grows as long as requests come, and the measures depend on the length of the workload. There are two
+//! backlogs. Requests wait, in an open loop; a closed loop waits for them. And dies and channels have work left, also
+//! for requests that were answered early: then the host runs ahead of flash, in either loop.
 
 use crate::series::Window;
+use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
-use coflash_media::{Geometry, Timing};
-use coflash_scenario::ReplayMode;
+use coflash_scenario::{ReplayMode, Scenario};
 
 coflash_base::measures! {
     /// The host's requests and the device's pace.
@@ -17,35 +16,22 @@ coflash_base::measures! {
         /// The longest time by which the device was behind. In an open loop it is the mean response time of a window of the
         /// time series, or the work left to dies and channels; in a closed loop their work left after the last answer.
         behind_ns: u64, "furthest behind the host", ns, cost, untabled;
-        /// Requests per second that the device can sustain; only if it fell behind.
+        /// Requests per second that the device can sustain; only if it fell behind for long enough to measure it.
         sustained_per_s: Option<f64>, "requests per second that the device can sustain", per_second, gain, untabled;
     }
 }
 
-/// A device is behind if its backlog is at least this part of the run.
+/// A backlog of less than this part of the run is none.
 const PART_OF_RUN: u64 = 20;
 
-/// Foreground GC alone delays a die by the time of cleaning a block; a backlog of this many cleanings has
-/// another cause.
-const CLEANINGS: u64 = 2;
+/// Turns of GC that do not meet on a die by chance: a backlog that came and went is longer.
+const TURNS_OF_BURST: u64 = 16;
 
-/// The backlog of the device at a time.
-#[derive(Clone, Copy, Debug, Default)]
-struct Behind {
-    at: Time,
-    /// Requests up to then.
-    requests: u64,
-    /// The delay of unanswered requests.
-    late: Duration,
-    /// The remaining work of dies and channels.
-    busy: Duration,
-}
+/// Turns of GC in a time over which a rate is measured: one more or less is a tenth.
+const TURNS_OF_RATE: u64 = 10;
 
-impl Behind {
-    fn by(&self) -> Duration {
-        self.late.max(self.busy)
-    }
-}
+/// Dies of which one has its turn of GC, at most: the requests of the others do not wait for it.
+const DIES_PER_TURN: u32 = 4;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug)]
@@ -57,74 +43,169 @@ pub(crate) struct End {
     pub(crate) requests: u64,
 }
 
-/// The longest time for which GC keeps a die busy with one victim of `blocks` blocks on the die: copies of
-/// all pages through the controller, and the erases.
-pub(crate) fn cleaning(geometry: &Geometry, timing: &Timing, blocks: u32) -> Duration {
-    let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
+/// A backlog of the device at a time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Behind {
+    at: Time,
+    /// Requests up to then.
+    requests: u64,
+    by: Duration,
+    /// The time at which these requests are done with.
+    done: Time,
+}
+
+/// A backlog over the run; its last entry is that at the end.
+struct Course(Vec<Behind>);
+
+/// How the device fell behind.
+struct Fall {
+    /// Whether it did so for as long as requests came.
+    grows: bool,
+    by: Duration,
+    /// The time left for the requests of then, at its furthest.
+    left: Duration,
+    sustained_per_s: Option<f64>,
+}
+
+impl Course {
+    fn longest(&self) -> Behind {
+        self.0.iter().copied().max_by_key(|behind| behind.by).expect("there is the end")
+    }
+
+    /// The median backlog in each quarter of the time in which requests arrive; in one without any, as before it.
+    fn quarters(&self) -> [Duration; 4] {
+        let run = self.0.last().map_or(0, |last| last.at.ns);
+        let mut median = Duration::ZERO;
+        [3, 2, 1, 0].map(|later| {
+            let left = |at: Time| u128::from(run.saturating_sub(at.ns)) * 4 / u128::from(run.max(1));
+            let is_in = |behind: &&Behind| left(behind.at).min(3) == later;
+            let mut backlogs: Vec<Duration> = self.0.iter().filter(is_in).map(|behind| behind.by).collect();
+            backlogs.sort_unstable();
+            median = backlogs.get(backlogs.len() / 2).copied().unwrap_or(median);
+            median
+        })
+    }
+
+    /// Whether the device fell behind, where turns of GC alone make a backlog of `normal`, and move an end by `turn`.
+    fn fall(&self, run: Duration, normal: Duration, turn: Duration) -> Option<Fall> {
+        let is_long = |by: Duration, normal| by > normal && by.ns > run.ns / PART_OF_RUN;
+        let quarters = self.quarters();
+        let grows =
+            quarters.is_sorted() && quarters[3].ns * 2 > quarters[1].ns * 3 && is_long(quarters[3], normal);
+        let (last, before) = self.0.split_last()?;
+        let peak = if grows { last } else { before.iter().max_by_key(|behind| behind.by)? };
+        (grows || is_long(peak.by, normal * TURNS_OF_BURST)).then(|| Fall {
+            grows,
+            by: self.longest().by,
+            left: over(peak.done, peak.at),
+            sustained_per_s: self.rate(peak, normal, turn),
+        })
+    }
+
+    /// The rate at which requests were done with from the last time before `peak` at which the device kept up, or from
+    /// the start if it was higher, as where free blocks and buffers took in more at first. `None` if that was too short.
+    fn rate(&self, peak: &Behind, normal: Duration, turn: Duration) -> Option<f64> {
+        let keeps_up = |behind: &&Behind| behind.by <= normal.max(Duration { ns: peak.by.ns / 32 });
+        let before = self.0.iter().take_while(|behind| behind.at < peak.at);
+        let since = before.filter(keeps_up).last().copied().unwrap_or_default();
+        let took = |since: Behind| over(peak.done, since.at + since.by);
+        let rate = |since: Behind| (peak.requests - since.requests) as f64 * 1e9 / took(since).ns as f64;
+        (took(since) >= turn * TURNS_OF_RATE).then(|| rate(since).max(rate(Behind::default())))
+    }
+}
+
+impl Fall {
+    fn note(&self, answers_early: bool, run: Duration) -> String {
+        let (by, run) = (three_digits(self.by), three_digits(run));
+        let ever = if self.grows { "ever further behind" } else { "for a time behind" };
+        let what = if answers_early {
+            format!(
+                "Flash fell {ever} the host: requests were answered before flash had done their work, which was up to {by} \
+                 behind in a run of {run}. Rates and response times do not last"
+            )
+        } else {
+            let length = if self.grows { ", and grow with the length of the workload" } else { "" };
+            format!(
+                "The device fell {ever} its arrivals, by up to {by} in a run of {run}. Response times measure the \
+                 queue{length}"
+            )
+        };
+        let held = match self.sustained_per_s {
+            Some(rate) => format!("the device holds about {rate:.0} requests/s (load.sustained_per_s)"),
+            None => "the run is too short to tell the rate that the device holds (load.sustained_per_s)"
+                .to_owned(),
+        };
+        format!(
+            "{what}: {held}. A closed loop (replay.mode) with writes that wait, or a larger replay.time_scale, keeps to its \
+             pace."
+        )
+    }
+}
+
+/// The time for which GC may keep a die busy: with a whole valid block, and to gain a block. For that it cleans victims
+/// until what they free makes up for one.
+fn turns(scenario: &Scenario, report: &Report) -> (Duration, Duration) {
+    let Scenario { flash, timing, ftl, .. } = scenario;
+    let transfer = timing.sector_transfer * (flash.page_size.count / flash.sector_size.count);
     let copy = |page| {
         let (page_read, page_program) = timing.of_page(page);
         page_read + page_program + timing.ecc_decode + transfer * 2
     };
-    let block = (0..geometry.pages_per_block).map(copy).fold(timing.block_erase, |all, time| all + time);
-    block * u64::from(blocks)
+    let copies = (0..flash.pages_per_block).map(copy).fold(Duration::ZERO, |all, time| all + time);
+    let cleaned = report.count("erases_blocks") * u64::from(flash.pages_per_block);
+    let valid = ratio(report.count("gc_copies_pages"), cleaned).unwrap_or(0.0);
+    let victims = (1.0 / (1.0 - valid).max(1.0 / f64::from(flash.pages_per_block))).ceil();
+    let victim = copies.ns as f64 * valid + timing.block_erase.ns as f64;
+    let blocks = ftl.blocks_per_erase(flash).div_ceil(flash.dies());
+    [copies + timing.block_erase, Duration { ns: (victim * victims) as u64 }]
+        .map(|time| time * u64::from(blocks))
+        .into()
 }
 
 /// The load of a run from the windows of its time series, and the note if the device fell behind.
 pub(crate) fn load(
+    scenario: &Scenario,
     mode: ReplayMode,
     windows: impl Iterator<Item = Window>,
     end: End,
-    cleaning: Duration,
+    report: &Report,
 ) -> (Load, Option<String>) {
-    let over = |after: Time, before: Time| Duration { ns: after.ns.saturating_sub(before.ns) };
-    let (mut last, mut before) = (Behind { requests: end.requests, ..Behind::default() }, Vec::new());
-    match mode {
-        ReplayMode::Closed => {
-            last.at = end.last_answer;
-            last.busy = over(end.busy_until, end.last_answer);
-        }
-        ReplayMode::Open => {
-            last.at = end.last_arrival;
-            last.late = over(end.last_answer, end.last_arrival);
-            last.busy = over(end.busy_until, end.last_arrival);
-            before.extend(windows.scan(0, |requests, window| {
-                *requests += window.requests;
-                let late = window.response_mean();
-                Some(Behind { at: window.ends_at, requests: *requests, late, busy: window.backlog })
-            }));
-            // The last window is still open: the end of the run replaces it.
-            before.pop();
-        }
+    let is_open = mode == ReplayMode::Open;
+    let at = if is_open { end.last_arrival } else { end.last_answer };
+    let last = |done| Behind { at, requests: end.requests, by: over(done, at), done };
+    let (mut late, mut busy, mut requests) = (Vec::new(), Vec::new(), 0);
+    for window in windows.filter(|window| window.requests > 0) {
+        requests += window.requests;
+        let behind = |by, left| Behind { at: window.ends_at, requests, by, done: window.ends_at + left };
+        late.push(behind(window.response_mean(), window.response_max));
+        busy.push(behind(window.backlog, window.backlog));
     }
-    before.push(last);
-    let (peak_at, peak) =
-        before.iter().enumerate().max_by_key(|(_, behind)| behind.by()).expect("there is the end");
-    let (run, by) = (end.busy_until.max(end.last_answer), peak.by());
-    if by <= cleaning * CLEANINGS || by.ns <= run.ns / PART_OF_RUN {
-        return (Load { behind_ns: by.ns, sustained_per_s: None }, None);
+    // The last window is still open: the end of the run replaces it.
+    for (course, done) in [(&mut late, end.last_answer), (&mut busy, end.busy_until)] {
+        course.pop();
+        course.push(last(done));
     }
-    let keeps_up = before[..peak_at].iter().rev().find(|behind| behind.by() <= cleaning * CLEANINGS);
-    let since = keeps_up.copied().unwrap_or_default();
-    let seconds = over(peak.at + by, since.at).ns as f64 / 1e9;
-    let sustained = (peak.requests - since.requests) as f64 / seconds;
-    let found = Load { behind_ns: by.ns, sustained_per_s: Some(sustained) };
-    let (by, run) = (three_digits(by), three_digits(Duration { ns: run.ns }));
-    let what = if mode == ReplayMode::Closed || peak.busy.ns / 2 > peak.late.ns {
-        format!(
-            "Flash fell behind the host: requests were answered before flash had done their work, which was up to {by} behind \
-             in a run of {run}. Rates and response times do not last"
-        )
-    } else {
-        format!(
-            "The device fell behind its arrivals, by up to {by} in a run of {run}. Response times measure the queue, and grow \
-             with the length of the workload"
-        )
+    let (late, busy) = (Course(late), Course(busy));
+    let run = Duration { ns: end.last_answer.max(end.busy_until).ns };
+    let (block, turn) = turns(scenario, report);
+    let some_dies = u64::from(scenario.flash.dies().min(DIES_PER_TURN));
+    let normal = block.max(Duration { ns: turn.ns / some_dies });
+    let turn = turn.max(block);
+    let waiting = if is_open { late.fall(run, normal, turn) } else { None };
+    let working = busy.fall(run, turn, turn).filter(|fall| is_open || fall.grows);
+    let behind = if is_open { late.longest().by.max(busy.longest().by) } else { over(end.busy_until, at) };
+    let (fall, answers_early) = match (waiting, working) {
+        (Some(waiting), Some(working)) if working.left.ns / 2 > waiting.left.ns => (working, true),
+        (Some(waiting), _) => (waiting, false),
+        (None, Some(working)) => (working, true),
+        (None, None) => return (Load { behind_ns: behind.ns, sustained_per_s: None }, None),
     };
-    let note = format!(
-        "{what}: the device holds about {sustained:.0} requests/s (load.sustained_per_s). A closed loop (replay.mode) with writes \
-         that wait, or a larger replay.time_scale, keeps to its pace."
-    );
-    (found, Some(note))
+    let found = Load { behind_ns: behind.ns, sustained_per_s: fall.sustained_per_s };
+    (found, Some(fall.note(answers_early, run)))
+}
+
+fn over(after: Time, before: Time) -> Duration {
+    Duration { ns: after.ns.saturating_sub(before.ns) }
 }
 
 /// A time in seconds or milliseconds, to three significant digits.

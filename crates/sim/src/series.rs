@@ -35,6 +35,8 @@ pub(crate) struct Window {
     /// Requests that arrived in it.
     pub(crate) requests: u64,
     response_ns_sum: u128,
+    /// The longest response time.
+    pub(crate) response_max: Duration,
     /// The remaining work of dies and channels at its end.
     pub(crate) backlog: Duration,
 }
@@ -150,6 +152,7 @@ impl Recorder {
             ends_at: Time { ns: self.window_ns.saturating_mul(number) },
             requests: counted.requests,
             response_ns_sum: counted.response_ns_sum,
+            response_max: Duration { ns: counted.response_ns_max },
             backlog: counted.backlog,
         })
     }

@@ -806,7 +806,7 @@ class Load(Record):
     """
 
     sustained_per_s: float | None
-    """Requests per second that the device can sustain; only if it fell behind."""
+    """Requests per second that the device can sustain; only if it fell behind for long enough to measure it."""
 
 
 class ResponseNs(Record):

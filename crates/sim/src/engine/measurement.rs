@@ -4,7 +4,7 @@ use super::Engine;
 use crate::amplification::add_amplification;
 use crate::device::add_device;
 use crate::latency::{Latency, LatencyRecorder};
-use crate::load::{End, cleaning, load};
+use crate::load::{End, load};
 use crate::metrics::{AllResponses, EraseCounts, HostCounters, Metrics, ReadResponses, WriteResponses};
 use crate::observer::SoFar;
 use crate::result::{Histograms, Measured, RunResult, Simulator, Workload};
@@ -105,9 +105,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             busy_until: self.media.busy_until(),
             requests: all.count(),
         };
-        let blocks = scenario.ftl.blocks_per_erase(&scenario.flash).div_ceil(scenario.flash.dies());
-        let cleaning = cleaning(&scenario.flash, &scenario.timing, blocks);
-        let (load, behind) = load(mode, self.meters.series.windows(), end, cleaning);
+        let (load, behind) = load(scenario, mode, self.meters.series.windows(), end, &report);
         let (read, write) = (self.meters.read.latency(), self.meters.write.latency());
         report.add(&AllResponses::from(&all));
         report.add(&ReadResponses::from(&read));
