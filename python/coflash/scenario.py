@@ -17,6 +17,8 @@ from coflash import _core, external
 from coflash._core import CoflashError
 from coflash.html_table import html_table
 
+LABELS = ("name", "description", "limits")
+"""The keys that describe a scenario and do not influence its numbers."""
 _BARE_KEY = re.compile("[A-Za-z0-9_.-]+")
 
 
@@ -162,10 +164,9 @@ class Scenario:
 
     def _repr_html_(self) -> str:
         defaults = flat(Scenario.from_dict({}).to_dict())
-        labels = ("name", "description")
         own = [(key, as_text(value)) for key, value in flat(self.to_dict()).items() if value != defaults.get(key)]
         title = f"Scenario {self.name} ({self.hash}): {self.description}. Keys that differ from their defaults:"
-        return html_table(("key", "value"), [pair for pair in own if pair[0] not in labels], title)
+        return html_table(("key", "value"), [pair for pair in own if pair[0] not in LABELS], title)
 
 
 ScenarioLike: TypeAlias = Scenario | Mapping[str, Any] | str | os.PathLike[str]

@@ -97,6 +97,9 @@ def test_the_page_has_each_drive_its_errors_and_what_was_not_steady() -> None:
     assert is_unsteady("PM9A3", points[2])
     assert "| 100 | 300 | +200.0% | held out | was not steady |" in text
     assert f"images/{image_of(made)}" in text
+    assert "Over all drives" not in text
+    read = Prediction(Point("read_p50_us", 100, writes_per_s=1000, held_out=True), 80.0)
+    assert "missed: median read latency by −20.0%." in markdown([replace(made, predictions=(read,))], [], [])
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "scenarios/drives").glob("*.toml")), ids=lambda file: file.stem)
@@ -104,4 +107,7 @@ def test_a_drive_that_ships_says_its_source_and_its_errors(file: Path) -> None:
     comment = [line for line in file.read_text().splitlines() if line.startswith("#")]
     assert "Source of the measurements: repository" in comment[1]
     assert any("held out, error" in line for line in comment)
-    assert Scenario.load(file).name
+    scenario = Scenario.load(file)
+    assert scenario.name
+    (limit,) = scenario.to_dict()["limits"]
+    assert "Response times were calibrated at" in limit or "response times are not those of the drive" in limit

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from coflash import CoflashError
 from coflash.analytic import greedy
-from coflash.calibrate import Fit, Measured, Point, fit, read_csv, read_fio
+from coflash.calibrate import Fit, Measured, Point, Prediction, fit, read_csv, read_fio
 from coflash.calibrate import latency as latency_module
 from coflash.calibrate import model as model_module
 from coflash.calibrate.drive import drive_scenario, drive_toml
@@ -23,7 +23,7 @@ from coflash.calibrate.fit import _Search
 from coflash.calibrate.jobs import SCRIPT, STEPS, steps, write_pack
 from coflash.calibrate.measured import CONDITIONS
 from coflash.calibrate.model import Device, Model, Parameters, slowdown, waf_between
-from coflash.calibrate.page import markdown
+from coflash.calibrate.page import latency_limit, markdown
 from coflash.calibrate.pattern import Pattern
 from coflash.cli import app
 from coflash.runs.run import run
@@ -363,6 +363,28 @@ def test_a_drive_with_latencies_writes_and_reads_as_fast_as_it_should() -> None:
     # Reads wait longer than x with the probability ρ exp(−x / τ): two percentiles tell τ.
     tails = [model.predict(replace(busy, measure=f"read_{p}_us", reads_per_s=20_000.0)) for p in ("p99", "p999")]
     assert tails[1] - tails[0] == pytest.approx(150 * math.log(10), rel=0.2)
+
+
+def test_each_result_of_a_drive_says_how_far_its_latencies_hold() -> None:
+    parameters = replace(KNOWN, program_us=150.0, read_us=80.0, write_us=10.0, sequential_mib_per_s=400.0)
+    predictions = [
+        Prediction(Point("read_p99_us", 100, writes_per_s=rate, reads_per_s=1000, held_out=rate > 2000), value)
+        for rate, value in ((2000, 100), (5000, 90), (9000, 150))
+    ]
+    most = Prediction(Point("writes_max_per_s", 10_000, held_out=True), 13_620)
+    made = Fit(Measured("timed", ()), Model(parameters), (), (*predictions, most))
+    limit = latency_limit(made)
+    assert limit == (
+        "Response times were calibrated at 2,000 to 9,000 writes/s. Measurements of the drive that were held out are "
+        "missed: read latency p99 by −10.0% to +50.0%, most writes of 4 KiB per second (the knee) by +36.2%."
+    )
+    assert limit in markdown(made, "a.png")
+    scenario = Scenario.from_toml(drive_toml(made)).with_({"workload.synthetic.requests": 1000})
+    assert limit in run(scenario).notes
+    assert "No latency was held out" in latency_limit(replace(made, predictions=tuple(predictions[:1])))
+    untimed = replace(made, model=Model(KNOWN))
+    assert latency_limit(untimed) in drive_scenario(untimed).to_dict()["limits"]
+    assert "not those of the drive" in latency_limit(untimed)
 
 
 def test_names_are_no_markup() -> None:

@@ -27,6 +27,8 @@ pub struct Scenario {
     pub name: String,
     /// The purpose of the scenario, in a sentence.
     pub description: String,
+    /// What results of the scenario do not tell, in sentences: each result repeats them among its notes.
+    pub limits: Vec<String>,
     /// Seed of all random streams.
     pub seed: u64,
     /// Geometry of the flash.
@@ -86,11 +88,12 @@ impl Scenario {
         self.replay.mode.unwrap_or(if at_once { ReplayMode::Closed } else { ReplayMode::Open })
     }
 
-    /// Digest of the keys whose values differ from their defaults, except name and description. So a new key of coflash with
-    /// its default value changes no digest.
+    /// Digest of the keys whose values differ from their defaults, except those that only describe the scenario: name,
+    /// description and limits. So a new key of coflash with its default value changes no digest.
     #[must_use]
     pub fn hash(&self) -> String {
-        let bare = Self { name: String::new(), description: String::new(), ..self.clone() };
+        let bare =
+            Self { name: String::new(), description: String::new(), limits: Vec::new(), ..self.clone() };
         let hybrid = self.hybrid.as_ref().map(|_| HybridConfig::default());
         let (mut differing, defaults) = (leaves(&bare), leaves(&Self { hybrid, ..Self::default() }));
         if self.hybrid.is_some() {

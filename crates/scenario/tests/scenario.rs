@@ -70,7 +70,7 @@ fn only_keys_that_differ_from_their_defaults_are_in_the_hash() {
     let scenario = |changes: &[(&str, &str)]| Scenario::default().set(changes).unwrap();
     let default = Scenario::default().hash();
     assert_eq!(scenario(&[("gc.victim", "greedy"), ("timing.page_read", "25us")]).hash(), default);
-    assert_eq!(scenario(&[("name", "x"), ("description", "y")]).hash(), default);
+    assert_eq!(scenario(&[("name", "x"), ("description", "y"), ("limits", "[\"z\"]")]).hash(), default);
     for (key, value) in [
         ("cache.size", "1MiB"),
         ("workload.remap", "dense"),

@@ -10,6 +10,7 @@ from coflash.calibrate.fit import Fit
 from coflash.calibrate.latency import CELL
 from coflash.calibrate.measured import MEASURES
 from coflash.calibrate.model import STREAMS, VICTIMS, Device, Model, wear
+from coflash.calibrate.page import latency_limit
 from coflash.calibrate.pattern import PAGE_BYTES
 from coflash.commented import commented
 from coflash.scenario import Scenario
@@ -25,6 +26,7 @@ def drive_scenario(fit: Fit) -> Scenario:
     keys: dict[str, Any] = {
         "name": fit.measured.name,
         "description": "Calibrated; uniform writes of 4 KiB, as fast as it takes them",
+        "limits": [latency_limit(fit)],
     }
     if not math.isnan(found.program_us):
         service = fit.model.service()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import numpy as np
 
 from coflash import palette
 from coflash.calibrate.fit import Fit, Prediction, goal
-from coflash.calibrate.measured import MEASURES, Point
+from coflash.calibrate.measured import LATENCIES, MEASURES, Point
 from coflash.figures.style import picture, style
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ LIMITS = (
     "A limit of the rate that is not the flash's (power, firmware): throughput is then the same for all patterns.",
     "Victim policies and data placement that are not among those tried.",
     "Writes that end before the write amplification is steady: the state after the fill is only one of three.",
+    "Firmware that delays reads or writes at some rates, or programs that let some reads pass: one time, that of a "
+    "program, is fitted to all reads. Where half of them begin to wait, medians of drives may rise in a step.",
+    "Reads that slow writes down: the most writes are predicted as those without reads.",
     "Writes larger than 4 KiB but for zones, and, without zones that were written one at a time, GC while the drive is "
     "idle.",
 )
@@ -46,6 +50,7 @@ def markdown(fit: Fit, image: str) -> str:
         "## Errors",
         "Relative errors of predictions. Held-out points took no part in the fit.",
         table(ERRORS, error_rows(fit.predictions)),
+        latency_limit(fit),
         f"![Measured, predicted, and the errors]({image})",
         "## Fitted",
         table(
@@ -79,6 +84,31 @@ def verdict(fit: Fit) -> str:
     else:
         parts.append("No point was held out: how well the scenario predicts is not known.")
     return " ".join(parts)
+
+
+def latency_limit(fit: Fit) -> str:
+    """Write how far response times of the drive's scenario are to be believed."""
+    if math.isnan(fit.model.parameters.program_us):
+        return "The drive was calibrated without latencies: response times are not those of the drive."
+    rates = [one.point.writes_per_s for one in fit.predictions if one.point.writes_per_s is not None]
+    missed = missed_by(fit.predictions)
+    calibrated = f"Response times were calibrated at {min(rates):,.0f} to {max(rates):,.0f} writes/s. " if rates else ""
+    return calibrated + (
+        f"Measurements of the drive that were held out are missed: {missed}."
+        if missed
+        else "No latency was held out: how far they are off is not known."
+    )
+
+
+def missed_by(predictions: Sequence[Prediction]) -> str:
+    """Write the least and the greatest error of held-out latencies, and of the most writes."""
+    parts = []
+    for measure in (*LATENCIES, "writes_max_per_s"):
+        errors = [one.error for one in predictions if one.point.measure == measure and one.point.held_out]
+        if errors:
+            bounds = " to ".join(dict.fromkeys(_percent(error) for error in (min(errors), max(errors))))
+            parts.append(f"{MEASURES[measure].label.removesuffix(', µs')} by {bounds}")
+    return ", ".join(parts)
 
 
 ERRORS = ("measure", "goal", "held out", "worst", "mean", "within goal", "fitted", "worst", "mean")

@@ -27,7 +27,7 @@ from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_
 from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, labels, varied_keys
-from coflash.scenario import as_text, flat
+from coflash.scenario import LABELS, as_text, flat
 from coflash.table import Table, copy_to
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _PPB_PER_PERCENT = 10**7
-_NOT_OF_A_POINT = ("seed", "name", "description")
+_NOT_OF_A_POINT = ("seed", *LABELS)
 """The keys in which the runs of one point may differ."""
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{8}$")
 """The end of the name of a run of a sweep."""

@@ -9,11 +9,9 @@ from typing import Any
 
 from coflash.policies import policies
 from coflash.quantity import parsed, show
-from coflash.scenario import flat, toml_value
+from coflash.scenario import LABELS, flat, toml_value
 
 _NAME = "name"
-_LABELS = frozenset({_NAME, "description"})
-"""Keys that describe a scenario and do not influence results."""
 _KEYS_OF_A_SYSTEM = 8
 """If names decide more keys than this, scenarios are different systems, distinguished by name."""
 NONE = "–"
@@ -119,7 +117,7 @@ def _differing(scenarios: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _owners(codes: Mapping[str, tuple[int, ...]], are_named: bool) -> dict[str, str]:
     """Return for each varying key the key under which it is shown: itself, a policy, or the name of the system."""
-    meant = [path for path in codes if path not in _LABELS]
+    meant = [path for path in codes if path not in LABELS]
     # Runs that differ in nothing else are distinguished by their names.
     if not meant:
         return {path: path for path in codes if path == _NAME or _NAME not in codes}

@@ -8,7 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from coflash._core import __version__
 from coflash.calibrate.fit import Fit, Prediction
 from coflash.calibrate.measured import Point
-from coflash.calibrate.page import ERRORS, POINTS, error_rows, plain, point_rows, table, verdict
+from coflash.calibrate.page import (
+    ERRORS,
+    POINTS,
+    error_rows,
+    latency_limit,
+    missed_by,
+    plain,
+    point_rows,
+    table,
+    verdict,
+)
 from coflash_reproduce.truth import cache
 from coflash_reproduce.truth.drives import BELOW_KNEE, FDP_DRIVE, FITTED, UNSTEADY
 from coflash_reproduce.truth.others import Other
@@ -133,12 +143,22 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
         "all others 15 %. Points whose throughput was not steady when it was measured are left out here and stand in "
         "the tables below. The last column names the groups with a point outside its goal, but for high percentiles.",
         table(("drive", "points", "fitted", *COLUMNS, "missed"), [_row(fit) for fit in fits]),
+        *_latencies(fits),
         "Beside drives, in the same form:",
         table(("what", "points", "fitted", "worst error", "mean"), [other.row() for other in others]),
         *[part for fit in fits for part in _drive(fit)],
         *(_caches(caches) if caches else ()),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _latencies(fits: Sequence[Fit]) -> Iterator[str]:
+    if missed := missed_by([one for fit in fits for one in fit.predictions]):
+        yield (
+            f"Over all drives, held-out latencies and most writes are missed: {missed}. The scenario of each drive "
+            "states its own errors (`limits`), and results repeat them. The most writes are predicted as those without "
+            "reads: reads cost some drives a part of them, and no other point tells how large a part."
+        )
 
 
 def _row(fit: Fit) -> tuple[str, ...]:
@@ -170,6 +190,7 @@ def _drive(fit: Fit) -> Iterator[str]:
     yield f"![{plain(drive.name)}](images/{image_of(fit)})"
     yield "Fitted: " + "; ".join(f"{stage.finds} ({len(stage.points)} points)" for stage in fit.stages) + "."
     yield table(ERRORS, error_rows(fit.predictions))
+    yield latency_limit(fit)
     missed = [one for one in fit.predictions if not one.within]
     if missed:
         yield "Missed points:"

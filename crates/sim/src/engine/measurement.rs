@@ -116,7 +116,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
-        let notes = behind.into_iter().chain(frozen).collect();
+        let notes = scenario.limits.iter().cloned().chain(behind).chain(frozen).collect();
         Measured {
             metrics: Metrics::new(report),
             histograms: Histograms { all, read, write },

@@ -27,6 +27,7 @@ impl Recipe {
         let Scenario {
             name: _,
             description: _,
+            limits: _,
             seed,
             flash,
             timing: _,

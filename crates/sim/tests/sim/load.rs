@@ -18,6 +18,14 @@ fn load(settings: Settings<'_>) -> (Metrics, Vec<String>) {
     (result.metrics().clone(), result.notes().iter().filter(of_load).cloned().collect())
 }
 
+#[test]
+fn the_limits_of_a_scenario_are_notes_of_its_result() {
+    let scenario =
+        Scenario::from_toml(SMALL).and_then(|small| small.set(&[("limits", "[\"one\", \"two\"]")]));
+    let result = run(&scenario.expect("it is valid"), &mut NoObserver).expect("it runs");
+    assert_eq!(result.notes()[..2], ["one", "two"]);
+}
+
 fn poisson(mean: &str) -> String {
     format!("{{ name = \"poisson\", mean = \"{mean}\" }}")
 }
