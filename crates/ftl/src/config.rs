@@ -252,8 +252,9 @@ pub struct GcConfig {
     /// With `preemptive`: the most page copies and erases before an operation, at least 1. It must suffice for the
     /// pages that GC copies per page written; otherwise pools run down to their last free block.
     pub steps_max: u32,
-    /// With device-wide pools: room in the controller for pages that are copied from die to die. A page takes it from the start of its
-    /// read to the end of its program. Default: four pages for each die, or for each plane if planes work in parallel.
+    /// With device-wide pools: room in the controller for pages that are copied from die to die. Pages take it in the order of GC; a
+    /// page has it before its read, and until its program has ended. Default: four pages for each die, or for each plane if planes
+    /// work in parallel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_buffer: Option<Bytes>,
 }

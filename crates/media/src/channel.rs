@@ -88,6 +88,8 @@ pub(crate) struct Channels {
     /// Pages on their way from die to die.
     copies: PageBuffer,
     unended: [Unended; Awaited::COUNT],
+    /// The array times of the programs into each row that have not begun.
+    rows: Vec<VecDeque<Duration>>,
     /// The number of operations issued so far.
     issued: u64,
     suspensions: u64,
@@ -125,6 +127,7 @@ impl Channels {
             buffer: PageBuffer::default(),
             copies: PageBuffer::default(),
             unended: Default::default(),
+            rows: Vec::new(),
             issued: 0,
             suspensions: 0,
             events: Tournament::new(servers),
@@ -204,19 +207,37 @@ impl Channels {
             + self.servers.iter().map(|server| server.queue.heap_bytes()).sum::<usize>()
             + self.unended.iter().map(Unended::heap_bytes).sum::<usize>()
             + self.copies.heap_bytes()
+            + self.rows.capacity() * size_of::<VecDeque<Duration>>()
             + self.events.heap_bytes()
             + self.buffer.heap_bytes()
     }
 
     #[inline(always)]
     pub(crate) fn issue(&mut self, server: usize, phases: &Phases, after: When) -> OpId {
-        self.issue_times(server, phases, 1, after)
+        self.issue_operation(server, phases, after, |operation| operation)
+    }
+
+    /// As `issue`, for a program into a row of pages that are programmed in their order, whatever is programmed first: the array time
+    /// of a program is that of its place, not of its page.
+    #[inline(always)]
+    pub(crate) fn issue_into(
+        &mut self,
+        server: usize,
+        phases: &Phases,
+        row: Option<usize>,
+        after: When,
+    ) -> OpId {
+        if let Some(row) = row {
+            self.rows.resize_with(self.rows.len().max(row + 1), VecDeque::new);
+            self.rows[row].push_back(phases.finish);
+        }
+        self.issue_operation(server, phases, after, |on| Operation { row: row.map(|row| row as u32), ..on })
     }
 
     /// Issue equal operations, one after another.
     pub(crate) fn issue_run(&mut self, server: usize, phases: &Phases, count: u32, after: When) {
         if self.priority == ReadPriority::None {
-            self.issue_times(server, phases, count, after);
+            self.issue_operation(server, phases, after, |on| Operation { times: count, ..on });
         } else {
             // A read may go between any two.
             for _ in 0..count {
@@ -225,17 +246,26 @@ impl Channels {
         }
     }
 
-    fn issue_times(&mut self, server: usize, phases: &Phases, times: u32, after: When) -> OpId {
+    #[inline(always)]
+    fn issue_operation(
+        &mut self,
+        server: usize,
+        phases: &Phases,
+        after: When,
+        with: impl Fn(Operation) -> Operation,
+    ) -> OpId {
         self.issued += 1;
         let on = Operation::on(Some(server as u32), *phases, after.known());
-        let id = self.operations.add(Operation { times, issued: self.issued, ..on });
+        let operation = with(Operation { issued: self.issued, ..on });
+        let times = u64::from(operation.times);
+        let id = self.operations.add(operation);
         if let Some(before) = after.op {
             self.operations.follow(before, Follower::Operation(id, after.ns));
         }
         let die = &mut self.servers[server];
-        die.backlog = die.backlog + phases.total * u64::from(times);
+        die.backlog = die.backlog + phases.total * times;
         let bus = &mut self.buses[die.channel as usize];
-        bus.backlog = bus.backlog + phases.bus * u64::from(times);
+        bus.backlog = bus.backlog + phases.bus * times;
         match (self.serves_ready, after.known()) {
             (false, _) => {
                 die.queue.push(id);
@@ -438,9 +468,13 @@ impl Channels {
         let (None, Some(next)) = (die.queue.current, die.queue.next()) else {
             return;
         };
-        let operation = &self.operations[next];
+        let operation = &mut self.operations[next];
         if let Some(ready) = operation.ready {
-            die.queue.begin(&self.operations);
+            if let Some(row) = operation.row.take() {
+                let finish = self.rows[row as usize].pop_front().expect("as many as there are programs");
+                operation.phases = Phases::new(operation.phases.array, operation.phases.bus, finish);
+            }
+            die.queue.begin(operation.is_urgent);
             (die.phases, die.times) = (operation.phases, operation.times);
             if ready <= self.now {
                 self.start(server);

@@ -371,6 +371,9 @@ impl Flash for Timeline {
         self.operations.transfers_pages += 1;
         let phases = *self.read_costs(page);
         let read = self.servers.issue_read(self.server_of(page), &phases, cause, after);
+        if !self.erased.is_empty() {
+            self.servers.note(read, Awaited::Read);
+        }
         let done = read.plus(self.costs.ecc_decode);
         self.record(after, done, || FlashOperation::new(OperationKind::Read, page, cause));
         Ok(done)
@@ -398,7 +401,7 @@ impl Flash for Timeline {
         self.operations.transfers_pages += 1;
         let phases = self.drawn(phases);
         let after = self.once_erased(page, after);
-        let done = self.servers.issue(self.server_of(page), &phases, cause, after);
+        let done = self.servers.issue_into(self.server_of(page), &phases, self.row(page), cause, after);
         self.servers.note_program(done);
         self.record(after, done, || {
             let operation = FlashOperation::new(OperationKind::Program, page, cause);
@@ -418,7 +421,7 @@ impl Flash for Timeline {
             let program = self.drawn(into.program);
             let erased = self.erase_of(to);
             let steps = [(source, &read), (target, &program)];
-            self.servers.copy_across(steps, self.costs.ecc_decode, cause, after, erased)
+            self.servers.copy_across(steps, self.row(to), self.costs.ecc_decode, cause, after, erased)
         } else {
             let mut phases = self.copy_costs(from, to, oob.mode);
             if self.pages_differ() {
@@ -427,7 +430,7 @@ impl Flash for Timeline {
             self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
             let phases = self.drawn(phases);
             let after = self.once_erased(to, after);
-            self.servers.issue(target, &phases, cause, after)
+            self.servers.issue_into(target, &phases, self.row(to), cause, after)
         };
         if !self.erased.is_empty() {
             self.servers.note(done, Awaited::Copy);
@@ -450,7 +453,7 @@ impl Flash for Timeline {
     ) -> (u32, Result<(), Infallible>) {
         let pages = run.pages.count_ones();
         let is_each_apart = self.pages_differ() || self.program_times.is_some() || self.recording.is_some();
-        if self.stripe_planes > 1 || is_each_apart {
+        if !self.erased.is_empty() || is_each_apart {
             for (number, (from, to)) in (0..).zip(run.copies()) {
                 let Ok(_) = self.copy(from, to, oob(number, from), cause, after);
             }
@@ -529,6 +532,13 @@ impl Nvm for Timeline {
 }
 
 impl Timeline {
+    /// The row of programs of a page ([`Channels::issue_into`]): where pages differ, the pages of its superblock on its die.
+    #[inline(always)]
+    fn row(&self, page: Ppn) -> Option<usize> {
+        let has_rows = self.costs.by_place.len() > 1 && !self.erased.is_empty();
+        has_rows.then(|| self.erase_unit(page) * self.servers.free_at.len() + self.server_of(page))
+    }
+
     /// The end of the erase of the superblock of a page, if it is under way.
     fn erase_of(&mut self, page: Ppn) -> Option<When> {
         let number = *self.erased.get(self.erase_unit(page))?;
@@ -544,11 +554,13 @@ impl Timeline {
         self.erase_of(page).map_or(after, |erased| self.both(after, erased))
     }
 
-    /// Erase the blocks of a superblock, the first one of every plane first, after all copies that are under way.
-    fn erase_superblock(&mut self, unit: usize, cause: Cause, after: When) -> When {
-        let channels = &mut self.servers.channels;
-        let copied = channels.all_ended(Awaited::Copy, channels.noted(Awaited::Copy));
-        let after = copied.map_or(after, |copied| self.both(after, copied));
+    /// Erase the blocks of a superblock, the first one of every plane first, after all that was issued before.
+    fn erase_superblock(&mut self, unit: usize, cause: Cause, mut after: When) -> When {
+        for kind in [Awaited::Read, Awaited::Program, Awaited::Copy] {
+            let channels = &mut self.servers.channels;
+            let ended = channels.all_ended(kind, channels.noted(kind));
+            after = ended.map_or(after, |ended| self.both(after, ended));
+        }
         let mut done = None;
         for block in 0..self.stripe_blocks * self.stripe_planes {
             let plane = block % self.stripe_planes;

@@ -3,8 +3,8 @@
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_media::{
-    BlockId, CacheTimings, Cause, Channel, Finished, Flash, Geometry, Mode, Oob, Place, Ppn, SimulatedMedia,
-    Tag, Timeline, Timing, When,
+    BlockId, CacheTimings, Cause, Channel, Finished, Flash, Geometry, Mode, Oob, Place, Ppn, ReadPriority,
+    Run, SimulatedMedia, Tag, Timeline, Timing, When,
 };
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -112,8 +112,8 @@ impl Reference<'_> {
         let Timing { page_read, page_program, block_erase, sector_transfer, .. } = self.timing;
         let [read, program, erase] = [page_read.ns, page_program.ns, block_erase.ns];
         let bus = sector_transfer.ns * (self.geometry.page_size.count / self.geometry.sector_size.count);
-        let (mut erases, mut copied): (Vec<(u32, usize)>, Vec<usize>) = (Vec::new(), Vec::new());
-        let mut last = Vec::new();
+        let mut erases: Vec<(u32, usize)> = Vec::new();
+        let mut last: Vec<Vec<usize>> = Vec::new();
         for &(at, operation) in operations {
             let erased = |page| {
                 let of_unit = erases.iter().filter(|&&(unit, _)| unit == self.unit(page));
@@ -137,13 +137,15 @@ impl Reference<'_> {
                         self.copies.push(program);
                         program
                     };
-                    copied.push(program);
                     vec![program]
                 }
                 Operation::Erase(unit) => {
+                    let is_erase = |task: &usize| erases.iter().any(|(_, part)| part == task);
+                    let before: Vec<usize> =
+                        last.iter().flatten().copied().filter(|task| !is_erase(task)).collect();
                     let dies = 0..self.geometry.dies() as usize;
                     let parts: Vec<_> =
-                        dies.map(|die| self.task(die, [0, 0, erase], at, copied.clone())).collect();
+                        dies.map(|die| self.task(die, [0, 0, erase], at, before.clone())).collect();
                     erases.extend(parts.iter().map(|&part| (unit, part)));
                     parts
                 }
@@ -414,4 +416,53 @@ fn a_superblock_is_programmed_after_its_erase() {
     assert_eq!(erased, copied + 2_000_003);
     assert_eq!(again, erased + 200_017);
     assert_eq!(other, 40_009 + 200_017, "it begins after the read, before the erase");
+}
+
+/// A superblock is erased after all that was issued before, although that may begin later.
+#[test]
+fn an_erase_waits_for_what_was_issued_before() {
+    let geometry = Geometry { channels: 2, blocks_per_plane: 2, pages_per_block: 4, ..Geometry::default() };
+    for before in [Operation::Read(0), Operation::Program(0), Operation::Copy(0, 8), Operation::Copy(0, 9)] {
+        let mut flash = Timeline::new(&geometry, &timing(Channel::Private, 0), CacheTimings::default())
+            .with_superblocks(1, None);
+        let later = When::at(Time { ns: 500_000 });
+        let first = issue(&mut flash, before, later);
+        let erased = issue(&mut flash, Operation::Erase(0), When::at(Time::ZERO));
+        flash.tell(first, 0);
+        flash.tell(erased, 1);
+        let mut finished = Vec::new();
+        while flash.step(&mut finished) {}
+        let [first, erased] = finished[..] else { panic!("{before:?}: {finished:?}") };
+        assert_eq!((first.tag, erased.tag), (Tag::Part(0), Tag::Part(1)), "{before:?}");
+        assert_eq!(erased.at.ns, first.at.ns + 2_000_003, "{before:?}");
+    }
+}
+
+/// On one die as well, a run of copies is as its copies.
+#[test]
+fn a_run_of_copies_is_as_its_copies_on_one_die() {
+    let geometry = Geometry { channels: 1, blocks_per_plane: 3, pages_per_block: 8, ..Geometry::default() };
+    let ends = |in_runs: bool| {
+        let timing = Timing { read_priority: ReadPriority::Overtake, ..timing(Channel::Private, 0) };
+        let mut flash = Timeline::new(&geometry, &timing, CacheTimings::default()).with_superblocks(1, None);
+        let run = Run { first: Ppn::new(0), pages: 0b1011, to: Ppn::new(8) };
+        let mut whens = Vec::new();
+        for erased in [1, 0] {
+            whens.push(issue(&mut flash, Operation::Erase(erased), When::at(Time { ns: 700_000 })));
+            if in_runs {
+                let (_, Ok(())) = flash.copy_run(run, |_, _| DATA, Cause::Gc, When::at(Time::ZERO));
+            } else {
+                for (from, to) in run.copies() {
+                    issue(&mut flash, Operation::Copy(from.get(), to.get()), When::at(Time::ZERO));
+                }
+            }
+            whens.push(issue(&mut flash, Operation::Program(1), When::at(Time::ZERO)));
+            whens.push(issue(&mut flash, Operation::Read(9), When::at(Time { ns: 5_000 })));
+        }
+        whens.into_iter().zip(0..).for_each(|(when, tag)| flash.tell(when, tag));
+        let mut finished = Vec::new();
+        while flash.step(&mut finished) {}
+        finished
+    };
+    assert_eq!(ends(true), ends(false));
 }

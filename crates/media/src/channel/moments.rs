@@ -26,6 +26,7 @@ impl Channels {
     pub(crate) fn copy_across(
         &mut self,
         [(source, read), (target, program)]: [(usize, &Phases); 2],
+        row: Option<usize>,
         decode: Duration,
         after: When,
         erased: Option<When>,
@@ -33,7 +34,7 @@ impl Channels {
         let after = self.take_room_of(|channels| &mut channels.copies, after);
         let read = When::end_of(self.issue(source, read, after)).plus(decode);
         let there = erased.map_or(read, |erased| self.both(read, erased));
-        let program = self.issue(target, program, there);
+        let program = self.issue_into(target, program, row, there);
         self.operations.follow(program, Follower::Copied);
         program
     }

@@ -54,6 +54,8 @@ pub(super) struct Operation {
     pub(super) follower: Follower,
     /// The number of repetitions, one after another, before it ends.
     pub(super) times: u32,
+    /// Its row of programs, until it begins.
+    pub(super) row: Option<u32>,
     /// Its number in the order of issue.
     pub(super) issued: u64,
     /// The kind of operations with which it may be awaited, and its number among them.
@@ -73,6 +75,7 @@ impl Operation {
             ready,
             follower: Follower::None,
             times: 1,
+            row: None,
             issued: 0,
             awaited: None,
             is_urgent: false,

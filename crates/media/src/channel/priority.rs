@@ -69,7 +69,7 @@ impl Channels {
         match step {
             _ if current.is_urgent => {}
             Step::Start => {
-                die.queue.put_back();
+                die.queue.put_back(false);
                 self.events.set(server, NONE);
             }
             Step::End if may_suspend && at > self.now => {
@@ -77,7 +77,7 @@ impl Channels {
                 // The total stays: it is subtracted from the backlog at the end.
                 current.phases =
                     Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..current.phases };
-                die.queue.put_back();
+                die.queue.put_back(true);
                 self.events.set(server, NONE);
                 self.suspensions += 1;
                 let phases = &mut self.operations[urgent].phases;

@@ -14,8 +14,10 @@ pub(super) struct Queue {
     first: VecDeque<OpId>,
     /// The number of those that may be overtaken no more.
     held: u32,
-    /// The others in the order of their issue. The foremost is the only one that is overtaken.
+    /// The others in the order of their issue, after one that is suspended. The foremost is the only one that is overtaken.
     rest: VecDeque<OpId>,
+    /// Whether the foremost of these is suspended: none but urgent ones go before it.
+    is_suspended: bool,
 }
 
 impl Queue {
@@ -31,20 +33,21 @@ impl Queue {
 
     /// Make the next operation the current one.
     #[inline(always)]
-    pub(super) fn begin(&mut self, operations: &Operations) {
-        self.current = match self.first.pop_front() {
-            Some(id) => {
-                self.held -= u32::from(!operations[id].is_urgent);
-                Some(id)
-            }
-            None => self.rest.pop_front(),
-        };
+    pub(super) fn begin(&mut self, is_urgent: bool) {
+        self.current = self.first.pop_front();
+        if self.current.is_some() {
+            self.held -= u32::from(!is_urgent);
+        } else {
+            self.current = self.rest.pop_front();
+            self.is_suspended = false;
+        }
     }
 
     /// Put the current operation, which is not urgent, back: it is the next of those that are not.
-    pub(super) fn put_back(&mut self) {
+    pub(super) fn put_back(&mut self, is_suspended: bool) {
         self.rest.extend(self.current.take());
         self.rest.rotate_right(1);
+        self.is_suspended = is_suspended;
     }
 
     /// Whether an operation waits that may be overtaken no more.
@@ -61,7 +64,9 @@ impl Queue {
     /// Add an operation at the place of its issue. The way to it is short: of those issued earlier few still wait.
     pub(super) fn insert(&mut self, id: OpId, operations: &Operations) {
         let issued = operations[id].issued;
-        let place = self.rest.partition_point(|&other| operations[other].issued < issued);
+        let suspended = self.rest.front().filter(|_| self.is_suspended);
+        let goes_before = |other: &OpId| Some(other) == suspended || operations[*other].issued < issued;
+        let place = self.rest.partition_point(goes_before);
         self.rest.insert(place, id);
     }
 
@@ -76,6 +81,7 @@ impl Queue {
                 break;
             }
             self.first.extend(self.rest.pop_front());
+            self.is_suspended = false;
             self.held += 1;
         }
         self.first.push_back(id);

@@ -54,7 +54,13 @@ fn an_operation_finds_its_place_among_others_in_few_steps() {
         let mut channels = Channels::new(vec![0, 1], &Timing::default());
         channels.serve_ready(u32::MAX);
         for _ in 0..count {
-            channels.copy_across([(0, &READ), (1, &PROGRAM)], Duration::ZERO, When::at(Time::ZERO), None);
+            channels.copy_across(
+                [(0, &READ), (1, &PROGRAM)],
+                None,
+                Duration::ZERO,
+                When::at(Time::ZERO),
+                None,
+            );
             channels.issue(1, &PROGRAM, When::at(Time::ZERO));
         }
         while channels.step(&mut Vec::new()) {}
@@ -82,4 +88,44 @@ fn reads_keep_their_order_when_one_suspends() {
     let ends: Vec<_> = finished.iter().map(|&Finished { tag, at }| (tag, at.ns)).collect();
     // The program is suspended at 9 with 15 left: 9-19 [19-23], 23-33 [33-37], 37-52.
     assert_eq!(ends, [(Tag::Part(1), 23), (Tag::Part(2), 37), (Tag::Part(0), 52)]);
+}
+
+/// A program that is suspended goes on after the reads, before another one that was issued earlier and may begin meanwhile.
+#[test]
+fn a_suspended_program_is_overtaken_by_reads_alone() {
+    let timing = Timing { read_priority: ReadPriority::Suspend, ..Timing::default() };
+    let mut channels = Channels::new(vec![0], &timing);
+    channels.serve_ready(1);
+    let at = |ns| When::at(Time { ns });
+    let operations = [
+        channels.issue(0, &PROGRAM, at(10)),
+        channels.issue(0, &PROGRAM, at(0)),
+        channels.issue_read(0, &READ, at(9)),
+        channels.issue(0, &PROGRAM, at(11)),
+    ];
+    (0..).zip(operations).for_each(|(tag, op)| channels.tell(op, 0, Tag::Part(tag)));
+    let mut finished = Vec::new();
+    while channels.step(&mut finished) {}
+    let ends: Vec<_> = finished.iter().map(|&Finished { tag, at }| (tag, at.ns)).collect();
+    // The second program is suspended at 9 with 15 left: 9-19 [19-23], 23-38; then the first, and the third.
+    assert_eq!(ends, [(Tag::Part(2), 23), (Tag::Part(1), 38), (Tag::Part(0), 62), (Tag::Part(3), 86)]);
+}
+
+/// Two pages of a word line, programmed at once: the array time comes with the one that is programmed last, whichever that is.
+#[test]
+fn a_row_is_programmed_in_the_order_of_its_pages() {
+    let mut channels = Channels::new(vec![0], &Timing::default());
+    channels.serve_ready(1);
+    let transfer = Phases::new(Duration::ZERO, PROGRAM.bus, Duration::ZERO);
+    let at = |ns| When::at(Time { ns });
+    let operations = [
+        channels.issue_into(0, &transfer, Some(3), at(100)),
+        channels.issue_into(0, &PROGRAM, Some(3), at(0)),
+    ];
+    (0..).zip(operations).for_each(|(tag, op)| channels.tell(op, 0, Tag::Part(tag)));
+    let mut finished = Vec::new();
+    while channels.step(&mut finished) {}
+    let ends: Vec<_> = finished.iter().map(|&Finished { tag, at }| (tag, at.ns)).collect();
+    assert_eq!(ends, [(Tag::Part(1), 4), (Tag::Part(0), 124)]);
+    assert_eq!(channels.backlog_ns(0), 0);
 }

@@ -7,16 +7,18 @@ use std::collections::{BinaryHeap, VecDeque};
 /// Operations that are awaited together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// Programs, by a flush.
+    /// Reads of superblocks, by their erase.
+    Read,
+    /// Programs, by a flush and by an erase of superblocks.
     Program,
-    /// Copies, by the erase of their sources.
+    /// Copies of superblocks, by their erase.
     Copy,
-    /// Erases, by programs of their blocks.
+    /// Erases of superblocks, by programs into them.
     Erase,
 }
 
 impl Awaited {
-    pub(super) const COUNT: usize = 3;
+    pub(super) const COUNT: usize = 4;
 }
 
 /// The operations of a kind, numbered in the order of issue.

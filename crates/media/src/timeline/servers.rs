@@ -34,9 +34,22 @@ impl Servers {
 
     #[inline(always)]
     pub(super) fn issue(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
+        self.issue_into(server, phases, None, cause, after)
+    }
+
+    /// As `issue`, for a program into a row of pages ([`Channels::issue_into`]).
+    #[inline(always)]
+    pub(super) fn issue_into(
+        &mut self,
+        server: usize,
+        phases: &Phases,
+        row: Option<usize>,
+        cause: Cause,
+        after: When,
+    ) -> When {
         self.count(phases, cause);
         if self.by_events {
-            When::end_of(self.channels.issue(server, phases, after))
+            When::end_of(self.channels.issue_into(server, phases, row, after))
         } else {
             debug_assert!(after.op.is_none(), "with private channels every operation begins at a known time");
             let free_at = &mut self.free_at[server];
@@ -80,13 +93,14 @@ impl Servers {
     pub(super) fn copy_across(
         &mut self,
         steps: [(usize, &Phases); 2],
+        row: Option<usize>,
         decode: Duration,
         cause: Cause,
         after: When,
         erased: Option<When>,
     ) -> When {
         steps.into_iter().for_each(|(_, phases)| self.count(phases, cause));
-        When::end_of(self.channels.copy_across(steps, decode, after, erased))
+        When::end_of(self.channels.copy_across(steps, row, decode, after, erased))
     }
 
     /// Let the last issued operation be awaited with others of a kind. Needs events.
