@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from coflash import palette
 from coflash.figures.style import DASHES, MARKERS, Format, axis_unit, picture, style
-from coflash.results.estimate import estimate
+from coflash.measures.metrics import Metrics
+from coflash.results.estimate import estimate_of
 from coflash_reproduce.paper import Experiment, Figure, Line, Picture, Runs
 
 if TYPE_CHECKING:
@@ -36,10 +37,11 @@ def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
     places = sorted({case.at for case in experiment.cases if case.line not in figure.across})
     lines = []
     for label in [label for label in figure.only if label in labels] or labels:
-        seeds: dict[float, list[float | None]] = {}
+        seeds: dict[float, list[Metrics]] = {}
         for run in runs.of(experiment.name, label):
-            seeds.setdefault(run.case.at, []).append(figure.measure.read(run.metrics))
-        means = [(at, found) for at, values in sorted(seeds.items()) if (found := estimate(values)).mean is not None]
+            seeds.setdefault(run.case.at, []).append(run.metrics)
+        estimates = [(at, estimate_of(figure.measure, of)) for at, of in sorted(seeds.items())]
+        means = [(at, found) for at, found in estimates if found.mean is not None]
         if label in figure.across:
             means = [(at, found) for at in places for _, found in means]
         points = tuple((at, float(found.mean or 0)) for at, found in means)
@@ -111,7 +113,13 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
             axes.errorbar(
                 [at for at, _ in line.points],
                 [value / factor for _, value in line.points],
-                [(half or 0) / factor for half in line.half_widths],
+                [
+                    [
+                        min(half or 0, value) / factor
+                        for (_, value), half in zip(line.points, line.half_widths, strict=True)
+                    ],
+                    [(half or 0) / factor for half in line.half_widths],
+                ],
                 fmt="none",
                 ecolor=palette.LINES[style % len(palette.LINES)],
                 elinewidth=0.8,

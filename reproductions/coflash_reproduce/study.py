@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from coflash.measures.measure import Measure
 from coflash.quantity import show
-from coflash.results.estimate import Estimate, estimate
+from coflash.results.estimate import Estimate, estimate_of
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Investigation, Run, Runs
 
@@ -63,7 +63,7 @@ def asked(scenario: Scenario, generator: Any, requests: int, read_share: str) ->
 
 def mean_of(runs: Sequence[Run], measure: Measure) -> Estimate:
     """Return the mean of a measure over runs that differ in their seed, with its confidence interval."""
-    return estimate([measure.read(run.metrics) for run in runs])
+    return estimate_of(measure, (run.metrics for run in runs))
 
 
 def at(runs: Runs, experiment: str, line: str, place: float, measure: Measure) -> Estimate:

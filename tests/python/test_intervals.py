@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,12 @@ from typer.testing import Result as Invoked
 import coflash
 from coflash import CoflashError
 from coflash.cli import app
+from coflash.figures.publication import Point
 from coflash.measures.catalogue import named
+from coflash.measures.measure import MEASURES
+from coflash.measures.metrics import Metrics
 from coflash.results.differences import difference
-from coflash.results.estimate import estimate
+from coflash.results.estimate import estimate, estimate_of, show_estimate
 from coflash.results.notes import together
 from coflash.results.slices import SLICES, sliced
 from coflash.results.study import Study
@@ -76,6 +80,59 @@ def test_the_paired_t_test_is_that_of_the_textbook() -> None:
     assert found.p_of_zero == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
     assert estimate([2.0]).p_of_zero == 1
     assert estimate([0.0, 0.0]).p_of_zero == 1
+
+
+def test_the_interval_of_a_percentile_is_never_narrower_than_its_bin() -> None:
+    p99, mean = named("response.p99"), named("response.mean")
+    assert p99.bin_width == 1 / 1024
+    assert {each.path for each in MEASURES.values() if each.bin_width} == {
+        f"response_ns.{kind}.{percentile}"
+        for kind in ("all", "read", "write")
+        for percentile in ("p50", "p90", "p99", "p99_9", "p99_99")
+    }
+    runs = [Metrics({"response_ns": {"all": {"p99": 180_000, "mean": 90_000.0}}})] * 24
+    assert estimate_of(mean, runs).half_width == 0
+    assert estimate_of(p99, runs).bounds() == pytest.approx((180_000 * (1 - 1 / 1024), 180_000 * (1 + 1 / 1024)))
+    assert show_estimate(estimate_of(p99, runs), "ns") == "180 µs ± 0.1\N{NO-BREAK SPACE}%"
+    assert estimate_of(p99, runs[:1]).half_width is None
+    values = [180_000.0, 181_000.0, 179_000.0]
+    spread = [Metrics({"response_ns": {"all": {"p99": value}}}) for value in values]
+    expected = (estimate(values).half_width or 0) + 180_000 / 1024
+    assert estimate_of(p99, spread).half_width == pytest.approx(expected)
+
+
+def test_a_difference_within_a_bin_is_none_and_p_is_that_of_the_least_one(result: coflash.Result) -> None:
+    def at(value: float) -> dict[str, Any]:
+        return {**result.document["metrics"], "response_ns": {"all": {"p99": value, "mean": value}}}
+
+    def runs(*values: float) -> list[coflash.Result]:
+        seeds = enumerate(values)
+        return [result.with_document({**result.document, "seed": seed, "metrics": at(value)}) for seed, value in seeds]
+
+    base = runs(100_000.0, 100_000.0, 100_000.0)
+    for other, of_mean, of_p99 in (((100_050.0,) * 3, 0.0, 1.0), ((100_150.0,) * 3, 0.0, 0.0)):
+        exact, binned = (difference(named(path), base, runs(*other)) for path in ("response.mean", "response.p99"))
+        assert exact is not None and exact.over_seeds is not None and exact.over_seeds.p == of_mean
+        assert binned is not None and binned.over_seeds is not None and binned.over_seeds.p == of_p99
+        assert binned.over_seeds.high - binned.over_seeds.low == pytest.approx(2 * other[0] / 1024)
+    noisy = (100_400.0, 100_500.0, 100_600.0)
+    found = difference(named("response.p99"), base, runs(*noisy))
+    assert found is not None and found.over_seeds is not None
+    least = [value - 100_000 - 100_500 / 1024 for value in noisy]
+    assert found.over_seeds.p == pytest.approx(stats.ttest_1samp(least, 0).pvalue)
+
+
+def test_the_interval_of_a_measure_begins_at_zero_at_the_least() -> None:
+    wide = estimate([1e6, 5e6])
+    assert wide.bounds()[0] < 0 == wide.bounds(least=0.0)[0]  # type: ignore[index]
+    assert wide.bounds(least=0.0)[1] == wide.bounds()[1]  # type: ignore[index]
+    assert show_estimate(wide, "ns") == "3 ms (0 … 28.4 ms)"
+    assert show_estimate(estimate([3e6, 3e6]), "ns") == "3 ms ± 0.0\N{NO-BREAK SPACE}%"
+    assert show_estimate(estimate([0.0, 0.0]), "ns") == "0 ns"
+    same = frozenset([()])
+    assert Point.of([1.0, 5.0], same).low == 0 < Point.of([1.0, 5.0], same).high
+    assert Point.of([2.0, 2.0], same, 0.001) == Point(2.0, 1.998, 2.002, 2, same)
+    assert Point.of([1.0, 5.0], frozenset([(1,), (2,)])).low == 1
 
 
 @pytest.fixture(scope="module")

@@ -108,6 +108,14 @@ def test_pairs_that_are_equal_by_construction_are_left_out_of_the_mean_and_count
     assert shown == f"{100 * mean:+.1f}%".replace("-", "−")
 
 
+def test_an_interval_is_wider_by_a_bin_and_ends_where_no_value_can_be(page: WebDriver) -> None:
+    assert run(page, "return confidence([2, 2], 2, 0.5, 0)") == [1.5, 2.5]
+    low, high = run(page, "return confidence([1, 5], 3, 0, 0)")
+    assert (low, high) == (0, pytest.approx(3 + 12.706 * 2))
+    assert run(page, "return metricAt.get('response_ns.all.p99').bin_width") == 1 / 1024
+    assert run(page, "return metricAt.get('response_ns.all.mean').bin_width") == 0
+
+
 def test_what_an_interval_over_seeds_is_stands_beside_it(
     page: WebDriver, results: list[coflash.Result], tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ from coflash import CoflashError, Sweep
 from coflash.demo import find_trace
 from coflash.measures.catalogue import metric, metric_names, named
 from coflash.measures.measure import HEADLINE
-from coflash.results.estimate import estimate
+from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import store_at
 from coflash.results.study import Study
 from coflash.runs.inputs import inputs_of
@@ -70,8 +70,8 @@ def test_an_interval_is_students() -> None:
     found = estimate([1, 2, 3, 4, None])
     assert (found.mean, found.runs) == (2.5, 4)
     assert found.half_width == pytest.approx(2.054260, abs=1e-6)
-    assert estimate([5.0]) == (5.0, None, 1)
-    assert estimate([None]) == (None, None, 0)
+    assert estimate([5.0]) == Estimate(5.0, None, 1)
+    assert estimate([None]) == Estimate(None, None, 0)
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=20))

@@ -71,6 +71,8 @@ pub struct Measure {
     pub is_rare: bool,
     /// The measure of its section that it repeats where both read alike; tables then omit it.
     pub unlike: Option<&'static str>,
+    /// Where its values are the ends of a histogram's bins: the parts of a value of which a bin is at most one wide.
+    pub parts_of_bin: Option<u32>,
     /// The name of its column in the time series, if it has one.
     pub column: Option<&'static str>,
     /// Whether tables contain it.
@@ -94,6 +96,7 @@ impl Measure {
             part_of: &[],
             is_rare: false,
             unlike: None,
+            parts_of_bin: None,
             column: None,
             is_shown: true,
             is_optional: false,
@@ -195,6 +198,12 @@ impl Measure {
     #[must_use]
     pub const fn unlike(self, other: &'static str) -> Self {
         Self { unlike: Some(other), ..self }
+    }
+
+    /// Its values are the ends of bins, each at most one of so many parts of its value wide.
+    #[must_use]
+    pub const fn binned(self, parts: u32) -> Self {
+        Self { parts_of_bin: Some(parts), ..self }
     }
 
     /// Make it a column of the time series, under this name.

@@ -96,8 +96,11 @@ pub(crate) struct LatencyRecorder {
     max: u64,
 }
 
-/// The buckets of each power of two: half of those that three digits need.
-const BUCKETS: u64 = 1 << 10;
+/// A bucket is at most one of so many parts of its times wide: three digits.
+pub(crate) const PARTS: u32 = 1 << 10;
+
+/// The buckets of each power of two.
+const BUCKETS: u64 = PARTS as u64;
 
 /// The bucket of a time: times below 2048 ns have one each, longer ones share it with those of the same first eleven bits.
 #[inline(always)]
@@ -180,6 +183,26 @@ mod tests {
         let p99 = latency.at(0.99).unwrap() as f64;
         assert!((p99 / 9_900_000.0 - 1.0).abs() < 1e-3, "{p99}");
         assert_eq!((Latency::default().mean(), Latency::default().at(0.5)), (None, None));
+    }
+
+    #[test]
+    fn a_bin_is_at_most_the_stated_part_of_a_time_wide() {
+        let mut recorder = LatencyRecorder::new();
+        for bits in 0..60 {
+            for ns in [1_u64 << bits, (1 << bits) + 1, (3 << bits) >> 1, (1 << (bits + 1)) - 1] {
+                recorder.record(Duration { ns });
+                let mut one = Latency::default();
+                one.record(Duration { ns }, 1);
+                one.record(Duration { ns: u64::MAX >> 2 }, 1);
+                let found = one.at(0.5).unwrap();
+                assert!(found >= ns && (found - ns) * u64::from(PARTS) <= found, "{ns}: {found}");
+            }
+        }
+        let (mut least, latency) = (0, recorder.latency());
+        for (most, _) in latency.buckets() {
+            assert!((most - least_ns(bucket(most) as u64)) * u64::from(PARTS) <= most && most > least);
+            least = most;
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::amplification::{Amplification, DeviceAmplification, programs};
 use crate::device::{Endurance, EnergyUse, Throughput};
-use crate::latency::Latency;
+use crate::latency::{Latency, PARTS};
 use crate::load::Load;
 use crate::spare::SpareSpace;
 use coflash_base::measure::{Assumption, Report, SectionInfo, Value};
@@ -60,7 +60,8 @@ coflash_base::measures! {
 macro_rules! responses {
     ($($name:ident in $path:literal, $kind:literal;)*) => {$(
         coflash_base::measures! {
-            /// From the arrival of a request to its answer.
+            /// From the arrival of a request to its answer. Percentiles are ends of the bins of a histogram, each at most
+            /// one part in 1,024 of its value wide; the other measures are exact.
             pub struct $name in $path, "Response times" {
                 /// Requests.
                 count: u64, concat!("requests", $kind), requests, untabled;
@@ -69,15 +70,15 @@ macro_rules! responses {
                 /// The standard deviation.
                 stddev: Option<f64>, concat!("response", $kind, ", std. deviation"), ns, cost;
                 /// The time that half of the requests do not exceed.
-                p50: Option<u64>, concat!("response", $kind, ", p50"), ns, cost, untabled;
+                p50: Option<u64>, concat!("response", $kind, ", p50"), ns, cost, binned(PARTS), untabled;
                 /// The time that 90 % of the requests do not exceed.
-                p90: Option<u64>, concat!("response", $kind, ", p90"), ns, cost, untabled;
+                p90: Option<u64>, concat!("response", $kind, ", p90"), ns, cost, binned(PARTS), untabled;
                 /// The time that 99 % of the requests do not exceed.
-                p99: Option<u64>, concat!("response", $kind, ", p99"), ns, cost;
+                p99: Option<u64>, concat!("response", $kind, ", p99"), ns, cost, binned(PARTS);
                 /// The time that 99.9 % of the requests do not exceed.
-                p99_9: Option<u64>, concat!("response", $kind, ", p99.9"), ns, cost;
+                p99_9: Option<u64>, concat!("response", $kind, ", p99.9"), ns, cost, binned(PARTS);
                 /// The time that 99.99 % of the requests do not exceed.
-                p99_99: Option<u64>, concat!("response", $kind, ", p99.99"), ns, cost, untabled;
+                p99_99: Option<u64>, concat!("response", $kind, ", p99.99"), ns, cost, binned(PARTS), untabled;
                 /// The maximum.
                 max: Option<u64>, concat!("response", $kind, ", maximum"), ns, cost, untabled;
             }

@@ -62,7 +62,7 @@ def list_(
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
     notes(found.assumed(shown))
     if over_seeds:
-        notes(seeds_note(found))
+        notes(seeds_note(found, shown))
     if left_out := keys_left_out(found):
         output().print(left_out, style="dim", highlight=False)
     for failure in store_at(folder).failures():
@@ -128,7 +128,7 @@ def compare(
     if intervals:
         notes(METHOD)
     elif over_seeds:
-        notes(seeds_note(found))
+        notes(seeds_note(found, shown or HEADLINE))
 
 
 @app.command()

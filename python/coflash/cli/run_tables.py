@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -15,8 +15,8 @@ from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
 from coflash.results.assumptions import beside
 from coflash.results.database import Results
-from coflash.results.differences import SEEDS_OF_A_TRACE, Interval, difference
-from coflash.results.estimate import Estimate, estimate, show_estimate
+from coflash.results.differences import OF_BINS, SEEDS_OF_A_TRACE, Interval, difference
+from coflash.results.estimate import Estimate, estimate_of, show_estimate
 
 if TYPE_CHECKING:
     from coflash.sweep import Sweep
@@ -51,10 +51,12 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
     return table
 
 
-def seeds_note(results: Results) -> list[str]:
-    """State what intervals over seeds cover, if there are several seeds and a trace is replayed."""
-    several = any(len(runs) > 1 for runs in results.of_one_point())
-    return [SEEDS_OF_A_TRACE] if several and results.is_replayed else []
+def seeds_note(results: Results, measures: Iterable[Measure]) -> list[str]:
+    """State what intervals over seeds cover, if there are several seeds: of percentiles, and of a replayed trace."""
+    if not any(len(runs) > 1 for runs in results.of_one_point()):
+        return []
+    notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
+    return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes
 
 
 def keys_left_out(results: Results) -> str:
@@ -196,7 +198,7 @@ def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:
 
 
 def _over(results: Results, runs: Sequence[str], measure: Measure) -> Estimate:
-    return estimate([measure.read(metrics) for run in runs if (metrics := results.metrics(run)) is not None])
+    return estimate_of(measure, (metrics for run in runs if (metrics := results.metrics(run)) is not None))
 
 
 def _estimate(found: Estimate, measure: Measure) -> str:

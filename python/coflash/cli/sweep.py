@@ -99,7 +99,7 @@ def sweep(
         notes(found.results.remarks)
         show_table(points_table(found, shown), console)
         notes(found.results.assumed(shown))
-        notes(seeds_note(found.results))
+        notes(seeds_note(found.results, shown))
         done = f"{_runs(len(found.results))}, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)
         if found.warming.runs:

@@ -141,13 +141,12 @@ class Point:
     """Its runs' values of the other keys, without the seed."""
 
     @classmethod
-    def of(cls, values: Sequence[float], settings: frozenset[tuple[int, ...]]) -> Point:
+    def of(cls, values: Sequence[float], settings: frozenset[tuple[int, ...]], bin_width: float = 0.0) -> Point:
         """Average some runs; with one setting, they differ in their seed alone."""
         found = estimate(values)
         assert found.mean is not None
-        if found.half_width is None or len(settings) > 1:
-            return cls(found.mean, min(values), max(values), found.runs, settings)
-        return cls(found.mean, found.mean - found.half_width, found.mean + found.half_width, found.runs, settings)
+        ends = found.widened(bin_width * found.mean).bounds(least=0.0) if len(settings) == 1 else None
+        return cls(found.mean, *(ends or (min(values), max(values))), found.runs, settings)
 
 
 def write_figures(
@@ -200,7 +199,9 @@ def _figures(study: Study, metrics: Sequence[str], plan: Plan, layout: Layout) -
     yield "programs-by-cause", _programs(study, plan)
 
 
-def points(study: Study, values: Sequence[float | None], plan: Plan) -> dict[int, dict[int, Point]]:
+def points(
+    study: Study, values: Sequence[float | None], plan: Plan, bin_width: float = 0.0
+) -> dict[int, dict[int, Point]]:
     """Average the runs at each value of the lines' key and each value of the axis' key."""
     rest = plan.rest(study)
     groups: dict[int, dict[int, list[int]]] = {}
@@ -211,14 +212,14 @@ def points(study: Study, values: Sequence[float | None], plan: Plan) -> dict[int
 
     def point(runs: list[int]) -> Point:
         settings = frozenset(tuple(key.codes[run] for key in rest) for run in runs)
-        return Point.of([value for run in runs if (value := values[run]) is not None], settings)
+        return Point.of([value for run in runs if (value := values[run]) is not None], settings, bin_width)
 
     return {line: {at: point(runs) for at, runs in sorted(of.items())} for line, of in sorted(groups.items())}
 
 
 def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
     figure, axes = new_figure(2.3)
-    lines = points(study, values, plan)
+    lines = points(study, values, plan, what.bin_width)
     most = max((point.high for line in lines.values() for point in line.values()), default=1.0)
     factor, unit = axis_unit(what.unit, most)
     places = _places(over)

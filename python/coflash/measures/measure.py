@@ -33,6 +33,8 @@ class Measure:
     """The total that it is a part of, if its share says more than the number alone."""
     is_rare: bool = False
     """Whether it is left out if it is zero."""
+    bin_width: float = 0.0
+    """The most that a value may be off, as a share of it, where values are the ends of a histogram's bins."""
     unlike: Read | None = None
     """The measure that it repeats, if both read alike: then it is left out."""
 
@@ -98,6 +100,7 @@ def _declared() -> dict[str, Measure]:
                 path,
                 whole,
                 each["is_rare"],
+                1 / each["parts_of_bin"] if each["parts_of_bin"] else 0.0,
                 value_at(dotted + each["unlike"]) if each["unlike"] else None,
             )
     return found

@@ -149,7 +149,11 @@ class HostRevoke(Record):
 
 
 class ResponseNsAll(Record):
-    """From the arrival of a request to its answer."""
+    """From the arrival of a request to its answer.
+
+    Percentiles are ends of the bins of a histogram, each at most one part in 1,024 of its value wide; the other
+    measures are exact.
+    """
 
     count: int
     """Requests."""
@@ -180,7 +184,11 @@ class ResponseNsAll(Record):
 
 
 class ResponseNsRead(Record):
-    """From the arrival of a request to its answer."""
+    """From the arrival of a request to its answer.
+
+    Percentiles are ends of the bins of a histogram, each at most one part in 1,024 of its value wide; the other
+    measures are exact.
+    """
 
     count: int
     """Requests."""
@@ -211,7 +219,11 @@ class ResponseNsRead(Record):
 
 
 class ResponseNsWrite(Record):
-    """From the arrival of a request to its answer."""
+    """From the arrival of a request to its answer.
+
+    Percentiles are ends of the bins of a histogram, each at most one part in 1,024 of its value wide; the other
+    measures are exact.
+    """
 
     count: int
     """Requests."""

@@ -134,7 +134,7 @@ def _page(title: str, assumed: Sequence[str]) -> str:
     # The data that the report's scripts read at their start; there are no runs.
     nothing: dict[str, list[Any]] = {name: [] for name in ("hashes", "keys", "labels", "details", "series")}
     headline = {each.path for each in (*OVERALL, *HEADLINE)}
-    metrics = [{**each, "headline": each["path"] in headline, "values": []} for each in measures]
+    metrics = [{**each, "headline": each["path"] in headline, "bin_width": 0, "values": []} for each in measures]
     data = {**nothing, "metrics": metrics, "causes": CAUSES, "scales": SCALES}
     return Template(asset("live.html")).substitute(
         title=escape(title),

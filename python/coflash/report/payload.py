@@ -190,6 +190,7 @@ def _metrics(study: Study) -> Iterator[dict[str, Any]]:
                 "about": plain(" ".join([each.about, *study.assumed([each])])),
                 "better": each.better,
                 "headline": is_headline,
+                "bin_width": each.bin_width,
                 "values": values,
             }
 

@@ -14,12 +14,16 @@ SEEDS_OF_A_TRACE = (
     "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the "
     "trace is the same in every run. How far a measure varies within it: coflash results compare RUN RUN --intervals."
 )
+OF_BINS = (
+    "Percentiles are ends of bins up to 0.1 % of a value wide; intervals over seeds are wider by it on both sides."
+)
 METHOD = (
     "Seeds: mean difference of pairs of runs with the same seed, 95 % confidence interval (Student's t), and p of the "
     "two-sided paired t-test. For a replayed trace it covers preconditioning and random choices only.",
     "Slices: 95 % percentile interval of the circular block bootstrap over slices of equally many requests, the same "
     "slices in both runs, and p from its resamples. It covers how the difference varies within this "
     "workload, not other workloads.",
+    f"{OF_BINS} Their p is that of the least difference that the bins permit.",
     "Several measures are several tests: p is not adjusted for that.",
 )
 """A description of the intervals of a table of differences, in the words of a methods section."""
@@ -67,10 +71,12 @@ def difference(measure: Measure, baseline: Sequence[Result], others: Sequence[Re
     if not known:
         return None
     values = [(measure.read(a.metrics) or 0.0, measure.read(b.metrics) or 0.0) for a, b in known]
+    mean = math.fsum(a for a, _ in values) / len(values)
     found = estimate([b - a for a, b in values])
+    found = found.widened(measure.bin_width * max(mean, mean + (found.mean or 0.0)))
     return Difference(
         measure,
-        math.fsum(a for a, _ in values) / len(values),
+        mean,
         found.mean or 0.0,
         len(known),
         _by_t(found),
@@ -79,9 +85,8 @@ def difference(measure: Measure, baseline: Sequence[Result], others: Sequence[Re
 
 
 def _by_t(found: Estimate) -> Interval | None:
-    if found.half_width is None or found.mean is None:
-        return None
-    return Interval(found.mean - found.half_width, found.mean + found.half_width, found.p_of_zero)
+    ends = found.bounds()
+    return None if ends is None else Interval(*ends, found.p_of_zero)
 
 
 def _by_slices(measure: Measure, pairs: Sequence[tuple[Result, Result]]) -> Interval | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from coflash.measures.measure import Measure
+from coflash.measures.metrics import Metrics
 from coflash.quantity import Unit, show
 from coflash.roots import root
 
@@ -18,24 +20,53 @@ class Estimate(NamedTuple):
     half_width: float | None
     """None for fewer than two values, whose spread is unknown."""
     runs: int
+    rounding: float = 0.0
+    """The part of the half-width that is due to values from bins."""
 
     @property
     def p_of_zero(self) -> float:
-        """The p-value of the two-sided t-test that the mean is zero; 1 for fewer than two values."""
-        if not self.mean or self.half_width is None:
+        """The p-value of the two-sided t-test that the mean is zero; 1 for fewer than two values.
+
+        Of values from bins, that of the mean nearest to zero that the bins permit.
+        """
+        if self.mean is None or self.half_width is None or (least := abs(self.mean) - self.rounding) <= 0:
             return 1.0
-        if not self.half_width:
+        if self.half_width == self.rounding:
             return 0.0
-        error = self.half_width / t_bound(0.95, self.runs - 1)
-        return 1 - t_share(self.mean / error, self.runs - 1)
+        error = (self.half_width - self.rounding) / t_bound(0.95, self.runs - 1)
+        return 1 - t_share(least / error, self.runs - 1)
+
+    def widened(self, rounding: float) -> Estimate:
+        """Return the estimate of values that may be off by an amount, as those from bins: its interval is wider."""
+        if self.half_width is None:
+            return self
+        return self._replace(half_width=self.half_width + rounding, rounding=rounding)
+
+    def bounds(self, least: float = -math.inf) -> tuple[float, float] | None:
+        """Return the ends of the interval of a mean that is at least `least`; None without an interval."""
+        if self.mean is None or self.half_width is None:
+            return None
+        return max(least, self.mean - self.half_width), self.mean + self.half_width
 
 
 def show_estimate(found: Estimate, unit: Unit) -> str:
-    """Show a mean as text, with the half-width of its interval as a share of it: 2.84 ms ± 1.2 %."""
+    """Show the mean of a measure as text, with the half-width of its interval as a share of it: 2.84 ms ± 1.2 %.
+
+    No measure is negative: an interval that would reach below zero begins there, and is shown by its ends:
+    2.84 ms (0 … 6.12 ms).
+    """
     text = show(found.mean, unit)
-    if found.half_width is not None and found.mean:
-        text += f" ± {show(found.half_width / abs(found.mean), 'share')}"
-    return text
+    if not found.mean or found.half_width is None:
+        return text
+    if found.half_width > found.mean:
+        return f"{text} (0 … {show(found.mean + found.half_width, unit)})"
+    return f"{text} ± {show(found.half_width / found.mean, 'share')}"
+
+
+def estimate_of(measure: Measure, runs: Iterable[Metrics]) -> Estimate:
+    """Estimate the mean of a measure over runs. Where its values are the ends of bins, its interval is wider by one."""
+    found = estimate([measure.read(metrics) for metrics in runs])
+    return found.widened(measure.bin_width * (found.mean or 0.0))
 
 
 def estimate(values: Sequence[float | None], confidence: float = 0.95) -> Estimate:

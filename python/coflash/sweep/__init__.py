@@ -17,7 +17,7 @@ from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
 from coflash.results.database import Results
-from coflash.results.estimate import Estimate, estimate, show_estimate
+from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.results.store import Failure, Store, store_at
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike, toml_value
@@ -65,9 +65,9 @@ class Sweep:
         Raises:
             CoflashError: There is no such metric.
         """
-        read = (named(measure) if isinstance(measure, str) else measure).read
+        what = named(measure) if isinstance(measure, str) else measure
         found = [[self.results.metrics(job.key) for job in point.jobs] for point in self.points]
-        return [estimate([read(metrics) for metrics in runs if metrics is not None]) for runs in found]
+        return [estimate_of(what, (metrics for metrics in runs if metrics is not None)) for runs in found]
 
     def table(self, *measures: str) -> Table:
         """Return a row for each point: its values, and the mean and the 95 % confidence interval of each metric.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from coflash._core import CoflashError
-from coflash.measures.catalogue import metric, named, short
+from coflash.measures.catalogue import named, short
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import number_in
@@ -28,6 +28,8 @@ class Goal:
     """Its computation from the metrics of a point's cases, in their order; None if they do not give it."""
     cases: tuple[Assignment, ...] = ((),)
     """The runs of a point with one seed, each by its changes to the scenario."""
+    bin_width: float = field(default=0.0, repr=False)
+    """That of its measure."""
 
 
 def goals(minimise: str | Sequence[str] | None, maximise: str | Sequence[str] | None) -> tuple[Goal, ...]:
@@ -37,7 +39,7 @@ def goals(minimise: str | Sequence[str] | None, maximise: str | Sequence[str] | 
         CoflashError: None is given, one is given twice, or there is no such metric.
     """
     given = [(name, True) for name in _names(minimise)] + [(name, False) for name in _names(maximise)]
-    found = tuple(Goal(metric(name), is_minimum, _first(named(name))) for name, is_minimum in given)
+    found = tuple(_goal(named(name), is_minimum) for name, is_minimum in given)
     if not found:
         msg = "tune: minimise or maximise is needed, such as minimise response.p99"
         raise CoflashError(msg)
@@ -53,6 +55,10 @@ def _names(given: str | Sequence[str] | None) -> Sequence[str]:
 
 def _first(measure: Measure) -> Value:
     return lambda runs: measure.read(runs[0])
+
+
+def _goal(measure: Measure, is_minimum: bool) -> Goal:
+    return Goal(measure.path, is_minimum, _first(measure), bin_width=measure.bin_width)
 
 
 @dataclass(frozen=True)

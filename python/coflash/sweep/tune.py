@@ -324,6 +324,7 @@ class Search:
         metrics = {key: metrics_of(document) for key, _, document in store.runs(keys)}
         by_goal = [[metrics[job.key] for job in jobs] for jobs in by_seed] if not opened.reason else []
         found = [estimate([goal.value(runs) for runs in by_goal]) for goal in self._goals]
+        found = [one.widened(goal.bin_width * (one.mean or 0.0)) for goal, one in zip(self._goals, found, strict=True)]
         bound = [(one, estimate([one.value(runs) for runs in by_goal]).mean) for one in self._conditions]
         means = [one.mean for one in found if one.mean is not None]
         excess = [limit.excess(mean) for limit, mean in bound if mean is not None]

@@ -21,16 +21,16 @@ function lookOf(key, code) {
 }
 
 // The mean of runs and its interval: 95 % confidence where they differ in their seed alone, else least to most.
-/** @type {(values: number[], ofSeeds: boolean) => { y: number, low?: number, high?: number, n: number }} */
-function spread(values, ofSeeds) {
+/** @type {(metric: Metric, values: number[], ofSeeds: boolean) => { y: number, low?: number, high?: number, n: number }} */
+function spread(metric, values, ofSeeds) {
   const n = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / n;
   if (n === 1 || view.interval === "none") return { y: mean, n };
   if (view.interval === "range" || (view.interval === "auto" && !ofSeeds)) {
     return { y: mean, low: Math.min(...values), high: Math.max(...values), n };
   }
-  const half = halfWidth(values, mean);
-  return { y: mean, low: mean - half, high: mean + half, n };
+  const [low, high] = confidence(values, mean, metric.bin_width * mean, 0);
+  return { y: mean, low, high, n };
 }
 
 // A line joins two points only if their runs are alike in all keys but those of the axis, the lines, and the seed.
@@ -55,7 +55,7 @@ function explored(metric) {
     markers: true,
     points: [...at].sort(([a], [b]) => a - b).map(([code, members]) => {
       const settings = [...new Set(members.map((run) => rest.map((key) => key.codes[run]).join()))].sort();
-      const point = { x: code, ...spread(members.map((run) => metric.values[run] ?? 0), settings.length === 1) };
+      const point = { x: code, ...spread(metric, members.map((run) => metric.values[run] ?? 0), settings.length === 1) };
       const range = point.low == null || point.n === 1 ? "" : ` (${show(point.low, metric.unit)} … ${show(point.high, metric.unit)}, ${point.n} runs)`;
       return { ...point, members, settings: settings.join(";"), text: show(point.y, metric.unit) + range };
     }).map((point, place, all) => ({ ...point, apart: place > 0 && all[place - 1].settings !== point.settings })),

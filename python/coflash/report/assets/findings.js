@@ -87,10 +87,10 @@ function fillFindings() {
     const mean = changes.reduce((sum, one) => sum + one, 0) / changes.length;
     const word = verdict(metric, mean);
     const [least, most] = [Math.min(...changes), Math.max(...changes)];
-    const half = halfWidth(changes, mean);
+    const [low, high] = ofSeeds ? confidence(changes, mean, metric.bin_width * (1 + mean), -1) : [least, most];
     return el("div", { class: "card" }, el("dt", {}, metric.label),
       el("dd", { class: word }, showChange(mean), word ? el("span", { class: "unseen" }, ` ${word}`) : null),
-      el("dd", {}, ofSeeds ? `[${showChange(mean - half)}, ${showChange(mean + half)}]` : changes.length > 1 ? `${showChange(least)} … ${showChange(most)}` : " "));
+      el("dd", {}, ofSeeds ? `[${showChange(low)}, ${showChange(high)}]` : changes.length > 1 ? `${showChange(low)} … ${showChange(high)}` : " "));
   }).filter(Boolean);
   $(".cards", place).replaceChildren(...cards);
   const rest = meant.filter((key) => key !== question.key).map((key) => key.label);

@@ -89,6 +89,8 @@ interface Metric {
   about: string;
   better: Better;
   headline: boolean;
+  /** The most that a value may be off, as a share of it; 0 where it is exact. */
+  bin_width: number;
   values: Numbers;
   codes?: undefined;
   numbers?: undefined;
