@@ -45,6 +45,7 @@ mod result;
 mod run;
 mod series;
 mod spare;
+mod steady;
 mod warm;
 
 pub use coflash_scenario::{self as scenario, BUILT_IN, Scenario, ScenarioError, policies};

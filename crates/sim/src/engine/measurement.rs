@@ -10,6 +10,7 @@ use crate::observer::SoFar;
 use crate::result::{Histograms, Measured, RunResult, Simulator, Workload};
 use crate::series::Recorder;
 use crate::spare::{FROZEN, SpareSpace};
+use crate::steady::unsteady;
 use coflash_base::Time;
 use coflash_base::measure::Report;
 use coflash_level::Level;
@@ -116,7 +117,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
-        let notes = scenario.limits.iter().cloned().chain(behind).chain(frozen).collect();
+        let unsteady = unsteady(&series, scenario.ftl.blocks_per_erase(&scenario.flash));
+        let notes = scenario.limits.iter().cloned().chain(behind).chain(frozen).chain(unsteady).collect();
         Measured {
             metrics: Metrics::new(report),
             histograms: Histograms { all, read, write },

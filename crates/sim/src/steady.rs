@@ -1,0 +1,126 @@
+//! Steadiness: whether write amplification still changes over a run, and a note with its course if it does.
+//!
+//! The method is that of SNIA's Performance Test Specification, on windows of equal host writes: the windows may differ by a fifth of
+//! their mean, and their best straight line may rise or fall by a tenth of it.
+
+use crate::series::Series;
+
+/// The windows of a run.
+const WINDOWS: usize = 4;
+/// Blocks or superblocks that GC erases in a window, at least: with fewer, a window is a matter of chance.
+const ERASES_MIN: f64 = 32.0;
+/// The range of the windows, and the excursion of their straight line, as parts of their mean.
+const RANGE_MAX: f64 = 0.20;
+const EXCURSION_MAX: f64 = 0.10;
+
+/// Return the write amplification in each quarter of the host's writes, and the blocks erased in the quarter with the fewest; `None`
+/// without writes.
+///
+/// Within a window of the series, counts are spread evenly over its host writes.
+fn quarters(series: &Series) -> Option<([f64; WINDOWS], f64)> {
+    let column =
+        |name: &str| series.columns.iter().find(|(column, _)| *column == name).map(|(_, counts)| counts);
+    let writes = column("host_writes_pages")?;
+    let programs: Vec<&Vec<u64>> = series
+        .columns
+        .iter()
+        .filter(|(name, _)| name.starts_with("programs_"))
+        .map(|(_, counts)| counts)
+        .collect();
+    let erases = column("erases_blocks")?;
+    let all = writes.iter().sum::<u64>() as f64;
+    if all == 0.0 {
+        return None;
+    }
+    let (mut done, mut programmed, mut erased) = (0.0, [0.0; WINDOWS], [0.0; WINDOWS]);
+    for window in 0..writes.len() {
+        let part = writes[window] as f64 / all * WINDOWS as f64;
+        let own = [programs.iter().map(|counts| counts[window]).sum::<u64>(), erases[window]];
+        let first = (done as usize).min(WINDOWS - 1);
+        for quarter in first..WINDOWS {
+            // A window without writes belongs to the quarter in which it lies.
+            let inside = (done + part).min(quarter as f64 + 1.0) - done.max(quarter as f64);
+            let share = if part > 0.0 { inside.max(0.0) / part } else { f64::from(quarter == first) };
+            programmed[quarter] += own[0] as f64 * share;
+            erased[quarter] += own[1] as f64 * share;
+        }
+        done += part;
+    }
+    Some((
+        programmed.map(|pages| pages / (all / WINDOWS as f64)),
+        erased.into_iter().fold(f64::INFINITY, f64::min),
+    ))
+}
+
+/// The note on a run whose write amplification was not steady; so many blocks are erased at once.
+pub(crate) fn unsteady(series: &Series, blocks_per_erase: u32) -> Option<String> {
+    let (waf, erases) = quarters(series)?;
+    let mean = waf.iter().sum::<f64>() / WINDOWS as f64;
+    let range = waf.iter().copied().fold(0.0, f64::max) - waf.iter().copied().fold(f64::INFINITY, f64::min);
+    let middle = (WINDOWS as f64 - 1.0) / 2.0;
+    let (mut with, mut all) = (0.0, 0.0);
+    for (quarter, waf) in waf.iter().enumerate() {
+        with += (quarter as f64 - middle) * waf;
+        all += (quarter as f64 - middle).powi(2);
+    }
+    let excursion = (with / all * (WINDOWS as f64 - 1.0)).abs();
+    if erases < ERASES_MIN * f64::from(blocks_per_erase)
+        || (range <= RANGE_MAX * mean && excursion <= EXCURSION_MAX * mean)
+    {
+        return None;
+    }
+    let course: Vec<String> = waf.iter().map(|waf| format!("{waf:.2}")).collect();
+    let trend = match () {
+        () if excursion <= EXCURSION_MAX * mean => "without a trend",
+        () if with > 0.0 => "rising",
+        () => "falling",
+    };
+    Some(format!(
+        "Write amplification was not steady: {} in the quarters of the host's writes, {trend}. The mean \
+         depends on the length of the run and on the state before it: --until-steady (precondition.random_passes = \"steady\") \
+         preconditions until it no longer changes under uniform writes, and a longer run tells how it goes on.",
+        course.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(writes: &[u64], programs: &[u64]) -> Series {
+        let columns = vec![
+            ("host_writes_pages", writes.to_vec()),
+            ("programs_host_pages", writes.to_vec()),
+            ("programs_gc_pages", std::iter::zip(programs, writes).map(|(all, own)| all - own).collect()),
+            ("erases_blocks", vec![100; writes.len()]),
+        ];
+        Series { window_ns: 1, columns, response_mean_ns: Vec::new() }
+    }
+
+    #[test]
+    fn quarters_are_of_equal_writes() {
+        let (waf, erases) = quarters(&series(&[100, 300, 0, 400], &[100, 900, 80, 800])).expect("writes");
+        // 200 pages a quarter: 100 at 1 and 100 at 3; 200 at 3, and 80 without a write; 200 at 2 twice.
+        assert_eq!(waf, [2.0, 3.0, 2.4, 2.0]);
+        assert!((erases - 50.0).abs() < 1e-9, "{erases}");
+        assert_eq!(quarters(&series(&[0, 0], &[0, 5])), None);
+    }
+
+    #[test]
+    fn a_trend_or_a_wide_range_is_told_and_noise_is_not() {
+        let of = |programs: [u64; 4]| unsteady(&series(&[1000; 4], &programs), 1);
+        let told = of([6700, 6200, 4100, 4200]).expect("it falls");
+        assert!(told.contains("6.70, 6.20, 4.10, 4.20") && told.contains("writes, falling"), "{told}");
+        assert!(of([3000, 3100, 3200, 3350]).expect("a trend within the range").contains("rising"));
+        assert!(of([3000, 3700, 3600, 3000]).expect("a wide range").contains("without a trend"));
+        assert_eq!(of([3000, 3100, 2950, 3050]), None);
+        let mut few = series(&[1000; 4], &[6700, 6200, 4100, 4200]);
+        few.columns[3].1 = vec![20; 4];
+        assert_eq!(unsteady(&few, 1), None, "chance");
+        assert_eq!(
+            unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), 4),
+            None,
+            "chance, as superblocks"
+        );
+    }
+}
