@@ -14,7 +14,7 @@ use coflash_base::Time;
 use coflash_base::measure::{Report, ratio};
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
-use coflash_scenario::{ReplayMode, Scenario};
+use coflash_scenario::{ReplayConfig, ReplayMode, Scenario};
 
 /// Counters and response times of the host's requests.
 #[derive(Clone, Debug)]
@@ -115,7 +115,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
-        let notes = behind.into_iter().chain(frozen).collect();
+        let replay = ReplayConfig { mode: Some(mode), ..scenario.replay.clone() };
+        let idle = Scenario { replay, ..scenario.clone() }.without_effect();
+        let notes = behind.into_iter().chain(frozen).chain(idle).collect();
         Measured {
             metrics: Metrics::new(report),
             histograms: Histograms { all, read, write },

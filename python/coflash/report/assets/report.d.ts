@@ -103,6 +103,7 @@ interface Section {
 
 interface Facts {
   workload: string;
+  replay: string;
   inputs: [string, string][];
   remarks: string[];
   coflash: string;
