@@ -125,6 +125,10 @@ class Scenario:
         """List settings that are allowed but probably not intended, one sentence for each."""
         return self.core.check()
 
+    def without_effect(self) -> list[str]:
+        """List the keys that are set and have no effect, given the others: a sentence for each reason."""
+        return self.core.without_effect()
+
     @property
     def name(self) -> str:
         """The name of the scenario."""
@@ -144,6 +148,11 @@ class Scenario:
     def warm_key(self) -> str:
         """A digest of every key that determines the device before the workload; see [`Warm`][coflash.Warm]."""
         return self.core.warm_key
+
+    @property
+    def replay(self) -> str:
+        """How time is replayed, in words."""
+        return self.core.replay
 
     @property
     def replay_mode(self) -> Literal["open", "closed"]:

@@ -124,7 +124,7 @@ def test_a_search_resumes_and_its_seed_gives_the_same_set_ups(
             raise KeyboardInterrupt
         return coflash.run(scenario, *rest)
 
-    monkeypatch.setattr(plan, "run", run)
+    monkeypatch.setattr(plan, "simulate", run)
     with pytest.raises(KeyboardInterrupt):
         search.infer(searched_only, folder_for(tmp_path), 3, 1, None)
     again = search.infer(searched_only, folder_for(tmp_path), 3, 1, None)

@@ -67,6 +67,27 @@ def test_quiet_is_quiet(tmp_path: Path) -> None:
     assert json.loads(file.read_text(encoding="utf-8"))["metrics"]["requests"] == 400_000
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ((), "closed loop, 8 outstanding: the times of the trace are ignored"),
+        (("replay.mode=open", "replay.time_scale=0.5"), "open loop: at the times of the trace × 0.5"),
+    ],
+)
+def test_how_time_is_replayed_is_said_first_and_beside_the_result(
+    settings: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "small.iolog").write_text(SMALL, encoding="utf-8")
+    options = [option for setting in settings for option in ("--set", setting)]
+    trace, file = str(tmp_path / "small.iolog"), str(tmp_path / "result.json")
+    done = process("run", "demo", "--trace", trace, "--json", file, *options)
+    assert done.stderr.splitlines()[0] == f"demo: {told}"
+    assert f"replay    {told}" in done.stdout
+    assert json.loads(Path(file).read_text(encoding="utf-8"))["workload"]["replay"] == told
+    shown = coflash("scenario", "check", "demo", "--set", f"workload.trace=['{trace}']", *options)
+    assert f"; {told}\n" in shown.stdout
+
+
 def test_control_c_ends_a_run_without_a_word_of_python(tmp_path: Path) -> None:
     with begin(*COFLASH_TELLING, "demo", "--out", str(tmp_path / "demo")) as running:
         await_line(running.stderr, "^2/.* replay ")

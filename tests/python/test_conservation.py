@@ -14,6 +14,8 @@ from coflash import CoflashError, Result, Scenario, run
 from coflash.results.histogram import KINDS
 from random_scenarios import ERASE_NS, FAMILIES, PAGE_BYTES, REQUESTS, scenario
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* no effect without ")  # keys are drawn at random
+
 SYSTEMS = 320
 CHOSEN = {
     "gc.victim": ("gc", "victim"),

@@ -51,6 +51,7 @@ def test_blocks_for_host_shadows_change_nothing_where_the_host_has_no_buffer(sch
     assert counted(cache__volatile=True, cooperation=scheme) == counted(cache__volatile=True, cooperation="ggc")
 
 
+@pytest.mark.filterwarnings("ignore:.* no effect without ")
 @pytest.mark.parametrize("policy", FAMILIES["cache.policy"])
 def test_without_a_cache_cooperation_and_eviction_change_nothing(policy: str) -> None:
     alone = counted(cache__size="0B")

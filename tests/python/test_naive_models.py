@@ -17,6 +17,8 @@ from models.request import Request
 from models.shadow import HostBuffer
 from models.timing import at
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* no effect without ")  # keys are drawn at random
+
 KINDS = ("all", "read", "write")
 NOT_MODELLED = {
     "gc_steps",

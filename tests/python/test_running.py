@@ -64,3 +64,22 @@ def test_a_write_of_a_part_of_a_page_passes_a_write_buffer_and_a_cache() -> None
         "workload.synthetic.requests": 2_000,
     }
     assert coflash.run(coflash.Scenario.load("demo").with_(keys)).metrics.requests == 2_000
+
+
+def test_keys_without_effect_are_a_warning_and_a_note() -> None:
+    needs = "gc.steps_max has no effect without gc.mode = "
+    scenario = coflash.Scenario.load("demo").with_(gc__steps_max=3, workload__requests_max=1000)
+    with pytest.warns(UserWarning, match=needs):
+        ran = coflash.run(scenario, find_trace())
+    assert [note.startswith(needs) for note in ran.notes] == [True]
+    assert [sentence in ran.notes for sentence in scenario.without_effect()] == [True]
+    assert any(sentence.startswith(needs) for sentence in scenario.check())
+    preemptive = scenario.with_(gc__mode="preemptive")
+    assert preemptive.without_effect() == []
+    assert coflash.run(preemptive, find_trace()).notes == ()
+    open_loop = {"replay.mode": "open", "replay.queue_depth": 32, "replay.time_scale": 2, "cache.size": "0B"}
+    timed = scenario.with_({**open_loop, "gc.steps_max": 8, "workload.trace": [str(find_trace())]})
+    lost = "cooperation, cooperation.removable_weight and cooperation.rewrite_stream have no effect without a cache"
+    assert [sentence[: len(lost)] for sentence in timed.without_effect()] == [lost]
+    with pytest.warns(UserWarning, match=lost):
+        assert coflash.run(timed).setting["replay"] == "open loop: at the times of the trace × 2"

@@ -125,7 +125,7 @@ def test_what_is_there_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monk
         ran.append(scenario.hash)
         return coflash.run(scenario, *rest)
 
-    monkeypatch.setattr(plan, "run", run)
+    monkeypatch.setattr(plan, "simulate", run)
     coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB"}, out=tmp_path, workers=1)
     assert len(ran) == 2
     # The same under another name, and more of it.
@@ -188,7 +188,9 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(tmp_path: Path) -> No
     assert store_at(tmp_path).failures() == [failure]
     # It is tried again, and is no failure any more once it succeeds.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "run", lambda scenario, *rest: coflash.run(scenario.with_(workload__remap="dense"), *rest))
+        patch.setattr(
+            plan, "simulate", lambda scenario, *rest: coflash.run(scenario.with_(workload__remap="dense"), *rest)
+        )
         assert not coflash.sweep(some, {"workload.remap": "none,dense"}, TRACE, out=tmp_path).failures
     assert store_at(tmp_path).failures() == []
 
@@ -212,7 +214,7 @@ def test_a_panic_of_the_core_is_a_failure_of_one_run(tmp_path: Path, monkeypatch
             raise PanicException("index out of bounds")
         return coflash.run(scenario, *rest)
 
-    monkeypatch.setattr(plan, "run", run)
+    monkeypatch.setattr(plan, "simulate", run)
     swept = coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB"}, out=tmp_path)
     assert [failure.error for failure in swept.failures] == ["RuntimeError: the simulator failed: index out of bounds"]
     assert len(swept.results) == 1
@@ -238,7 +240,7 @@ def test_what_does_not_fit_into_memory_is_not_started(tmp_path: Path, monkeypatc
         finally:
             under_way -= 1
 
-    monkeypatch.setattr(plan, "run", run)
+    monkeypatch.setattr(plan, "simulate", run)
     assert not coflash.sweep(SMALL, {"seed": "2..7"}, out=tmp_path, workers=4).failures
     assert at_once == [1] * 6
 
@@ -292,7 +294,7 @@ def test_runs_that_share_a_device_give_what_bare_runs_give(
         started_from.append(rest[-1].key)
         return coflash.run(scenario, *rest)
 
-    monkeypatch.setattr(plan, "run", run_from)
+    monkeypatch.setattr(plan, "simulate", run_from)
     vary = {
         "cooperation.name": ["none", "cdm", "cdm-consistent"],
         "cache.size": "1MiB,4MiB",
@@ -301,7 +303,7 @@ def test_runs_that_share_a_device_give_what_bare_runs_give(
     swept = coflash.sweep(SMALL, vary, out=tmp_path, seeds=2, workers=3)
     assert len(started_from) == 24
     assert set(started_from) == set(warmed)
-    monkeypatch.setattr(plan, "run", coflash.run)
+    monkeypatch.setattr(plan, "simulate", coflash.run)
     assert len(warmed) == len(set(warmed)) == 4  # for each seed, with costs in whole pages and in fractions
     assert swept.warming[:2] == (4, 20)
     assert swept.warming.seconds_saved > 0

@@ -27,7 +27,7 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
             raise KeyboardInterrupt
         return coflash.run(scenario, *rest)
 
-    monkeypatch.setattr(plan, "run", run)
+    monkeypatch.setattr(plan, "simulate", run)
     with pytest.raises(KeyboardInterrupt):
         coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, workers=1)
     before = len(coflash.results(tmp_path))
@@ -56,7 +56,7 @@ def test_the_course_of_a_search_is_there_while_it_runs(tmp_path: Path, monkeypat
         seen.append(len(json.loads(file.read_text("utf-8"))["trials"]) if file.exists() else 0)
         return coflash.run(scenario, *rest)
 
-    monkeypatch.setattr(plan, "run", run)
+    monkeypatch.setattr(plan, "simulate", run)
     over = {"cache.size": "1MiB..16MiB:4KiB"}
     coflash.tune(SMALL, over, minimise="waf_host", out=tmp_path, trials=4, workers=1)
     assert seen == [0, 1, 2, 3]
@@ -108,7 +108,7 @@ def test_a_search_stops_where_all_is_refused_for_one_reason_and_says_why_also_wh
         ran.append(scenario.hash)
         return coflash.run(scenario, *rest)
 
-    monkeypatch.setattr(plan, "run", run)
+    monkeypatch.setattr(plan, "simulate", run)
     # Each share exports another capacity, and all are too small: the numbers differ, the reason does not.
     large = SMALL.with_(workload__synthetic={"space": "1GiB"})
     for _ in range(2):

@@ -398,6 +398,7 @@ impl<S: DeviceBytes> Session<S> {
     pub fn result(&self) -> RunResult {
         let workload = Workload {
             description: "a served device".to_owned(),
+            replay: "at the times at which clients sent requests".to_owned(),
             logical_bytes: self.size_bytes(),
             inputs: Vec::new(),
             remarks: Vec::new(),

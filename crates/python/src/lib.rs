@@ -102,6 +102,10 @@ impl Scenario {
         external::take_failure().map_or_else(|| described.map_err(refused), Err)
     }
 
+    fn without_effect(&self) -> Vec<String> {
+        self.0.without_effect()
+    }
+
     fn with_digests(&self, py: Python<'_>) -> PyResult<Self> {
         external::bound(py, &self.0).map(Self)
     }
@@ -124,6 +128,11 @@ impl Scenario {
     #[getter]
     fn warm_key(&self) -> String {
         coflash_sim::warm_key(&self.0)
+    }
+
+    #[getter]
+    fn replay(&self) -> String {
+        self.0.replay_told(None)
     }
 
     #[getter]

@@ -51,7 +51,6 @@ impl Scenario {
 
     fn check_unit(&self) -> Result<(), Misfit> {
         let (Some(unit), page) = (self.ftl.indirection_unit, self.page_bytes()) else { return Ok(()) };
-        let has_cache = self.cache.size.pages(page, 1 << 31) > 0;
         let (key, problem) = if unit.count == 0 || unit.count % page != 0 || unit.count > 1 << 24 {
             let problem = format!("{unit} was given; whole pages of {page} B up to 16MiB are allowed");
             return Err(Misfit::new("ftl.indirection_unit", problem));
@@ -59,7 +58,7 @@ impl Scenario {
             return Ok(());
         } else if self.hybrid.is_some() {
             ("hybrid", "a flash cache before disks maps pages; with ftl.indirection_unit none is allowed")
-        } else if has_cache && self.cache.placement == Placement::InStorage {
+        } else if self.has_cache() && self.cache.placement == Placement::InStorage {
             (
                 "cache.size",
                 "a device with ftl.indirection_unit evicts whole units, and this cache pages: \"0B\" is allowed, or \
@@ -109,7 +108,7 @@ impl Scenario {
                 return Err(Misfit::out_of_range(key, 0, "at least 1"));
             }
         }
-        if workload.trace.is_empty() && workload.fio.is_some() {
+        if workload.has_jobs() {
             if self.replay.mode == Some(ReplayMode::Open) {
                 return Err(Misfit::new(
                     "replay.mode",
@@ -166,13 +165,12 @@ impl Scenario {
         if !self.ftl.placement.needs_future() {
             return Ok(());
         }
-        let has_cache = self.cache.size.pages(self.page_bytes(), 1 << 31) > 0;
-        let (key, problem) = if self.workload.trace.is_empty() && self.workload.fio.is_some() {
+        let (key, problem) = if self.workload.has_jobs() {
             (
                 "workload.fio",
                 "the order of its requests depends on answers; a trace or generated requests are allowed",
             )
-        } else if has_cache {
+        } else if self.has_cache() {
             ("cache.size", "a cache changes what is written to flash; \"0B\" is allowed")
         } else if self.host_buffer.exists() {
             ("host_buffer.size", "a buffer changes what is written to flash; \"0B\" is allowed")
@@ -215,7 +213,7 @@ impl Scenario {
             let problem = "a flash cache is empty at first: \"none\" is allowed, and nothing after it";
             return refuse("precondition.fill", problem);
         }
-        if self.cache.size.pages(self.flash.page_size.count, 1 << 31) > 0 {
+        if self.has_cache() {
             return refuse("cache.size", "a hybrid has no device cache: \"0B\" is allowed");
         }
         if self.cooperation.name() != "none" {

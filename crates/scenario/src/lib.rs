@@ -9,12 +9,14 @@
 //! | the reader, errors with key and nearest match | `read.rs` |
 //! | changes of single keys | `set.rs` |
 //! | contradictions | `check.rs`, and the constructors of the levels |
+//! | keys without effect | `effect.rs` |
 //! | the stack of levels | `stack.rs` |
 //! | built-in scenarios | `built_in.rs` |
 //! | the table of all policies | `policies.rs` |
 
 mod built_in;
 mod check;
+mod effect;
 mod endurance;
 mod energy;
 mod policies;
@@ -28,6 +30,7 @@ mod stack;
 mod workload;
 
 pub use built_in::{BUILT_IN, BuiltIn};
+pub use effect::conditional_keys;
 pub use endurance::EnduranceConfig;
 pub use energy::EnergyConfig;
 pub use policies::policies;

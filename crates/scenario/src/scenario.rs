@@ -88,17 +88,53 @@ impl Scenario {
         self.replay.mode.unwrap_or(if at_once { ReplayMode::Closed } else { ReplayMode::Open })
     }
 
+    /// How time is replayed, in words: in this mode, or as far as the scenario says.
+    #[must_use]
+    pub fn replay_told(&self, mode: Option<ReplayMode>) -> String {
+        let ReplayConfig { queue_depth, time_scale, .. } = self.replay;
+        let workload = if self.workload.is_recorded() { "trace" } else { "workload" };
+        match mode.unwrap_or(self.replay_mode()) {
+            _ if self.workload.has_jobs() => {
+                "closed loops of the jobs, each with its depth and its rate".to_owned()
+            }
+            ReplayMode::Closed => {
+                let no_times = self.workload.arrives_at_once() || self.replay.mode.is_none();
+                let times = if no_times {
+                    String::new()
+                } else {
+                    format!(": the times of the {workload} are ignored")
+                };
+                format!("closed loop, {queue_depth} outstanding{times}")
+            }
+            ReplayMode::Open if self.workload.arrives_at_once() => {
+                "open loop: all requests arrive at once".to_owned()
+            }
+            ReplayMode::Open => {
+                let scale = if time_scale == 1.0 { String::new() } else { format!(" × {time_scale}") };
+                let is_known = mode.or(self.replay.mode).is_some() || !self.workload.is_recorded();
+                let unless = if is_known { "" } else { ", or a closed loop if it has none" };
+                format!("open loop: at the times of the {workload}{scale}{unless}")
+            }
+        }
+    }
+
     /// Digest of the keys whose values differ from their defaults, except those that only describe the scenario: name,
     /// description and limits. So a new key of coflash with its default value changes no digest.
     #[must_use]
     pub fn hash(&self) -> String {
         let bare =
             Self { name: String::new(), description: String::new(), limits: Vec::new(), ..self.clone() };
-        let hybrid = self.hybrid.as_ref().map(|_| HybridConfig::default());
-        let (mut differing, defaults) = (leaves(&bare), leaves(&Self { hybrid, ..Self::default() }));
+        let mut differing = bare.differing();
         if self.hybrid.is_some() {
             differing.insert("hybrid".to_owned(), Value::Bool(true)); // also if all its keys have their defaults
         }
+        digest(&differing)
+    }
+
+    /// The values that differ from their defaults by their dotted keys, and no value for a default key that is not there.
+    pub(crate) fn differing(&self) -> BTreeMap<String, Value> {
+        let hybrid = self.hybrid.as_ref().map(|_| HybridConfig::default());
+        let (mut differing, defaults) = (self.leaves(), leaves(&Self { hybrid, ..Self::default() }));
         for (key, default) in defaults {
             if differing.get(&key) == Some(&default) {
                 differing.remove(&key);
@@ -106,7 +142,7 @@ impl Scenario {
                 differing.entry(key).or_default();
             }
         }
-        digest(&differing)
+        differing
     }
 
     /// The scenario as a TOML document, defaults included.

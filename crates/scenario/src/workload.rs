@@ -68,12 +68,21 @@ impl WorkloadConfig {
         self.trace.is_empty() && self.fio.is_none() && self.given().is_empty()
     }
 
+    /// Whether the jobs of a job file make the requests: each waits for its answers.
+    #[must_use]
+    pub fn has_jobs(&self) -> bool {
+        self.trace.is_empty() && self.fio.is_some()
+    }
+
+    /// Whether a trace is replayed, or followed.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        !self.trace.is_empty() || !self.has_jobs() && !self.like.is_empty()
+    }
+
     /// Whether the workload is generated and all its requests arrive at once, so that it has no times of its own.
     pub(crate) fn arrives_at_once(&self) -> bool {
-        // The jobs of a job file wait for answers.
-        self.trace.is_empty()
-            && (self.fio.is_some()
-                || self.like.is_empty() && self.disksim.is_none() && self.generated().arrives_at_once())
+        self.has_jobs() || !self.is_recorded() && self.disksim.is_none() && self.generated().arrives_at_once()
     }
 
     /// The keys of the given workloads, without a trace and a job file, which stand for any other.

@@ -45,6 +45,7 @@ pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
         human(heap_bytes as u64),
         heap_bytes as f64 / pages
     ));
+    sentences.extend(scenario.without_effect());
     Ok(sentences)
 }
 
@@ -71,5 +72,5 @@ fn describe_workload(scenario: &Scenario, logical_pages: u32) -> Result<String, 
         Some(stream) => format!("trace {stream}, which can be read only once"),
         None => open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, &mut NoObserver)?.1,
     };
-    Ok(format!("workload: {workload}"))
+    Ok(format!("workload: {workload}; {}", scenario.replay_told(None)))
 }

@@ -31,6 +31,8 @@ pub(crate) struct Histograms {
 pub struct Workload {
     /// A description.
     pub description: String,
+    /// How time was replayed, in words.
+    pub replay: String,
     /// Exported capacity of the device in bytes.
     pub logical_bytes: u64,
     /// The input files.

@@ -170,7 +170,8 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         }
     };
     let wall_seconds = stopwatch.seconds();
-    let workload = Workload { description, logical_bytes, inputs: inputs.finish(observer)?, remarks };
+    let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
+    let workload = Workload { description, replay, logical_bytes, inputs, remarks };
     Ok(engine.result(scenario, mode, workload, wall_seconds).with_jobs(jobs))
 }
 
@@ -248,7 +249,7 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
 fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
     let depth = scenario.replay.queue_depth;
     // A generated workload says itself whether it has times.
-    let is_recorded = !scenario.workload.trace.is_empty() || !scenario.workload.like.is_empty();
+    let is_recorded = scenario.workload.is_recorded();
     let at_once = first.len() > depth as usize && first.iter().all(|one| one.arrival == first[0].arrival);
     (scenario.replay.mode.is_none() && is_recorded && at_once).then(|| {
         format!(

@@ -17,7 +17,7 @@ from coflash.calibrate.measured import Point
 from coflash.calibrate.pattern import PAGE_BYTES
 from coflash.results.result import Result
 from coflash.roots import root
-from coflash.runs.run import run
+from coflash.runs.run import simulate
 from coflash.scenario import Scenario
 
 _BLOCKS_PER_DIE, _PAGES_PER_BLOCK = 64, 48
@@ -136,4 +136,4 @@ class Service:
             "read_share": f"{read_share:.6f}",
             "arrival": {"name": "poisson", "mean": f"{round(1e9 / total)}ns"},
         }
-        return run(Scenario.from_dict({**self.keys(), "workload.synthetic": synthetic}))
+        return simulate(Scenario.from_dict({**self.keys(), "workload.synthetic": synthetic}))

@@ -18,7 +18,7 @@ from coflash.calibrate.latency import NOT_USABLE_BLOCKS, Service, spare
 from coflash.calibrate.measured import Point
 from coflash.calibrate.pattern import PAGE_BYTES, Pattern
 from coflash.results.result import Result
-from coflash.runs.run import run
+from coflash.runs.run import simulate
 from coflash.scenario import Scenario
 
 SIMULATED_PAGES = 2**17
@@ -191,10 +191,10 @@ class Device:
         generator = pattern.generator(pages, drive_pages, self.buffer_pages)
         if generator is not None:
             synthetic = {"generator": generator, "requests": passes * pages}
-            return run(Scenario.from_dict({**scenario, "workload.synthetic": synthetic})), pages
+            return simulate(Scenario.from_dict({**scenario, "workload.synthetic": synthetic})), pages
         writes = passes * pages
         trace = pattern.requests(pages, writes, pages / (self.capacity_bytes or pages * PAGE_BYTES), seed)
-        return run(Scenario.from_dict({**scenario, "replay.mode": "closed"}), trace), pages
+        return simulate(Scenario.from_dict({**scenario, "replay.mode": "closed"}), trace), pages
 
     def scenario(self, initial: str) -> dict[str, Any]:
         """Return the keys of the device, in a state before the run."""

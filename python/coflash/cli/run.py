@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,7 +32,8 @@ from coflash.files import atomic_write, remote
 from coflash.results.fio_json import fio_text
 from coflash.results.result import FILES
 from coflash.runs.progress import shown
-from coflash.runs.run import run as simulate
+from coflash.runs.run import replaying, simulate
+from coflash.trace import Progress
 
 
 @with_trace_options
@@ -96,13 +99,14 @@ def run(
     elif out is not None:
         atomic_write.check_folder(remote.path_of(out), FILES)
     simulated = partial(simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions)
+    first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if quiet:
         result = simulated()
     elif live:
-        with displayed(chosen.name, errors()) as view:
-            result = simulated(progress=view.progress, measured=view.measured)
+        with displayed(chosen.name, errors()) as view, _said(first, view.progress) as report:
+            result = simulated(progress=report, measured=view.measured)
     else:
-        with shown(chosen.name, errors()) as report:
+        with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
             result = simulated(progress=report)
     if out is not None:
         result.save(out)
@@ -113,3 +117,20 @@ def run(
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(result.notes)
         console.print(run_table(result))
+
+
+@contextmanager
+def _said(line: str, progress: Progress) -> Iterator[Progress]:
+    """Print a line as the first one of a run that begins: what cannot begin ends with its error alone."""
+    lines = [line]
+
+    def say() -> None:
+        while lines:
+            errors().print(lines.pop(), style="dim", markup=False, highlight=False, soft_wrap=True)
+
+    def report(phase: str, share: float | None, requests: int) -> None:
+        say()
+        progress(phase, share, requests)
+
+    yield report
+    say()

@@ -26,7 +26,8 @@ def run_table(result: Result) -> Group:
     setting = plain_table("", "")
     setting.show_header = False
     for label, text in result.setting.items():
-        setting.add_row(label, Text(text, style="bold"))
+        if text:
+            setting.add_row(label, Text(text, style="bold"))
     table = Table(box=box.SIMPLE_HEAD, show_header=False)
     table.add_column("measure")
     table.add_column("value", justify="right", no_wrap=True)

@@ -256,6 +256,7 @@ def _facts(result: Result) -> dict[str, Any]:
     """Return the inputs of a run, and the speed of its simulation."""
     return {
         "workload": result.workload["description"],
+        "replay": result.workload.get("replay", ""),
         "inputs": [[given["file"], given["sha256"]] for given in result.workload["inputs"]],
         "remarks": result.notes,
         "coflash": result.document["coflash"],

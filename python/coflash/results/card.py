@@ -32,10 +32,10 @@ def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogr
     metrics = metrics_of(document)
     rows = [_row(measure.label, measure.shown(metrics)) for measure in applying(HEADLINE, [metrics])]
     rows.append(_row("requests", show(metrics.requests, "requests")))
-    name, scheme, cache, workload = (escape(text) for text in setting.values())
+    name, scheme, cache, workload, replay = (escape(text) for text in setting.values())
     return (
         '<div style="font:0.9rem/1.4 system-ui,sans-serif">'
-        f"<div><strong>{name}</strong> · {scheme} · cache {cache} · {workload}</div>"
+        f"<div><strong>{name}</strong> · {scheme} · cache {cache} · {workload} · {replay}</div>"
         '<div style="display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;align-items:flex-start;margin-top:.4rem">'
         f'<table style="{_TABLE};margin:0"><tbody>{"".join(rows)}</tbody></table>'
         f"<div>{_programs(metrics)}{_tail(histogram)}</div></div>{_parts(document, metrics)}"

@@ -121,7 +121,7 @@ class Result:
 
     @property
     def setting(self) -> dict[str, str]:
-        """Short descriptions of the scenario, its scheme, its cache and its workload."""
+        """Short descriptions of the scenario, its scheme, its cache, its workload, and how time was replayed."""
         return setting_of(self.document)
 
     @property
@@ -231,7 +231,7 @@ def _complete(place: Path) -> Iterator[None]:
 
 
 def setting_of(document: Mapping[str, Any]) -> dict[str, str]:
-    """Describe the scenario of a result, its scheme, its cache and its workload, each in a few words."""
+    """Describe the scenario of a result, its scheme, cache, workload and replay, each in a few words."""
     scenario = document["scenario"]
     hybrid = scenario.get("hybrid") or {}
     scheme = hybrid.get("scheme") or scenario.get("cooperation") or {}
@@ -240,6 +240,7 @@ def setting_of(document: Mapping[str, Any]) -> dict[str, str]:
         "scheme": scheme.get("name", "none"),
         "cache": "; ".join(_caches(scenario, hybrid)) or "none",
         "workload": document["workload"]["description"],
+        "replay": document["workload"].get("replay", ""),  # older results do not tell it
     }
 
 

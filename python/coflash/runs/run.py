@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Literal
@@ -47,6 +48,23 @@ def run(
         KeyboardInterrupt: Control-C was pressed.
     """
     scenario = Scenario.of(scenario)
+    for sentence in replaying(scenario, trace).without_effect():
+        warnings.warn(sentence, stacklevel=2)
+    return simulate(scenario, trace, progress, measured, warm, operations=operations, decisions=decisions)
+
+
+def simulate(
+    scenario: ScenarioLike,
+    trace: Paths = (),
+    progress: Progress | bool = False,
+    measured: Callable[[SoFar], None] | None = None,
+    warm: Warm | str | os.PathLike[str] | None = None,
+    *,
+    operations: str | os.PathLike[str] | None = None,
+    decisions: str | os.PathLike[str] | None = None,
+) -> Result:
+    """Simulate a scenario as [`run`][coflash.run] does; the notes of the result alone name keys without effect."""
+    scenario = Scenario.of(scenario)
     workload = scenario.to_dict()["workload"]
     sources = paths(trace) or workload["trace"]
     is_own = not sources
@@ -66,6 +84,11 @@ def run(
         trace_files = [] if is_own else files
         core = _core.run(scenario.core, trace_files, progress or None, tell, device, (operations, decisions))
     return credited(Result.from_core(core), files, local, sources)
+
+
+def replaying(scenario: Scenario, trace: Paths) -> Scenario:
+    """Return the scenario as it is told: a trace that is given stands for its own workload."""
+    return scenario.with_(workload__trace=["-"]) if paths(trace) else scenario
 
 
 def trace_info(

@@ -13,7 +13,7 @@ from coflash._core import CoflashError, __version__
 from coflash.quantity import number_in
 from coflash.results.result import Result
 from coflash.runs.inputs import Input, credited, own_key, reading
-from coflash.runs.run import run
+from coflash.runs.run import simulate
 from coflash.scenario import Scenario, as_text, flat
 from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
@@ -187,9 +187,9 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
                 lent = stack.enter_context(devices.lent(job.scenario, job.sharing, progress))
             warm = lent.warm if lent else None
             if key:
-                result = run(reading(job.scenario, local), (), progress or False, None, warm)
+                result = simulate(reading(job.scenario, local), (), progress or False, None, warm)
             else:
-                result = run(job.scenario, local, progress or False, None, warm)
+                result = simulate(job.scenario, local, progress or False, None, warm)
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise

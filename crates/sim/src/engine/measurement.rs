@@ -15,7 +15,7 @@ use coflash_base::Time;
 use coflash_base::measure::Report;
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
-use coflash_scenario::{ReplayMode, Scenario};
+use coflash_scenario::{ReplayConfig, ReplayMode, Scenario};
 
 /// Counters and response times of the host's requests.
 #[derive(Clone, Debug)]
@@ -118,7 +118,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
         let unsteady = unsteady(&series, scenario.ftl.blocks_per_erase(&scenario.flash));
-        let notes = scenario.limits.iter().cloned().chain(behind).chain(frozen).chain(unsteady).collect();
+        let replay = ReplayConfig { mode: Some(mode), ..scenario.replay.clone() };
+        let idle = Scenario { replay, ..scenario.clone() }.without_effect();
+        let limits = scenario.limits.iter().cloned();
+        let notes = limits.chain(behind).chain(frozen).chain(unsteady).chain(idle).collect();
         Measured {
             metrics: Metrics::new(report),
             histograms: Histograms { all, read, write },

@@ -3,6 +3,7 @@
 mod cells;
 mod controller;
 mod device;
+mod effect;
 mod gc_modes;
 mod host;
 mod hybrid;

@@ -103,6 +103,7 @@ function buildAgain(place) {
         el("li", {}, "The same scenario, inputs and version give the same result, bit for bit.")),
       el("dl", { class: "facts" },
         ...fact("Workload", facts.workload),
+        ...(facts.replay ? fact("Replay", facts.replay) : []),
         ...facts.inputs.flatMap(([file, digest]) => fact(`SHA-256 of ${file}`, digest, true)),
         ...fact("Fingerprint of the scenario", data.hashes[run], true),
         ...fact("Seed", String(facts.seed)),

@@ -109,6 +109,7 @@ interface Section {
 
 interface Facts {
   workload: string;
+  replay: string;
   inputs: [string, string][];
   remarks: string[];
   coflash: string;

@@ -1,0 +1,263 @@
+//! Keys that have an effect only under a condition on others. A scenario that changes one without its condition is
+//! allowed, as a sweep needs it, and told. Schemes are compared under the same keys, so keys that only another scheme of
+//! cooperation or of a flash cache would use are not told.
+
+use crate::replay::ReplayMode;
+use crate::scenario::Scenario;
+use coflash_base::Duration;
+use coflash_ftl::{FreeMark, GcMode, WearLevelling};
+use coflash_hybrid::{HybridConfig, WritePolicy};
+use coflash_level::{ControllerConfig, Notices, Placement, Protecting};
+use coflash_media::{ReadPriority, disk};
+
+/// Keys, or tables of keys, and the condition under which they act.
+struct Condition {
+    keys: &'static [&'static str],
+    holds: fn(&Scenario) -> bool,
+    /// What is missing without it.
+    needs: &'static str,
+}
+
+impl Condition {
+    fn names(&self, key: &str) -> bool {
+        let rest = |table: &&str| key.strip_prefix(*table);
+        self.keys.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
+/// The conditions. The first that does not hold is the reason for a key.
+const CONDITIONS: &[Condition] = &[
+    Condition {
+        keys: &["replay.time_scale"],
+        holds: |scenario| scenario.replay_mode() == ReplayMode::Open && !scenario.workload.arrives_at_once(),
+        needs: "an open loop of requests with times (replay.mode)",
+    },
+    Condition {
+        keys: &["replay.queue_depth"],
+        // A recorded workload may turn out to have no times, which the depth decides.
+        holds: |scenario| match scenario.replay.mode {
+            None if scenario.workload.is_recorded() => true,
+            _ => scenario.replay_mode() == ReplayMode::Closed && !scenario.workload.has_jobs(),
+        },
+        needs: "a closed loop (replay.mode), which jobs of workload.fio bring along",
+    },
+    Condition {
+        keys: &["restart.shutdown"],
+        holds: |scenario| !scenario.restart.at.is_empty(),
+        needs: "a restart (restart.at)",
+    },
+    Condition {
+        keys: &["workload.trace_options"],
+        holds: |scenario| scenario.workload.is_recorded(),
+        needs: "a trace (workload.trace, workload.like)",
+    },
+    Condition {
+        keys: &["gc.background_mark"],
+        holds: |scenario| scenario.gc.mode == GcMode::Background,
+        needs: "gc.mode = \"background\"",
+    },
+    Condition {
+        keys: &["gc.steps_max"],
+        holds: |scenario| scenario.gc.mode == GcMode::Preemptive,
+        needs: "gc.mode = \"preemptive\"",
+    },
+    Condition {
+        keys: &["timing.suspend_overhead"],
+        holds: |scenario| scenario.timing.read_priority == ReadPriority::Suspend,
+        needs: "timing.read_priority = \"suspend\"",
+    },
+    Condition {
+        keys: &["timing.overtaken_max"],
+        holds: |scenario| scenario.timing.read_priority != ReadPriority::None,
+        needs: "timing.read_priority = \"overtake\" or \"suspend\"",
+    },
+    Condition {
+        keys: &["timing.planes"],
+        holds: |scenario| scenario.flash.planes_per_die > 1,
+        needs: "several planes in a die (flash.planes_per_die)",
+    },
+    Condition {
+        keys: &["timing.pages_per_type"],
+        holds: |scenario| scenario.timing.page_reads.len() + scenario.timing.page_programs.len() > 0,
+        needs: "times by page type (timing.page_reads, timing.page_programs)",
+    },
+    Condition {
+        keys: &["timing.slc_page_read", "timing.slc_page_program", "ftl.slc_cache.while_free"],
+        holds: |scenario| scenario.ftl.slc_cache.blocks != FreeMark::Blocks(0),
+        needs: "a pSLC cache (ftl.slc_cache.blocks)",
+    },
+    Condition {
+        keys: &["ftl.refresh.power_off"],
+        holds: |scenario| {
+            scenario.ftl.refresh.retention.is_some() || scenario.ftl.refresh.fast_retention.is_some()
+        },
+        needs: "a retention time (ftl.refresh.retention, ftl.refresh.fast_retention)",
+    },
+    Condition {
+        keys: &["ftl.wear_gap"],
+        holds: |scenario| scenario.ftl.wear_levelling == WearLevelling::Static,
+        needs: "ftl.wear_levelling = \"static\"",
+    },
+    Condition {
+        keys: &["cooperation"],
+        holds: |scenario| scenario.has_cache() || scenario.host_buffer.exists(),
+        needs: "a cache or a write buffer (cache.size, host_buffer.size)",
+    },
+    Condition {
+        keys: &[
+            "cache.policy",
+            "cache.page_read",
+            "cache.page_write",
+            "cache.read_allocate",
+            "cache.write_allocate",
+            "cache.eviction",
+        ],
+        holds: Scenario::has_cache,
+        needs: "a cache (cache.size)",
+    },
+    Condition {
+        keys: &["cache.volatile", "cache.fence"],
+        holds: |scenario| scenario.hybrid.is_none(),
+        needs: "flash that is no cache before disks (hybrid)",
+    },
+    Condition {
+        keys: &[
+            "host_buffer.policy",
+            "host_buffer.page_read",
+            "host_buffer.page_write",
+            "host_buffer.read_allocate",
+            "host_buffer.dirty_age_max",
+            "host_buffer.dirty_share_max",
+            "host_buffer.notices",
+        ],
+        holds: |scenario| scenario.host_buffer.exists(),
+        needs: "a write buffer in the host (host_buffer.size)",
+    },
+    Condition {
+        keys: &["host_buffer.notices"],
+        holds: |scenario| scenario.cache.placement == Placement::InStorage,
+        needs: "the link below the buffer: below a cache in the host, notices go as host.notices says",
+    },
+    Condition {
+        keys: &["host"],
+        holds: |scenario| match scenario.cache.placement {
+            Placement::Host => scenario.caches_in_host(),
+            Placement::InStorage => scenario.host_buffer.exists(),
+        },
+        needs: "a cache in the host (cache.placement), or a write buffer there (host_buffer.size)",
+    },
+    Condition {
+        keys: &["host.notices", "host.protecting", "host.grants", "host.answer_time"],
+        holds: Scenario::caches_in_host,
+        needs: "a cache in the host (cache.placement)",
+    },
+    Condition {
+        keys: &["host.batch_max", "host.batch_wait"],
+        holds: |scenario| scenario.notices() == Notices::Batched,
+        needs: "batched notices (host.notices, host_buffer.notices)",
+    },
+    Condition {
+        keys: &["host.piggyback_max"],
+        holds: |scenario| scenario.notices() == Notices::Piggybacked,
+        needs: "piggybacked notices (host.notices, host_buffer.notices)",
+    },
+    Condition {
+        keys: &["host.jitter"],
+        holds: |scenario| scenario.notices() != Notices::Piggybacked,
+        needs: "notices in messages of their own, \"each\" or \"batched\" (host.notices, host_buffer.notices)",
+    },
+    Condition {
+        keys: &["host.grants"],
+        holds: |scenario| scenario.host.protecting == Protecting::Grants,
+        needs: "host.protecting = \"grants\"",
+    },
+    Condition {
+        keys: &["host.answer_time"],
+        holds: |scenario| scenario.host.protecting == Protecting::Request,
+        needs: "host.protecting = \"request\"",
+    },
+    Condition {
+        keys: &["controller.cores"],
+        holds: |scenario| {
+            let ControllerConfig { read_command, read_4k, write_command, write_4k, .. } = scenario.controller;
+            [read_command, read_4k, write_command, write_4k].iter().any(|time| *time > Duration::ZERO)
+        },
+        needs: "a time of the firmware (controller.read_command, read_4k, write_command, write_4k)",
+    },
+    Condition {
+        keys: &["link.lanes", "link.coding"],
+        holds: |scenario| scenario.link.lane_rate.count > 0,
+        needs: "a rate of the link (link.lane_rate)",
+    },
+    Condition {
+        keys: &["hybrid.disks.placement", "hybrid.disks.stripe"],
+        holds: |scenario| scenario.hybrid.as_ref().is_some_and(|hybrid| hybrid.disks.count > 1),
+        needs: "several disks (hybrid.disks.count)",
+    },
+    Condition {
+        keys: &["hybrid.disks.stripe"],
+        holds: |scenario| {
+            let striped = |hybrid: &HybridConfig| hybrid.disks.placement == disk::Placement::Striped;
+            scenario.hybrid.as_ref().is_some_and(striped)
+        },
+        needs: "hybrid.disks.placement = \"striped\"",
+    },
+    Condition {
+        keys: &["hybrid.sequential_streams"],
+        holds: |scenario| scenario.hybrid.as_ref().is_some_and(|hybrid| hybrid.sequential_unit.count > 0),
+        needs: "a bypass of sequential runs (hybrid.sequential_unit)",
+    },
+    Condition {
+        keys: &["hybrid.destaging"],
+        holds: |scenario| {
+            let writes_back = |hybrid: &HybridConfig| hybrid.write_policy == WritePolicy::WriteBack;
+            scenario.hybrid.as_ref().is_some_and(writes_back)
+        },
+        needs: "hybrid.write_policy = \"write-back\"",
+    },
+];
+
+/// Every key that has an effect only under a condition, or its table, with what the condition needs.
+pub fn conditional_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CONDITIONS.iter().flat_map(|condition| condition.keys.iter().map(|key| (*key, condition.needs)))
+}
+
+impl Scenario {
+    /// The keys that differ from their defaults and have no effect, given the others: a sentence for each reason.
+    #[must_use]
+    pub fn without_effect(&self) -> Vec<String> {
+        let of_policy = |key: String| key.strip_suffix(".name").map_or(key.clone(), str::to_owned);
+        let mut differing: Vec<String> = self.differing().into_keys().map(of_policy).collect();
+        let mut told = Vec::new();
+        for condition in CONDITIONS.iter().filter(|condition| !(condition.holds)(self)) {
+            let (idle, others): (Vec<_>, _) = differing.into_iter().partition(|key| condition.names(key));
+            differing = others;
+            if let Some((last, others)) = idle.split_last() {
+                let keys = if others.is_empty() {
+                    last.clone()
+                } else {
+                    format!("{} and {last}", others.join(", "))
+                };
+                let verb = if others.is_empty() { "has" } else { "have" };
+                told.push(format!("{keys} {verb} no effect without {}", condition.needs));
+            }
+        }
+        told
+    }
+
+    pub(crate) fn has_cache(&self) -> bool {
+        self.cache.size.pages(self.page_bytes(), 1 << 31) > 0
+    }
+
+    fn caches_in_host(&self) -> bool {
+        self.cache.placement == Placement::Host && self.has_cache()
+    }
+
+    /// How notices cross the link, if there are any.
+    fn notices(&self) -> Notices {
+        match self.cache.placement {
+            Placement::Host => self.host.notices,
+            Placement::InStorage => self.host_buffer.notices,
+        }
+    }
+}
