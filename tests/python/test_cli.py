@@ -88,6 +88,22 @@ def test_how_time_is_replayed_is_said_first_and_beside_the_result(
     assert f"; {told}\n" in shown.stdout
 
 
+def test_a_run_that_is_not_steady_says_so_and_how_to_begin_steady(tmp_path: Path) -> None:
+    scenario = tmp_path / "young.toml"
+    scenario.write_text(
+        "flash = { channels = 1, blocks_per_plane = 256 }\n"
+        "workload.synthetic = { requests = 20_000 }\nreplay.mode = 'closed'\n",
+        encoding="utf-8",
+    )
+    young = coflash("run", str(scenario))
+    assert "Write amplification was not steady: " in young.stderr
+    assert "--until-steady" in young.stderr
+    steady = coflash("run", str(scenario), "--until-steady", "--json", "-")
+    assert "not steady" not in steady.stderr
+    document = json.loads(steady.stdout)
+    assert document["scenario"]["precondition"]["random_passes"] == "steady"
+
+
 def test_control_c_ends_a_run_without_a_word_of_python(tmp_path: Path) -> None:
     with begin(*COFLASH_TELLING, "demo", "--out", str(tmp_path / "demo")) as running:
         await_line(running.stderr, "^2/.* replay ")

@@ -7,14 +7,14 @@ use crate::series::Series;
 
 /// The windows of a run.
 const WINDOWS: usize = 4;
-/// Blocks or superblocks that GC erases in a window, at least: with fewer, a window is a matter of chance.
+/// Blocks or superblocks that GC erases in a window on average, at least: with fewer, a window is a matter of chance.
 const ERASES_MIN: f64 = 32.0;
 /// The range of the windows, and the excursion of their straight line, as parts of their mean.
 const RANGE_MAX: f64 = 0.20;
 const EXCURSION_MAX: f64 = 0.10;
 
-/// Return the write amplification in each quarter of the host's writes, and the blocks erased in the quarter with the fewest; `None`
-/// without writes.
+/// Return the write amplification in each quarter of the host's writes, and the blocks erased in a quarter on average; `None` without
+/// writes.
 ///
 /// Within a window of the series, counts are spread evenly over its host writes.
 fn quarters(series: &Series) -> Option<([f64; WINDOWS], f64)> {
@@ -32,23 +32,22 @@ fn quarters(series: &Series) -> Option<([f64; WINDOWS], f64)> {
     if all == 0.0 {
         return None;
     }
-    let (mut done, mut programmed, mut erased) = (0.0, [0.0; WINDOWS], [0.0; WINDOWS]);
+    let (mut done, mut programmed) = (0.0, [0.0; WINDOWS]);
     for window in 0..writes.len() {
         let part = writes[window] as f64 / all * WINDOWS as f64;
-        let own = [programs.iter().map(|counts| counts[window]).sum::<u64>(), erases[window]];
+        let own = programs.iter().map(|counts| counts[window]).sum::<u64>() as f64;
         let first = (done as usize).min(WINDOWS - 1);
-        for quarter in first..WINDOWS {
+        for (quarter, programmed) in programmed.iter_mut().enumerate().skip(first) {
             // A window without writes belongs to the quarter in which it lies.
             let inside = (done + part).min(quarter as f64 + 1.0) - done.max(quarter as f64);
             let share = if part > 0.0 { inside.max(0.0) / part } else { f64::from(quarter == first) };
-            programmed[quarter] += own[0] as f64 * share;
-            erased[quarter] += own[1] as f64 * share;
+            *programmed += own * share;
         }
         done += part;
     }
     Some((
         programmed.map(|pages| pages / (all / WINDOWS as f64)),
-        erased.into_iter().fold(f64::INFINITY, f64::min),
+        erases.iter().sum::<u64>() as f64 / WINDOWS as f64,
     ))
 }
 
@@ -102,7 +101,7 @@ mod tests {
         let (waf, erases) = quarters(&series(&[100, 300, 0, 400], &[100, 900, 80, 800])).expect("writes");
         // 200 pages a quarter: 100 at 1 and 100 at 3; 200 at 3, and 80 without a write; 200 at 2 twice.
         assert_eq!(waf, [2.0, 3.0, 2.4, 2.0]);
-        assert!((erases - 50.0).abs() < 1e-9, "{erases}");
+        assert!((erases - 100.0).abs() < 1e-9, "{erases}");
         assert_eq!(quarters(&series(&[0, 0], &[0, 5])), None);
     }
 

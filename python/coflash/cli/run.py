@@ -61,6 +61,13 @@ def run(
         Path | None,
         typer.Option("--warm", metavar="FILE", help="Start from this warm device, which 'coflash warm' wrote."),
     ] = None,
+    until_steady: Annotated[
+        bool,
+        typer.Option(
+            "--until-steady",
+            help="First write at random until write amplification is steady (precondition.random_passes = steady).",
+        ),
+    ] = False,
     json: JsonFile = None,
     operations: Annotated[
         Path | None,
@@ -85,6 +92,8 @@ def run(
         options = replace(options, format=None)
     chosen = scenario_with(scenario, assignments)
     chosen = chosen.set([(f"workload.trace_options.{key}", value) for key, value in options.settings().items()])
+    if until_steady:
+        chosen = chosen.with_(precondition__random_passes="steady")
     if fio is not None:
         check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
         chosen = chosen.with_(workload__fio=str(fio))
