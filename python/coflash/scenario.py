@@ -129,6 +129,14 @@ class Scenario:
         """List the keys that are set and have no effect, given the others: a sentence for each reason."""
         return self.core.without_effect()
 
+    def cautions(self) -> list[str]:
+        """List what a run will suffer from, as far as that is known before, one sentence for each.
+
+        Raises:
+            CoflashError: The scenario contradicts itself.
+        """
+        return self.core.cautions()
+
     @property
     def name(self) -> str:
         """The name of the scenario."""

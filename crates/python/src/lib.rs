@@ -106,6 +106,11 @@ impl Scenario {
         self.0.without_effect()
     }
 
+    fn cautions(&self) -> PyResult<Vec<String>> {
+        self.0.check().map_err(refused)?;
+        Ok(coflash_sim::cautions(&self.0))
+    }
+
     fn with_digests(&self, py: Python<'_>) -> PyResult<Self> {
         external::bound(py, &self.0).map(Self)
     }

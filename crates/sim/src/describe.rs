@@ -2,9 +2,10 @@
 
 use crate::error::RunError;
 use crate::input::Inputs;
-use crate::memory::human;
+use crate::memory::{self, human};
 use crate::observer::NoObserver;
 use crate::open_workload::open_workload;
+use crate::retention::cautions;
 use coflash_base::Seed;
 use coflash_base::measure::Report;
 use coflash_hybrid::{Hybrid, Limits};
@@ -18,6 +19,7 @@ use coflash_scenario::{Scenario, Stack, for_stack};
 /// An invalid scenario, or a workload that cannot be opened.
 pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
     scenario.check()?;
+    memory::check(scenario)?;
     let (stack, mut sentences) = if let Some(config) = &scenario.hybrid {
         let disks = scenario.disks(config)?;
         let stack = scenario.hybrid_stack(config, &disks)?;
@@ -46,6 +48,7 @@ pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
         heap_bytes as f64 / pages
     ));
     sentences.extend(scenario.without_effect());
+    sentences.extend(cautions(scenario));
     Ok(sentences)
 }
 

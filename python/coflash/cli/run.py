@@ -109,6 +109,8 @@ def run(
         atomic_write.check_folder(remote.path_of(out), FILES)
     simulated = partial(simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions)
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
+    if not quiet:
+        notes(chosen.cautions())
     if quiet:
         result = simulated()
     elif live:

@@ -8,6 +8,7 @@ use crate::load::{End, load};
 use crate::metrics::{AllResponses, EraseCounts, HostCounters, Metrics, ReadResponses, WriteResponses};
 use crate::observer::SoFar;
 use crate::result::{Histograms, Measured, RunResult, Simulator, Workload};
+use crate::retention::fading;
 use crate::series::Recorder;
 use crate::spare::{FROZEN, SpareSpace};
 use crate::steady::unsteady;
@@ -115,13 +116,14 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let spare = SpareSpace::of(&self.level.invalid_pages(), &erases);
         report.add(&spare);
         let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
+        let fading = fading(scenario, &report);
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
         let unsteady = unsteady(&series, scenario.ftl.blocks_per_erase(&scenario.flash));
         let replay = ReplayConfig { mode: Some(mode), ..scenario.replay.clone() };
         let idle = Scenario { replay, ..scenario.clone() }.without_effect();
         let limits = scenario.limits.iter().cloned();
-        let notes = limits.chain(behind).chain(frozen).chain(unsteady).chain(idle).collect();
+        let notes = limits.chain(behind).chain(frozen).chain(unsteady).chain(fading).chain(idle).collect();
         Measured {
             metrics: Metrics::new(report),
             histograms: Histograms { all, read, write },
