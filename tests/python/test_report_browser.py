@@ -86,6 +86,7 @@ def test_the_steps_from_one_scheme_to_the_other_add_up(page: WebDriver, results:
     assert f"overwrites known at once: +{round(spared):,}" in label
 
 
+@pytest.mark.filterwarnings("ignore:.* have no effect without a cache:UserWarning")
 @pytest.mark.parametrize("with_cache", [True, False])
 def test_pairs_that_are_equal_by_construction_are_left_out_of_the_mean_and_counted(
     page: WebDriver, results: list[coflash.Result], tmp_path: Path, with_cache: bool
