@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::amplification::add_amplification;
+use crate::beyond::beyond;
 use crate::device::add_device;
 use crate::latency::{Latency, LatencyRecorder};
 use crate::load::{End, load};
@@ -116,13 +117,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
-        let notes = scenario.limits.iter().cloned().chain(behind).chain(frozen).collect();
-        Measured {
-            metrics: Metrics::new(report),
-            histograms: Histograms { all, read, write },
-            series,
-            erases,
-            notes,
-        }
+        let metrics = Metrics::new(report);
+        let beyond = beyond(&scenario.measured, &metrics, self.level.logical_pages().into());
+        let notes = scenario.limits.iter().cloned().chain(beyond).chain(behind).chain(frozen).collect();
+        Measured { metrics, histograms: Histograms { all, read, write }, series, erases, notes }
     }
 }
