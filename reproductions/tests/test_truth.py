@@ -11,6 +11,7 @@ from coflash import CoflashError, Scenario
 from coflash.calibrate import Fit, Measured, Point, Prediction, fit
 from coflash.calibrate.model import Model, Parameters
 from coflash.calibrate.pattern import Pattern
+from coflash.calibrate.sheet import Link, Sheet
 from coflash_reproduce.truth.drives import FITTED, _pattern, _quarters, _tables, _value, read_drives
 from coflash_reproduce.truth.others import Other
 from coflash_reproduce.truth.page import image_of, is_unsteady, markdown
@@ -62,6 +63,15 @@ def test_most_points_are_held_out(drives: dict[str, Measured]) -> None:
 
 
 @at_hand
+def test_data_sheets_are_read(drives: dict[str, Measured]) -> None:
+    sheet = drives["PM9A3"].sheet
+    assert list(sheet.stated()) == ["PCIe 4.0 x4", "reads of at most 6.50 GB/s", "at most 580,000 reads per second"]
+    assert sheet.bytes_per_s == 6.5e9
+    assert [drives[name].sheet.link for name in ("WD", "CM7-R")] == [Link.pcie(3, 4), Link.pcie(5, 4)]
+    assert drives["PM9D3a (drive A)"].sheet == Sheet()
+
+
+@at_hand
 def test_spare_space_is_found_and_the_write_amplification_at_other_fills_predicted(drives: dict[str, Measured]) -> None:
     drive = drives["7450 MAX"]
     by_fill = [p for p in drive.points if p.pattern.kind in ("uniform", "sequential") and p.writes_per_s is None]
@@ -109,5 +119,11 @@ def test_a_drive_that_ships_says_its_source_and_its_errors(file: Path) -> None:
     assert any("held out, error" in line for line in comment)
     scenario = Scenario.load(file)
     assert scenario.name
-    (limit,) = scenario.to_dict()["limits"]
+    keys = scenario.to_dict()
+    limit, *others = keys["limits"]
     assert "Response times were calibrated at" in limit or "response times are not those of the drive" in limit
+    has_sheet = any(line.startswith("# Data sheet: PCIe") for line in comment)
+    assert has_sheet != any("not limited" in text for text in others)
+    if has_sheet:
+        assert keys["link"]["sharing"] == "shared" and keys["controller"]["cores"]
+        assert keys["measured"]["request_size"] == "4KiB"

@@ -25,7 +25,9 @@ from coflash.calibrate.measured import CONDITIONS
 from coflash.calibrate.model import Device, Model, Parameters, slowdown, waf_between
 from coflash.calibrate.page import latency_limit, markdown
 from coflash.calibrate.pattern import Pattern
+from coflash.calibrate.sheet import Link, Sheet
 from coflash.cli import app
+from coflash.measures.metrics import Throughput
 from coflash.runs.run import run
 from coflash.scenario import Scenario
 
@@ -385,6 +387,112 @@ def test_each_result_of_a_drive_says_how_far_its_latencies_hold() -> None:
     untimed = replace(made, model=Model(KNOWN))
     assert latency_limit(untimed) in drive_scenario(untimed).to_dict()["limits"]
     assert "not those of the drive" in latency_limit(untimed)
+
+
+SHEET = Sheet(Link.pcie(4, 4), 6.5e9, 580e3)
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [
+        ("PCIe 4.0 x4", 7.877e9),
+        ("pcie3x2", 1.969e9),
+        ("PCIe 5 x8", 31.51e9),
+        ("PCIe 1.1 x1", 250e6),
+        ("SATA 6Gb/s", 600e6),
+    ],
+)
+def test_a_link_is_read_as_data_sheets_write_it(text: str, rate: float) -> None:
+    assert Link.read(text).bytes_per_s == pytest.approx(rate, rel=1e-3)
+
+
+@pytest.mark.parametrize("text", ["PCIe 4.0", "PCIe 6.0 x4", "PCIe 4.0 x3", "SAS 12Gb/s", ""])
+def test_another_link_is_refused(text: str) -> None:
+    with pytest.raises(CoflashError, match=f"link: '{text}' was given; PCIe of generation 1 to 5 .* 'PCIe 4.0 x4'"):
+        Link.read(text)
+
+
+def with_sheet(sheet: Sheet, program_us: float = 150.0) -> tuple[Scenario, float]:
+    parameters = replace(KNOWN, read_cost=0.05, sequential_mib_per_s=1400.0)
+    parameters = replace(parameters, program_us=program_us, read_us=80.0, write_us=10.0)
+    made = Fit(Measured("timed", (), sheet=sheet), Model(parameters), (), ())
+    return drive_scenario(made), 1.0 if math.isnan(program_us) else made.model.service().part
+
+
+@pytest.mark.parametrize("program_us", [150.0, math.nan])
+@pytest.mark.parametrize("sheet", [SHEET, replace(SHEET, link=None), Sheet(Link.pcie(3, 4)), Sheet(reads_per_s=20e3)])
+def test_no_result_exceeds_what_link_and_reads_of_a_drive_can_carry(sheet: Sheet, program_us: float) -> None:
+    scenario, part = with_sheet(sheet, program_us)
+
+    def reads(of: Scenario, size: str) -> Throughput:
+        keys = {"requests": 20_000, "read_share": "100%", "size": {"name": "fixed", "size": size}}
+        return run(of.with_({f"workload.synthetic.{key}": value for key, value in keys.items()})).metrics.throughput
+
+    unlimited, _ = with_sheet(Sheet(), program_us)
+    small, large = reads(scenario, "4KiB"), reads(scenario, "128KiB")
+    if most := sheet.reads_per_s:
+        assert 0.85 * most * part < (small.read_iops or 0) <= most * part
+        assert (reads(unlimited, "4KiB").read_iops or 0) > 1.2 * most * part
+    if rate := sheet.bytes_per_s:
+        assert max(small.read_bandwidth or 0, large.read_bandwidth or 0) <= rate * part
+        assert (reads(unlimited, "128KiB").read_bandwidth or 0) > 1.2 * rate * part
+        writes = scenario.with_({"workload.synthetic.generator": "sequential", "workload.synthetic.requests": 20_000})
+        assert (run(writes).metrics.throughput.write_bandwidth or 0) <= rate * part
+
+
+def test_the_limits_of_a_drive_change_no_latency_below_them() -> None:
+    def measured(sheet: Sheet) -> tuple[float, ...]:
+        scenario, part = with_sheet(sheet)
+        arrival = {"name": "poisson", "mean": f"{round(1e9 / (4000 * part))}ns"}
+        keys = {"workload.synthetic": {"requests": 20_000, "read_share": "50%", "arrival": arrival}}
+        response = run(scenario.with_(keys)).metrics.response_ns
+        return response.read.p50 or 0, response.read.p99 or 0, response.write.p50 or 0
+
+    assert measured(SHEET) == pytest.approx(measured(Sheet()), rel=0.01)
+
+
+def test_a_drive_tells_its_data_sheet_and_what_it_does_not_limit() -> None:
+    made = Fit(Measured("timed", (), sheet=SHEET), Model(replace(KNOWN, sequential_mib_per_s=400.0)), (), ())
+    assert "# Data sheet: PCIe 4.0 x4, reads of at most 6.50 GB/s, at most 580,000 reads per second." in drive_toml(
+        made
+    )
+    scenario, _ = with_sheet(SHEET)
+    assert not any("not limited" in text for text in scenario.to_dict()["limits"])
+    for sheet, missing in {
+        Sheet(): "the bandwidth of the link or of reads and the rate of reads",
+        Sheet(Link.pcie(4, 4)): "the rate of reads",
+        Sheet(reads_per_s=1e5): "the bandwidth of the link or of reads",
+    }.items():
+        scenario, _ = with_sheet(sheet)
+        said = f"Not stated, and not limited: {missing}. Reads may be faster than the drive's."
+        assert scenario.to_dict()["limits"][-1] == said
+        assert said in run(scenario.with_({"workload.synthetic.requests": 100})).notes
+
+
+def test_a_result_beyond_the_measurements_of_a_drive_says_so() -> None:
+    parameters = replace(KNOWN, program_us=150.0, read_us=80.0, write_us=10.0, sequential_mib_per_s=400.0)
+    rated = Point("read_p50_us", 80, writes_per_s=20_000, reads_per_s=5_000, used=0.8)
+    measured = Measured("timed", (rated, Point("write_mib_per_s", 400, Pattern("sequential"))))
+    made = Fit(measured, Model(parameters), (), ())
+    part = made.model.service().part
+    assert drive_scenario(made).to_dict()["measured"] == {
+        "reads_per_s": math.ceil(5_000 * part),
+        "writes_per_s": math.ceil(102_400 * part),
+        "read_share": "20%",
+        "request_size": "4KiB",
+        "used": "80%",
+    }
+
+    def notes(**synthetic: object) -> list[str]:
+        keys = {"requests": 20_000, **synthetic}
+        found = run(drive_scenario(made).with_({f"workload.synthetic.{key}": value for key, value in keys.items()}))
+        return [note for note in found.notes if "(measured)" in note]
+
+    assert notes() == []
+    (reads,) = notes(read_share="100%")
+    assert "reads per second, where at most" in reads and "100% reads, where at most 20% were measured" in reads
+    (large,) = notes(size={"name": "fixed", "size": "16KiB"})
+    assert "writes of 16384 bytes on average, where those measured have 4KiB" in large
 
 
 def test_names_are_no_markup() -> None:

@@ -55,6 +55,14 @@ impl Programs {
 }
 
 coflash_base::measures! {
+    /// The space in use.
+    pub struct UsedSpace in "", "Flash" {
+        /// Logical pages with data in flash, at the end.
+        mapped_pages: u64, "pages in use at the end", pages, untabled;
+    }
+}
+
+coflash_base::measures! {
     /// Pages by class of the placement policy, in the order of classes. For FDP the first classes are the handles.
     pub struct PlacementClass in "placement", "Placement" {
         /// Pages that the host and caches wrote to blocks of the class.

@@ -45,7 +45,7 @@ pub use config::{
     Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, SlcCacheConfig, Spare, Summary,
     Trigger, WearLevelling,
 };
-pub use counters::{FtlCounters, PlacementClass, Programs};
+pub use counters::{FtlCounters, PlacementClass, Programs, UsedSpace};
 pub use ftl::{FastBlockCounters, Ftl, Io, SlcCounters};
 pub use hook::{CopyAll, Decision, GcHook, Source};
 pub use ids::LocalBlock;

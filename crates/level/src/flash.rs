@@ -95,6 +95,7 @@ impl<M: Media> Level<M> for Ftl {
 
     fn report(&self, report: &mut Report) {
         report.add(self.counters());
+        report.add(&self.used_space());
         report.add(self.programs());
         let classes: Vec<_> = self.placement_classes().collect();
         if !classes.is_empty() {

@@ -53,7 +53,7 @@ pub use device::{CacheLevel, Device, DeviceConfig};
 pub use level::{Command, Crossing, Level, LostPages, Restart};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
-    Notices, Protecting, link_sections,
+    Notices, Protecting, Sharing, link_sections,
 };
 pub use recovery_error::RecoveryError;
 pub use units::Units;

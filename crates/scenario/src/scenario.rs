@@ -2,6 +2,7 @@
 
 use crate::endurance::EnduranceConfig;
 use crate::energy::EnergyConfig;
+use crate::measured::MeasuredConfig;
 use crate::precondition::PreconditionConfig;
 use crate::replay::{ReplayConfig, ReplayMode};
 use crate::restart::RestartConfig;
@@ -29,6 +30,8 @@ pub struct Scenario {
     pub description: String,
     /// What results of the scenario do not tell, in sentences: each result repeats them among its notes.
     pub limits: Vec<String>,
+    /// The conditions of the measurements to which the scenario was fitted: the result of a run beyond them has a note.
+    pub measured: MeasuredConfig,
     /// Seed of all random streams.
     pub seed: u64,
     /// Geometry of the flash.
@@ -119,11 +122,16 @@ impl Scenario {
     }
 
     /// Digest of the keys whose values differ from their defaults, except those that only describe the scenario: name,
-    /// description and limits. So a new key of coflash with its default value changes no digest.
+    /// description, limits and measured. So a new key of coflash with its default value changes no digest.
     #[must_use]
     pub fn hash(&self) -> String {
-        let bare =
-            Self { name: String::new(), description: String::new(), limits: Vec::new(), ..self.clone() };
+        let bare = Self {
+            name: String::new(),
+            description: String::new(),
+            limits: Vec::new(),
+            measured: MeasuredConfig::default(),
+            ..self.clone()
+        };
         let mut differing = bare.differing();
         if self.hybrid.is_some() {
             differing.insert("hybrid".to_owned(), Value::Bool(true)); // also if all its keys have their defaults

@@ -71,6 +71,7 @@ fn only_keys_that_differ_from_their_defaults_are_in_the_hash() {
     let default = Scenario::default().hash();
     assert_eq!(scenario(&[("gc.victim", "greedy"), ("timing.page_read", "25us")]).hash(), default);
     assert_eq!(scenario(&[("name", "x"), ("description", "y"), ("limits", "[\"z\"]")]).hash(), default);
+    assert_eq!(scenario(&[("measured.reads_per_s", "1"), ("measured.used", "50%")]).hash(), default);
     for (key, value) in [
         ("cache.size", "1MiB"),
         ("workload.remap", "dense"),

@@ -15,11 +15,14 @@
 //! | throughput, endurance, energy | `device.rs` |
 //! | whether the device keeps up with the host | `load.rs` |
 //! | the note on spare space that GC never recovers | `spare.rs` |
+//! | the note on write amplification that is not steady | `steady.rs` |
 //! | the note on data that fades before it is rewritten | `retention.rs` |
+//! | the note on a run beyond the measurements of its scenario | `beyond.rs` |
 //! | preconditioning, warm devices | `precondition.rs`, `warm/` |
 
 mod address;
 mod amplification;
+mod beyond;
 mod cancellable;
 mod describe;
 mod device;

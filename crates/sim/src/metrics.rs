@@ -6,7 +6,7 @@ use crate::latency::{Latency, PARTS};
 use crate::load::Load;
 use crate::spare::SpareSpace;
 use coflash_base::measure::{Assumption, Report, SectionInfo, Value};
-use coflash_ftl::{FastBlockCounters, FtlCounters, PlacementClass, Programs, SlcCounters};
+use coflash_ftl::{FastBlockCounters, FtlCounters, PlacementClass, Programs, SlcCounters, UsedSpace};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
 use coflash_level::nvm::MetadataCounters;
@@ -143,6 +143,7 @@ pub fn sections() -> Vec<&'static SectionInfo> {
         &Throughput::INFO,
         &Amplification::INFO,
         &FtlCounters::INFO,
+        &UsedSpace::INFO,
         &Programs::INFO,
         &SlcCounters::INFO,
         &DropCounters::INFO,

@@ -8,7 +8,7 @@ from typing import Any
 
 from coflash.calibrate.fit import Fit
 from coflash.calibrate.latency import CELL
-from coflash.calibrate.measured import MEASURES
+from coflash.calibrate.measured import MEASURES, Measured
 from coflash.calibrate.model import STREAMS, VICTIMS, Device, Model, wear
 from coflash.calibrate.page import latency_limit
 from coflash.calibrate.pattern import PAGE_BYTES
@@ -26,7 +26,7 @@ def drive_scenario(fit: Fit) -> Scenario:
     keys: dict[str, Any] = {
         "name": fit.measured.name,
         "description": "Calibrated; uniform writes of 4 KiB, as fast as it takes them",
-        "limits": [latency_limit(fit)],
+        "limits": [text for text in (latency_limit(fit), fit.measured.sheet.unlimited()) if text],
     }
     if not math.isnan(found.program_us):
         service = fit.model.service()
@@ -39,14 +39,22 @@ def drive_scenario(fit: Fit) -> Scenario:
         }
         keys["workload.synthetic"] = {"requests": 500_000}
         keys["description"] += f"; {service.part:.0%} of its dies, and of its rates"
-        return Scenario.from_dict(keys)
+        firmware_us = service.read_us - service.array_read_us, service.write_us
+        return _carried(keys, fit.measured, service.part, *firmware_us)
     device = Device(fit.model.alpha(1.0), found.victim, found.streams, wear_gap=found.wear_gap)
     keys |= {**device.scenario("sequential"), "workload.synthetic": {"requests": 6 * device.pages}}
     keys["flash"]["cell"] = CELL
     if not math.isnan(found.sequential_mib_per_s):
         program_ns = PAGE_BYTES / (found.sequential_mib_per_s * 2**20) * 1e9
         keys["timing"] = _private(program_ns, program_ns * fit.model.service().copy_cost)
-    return Scenario.from_dict(keys)
+    return _carried(keys, fit.measured, 1.0, 0.0, 0.0)
+
+
+def _carried(keys: dict[str, Any], measured: Measured, part: float, read_us: float, write_us: float) -> Scenario:
+    """Return the scenario with the limits of link and reads, and the range of its measurements."""
+    limits = measured.sheet.keys(part, read_us, write_us)
+    controller = {**keys.get("controller", {}), **limits.pop("controller", {})}
+    return Scenario.from_dict({**keys, **limits, "controller": controller, "measured": measured.range_keys(part)})
 
 
 def _private(program_ns: float, read_ns: float) -> dict[str, Any]:
@@ -74,6 +82,8 @@ def drive_toml(fit: Fit) -> str:
     lines = [f"{fit.measured.name}, calibrated."]
     if fit.measured.source:
         lines.append(f"Source of the measurements: {fit.measured.source}.")
+    if stated := list(fit.measured.sheet.stated()):
+        lines.append(f"Data sheet: {', '.join(stated)}.")
     for measure, quantity in MEASURES.items():
         for held, role in ((False, "fitted"), (True, "held out")):
             errors = [abs(p.error) for p in fit.predictions if p.point.measure == measure and p.point.held_out is held]

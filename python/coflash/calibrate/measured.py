@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from coflash._core import CoflashError, hint
 from coflash.calibrate.fio_results import fio_measures
 from coflash.calibrate.jobs import SCRIPT, STEPS
-from coflash.calibrate.pattern import UNIFORM, Pattern
+from coflash.calibrate.pattern import PAGE_BYTES, RANDOM, UNIFORM, Pattern
+from coflash.calibrate.sheet import UNSTATED, Sheet
 from coflash.files.errors import text_of
 from coflash.quantity import number_in
 
@@ -113,24 +114,42 @@ class Measured:
     capacity_bytes: float | None = None
     """The user capacity; zones have sizes in bytes, and a zipf's hot pages depend on the number of pages."""
     source: str = ""
+    sheet: Sheet = UNSTATED
+    """What the data sheet states of the link and of reads."""
 
     @property
     def fitted(self) -> tuple[Point, ...]:
         """The points that may be fitted."""
         return tuple(point for point in self.points if not point.held_out)
 
+    def range_keys(self, part: float) -> dict[str, Any]:
+        """Return the conditions of the measurements as keys of a scenario with a part of the drive's rates."""
+        rated = [(p.reads_per_s or 0.0, p.writes_per_s) for p in self.points if p.writes_per_s is not None]
+        fastest = [p.value for p in self.points if p.measure == "writes_max_per_s"]
+        fastest += [p.value * 2**20 / PAGE_BYTES for p in self.points if p.measure == "write_mib_per_s"]
+        rates = {
+            "reads_per_s": max((reads for reads, _ in rated), default=0.0),
+            "writes_per_s": max((*fastest, *(writes for _, writes in rated)), default=0.0),
+        }
+        keys: dict[str, Any] = {key: math.ceil(rate * part) for key, rate in rates.items() if rate}
+        keys["read_share"] = f"{max((reads / (reads + writes) for reads, writes in rated), default=0.0):.4%}"
+        keys["used"] = f"{min((p.used for p in self.points), default=1.0):.4%}"
+        if any(p.pattern.kind in RANDOM for p in self.points):  # others are written in any size
+            keys["request_size"] = f"{PAGE_BYTES // 1024}KiB"
+        return keys
 
-def read_csv(file: Path, capacity_bytes: float | None = None, source: str = "") -> Measured:
+
+def read_csv(file: Path, capacity_bytes: float | None = None, source: str = "", sheet: Sheet = UNSTATED) -> Measured:
     """Read a table.
 
     Raises:
         CoflashError: The file cannot be read, a column is unknown, or a cell is missing or absurd.
     """
     points = _points(file, csv.reader(io.StringIO(text_of(file)), skipinitialspace=True))
-    return Measured(file.stem, tuple(points), capacity_bytes, source)
+    return Measured(file.stem, tuple(points), capacity_bytes, source, sheet)
 
 
-def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = "") -> Measured:
+def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = "", sheet: Sheet = UNSTATED) -> Measured:
     """Read the results of the jobs of `coflash.calibrate.jobs`: `steps.csv`, and fio's JSON of each step.
 
     Write amplification is read if the drive's logs before and after a step have it. A step without results is left out.
@@ -166,7 +185,7 @@ def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = ""
     for row in measured:
         numbers = (taken[row["step"]].get(name) for name in MEASURES)
         table.append(["" if n is None else f"{n:.6g}" for n in numbers] + [row[name] or "" for name in conditions])
-    return Measured(folder.resolve().name, tuple(_points(file, table)), capacity_bytes, source)
+    return Measured(folder.resolve().name, tuple(_points(file, table)), capacity_bytes, source, sheet)
 
 
 def _points(file: Path, rows: Iterable[_Row]) -> list[Point]:

@@ -18,6 +18,8 @@ PAGE_BYTES = 4096
 _TRIM = 2
 """The code of a trim in a trace."""
 _PLAIN = ("uniform", "sequential", "permuted")
+RANDOM = ("uniform", "zipf", "two-zone", "read-only")
+"""The patterns whose writes are of 4 KiB."""
 _WITH_NUMBER = {"zipf": (0.0, 3.0), "two-zone": (0.5, 1.0), "read-only": (0.0, 1.0)}
 
 

@@ -24,6 +24,17 @@ def calibrate(
         str | None, typer.Option("--capacity", metavar="SIZE", help="The user capacity: 800GB.")
     ] = None,
     source: Annotated[str, typer.Option("--source", metavar="TEXT", help="Where the measurements are from.")] = "",
+    link: Annotated[
+        str | None, typer.Option("--link", metavar="TEXT", help="The link, by the data sheet: 'PCIe 4.0 x4'.")
+    ] = None,
+    read_bandwidth: Annotated[
+        str | None,
+        typer.Option("--read-bandwidth", metavar="SIZE", help="Bytes read per second, by the data sheet: 6500MB."),
+    ] = None,
+    read_iops: Annotated[
+        float | None,
+        typer.Option("--read-iops", metavar="N", min=1, help="Reads of 4 KiB per second, by the data sheet: 580000."),
+    ] = None,
     jobs: Annotated[
         Path | None,
         typer.Option(
@@ -35,7 +46,9 @@ def calibrate(
     from coflash.calibrate.jobs import SCRIPT, write_pack  # slow to import
 
     if jobs is not None:
-        check_effect({"RESULTS": results, "--capacity": capacity, "--source": source}, "with --jobs")
+        sheet_options = {"--link": link, "--read-bandwidth": read_bandwidth, "--read-iops": read_iops}
+        given = {"RESULTS": results, "--capacity": capacity, "--source": source, **sheet_options}
+        check_effect(given, "with --jobs")
         write_pack(jobs)
         output().print(
             f"read {jobs / SCRIPT}, then run it as root on a drive whose data may be lost",
@@ -48,13 +61,15 @@ def calibrate(
         raise CoflashError(msg)
     from coflash.calibrate import fit, page, read_csv, read_fio
     from coflash.calibrate.drive import drive_toml
+    from coflash.calibrate.sheet import Link, Sheet
     from coflash.figures.style import needs_matplotlib
 
     needs_matplotlib()
     atomic_write.check_file(out)
     read = read_fio if results.is_dir() else read_csv
+    sheet = Sheet(None if link is None else Link.read(link), _bytes("--read-bandwidth", read_bandwidth), read_iops)
     found = fit(
-        read(results, _bytes(capacity), source),
+        read(results, _bytes("--capacity", capacity), source, sheet),
         lambda finds: errors().print(f"fit · {finds}", markup=False, highlight=False, soft_wrap=True),
     )
     image = out.with_suffix(".png")
@@ -70,11 +85,11 @@ def calibrate(
     output().print(f"scenario: {out}, page: {out.with_suffix('.md')}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _bytes(capacity: str | None) -> float | None:
-    if capacity is None:
+def _bytes(option: str, text: str | None) -> float | None:
+    if text is None:
         return None
-    size = parsed(capacity)
+    size = parsed(text)
     if size is None or size[1] != "bytes" or size[0] < 2**20:
-        msg = f"--capacity: {capacity!r} was given; a size of at least 1MiB is allowed, such as 800GB"
+        msg = f"{option}: {text!r} was given; a size of at least 1MiB is allowed, such as 800GB"
         raise CoflashError(msg)
     return size[0]

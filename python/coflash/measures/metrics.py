@@ -904,6 +904,9 @@ class Metrics(Record):
     erases_blocks: int
     """Erased blocks."""
 
+    mapped_pages: int
+    """Logical pages with data in flash, at the end."""
+
     drop_rewrites_pages: int
     """Unmodified pages written at their eviction, only because GC or the scheme had given up their flash copy."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from coflash._core import CoflashError
 from coflash.calibrate import Measured, Point
 from coflash.calibrate.pattern import Pattern
+from coflash.calibrate.sheet import Link, Sheet
 from coflash.files.errors import text_of
 
 SSD_IQ = "repository gabriel-haas/ssdiq-pub, and “SSD-iq”, PVLDB 18(11), 2025"
@@ -54,6 +55,7 @@ PASSES: Mapping[str, int] = {
 """How often the drives were written over, by the scripts that the source publishes. They trim a zone when they open it
 and write zones one request at a time, each of whose data is made before it."""
 
+_SPEED, _RATE = "seq R/W MB/s (spec)", "rand R/W kIOPS (spec)"
 _NUMBER = r"(\d[\d,.]*)(?:[–-](\d[\d,.]*))?"
 
 
@@ -127,7 +129,7 @@ class _Document:
                 for p in points
             ]
             points += self._courses()
-        return Measured(name, tuple(points), capacity, SSD_IQ)
+        return Measured(name, tuple(points), capacity, SSD_IQ, self._sheet(name))
 
     def fdp_drive(self) -> Measured:
         """Return the drive with FDP under one stream: random writes of 128 KiB, each page once in every pass."""
@@ -144,6 +146,15 @@ class _Document:
             elif found := re.search(f"then {_NUMBER}", part):
                 points.append(replace(permuted, measure="waf", value=_value(found[0][5:]), held_out=True))
         return Measured(FDP_DRIVE, tuple(points), None, WARP)
+
+    def _sheet(self, name: str) -> Sheet:
+        """Return what the data sheet states; of the lanes only that they carry the reads."""
+        table = self.table("Drives", "PCIe")
+        row = next(row for row in table.rows if name in row[0])
+        of = {column: row[table.columns.index(column)] for column in ("PCIe", _SPEED, _RATE)}
+        speed, rate = _value(of[_SPEED]) * 1e6, _value(of[_RATE]) * 1e3
+        links = (Link.pcie(int(_value(of["PCIe"])), lanes) for lanes in (1, 2, 4, 8, 16))
+        return Sheet(next(link for link in links if link.bytes_per_s >= speed), speed, rate)
 
     def _by_pattern(self, name: str) -> Iterator[Point]:
         table = self.table("throughput", "pattern")

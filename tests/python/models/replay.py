@@ -104,6 +104,7 @@ def device_counters(device: Device, host_writes_pages: int) -> dict[str, Any]:
         "sole_copies.peak_pages": device.sole_copies_peak,
         **{f"erase_count.{name}": erases[name] for name in ("mean", "max", "stddev")},
         "fast_blocks.states_bytes": device.states_bytes,
+        "mapped_pages": len(device.ftl.map),
         "spare.invalid_pages": sum(device.ftl.invalid_pages()),
         "spare.frozen_pages": sum(
             invalid

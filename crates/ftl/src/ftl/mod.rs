@@ -21,7 +21,7 @@ mod wear;
 
 use crate::block::{self, Blocks, Histories, History, State};
 use crate::config::{FreeMark, FtlConfig, GcConfig, Summary, Trigger};
-use crate::counters::{FtlCounters, PlacementClass, Programs};
+use crate::counters::{FtlCounters, PlacementClass, Programs, UsedSpace};
 use crate::dimensions::Dimensions;
 use crate::hook::GcHook;
 use crate::ids::{GroupId, PoolId};
@@ -239,6 +239,12 @@ impl Ftl {
     #[must_use]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
         self.pages.map.get(lpn)
+    }
+
+    /// The space in use.
+    #[must_use]
+    pub fn used_space(&self) -> UsedSpace {
+        UsedSpace { mapped_pages: self.pools().map(|pool| u64::from(self.allocator.valid_pages(pool))).sum() }
     }
 
     /// The mapped logical pages.

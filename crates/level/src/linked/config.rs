@@ -7,10 +7,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
+/// Whether requests share the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sharing {
+    /// Each request has a link of its own, and never waits for it: together they may have any bandwidth.
+    #[default]
+    Private,
+    /// In each direction, the data of one request crosses after that of another, in the order in which requests are issued. So
+    /// together they have the bandwidth of the link.
+    Shared,
+}
+
 /// The link between host and device: a fixed cost per command and a cost per byte.
 ///
-/// The data of a write crosses before its first page begins, the data of a read after its last page. Requests do not
-/// wait for each other on the link.
+/// The data of a write crosses before its first page begins, the data of a read after its last page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinkConfig {
@@ -22,11 +33,19 @@ pub struct LinkConfig {
     pub coding: Share,
     /// Fixed cost of a command, whatever its size.
     pub per_command: Duration,
+    /// Whether requests share the link.
+    pub sharing: Sharing,
 }
 
 impl Default for LinkConfig {
     fn default() -> Self {
-        Self { lanes: 1, lane_rate: Bytes::ZERO, coding: Share::ONE, per_command: Duration::ZERO }
+        Self {
+            lanes: 1,
+            lane_rate: Bytes::ZERO,
+            coding: Share::ONE,
+            per_command: Duration::ZERO,
+            sharing: Sharing::default(),
+        }
     }
 }
 
@@ -49,7 +68,9 @@ impl LinkConfig {
     #[must_use]
     pub fn cost(&self) -> LinkCost {
         let rate = f64::from(self.lanes) * self.lane_rate.count as f64 * self.coding.as_f64();
-        LinkCost::new(self.per_command, if rate > 0.0 { 1e9 / rate } else { 0.0 })
+        let mut cost = LinkCost::new(self.per_command, if rate > 0.0 { 1e9 / rate } else { 0.0 });
+        cost.is_shared = self.sharing == Sharing::Shared;
+        cost
     }
 }
 

@@ -10,6 +10,8 @@ pub struct LinkCost {
     pub per_message: Duration,
     /// The cost per byte.
     pub ns_per_byte: f64,
+    /// Whether the data of requests crosses one after another.
+    pub is_shared: bool,
     /// The largest random delay of a message, so that one may overtake another, and its random stream.
     jitter: Option<(Duration, RandomStream)>,
 }
@@ -18,7 +20,7 @@ impl LinkCost {
     /// Create a cost without jitter.
     #[must_use]
     pub fn new(per_message: Duration, ns_per_byte: f64) -> Self {
-        Self { per_message, ns_per_byte, jitter: None }
+        Self { per_message, ns_per_byte, is_shared: false, jitter: None }
     }
 
     /// Add a random delay of up to `jitter` to each message, drawn from the stream of this name.

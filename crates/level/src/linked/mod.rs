@@ -38,7 +38,7 @@ mod notice_queue;
 mod tests;
 mod wire;
 
-pub use config::{HostConfig, LinkConfig, Notices, Protecting};
+pub use config::{HostConfig, LinkConfig, Notices, Protecting, Sharing};
 pub use cost::LinkCost;
 pub use notice::{ExchangeCounters, LinkCounters, NoticeKinds};
 pub use notice_queue::NoticeCounters;
@@ -56,7 +56,7 @@ use coflash_media::{DieId, Media, Memory, Place};
 use hook::AcrossLink;
 use notice::{ToDevice, ToHost};
 use notice_queue::{DeliveryState, Sending, Ticket};
-use wire::{Said, Wire};
+use wire::{Said, Way, Wire};
 
 /// A level across a link.
 #[derive(Clone)]
@@ -213,7 +213,8 @@ impl<L: Cooperates> Linked<L> {
         // An eviction is a command of its own.
         let request_crossed = std::mem::replace(&mut self.wire.has_crossed, false);
         let (crossing, own) = self.command(self.page_bytes);
-        time = time + own;
+        let data = self.wire.cost.bytes(self.page_bytes);
+        time = time + own + self.wire.turn(Way::ToDevice, io.media.known(after), data);
         self.wire.has_crossed = request_crossed || slot.is_none();
         let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
         if let Some(at) = io.media.known(after) {
@@ -279,9 +280,10 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
             return io.start;
         }
         let data = self.wire.cost.bytes(command.bytes);
+        let now = io.media.known(io.start);
         let (there, back) = match command.op {
-            Op::Read => (Duration::ZERO, data),
-            Op::Write => (data, Duration::ZERO),
+            Op::Read => (self.wire.turn(Way::ToHost, now, data), data),
+            Op::Write => (self.wire.turn(Way::ToDevice, now, data) + data, Duration::ZERO),
             Op::Trim | Op::Flush => (Duration::ZERO, Duration::ZERO),
         };
         self.wire.tail = back;
@@ -300,6 +302,8 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
             return self.below.read(page, after, io);
         }
         let (crossing, time) = self.command(0);
+        let data = self.wire.cost.bytes(self.page_bytes);
+        let time = time + self.wire.turn(Way::ToHost, io.media.known(after), data);
         let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
         let command = self.page_command(Op::Read, page.lpn, crossing);
         let (below, mut inner) = self.descend(io, after);
@@ -311,7 +315,9 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         let Some(done) = done else { return Ok(None) };
         // The pages of a request cross one after another.
         self.wire.crossed_pages += 1;
-        let back = self.wire.cost.bytes(self.wire.crossed_pages * self.page_bytes);
+        // Of a shared link each has taken its turn.
+        let pages = if self.wire.cost.is_shared { 1 } else { self.wire.crossed_pages };
+        let back = self.wire.cost.bytes(pages * self.page_bytes);
         Ok(Some(io.media.later(done, tail + back + self.wire.to_host.piggyback(self.wire.now))))
     }
 

@@ -44,6 +44,13 @@ pub(super) enum Sabotage {
     NoWaiting,
 }
 
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    ToDevice,
+    ToHost,
+}
+
 /// Both ends of a link.
 #[derive(Clone)]
 pub(super) struct Wire {
@@ -51,6 +58,8 @@ pub(super) struct Wire {
     pub(super) to_host: NoticeQueue<ToHost>,
     pub(super) protecting: Protecting,
     pub(super) cost: LinkCost,
+    /// Of a shared link: when the data of earlier requests has crossed, in each direction.
+    free_at: [Time; 2],
     notice_bytes: u64,
     answer_time: Duration,
     /// The memory of the cache above. The cache forwards only some pages, even if it has no slots; without
@@ -114,6 +123,7 @@ impl Wire {
             to_host: NoticeQueue::new(host.sending(), jittered("link/to host"), notice_bytes),
             protecting: host.protecting,
             cost: cost.clone(),
+            free_at: [Time::ZERO; 2],
             notice_bytes,
             answer_time: host.answer_time,
             above: cache.map(|(memory, _)| memory),
@@ -141,6 +151,18 @@ impl Wire {
     #[inline(always)]
     pub(super) fn is_used(&self) -> bool {
         self.above.is_some()
+    }
+
+    /// Take the next turn on a shared link, for data of this length in time; returns the wait for it.
+    ///
+    /// A read takes its turn when it is issued: its end is not known then. Where not even the present is known, there is no wait.
+    #[inline]
+    pub(super) fn turn(&mut self, way: Way, now: Option<Time>, data: Duration) -> Duration {
+        let Some(now) = now.filter(|_| self.cost.is_shared) else { return Duration::ZERO };
+        let free_at = &mut self.free_at[way as usize];
+        let at = now.max(*free_at);
+        *free_at = at + data;
+        at.since(now)
     }
 
     pub(super) fn pass_time(&mut self, now: Time) {

@@ -2,6 +2,7 @@
 
 use super::Engine;
 use crate::amplification::add_amplification;
+use crate::beyond::beyond;
 use crate::device::add_device;
 use crate::latency::{Latency, LatencyRecorder};
 use crate::load::{End, load};
@@ -122,14 +123,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let unsteady = unsteady(&series, scenario.ftl.blocks_per_erase(&scenario.flash));
         let replay = ReplayConfig { mode: Some(mode), ..scenario.replay.clone() };
         let idle = Scenario { replay, ..scenario.clone() }.without_effect();
-        let limits = scenario.limits.iter().cloned();
-        let notes = limits.chain(behind).chain(frozen).chain(unsteady).chain(fading).chain(idle).collect();
-        Measured {
-            metrics: Metrics::new(report),
-            histograms: Histograms { all, read, write },
-            series,
-            erases,
-            notes,
-        }
+        let metrics = Metrics::new(report);
+        let beyond = beyond(&scenario.measured, &metrics, self.level.logical_pages().into());
+        let of_drive = scenario.limits.iter().cloned().chain(beyond);
+        let of_run = behind.into_iter().chain(frozen).chain(unsteady).chain(fading);
+        let notes = of_drive.chain(of_run).chain(idle).collect();
+        Measured { metrics, histograms: Histograms { all, read, write }, series, erases, notes }
     }
 }

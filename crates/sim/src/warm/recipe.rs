@@ -28,6 +28,7 @@ impl Recipe {
             name: _,
             description: _,
             limits: _,
+            measured: _,
             seed,
             flash,
             timing: _,
