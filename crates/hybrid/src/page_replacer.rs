@@ -347,7 +347,12 @@ mod tests {
         assert_eq!(overwritten, [false, true, true, true, false, false]);
         let outdated: Vec<_> = (0..3).map(|slot| replacer.is_outdated(SlotId::new(slot))).collect();
         assert_eq!(outdated, [false, true, false]);
+        let other = Eviction { overwritten: Some((Lpn::new(3), 2)), ..Eviction::default() };
+        let other = replacer.begin(other);
         replacer.end(id);
+        let overwritten: Vec<_> = pages().map(|page| replacer.is_overwritten(page)).collect();
+        assert_eq!(overwritten, [false, false, false, true, true, false], "one of two requests has ended");
+        replacer.end(other);
         assert!(pages().all(|page| !replacer.is_overwritten(page)));
         assert!(!replacer.is_outdated(slot));
     }
