@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
 import random
+import re
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import coflash
+from coflash import CoflashError, Scenario
 
 PAGE_BYTES = 4096
 REQUESTS = 1_000
@@ -39,6 +44,90 @@ def _is_for_caches(scheme: str) -> bool:
 def scenario(rng: random.Random) -> dict[str, Any]:
     """Any system; a quarter are hybrids. It may be refused, since parts drawn at random may not fit together."""
     return _hybrid(rng) if rng.randrange(4) == 0 else _cached_device(rng)
+
+
+def system(seed: int) -> Scenario:
+    """A random scenario with parts that fit together; others are refused with the name of a key, and drawn again."""
+    rng = random.Random(seed)
+    wanted = None
+    while True:
+        drawn = scenario(rng)
+        # Another of the same kind, or kinds that are refused more often would be tested less often.
+        wanted = wanted if wanted is not None else "hybrid" in drawn
+        if wanted == ("hybrid" in drawn) and (checked := _accepted(drawn)):
+            return checked
+
+
+def system_at_the_edges(seed: int) -> Scenario:
+    """A random scenario with some extreme values: keys are set one after another, wherever that is allowed."""
+    rng, checked = random.Random(f"edges {seed}"), system(seed)
+    for _ in range(rng.choice([1, 4, 12, 40])):
+        options = copy.deepcopy(checked.to_dict())
+        found = [list(_leaves(value, (table,))) for table, value in options.items()]
+        *tables, key = path = rng.choice(rng.choice([paths for paths in found if paths]))
+        below: Any = options
+        for part in tables:
+            below = below[part]
+        below[key] = _extreme(rng, below[key])
+        if not _is_work(path) and math.prod(options["flash"][count] for count in COUNTS) < 1 << 17:
+            checked = _accepted(options) or checked
+    return checked
+
+
+COUNTS = ["channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block"]
+
+
+def _is_work(path: tuple[str | int, ...]) -> bool:
+    """Whether a key sets how much there is to do: large values are no error, but take hours."""
+    work = {"requests", "size"} if path[0] == "workload" else {"random_passes", "retention", "fast_retention"}
+    return not work.isdisjoint(path)
+
+
+def _accepted(options: dict[str, Any]) -> Scenario | None:
+    try:
+        checked = Scenario.from_dict(options)
+        checked.check()
+    except CoflashError as refused:
+        assert re.match(r"[a-z_]+(\.[a-z_]+)*: ", str(refused)), refused
+        return None
+    return checked
+
+
+def _leaves(node: Any, path: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    """The paths of all values below a table or list."""
+    if isinstance(node, (dict, list)):
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from _leaves(value, (*path, key))
+    else:
+        yield path
+
+
+def _extreme(rng: random.Random, value: Any) -> Any:
+    """An extreme value of the same kind; odd ones are as likely as those at the end of the range."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return rng.choice([0, 1, 2, 3, 2**32 - 1, _any_size(rng, 8), _any_size(rng, 16), _any_size(rng, 32)])
+    if isinstance(value, float):
+        return rng.choice([0.0, 1.0, 10 ** rng.uniform(-9, 9)])
+    unit = re.fullmatch(r"[\d.]+([A-Za-z%]+)", str(value))
+    match unit and unit[1]:
+        case "%":
+            return rng.choice(["0%", "100%", "0.0000001%", "99.9999999%", _share(rng, 0, 100), _share(rng, 0, 100)])
+        case "ns" | "us" | "ms" | "s" | "min" | "h":
+            return rng.choice(["0ns", "5000000h", f"{_any_size(rng, 30)}ns", f"{_any_size(rng, 44)}ns"])
+        case "nJ" | "uJ" | "mJ" | "J":
+            return f"{_any_size(rng, 63)}nJ"
+        case str():
+            pages = rng.randint(1, 300) * PAGE_BYTES
+            count = rng.choice([0, 2**64 - 2**40, pages, pages, _any_size(rng, 44), 2 ** rng.randint(0, 34)])
+            return f"{count}B"
+    return value
+
+
+def _any_size(rng: random.Random, bits: int) -> int:
+    """A number of any size up to so many bits."""
+    return int(2 ** rng.uniform(0, bits))
 
 
 def _cached_device(rng: random.Random) -> dict[str, Any]:
@@ -120,7 +209,7 @@ def _hybrid(rng: random.Random) -> dict[str, Any]:
             key: _word(rng, f"hybrid.{key}")
             for key in ("active_blocks", "destaging", "resizing", "partial_writes", "write_policy")
         },
-        "segment": "64KiB",
+        "segment": f"{rng.randint(1, 600) * PAGE_BYTES}B",
         "period_requests": rng.randint(100, 500),
         "resize_pages": rng.randint(1, 8),
         "destage_pages": rng.randint(1, 64),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-import re
+import os
 from collections import Counter
 from typing import Any
 
@@ -12,9 +11,12 @@ import pytest
 
 from coflash import CoflashError, Result, Scenario, run
 from coflash.results.histogram import KINDS
-from random_scenarios import ERASE_NS, FAMILIES, PAGE_BYTES, REQUESTS, scenario
+from random_scenarios import ERASE_NS, FAMILIES, PAGE_BYTES, REQUESTS, system, system_at_the_edges
 
 SYSTEMS = 320
+DRAWS = int(os.environ.get("COFLASH_DRAWS", "240"))
+"""The number of systems with extreme values, more of them by hand: `COFLASH_DRAWS=10000 pytest -k runs_to_its_end`."""
+
 CHOSEN = {
     "gc.victim": ("gc", "victim"),
     "cache.policy": ("cache", "policy"),
@@ -36,24 +38,6 @@ SERIES_OF_METRICS = {
     "drop_rewrites_pages": "drop_rewrites_pages",
     "erases_blocks": "erases_blocks",
 }
-
-
-def system(seed: int) -> Scenario:
-    """A random scenario with parts that fit together; others are refused with the name of a key, and drawn again."""
-    rng = random.Random(seed)
-    wanted = None
-    while True:
-        drawn = scenario(rng)
-        # Another of the same kind, or kinds that are refused more often would be tested less often.
-        wanted = wanted if wanted is not None else "hybrid" in drawn
-        if wanted == ("hybrid" in drawn):
-            try:
-                checked = Scenario.from_dict(drawn)
-                checked.check()
-            except CoflashError as refused:
-                assert re.match(r"[a-z_]+(\.[a-z_]+)+: ", str(refused)), refused
-            else:
-                return checked
 
 
 def test_every_policy_is_met_and_a_quarter_are_hybrids() -> None:
@@ -82,6 +66,20 @@ def test_everything_adds_up(seed: int) -> None:
     erases_add_up(result)
     the_series_adds_up(result)
     histograms_add_up(result)
+
+
+@pytest.mark.parametrize("seed", range(DRAWS))
+def test_what_is_accepted_runs_to_its_end(seed: int) -> None:
+    """Or time is over; the core is built with overflow checks."""
+    drawn = system_at_the_edges(seed)
+    try:
+        result = run(drawn)
+    except CoflashError as refused:
+        assert "36 years" in str(refused), drawn.to_toml()
+    except BaseException as panic:  # no ordinary exception
+        pytest.fail(f"{panic!r} in {drawn.to_toml()}")
+    else:
+        assert result.metrics.requests > 0
 
 
 def requests_add_up(result: Result) -> None:

@@ -219,6 +219,14 @@ impl std::ops::Add for Duration {
     }
 }
 
+/// A sum of spans in nanoseconds, as in a counter.
+impl std::ops::AddAssign<Duration> for u64 {
+    #[inline]
+    fn add_assign(&mut self, span: Duration) {
+        *self = self.saturating_add(span.ns);
+    }
+}
+
 impl std::ops::Mul<u64> for Duration {
     type Output = Self;
     #[inline]

@@ -417,7 +417,9 @@ impl FtlConfig {
         Ok(())
     }
 
-    fn data_pages_per_block(&self, geometry: &Geometry) -> u64 {
+    /// The number of pages of each block that may hold data.
+    #[must_use]
+    pub fn data_pages_per_block(&self, geometry: &Geometry) -> u64 {
         u64::from(geometry.pages_per_block.saturating_sub(self.summary_pages()))
     }
 

@@ -1,6 +1,7 @@
 //! The flash cache before disks in a scenario.
 
 use crate::scheme::SchemeConfig;
+use crate::workload_tracker;
 use crate::write_policy::WritePolicy;
 use coflash_base::{Bytes, Misfit, Share};
 use coflash_cache::EvictionConfig;
@@ -84,7 +85,8 @@ pub struct HybridConfig {
     pub policy: EvictionConfig,
     /// The pages that share active blocks of flash.
     pub active_blocks: ActiveBlocks,
-    /// Size of a segment: the resolution of hit-rate curves and of the partition.
+    /// Size of a segment: the resolution of hit-rate curves and of the partition. From a 255th of flash to all that may be
+    /// cached.
     pub segment: Bytes,
     /// Requests of a period. The scheme decides about the partition at the end of each.
     pub period_requests: u32,
@@ -96,7 +98,7 @@ pub struct HybridConfig {
     pub decay: Share,
     /// Sequential runs of at least this size bypass the cache; "0B" for no bypass.
     pub sequential_unit: Bytes,
-    /// The number of sequential runs that are tracked at once.
+    /// The number of sequential runs that are tracked at once, at most 4096.
     pub sequential_streams: u32,
     /// The number of dirty pages that are destaged together, as a group.
     pub destage_pages: u32,
@@ -130,6 +132,9 @@ impl Default for HybridConfig {
     }
 }
 
+/// The most sequential runs that are tracked: each request is compared with all of them.
+const STREAMS_MAX: u32 = 1 << 12;
+
 impl HybridConfig {
     /// Check the values.
     ///
@@ -145,6 +150,10 @@ impl HybridConfig {
         if let Some((key, _)) = counts.into_iter().find(|&(_, count)| count == 0) {
             return Err(Misfit::out_of_range(key, 0, "at least 1"));
         }
+        if self.sequential_streams > STREAMS_MAX {
+            let allowed = format!("from 1 to {STREAMS_MAX}");
+            return Err(Misfit::out_of_range("sequential_streams", self.sequential_streams, &allowed));
+        }
         if self.decay > Share::ONE {
             return Err(Misfit::out_of_range("decay", self.decay, "at most 100%"));
         }
@@ -157,5 +166,18 @@ impl HybridConfig {
             return Err(Misfit::new("scheme", "a share of more than 100% was given; 0% to 100% is allowed"));
         }
         Ok(())
+    }
+
+    /// The bytes of memory for each page of flash beside the FTL's, and for each page of the disks, as an upper estimate.
+    #[must_use]
+    pub fn bytes_per_page(&self, flash_pages: u32, page_bytes: u64) -> [u64; 2] {
+        let segment_pages = self.segment.count.checked_div(page_bytes).unwrap_or(0);
+        let tracked = if self.scheme.build().divides() {
+            workload_tracker::bytes_per_page(&self.policy, flash_pages, segment_pages)
+        } else {
+            [0, 0]
+        };
+        // Slots, orders, versions; index and bitmap of recorded pages.
+        [48 + tracked[0], 5 + tracked[1]]
     }
 }

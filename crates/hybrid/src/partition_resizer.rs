@@ -125,7 +125,9 @@ impl PartitionResizer {
         self.allowed_pages = self.allowed_pages.saturating_add(self.step_pages);
         // A cache grows only into free space of the larger of both partitions, so that the sum never exceeds them.
         let most = self.limits.pages().max(self.targets.pages());
-        let up = |now: u32, to: u32, other: u32| to.min(now + self.step_pages).min(most - other).max(now);
+        let up = |now: u32, to: u32, other: u32| {
+            to.min(now.saturating_add(self.step_pages)).min(most - other).max(now)
+        };
         let read_pages = up(read_pages, self.targets.read_pages, write_pages);
         let write_pages = up(write_pages, self.targets.write_pages, read_pages);
         self.limits = Limits { read_pages, write_pages };

@@ -2,7 +2,7 @@
 
 use crate::error::RunError;
 use crate::input::Inputs;
-use crate::memory::human;
+use crate::memory::{self, human};
 use crate::observer::NoObserver;
 use crate::open_workload::open_workload;
 use coflash_base::Seed;
@@ -18,6 +18,7 @@ use coflash_scenario::{Scenario, Stack, for_stack};
 /// An invalid scenario, or a workload that cannot be opened.
 pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
     scenario.check()?;
+    memory::check(scenario)?;
     let (stack, mut sentences) = if let Some(config) = &scenario.hybrid {
         let disks = scenario.disks(config)?;
         let stack = scenario.hybrid_stack(config, &disks)?;

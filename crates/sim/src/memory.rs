@@ -2,23 +2,32 @@
 
 use coflash_base::Bytes;
 use coflash_ftl::Weight;
-use coflash_hybrid::HybridConfig;
 use coflash_level::{CooperationConfig, Placement};
+use coflash_media::disk::SECTOR_BYTES;
 use coflash_scenario::{Scenario, ScenarioError};
 use std::fs;
 
 /// Refuse a device that needs more memory than is available, where the system reports that.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
-    let needed = device_bytes(scenario);
+    let [tier, disks] = tier_bytes(scenario);
+    let flash = device_bytes(scenario).saturating_add(tier);
+    let needed = flash.saturating_add(disks);
+    let (key, less) = if disks > flash {
+        (
+            "hybrid.disks",
+            "fewer pages of disks (hybrid.disks.model.capacity, hybrid.disks.count), or hybrid.policy \"lru\"",
+        )
+    } else {
+        ("flash", "fewer blocks (flash.blocks_per_plane), or larger pages")
+    };
     match available_bytes() {
         Some(available) if needed > available => {
             let problem = format!(
-                "simulating this device takes about {} of memory, {} is available: fewer blocks (flash.blocks_per_plane), \
-                 or larger pages",
+                "simulating this device takes about {} of memory, {} is available: {less}",
                 human(needed),
                 human(available)
             );
-            Err(ScenarioError::new("flash", problem))
+            Err(ScenarioError::new(key, problem))
         }
         _ => Ok(()),
     }
@@ -68,14 +77,16 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         + (24 + told) * slots
         + metadata
         + cooperation
-        + scenario.hybrid.as_ref().map_or(0, |hybrid| tier_bytes(hybrid, pages))
 }
 
-/// An upper estimate of the memory of a flash cache beside its FTL: an index and two ghost lists over the
-/// pages of disks; slots, orders, versions and ghosts for the pages of flash.
-fn tier_bytes(hybrid: &HybridConfig, flash_pages: u64) -> u64 {
-    let disk_pages = hybrid.disks.sectors() / 8;
-    13 * disk_pages + 80 * flash_pages
+/// An upper estimate of the memory for a flash cache beside its FTL, and for the pages of its disks.
+fn tier_bytes(scenario: &Scenario) -> [u64; 2] {
+    let Some(hybrid) = &scenario.hybrid else { return [0, 0] };
+    let (flash, page_bytes) = (&scenario.flash, scenario.flash.page_size.count);
+    let flash_pages = u64::from(flash.blocks()) * scenario.ftl.data_pages_per_block(flash);
+    let disk_pages = hybrid.disks.sectors() / (page_bytes / SECTOR_BYTES).max(1);
+    let [of_flash, of_disks] = hybrid.bytes_per_page(flash_pages as u32, page_bytes);
+    [flash_pages.saturating_mul(of_flash), disk_pages.saturating_mul(of_disks)]
 }
 
 /// The memory available to this process.
@@ -116,7 +127,7 @@ pub(crate) fn human(bytes: u64) -> String {
 mod tests {
     use super::*;
     use coflash_level::{Device, Level};
-    use coflash_media::Untimed;
+    use coflash_media::{Timeline, Untimed};
 
     #[test]
     fn what_is_foretold_is_what_is_taken_or_somewhat_more() {
@@ -140,6 +151,29 @@ mod tests {
             let device = Device::new(&scenario.device()).unwrap();
             let taken = Level::<Untimed>::heap_bytes(&device) as u64;
             let foretold = device_bytes(&scenario);
+            assert!((taken..taken * 3 / 2).contains(&foretold), "{changes:?}: {foretold} for {taken}");
+        }
+    }
+
+    #[test]
+    fn the_memory_of_a_flash_cache_goes_by_its_pages_and_those_of_the_disks() {
+        let small = ("flash.blocks_per_plane", "128");
+        for changes in [
+            &[][..],
+            &[("flash.page_size", "16KiB"), ("hybrid.segment", "1GiB")],
+            &[("flash.blocks_per_plane", "1024"), ("hybrid.segment", "4MiB"), ("hybrid.scheme", "fp-fcl")],
+            &[
+                small,
+                ("hybrid.segment", "512KiB"),
+                ("hybrid.policy", "lirs"),
+                ("hybrid.disks.model.capacity", "64MB"),
+            ],
+        ] {
+            let scenario = Scenario::built_in("opfcl-config1").unwrap().set(changes).unwrap();
+            let config = scenario.hybrid.as_ref().unwrap();
+            let stack = scenario.hybrid_stack(config, &scenario.disks(config).unwrap()).unwrap();
+            let taken = Level::<Timeline>::heap_bytes(stack.hybrid().unwrap()) as u64;
+            let foretold = device_bytes(&scenario) + tier_bytes(&scenario).iter().sum::<u64>();
             assert!((taken..taken * 3 / 2).contains(&foretold), "{changes:?}: {foretold} for {taken}");
         }
     }

@@ -63,6 +63,11 @@ impl Ftl {
             assert_eq!(recorded, valid, "{block:?}: valid pages in the records of the placement policy");
         }
         assert!(known.state != State::Free || known.valid == 0, "{block:?}: free and not empty");
+        let is_kept = known.state == State::Free || self.has_failed;
+        assert!(
+            is_kept || self.refresh.is_queued(block, self.histories[block].erases),
+            "{block:?}: never refreshed"
+        );
     }
 
     fn assert_pool(&self, pool: PoolId) {

@@ -150,6 +150,14 @@ impl Refresh {
         due(&mut self.fast_queue).or_else(|| due(&mut self.queue))
     }
 
+    /// Whether a block will be refreshed in time, given its erase count. For tests.
+    pub(super) fn is_queued(&self, block: BlockId, erases: u32) -> bool {
+        let mut entries = self.queue.entries.iter();
+        self.queue.after.is_none()
+            || self.now.is_none()
+            || entries.any(|entry| (entry.block, entry.erases) == (block, erases))
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
         self.fast.capacity() * size_of::<u64>()
             + (self.fast_queue.entries.capacity() + self.queue.entries.capacity()) * size_of::<Entry>()
@@ -171,7 +179,8 @@ impl Ftl {
             self.begin_ageing(now);
         }
         self.refresh.now = Some(now);
-        if self.refresh.next_due > now || self.has_failed {
+        // After the last time no run goes on, and no time is later: a block would be due as soon as it was refreshed.
+        if self.refresh.next_due > now || now > Time::LAST || self.has_failed {
             return Ok(());
         }
         let refreshed = self.refresh_due(now, io);
@@ -279,7 +288,9 @@ impl Ftl {
                 self.blocks[block].state = State::Victim;
             }
             State::Sealed | State::Queued => self.seize(pool, block),
-            State::Free | State::Victim => unreachable!("{block:?} is begun, and no victim is left"),
+            // It was to take over cold data, of which nothing was left.
+            State::Free => return Ok(()),
+            State::Victim => unreachable!("{block:?}: no victim is left"),
         }
         self.clean(pool, Cleaning { block, cause: Cause::Refresh, dropped: false }, io)?;
         // The block may have been given cold data to take over.

@@ -73,6 +73,7 @@ impl Ftl {
         }
         self.seize(pool, block);
         self.blocks[worn].state = State::Open;
+        self.refresh.opened(worn, erases);
         self.placer.took_over(worn, block);
         self.wear.pools[pool].cold = Active { block: Some(worn), next: 0 };
         self.collector.set_cleaning(pool, Cleaning { block, cause: Cause::WearLevelling, dropped: false });

@@ -36,7 +36,7 @@ use crate::sequential_detector::SequentialDetector;
 use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
-use coflash_base::{Ahead, Lpn, Misfit, Share};
+use coflash_base::{Ahead, Bytes, Lpn, Misfit, Share};
 use coflash_cache::{SlotId, SplitCache};
 use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
@@ -116,14 +116,14 @@ impl Tier {
         })?;
         let flash_pages = ftl.data_pages();
         let segment_pages = config.segment.count / page_bytes;
-        let segments = u64::from(flash_pages).div_ceil(segment_pages.max(1));
-        if segment_pages == 0 || !(2..=SEGMENTS_MAX).contains(&segments) {
-            let problem = format!(
-                "{} divides flash of {flash_pages} pages into {segments} segments; 2 to {SEGMENTS_MAX} are allowed",
-                config.segment
-            );
-            return Err(Misfit::new("segment", problem));
+        // With a larger one there would be no partition to choose; a smaller one would have too many.
+        let (least, most) = (u64::from(flash_pages).div_ceil(SEGMENTS_MAX), u64::from(layout.slots));
+        if !(least..=most).contains(&segment_pages) {
+            let [least, most] = [least, most].map(|pages| Bytes { count: pages * page_bytes });
+            let allowed = format!("from {least} (flash / {SEGMENTS_MAX}) to {most} (all that may be cached)");
+            return Err(Misfit::out_of_range("segment", config.segment, &allowed));
         }
+        let segments = u64::from(flash_pages).div_ceil(segment_pages);
         if config.destage_pages > layout.slots / 4 {
             let problem = format!(
                 "{} is more than a quarter of the {} pages of cache",

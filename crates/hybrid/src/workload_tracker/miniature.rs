@@ -24,6 +24,12 @@ use coflash_cache::{Cache, EvictionConfig};
 /// The smallest sample, as a number of units, unless flash holds fewer.
 const UNITS_MIN: u32 = 4096;
 
+/// The number of units of which one is sampled.
+pub(super) fn one_in(policy: &EvictionConfig, segments: u32, segment_pages: u32) -> u32 {
+    let units = u64::from(segments) * u64::from(segment_pages) / u64::from(policy.unit_pages());
+    (units / u64::from(UNITS_MIN)).clamp(1, u64::from(segments.max(1))) as u32
+}
+
 /// A sample of one unit of each run of adjacent units.
 #[derive(Clone)]
 struct Sample {
@@ -152,8 +158,7 @@ impl Sampled {
         disk_pages: usize,
         dirty: bool,
     ) -> Self {
-        let units = segments * segment_pages / policy.unit_pages();
-        let one_in = (units / UNITS_MIN).clamp(1, segments);
+        let one_in = one_in(policy, segments, segment_pages);
         let sample = Sample::new(policy.unit_pages(), one_in, disk_pages);
         let slots = |segment: u32| ((segment * segment_pages + one_in / 2) / one_in).max(1);
         let miniature = Miniature::new(policy, (1..=segments).map(slots), sample.pages());

@@ -89,6 +89,18 @@ impl Ghosts {
     }
 }
 
+/// The bytes of memory of a tracker for each page of flash, and for each page of the disks, as an upper estimate.
+pub(crate) fn bytes_per_page(policy: &EvictionConfig, flash_pages: u32, segment_pages: u64) -> [u64; 2] {
+    if policy.is_lru_of_one_kind() {
+        return [2 * 17, 2 * 4];
+    }
+    let segment_pages = segment_pages.clamp(1, u64::from(flash_pages.max(1))) as u32;
+    let segments = flash_pages.div_ceil(segment_pages);
+    // Of reads and of writes, of each size: a mean one is half as large as flash. The policy has an index, too.
+    let caches = 2 * u64::from(segments.div_ceil(miniature::one_in(policy, segments, segment_pages)));
+    [caches / 2 * 80, caches * 8]
+}
+
 /// Uses of a class of pages, weighted by decay.
 #[derive(Clone)]
 struct Class {

@@ -354,7 +354,8 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
         if now >= self.scheme.next_commit {
             self.commit(io.start, io.media);
             let interval = self.scheme.config.commit_interval.ns.max(1);
-            self.scheme.next_commit = Time { ns: (now.ns / interval + 1).saturating_mul(interval) };
+            self.scheme.next_commit =
+                Time { ns: (now.ns / interval).saturating_add(1).saturating_mul(interval) };
         }
         Ok(())
     }

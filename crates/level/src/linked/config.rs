@@ -118,6 +118,9 @@ impl Default for HostConfig {
     }
 }
 
+/// The largest notice: some hundred thousand addresses.
+const NOTICE_MAX: Bytes = Bytes { count: 1 << 20 };
+
 impl HostConfig {
     /// Check the values.
     ///
@@ -126,6 +129,10 @@ impl HostConfig {
     pub fn check(&self) -> Result<(), Misfit> {
         if self.grants > Share::ONE {
             return Err(Misfit::out_of_range("host.grants", self.grants, "from 0% to 100%"));
+        }
+        if self.notice_size > NOTICE_MAX {
+            let allowed = format!("at most {NOTICE_MAX}");
+            return Err(Misfit::out_of_range("host.notice_size", self.notice_size, &allowed));
         }
         Ok(())
     }

@@ -251,7 +251,7 @@ impl<N> NoticeQueue<N> {
     /// the time at which the receiver sees them.
     fn depart(&mut self, notices: u32, bytes: u64, takes: Duration, heard: Time, arrival: Time) {
         self.counters.bytes += bytes;
-        self.counters.time_ns += takes.ns;
+        self.counters.time_ns += takes;
         self.counters.sent += u64::from(notices);
         // A search from the back ends at once unless a message overtakes others, and few are under way.
         let mut at = self.under_way.len();
@@ -261,7 +261,7 @@ impl<N> NoticeQueue<N> {
         for _ in 0..notices {
             let (since, notice) = self.waiting.pop_front().flatten().expect("the first is never withdrawn");
             let delay = heard.since(since);
-            self.counters.delay_sum_ns += delay.ns;
+            self.counters.delay_sum_ns += delay;
             self.counters.delay_max_ns = self.counters.delay_max_ns.max(delay.ns);
             self.under_way.insert(at, UnderWay { arrival, ticket: self.first, notice });
             at += 1;

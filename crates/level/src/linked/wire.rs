@@ -173,7 +173,7 @@ impl Wire {
         if time > self.now {
             let wait = time.since(self.now);
             self.pending_wait = self.pending_wait + wait;
-            self.counters.waited_ns += wait.ns;
+            self.counters.waited_ns += wait;
             self.now = time;
         }
     }
@@ -204,7 +204,7 @@ impl Wire {
         };
         self.revoked.pages += 1;
         self.revoked.bytes += bytes;
-        self.revoked.time_ns += time.ns;
+        self.revoked.time_ns += time;
     }
 
     /// Settle the cost of GC's question, if it asked one. Returns the time from question to answer.
@@ -218,14 +218,16 @@ impl Wire {
         let time = self.cost.message(there) + self.answer_time + self.cost.message(there);
         self.protected.messages += 2;
         self.protected.bytes += 2 * there;
-        self.protected.time_ns += time.ns;
+        self.protected.time_ns += time;
         Some(time)
     }
 
     pub(super) fn report(&self, report: &mut Report) {
         let (to_device, to_host) = (self.to_device.counters(), self.to_host.counters());
         let sum = |notices: fn(&NoticeCounters) -> u64, exchange: fn(&ExchangeCounters) -> u64| {
-            notices(to_device) + notices(to_host) + exchange(&self.protected) + exchange(&self.revoked)
+            [notices(to_device), notices(to_host), exchange(&self.protected), exchange(&self.revoked)]
+                .into_iter()
+                .fold(0, u64::saturating_add)
         };
         report.add(&LinkCounters {
             messages: sum(|notices| notices.messages, |exchange| exchange.messages),

@@ -141,7 +141,7 @@ impl SimulatedMedia for Timeline {
             report.add(counters);
             report.add(&DiskTime {
                 disk_time_ns: time_ns,
-                disk_utilisation: ratio(time_ns, u64::from(disks.count()) * end.ns),
+                disk_utilisation: ratio(time_ns, u64::from(disks.count()).saturating_mul(end.ns)),
                 disk_service_mean_ns: ratio(time_ns, transfers),
             });
         }

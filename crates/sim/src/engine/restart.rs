@@ -97,6 +97,6 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     fn busy_ns(&self) -> u64 {
         let Busy { gc, other, .. } = self.media.busy();
-        gc.ns + other.ns
+        (gc + other).ns
     }
 }

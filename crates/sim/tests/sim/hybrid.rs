@@ -308,7 +308,7 @@ fn op_fcl_finds_a_good_partition_by_itself() {
 fn what_does_not_go_together_is_refused() {
     let cases = [
         ("fill = \"none\"", "fill = \"sequential\"", "precondition.fill: a flash cache is empty at first"),
-        ("segment = \"2MiB\"", "segment = \"1GiB\"", "hybrid.segment: 1GiB divides flash of"),
+        ("segment = \"2MiB\"", "segment = \"1GiB\"", "hybrid.segment: 1GiB was given; from 128KiB"),
         ("resize_pages = 8", "destage_pages = 0", "hybrid.destage_pages: 0 was given; at least 1"),
         (
             "[hybrid]\n",
@@ -341,5 +341,26 @@ fn what_does_not_go_together_is_refused() {
         });
         let error = refused.expect_err(expected);
         assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+/// The cost model tries partitions in steps of a segment: at least one must fit.
+#[test]
+fn a_segment_is_a_255th_of_flash_to_all_that_may_be_cached() {
+    let text = format!("{SMALL}{}", ZIPF.replace("60_000", "4000"));
+    let scenario = Scenario::from_toml(&text).expect("a scenario");
+    let run_with = |scheme, segment| {
+        let changed = scenario.set(&[("hybrid.scheme", scheme), ("hybrid.segment", segment)]);
+        run(&changed.expect("values"), &mut NoObserver).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for scheme in ["op-fcl", "rw-fcl", "fp-fcl"] {
+        for segment in ["128KiB", "29488KiB"] {
+            assert_eq!(run_with(scheme, segment), Ok(()), "{scheme}");
+        }
+        for segment in ["124KiB", "29492KiB", "30MiB"] {
+            let error = run_with(scheme, segment).expect_err(segment);
+            let allowed = "from 128KiB (flash / 255) to 29488KiB (all that may be cached) is allowed";
+            assert_eq!(error, format!("hybrid.segment: {segment} was given; {allowed}"));
+        }
     }
 }
