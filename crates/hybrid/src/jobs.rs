@@ -34,6 +34,8 @@ pub(crate) struct Job<W> {
     pub(crate) next: usize,
     /// The transfer that begins when flash is done.
     pub(crate) postponed: Option<Transfer>,
+    /// Its number among the writes that wait in a line.
+    pub(crate) in_line: Option<u64>,
     /// Promises to be kept at its end.
     pub(crate) waiters: Vec<W>,
     /// The number of transfers it has yielded to since its last one.
@@ -61,6 +63,7 @@ impl<W: Copy> Jobs<W> {
             reading: None,
             next: 0,
             postponed: None,
+            in_line: None,
             waiters: Vec::new(),
             yielded: 0,
         };

@@ -48,6 +48,8 @@ pub struct Hybrid<W> {
     /// Under write-through: the writes that wait for flash, in order, with the end of the flash program if it
     /// is known. No write may overtake another, or the disk could be left with the older version of a page.
     line: VecDeque<(u32, Option<Time>)>,
+    /// The number of writes that have left the line.
+    left_line: u64,
     disk_pages: u32,
     destaging: Destaging,
     write_policy: WritePolicy,
@@ -107,6 +109,7 @@ impl<W: Copy> Hybrid<W> {
             jobs: Jobs::new(),
             run: None,
             line: VecDeque::new(),
+            left_line: 0,
             disk_pages,
             destaging: hybrid.destaging,
             write_policy: hybrid.write_policy,
@@ -213,6 +216,7 @@ impl<W: Copy> Hybrid<W> {
         }
         self.jobs.get(job).postponed = Some(transfer);
         if in_line {
+            self.jobs.get(job).in_line = Some(self.left_line + self.line.len() as u64);
             self.line.push_back((job, known));
         }
         if known.is_none() {
@@ -223,15 +227,15 @@ impl<W: Copy> Hybrid<W> {
 
     /// Begin the transfer of a job that waited for flash. In the line it begins after all before it.
     fn begin_postponed<M: TierMedia<When = W>>(&mut self, job: u32, at: Time, media: &mut M) {
-        let Self { jobs, line, .. } = self;
+        let Self { jobs, line, left_line, .. } = self;
+        let in_line = jobs.get(job).in_line;
         let mut transfer =
             |job, at| media.transfer(jobs.get(job).postponed.take().expect("it waits"), at, job);
-        let Some((_, ready)) = line.iter_mut().find(|(other, _)| *other == job) else {
-            return transfer(job, at);
-        };
-        *ready = Some(at);
+        let Some(number) = in_line else { return transfer(job, at) };
+        line[(number - *left_line) as usize].1 = Some(at);
         while let Some(&(job, Some(ready))) = line.front() {
             line.pop_front();
+            *left_line += 1;
             transfer(job, ready.max(at));
         }
     }

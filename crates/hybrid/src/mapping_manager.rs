@@ -124,6 +124,9 @@ pub(crate) struct MappingManager {
     next_version: u64,
     /// Pages of the disk with a copy in flash, live or not, that recovery would treat as live.
     recorded: Bits,
+    /// These pages, and some that no longer are, while they are fewer than the words of the bitmap: a checkpoint that
+    /// clears it must not take the longer, the larger the disk is.
+    listed: Vec<Lpn>,
     journal_used: u32,
     /// The area of the next checkpoint.
     area: u32,
@@ -137,6 +140,7 @@ impl MappingManager {
             versions: IdVec::filled(0, layout.slots as usize),
             next_version: 1,
             recorded: Bits::new(disk_pages),
+            listed: Vec::new(),
             journal_used: 0,
             area: 0,
             words: Vec::with_capacity(layout.page_words),
@@ -152,7 +156,9 @@ impl MappingManager {
 
     /// The heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.versions.heap_bytes() + (self.recorded.0.capacity() + self.words.capacity()) * size_of::<u64>()
+        self.versions.heap_bytes()
+            + (self.recorded.0.capacity() + self.words.capacity()) * size_of::<u64>()
+            + self.listed.capacity() * size_of::<Lpn>()
     }
 
     /// Whether recovery might bring back a copy of a page.
@@ -178,7 +184,7 @@ impl MappingManager {
         let version = self.take_version();
         let label = Label { page: store.cache.page_of(slot), dirty: store.cache.is_dirty(slot), version };
         self.versions[slot] = version;
-        self.recorded.set(label.page, true);
+        self.record(label.page);
         store.media.label(slot, label);
         store.program(Lpn::new(slot.get()), from, cause, after)
     }
@@ -246,11 +252,21 @@ impl MappingManager {
             .map(|slot| store.cache.page_of(slot))
             .filter(|&page| self.recorded.get(page))
             .collect();
-        self.recorded.0.fill(0);
-        for page in stay {
-            self.recorded.set(page, true);
+        let listed = std::mem::take(&mut self.listed);
+        if listed.len() < self.recorded.0.len() {
+            listed.into_iter().for_each(|page| self.recorded.set(page, false));
+        } else {
+            self.recorded.0.fill(0);
         }
+        stay.into_iter().for_each(|page| self.record(page));
         Ok(done)
+    }
+
+    fn record(&mut self, page: Lpn) {
+        if !self.recorded.get(page) && self.listed.len() < self.recorded.0.len() {
+            self.listed.push(page);
+        }
+        self.recorded.set(page, true);
     }
 
     fn write_words<M: TierMedia>(
@@ -326,7 +342,7 @@ impl MappingManager {
         for slot in live.ids() {
             self.versions[slot] = live[slot].map_or(0, |label| label.version);
             if let Some(label) = live[slot] {
-                self.recorded.set(label.page, true);
+                self.record(label.page);
             }
         }
         live

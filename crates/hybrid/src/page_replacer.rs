@@ -4,7 +4,8 @@ use crate::partition_resizer::Limits;
 use crate::write_policy::WritePolicy;
 use coflash_base::{IdVec, Lpn, id_type};
 use coflash_cache::{EvictionConfig, Orders, SlotId, SplitCache};
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 id_type!(
     /// An eviction: pages that are removed together, as a group being destaged or as pages overwritten past
@@ -23,6 +24,13 @@ pub(crate) struct Eviction {
     pub(crate) stays: bool,
 }
 
+impl Eviction {
+    fn pages_overwritten(&self) -> impl Iterator<Item = Lpn> + use<> {
+        let (first, pages) = self.overwritten.unwrap_or((Lpn::new(0), 0));
+        (first.get()..first.get() + pages).map(Lpn::new)
+    }
+}
+
 /// The page replacer.
 #[derive(Clone)]
 pub(crate) struct PageReplacer {
@@ -33,6 +41,8 @@ pub(crate) struct PageReplacer {
     evicted_by: IdVec<SlotId, Option<EvictionId>>,
     evictions: Vec<Option<Eviction>>,
     free: Vec<EvictionId>,
+    /// The pages that pending requests write to the disk, with the number of these requests.
+    overwritten: BTreeMap<Lpn, u32>,
     group: Vec<(Lpn, SlotId)>,
     /// The pages of the write cache that the disk may lack, except pinned ones; `None` for all.
     lacking: Option<BTreeSet<SlotId>>,
@@ -64,6 +74,7 @@ impl PageReplacer {
             evicted_by: IdVec::filled(None, slots as usize),
             evictions: Vec::new(),
             free: Vec::new(),
+            overwritten: BTreeMap::new(),
             group: Vec::with_capacity(group_pages as usize),
             lacking: (write_policy == WritePolicy::WriteThrough).then(BTreeSet::new),
         }
@@ -80,6 +91,7 @@ impl PageReplacer {
         self.cache.heap_bytes()
             + self.evicted_by.heap_bytes()
             + self.evictions.capacity() * size_of::<Option<Eviction>>()
+            + self.overwritten.len() * size_of::<(Lpn, u32)>()
             + slots
     }
 
@@ -151,6 +163,9 @@ impl PageReplacer {
         for &slot in &eviction.slots {
             self.evicted_by[slot] = Some(id);
         }
+        for page in eviction.pages_overwritten() {
+            *self.overwritten.entry(page).or_default() += 1;
+        }
         self.evictions[id.get() as usize] = Some(eviction);
         id
     }
@@ -159,6 +174,14 @@ impl PageReplacer {
     pub(crate) fn end(&mut self, id: EvictionId) -> Eviction {
         let mut eviction = self.evictions[id.get() as usize].take().expect("it began and has not ended");
         self.free.push(id);
+        for page in eviction.pages_overwritten() {
+            if let Entry::Occupied(mut requests) = self.overwritten.entry(page) {
+                *requests.get_mut() -= 1;
+                if *requests.get() == 0 {
+                    requests.remove();
+                }
+            }
+        }
         eviction.slots.retain(|&slot| self.evicted_by[slot] == Some(id));
         for &slot in &eviction.slots {
             self.evicted_by[slot] = None;
@@ -222,12 +245,7 @@ impl PageReplacer {
 
     /// Whether a pending request writes the page to the disk.
     pub(crate) fn is_overwritten(&self, page: Lpn) -> bool {
-        let covers = |eviction: &Eviction| {
-            eviction
-                .overwritten
-                .is_some_and(|(first, pages)| first <= page && page.get() - first.get() < pages)
-        };
-        self.evictions.len() > self.free.len() && self.evictions.iter().flatten().any(covers)
+        self.overwritten.contains_key(&page)
     }
 
     pub(crate) fn assert_invariants(&self) {
@@ -329,7 +347,12 @@ mod tests {
         assert_eq!(overwritten, [false, true, true, true, false, false]);
         let outdated: Vec<_> = (0..3).map(|slot| replacer.is_outdated(SlotId::new(slot))).collect();
         assert_eq!(outdated, [false, true, false]);
+        let other = Eviction { overwritten: Some((Lpn::new(3), 2)), ..Eviction::default() };
+        let other = replacer.begin(other);
         replacer.end(id);
+        let overwritten: Vec<_> = pages().map(|page| replacer.is_overwritten(page)).collect();
+        assert_eq!(overwritten, [false, false, false, true, true, false], "one of two requests has ended");
+        replacer.end(other);
         assert!(pages().all(|page| !replacer.is_overwritten(page)));
         assert!(!replacer.is_outdated(slot));
     }

@@ -12,8 +12,8 @@ pub(crate) const FETCH_PAGES: u32 = 64;
 /// The pending fetches. A hit only checks whether there are any; a lookup is logarithmic in their number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fetches {
-    /// The pages of each fetch still to be cached, as a bitmap, by first page and job. No page is in two
-    /// fetches.
+    /// The pages of each fetch still to be cached, as a bitmap, by first page and job. No page is in two fetches, and no
+    /// fetch is without one: around a page there are few.
     wanted: BTreeMap<(Lpn, u32), u64>,
 }
 
@@ -24,7 +24,7 @@ impl Fetches {
 
     /// End a fetch. Returns the bitmap of the pages still to be cached.
     fn end(&mut self, job: u32, first: Lpn) -> u64 {
-        self.wanted.remove(&(first, job)).expect("it is under way")
+        self.wanted.remove(&(first, job)).unwrap_or(0)
     }
 
     /// The job of the fetch of a page still to be cached.
@@ -52,9 +52,16 @@ impl Fetches {
     fn cancel_some(&mut self, first: Lpn, pages: u32) {
         let (first, end) = (first.get(), first.get() + pages);
         let earliest = Lpn::new(first.saturating_sub(FETCH_PAGES - 1));
-        for (&(begin, _), wanted) in self.wanted.range_mut((earliest, 0)..(Lpn::new(end), 0)) {
-            let begin = begin.get();
+        let mut nothing = Vec::new();
+        for (&key, wanted) in self.wanted.range_mut((earliest, 0)..(Lpn::new(end), 0)) {
+            let begin = key.0.get();
             *wanted &= !places(first.max(begin) - begin, end.min(begin + FETCH_PAGES) - begin);
+            if *wanted == 0 {
+                nothing.push(key);
+            }
+        }
+        for key in nothing {
+            self.wanted.remove(&key);
         }
     }
 

@@ -1,6 +1,7 @@
 //! An array of disks as one space of pages: concatenated or striped.
 
 use super::{Answered, Direction, Disk, DiskConfig, DiskCosts, SECTOR_BYTES, Scheduler, Transfer};
+use crate::tournament::{NONE, Tournament};
 use coflash_base::{Bytes, Duration, Misfit, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ pub enum Placement {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DisksConfig {
-    /// Number of disks.
+    /// Number of disks, at most 65536.
     pub count: u32,
     /// The model of each disk.
     pub model: DiskConfig,
@@ -66,6 +67,9 @@ coflash_base::measures! {
     }
 }
 
+/// The most disks: more than any array has.
+const COUNT_MAX: u32 = 1 << 16;
+
 /// A request split over disks or stripes, and the number of its pending parts.
 #[derive(Clone, Copy, Debug)]
 struct Request {
@@ -80,6 +84,8 @@ struct Request {
 #[derive(Clone)]
 pub struct Disks {
     disks: Vec<Disk>,
+    /// The next event of each disk, with the number of the disk.
+    events: Tournament,
     placement: Placement,
     pages_per_stripe: u64,
     pages_per_disk: u64,
@@ -95,8 +101,8 @@ impl Disks {
     /// # Errors
     /// The first value that does not fit, with its key in the table of disks.
     pub fn new(config: &DisksConfig, page_bytes: u64) -> Result<Self, Misfit> {
-        if config.count == 0 {
-            return Err(Misfit::out_of_range("count", 0, "at least 1"));
+        if !(1..=COUNT_MAX).contains(&config.count) {
+            return Err(Misfit::out_of_range("count", config.count, &format!("from 1 to {COUNT_MAX}")));
         }
         if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
             let problem =
@@ -120,6 +126,7 @@ impl Disks {
             return Err(Misfit::new("model", "the disk holds no page"));
         }
         Ok(Self {
+            events: Tournament::new(config.count),
             disks,
             placement: config.placement,
             pages_per_stripe: pages_per_stripe.max(1),
@@ -134,7 +141,7 @@ impl Disks {
     /// The number of pages of all disks.
     #[must_use]
     pub fn pages(&self) -> u64 {
-        self.pages_per_disk * self.disks.len() as u64
+        self.pages_per_disk.saturating_mul(self.disks.len() as u64)
     }
 
     /// The mean times of a page at a random address of one disk, for a cost model.
@@ -158,7 +165,7 @@ impl Disks {
     /// The total service time of all disks.
     #[must_use]
     pub fn busy(&self) -> Duration {
-        Duration { ns: self.disks.iter().map(Disk::busy_ns).sum() }
+        Duration { ns: self.disks.iter().map(Disk::busy_ns).fold(0, u64::saturating_add) }
     }
 
     /// Submit a request for `pages` pages from `first` on. [`step`](Self::step) reports its tag when all its
@@ -188,9 +195,10 @@ impl Disks {
             let transfer = Transfer {
                 direction,
                 first: at * self.sectors_per_page,
-                sectors: (pages * self.sectors_per_page) as u32,
+                sectors: pages * self.sectors_per_page,
             };
             self.disks[disk].submit(transfer, id, now);
+            self.note_event(disk);
             match direction {
                 Direction::Read => self.counters.disk_read_transfers += 1,
                 Direction::Write => self.counters.disk_write_transfers += 1,
@@ -219,17 +227,24 @@ impl Disks {
         }
     }
 
+    /// Note the next event of a disk. Events at the same time are in the order of disks.
+    fn note_event(&mut self, disk: usize) {
+        let event = self.disks[disk].next_event();
+        self.events.set(disk as u32, event.map_or(NONE, |at| u128::from(at.ns) << 32 | disk as u128));
+    }
+
     /// The time at which the next part of a request is done; `None` if all disks are idle.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        self.disks.iter().filter_map(Disk::next_event).min()
+        let (_, event) = self.events.first();
+        (event != NONE).then_some(Time { ns: (event >> 32) as u64 })
     }
 
-    /// Advance time to the next event. Returns the request if this was its last part. Events at the same time are in
-    /// the order of disks.
+    /// Advance time to the next event. Returns the request if this was its last part.
     pub fn step(&mut self) -> Option<Answered> {
-        let disk = self.disks.iter_mut().filter(|disk| disk.next_event().is_some());
-        let Answered { tag: id, at, service } = disk.min_by_key(|disk| disk.next_event())?.step()?;
+        let disk = self.events.first().0 as usize;
+        let Answered { tag: id, at, service } = self.disks[disk].step()?;
+        self.note_event(disk);
         let entry = &mut self.requests[id as usize];
         let request = entry.as_mut().expect("a part belongs to a request");
         request.parts -= 1;
@@ -260,6 +275,7 @@ impl Disks {
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.disks.iter().map(Disk::heap_bytes).sum::<usize>()
+            + self.events.heap_bytes()
             + self.requests.capacity() * size_of::<Option<Request>>()
             + self.free.capacity() * size_of::<u32>()
     }

@@ -110,7 +110,7 @@ impl Mechanical {
     }
 
     fn read(&mut self, transfer: &Transfer, start: Time) -> Time {
-        let bus = Duration { ns: atlas10k::BUS_SECTOR_NS } * u64::from(transfer.sectors);
+        let bus = Duration { ns: atlas10k::BUS_SECTOR_NS } * transfer.sectors;
         let ready = start + Duration { ns: atlas10k::READ_OVERHEAD_NS };
         if let Some(buffered) = self.buffer.hit(transfer.first, transfer.end(), ready) {
             return (ready + bus).max(buffered + Duration { ns: atlas10k::BUS_SECTOR_NS });
@@ -124,7 +124,7 @@ impl Mechanical {
         if self.config.read_ahead {
             // Sectors that pass before the first are buffered, too, and the head stays on the track after the last.
             let before = (pass.begin.since(pass.on_track).ns / sector_ns).min(u64::from(first.index));
-            let kept = atlas10k::SEGMENT_SECTORS - u64::from(transfer.sectors).min(atlas10k::SEGMENT_SECTORS);
+            let kept = atlas10k::SEGMENT_SECTORS - transfer.sectors.min(atlas10k::SEGMENT_SECTORS);
             let before = before.min(kept);
             let end_max = (transfer.end() + kept - before).min(self.layout.sectors());
             let from = Time { ns: pass.begin.ns - before * sector_ns };
@@ -136,7 +136,7 @@ impl Mechanical {
     }
 
     fn write(&mut self, transfer: &Transfer, start: Time) -> Time {
-        let bus = Duration { ns: atlas10k::BUS_SECTOR_NS } * u64::from(transfer.sectors);
+        let bus = Duration { ns: atlas10k::BUS_SECTOR_NS } * transfer.sectors;
         // The buffer has room for one write.
         let start = start.max(self.arm_free);
         let received = start + Duration { ns: atlas10k::WRITE_OVERHEAD_NS } + bus;

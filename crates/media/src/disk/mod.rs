@@ -11,6 +11,7 @@ mod layout;
 mod mechanical;
 mod scheduler;
 mod seek;
+mod turns;
 
 pub use array::{DiskCounters, Disks, DisksConfig, Placement};
 pub use constant::{Constant, ConstantConfig};
@@ -18,7 +19,7 @@ pub use mechanical::{Drive, Mechanical, MechanicalConfig};
 pub use scheduler::Scheduler;
 
 use coflash_base::{Duration, Time};
-use std::collections::VecDeque;
+use scheduler::{Queue, Waiting};
 
 /// The size of a sector in bytes.
 pub const SECTOR_BYTES: u64 = 512;
@@ -40,21 +41,14 @@ pub struct Transfer {
     /// The first sector.
     pub first: u64,
     /// The number of sectors, at least one.
-    pub sectors: u32,
+    pub sectors: u64,
 }
 
 impl Transfer {
     /// The sector after the last.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.first + u64::from(self.sectors)
-    }
-
-    /// Whether two transfers conflict: they share a sector and one of them writes.
-    #[must_use]
-    pub fn conflicts(&self, other: &Self) -> bool {
-        let writes = self.direction == Direction::Write || other.direction == Direction::Write;
-        writes && self.first < other.end() && other.first < self.end()
+        self.first + self.sectors
     }
 }
 
@@ -152,25 +146,14 @@ pub struct Answered {
     pub service: Duration,
 }
 
-/// A waiting transfer.
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    transfer: Transfer,
-    tag: u32,
-}
-
 /// A disk and its waiting transfers.
 #[derive(Clone)]
 pub struct Disk {
     mechanics: Mechanics,
-    scheduler: Scheduler,
-    /// Waiting transfers in the order of their arrival.
-    waiting: VecDeque<Waiting>,
+    waiting: Queue,
     serving: Option<Answered>,
     /// The position of the arm, after the last transfer.
     position: u64,
-    /// Whether the elevator moves upward.
-    upward: bool,
     busy_ns: u64,
 }
 
@@ -180,11 +163,9 @@ impl Disk {
     pub fn new(config: &DiskConfig, scheduler: Scheduler) -> Self {
         Self {
             mechanics: config.build(),
-            scheduler,
-            waiting: VecDeque::new(),
+            waiting: Queue::new(scheduler),
             serving: None,
             position: 0,
-            upward: true,
             busy_ns: 0,
         }
     }
@@ -193,7 +174,8 @@ impl Disk {
     pub fn submit(&mut self, transfer: Transfer, tag: u32, now: Time) {
         assert!(transfer.sectors > 0, "a transfer of nothing");
         assert!(transfer.end() <= self.mechanics.sectors(), "{transfer:?} is past the end of the disk");
-        self.waiting.push_back(Waiting { transfer, tag });
+        let position = self.mechanics.position(transfer.first);
+        self.waiting.push(Waiting { transfer, tag, position });
         if self.serving.is_none() {
             self.begin_next(now);
         }
@@ -234,16 +216,14 @@ impl Disk {
     /// The heap memory in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.waiting.capacity() * size_of::<Waiting>() + self.mechanics.heap_bytes()
+        self.waiting.heap_bytes() + self.mechanics.heap_bytes()
     }
 
     fn begin_next(&mut self, now: Time) {
-        let Some(next) = scheduler::choose(self) else { return };
-        let Waiting { transfer, tag } =
-            self.waiting.remove(next).expect("it was chosen among those that wait");
+        let Some(Waiting { transfer, tag, .. }) = self.waiting.pop(self.position) else { return };
         let at = self.mechanics.serve(&transfer, now);
         let service = at.since(now);
-        self.busy_ns += service.ns;
+        self.busy_ns += service;
         self.position = self.mechanics.position(transfer.end() - 1);
         self.serving = Some(Answered { tag, at, service });
     }

@@ -11,11 +11,11 @@ fn constant() -> DiskConfig {
     })
 }
 
-fn read(first: u64, sectors: u32) -> Transfer {
+fn read(first: u64, sectors: u64) -> Transfer {
     Transfer { direction: Direction::Read, first, sectors }
 }
 
-fn write(first: u64, sectors: u32) -> Transfer {
+fn write(first: u64, sectors: u64) -> Transfer {
     Transfer { direction: Direction::Write, first, sectors }
 }
 
@@ -70,8 +70,108 @@ fn none_overtakes_one_it_conflicts_with() {
         let place = |tag: usize| order.iter().position(|&served| served == tag as u32).unwrap();
         for (later, transfer) in transfers.iter().enumerate() {
             for (earlier, before) in transfers[..later].iter().enumerate() {
-                let kept = place(earlier) < place(later) || !before.conflicts(transfer);
+                let kept = place(earlier) < place(later) || !conflict(before, transfer);
                 assert!(kept, "{scheduler:?}: {later} overtook {earlier} in {order:?}");
+            }
+        }
+    }
+}
+
+fn conflict(one: &Transfer, other: &Transfer) -> bool {
+    let writes = one.direction == Direction::Write || other.direction == Direction::Write;
+    writes && one.first < other.end() && other.first < one.end()
+}
+
+/// The choice among waiting transfers by its definition: those that may go are compared with one another.
+struct Definition {
+    scheduler: Scheduler,
+    waiting: Vec<(u32, Transfer)>,
+    arm: u64,
+    upward: bool,
+}
+
+impl Definition {
+    fn serve(&mut self) -> u32 {
+        let Self { scheduler, waiting, arm, upward } = self;
+        let may_go = |&at: &usize| !waiting[..at].iter().any(|(_, one)| conflict(one, &waiting[at].1));
+        let free: Vec<_> = (0..waiting.len()).filter(may_go).collect();
+        let distance = |&at: &usize| waiting[at].1.first.abs_diff(*arm);
+        let ahead = |at: &&usize| {
+            if *upward { waiting[**at].1.first >= *arm } else { waiting[**at].1.first <= *arm }
+        };
+        let next = match scheduler {
+            Scheduler::Fcfs => 0,
+            Scheduler::Sstf => *free.iter().min_by_key(|at| distance(at)).unwrap(),
+            Scheduler::Elevator => {
+                let before = free.iter().filter(ahead).min_by_key(|at| distance(at));
+                let turns = before.is_none() && waiting.len() > 1;
+                let next = *before.or(free.iter().min_by_key(|at| distance(at))).unwrap();
+                *upward ^= turns;
+                next
+            }
+        };
+        let (tag, transfer) = waiting.remove(next);
+        *arm = transfer.end() - 1;
+        tag
+    }
+}
+
+#[test]
+fn schedulers_choose_by_their_definitions() {
+    for (seed, scheduler) in (0..60).zip([Scheduler::Fcfs, Scheduler::Sstf, Scheduler::Elevator].repeat(20)) {
+        let mut disk = Disk::new(&constant(), scheduler);
+        let mut expected = Definition { scheduler, waiting: Vec::new(), arm: 0, upward: true };
+        let mut stream = Seed(seed).stream("disk");
+        let (space, longest) = ([30, 300][seed as usize % 2], [2, 25][seed as usize / 2 % 2]);
+        let (mut answered, mut order, mut under_way) = (Vec::new(), Vec::new(), false);
+        for tag in 0..600 {
+            let sectors = stream.random_range(1..=longest);
+            let first = stream.random_range(0..=space - sectors);
+            let transfer =
+                if stream.random_range(0..3) == 0 { write(first, sectors) } else { read(first, sectors) };
+            let now = disk.next_event().unwrap_or(Time::ZERO);
+            disk.submit(transfer, tag, now);
+            expected.waiting.push((tag, transfer));
+            if !std::mem::replace(&mut under_way, true) {
+                order.push(expected.serve());
+            }
+            // The queue grows, and comes down to nothing from time to time.
+            for _ in 0..if tag % 100 == 99 { 1000 } else { stream.random_range(0..3) / 2 } {
+                answered.extend(disk.step());
+                under_way = !expected.waiting.is_empty();
+                if under_way {
+                    order.push(expected.serve());
+                }
+            }
+        }
+        let tags: Vec<_> = answered.iter().map(|answered| answered.tag).collect();
+        assert_eq!(tags, order, "{scheduler:?}, seed {seed}");
+    }
+}
+
+/// A choice must not look at all that wait.
+#[test]
+fn a_transfer_costs_as_much_however_many_wait() {
+    let steps = |scheduler, transfers: &[Transfer]| {
+        let mut disk = Disk::new(&constant(), scheduler);
+        for (tag, transfer) in (0..).zip(transfers) {
+            disk.submit(*transfer, tag, Time::ZERO);
+        }
+        disk.advance(at(u64::MAX), &mut Vec::new());
+        disk.waiting.steps()
+    };
+    for scheduler in [Scheduler::Sstf, Scheduler::Elevator] {
+        for many in [500_usize, 1000, 2000] {
+            let mut stream = Seed(1).stream("disk");
+            let apart: Vec<_> = (0..many).map(|_| read(stream.random_range(0..999), 1)).collect();
+            let same = vec![write(7, 3); many];
+            // Reads of much wait for writes of little, and the other way round.
+            let little = (0..many / 2).map(|at| write(at as u64 % 50 * 4, 4));
+            let mixed: Vec<_> = little.chain((0..many / 2).map(|_| read(0, 200))).collect();
+            let turned: Vec<_> = mixed.iter().rev().copied().collect();
+            for (transfers, most) in [(apart, 4), (same, 4), (mixed, 80), (turned, 80)] {
+                let steps = steps(scheduler, &transfers);
+                assert!(steps <= most * many, "{scheduler:?}: {steps} steps for {many} transfers");
             }
         }
     }
