@@ -123,6 +123,14 @@ class Scenario:
         """List settings that are allowed but probably not intended, one sentence for each."""
         return self.core.check()
 
+    def cautions(self) -> list[str]:
+        """List what a run will suffer from, as far as that is known before, one sentence for each.
+
+        Raises:
+            CoflashError: The scenario contradicts itself.
+        """
+        return self.core.cautions()
+
     @property
     def name(self) -> str:
         """The name of the scenario."""

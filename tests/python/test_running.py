@@ -64,3 +64,60 @@ def test_a_write_of_a_part_of_a_page_passes_a_write_buffer_and_a_cache() -> None
         "workload.synthetic.requests": 2_000,
     }
     assert coflash.run(coflash.Scenario.load("demo").with_(keys)).metrics.requests == 2_000
+
+
+FADING = {
+    "flash": {"channels": 1, "blocks_per_plane": 64, "pages_per_block": 16},
+    "ftl": {"spare": {"share": "20%"}, "refresh": {"retention": "50ms"}},
+    "gc": {"low_mark": 2},
+    "workload": {"synthetic": {"requests": 300, "read_share": "50%"}},
+    "replay": {"queue_depth": 1},
+}
+
+
+def test_data_that_fades_before_it_is_rewritten_is_told_before_the_run_and_in_its_result() -> None:
+    short = coflash.Scenario.from_dict(FADING)
+    (caution,) = short.cautions()
+    assert caution in short.check()
+    # 16 copies of 225 us and an erase of 1.5 ms for each 16 pages.
+    assert "the dies take 272 ms to rewrite 853 pages" in caution
+    assert "within 50ms (ftl.refresh.retention)" in caution
+    assert "more than 272 ms leaves time" in caution
+    result = coflash.run(short)
+    (note,) = (note for note in result.notes if note.startswith(caution))
+    programs = result.metrics.programs_pages
+    assert programs.refresh > 100 * programs.host
+    assert f"{programs.refresh} pages were refreshed, and {programs.host + programs.evict} written" in note
+
+    longer = short.with_(ftl__refresh__retention="280ms")
+    assert longer.cautions() == []
+    rested = coflash.run(longer)
+    assert not any("fades" in note for note in rested.notes)
+    assert rested.metrics.programs_pages.refresh < programs.refresh / 10
+
+
+def test_of_a_device_that_was_empty_only_what_was_written_can_fade() -> None:
+    empty = coflash.Scenario.from_dict(FADING | {"precondition": {"fill": "none", "random_passes": 0}})
+    assert len(empty.cautions()) == 1
+    assert not any("fades" in note for note in coflash.run(empty).notes)
+
+
+def test_fast_data_is_told_when_it_was_refreshed_more_than_written() -> None:
+    shadows = coflash.Scenario.load("shadowgc-64g").with_(
+        {
+            "flash": {"channels": 1, "blocks_per_plane": 128, "pages_per_block": 16, "page_size": "16KiB"},
+            "cache.size": "1MiB",
+            "host_buffer.size": "2MiB",
+            "ftl.refresh": {"fast_retention": "1ms", "power_off": "0ns"},
+            "workload.synthetic": {
+                "requests": 500,
+                "generator": "zipf",
+                "size": {"name": "fixed", "size": "16KiB"},
+                "align": "16KiB",
+                "arrival": {"name": "fixed", "interval": "5ms"},
+            },
+        }
+    )
+    assert shadows.cautions() == []
+    result = coflash.run(shadows)
+    assert any("ftl.refresh.fast_retention" in note for note in result.notes)

@@ -102,6 +102,11 @@ impl Scenario {
         external::take_failure().map_or_else(|| described.map_err(refused), Err)
     }
 
+    fn cautions(&self) -> PyResult<Vec<String>> {
+        self.0.check().map_err(refused)?;
+        Ok(coflash_sim::cautions(&self.0))
+    }
+
     fn with_digests(&self, py: Python<'_>) -> PyResult<Self> {
         external::bound(py, &self.0).map(Self)
     }

@@ -5,6 +5,7 @@ use crate::input::Inputs;
 use crate::memory::{self, human};
 use crate::observer::NoObserver;
 use crate::open_workload::open_workload;
+use crate::retention::cautions;
 use coflash_base::Seed;
 use coflash_base::measure::Report;
 use coflash_hybrid::{Hybrid, Limits};
@@ -46,6 +47,7 @@ pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
         human(heap_bytes as u64),
         heap_bytes as f64 / pages
     ));
+    sentences.extend(cautions(scenario));
     Ok(sentences)
 }
 

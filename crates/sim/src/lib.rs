@@ -15,6 +15,7 @@
 //! | throughput, endurance, energy | `device.rs` |
 //! | whether the device keeps up with the host | `load.rs` |
 //! | the note on spare space that GC never recovers | `spare.rs` |
+//! | the note on data that fades before it is rewritten | `retention.rs` |
 //! | preconditioning, warm devices | `precondition.rs`, `warm/` |
 
 mod address;
@@ -42,6 +43,7 @@ mod payload;
 mod precondition;
 mod record;
 mod result;
+mod retention;
 mod run;
 mod series;
 mod spare;
@@ -64,6 +66,7 @@ pub use observer::{Cancelled, NoObserver, Observer, Phase, SoFar};
 pub use payload::{PartOfPage, Payload};
 pub use record::Records;
 pub use result::{RunResult, Simulator, Workload};
+pub use retention::cautions;
 pub use run::{run, run_from, run_recorded};
 pub use series::Series;
 pub use warm::{WarmDevice, warm, warm_key};

@@ -128,7 +128,7 @@ pub(crate) fn load(
 }
 
 /// A time in seconds or milliseconds, to three significant digits.
-fn three_digits(time: Duration) -> String {
+pub(crate) fn three_digits(time: Duration) -> String {
     let (factor, unit) = if time.ns < 1_000_000_000 { (1e6, "ms") } else { (1e9, "s") };
     let value = time.ns as f64 / factor;
     let digits = (2.0 - value.log10().floor()).clamp(0.0, 3.0) as usize;

@@ -96,6 +96,8 @@ def run(
     elif out is not None:
         atomic_write.check_folder(remote.path_of(out), FILES)
     simulated = partial(simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions)
+    if not quiet:
+        notes(chosen.cautions())
     if quiet:
         result = simulated()
     elif live:

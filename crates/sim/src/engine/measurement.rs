@@ -8,6 +8,7 @@ use crate::load::{End, cleaning, load};
 use crate::metrics::{AllResponses, EraseCounts, HostCounters, Metrics, ReadResponses, WriteResponses};
 use crate::observer::SoFar;
 use crate::result::{Histograms, Measured, RunResult, Simulator, Workload};
+use crate::retention::fading;
 use crate::series::Recorder;
 use crate::spare::{FROZEN, SpareSpace};
 use coflash_base::Time;
@@ -115,9 +116,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let spare = SpareSpace::of(&self.level.invalid_pages(), &erases);
         report.add(&spare);
         let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
+        let fading = fading(scenario, &report);
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
-        let notes = behind.into_iter().chain(frozen).collect();
+        let notes = behind.into_iter().chain(frozen).chain(fading).collect();
         Measured {
             metrics: Metrics::new(report),
             histograms: Histograms { all, read, write },
