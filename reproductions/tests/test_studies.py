@@ -14,7 +14,6 @@ from coflash.measures.measure import WAF_HOST
 from coflash_reproduce.reproduction import study
 from coflash_reproduce.studies import caching_less, eviction_policies, frozen_spare, placement, removable_weight
 
-
 FROZEN = "Most of the spare space lies in blocks that GC never erased"
 
 
