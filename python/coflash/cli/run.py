@@ -11,6 +11,7 @@ from typing import Annotated, Literal, cast
 
 import typer
 
+from coflash._core import CoflashError
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -30,9 +31,11 @@ from coflash.cli.summary import run_table
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.files import atomic_write, remote
 from coflash.results.fio_json import fio_text
-from coflash.results.result import FILES
+from coflash.results.result import DOCUMENT, FILES, document_of
+from coflash.runs.inputs import inputs_of
 from coflash.runs.progress import shown
 from coflash.runs.run import replaying, simulate
+from coflash.scenario import Scenario
 from coflash.trace import Progress
 
 
@@ -68,6 +71,7 @@ def run(
             help="First write at random until write amplification is steady (precondition.random_passes = steady).",
         ),
     ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the result of another run in --out.")] = False,
     json: JsonFile = None,
     operations: Annotated[
         Path | None,
@@ -103,10 +107,14 @@ def run(
     if output_format != "coflash" and json is None:
         json = STANDARD_OUTPUT
     check_json(json)
-    if out is not None and remote.is_url(out):
+    if out is None:
+        check_effect({"--force": force}, "without --out")
+    elif remote.is_url(out):
         remote.Tree(out).check()
-    elif out is not None:
+    else:
         atomic_write.check_folder(remote.path_of(out), FILES)
+        if not force:
+            _check_same(Path(remote.path_of(out)), chosen, trace or [])
     simulated = partial(simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions)
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if not quiet:
@@ -128,6 +136,27 @@ def run(
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(result.notes)
         console.print(run_table(result))
+
+
+def _check_same(out: Path, scenario: Scenario, trace: list[str]) -> None:
+    """Check that a folder holds no result of another run.
+
+    Raises:
+        CoflashError: It does, or a trace from the standard input cannot be compared.
+    """
+    if not (out / DOCUMENT).exists():
+        return
+    kept = document_of((out / DOCUMENT).read_bytes(), out)
+    wanted = scenario.with_(workload__trace=trace) if trace else scenario
+    digests = [file["sha256"] for file in kept["workload"]["inputs"]]
+    is_same = wanted.hash == kept["scenario_hash"] and "-" not in trace
+    if not is_same or [file.sha256 for file in inputs_of(scenario, trace)] != digests:
+        name = kept["scenario"].get("name") or "without a name"
+        msg = (
+            f'{out}: holds the result of another run, of scenario "{name}" ({kept["scenario_hash"]}); this is of '
+            f'"{scenario.name}" ({wanted.hash}), and the traces may differ; give another folder, or --force to replace it'
+        )
+        raise CoflashError(msg)
 
 
 @contextmanager
