@@ -154,7 +154,7 @@ def _check_same(out: Path, scenario: Scenario, trace: list[str]) -> None:
         name = kept["scenario"].get("name") or "without a name"
         msg = (
             f'{out}: holds the result of another run, of scenario "{name}" ({kept["scenario_hash"]}); this is of '
-            f'"{scenario.name}" ({wanted.hash}), and the traces may differ; give another folder, or --force to replace it'
+            f'"{scenario.name}" ({wanted.hash}), or the traces differ; give another folder, or --force to replace it'
         )
         raise CoflashError(msg)
 
