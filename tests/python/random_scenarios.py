@@ -176,6 +176,8 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
         "fill": rng.choice(["sequential", "random", "mapped"]),
         "random_passes": rng.choice([0, 1, "steady"]),
     }
+    if rng.random() < 0.2:
+        values["precondition"]["until_steady"] = True
     values["workload"] = {"synthetic": _synthetic(rng)}
     if rng.random() < 0.2:
         times = rng.sample(["0s", "20ms", "100ms", "300ms"], rng.randint(1, 3))

@@ -137,7 +137,12 @@ impl Scenario {
     }
 
     fn check_precondition(&self) -> Result<(), Misfit> {
-        let PreconditionConfig { fill, until_free, random_passes } = self.precondition;
+        let PreconditionConfig { fill, until_free, random_passes, until_steady } = self.precondition;
+        if until_steady && self.workload.has_jobs() {
+            let problem = "the order of the requests of workload.fio depends on answers, so they cannot be written beforehand; \
+                           precondition.random_passes = \"steady\" writes uniformly until write amplification is steady";
+            return Err(Misfit::new("precondition.until_steady", problem));
+        }
         if fill == Fill::None && random_passes != RandomPasses::default() {
             let problem = "random writes need a filled device: set precondition.fill";
             return Err(Misfit::new("precondition.random_passes", problem));

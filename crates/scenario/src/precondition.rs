@@ -96,6 +96,9 @@ pub struct PreconditionConfig {
     /// Uniformly random writes after the fill, as a multiple of the logical pages; "steady": until write amplification no
     /// longer changes.
     pub random_passes: RandomPasses,
+    /// After the rest, repeat the run's own writes and trims until write amplification is steady. They bypass the cache, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub until_steady: bool,
 }
 
 impl PreconditionConfig {

@@ -6,7 +6,6 @@ use crate::memory::{self, human};
 use crate::observer::NoObserver;
 use crate::open_workload::open_workload;
 use crate::retention::cautions;
-use coflash_base::Seed;
 use coflash_base::measure::Report;
 use coflash_hybrid::{Hybrid, Limits};
 use coflash_level::{Level, Placement};
@@ -73,7 +72,7 @@ fn describe_workload(scenario: &Scenario, logical_pages: u32) -> Result<String, 
     let workload = match inputs.stream() {
         // A pipe can be read only once: the run needs it.
         Some(stream) => format!("trace {stream}, which can be read only once"),
-        None => open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, &mut NoObserver)?.1,
+        None => open_workload(scenario, logical_bytes, 0, &inputs, &mut NoObserver)?.1,
     };
     Ok(format!("workload: {workload}; {}", scenario.replay_told(None)))
 }

@@ -5,8 +5,8 @@ use crate::error::RunError;
 use crate::input::Inputs;
 use crate::observer::Observer;
 use crate::open_workload::open_generated;
+use coflash_base::Bytes;
 use coflash_base::suggest::hint;
-use coflash_base::{Bytes, Seed};
 use coflash_media::disk::SECTOR_BYTES;
 use coflash_scenario::{Scenario, ScenarioError};
 use coflash_trace::tools::{Written, write};
@@ -122,7 +122,7 @@ pub fn generate(
         return Err(ScenarioError::new("space", "0B was given; at least 1B is allowed".to_owned()).into());
     }
     let inputs = Inputs::of(&scenario.workload.like);
-    let (source, _) = open_generated(scenario, space.count, Seed(scenario.seed), &inputs, observer)?;
+    let (source, _) = open_generated(scenario, space.count, 0, &inputs, observer)?;
     let mut source = Cancellable::new(source, observer);
     let written = write(&mut source, out.0, out.1);
     source.finish(written).1

@@ -18,7 +18,7 @@
 //! | the note on write amplification that is not steady | `steady.rs` |
 //! | the note on data that fades before it is rewritten | `retention.rs` |
 //! | the note on a run beyond the measurements of its scenario | `beyond.rs` |
-//! | preconditioning, warm devices | `precondition.rs`, `warm/` |
+//! | preconditioning, by uniform and by the run's own writes; warm devices | `precondition.rs`, `own_writes.rs`, `warm/` |
 
 mod address;
 mod amplification;
@@ -42,6 +42,7 @@ mod metrics;
 mod miss_ratio;
 mod observer;
 mod open_workload;
+mod own_writes;
 mod payload;
 mod precondition;
 mod record;

@@ -250,6 +250,7 @@ fn replay_both(
                     inputs: Inputs::of(&[]),
                     logical_bytes: u64::from(logical_pages) * PAGE_BYTES,
                     future: None,
+                    remarks: Vec::new(),
                 })
             };
             let result = on_erased_flash(&scenario, &RunRecording::NONE, open, observer)?;

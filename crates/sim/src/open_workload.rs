@@ -21,6 +21,8 @@ pub(crate) struct OpenWorkload<'a> {
     pub(crate) logical_bytes: u64,
     /// All that it will write, if the placement policy is an oracle.
     pub(crate) future: Option<Future>,
+    /// Remarks on the preparation of the device.
+    pub(crate) remarks: Vec<String>,
 }
 
 /// The requests of a workload.
@@ -39,52 +41,65 @@ impl<'a> OpenWorkload<'a> {
     ) -> Result<Self, RunError> {
         let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
         let mut inputs = Inputs::of(scenario.workload.files());
-        let (supply, description) =
-            open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
+        let (supply, description) = open_workload(scenario, logical_bytes, 0, &inputs, observer)?;
         if let Supply::Jobs(jobs) = &supply {
             inputs.set_files(jobs.files());
         }
         inputs.digest_files(observer)?;
         let oracle = scenario.ftl.placement.needs_future();
-        let future = oracle.then(|| foresee(scenario, logical_pages, observer)).transpose()?;
-        Ok(Self { supply, description, inputs, logical_bytes, future })
+        let future = if oracle {
+            let mut source = open_again(scenario, logical_pages, 0, "ftl.placement", observer)?;
+            Some(future(scenario, source.as_mut(), logical_pages, observer)?)
+        } else {
+            None
+        };
+        Ok(Self { supply, description, inputs, logical_bytes, future, remarks: Vec::new() })
     }
 }
 
-/// Read the workload of a scenario an additional time, for an oracle.
-fn foresee(scenario: &Scenario, logical_pages: u32, observer: &mut dyn Observer) -> Result<Future, RunError> {
-    let refuse = |problem: String| Err(ScenarioError::new("ftl.placement", problem).into());
-    let name = scenario.ftl.placement.name();
+/// Open the workload of a scenario in a turn for one more reading before the run, as the value of a key needs.
+///
+/// # Errors
+/// A workload that can be read only once, or whose order depends on answers; the workload's own errors.
+pub(crate) fn open_again(
+    scenario: &Scenario,
+    logical_pages: u32,
+    turn: u64,
+    key: &'static str,
+    observer: &mut dyn Observer,
+) -> Result<Box<dyn Source>, RunError> {
+    let refuse = |problem: String| {
+        let problem = format!("it must know what is written later, {problem}");
+        Err(ScenarioError::new(key, problem).into())
+    };
     let inputs = Inputs::of(scenario.workload.files());
     if let Some(stream) = inputs.stream() {
-        return refuse(format!(
-            "\"{name}\" must know what is written later, and {stream} can be read only once"
-        ));
+        return refuse(format!("and {stream} can be read only once"));
     }
     let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
-    let supply = open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?.0;
-    let Supply::Requests(mut source) = supply else {
-        return refuse(format!("\"{name}\" must know what is written later, which depends on answers here"));
-    };
-    future(scenario, source.as_mut(), logical_pages, observer)
+    match open_workload(scenario, logical_bytes, turn, &inputs, observer)?.0 {
+        Supply::Requests(source) => Ok(source),
+        Supply::Jobs(_) => refuse("which depends on answers here".to_owned()),
+    }
 }
 
-/// Open the workload of a scenario, and describe it.
+/// Open the workload of a scenario, and describe it. A generated workload has other draws in each turn; the run has those of turn 0.
 pub(crate) fn open_workload(
     scenario: &Scenario,
     logical_bytes: u64,
-    seed: Seed,
+    turn: u64,
     inputs: &Inputs<'_>,
     observer: &mut dyn Observer,
 ) -> Result<(Supply, String), RunError> {
     let workload = &scenario.workload;
     if workload.trace.is_empty() {
         if let Some(file) = &workload.fio {
-            let jobs = Jobs::open(file, logical_bytes, scenario.ftl.placement.handles(), seed)?;
+            let jobs =
+                Jobs::open(file, logical_bytes, scenario.ftl.placement.handles(), Seed(scenario.seed))?;
             let description = jobs.description();
             return Ok((Supply::Jobs(jobs), description));
         }
-        let (source, description) = open_generated(scenario, logical_bytes, seed, inputs, observer)?;
+        let (source, description) = open_generated(scenario, logical_bytes, turn, inputs, observer)?;
         return Ok((Supply::Requests(source), description));
     }
     let source = coflash_trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
@@ -104,11 +119,11 @@ pub(crate) fn open_workload(
     Ok((Supply::Requests(source), description))
 }
 
-/// Open the generated workload of a scenario over `space_bytes`, and describe it.
+/// Open the generated workload of a scenario over `space_bytes` in a turn, and describe it.
 pub(crate) fn open_generated(
     scenario: &Scenario,
     space_bytes: u64,
-    seed: Seed,
+    turn: u64,
     inputs: &Inputs<'_>,
     observer: &mut dyn Observer,
 ) -> Result<(Box<dyn Source>, String), RunError> {
@@ -120,7 +135,7 @@ pub(crate) fn open_generated(
         let open = move || DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"));
         return Ok(repeated(scenario, open()?, open, description)?);
     }
-    let seed = seed.child("workload");
+    let seed = Seed(scenario.seed).child("workload");
     let (part, space_bytes, like) = if workload.like.is_empty() {
         (workload.generated(), space_bytes, String::new())
     } else {
@@ -137,7 +152,7 @@ pub(crate) fn open_generated(
         (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))
     };
     let description = part.description() + &like;
-    let open = move || part.open(space_bytes, seed);
+    let open = move || part.open_turn(space_bytes, seed, turn);
     Ok(repeated(scenario, open()?, open, description)?)
 }
 

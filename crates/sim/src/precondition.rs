@@ -1,6 +1,8 @@
 //! The preconditioning of the device: below the cache, in zero time, not counted.
 
+use crate::error::RunError;
 use crate::observer::{Cancelled, Observer, Phase};
+use crate::own_writes::write_own;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Ahead, Index, Lpn, Permutation, Seed};
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
@@ -54,16 +56,20 @@ impl Units {
 }
 
 /// The progress of all parts of preconditioning, as of one.
-struct Course<'a> {
-    observer: &'a mut dyn Observer,
+pub(crate) struct Course<'a> {
+    pub(crate) observer: &'a mut dyn Observer,
     /// Pages of all parts; unknown if the last one ends at a state.
     pages: Option<u64>,
     /// Pages of the parts that are done.
-    before: u64,
+    pub(crate) before: u64,
 }
 
 impl Course<'_> {
-    fn report(&mut self, written: u64) -> Result<(), Cancelled> {
+    /// Report the pages written in this part.
+    ///
+    /// # Errors
+    /// A cancellation.
+    pub(crate) fn report(&mut self, written: u64) -> Result<(), Cancelled> {
         let done = self.before + written;
         self.observer.progress(
             Phase::Precondition,
@@ -73,19 +79,45 @@ impl Course<'_> {
     }
 }
 
+/// A preconditioned device, and remarks for the reader of a result.
+#[derive(Clone)]
+pub(crate) struct Preconditioned {
+    pub(crate) ftl: Ftl,
+    pub(crate) remarks: Vec<String>,
+}
+
 /// Precondition the device of a scenario.
 ///
 /// # Errors
-/// A cancellation.
+/// A cancellation; an error of the workload, if its own writes precondition the device.
 pub(crate) fn precondition(
-    ftl: &mut Ftl,
+    mut ftl: Ftl,
     scenario: &Scenario,
     observer: &mut dyn Observer,
-) -> Result<(), Cancelled> {
+) -> Result<Preconditioned, RunError> {
+    let mut course = Course { observer, pages: None, before: 0 };
+    let mut remarks: Vec<String> = write_fresh(&mut ftl, scenario, &mut course)?.into_iter().collect();
+    if scenario.precondition.until_steady {
+        let (written, remark) = write_own(ftl, scenario, &mut course)?;
+        ftl = written;
+        remarks.push(remark);
+    }
+    // An idle device has no partly cleaned victim.
+    let Ok(()) = ftl.finish_victims(&mut Io { media: &mut Untimed, hook: CopyAll, start: () });
+    ftl.reset_counters();
+    Ok(Preconditioned { ftl, remarks })
+}
+
+/// Fill the device, and write at random. Returns a remark if write amplification did not become steady as wanted.
+fn write_fresh(
+    ftl: &mut Ftl,
+    scenario: &Scenario,
+    course: &mut Course<'_>,
+) -> Result<Option<String>, Cancelled> {
     let (config, seed) = (&scenario.precondition, Seed(scenario.seed));
     let units = Units { pages: ftl.logical_pages(), pages_per_unit: scenario.pages_per_unit() };
     let filled = match config.fill {
-        Fill::None => return Ok(()),
+        Fill::None => return Ok(None),
         Fill::Mapped => 0,
         Fill::Sequential | Fill::Random => u64::from(ftl.logical_pages()),
     };
@@ -93,23 +125,23 @@ pub(crate) fn precondition(
         RandomPasses::Passes(passes) => Some((passes * f64::from(ftl.logical_pages())) as u64),
         RandomPasses::Steady => None,
     };
-    let mut course = Course { observer, pages: writes.map(|writes| filled + writes), before: 0 };
+    course.pages = writes.filter(|_| !config.until_steady).map(|writes| filled + writes);
     match config.fill {
         Fill::None => {}
         Fill::Mapped => ftl.map_all(),
-        Fill::Sequential => fill_in_order(ftl, config, &mut course)?,
-        Fill::Random => fill_at_random(ftl, units, &mut seed.stream("precondition/fill"), &mut course)?,
+        Fill::Sequential => fill_in_order(ftl, config, course)?,
+        Fill::Random => fill_at_random(ftl, units, &mut seed.stream("precondition/fill"), course)?,
     }
     course.before = filled;
     let mut draws = seed.stream("precondition");
-    let passes = match writes {
-        Some(writes) => random_writes(ftl, units, &mut draws, writes, &mut course),
-        None => until_steady(ftl, units, &mut draws, &mut course),
-    };
-    // An idle device has no partly cleaned victim.
-    let Ok(()) = ftl.finish_victims(&mut Io { media: &mut Untimed, hook: CopyAll, start: () });
-    ftl.reset_counters();
-    passes
+    match writes {
+        Some(writes) => {
+            random_writes(ftl, units, &mut draws, writes, course)?;
+            course.before += writes;
+            Ok(None)
+        }
+        None => until_steady(ftl, units, &mut draws, course),
+    }
 }
 
 fn fill_in_order(
@@ -176,27 +208,32 @@ fn write_units(
     Ok(())
 }
 
+/// Write at random until write amplification hardly changes. Returns a remark if it still does after the most passes.
 fn until_steady(
     ftl: &mut Ftl,
     units: Units,
     draws: &mut RandomStream,
     course: &mut Course<'_>,
-) -> Result<(), Cancelled> {
+) -> Result<Option<String>, Cancelled> {
     let writes = u64::from(ftl.logical_pages()).div_ceil(WINDOWS_PER_PASS);
-    let mut before = f64::NAN;
-    let mut calm = 0;
+    let (mut before, mut change, mut calm) = (f64::NAN, f64::NAN, 0);
     for _ in 0..STEADY_PASSES_MAX * WINDOWS_PER_PASS {
         let programs = ftl.programs().all();
         random_writes(ftl, units, draws, writes, course)?;
         course.before += writes;
         let waf = (ftl.programs().all() - programs) as f64 / writes as f64;
-        calm = if (waf / before - 1.0).abs() < STEADY_CHANGE { calm + 1 } else { 0 };
-        before = waf;
+        (change, before) = (waf / before - 1.0, waf);
+        calm = if change.abs() < STEADY_CHANGE { calm + 1 } else { 0 };
         if calm == 2 {
-            break;
+            return Ok(None);
         }
     }
-    Ok(())
+    Ok(Some(format!(
+        "Under the uniform writes before the run, write amplification was not steady after {STEADY_PASSES_MAX} passes: {before:.3}, a \
+         change of {:.1} % from one quarter of a pass to the next (at most {} % twice was wanted).",
+        100.0 * change,
+        100.0 * STEADY_CHANGE
+    )))
 }
 
 #[cfg(test)]
@@ -220,8 +257,8 @@ mod tests {
                 ("precondition.random_passes", passes),
             ];
             let scenario = Scenario::default().set(&settings).expect("a scenario");
-            let mut flash = scenario.erased_flash().expect("a device");
-            precondition(&mut flash, &scenario, &mut NoObserver).expect("nobody stops it");
+            let flash = scenario.erased_flash().expect("a device");
+            let flash = precondition(flash, &scenario, &mut NoObserver).expect("nobody stops it").ftl;
             let place = |lpn| flash.lookup(Lpn::new(lpn)).expect("the device is full").index();
             let units = flash.logical_pages() / 4;
             let is_whole =

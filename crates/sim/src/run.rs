@@ -5,7 +5,7 @@ use crate::error::RunError;
 use crate::memory::{self, human};
 use crate::observer::{Cancelled, Observer, Phase};
 use crate::open_workload::{OpenWorkload, Supply};
-use crate::precondition::precondition;
+use crate::precondition::{Preconditioned, precondition};
 use crate::record::{Records, RunRecording};
 use crate::result::{RunResult, Workload};
 use crate::warm::WarmDevice;
@@ -64,16 +64,17 @@ pub fn run_recorded(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let flash = match warm {
+    let warm = match warm {
         Some(warm) => Some(warm.device(scenario)?),
         None => memory::check(scenario).map(|()| None)?,
     };
     let recording = RunRecording::begin(records, scenario)?;
-    let result = match (&scenario.hybrid, flash) {
+    let result = match (&scenario.hybrid, warm) {
         // A warm device is ignored: a flash cache is empty at first.
         (Some(config), _) => run_hybrid(scenario, config, &recording, observer),
-        (None, Some(flash)) => {
-            on_flash(scenario, flash, &recording, OpenWorkload::new, observer, |_, _| Ok(()))
+        (None, Some(Preconditioned { ftl, remarks })) => {
+            let as_it_is = |ftl, _: &mut dyn Observer| Ok(Preconditioned { ftl, remarks });
+            on_flash(scenario, ftl, &recording, OpenWorkload::new, observer, as_it_is)
         }
         (None, None) => on_erased_flash(scenario, &recording, OpenWorkload::new, observer),
     }?;
@@ -88,9 +89,8 @@ pub(crate) fn on_erased_flash<'a>(
     open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    on_flash(scenario, scenario.erased_flash()?, recording, open, observer, |flash, observer| {
-        precondition(flash, scenario, observer)
-    })
+    let warm_up = |flash, observer: &mut dyn Observer| precondition(flash, scenario, observer);
+    on_flash(scenario, scenario.erased_flash()?, recording, open, observer, warm_up)
 }
 
 /// Open the workload, prepare the flash, put the other levels above it, and measure.
@@ -100,14 +100,15 @@ fn on_flash<'a>(
     recording: &RunRecording,
     open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
-    warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
+    warm_up: impl FnOnce(Ftl, &mut dyn Observer) -> Result<Preconditioned, RunError>,
 ) -> Result<RunResult, RunError> {
     // Report errors of the workload or of the levels before the long warm-up.
     let mut workload = open(scenario, flash.logical_pages(), observer)?;
     let oracle = scenario.ftl.placement.needs_future();
     assert_eq!(oracle, workload.future.is_some(), "an oracle is told of the workload that runs, of no other");
-    let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
-    warm_up(&mut flash, observer)?;
+    let flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
+    let Preconditioned { ftl: mut flash, remarks } = warm_up(flash, observer)?;
+    workload.remarks = remarks;
     if let Some(future) = workload.future.take() {
         flash.foresee(future);
     }
@@ -154,10 +155,10 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     workload: OpenWorkload<'_>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    let OpenWorkload { supply, description, inputs, logical_bytes, .. } = workload;
+    let OpenWorkload { supply, description, inputs, logical_bytes, mut remarks, .. } = workload;
     let stopwatch = Stopwatch::start();
     let mut mode = scenario.replay_mode();
-    let (remarks, jobs) = match supply {
+    let (more, jobs) = match supply {
         Supply::Requests(mut source) => {
             let at_once = replay(scenario, &mut engine, source.as_mut(), observer)?;
             let remark = at_once.inspect(|_| mode = ReplayMode::Closed);
@@ -169,6 +170,7 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
             jobs.reports()
         }
     };
+    remarks.extend(more);
     let wall_seconds = stopwatch.seconds();
     let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
     let workload = Workload { description, replay, logical_bytes, inputs, remarks };

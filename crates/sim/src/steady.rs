@@ -51,34 +51,54 @@ fn quarters(series: &Series) -> Option<([f64; WINDOWS], f64)> {
     ))
 }
 
+/// The excursion of the best straight line through equal windows, from the first to the last; negative if it falls.
+fn excursion(windows: &[f64]) -> f64 {
+    let middle = (windows.len() as f64 - 1.0) / 2.0;
+    let (mut with, mut all) = (0.0, 0.0);
+    for (number, value) in windows.iter().enumerate() {
+        with += (number as f64 - middle) * value;
+        all += (number as f64 - middle).powi(2);
+    }
+    with / all * (windows.len() as f64 - 1.0)
+}
+
+/// Whether a line of equal windows has a trend, and whether it is steady.
+fn judge(windows: &[f64]) -> (bool, bool) {
+    let mean = windows.iter().sum::<f64>() / windows.len() as f64;
+    let range =
+        windows.iter().copied().fold(0.0, f64::max) - windows.iter().copied().fold(f64::INFINITY, f64::min);
+    let has_trend = excursion(windows).abs() > EXCURSION_MAX * mean;
+    (has_trend, range <= RANGE_MAX * mean && !has_trend)
+}
+
+/// Whether write amplification is steady over equal windows.
+pub(crate) fn is_steady(windows: &[f64]) -> bool {
+    judge(windows).1
+}
+
+/// The write amplification of windows, as text.
+pub(crate) fn as_text(windows: &[f64]) -> String {
+    let windows: Vec<String> = windows.iter().map(|waf| format!("{waf:.2}")).collect();
+    windows.join(", ")
+}
+
 /// The note on a run whose write amplification was not steady; so many blocks are erased at once.
 pub(crate) fn unsteady(series: &Series, blocks_per_erase: u32) -> Option<String> {
     let (waf, erases) = quarters(series)?;
-    let mean = waf.iter().sum::<f64>() / WINDOWS as f64;
-    let range = waf.iter().copied().fold(0.0, f64::max) - waf.iter().copied().fold(f64::INFINITY, f64::min);
-    let middle = (WINDOWS as f64 - 1.0) / 2.0;
-    let (mut with, mut all) = (0.0, 0.0);
-    for (quarter, waf) in waf.iter().enumerate() {
-        with += (quarter as f64 - middle) * waf;
-        all += (quarter as f64 - middle).powi(2);
-    }
-    let excursion = (with / all * (WINDOWS as f64 - 1.0)).abs();
-    if erases < ERASES_MIN * f64::from(blocks_per_erase)
-        || (range <= RANGE_MAX * mean && excursion <= EXCURSION_MAX * mean)
-    {
+    let (has_trend, steady) = judge(&waf);
+    if erases < ERASES_MIN * f64::from(blocks_per_erase) || steady {
         return None;
     }
-    let course: Vec<String> = waf.iter().map(|waf| format!("{waf:.2}")).collect();
     let trend = match () {
-        () if excursion <= EXCURSION_MAX * mean => "without a trend",
-        () if with > 0.0 => "rising",
+        () if !has_trend => "without a trend",
+        () if excursion(&waf) > 0.0 => "rising",
         () => "falling",
     };
     Some(format!(
         "Write amplification was not steady: {} in the quarters of the host's writes, {trend}. The mean \
-         depends on the length of the run and on the state before it: --until-steady (precondition.random_passes = \"steady\") \
-         preconditions until it no longer changes under uniform writes, and a longer run tells how it goes on.",
-        course.join(", ")
+         depends on the length of the run and on the state before it: --until-steady (precondition.until_steady) first repeats \
+         the run's own writes until it no longer changes, and a longer run tells how it goes on.",
+        as_text(&waf)
     ))
 }
 

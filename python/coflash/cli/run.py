@@ -68,7 +68,7 @@ def run(
         bool,
         typer.Option(
             "--until-steady",
-            help="First write at random until write amplification is steady (precondition.random_passes = steady).",
+            help="First repeat the run's own writes until write amplification is steady (precondition.until_steady).",
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the result of another run in --out.")] = False,
@@ -97,7 +97,7 @@ def run(
     chosen = scenario_with(scenario, assignments)
     chosen = chosen.set([(f"workload.trace_options.{key}", value) for key, value in options.settings().items()])
     if until_steady:
-        chosen = chosen.with_(precondition__random_passes="steady")
+        chosen = chosen.with_(precondition__until_steady=True)
     if fio is not None:
         check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
         chosen = chosen.with_(workload__fio=str(fio))

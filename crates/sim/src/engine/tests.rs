@@ -32,8 +32,8 @@ fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
             ("precondition.random_passes", "2.0"),
         ])
         .expect("a scenario");
-    let mut flash = scenario.erased_flash().expect("a device");
-    precondition(&mut flash, &scenario, &mut NoObserver).expect("nobody stops it");
+    let flash = scenario.erased_flash().expect("a device");
+    let flash = precondition(flash, &scenario, &mut NoObserver).expect("nobody stops it").ftl;
     let Ok(Stack::Plain(levels)) = scenario.stack_over(flash) else { panic!("a plain stack") };
     Engine::new(&scenario, levels, scenario.timeline())
 }

@@ -4,14 +4,14 @@
 //! magic       8 bytes
 //! format      4 bytes, little endian: the version of the layout of the rest
 //! length      4 bytes, little endian, of the header
-//! header      JSON: the version of coflash, the warm key, the recipe
+//! header      JSON: the version of coflash, the warm key, the recipe, remarks on how it went
 //! state       a zstd frame: the columns of `coflash_ftl`
 //! checksum    32 bytes: SHA-256 of all before
 //! ```
 
 use super::recipe::Recipe;
 use crate::error::WarmFileError;
-use coflash_ftl::Ftl;
+use crate::precondition::Preconditioned;
 use coflash_trace::AtomicFile;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -19,7 +19,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8; 8] = b"COFLWARM";
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const CHECKSUM_BYTES: usize = 32;
 /// The state is either regular or random: higher levels do not compress better.
 const ZSTD_LEVEL: i32 = 1;
@@ -30,10 +30,17 @@ struct Header<R> {
     coflash: String,
     warm_key: String,
     recipe: R,
+    remarks: Vec<String>,
 }
 
-pub(super) fn write(out: &mut dyn Write, recipe: &Recipe, ftl: &Ftl) -> io::Result<()> {
-    let header = Header { coflash: crate::VERSION.to_owned(), warm_key: recipe.key(), recipe };
+pub(super) fn write(out: &mut dyn Write, recipe: &Recipe, device: &Preconditioned) -> io::Result<()> {
+    let Preconditioned { ftl, remarks } = device;
+    let header = Header {
+        coflash: crate::VERSION.to_owned(),
+        warm_key: recipe.key(),
+        recipe,
+        remarks: remarks.clone(),
+    };
     let header = serde_json::to_vec(&header).expect("a header is plain data");
     let mut out = Digesting { out, digest: Sha256::new() };
     out.write_all(MAGIC)?;
@@ -47,7 +54,7 @@ pub(super) fn write(out: &mut dyn Write, recipe: &Recipe, ftl: &Ftl) -> io::Resu
     out.write_all(&digest.finalize())
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Ftl), WarmFileError> {
+pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Preconditioned), WarmFileError> {
     let damaged = |problem: &dyn ToString| WarmFileError::Damaged(problem.to_string());
     let early = || damaged(&"it ends early");
     let rest = bytes.strip_prefix(MAGIC).ok_or(WarmFileError::NotWarm)?;
@@ -68,7 +75,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Ftl), WarmFileError> {
 }
 
 /// Write everything but the checksum.
-fn unpack(bytes: &[u8]) -> Result<(Recipe, Ftl), WarmFileError> {
+fn unpack(bytes: &[u8]) -> Result<(Recipe, Preconditioned), WarmFileError> {
     let damaged = |problem: &dyn ToString| WarmFileError::Damaged(problem.to_string());
     let early = || damaged(&"it ends early");
     let rest = bytes.get(MAGIC.len() + size_of::<u32>()..).ok_or_else(early)?;
@@ -86,7 +93,7 @@ fn unpack(bytes: &[u8]) -> Result<(Recipe, Ftl), WarmFileError> {
     let mut state = zstd::Decoder::with_buffer(state).map_err(|e| damaged(&e))?;
     ftl.restore(&mut state).map_err(|e| damaged(&e))?;
     match state.read(&mut [0]) {
-        Ok(0) => Ok((recipe, ftl)),
+        Ok(0) => Ok((recipe, Preconditioned { ftl, remarks: header.remarks })),
         Ok(_) => Err(damaged(&"there is more than a device in it")),
         Err(error) => Err(damaged(&error)),
     }
@@ -186,8 +193,8 @@ mod tests {
             if stream.random_range(0..4) == 0 {
                 forged.truncate(stream.random_range(12 + CHECKSUM_BYTES..forged.len()));
             }
-            if let Ok((_, ftl)) = read(&sealed(forged)) {
-                ftl.assert_invariants();
+            if let Ok((_, device)) = read(&sealed(forged)) {
+                device.ftl.assert_invariants();
             }
         }
     }
@@ -202,8 +209,8 @@ mod tests {
         other[at..at + there.len()].copy_from_slice(there.as_bytes());
         assert_eq!(read(&sealed(other)).map(drop), Err(WarmFileError::Version("9.9.9".to_owned())));
         let mut newer = bytes;
-        newer[8] = 3;
-        assert_eq!(read(&newer).map(drop), Err(WarmFileError::Format { given: 3, read: 2 }));
+        newer[8] = 4;
+        assert_eq!(read(&newer).map(drop), Err(WarmFileError::Format { given: 4, read: 3 }));
     }
 
     #[test]

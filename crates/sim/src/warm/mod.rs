@@ -8,8 +8,7 @@ mod recipe;
 use crate::error::{RunError, WarmError, WarmFileError};
 use crate::memory;
 use crate::observer::Observer;
-use crate::precondition::precondition;
-use coflash_ftl::Ftl;
+use crate::precondition::{Preconditioned, precondition};
 use coflash_scenario::Scenario;
 use recipe::Recipe;
 use std::path::Path;
@@ -23,7 +22,7 @@ pub struct WarmDevice(Arc<Warm>);
 
 struct Warm {
     recipe: Recipe,
-    ftl: Ftl,
+    device: Preconditioned,
 }
 
 /// Precondition the device of a scenario.
@@ -33,9 +32,8 @@ struct Warm {
 pub fn warm(scenario: &Scenario, observer: &mut dyn Observer) -> Result<WarmDevice, RunError> {
     scenario.check()?;
     memory::check(scenario)?;
-    let mut ftl = scenario.erased_flash()?;
-    precondition(&mut ftl, scenario, observer)?;
-    Ok(WarmDevice(Arc::new(Warm { recipe: Recipe::of(scenario), ftl })))
+    let device = precondition(scenario.erased_flash()?, scenario, observer)?;
+    Ok(WarmDevice(Arc::new(Warm { recipe: Recipe::of(scenario), device })))
 }
 
 impl WarmDevice {
@@ -48,19 +46,24 @@ impl WarmDevice {
     /// Heap memory of the state.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.0.ftl.heap_bytes()
+        self.0.device.ftl.heap_bytes()
     }
 
     /// Write the device to a file, atomically.
     ///
     /// # Errors
-    /// An error of the file system, or an external policy: a file cannot store its state.
+    /// An error of the file system; an external policy, whose state a file cannot store; a device that a trace wrote, since the trace
+    /// may be another one later.
     pub fn save(&self, path: &Path) -> Result<(), WarmError> {
+        if let [trace, ..] = self.0.recipe.files() {
+            let file = path.display().to_string();
+            return Err(WarmError::Trace { file, trace: trace.to_owned() });
+        }
         if let Some(code) = self.0.recipe.external() {
             let file = path.display().to_string();
             return Err(WarmError::External { file, policy: code.to_owned() });
         }
-        file::write_whole(path, |out| file::write(out, &self.0.recipe, &self.0.ftl))
+        file::write_whole(path, |out| file::write(out, &self.0.recipe, &self.0.device))
             .map_err(|problem| WarmError::Io { file: path.display().to_string(), problem })
     }
 
@@ -78,7 +81,7 @@ impl WarmDevice {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        file::write(&mut bytes, &self.0.recipe, &self.0.ftl).expect("memory takes everything");
+        file::write(&mut bytes, &self.0.recipe, &self.0.device).expect("memory takes everything");
         bytes
     }
 
@@ -87,17 +90,17 @@ impl WarmDevice {
     /// # Errors
     /// Bytes that are no warm device, are damaged, or were written by another version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WarmFileError> {
-        file::read(bytes).map(|(recipe, ftl)| Self(Arc::new(Warm { recipe, ftl })))
+        file::read(bytes).map(|(recipe, device)| Self(Arc::new(Warm { recipe, device })))
     }
 
     /// Create a device for a run of `scenario`.
     ///
     /// # Errors
     /// A scenario with another recipe; the message names the differing keys.
-    pub(crate) fn device(&self, scenario: &Scenario) -> Result<Ftl, WarmError> {
+    pub(crate) fn device(&self, scenario: &Scenario) -> Result<Preconditioned, WarmError> {
         let wanted = Recipe::of(scenario);
         if wanted == self.0.recipe {
-            Ok(self.0.ftl.clone())
+            Ok(self.0.device.clone())
         } else {
             Err(WarmError::Differs(self.0.recipe.differences(&wanted)))
         }

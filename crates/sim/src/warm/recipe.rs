@@ -3,7 +3,7 @@
 use coflash_base::{Misfit, Seed};
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, PlacementConfig, Requirements, VictimConfig};
 use coflash_media::Geometry;
-use coflash_scenario::{PreconditionConfig, Scenario, digest, leaves};
+use coflash_scenario::{PreconditionConfig, Scenario, WorkloadConfig, digest, leaves};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -19,6 +19,8 @@ pub(super) struct Recipe {
     /// The only influence of the cooperation: preconditioning bypasses the cache.
     cooperation: Requirements,
     precondition: PreconditionConfig,
+    /// The workload, if it writes the device.
+    workload: Option<WorkloadConfig>,
 }
 
 impl Recipe {
@@ -44,7 +46,7 @@ impl Recipe {
             link: _,
             host: _,
             precondition,
-            workload: _,
+            workload,
             replay: _,
             restart: _,
             controller: _,
@@ -56,6 +58,7 @@ impl Recipe {
             gc: gc.clone(),
             cooperation: cooperation.requirements(),
             precondition: precondition.clone(),
+            workload: precondition.until_steady.then(|| workload.clone()),
         }
     }
 
@@ -66,6 +69,11 @@ impl Recipe {
             (_, PlacementConfig::External(external)) => Some(&external.code),
             _ => None,
         }
+    }
+
+    /// The files whose requests wrote the device.
+    pub(super) fn files(&self) -> &[String] {
+        self.workload.as_ref().map_or(&[], WorkloadConfig::files)
     }
 
     /// The digest of the recipe.
@@ -108,7 +116,8 @@ const DIFFERENCES_SHOWN: usize = 4;
 /// device.
 ///
 /// It covers flash, FTL, garbage collection, preconditioning, seed, and the requirements of the cooperation on the FTL
-/// (weights of pages, a separate write stream); not timing, cache, link, workload or replay.
+/// (weights of pages, a separate write stream); the workload, if its own writes precondition the device; not timing, cache, link or
+/// replay.
 #[must_use]
 pub fn warm_key(scenario: &Scenario) -> String {
     Recipe::of(scenario).key()
@@ -151,6 +160,7 @@ mod tests {
             ("gc.steps_max", "3"),
             ("gc.victim", "fifo"),
             ("precondition.random_passes", "1"),
+            ("precondition.until_steady", "true"),
         ];
         for assignment in other {
             assert_ne!(key(&[assignment]), key(&[]), "{assignment:?}");
@@ -159,6 +169,9 @@ mod tests {
         assert_eq!(cdm("1.0"), key(&[]));
         assert_ne!(cdm("0.5"), key(&[]));
         assert_eq!(cdm("0.5"), cdm("adaptive"));
+        let steady =
+            |requests| key(&[("precondition.until_steady", "true"), ("workload.requests_max", requests)]);
+        assert_ne!(steady("1"), steady("2"), "the workload writes the device");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod host;
 mod hybrid;
 mod jobs;
 mod load;
+mod own_writes;
 mod placement;
 mod shadow;
 mod spare;

@@ -155,10 +155,19 @@ impl Part {
     /// # Errors
     /// An invalid parameter, with its key.
     pub fn open(&self, device_bytes: u64, seed: Seed) -> Result<PartSource, WorkloadError> {
+        self.open_turn(device_bytes, seed, 0)
+    }
+
+    /// Open the part as in [`open`](Self::open), with other draws for each turn. Turn 0 is that of `open`. What is hot stays hot: the
+    /// places of a layout depend on the seed alone.
+    ///
+    /// # Errors
+    /// See [`open`](Self::open).
+    pub fn open_turn(&self, device_bytes: u64, seed: Seed, turn: u64) -> Result<PartSource, WorkloadError> {
         // An address must stay below 2^63.
         let device_bytes = device_bytes.min(1 << 63);
         let opened =
-            self.range(device_bytes, 0, device_bytes).and_then(|range| self.open_in(range, seed, ""));
+            self.range(device_bytes, 0, device_bytes).and_then(|range| self.open_in(range, seed, turn, ""));
         // A key of the part itself is reported as a full path, too.
         opened.map_err(|error| error.with_key(str::to_owned))
     }
@@ -203,7 +212,7 @@ impl Part {
         Ok(Range { offset, bytes })
     }
 
-    fn open_in(&self, range: Range, seed: Seed, path: &str) -> Result<PartSource, WorkloadError> {
+    fn open_in(&self, range: Range, seed: Seed, turn: u64, path: &str) -> Result<PartSource, WorkloadError> {
         if self.requests_max == Some(0) {
             return refuse("requests_max", "0 was given; at least 1 is allowed".to_owned());
         }
@@ -229,6 +238,8 @@ impl Part {
             let seed = if path.is_empty() { seed } else { seed.child(path) };
             let source =
                 Synthetic::new(config, range.bytes, seed).map_err(|error| error.inside("synthetic"))?;
+            let source =
+                if turn == 0 { source } else { source.drawn_from(seed.child(&format!("turn {turn}"))) };
             (Box::new(source), config.requests)
         } else if let Some(preset) = &self.preset {
             let preset = preset.build();
@@ -237,12 +248,12 @@ impl Part {
             // The parts of a preset are not in the user's scenario: an error names the preset's key of the same name.
             let preset_key = |key: &str| format!("preset.{}", key.rsplit('.').next().unwrap_or(key));
             let opened =
-                part.range(range.bytes, 0, range.bytes).and_then(|own| part.open_in(own, seed, path));
+                part.range(range.bytes, 0, range.bytes).and_then(|own| part.open_in(own, seed, turn, path));
             let source = opened.map_err(|error| error.with_key(preset_key))?;
             let requests = source.requests();
             (Box::new(source), requests)
         } else if self.tenants.is_empty() {
-            let phases = open_all(&self.phases, "phases", seed, path, |part, _| {
+            let phases = open_all(&self.phases, "phases", (seed, turn), path, |part, _| {
                 part.range(range.bytes, 0, range.bytes)
             })?;
             let requests = total(&phases);
@@ -253,7 +264,7 @@ impl Part {
                 return refuse("tenants", problem);
             }
             let mut end = 0;
-            let tenants = open_all(&self.tenants, "tenants", seed, path, |part, index| {
+            let tenants = open_all(&self.tenants, "tenants", (seed, turn), path, |part, index| {
                 let sharing = (self.tenants.len() - index) as u64;
                 let left = range.bytes.saturating_sub(end);
                 let equal = if sharing == 1 { left } else { rounded(left / sharing) };
@@ -272,7 +283,7 @@ impl Part {
 fn open_all(
     parts: &[Part],
     list: &str,
-    seed: Seed,
+    (seed, turn): (Seed, u64),
     path: &str,
     mut range: impl FnMut(&Part, usize) -> Result<Range, WorkloadError>,
 ) -> Result<Vec<PartSource>, WorkloadError> {
@@ -284,7 +295,7 @@ fn open_all(
             return refuse("name", problem);
         }
         let prefix = if path.is_empty() { String::new() } else { format!("{path}.") };
-        part.open_in(range(part, index)?, seed, &format!("{prefix}{list}.{}", names[index]))
+        part.open_in(range(part, index)?, seed, turn, &format!("{prefix}{list}.{}", names[index]))
     };
     let numbered = |(index, source): (usize, Result<PartSource, WorkloadError>)| {
         source.map_err(|error| error.inside(&format!("{list}.{index}")))

@@ -365,6 +365,17 @@ struct Streams {
     gap: RandomStream,
 }
 
+impl Streams {
+    fn of(seed: Seed) -> Self {
+        Self {
+            place: seed.stream("where"),
+            op: seed.stream("op"),
+            size: seed.stream("size"),
+            gap: seed.stream("when"),
+        }
+    }
+}
+
 impl Synthetic {
     /// Create the workload over `default_space_bytes`, the exported capacity, unless `config` gives another space.
     ///
@@ -402,13 +413,14 @@ impl Synthetic {
             requests: config.requests,
             done: 0,
             now: Time::ZERO,
-            streams: Streams {
-                place: seed.stream("where"),
-                op: seed.stream("op"),
-                size: seed.stream("size"),
-                gap: seed.stream("when"),
-            },
+            streams: Streams::of(seed),
         })
+    }
+
+    /// Draw from the streams of another seed. The layout stays that of its own seed.
+    #[must_use]
+    pub fn drawn_from(self, seed: Seed) -> Self {
+        Self { streams: Streams::of(seed), ..self }
     }
 
     /// Draw the arrivals of as many requests, without the rest.

@@ -1,0 +1,112 @@
+//! Preconditioning by the run's own workload: its writes and trims are repeated below the cache, until write amplification is steady. A
+//! generated workload has other draws in each pass: the same draws again would be another workload, with a period.
+//!
+//! The method is that of SNIA's Performance Test Specification: rounds, of which the last five must be steady, and 25 of which are
+//! the limit. A round is a whole number of passes over the workload, so that a workload that changes on its way has equal rounds, and
+//! writes at least a quarter of the device. Rounds before GC erases do not count: an erased device amplifies nothing at first.
+
+use crate::error::RunError;
+use crate::future::each_request;
+use crate::open_workload::open_again;
+use crate::precondition::Course;
+use crate::steady::{as_text, is_steady};
+use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
+use coflash_level::{Command, Crossing, Level, Units};
+use coflash_media::Untimed;
+use coflash_scenario::Scenario;
+use coflash_workload::{Op, Source};
+use std::cell::Cell;
+
+/// The rounds that must be steady, and the rounds after which the writing ends in any case.
+const ROUNDS_STEADY: usize = 5;
+const ROUNDS_MAX: usize = 25;
+/// A round writes at least this part of the device.
+const PARTS_OF_DEVICE: u64 = 4;
+
+/// Repeat the workload of a scenario until it is steady. Returns the device, and a remark for the reader of the result.
+///
+/// # Errors
+/// A workload that can be read only once, an error of the workload, or a cancellation.
+pub(crate) fn write_own(
+    ftl: Ftl,
+    scenario: &Scenario,
+    course: &mut Course<'_>,
+) -> Result<(Ftl, String), RunError> {
+    let logical_pages = ftl.logical_pages();
+    let mut level = Units::new(ftl, scenario.pages_per_unit());
+    let (mut passes, mut rounds, mut with_gc) = (0, Vec::new(), 0);
+    let steady = loop {
+        let (programs, erases) = (level.below().programs().all(), erases(level.below()));
+        let mut written = 0;
+        while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
+            passes += 1;
+            let key = "precondition.until_steady";
+            let mut source = open_again(scenario, logical_pages, passes, key, course.observer)?;
+            let pass = write_pass(&mut level, scenario, source.as_mut(), logical_pages, course)?;
+            if pass == 0 {
+                let remark = "The workload writes nothing: precondition.until_steady has no effect.";
+                return Ok((level.into_below(), remark.to_owned()));
+            }
+            written += pass;
+            course.before += pass;
+        }
+        rounds.push((level.below().programs().all() - programs) as f64 / written as f64);
+        with_gc = if self::erases(level.below()) > erases { with_gc + 1 } else { 0 };
+        let steady = with_gc >= ROUNDS_STEADY
+            && rounds.last_chunk::<ROUNDS_STEADY>().is_some_and(|last| is_steady(last));
+        if steady || rounds.len() == ROUNDS_MAX {
+            break steady;
+        }
+    };
+    let remark = format!(
+        "Before the run, the workload's own writes went to flash past the cache, in {passes} passes. Write amplification was {} then: \
+         {} in the last {ROUNDS_STEADY} of {} rounds.",
+        if steady { "steady" } else { "still not steady" },
+        as_text(&rounds[rounds.len() - ROUNDS_STEADY..]),
+        rounds.len()
+    );
+    Ok((level.into_below(), remark))
+}
+
+/// The erases of all blocks.
+fn erases(ftl: &Ftl) -> u64 {
+    ftl.erase_counts().map(u64::from).sum()
+}
+
+/// Write and trim as the workload does, once. Returns the pages written by the host.
+fn write_pass(
+    level: &mut Units<Ftl>,
+    scenario: &Scenario,
+    source: &mut dyn Source,
+    logical_pages: u32,
+    course: &mut Course<'_>,
+) -> Result<u64, RunError> {
+    let written = Cell::new(0);
+    let look = |_| course.report(written.get());
+    each_request(scenario, source, logical_pages, look, |request, lpns| {
+        if !matches!(request.op, Op::Write | Op::Trim) {
+            return;
+        }
+        let io = &mut Io { media: &mut Untimed, hook: CopyAll, start: () };
+        let command = Command {
+            op: request.op,
+            bytes: request.length,
+            first: lpns.first(),
+            pages: lpns.len() as u32,
+            crossing: Crossing::Whole,
+        };
+        level.begin(&command, io);
+        for lpn in lpns.iter() {
+            let Ok(()) = match request.op {
+                Op::Trim => level.trim(lpn, (), io),
+                _ => {
+                    written.set(written.get() + 1);
+                    let page = PageWrite::host(lpn, Coverage::Full);
+                    level.write(PageWrite { placement: request.placement, ..page }, (), io)
+                }
+            };
+        }
+        let Ok(_) = level.end(io);
+    })?;
+    Ok(written.get())
+}

@@ -1,0 +1,150 @@
+//! Preconditioning by the run's own writes.
+
+use coflash_base::seed::{RngExt, Seed};
+use coflash_sim::{NoObserver, RunResult, Scenario, run, warm};
+use serde_json::Value;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// A device without a cache, whose flash does not depend on time.
+const DEVICE: [(&str, &str); 4] = [
+    ("flash.channels", "2"),
+    ("flash.blocks_per_plane", "96"),
+    ("flash.pages_per_block", "32"),
+    ("replay.mode", "closed"),
+];
+
+fn small(assignments: &[(&str, &str)]) -> Scenario {
+    let workload = [
+        ("workload.synthetic.requests", "1500"),
+        ("workload.synthetic.read_share", "20%"),
+        ("workload.synthetic.trim_share", "5%"),
+        ("workload.synthetic.generator", "hot-cold"),
+    ];
+    Scenario::default().set(&[&DEVICE[..], &workload, assignments].concat()).expect("a scenario")
+}
+
+fn result(scenario: &Scenario) -> RunResult {
+    run(scenario, &mut NoObserver).expect("it runs")
+}
+
+fn programs(result: &RunResult) -> Vec<u64> {
+    ["host", "gc"].map(|cause| result.metrics().count(&format!("programs_pages.{cause}"))).to_vec()
+}
+
+fn remarks(result: &RunResult) -> Vec<String> {
+    let document: Value = serde_json::from_str(&result.to_reproducible_json()).expect("a document");
+    serde_json::from_value(document["workload"]["remarks"].clone()).expect("sentences")
+}
+
+fn passes(result: &RunResult) -> u64 {
+    let remarks = remarks(result);
+    let remark = remarks.iter().find(|remark| remark.contains("own writes")).expect("a remark");
+    let (_, rest) = remark.split_once("cache, in ").expect(remark);
+    rest.split_once(" passes").expect(remark).0.parse().expect(remark)
+}
+
+/// A folder with a trace of writes, reads and trims at places of two temperatures.
+struct Trace(PathBuf);
+
+impl Trace {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("coflash-own-writes-{name}-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a folder");
+        let mut stream = Seed(7).stream("trace");
+        let mut lines = "ns,op,offset,size\n".to_owned();
+        for at in 0..2000 {
+            let place = if stream.random_range(0..4) == 0 { 9000 } else { 900 };
+            let page = stream.random_range(0..place);
+            let op = ["write", "write", "write", "read", "trim"][stream.random_range(0..5)];
+            writeln!(lines, "{at},{op},{},{}", page * 4096, stream.random_range(1..4) * 4096)
+                .expect("memory");
+        }
+        std::fs::write(folder.join("trace.csv"), lines).expect("a trace");
+        Self(folder)
+    }
+
+    /// A scenario that replays it.
+    fn replayed(&self, assignments: &[(&str, &str)]) -> Scenario {
+        let file = format!("['{}']", self.0.join("trace.csv").display());
+        let trace = [("workload.trace", file.as_str()), ("workload.remap", "modulo")];
+        Scenario::default().set(&[&DEVICE[..], &trace, assignments].concat()).expect("a scenario")
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).expect("it is there");
+    }
+}
+
+/// The oracle replays the trace so many times, and once more.
+#[test]
+fn a_run_of_a_trace_goes_on_from_its_own_passes() {
+    let cases: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("precondition.fill", "none")],
+        &[("ftl.indirection_unit", "16KiB")],
+        &[("workload.remap", "dense"), ("gc.victim", "d-choices"), ("precondition.random_passes", "0.5")],
+    ];
+    let trace = Trace::new("oracle");
+    for case in cases {
+        let steady = result(&trace.replayed(&[case, &[("precondition.until_steady", "true")]].concat()));
+        let before = passes(&steady);
+        assert!(before >= 5, "five rounds: {before}");
+        let repeated = |rounds: u64| {
+            programs(&result(&trace.replayed(&[case, &[("workload.repeat", &rounds.to_string())]].concat())))
+        };
+        let (with, without) = (repeated(before + 1), repeated(before));
+        let own: Vec<u64> = std::iter::zip(with, without).map(|(with, without)| with - without).collect();
+        assert_eq!(programs(&steady), own, "{case:?}");
+    }
+}
+
+/// Passes with the same draws would write the same few pages in turn.
+#[test]
+fn short_passes_of_a_generated_workload_lead_to_the_state_of_a_long_run() {
+    let uniform = |assignments: &[(&str, &str)]| {
+        let settings = [("workload.synthetic.generator", "uniform"), ("workload.synthetic.trim_share", "0%")];
+        result(&small(&[&settings, assignments].concat())).metrics().number("waf_host").expect("writes")
+    };
+    let long = uniform(&[("precondition.random_passes", "8"), ("workload.synthetic.requests", "30000")]);
+    let steady = [("precondition.until_steady", "true"), ("workload.synthetic.requests", "3000")];
+    let short = uniform(&steady);
+    assert!((short / long - 1.0).abs() < 0.05, "{short} after short passes, {long} in a long run");
+}
+
+#[test]
+fn what_is_still_not_steady_and_what_writes_nothing_say_so() {
+    // A round frees so few blocks that its write amplification is a matter of chance.
+    let few = small(&[
+        ("flash.channels", "1"),
+        ("flash.chips_per_channel", "1"),
+        ("flash.blocks_per_plane", "12"),
+        ("flash.pages_per_block", "4096"),
+        ("gc.low_mark", "1"),
+        ("gc.victim", "random"),
+        ("ftl.spare.share", "60%"),
+        ("precondition.until_steady", "true"),
+        ("workload.synthetic.requests", "2000"),
+    ]);
+    let told = remarks(&result(&few)).concat();
+    assert!(told.contains("still not steady then: ") && told.contains("of 25 rounds."), "{told}");
+    let reads = small(&[
+        ("precondition.until_steady", "true"),
+        ("workload.synthetic.read_share", "100%"),
+        ("workload.synthetic.trim_share", "0%"),
+    ]);
+    let told = ["The workload writes nothing: precondition.until_steady has no effect."];
+    assert_eq!(remarks(&result(&reads)), told);
+}
+
+#[test]
+fn a_device_that_a_trace_wrote_is_not_kept_in_a_file() {
+    let trace = Trace::new("file");
+    let device = warm(&trace.replayed(&[("precondition.until_steady", "true")]), &mut NoObserver);
+    let file = trace.0.join("device.warm");
+    let refused = device.expect("it warms up").save(&file).expect_err("it may change").to_string();
+    assert!(refused.contains("trace.csv") && refused.contains("precondition.until_steady"), "{refused}");
+    assert!(!file.exists());
+}
