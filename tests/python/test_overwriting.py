@@ -133,3 +133,33 @@ def test_a_demo_replaces_only_runs_that_it_makes_again(tmp_path: Path) -> None:
     kept(demo.CACHE_SIZES_BYTES)
     with pytest.raises(CoflashError, match=r"holds the result of another run.*this is the demo of 5 runs"):
         demo.check_place(tmp_path / "out", trace, demo.QUICK_CACHE_SIZES_BYTES)
+
+
+def written_by_coflash(folder: Path) -> dict[str, tuple[str, ...]]:
+    """The commands that write a file, by the name of the file."""
+    source, results = folder / "source.csv", folder / "results"
+    source.write_text(LINE, encoding="utf-8")
+    coflash.run(SMALL).save(results / "a")
+    config = folder / "ssd_config.h"
+    run = ("run", "demo", "--trace", str(source), "--quiet")
+    generate = ("trace", "generate", "zipf", "--requests", "100", "--out")
+    commands = {
+        "result.json": (*run, "--json"),
+        "fio.json": (*run, "--output-format", "fio-json", "--json"),
+        "operations.parquet": (*run, "--operations"),
+        "decisions.parquet": (*run, "--decisions"),
+        "warm": ("warm", "demo", "--quiet", "--out"),
+        "page.html": ("report", str(results), "--out"),
+        "runs.csv": ("results", "export", "--in", str(results)),
+        "runs.json": ("results", "export", "--in", str(results)),
+        "runs.parquet": ("results", "sql", "select run from runs", "--in", str(results), "--out"),
+        "like.toml": ("trace", "like", str(source), "--out"),
+        "figure.png": ("trace", "info", str(source), "--plot"),
+        "figure.svg": ("trace", "info", str(source), "--plot"),
+        "figure.pdf": ("trace", "info", str(source), "--plot"),
+    }
+    assert not config.exists()
+    traces = ("trace.parquet", "trace.arrow", "trace.iolog", "trace.iolog.zst")
+    return {name: (*command, str(folder / name)) for name, command in commands.items()} | {
+        name: (*generate, str(folder / name)) for name in traces
+    }
