@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import fsspec
@@ -13,6 +13,7 @@ import pytest
 import coflash
 from coflash import CoflashError, Scenario, __version__, demo
 from coflash.demo import find_trace
+from coflash.report import Study, write_report
 from coflash.results.comparison import Case, Comparison
 from coflash.results.identity import Identity
 from coflash.runs.inputs import inputs_of
@@ -24,6 +25,7 @@ from sweeps import SMALL
 LINE = "128166372003061629,usr,0,Write,0,4096,100\n"
 DEVICE = Scenario.from_dict({"flash": SMALL.to_dict()["flash"]})
 """A scenario without a workload."""
+DEMO_TRACE = find_trace().resolve()
 FEW = ("--set", "workload.synthetic.requests=100")
 
 
@@ -106,7 +108,7 @@ def test_a_run_is_the_same_as_in_a_sweep(tmp_path: Path) -> None:
 
 
 def test_a_demo_replaces_only_runs_that_it_makes_again(tmp_path: Path) -> None:
-    trace = find_trace()
+    trace = DEMO_TRACE
     scenario = Scenario.load(demo.SCENARIO)
 
     def kept(sizes: tuple[int, ...]) -> None:
@@ -135,31 +137,100 @@ def test_a_demo_replaces_only_runs_that_it_makes_again(tmp_path: Path) -> None:
         demo.check_place(tmp_path / "out", trace, demo.QUICK_CACHE_SIZES_BYTES)
 
 
-def written_by_coflash(folder: Path) -> dict[str, tuple[str, ...]]:
-    """The commands that write a file, by the name of the file."""
-    source, results = folder / "source.csv", folder / "results"
-    source.write_text(LINE, encoding="utf-8")
-    coflash.run(SMALL).save(results / "a")
-    config = folder / "ssd_config.h"
-    run = ("run", "demo", "--trace", str(source), "--quiet")
-    generate = ("trace", "generate", "zipf", "--requests", "100", "--out")
-    commands = {
-        "result.json": (*run, "--json"),
-        "fio.json": (*run, "--output-format", "fio-json", "--json"),
-        "operations.parquet": (*run, "--operations"),
-        "decisions.parquet": (*run, "--decisions"),
-        "warm": ("warm", "demo", "--quiet", "--out"),
-        "page.html": ("report", str(results), "--out"),
-        "runs.csv": ("results", "export", "--in", str(results)),
-        "runs.json": ("results", "export", "--in", str(results)),
-        "runs.parquet": ("results", "sql", "select run from runs", "--in", str(results), "--out"),
-        "like.toml": ("trace", "like", str(source), "--out"),
-        "figure.png": ("trace", "info", str(source), "--plot"),
-        "figure.svg": ("trace", "info", str(source), "--plot"),
-        "figure.pdf": ("trace", "info", str(source), "--plot"),
-    }
-    assert not config.exists()
-    traces = ("trace.parquet", "trace.arrow", "trace.iolog", "trace.iolog.zst")
-    return {name: (*command, str(folder / name)) for name, command in commands.items()} | {
-        name: (*generate, str(folder / name)) for name in traces
-    }
+RUN, GENERATE = ("run", "demo", "--trace", "source.csv", "--quiet"), ("trace", "generate", "zipf", "--requests", "100")
+WRITERS = {
+    "result.json": (*RUN, "--json"),
+    "fio.json": (*RUN, "--output-format", "fio-json", "--json"),
+    "sweep.json": ("sweep", "small.toml", "--vary", "seed=1", "--out", "results", "--quiet", "--json"),
+    "operations.parquet": (*RUN, "--operations"),
+    "decisions.parquet": (*RUN, "--decisions"),
+    "warm": ("warm", "demo", "--quiet", "--out"),
+    "page.html": ("report", "results", "--out"),
+    "runs.csv": ("results", "export", "--in", "results"),
+    "runs.json": ("results", "export", "--in", "results"),
+    "runs.parquet": ("results", "sql", "select run from runs", "--in", "results", "--out"),
+    "like.toml": ("trace", "like", "source.csv", "--out"),
+    "imported.toml": ("scenario", "import", "start_femu.sh", "--out"),
+    "figure.png": ("trace", "info", "source.csv", "--plot"),
+    "figure.svg": ("trace", "info", "source.csv", "--plot"),
+    "figure.pdf": ("trace", "info", "source.csv", "--plot"),
+    "trace.parquet": (*GENERATE, "--out"),
+    "trace.arrow": (*GENERATE, "--out"),
+    "trace.iolog": (*GENERATE, "--out"),
+    "trace.iolog.zst": (*GENERATE, "--out"),
+}
+"""The commands that write a file, by its name, which they take at their end."""
+FEMU = 'secs_per_pg=8\nnchs=4\ndevsz_mb=3584\npgs_per_blk=256\nblks_per_pl=256\nFEMU_OPTIONS="-device femu,femu_mode=1,devsz_mb=3584"\n'
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with what the commands read."""
+    monkeypatch.chdir(tmp_path)
+    Path("source.csv").write_text(LINE, encoding="utf-8")
+    Path("small.toml").write_text(SMALL.to_toml(), encoding="utf-8")
+    Path("start_femu.sh").write_text(FEMU, encoding="utf-8")
+    coflash.run(SMALL).save("results/a")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_command_writes_over_its_own_file_and_no_other(name: str, here: Path) -> None:
+    command, file = (*WRITERS[name], name), here / name
+    for _ in range(2):
+        written = command_line(*command)
+        assert written.returncode == 0, written.stderr
+    for content in (LINE.encode(), b"\x28\xb5\x2f\xfd\0 no frame", DEMO_TRACE.read_bytes()):
+        file.write_bytes(content)
+        refused = command_line(*command)
+        assert refused.returncode == 2
+        assert f"{file}: exists and is not a" in refused.stderr
+        assert "delete it or name another" in refused.stderr
+        assert file.read_bytes() == content
+    file.write_bytes(b"")
+    assert command_line(*command).returncode == 0, "an empty file is nobody's"
+
+
+def test_tables_of_another_kind_are_not_written_over(here: Path) -> None:
+    assert command_line(*WRITERS["operations.parquet"], "operations.parquet").returncode == 0
+    assert command_line(*WRITERS["trace.parquet"], "trace.parquet").returncode == 0
+    for name, other in (("operations.parquet", "trace.parquet"), ("trace.parquet", "operations.parquet")):
+        before = (here / other).read_bytes()
+        assert "exists and is not" in command_line(*WRITERS[name], other).stderr
+        assert (here / other).read_bytes() == before
+
+
+def test_an_input_is_never_written_over(here: Path) -> None:
+    assert command_line(*GENERATE, "--out", "own.parquet").returncode == 0
+    Path("link.parquet").symlink_to("own.parquet")
+    Path("own.toml").write_text('workload.trace = ["own.parquet"]\n', encoding="utf-8")
+    before = (here / "own.parquet").read_bytes()
+    for command in (
+        ("trace", "convert", "own.parquet", "--out", "own.parquet"),
+        ("trace", "slice", "own.parquet", "--count", "1", "--out", "link.parquet"),
+        ("trace", "remap", "link.parquet", "--out", "own.parquet"),
+        ("trace", "merge", "source.csv", "own.parquet", "--out", "./own.parquet"),
+        ("trace", "like", "own.parquet", "--out", "own.parquet"),
+        ("trace", "generate", "own.toml", "--out", "own.parquet"),
+        ("run", "demo", "--trace", "own.parquet", "--operations", "own.parquet"),
+    ):
+        refused = command_line(*command)
+        assert refused.returncode == 2
+        assert "own.parquet: is an input of the same command; name another file" in refused.stderr
+        assert (here / "own.parquet").read_bytes() == before
+
+
+def test_python_writes_over_no_file_of_a_user_either(here: Path) -> None:
+    device = coflash.warm(SMALL)
+    writers: tuple[Callable[[], object], ...] = (
+        lambda: device.save("source.csv"),
+        lambda: coflash.warm(SMALL, "source.csv"),
+        lambda: coflash.run(SMALL, operations="source.csv"),
+        lambda: coflash.trace.generate("zipf", "source.csv", format="parquet"),
+        lambda: write_report(Study.read([here / "results"]), here / "source.csv"),
+        lambda: coflash.results("results").export(here / "source.csv"),
+    )
+    for write in writers:
+        with pytest.raises(CoflashError, match=r"source\.csv: exists and is not a"):
+            write()
+        assert Path("source.csv").read_text(encoding="utf-8") == LINE

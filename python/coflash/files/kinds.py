@@ -77,7 +77,8 @@ def _is_table(ends: Ends) -> bool:
     if ends.path.suffix == ".json":
         document = _document(ends.path)
         return isinstance(document, list) and all(isinstance(row, dict) for row in document)
-    return not any(_is_number(cell) for cell in ends.head.split(b"\n", 1)[0].split(b","))
+    names = ends.head.split(b"\n", 1)[0].split(b",")
+    return b"\0" not in ends.head and not any(_is_number(name) for name in names)
 
 
 def _is_number(cell: bytes) -> bool:

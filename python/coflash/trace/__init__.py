@@ -442,7 +442,7 @@ def _read_by(workload: str | os.PathLike[str] | Scenario) -> list[str]:
     """Return the files that a workload to generate is read from."""
     if isinstance(workload, Scenario):
         own = workload.to_dict()["workload"]
-        return [*own["trace"], *own["like"], *([own["fio"]] if own["fio"] else [])]
+        return [*own["trace"], *own["like"], *filter(None, [own.get("fio")])]
     name = os.fspath(workload)
     return [name, *_read_by(Scenario.load(name))] if name.endswith(".toml") else [name]
 
