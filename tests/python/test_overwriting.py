@@ -160,7 +160,13 @@ WRITERS = {
     "trace.iolog.zst": (*GENERATE, "--out"),
 }
 """The commands that write a file, by its name, which they take at their end."""
-FEMU = 'secs_per_pg=8\nnchs=4\ndevsz_mb=3584\npgs_per_blk=256\nblks_per_pl=256\nFEMU_OPTIONS="-device femu,femu_mode=1,devsz_mb=3584"\n'
+FEMU = """\
+secs_per_pg=8
+nchs=4
+pgs_per_blk=256
+blks_per_pl=256
+FEMU_OPTIONS="-device femu,femu_mode=1,devsz_mb=3584"
+"""
 
 
 @pytest.fixture
