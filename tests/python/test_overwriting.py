@@ -240,3 +240,10 @@ def test_python_writes_over_no_file_of_a_user_either(here: Path) -> None:
         with pytest.raises(CoflashError, match=r"source\.csv: exists and is not a"):
             write()
         assert Path("source.csv").read_text(encoding="utf-8") == LINE
+
+
+def test_json_does_not_replace_the_document_of_a_saved_result(here: Path) -> None:
+    before = (here / "results/a/result.json").read_bytes()
+    refused = command_line(*RUN, "--json", "results/a/result.json")
+    assert "results/a/result.json: belongs to the saved result in results/a" in refused.stderr
+    assert (here / "results/a/result.json").read_bytes() == before
