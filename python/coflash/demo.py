@@ -11,6 +11,8 @@ from coflash.files.atomic_write import write_file
 from coflash.files.kept import kept_folder
 from coflash.quantity import show
 from coflash.results.comparison import Case, Comparison
+from coflash.results.identity import Identity, check_replaces
+from coflash.runs.inputs import inputs_of
 from coflash.runs.progress import Display
 from coflash.runs.run import run
 from coflash.scenario import Scenario
@@ -63,6 +65,19 @@ def compare(display: Display, trace: Path, sizes_bytes: tuple[int, ...]) -> Comp
         cases=tuple(done),
         baseline=BASELINE,
     )
+
+
+def check_place(out: Path, trace: Path, sizes_bytes: tuple[int, ...]) -> None:
+    """Check that a folder holds no result but of runs that are made again.
+
+    Raises:
+        CoflashError: It does, or the trace cannot be read.
+    """
+    if kept := Comparison.documents(out):
+        scenario = Scenario.load(SCENARIO).with_(workload__trace=[str(trace)])
+        digests = [file.sha256 for file in inputs_of(scenario)]
+        runs = [Identity.of(scenario.with_(changes), digests) for _, _, changes in cases(sizes_bytes)]
+        check_replaces(out, kept, runs, f"the demo of {len(runs)} runs")
 
 
 def find_trace() -> Path:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from coflash import external, trace
-from coflash._core import CoflashError, hint, quantity
+from coflash._core import CoflashError, __version__, hint, quantity
 from coflash.measures.catalogue import named
 from coflash.measures.metrics import Metrics
 from coflash.runs.run import run
@@ -47,7 +47,7 @@ class Evaluation(dict[str, float]):
 
     def to_json(self) -> str:
         """Return the metrics and the note as a JSON object."""
-        return json.dumps({**self, "note": self.note}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({"coflash": __version__, **self, "note": self.note}, indent=2, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True)

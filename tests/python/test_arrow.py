@@ -168,8 +168,8 @@ def test_whatever_is_written_may_be_arrow(tmp_path: Path) -> None:
     assert trace.like(path, tmp_path / "like.arrow")["written"]["format"] == "arrow"
     assert trace.slice(path, tmp_path / "part", count=2, format="arrow")["requests"] == 2
     assert read(tmp_path / "part")["offset"] == [4096, 8192]
-    trace.slice(path, path, count=3)  # overwrites its input
-    assert read(path)["offset"] == [4096, 8192, 0]
+    trace.slice(path, tmp_path / "part", count=3, format="arrow")
+    assert read(tmp_path / "part")["offset"] == [4096, 8192, 0], "it was written over"
     with pytest.raises(coflash.CoflashError, match=r"^/nowhere/t\.arrow: cannot be written"):
         trace.convert(path, "/nowhere/t.arrow")
     with pytest.raises(coflash.CoflashError, match=f"^{tmp_path}/none.arrow: not written: no requests"):

@@ -9,6 +9,7 @@ import pytest
 
 from coflash import CoflashError
 from coflash.files import atomic_write
+from coflash.files.kinds import JSON
 
 
 def names(place: Path) -> list[str]:
@@ -41,7 +42,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        atomic_write.check_file(pipe)
+        atomic_write.check_file(pipe, JSON)
         atomic_write.write_file(pipe, "text")
         assert os.read(reader, 100) == b"text"
         assert stat.S_ISFIFO(pipe.stat().st_mode)
@@ -90,13 +91,14 @@ def test_only_a_folder_that_coflash_wrote_is_replaced(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_known_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for check in (atomic_write.check_file, lambda path: atomic_write.check_folder(path, set())):
-        with pytest.raises(CoflashError, match="cannot be written"):
-            check(tmp_path / "file" / "below")
+    with pytest.raises(CoflashError, match="cannot be written"):
+        atomic_write.check_file(tmp_path / "file" / "below", JSON)
+    with pytest.raises(CoflashError, match="cannot be written"):
+        atomic_write.check_folder(tmp_path / "file" / "below", set())
     with pytest.raises(CoflashError, match="cannot be written: No such file"):
-        atomic_write.check_file(tmp_path / "absent" / "file")
+        atomic_write.check_file(tmp_path / "absent" / "file", JSON)
     with pytest.raises(CoflashError, match="is a folder"):
-        atomic_write.check_file(tmp_path)
+        atomic_write.check_file(tmp_path, JSON)
     with pytest.raises(CoflashError, match="cannot be written"):
         atomic_write.check_folder(tmp_path / "file", set())
     assert names(tmp_path) == ["file"]

@@ -60,25 +60,6 @@ def test_a_run_writes_its_result_and_json_alone_to_standard_output(tmp_path: Pat
     assert "waf_host" in report.read_text(encoding="utf-8")
 
 
-def test_the_result_of_another_run_is_not_replaced_without_a_word(tmp_path: Path) -> None:
-    out, trace = tmp_path / "out", tmp_path / "trace.csv"
-    trace.write_text("128166372003061629,usr,0,Write,0,4096,100\n", encoding="utf-8")
-    small = ("--set", "workload.synthetic.requests=100")
-    assert coflash("run", "demo", "--trace", str(trace), "--out", str(out)).returncode == 0
-    assert coflash("run", "demo", "--trace", str(trace), "--out", str(out)).returncode == 0, "the same run again"
-    before = (out / "result.json").read_bytes()
-    trace.write_text("128166372003061629,usr,0,Write,0,8192,100\n", encoding="utf-8")
-    for other in (("demo", "--trace", str(trace)), ("random-5g", *small), ("demo", "--trace", "-")):
-        refused = coflash("run", *other, "--out", str(out))
-        assert refused.returncode == 2
-        assert f'{out}: holds the result of another run, of scenario "demo"' in refused.stderr
-        assert "--force to replace it" in refused.stderr
-        assert (out / "result.json").read_bytes() == before
-    assert coflash("run", "random-5g", *small, "--out", str(out), "--force").returncode == 0
-    assert Result.load(out).document["scenario"]["name"] == "random-5g"
-    assert "--force: has no effect without --out" in coflash("run", "demo", "--trace", str(trace), "--force").stderr
-
-
 def test_quiet_is_quiet(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
     done = process("run", "demo", "--trace", TRACE, "--json", str(file), "--quiet")
@@ -169,7 +150,10 @@ def test_the_demo_leaves_a_folder_of_results_and_a_report(tmp_path: Path) -> Non
     assert names == {"comparison.json", "runs.parquet", "runs", "report.html"}
     # Again, into the same folder, and with another trace.
     (tmp_path / "small.iolog").write_text(SMALL, encoding="utf-8")
-    again = coflash("demo", "--quick", "--out", str(tmp_path / "demo"), "--trace", str(tmp_path / "small.iolog"))
+    other = ("demo", "--quick", "--out", str(tmp_path / "demo"), "--trace", str(tmp_path / "small.iolog"))
+    refused = coflash(*other)
+    assert refused.returncode == 2 and "holds the result of another run" in refused.stderr
+    again = coflash(*other, "--force")
     assert again.returncode == 0, again.stderr
     assert Result.load(tmp_path / "demo" / "runs" / "no-cache").metrics.requests == 2
 

@@ -68,7 +68,7 @@ def test_code_is_evaluated_in_a_process_of_its_own(file: Path) -> None:
     found = coflash.evaluate(file)
     assert found == expected == coflash.evaluate(str(file)) == coflash.evaluate(Greedy)
     assert found.note == ""
-    assert set(json.loads(found.to_json())) == {*expected, "note"}
+    assert set(json.loads(found.to_json())) == {*expected, "coflash", "note"}
     assert coflash.evaluate(Lru, "cache") == coflash.evaluate("lru", "cache")
     separated = {"name": "score", "score": "gc", "gc_classes": 1}
     assert coflash.evaluate(SepGc, "placement") == coflash.evaluate(separated, "placement")

@@ -127,14 +127,15 @@ def test_a_greedy_decision_is_the_cheapest_candidate(tmp_path: Path) -> None:
 
 def test_a_record_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "operations.parquet"
-    file.write_bytes(b"before")
+    coflash.run(SPACIOUS.with_(seed=2), operations=file)
+    before = file.read_bytes()
 
     def stop(*_: object) -> None:
         raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
         coflash.run(SPACIOUS, progress=stop, operations=file)
-    assert file.read_bytes() == b"before"
+    assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
     with pytest.raises(CoflashError, match=r"nowhere/d.parquet: cannot be written: No such file or directory"):
         coflash.run(SPACIOUS, operations=file, decisions=tmp_path / "nowhere" / "d.parquet")

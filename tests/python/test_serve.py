@@ -56,7 +56,7 @@ def test_the_page_is_of_what_there_is_and_its_state_changes_with_it(place: Path,
     states.append(get(STATE))
     page = get("/")
     assert "2 results so far" in page and states[-1] in page
-    Result.load(place / "b").with_document(make_result(300).document).save(place / "b")
+    Result.load(place / "b").with_document(make_result(300).document).save(place / "b", force=True)
     states += [get(STATE), get(STATE)]
     assert len(set(states)) == 4 and states[-1] == states[-2]
     (place / "b" / "result.json").write_text("{", "utf-8")

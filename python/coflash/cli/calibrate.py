@@ -9,7 +9,7 @@ import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import check_effect, errors, output
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.quantity import parsed
 
 _RESULTS = "A CSV of measurements, such as used,waf; or the folder of a pack of jobs that was run."
@@ -65,24 +65,23 @@ def calibrate(
     from coflash.figures.style import needs_matplotlib
 
     needs_matplotlib()
-    atomic_write.check_file(out)
+    image, about = out.with_suffix(".png"), out.with_suffix(".md")
+    for file, kind in ((out, kinds.CALIBRATED), (image, kinds.FIGURE), (about, kinds.CALIBRATION)):
+        atomic_write.check_file(file, kind)
     read = read_fio if results.is_dir() else read_csv
     sheet = Sheet(None if link is None else Link.read(link), _bytes("--read-bandwidth", read_bandwidth), read_iops)
     found = fit(
         read(results, _bytes("--capacity", capacity), source, sheet),
         lambda finds: errors().print(f"fit · {finds}", markup=False, highlight=False, soft_wrap=True),
     )
-    image = out.with_suffix(".png")
     atomic_write.write_file(image, page.figure(found))
-    atomic_write.write_file(out.with_suffix(".md"), page.markdown(found, image.name))
+    atomic_write.write_file(about, page.markdown(found, image.name))
     if found.is_refused:
-        msg = (
-            f"{results}: the model does not fit this drive; {out.with_suffix('.md')} says where; {out} was not written"
-        )
+        msg = f"{results}: the model does not fit this drive; {about} says where; {out} was not written"
         raise CoflashError(msg)
     atomic_write.write_file(out, drive_toml(found))
     output().print(page.verdict(found), markup=False, highlight=False, soft_wrap=True)
-    output().print(f"scenario: {out}, page: {out.with_suffix('.md')}", markup=False, highlight=False, soft_wrap=True)
+    output().print(f"scenario: {out}, page: {about}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _bytes(option: str, text: str | None) -> float | None:

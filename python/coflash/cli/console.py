@@ -16,7 +16,7 @@ from rich.table import Table
 
 from coflash._core import CoflashError
 from coflash.cli import complete
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.scenario import Scenario
 from coflash.terminal import errors as errors
 from coflash.terminal import output as output
@@ -122,7 +122,12 @@ def check_effect(given: Mapping[str, Any], why: str) -> None:
 def check_json(file: Path | None) -> None:
     """Raise any error of `write_json` before the work instead of after it."""
     if file is not None and file != STANDARD_OUTPUT:
-        atomic_write.check_file(file)
+        from coflash.results.result import DOCUMENT, TABLES  # --help does not need it
+
+        if file.name == DOCUMENT and any(file.with_name(table).exists() for table in TABLES.values()):
+            msg = f"{file}: belongs to the saved result in {file.parent}, which --out writes; name another file"
+            raise CoflashError(msg)
+        atomic_write.check_file(file, kinds.JSON)
 
 
 def write_json(file: Path | None, text: str) -> None:

@@ -23,6 +23,7 @@ def demo(
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Another trace than the demo's own.")
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the results of other runs in --out.")] = False,
 ) -> None:
     """Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace."""
     from coflash.report import Study, write_report  # slow to import; no other command needs it
@@ -30,6 +31,8 @@ def demo(
     sizes_bytes = job.QUICK_CACHE_SIZES_BYTES if quick else job.CACHE_SIZES_BYTES
     trace = trace or job.find_trace()
     atomic_write.check_folder(out, comparison.FILES)
+    if not force:
+        job.check_place(out, trace, sizes_bytes)
     with Display(errors(), runs=len(list(job.cases(sizes_bytes)))) as display:
         found = job.compare(display, trace, sizes_bytes)
     with atomic_write.folder(out, comparison.FILES) as new:

@@ -11,7 +11,7 @@ import typer
 
 from coflash.cli import complete
 from coflash.cli.console import Where, check_effect, notes
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 
 _OUTPUT = "The file of the page, by default report.html; or the folder of the figures, by default figures."
@@ -80,7 +80,7 @@ def report(
         why = "on a page, which draws any measure over any key; --format pdf, svg or png makes figures"
         check_effect(options, why)
         file = output or Path("report.html")
-        atomic_write.check_file(file)
+        atomic_write.check_file(file, kinds.REPORT)
     study = Study.read(results, where or ())
     notes(study.remarks)
     if format == "html":

@@ -22,7 +22,7 @@ from coflash.cli.console import (
 )
 from coflash.cli.run_tables import differences_table, keys_left_out, runs_beside, runs_table, seeds_note
 from coflash.cli.summary import run_table
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.results.database import export_table, json_rows, results
@@ -165,7 +165,7 @@ def export(
     folder: Folder = DEFAULT,
 ) -> None:
     """Write a row for each run, with its scenario and all its metrics."""
-    atomic_write.check_file(file)
+    atomic_write.check_file(file, kinds.TABLE)
     found = results(folder)
     notes(found.cautions)
     found.export(file)

@@ -11,7 +11,6 @@ from typing import Annotated, Literal, cast
 
 import typer
 
-from coflash._core import CoflashError
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -31,7 +30,8 @@ from coflash.cli.summary import run_table
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.files import atomic_write, remote
 from coflash.results.fio_json import fio_text
-from coflash.results.result import DOCUMENT, FILES, document_of
+from coflash.results.identity import Identity
+from coflash.results.result import FILES, check_place
 from coflash.runs.inputs import inputs_of
 from coflash.runs.progress import shown
 from coflash.runs.run import replaying, simulate
@@ -113,8 +113,8 @@ def run(
         remote.Tree(out).check()
     else:
         atomic_write.check_folder(remote.path_of(out), FILES)
-        if not force:
-            _check_same(Path(remote.path_of(out)), chosen, trace or [])
+    if out is not None and not force:
+        _check_same(out, chosen, trace or [])
     simulated = partial(simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions)
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if not quiet:
@@ -127,36 +127,35 @@ def run(
     else:
         with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
             result = simulated(progress=report)
-    if out is not None:
-        result.save(out)
-    write_json(
-        json, result.to_json() if output_format == "coflash" else fio_text(result, bins=output_format == "fio-json+")
-    )
-    if not quiet:
-        console = errors() if json == STANDARD_OUTPUT else output()
-        notes(result.notes)
-        console.print(run_table(result))
+    try:
+        if out is not None:
+            result.save(out, force=force)
+    finally:  # what cannot be saved can be read
+        write_json(
+            json,
+            result.to_json() if output_format == "coflash" else fio_text(result, bins=output_format == "fio-json+"),
+        )
+        if not quiet:
+            console = errors() if json == STANDARD_OUTPUT else output()
+            notes(result.notes)
+            console.print(run_table(result))
 
 
-def _check_same(out: Path, scenario: Scenario, trace: list[str]) -> None:
-    """Check that a folder holds no result of another run.
+def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
+    """Check before the run that its place holds no result of another one.
+
+    A trace from the standard input can be compared only after the run; then `Result.save` checks again.
 
     Raises:
-        CoflashError: It does, or a trace from the standard input cannot be compared.
+        CoflashError: It does.
     """
-    if not (out / DOCUMENT).exists():
-        return
-    kept = document_of((out / DOCUMENT).read_bytes(), out)
-    wanted = scenario.with_(workload__trace=trace) if trace else scenario
-    digests = [file["sha256"] for file in kept["workload"]["inputs"]]
-    is_same = wanted.hash == kept["scenario_hash"] and "-" not in trace
-    if not is_same or [file.sha256 for file in inputs_of(scenario, trace)] != digests:
-        name = kept["scenario"].get("name") or "without a name"
-        msg = (
-            f'{out}: holds the result of another run, of scenario "{name}" ({kept["scenario_hash"]}); this is of '
-            f'"{scenario.name}" ({wanted.hash}), or the traces differ; give another folder, or --force to replace it'
-        )
-        raise CoflashError(msg)
+    wanted = (scenario.with_(workload__trace=trace) if trace else scenario).with_digests()
+    is_there_once = "-" in wanted.to_dict()["workload"]["trace"]
+    check_place(
+        out,
+        lambda: Identity.of(wanted, None if is_there_once else [file.sha256 for file in inputs_of(scenario, trace)]),
+        wanted,
+    )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from coflash.cli.console import Assignments, ScenarioName, output, plain_table, scenario_with, show_json
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.imports import imported
 from coflash.scenario import built_in_scenarios, scenario_schema
 
@@ -74,6 +74,7 @@ def import_(
     if output_file is None:
         typer.echo(found.to_toml(), nl=False)
         return
+    atomic_write.check_file(output_file, kinds.IMPORTED, files)
     atomic_write.write_file(output_file, found.to_toml())
     for remark in found.remarks:
         typer.echo(f"note: {remark}")

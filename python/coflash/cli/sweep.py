@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coflash._core import __version__
 from coflash.cli import complete
 from coflash.cli.console import (
     STANDARD_OUTPUT,
@@ -124,6 +125,7 @@ def warmed(warming: Warming) -> str:
 def _document(found: Sweep, measures: list[Measure]) -> dict[str, Any]:
     columns = {measure.path: found.estimates(measure) for measure in measures}
     return {
+        "coflash": __version__,
         "points": [
             {
                 "values": point.values,

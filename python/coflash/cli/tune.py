@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from coflash._core import __version__
 from coflash.cli import complete
 from coflash.cli.console import (
     STANDARD_OUTPUT,
@@ -93,7 +94,7 @@ def tune(
         seed=tune_seed,
     )
     found = search.run(folder_for(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
-    write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")
+    write_json(json, json_text.dumps({"coflash": __version__, **found.document()}, indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
         stored = results(out)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coflash.cli.console import output
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 
 
 def validity(
@@ -25,6 +25,6 @@ def validity(
     from coflash.figures.style import format_of
 
     form = format_of(file)
-    atomic_write.check_file(file)
+    atomic_write.check_file(file, kinds.FIGURE, [decisions])
     atomic_write.write_file(file, figure.draw(decisions, form, pool))
     output().print(str(file), markup=False, highlight=False, soft_wrap=True)

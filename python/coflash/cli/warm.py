@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coflash.cli.console import Assignments, Quiet, ScenarioName, errors, output, scenario_with
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.quantity import show
 from coflash.runs.progress import shown
 from coflash.runs.warm import warm as warm_up
@@ -22,7 +22,7 @@ def warm(
 ) -> None:
     """Precondition a scenario's device and save it, so that runs with --warm start from it."""
     chosen = scenario_with(scenario, assignments)
-    atomic_write.check_file(file)
+    atomic_write.check_file(file, kinds.WARM, [scenario])
     if quiet:
         warm_up(chosen, file)
         return

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coflash._core import CoflashError
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.quantity import SCALES, Unit, scale
 
 if TYPE_CHECKING:
@@ -97,11 +97,12 @@ def write_pictures(folder: Path, pictures: Iterable[tuple[str, bytes]]) -> list[
     """Write pictures into a folder, which is created; return the files.
 
     Raises:
-        CoflashError: The folder cannot be written.
+        CoflashError: The folder cannot be written, or holds another file of that name.
     """
     atomic_write.make_folder(folder)
     written = []
     for name, content in pictures:
+        atomic_write.check_file(folder / name, kinds.FIGURE)
         atomic_write.write_file(folder / name, content)
         written.append(folder / name)
     return written

@@ -23,7 +23,7 @@ from coflash.figures.style import (
     style,
     write_pictures,
 )
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.quantity import Unit, show
 from coflash.trace.trace_info import Distribution, MissRatioCurves, Sampling, TraceInfo
 
@@ -46,7 +46,7 @@ def check_place(place: Path) -> None:
     with style():
         pass
     if _format(place) is not None:
-        atomic_write.check_file(place)
+        atomic_write.check_file(place, kinds.FIGURE)
     elif place.exists() and not place.is_dir():
         msg = f"{place}: is a file; give a folder, or a name that ends in .{', .'.join(FORMATS)}"
         raise CoflashError(msg)

@@ -6,18 +6,18 @@ is still there.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from coflash._core import CoflashError
 from coflash.files.errors import named
+from coflash.files.kinds import Ends, Kind, is_document
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -105,11 +105,16 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
 
 
-def check_file(path: Path) -> None:
-    """Raise the errors of `write_file` in advance, so that no run is lost to a wrong path.
+def check_file(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
+    """Raise the errors of `write_file` in advance, so that no run is lost to a wrong path, and no file to a slip.
+
+    Args:
+        path: The file to write.
+        kind: What it will be. An existing file is written over only if coflash wrote it as such.
+        inputs: The files that are read, which are never written over; other texts do no harm.
 
     Raises:
-        CoflashError: The file cannot be written.
+        CoflashError: The file cannot be written, is an input, or is there and of another kind.
     """
     path = path.resolve()
     if path.is_dir():
@@ -119,8 +124,19 @@ def check_file(path: Path) -> None:
         if _is_special(path):
             with path.open("ab"):
                 return
+        if path.exists():
+            _check_old(path, kind, inputs)
         with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
             return
+
+
+def _check_old(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]]) -> None:
+    if any(file.exists() and path.samefile(file) for file in map(Path, inputs)):
+        msg = f"{path}: is an input of the same command; name another file"
+        raise CoflashError(msg)
+    if path.stat().st_size and not kind.is_of(Ends.of(path)):
+        msg = f"{path}: exists and is not {kind.name}; delete it or name another"
+        raise CoflashError(msg)
 
 
 def check_folder(path: Path, replaces: Set[str]) -> None:
@@ -145,12 +161,7 @@ def check_folder(path: Path, replaces: Set[str]) -> None:
 
 def _is_ours(path: Path) -> bool:
     """Whether a file is a JSON document of coflash, which contains the version."""
-    if path.suffix != ".json":
-        return False
-    with suppress(ValueError):
-        document = json.loads(path.read_text(encoding="utf-8"))
-        return isinstance(document, dict) and "coflash" in document
-    return False
+    return path.suffix == ".json" and is_document(path)
 
 
 def _put(new: Path, path: Path) -> None:

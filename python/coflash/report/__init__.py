@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.report.page import report_html
 from coflash.results.study import Study
 
@@ -23,4 +23,5 @@ def write_report(study: Study, file: Path) -> None:
     Raises:
         CoflashError: The file cannot be written.
     """
+    atomic_write.check_file(file, kinds.REPORT)
     atomic_write.write_file(file, report_html(study))

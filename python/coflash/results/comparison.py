@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError, __version__
+from coflash.files.errors import named
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show
-from coflash.results.result import Result
+from coflash.results.result import DOCUMENT, Result, document_of
 from coflash.table import Table
 
 if TYPE_CHECKING:
@@ -105,6 +106,17 @@ class Comparison:
         ]
         columns = dict.fromkeys(name for row in rows for name in row)
         return Table({name: _column([row.get(name) for row in rows]) for name in columns})
+
+    @classmethod
+    def documents(cls, path: Path) -> list[dict[str, Any]]:
+        """Return the documents of the runs of a comparison; none if there is no folder.
+
+        Raises:
+            CoflashError: One cannot be read.
+        """
+        files = sorted(path.glob(f"{_RUNS}/*/{DOCUMENT}"))
+        with named(path, "read"):
+            return [document_of(file.read_bytes(), file) for file in files]
 
     def write_files(self, place: Path) -> None:
         """Write the comparison into an existing folder: JSON, a table of the runs, and a folder for each run."""

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
 
 from coflash._core import CoflashError, quantity
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
@@ -392,6 +392,7 @@ def export_table(table: core.Table | Table, file: Path) -> None:
     if write is None:
         msg = f"{file}: a name that ends in {', '.join(_EXPORTS)} is allowed"
         raise CoflashError(msg)
+    atomic_write.check_file(file, kinds.TABLE)
     atomic_write.write_file(file, write(table))
 
 

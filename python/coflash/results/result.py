@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -14,10 +14,12 @@ import orjson
 
 from coflash import _core
 from coflash.files import atomic_write, remote
+from coflash.files.errors import named
 from coflash.lookup import no_such
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.histogram import KINDS, Histogram, Kind, stacked, unstacked
+from coflash.results.identity import Identity, check_replaces
 from coflash.scenario import Scenario
 from coflash.table import Table
 
@@ -50,6 +52,28 @@ def document_of(content: bytes, place: object) -> dict[str, Any]:
         raise _core.CoflashError(msg)
     found: dict[str, Any] = document
     return found
+
+
+def check_place(place: str | Path, run: Callable[[], Identity], scenario: Scenario) -> None:
+    """Check that a folder or URL holds no result of another run.
+
+    Args:
+        place: The folder or URL; it need not exist.
+        run: The run whose result is to be written there; asked only if a result is there, since traces may be long.
+        scenario: Its scenario.
+
+    Raises:
+        CoflashError: It does, or its document is not a result.
+    """
+    if remote.is_url(place):
+        found = list(remote.Tree(str(place)).contents([DOCUMENT]).values())
+    else:
+        file = remote.path_of(place) / DOCUMENT
+        with named(file, "read"):
+            found = [file.read_bytes()] if file.exists() else []
+    if found:
+        told = f'of "{scenario.name}" ({scenario.hash})'
+        check_replaces(place, [document_of(content, place) for content in found], [run()], told)
 
 
 def mixed_versions(versions: Iterable[str]) -> list[str]:
@@ -164,15 +188,18 @@ class Result:
         """Return the document as JSON text, indented by two spaces, with a newline at its end."""
         return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"
 
-    def save(self, path: str | Path) -> None:
-        """Write the result to a folder: JSON, the scenario as TOML, Parquet. An existing result is replaced.
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the result to a folder: JSON, the scenario as TOML, Parquet. An older result of the run is replaced.
 
         Args:
             path: The folder, or a URL that fsspec knows; there the files are written one by one, the JSON last.
+            force: Whether the result of another run is replaced, too: of another scenario, seed or trace.
 
         Raises:
-            CoflashError: The folder cannot be written, or holds files that are not a result.
+            CoflashError: The folder cannot be written, or holds files that are not a result, or that of another run.
         """
+        if not force:
+            check_place(path, lambda: Identity.of_result(self.document), self.scenario)
         if remote.is_url(path):
             with tempfile.TemporaryDirectory() as folder:
                 self.write_files(Path(folder))

@@ -13,13 +13,15 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from coflash import _core
 from coflash._core import CoflashError
 from coflash.files import remote
 from coflash.files.atomic_write import new_file
 from coflash.files.kept import kept_folder
+from coflash.results.identity import own_key as own_key
+from coflash.results.identity import reading as reading
 from coflash.results.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, paths
@@ -73,11 +75,6 @@ class Input:
                 file.write(content)
 
 
-def own_key(workload: Mapping[str, Any]) -> Literal["fio", "like"] | None:
-    """The key of the files that a workload reads if no trace is replayed; None if there are none."""
-    return "fio" if workload.get("fio") else "like" if workload.get("like") else None
-
-
 def own_files(workload: Mapping[str, Any]) -> list[str]:
     """These files, and those that a job file includes.
 
@@ -89,13 +86,6 @@ def own_files(workload: Mapping[str, Any]) -> list[str]:
         job_file = workload[key]
         return [job_file, *_core.job_files(fetched(job_file))[1:]]
     return [] if key is None else workload[key]
-
-
-def reading(scenario: Scenario, files: Sequence[str]) -> Scenario:
-    """Return the same scenario with other names of these files."""
-    if own_key(scenario.to_dict()["workload"]) == "fio":
-        return scenario.with_(workload__fio=files[0])
-    return scenario.with_(workload__like=files)
 
 
 def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:

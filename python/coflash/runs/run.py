@@ -6,9 +6,12 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Literal
 
 from coflash import _core
+from coflash.files.atomic_write import check_file
+from coflash.files.kinds import RECORD
 from coflash.measures.record import SoFar
 from coflash.results.result import Result
 from coflash.runs.inputs import credited, fetched, own_files, reading
@@ -70,6 +73,9 @@ def simulate(
     is_own = not sources
     sources = sources or own_files(workload)
     local = [fetched(source) for source in sources]
+    for record in (operations, decisions):
+        if record is not None:
+            check_file(Path(record), RECORD, local)
     if warm is not None and not isinstance(warm, Warm):
         warm = Warm.load(warm)
     device = warm.core if warm else None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import final
 
 from coflash import _core
+from coflash.files.atomic_write import check_file
+from coflash.files.kinds import WARM
 from coflash.scenario import Scenario, ScenarioLike
 
 
@@ -38,8 +41,9 @@ class Warm:
         """Write the device to a file, whole or not at all.
 
         Raises:
-            CoflashError: The file cannot be written.
+            CoflashError: The file cannot be written, or is there and no warm device.
         """
+        check_file(Path(path), WARM)
         self.core.save(path)
 
     @property
@@ -73,6 +77,8 @@ def warm(
         KeyboardInterrupt: Control-C was pressed.
     """
     scenario = Scenario.of(scenario)
+    if path is not None:
+        check_file(Path(path), WARM)
     if progress is True:
         from coflash.runs.progress import shown  # needs rich
 

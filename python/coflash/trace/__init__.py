@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from coflash import _core
 from coflash._core import CoflashError
 from coflash.files.atomic_write import check_file, write_file
+from coflash.files.kinds import LIKE, LIKE_HEAD, TRACE
 from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
 from coflash.trace import arrow
@@ -333,7 +334,7 @@ def generate(
     else:
         generated = _core.Generated.named(os.fspath(workload), _settings(settings or {}))
     asked = generated.with_(requests, seed, space)
-    return _written(out, format, lambda file, name: asked.write(file, name, progress))
+    return _written(out, format, _read_by(workload), lambda file, name: asked.write(file, name, progress))
 
 
 def like(
@@ -367,14 +368,17 @@ def like(
     Raises:
         CoflashError: The trace cannot be read, no request has an address, or the file cannot be written.
     """
-    with arrow.converted(paths(trace)) as files:
+    given = paths(trace)
+    if out is not None:
+        check_file(FilePath(out), LIKE if os.fspath(out).endswith(".toml") else TRACE, given)
+    with arrow.converted(given) as files:
         likeness = _core.trace_like(files, _settings(options), page, requests, seed, progress)
     found = likeness.to_dict()
     if out is not None and os.fspath(out).endswith(".toml"):
-        write_file(FilePath(out), likeness.to_toml(seed))
+        write_file(FilePath(out), LIKE_HEAD + likeness.to_toml(seed))
     elif out is not None:
         fitted = likeness.generated(seed)
-        found["written"] = _written(out, format, lambda file, name: fitted.write(file, name, progress))
+        found["written"] = _written(out, format, given, lambda file, name: fitted.write(file, name, progress))
     return found
 
 
@@ -411,22 +415,36 @@ def _rewrite(
     progress: Progress | None,
 ) -> dict[str, Any]:
     how, what = _settings(options), _settings(steps)
-    with arrow.converted(paths(trace)) as files:
-        return _written(out, format, lambda file, name: _core.trace_rewrite(files, how, what, file, name, progress))
+    given = paths(trace)
+    with arrow.converted(given) as files:
+        return _written(
+            out, format, given, lambda file, name: _core.trace_rewrite(files, how, what, file, name, progress)
+        )
 
 
-def _written(out: Path, format: str | None, write: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
-    """Write to `out`, given a function that writes a file in a format of the core."""
+def _written(
+    out: Path, format: str | None, inputs: Iterable[str], write: Callable[[str, str], dict[str, Any]]
+) -> dict[str, Any]:
+    """Write to `out`, which is none of the inputs, given a function that writes a file in a format of the core."""
     given = os.fspath(out)
     target = _core.trace_target(given, format)
+    check_file(FilePath(given), TRACE, inputs)
     if target != arrow.NAME:
         return write(given, target)
-    check_file(FilePath(given))
     with TemporaryDirectory(prefix="coflash-") as folder:
         parquet = str(FilePath(folder, "trace.parquet"))
         with arrow.renaming({parquet: given}):
             written = write(parquet, "parquet")
         return {**written, "file": given, "format": target, "bytes": arrow.write(parquet, given)}
+
+
+def _read_by(workload: str | os.PathLike[str] | Scenario) -> list[str]:
+    """Return the files that a workload to generate is read from."""
+    if isinstance(workload, Scenario):
+        own = workload.to_dict()["workload"]
+        return [*own["trace"], *own["like"], *filter(None, [own.get("fio")])]
+    name = os.fspath(workload)
+    return [name, *_read_by(Scenario.load(name))] if name.endswith(".toml") else [name]
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, str]:

@@ -1,0 +1,88 @@
+"""Which run a result is of. The result of another run is never replaced without a word.
+
+A run is its scenario without the names of files, and the content of these files. The key of a run in a sweep is made
+from the same parts, and from the version of coflash, which is left out here: another version may replace its older
+result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from coflash._core import CoflashError
+from coflash.scenario import Scenario
+
+
+def own_key(workload: Mapping[str, Any]) -> Literal["fio", "like"] | None:
+    """Return the key of the files that a workload reads if no trace is replayed; None if there are none."""
+    return "fio" if workload.get("fio") else "like" if workload.get("like") else None
+
+
+def reading(scenario: Scenario, files: Sequence[str]) -> Scenario:
+    """Return the same scenario with other names of these files."""
+    if own_key(scenario.to_dict()["workload"]) == "fio":
+        return scenario.with_(workload__fio=files[0])
+    return scenario.with_(workload__like=files)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Everything that a result follows from, but the version of coflash."""
+
+    scenario: str
+    """The hash of the scenario without the names of its files."""
+    inputs: tuple[str, ...] | None
+    """The digests of the files, in order; None before a run whose trace can be read only once."""
+
+    @classmethod
+    def of(cls, scenario: Scenario, inputs: Sequence[str] | None) -> Identity:
+        """Identify a run.
+
+        Args:
+            scenario: The scenario, with the trace that is replayed, if any.
+            inputs: The digests of that trace, or else of the scenario's own files.
+        """
+        workload = scenario.to_dict()["workload"]
+        if own_key(workload) and not workload["trace"]:
+            bare = reading(scenario, ["input"] * len(inputs or ()))
+        else:
+            bare = scenario.with_(workload__trace=[], workload__like=[])
+        return cls(bare.hash, None if inputs is None else tuple(inputs))
+
+    @classmethod
+    def of_result(cls, document: Mapping[str, Any]) -> Identity:
+        """Identify the run of a result; one whose scenario is not understood any more equals no other."""
+        digests = [file["sha256"] for file in document["workload"]["inputs"]]
+        try:
+            return cls.of(Scenario.from_dict(document["scenario"]), digests)
+        except CoflashError:
+            return cls("", tuple(digests))
+
+    def may_equal(self, other: Identity) -> bool:
+        """Whether both are the same run, as far as their inputs are known."""
+        return self.scenario == other.scenario and (self.inputs == other.inputs or None in (self.inputs, other.inputs))
+
+
+def check_replaces(place: object, kept: Iterable[Mapping[str, Any]], new: Collection[Identity], told: str) -> None:
+    """Check that every result in a place is one of the runs that are to replace it.
+
+    Args:
+        place: The folder or URL.
+        kept: The documents of its results.
+        new: The runs.
+        told: What they are, for the message.
+
+    Raises:
+        CoflashError: A result is of another run.
+    """
+    for document in kept:
+        identity = Identity.of_result(document)
+        if not any(identity.may_equal(run) for run in new):
+            name = document["scenario"].get("name") or "without a name"
+            msg = (
+                f'{place}: holds the result of another run, of scenario "{name}" ({document["scenario_hash"]}); this '
+                f"is {told}, or the traces differ; give another folder, or --force to replace it (Python: force=True)"
+            )
+            raise CoflashError(msg)

@@ -1,0 +1,249 @@
+"""What is written over: an older result of the same run, and nothing else without a word."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fsspec
+import pytest
+
+import coflash
+from coflash import CoflashError, Scenario, __version__, demo
+from coflash.demo import find_trace
+from coflash.report import Study, write_report
+from coflash.results.comparison import Case, Comparison
+from coflash.results.identity import Identity
+from coflash.runs.inputs import inputs_of
+from coflash.sweep.plan import Plan
+from processes import coflash as command_line
+from processes import process
+from sweeps import SMALL
+
+LINE = "128166372003061629,usr,0,Write,0,4096,100\n"
+DEVICE = Scenario.from_dict({"flash": SMALL.to_dict()["flash"]})
+"""A scenario without a workload."""
+DEMO_TRACE = find_trace().resolve()
+FEW = ("--set", "workload.synthetic.requests=100")
+
+
+@pytest.fixture(params=["folder", "memory"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A folder that does not exist yet, by its path and by a URL."""
+    yield f"{tmp_path}/out" if request.param == "folder" else f"memory://{tmp_path}/out"
+    fsspec.filesystem("memory").store.clear()
+
+
+def held(place: str) -> bytes:
+    """The document of the result that is there."""
+    system, root = fsspec.core.url_to_fs(place)
+    content: bytes = system.cat(f"{root}/result.json")
+    return content
+
+
+def test_the_result_of_another_run_is_not_replaced_without_a_word(place: str, tmp_path: Path) -> None:
+    trace, copied = tmp_path / "trace.csv", tmp_path / "copied.csv"
+    trace.write_text(LINE, encoding="utf-8")
+    shutil.copy(trace, copied)
+    first = ("run", "demo", "--trace", str(trace), "--out", place)
+    assert command_line(*first).returncode == 0
+    assert command_line(*first).returncode == 0, "the same run again"
+    assert command_line("run", "demo", "--trace", str(copied), "--out", place).returncode == 0, "content is compared"
+    before = held(place)
+    trace.write_text(LINE.replace("4096", "8192"), encoding="utf-8")
+    seed = ("--trace", str(copied), "--set", "seed=7")
+    for other in (("demo", "--trace", str(trace)), ("demo", *seed), ("random-5g", *FEW)):
+        refused = command_line("run", *other, "--out", place)
+        assert refused.returncode == 2
+        assert f'{place}: holds the result of another run, of scenario "demo"' in refused.stderr
+        assert "--force to replace it" in refused.stderr
+        assert "closed loop" not in refused.stderr, "it was refused before the run"
+        assert held(place) == before
+    assert command_line("run", "random-5g", *FEW, "--out", place, "--force").returncode == 0
+    assert b"random-5g" in held(place)
+    assert "--force: has no effect without --out" in command_line("run", "demo", *FEW, "--force").stderr
+
+
+def test_a_trace_from_standard_input_is_compared_after_the_run(tmp_path: Path) -> None:
+    first = ("run", "demo", "--trace", "-", "--out", str(tmp_path / "out"))
+    assert process(*first, stdin=LINE).returncode == 0
+    assert process(*first, stdin=LINE).returncode == 0, "the same run again"
+    refused = process(*first, stdin=LINE.replace("4096", "8192"))
+    assert refused.returncode == 2 and "holds the result of another run" in refused.stderr
+    assert "WAF" in refused.stdout, "the measures of the run are shown"
+    before = process("run", "random-5g", "--trace", "-", "--out", str(tmp_path / "out"), stdin="")
+    assert "holds the result of another run" in before.stderr, "another scenario is refused before the run"
+
+
+def test_python_replaces_no_other_result_either(place: str) -> None:
+    result, other = coflash.run(SMALL), coflash.run(SMALL.with_(seed=9))
+    result.save(place)
+    result.with_document({**result.document, "coflash": "9.9.9"}).save(place)
+    assert b"9.9.9" in held(place), "another version replaces its older result"
+    with pytest.raises(CoflashError, match="holds the result of another run"):
+        other.save(place)
+    other.save(place, force=True)
+    assert held(place) == other.to_json().encode()
+
+
+def test_a_run_is_the_same_as_in_a_sweep(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text(LINE, encoding="utf-8")
+    jobs = tmp_path / "one.fio"
+    jobs.write_text("[one]\nrw=write\nsize=1m\n", encoding="utf-8")
+    for scenario, traces in (
+        (SMALL, ()),
+        (SMALL, [str(trace)]),
+        (SMALL.with_(workload__trace=[str(trace)]), ()),
+        (DEVICE.with_(workload__fio=str(jobs)), ()),
+        (DEVICE.with_(workload__like=[str(trace)]), ()),
+    ):
+        ((job,),) = [point.jobs for point in Plan.of(scenario, inputs_of(scenario, traces), [()], 1).points]
+        identity = Identity.of_result(coflash.run(scenario, traces).document)
+        assert identity.inputs is not None
+        parts = [identity.scenario, *identity.inputs, __version__]
+        assert hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16] == job.key
+
+
+def test_a_demo_replaces_only_runs_that_it_makes_again(tmp_path: Path) -> None:
+    trace = DEMO_TRACE
+    scenario = Scenario.load(demo.SCENARIO)
+
+    def kept(sizes: tuple[int, ...]) -> None:
+        """Leaves a demo of these sizes, whose measures nobody reads."""
+        document = coflash.run(SMALL).document
+        workload = {**document["workload"], "inputs": [{"sha256": inputs_of(SMALL, str(trace))[0].sha256}]}
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        (tmp_path / "out").mkdir()
+        cases = tuple(
+            Case(
+                scheme,
+                size,
+                coflash.run(SMALL).with_document(
+                    {**document, "workload": workload, "scenario": scenario.with_(changes).to_dict()}
+                ),
+            )
+            for scheme, size, changes in demo.cases(sizes)
+        )
+        Comparison("title", "question", cases).write_files(tmp_path / "out")
+
+    kept(demo.QUICK_CACHE_SIZES_BYTES)
+    demo.check_place(tmp_path / "out", trace, demo.QUICK_CACHE_SIZES_BYTES)
+    demo.check_place(tmp_path / "out", trace, demo.CACHE_SIZES_BYTES)
+    kept(demo.CACHE_SIZES_BYTES)
+    with pytest.raises(CoflashError, match=r"holds the result of another run.*this is the demo of 5 runs"):
+        demo.check_place(tmp_path / "out", trace, demo.QUICK_CACHE_SIZES_BYTES)
+
+
+RUN, GENERATE = ("run", "demo", "--trace", "source.csv", "--quiet"), ("trace", "generate", "zipf", "--requests", "100")
+WRITERS = {
+    "result.json": (*RUN, "--json"),
+    "fio.json": (*RUN, "--output-format", "fio-json", "--json"),
+    "sweep.json": ("sweep", "small.toml", "--vary", "seed=1", "--out", "results", "--quiet", "--json"),
+    "operations.parquet": (*RUN, "--operations"),
+    "decisions.parquet": (*RUN, "--decisions"),
+    "warm": ("warm", "demo", "--quiet", "--out"),
+    "page.html": ("report", "results", "--out"),
+    "runs.csv": ("results", "export", "--in", "results"),
+    "runs.json": ("results", "export", "--in", "results"),
+    "runs.parquet": ("results", "sql", "select run from runs", "--in", "results", "--out"),
+    "like.toml": ("trace", "like", "source.csv", "--out"),
+    "imported.toml": ("scenario", "import", "start_femu.sh", "--out"),
+    "figure.png": ("trace", "info", "source.csv", "--plot"),
+    "figure.svg": ("trace", "info", "source.csv", "--plot"),
+    "figure.pdf": ("trace", "info", "source.csv", "--plot"),
+    "trace.parquet": (*GENERATE, "--out"),
+    "trace.arrow": (*GENERATE, "--out"),
+    "trace.iolog": (*GENERATE, "--out"),
+    "trace.iolog.zst": (*GENERATE, "--out"),
+}
+"""The commands that write a file, by its name, which they take at their end."""
+FEMU = """\
+secs_per_pg=8
+nchs=4
+pgs_per_blk=256
+blks_per_pl=256
+FEMU_OPTIONS="-device femu,femu_mode=1,devsz_mb=3584"
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with what the commands read."""
+    monkeypatch.chdir(tmp_path)
+    Path("source.csv").write_text(LINE, encoding="utf-8")
+    Path("small.toml").write_text(SMALL.to_toml(), encoding="utf-8")
+    Path("start_femu.sh").write_text(FEMU, encoding="utf-8")
+    coflash.run(SMALL).save("results/a")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_command_writes_over_its_own_file_and_no_other(name: str, here: Path) -> None:
+    command, file = (*WRITERS[name], name), here / name
+    for _ in range(2):
+        written = command_line(*command)
+        assert written.returncode == 0, written.stderr
+    for content in (LINE.encode(), b"\x28\xb5\x2f\xfd\0 no frame", DEMO_TRACE.read_bytes()):
+        file.write_bytes(content)
+        refused = command_line(*command)
+        assert refused.returncode == 2
+        assert f"{file}: exists and is not a" in refused.stderr
+        assert "delete it or name another" in refused.stderr
+        assert file.read_bytes() == content
+    file.write_bytes(b"")
+    assert command_line(*command).returncode == 0, "an empty file is nobody's"
+
+
+def test_tables_of_another_kind_are_not_written_over(here: Path) -> None:
+    assert command_line(*WRITERS["operations.parquet"], "operations.parquet").returncode == 0
+    assert command_line(*WRITERS["trace.parquet"], "trace.parquet").returncode == 0
+    for name, other in (("operations.parquet", "trace.parquet"), ("trace.parquet", "operations.parquet")):
+        before = (here / other).read_bytes()
+        assert "exists and is not" in command_line(*WRITERS[name], other).stderr
+        assert (here / other).read_bytes() == before
+
+
+def test_an_input_is_never_written_over(here: Path) -> None:
+    assert command_line(*GENERATE, "--out", "own.parquet").returncode == 0
+    Path("link.parquet").symlink_to("own.parquet")
+    Path("own.toml").write_text('workload.trace = ["own.parquet"]\n', encoding="utf-8")
+    before = (here / "own.parquet").read_bytes()
+    for command in (
+        ("trace", "convert", "own.parquet", "--out", "own.parquet"),
+        ("trace", "slice", "own.parquet", "--count", "1", "--out", "link.parquet"),
+        ("trace", "remap", "link.parquet", "--out", "own.parquet"),
+        ("trace", "merge", "source.csv", "own.parquet", "--out", "./own.parquet"),
+        ("trace", "like", "own.parquet", "--out", "own.parquet"),
+        ("trace", "generate", "own.toml", "--out", "own.parquet"),
+        ("run", "demo", "--trace", "own.parquet", "--operations", "own.parquet"),
+    ):
+        refused = command_line(*command)
+        assert refused.returncode == 2
+        assert "own.parquet: is an input of the same command; name another file" in refused.stderr
+        assert (here / "own.parquet").read_bytes() == before
+
+
+def test_python_writes_over_no_file_of_a_user_either(here: Path) -> None:
+    device = coflash.warm(SMALL)
+    writers: tuple[Callable[[], object], ...] = (
+        lambda: device.save("source.csv"),
+        lambda: coflash.warm(SMALL, "source.csv"),
+        lambda: coflash.run(SMALL, operations="source.csv"),
+        lambda: coflash.trace.generate("zipf", "source.csv", format="parquet"),
+        lambda: write_report(Study.read([here / "results"]), here / "source.csv"),
+        lambda: coflash.results("results").export(here / "source.csv"),
+    )
+    for write in writers:
+        with pytest.raises(CoflashError, match=r"source\.csv: exists and is not a"):
+            write()
+        assert Path("source.csv").read_text(encoding="utf-8") == LINE
+
+
+def test_json_does_not_replace_the_document_of_a_saved_result(here: Path) -> None:
+    before = (here / "results/a/result.json").read_bytes()
+    refused = command_line(*RUN, "--json", "results/a/result.json")
+    assert "results/a/result.json: belongs to the saved result in results/a" in refused.stderr
+    assert (here / "results/a/result.json").read_bytes() == before
