@@ -27,7 +27,7 @@ _LAYERS = (palette.LINES[1], palette.LINES[0], palette.CAUSES["metadata"])
 _WIDTH, _HEIGHT = 360, 180
 
 
-def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogram: Histogram) -> str:
+def result_html(document: Mapping[str, Any], setting: Mapping[str, str], revision: int, histogram: Histogram) -> str:
     """Draw one run: workload, measures, programs by cause, tail of response times."""
     metrics = metrics_of(document)
     rows = [_row(measure.label, measure.shown(metrics)) for measure in applying(HEADLINE, [metrics])]
@@ -40,7 +40,8 @@ def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogr
         f'<table style="{_TABLE};margin:0"><tbody>{"".join(rows)}</tbody></table>'
         f"<div>{_programs(metrics)}{_tail(histogram)}</div></div>{_parts(document, metrics)}"
         f'<div style="opacity:.7;font-size:.8rem">scenario {escape(document["scenario_hash"])}, '
-        f"seed {document['seed']}, coflash {escape(str(document['coflash']))}</div></div>"
+        f"seed {document['seed']}, revision {revision} of results, "
+        f"coflash {escape(str(document['coflash']))}</div></div>"
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coflash._core import CoflashError, __version__
+from coflash._core import REVISION, CoflashError, __version__
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show
@@ -110,6 +110,7 @@ class Comparison:
         """Write the comparison into an existing folder: JSON, a table of the runs, and a folder for each run."""
         document = {
             "coflash": __version__,
+            "revision": REVISION,
             "title": self.title,
             "question": self.question,
             "background": self.background,
