@@ -185,7 +185,7 @@ def test_a_session_of_another_revision_is_not_compared_with_its_simulation(tmp_p
     told = f"is of revision {REVISION + 1} of results .* a simulation is of revision {REVISION} "
     with pytest.raises(CoflashError, match=told):
         device.twin(session)
-    command = [sys.executable, "-m", "coflash", "device", "twin", folder]
+    command = [sys.executable, "-m", "coflash", "device", "twin", str(folder)]
     twin = subprocess.run(command, capture_output=True, text=True, check=False)
     assert twin.returncode == 1
     assert f"revision {REVISION + 1}" in twin.stderr

@@ -140,8 +140,8 @@ def test_runs_of_different_revisions_are_told_and_marked(found: Results, mixed: 
     beside = coflash.compare(results["before"], results["after1"])
     assert "different revisions" in beside.remarks[0]
     assert "different revisions" in beside._repr_html_()
-    listed = runs_table(results, BRIEF)
-    assert (listed.columns[1].header, sorted(listed.columns[1].cells)) == ("revision", ["0", "2", "2"])
+    column = runs_table(results, BRIEF).columns[1]
+    assert (column.header, sorted(map(str, column.cells))) == ("revision", ["0", "2", "2"])
     rows = list(runs_beside(results, ["before", "after1"]).columns[0].cells)
     assert "revision" in rows
     assert found.cautions == ()

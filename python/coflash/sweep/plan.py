@@ -221,8 +221,8 @@ def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
         else scenario.with_(workload__trace=[], workload__like=[])
     )
     content = [bare.hash, *(file.sha256 for file in inputs)]
-    key, *former = (digest([*content, named_revision(revision)]) for revision in range(REVISION, -1, -1))
-    return Job(key, label, bare, inputs, former_keys=tuple(former))
+    named, *former = (digest([*content, named_revision(revision)]) for revision in range(REVISION, -1, -1))
+    return Job(named, label, bare, inputs, former_keys=tuple(former))
 
 
 def named_revision(revision: int) -> str:
