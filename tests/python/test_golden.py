@@ -23,7 +23,7 @@ SAME = {frozenset({"ftl.placement sepgc", "ftl.placement score"})}
 NAMED = "# Changelog\n\n## Unreleased\n\n### Results changed\n\n- Revision 2: `sfs` has other groups.\n\n### Fixed\n"
 NOT_NAMED = [
     "",
-    NAMED.replace("Revision 2", "Revision 12"),
+    NAMED.replace("Revision 2", "Revision 21"),
     NAMED.replace("Revision 2", "Revision"),
     # Under another heading.
     NAMED.replace("### Results changed", "### Added"),
