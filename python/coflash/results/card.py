@@ -46,7 +46,12 @@ def result_html(document: Mapping[str, Any], setting: Mapping[str, str], revisio
 
 
 def comparison_html(
-    title: str, baseline: str, rivals: Sequence[str], sizes: Sequence[int], at: Callable[[str, int], Metrics | None]
+    title: str,
+    baseline: str,
+    rivals: Sequence[str],
+    sizes: Sequence[int],
+    at: Callable[[str, int], Metrics | None],
+    notes: Sequence[str] = (),
 ) -> str:
     """Draw a comparison: every scheme beside the baseline, for each cache size.
 
@@ -56,6 +61,7 @@ def comparison_html(
         rivals: The other schemes.
         sizes: The cache sizes, in bytes.
         at: The metrics of a scheme at a cache size; None if there was no run.
+        notes: Notes on the runs.
     """
     head = "".join(f'<th style="{_CELL};font-weight:600">{show(size, "bytes")}</th>' for size in sizes)
     runs = (at(scheme, size) for scheme in (baseline, *rivals) for size in sizes)
@@ -73,7 +79,9 @@ def comparison_html(
             f'<caption style="text-align:left">{escape(rival)}, against {escape(baseline)}</caption>'
             f'<thead><tr><td style="{_NAME}"></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
         )
-    return f'<div style="font:0.9rem/1.4 system-ui,sans-serif"><strong>{escape(title)}</strong>{"".join(tables)}</div>'
+    told = "".join(f"<div>{escape(note)}</div>" for note in notes)
+    above = f"<strong>{escape(title)}</strong>{told}"
+    return f'<div style="font:0.9rem/1.4 system-ui,sans-serif">{above}{"".join(tables)}</div>'
 
 
 def _parts(document: Mapping[str, Any], metrics: Metrics) -> str:

@@ -12,7 +12,7 @@ from coflash._core import REVISION, CoflashError, __version__
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show
-from coflash.results.result import Result
+from coflash.results.result import Result, mixed_revisions
 from coflash.table import Table
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ class Comparison:
             found = self.at(scheme, cache_bytes)
             return None if found is None else found.metrics
 
-        return comparison_html(self.title, self.baseline, self.rivals, self.cache_sizes_bytes, metrics)
+        notes = mixed_revisions(case.result.document for case in self.cases)
+        return comparison_html(self.title, self.baseline, self.rivals, self.cache_sizes_bytes, metrics, notes)
 
     @classmethod
     def load(cls, path: Path) -> Comparison:
