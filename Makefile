@@ -77,7 +77,7 @@ PAIR_ROWS ?= "standard job" "standard job, cdm, cache 5 %" "standard job, shared
 bench-pair: prerequisites ## Compare the speed with that of another version; BASE=commit, PAIR_ROWS='"standard job"'
 	$(PYTHON) scripts/bench_pair.py "$(BASE)" $(PAIR_ROWS)
 
-golden: $(CORE) ## Write the golden results anew; say why in CHANGELOG.md under "Results changed"
+golden: $(CORE) ## Write the golden results anew; raise REVISION, and say why in CHANGELOG.md under "Results changed"
 	$(BIN)/python scripts/golden.py
 
 generate: $(CORE) ## Write the generated part of docs/reference anew
@@ -131,6 +131,8 @@ $(CHECKED)/lints: $(DEV_TOOLS) $(FILES) $(CHECKED)/names
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	@mv $@.begun $@
 
 # Without npm this is skipped, and said each time.

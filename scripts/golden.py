@@ -1,7 +1,11 @@
-"""Write the golden results of small scenarios.
+"""Write the golden results: of small scenarios whole, and of a run of every policy a digest.
 
-Each `tests/golden/NAME.toml` runs on its own workload; `NAME.json` keeps its metrics. With --check, write nothing and
-fail if a result has changed. A change is either a mistake or stands in CHANGELOG.md under "Results changed".
+Each `tests/golden/NAME.toml` runs on its own workload; `NAME.json` keeps its metrics. `policies.json` has a digest for
+each policy. All of them have the revision of results under which they were written.
+
+Numbers that have changed for the same scenario are refused, unless REVISION in crates/sim/src/lib.rs was raised and
+CHANGELOG.md names the new revision under "Results changed": results of different numbers must not pass for equal. With
+--check, write nothing and fail if a result has changed.
 """
 
 from __future__ import annotations
@@ -9,19 +13,109 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import re
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import coflash
+from coflash._core import REVISION
+from golden_policies import digests
 
-GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
+ROOT = Path(__file__).parents[1]
+GOLDEN, CHANGELOG = ROOT / "tests" / "golden", ROOT / "CHANGELOG.md"
+POLICIES = "policies.json"
+
+Entries = dict[str, dict[str, Any]]
+"""Results by name. Each has its `revision` and its `scenario_hash`; the rest are its numbers."""
 
 
-def golden_text(scenario: Path) -> str:
-    """Return the part of a result that must not change: not its speed, not its version."""
-    document = dict(coflash.run(scenario).document)
-    kept = {key: document[key] for key in ("scenario_hash", "seed", "workload", "metrics")}
-    return json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
+class RefusedError(Exception):
+    """Results may not be written."""
+
+
+def merged(old: Mapping[str, Mapping[str, Any]], new: Entries, revision: int, changelog: str) -> Entries:
+    """Return what to write in place of `old`: `new`, all under `revision`.
+
+    Other numbers of the same scenario need a greater revision, which the changelog names. What is new, and a name that
+    has another scenario, needs neither.
+
+    Args:
+        old: The results as they are kept; one without a revision is of revision 0.
+        new: The results of now, without a revision.
+        revision: The revision of now.
+        changelog: The text of CHANGELOG.md.
+
+    Raises:
+        RefusedError: The revision was not raised, or the changelog does not name it.
+    """
+    kept = max((entry.get("revision", 0) for entry in old.values()), default=0)
+    changed = [name for name, entry in new.items() if name in old and _is_changed(old[name], entry)]
+    if revision < kept:
+        msg = f"the results are of revision {kept}, and REVISION is {revision}: it is never lowered"
+        raise RefusedError(msg)
+    if changed and revision == kept:
+        msg = (
+            f"{_listed(changed)} changed, and REVISION in crates/sim/src/lib.rs is still {revision}: mend the code; or "
+            f'raise REVISION to {revision + 1}, say in CHANGELOG.md under "Results changed" what "revision '
+            f'{revision + 1}" changes, and write the results again: make golden'
+        )
+        raise RefusedError(msg)
+    if changed and not _names(changelog, revision):
+        msg = (
+            f'{_listed(changed)} changed, and CHANGELOG.md names no "revision {revision}" under "Results changed": say '
+            "there what it changes, and write the results again: make golden"
+        )
+        raise RefusedError(msg)
+    return {name: {"revision": revision, **entry} for name, entry in new.items()}
+
+
+def _is_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether the numbers of the same scenario are others."""
+    numbers = {name: value for name, value in old.items() if name != "revision"}
+    return old["scenario_hash"] == new["scenario_hash"] and numbers != dict(new)
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if names[5:] else ""
+    return f"{', '.join(names[:5])}{more}: {'has' if len(names) == 1 else 'have'}"
+
+
+def _names(changelog: str, revision: int) -> bool:
+    """Whether a section "Results changed" of any version names the revision."""
+    sections = re.findall(r"^### Results changed$(.*?)(?=^##|\Z)", changelog, re.MULTILINE | re.DOTALL)
+    return any(re.search(rf"\brevision {revision}\b", section, re.IGNORECASE) for section in sections)
+
+
+def golden_results() -> Entries:
+    """Return of each scenario the part of its result that must not change: not its speed, not its version.
+
+    Raises:
+        SystemExit: There is no scenario.
+    """
+    scenarios = sorted(GOLDEN.glob("*.toml"))
+    if not scenarios:
+        sys.exit(f"no golden scenarios in {GOLDEN}")
+    return {f"{scenario.stem}.json": _numbers(scenario) for scenario in scenarios}
+
+
+def _numbers(scenario: Path) -> dict[str, Any]:
+    document = coflash.run(scenario).document
+    return {key: document[key] for key in ("scenario_hash", "seed", "workload", "metrics")}
+
+
+def read() -> tuple[Entries, Entries]:
+    """Return the results that are kept, of scenarios and of policies."""
+    found = {file.name: json.loads(file.read_text("utf-8")) for file in sorted(GOLDEN.glob("*.json"))}
+    policies = found.pop(POLICIES, {})
+    return found, policies
+
+
+def texts(results: Entries, policies: Entries) -> Iterator[tuple[Path, str]]:
+    """Yield the files of results."""
+    for name, entry in {**results, POLICIES: policies}.items():
+        yield GOLDEN / name, json.dumps(entry, indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> int:
@@ -29,25 +123,31 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail where a result has changed")
     check = parser.parse_args().check
+    (old, old_policies), new, new_policies = read(), golden_results(), digests()
+    refused = ""
+    try:
+        merged({**old, **old_policies}, {**new, **new_policies}, REVISION, CHANGELOG.read_text("utf-8"))
+    except RefusedError as error:
+        refused = str(error)
+    stale = [GOLDEN / name for name in old.keys() - new.keys()]
+    stamped = [{name: {"revision": REVISION, **entry} for name, entry in one.items()} for one in (new, new_policies)]
     changed = False
-    scenarios = sorted(GOLDEN.glob("*.toml"))
-    if not scenarios:
-        sys.exit(f"no golden scenarios in {GOLDEN}")
-    for scenario in scenarios:
-        kept = scenario.with_suffix(".json")
-        before = kept.read_text(encoding="utf-8") if kept.exists() else ""
-        now = golden_text(scenario)
-        if now != before:
-            changed = True
-            print(f"{kept.relative_to(GOLDEN.parents[1])}: {'changed' if check else 'written'}")
-            print(
-                "\n".join(
-                    difflib.unified_diff(before.splitlines(), now.splitlines(), "before", "now", lineterm="", n=1)
-                )
-            )
-            if not check:
-                kept.write_text(now, encoding="utf-8")
-    return int(check and changed)
+    for file, now in texts(*stamped):
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        if now == before:
+            continue
+        changed = True
+        print(f"{file.relative_to(ROOT)}: {'changed' if check or refused else 'written'}")
+        print("\n".join(difflib.unified_diff(before.splitlines(), now.splitlines(), "before", "now", "", "", 1, "")))
+        if not check and not refused:
+            file.write_text(now, encoding="utf-8")
+    for file in stale:
+        print(f"{file.relative_to(ROOT)}: has no scenario")
+        if not check and not refused:
+            file.unlink()
+    if refused:
+        print(f"refused: {refused}", file=sys.stderr)
+    return int(bool(refused) or (check and (changed or bool(stale))))
 
 
 if __name__ == "__main__":

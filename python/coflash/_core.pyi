@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "REVISION",
     "Candidates",
     "CoflashError",
     "CostDemand",
@@ -50,6 +51,9 @@ __all__ = [
 ]
 
 __version__: str
+
+REVISION: int
+"""The revision of results: the same scenario, inputs, seed and revision give the same result byte for byte."""
 
 _CountedUnit = Literal["bytes", "ns", "ppb"]
 """Bytes, nanoseconds, or parts per billion of a whole."""

@@ -267,9 +267,17 @@ def twin(session: str | os.PathLike[str], progress: Any = None) -> dict[str, tup
         progress: As for [`run`][coflash.run].
 
     Raises:
-        CoflashError: The session has not ended, or was recorded by another version.
+        CoflashError: The session has not ended, or its result is of another revision of results.
     """
     served = Result.load(Path(session) / _RESULT)
+    if served.revision != _core.REVISION:
+        msg = (
+            f"{session}: the session's result is of revision {served.revision} of results "
+            f"(coflash {served.document['coflash']}), and a simulation is of revision {_core.REVISION} "
+            f"(coflash {_core.__version__}), whose numbers may differ for that alone: install the version that served "
+            "it, or serve the device anew and compare that session"
+        )
+        raise _core.CoflashError(msg)
     simulated = Result.from_core(_core.device_twin(session, progress))
     one, other = (_flat(result.document["metrics"]) for result in (served, simulated))
     return {key: (one.get(key), other.get(key)) for key in {**one, **other} if one.get(key) != other.get(key)}

@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from coflash._core import __version__
+from coflash._core import REVISION, __version__
 from coflash.quantity import change, show, show_change
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.paper import Claim, Exhibit, Experiment, Figure, Grid, Investigation, Paper, Picture, Runs
@@ -98,7 +98,8 @@ def made_by(command: str, of: Investigation, scale: str, traces: Sequence[str], 
     requests = sum(run.metrics.requests for run in different)
     yield f"<!-- Written by `{made}`; every number below comes from its runs. -->"
     yield (
-        f"`{whole}` made this page (coflash {__version__}): {len(different)} runs, {requests:,} requests. "
+        f"`{whole}` made this page (coflash {__version__}, revision {REVISION} of results): "
+        f"{len(different)} runs, {requests:,} requests. "
         f"{of.scales[scale]}"
     )
 

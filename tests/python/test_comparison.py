@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from coflash import CoflashError, Result
 from coflash.cli.summary import comparison_table, run_table
 from coflash.measures.measure import COPIED, DROPPED
 from coflash.results.comparison import REPORT, Comparison
+from coflash.results.study import Study
 
 MIB = 2**20
 
@@ -34,6 +36,15 @@ def test_a_saved_comparison_is_the_same_comparison(comparison: Comparison, tmp_p
     (tmp_path / "comparison.json").write_text("{}")
     with pytest.raises(CoflashError, match=r"comparison\.json"):
         Comparison.load(tmp_path)
+
+
+def test_a_mixture_of_revisions_is_told(comparison: Comparison) -> None:
+    assert "revisions" not in comparison._repr_html_()
+    first, *others = comparison.cases
+    newer = first.result.with_document({**first.result.document, "revision": 9})
+    mixed = replace(comparison, cases=(replace(first, result=newer), *others))
+    assert "4 of revision 0 (coflash 0.1.0), 1 of revision 9 (coflash 0.1.0)" in mixed._repr_html_()
+    assert "different revisions" in Study.of(mixed).remarks[0]
 
 
 def test_the_table_has_a_row_for_each_run(comparison: Comparison) -> None:

@@ -1,4 +1,4 @@
-"""The same scenario and seed give the same result, bit for bit; another seed gives another."""
+"""The same scenario, seed and revision give the same result, bit for bit; another seed gives another."""
 
 from __future__ import annotations
 

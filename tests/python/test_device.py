@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import resource
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from coflash import CoflashError, Result, device
+from coflash._core import REVISION
 from nbd_clients import needs
 from processes import PATIENCE_S
 from served_devices import SCHEMES, scenario
@@ -169,6 +171,24 @@ def test_the_command_line_serves_until_it_is_interrupted(serving: Serving, tmp_p
     assert call(*coflash, "device", "twin", folder).split() == ["0001:", "equal", "0002:", "equal"]
     assert "8 MiB" in call(*coflash, "device", "info", folder)
     assert "nothing is damaged" in call(*coflash, "device", "check", folder)
+
+
+def test_a_session_of_another_revision_is_not_compared_with_its_simulation(tmp_path: Path) -> None:
+    folder = tmp_path / "device"
+    with device.serve(scenario("cdm"), folder):
+        pass
+    (session,) = device.sessions(folder)
+    assert device.twin(session) == {}
+    kept = session / "result" / "result.json"
+    document = json.loads(kept.read_text("utf-8"))
+    kept.write_text(json.dumps({**document, "revision": REVISION + 1}), encoding="utf-8")
+    told = f"is of revision {REVISION + 1} of results .* a simulation is of revision {REVISION} "
+    with pytest.raises(CoflashError, match=told):
+        device.twin(session)
+    command = [sys.executable, "-m", "coflash", "device", "twin", str(folder)]
+    twin = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert twin.returncode == 1
+    assert f"revision {REVISION + 1}" in twin.stderr
 
 
 def test_emulated_answers_come_when_the_device_gives_them_and_the_load_is_measured(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_random_design_is_points_and_no_pairs(browser: WebDriver, results: lis
         {"seed": 1, "cache": {"size": f"{n}MiB"}, "gc": {"low_mark": n * 7 % 31}, "x": n * 5 % 37} for n in range(1, 21)
     ]
     runs = [like.with_document({**like.document, "scenario": {"name": "n", **point}}) for point in points]
-    runs[0] = like.with_document({**runs[0].document, "coflash": "0.0.1"})
+    runs[0] = like.with_document({**runs[0].document, "revision": 0})
     write_report(Study(runs), tmp_path / "lhs.html")
     browser.get((tmp_path / "lhs.html").as_uri())
     assert texts(browser, ".varied dt") == ["cache.size", "gc.low_mark", "x"]
@@ -115,7 +115,7 @@ def test_a_random_design_is_points_and_no_pairs(browser: WebDriver, results: lis
     assert (path.count("M"), path.count("L")) == (20, 0)
     said = "Each point is one run (n = 1). Points that are not joined differ in GC low mark, x as well."
     assert texts(browser, "#explore figcaption p")[0].endswith(said)
-    assert "different versions of coflash" in texts(browser, "header .remarks")[0]
+    assert "different revisions of results" in texts(browser, "header .remarks")[0]
 
 
 def test_programs_are_means_over_seeds_with_schemes_side_by_side(

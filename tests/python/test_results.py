@@ -10,6 +10,8 @@ import pytest
 
 import coflash
 from coflash import CoflashError, Results
+from coflash.cli.run_tables import runs_beside, runs_table
+from coflash.measures.measure import BRIEF
 from coflash.results.database import json_rows
 from coflash.results.selection import matching
 from coflash.results.study import Study
@@ -113,13 +115,46 @@ def test_runs_are_chosen_by_their_values(place: Path) -> None:
         matching(sizes, ["cache.size=6%"], lambda run: run)
 
 
-def test_runs_of_different_versions_are_told(found: Results, tmp_path: Path) -> None:
+@pytest.fixture
+def mixed(found: Results, tmp_path: Path) -> Path:
+    """Runs of one scenario: one from before revisions were counted, and two of version 0.3.0 and revision 2."""
     result = found["alone"]
-    for version in ("0.1.0", "0.2.0"):
-        result.with_document({**result.document, "coflash": version}).save(tmp_path / version)
-    (note,) = coflash.results(tmp_path).cautions
-    assert note.endswith("1 of 0.1.0, 1 of 0.2.0")
+    before = {**result.document, "coflash": "0.1.0"}
+    del before["revision"]
+    result.with_document(before).save(tmp_path / "before")
+    for seed in (1, 2):
+        scenario = {**result.document["scenario"], "seed": seed}
+        after = {**result.document, "coflash": "0.3.0", "revision": 2, "scenario": scenario}
+        result.with_document(after).save(tmp_path / f"after{seed}")
+    return tmp_path
+
+
+def test_runs_of_different_revisions_are_told_and_marked(found: Results, mixed: Path) -> None:
+    results = coflash.results(mixed)
+    (note,) = results.cautions
+    assert note.endswith("1 of revision 0 (coflash 0.1.0), 2 of revision 2 (coflash 0.3.0)")
+    assert [results.revision(run) for run in ("before", "after1")] == [0, 2]
+    assert {row["run"]: row["revision"] for row in results.rows()} == {"before": 0, "after1": 2, "after2": 2}
+    assert sorted(results.of_one_point(), key=len) == [("before",), ("after1", "after2")]
+    assert Study([results[run] for run in results]).remarks[0] == note
+    beside = coflash.compare(results["before"], results["after1"])
+    assert "different revisions" in beside.remarks[0]
+    assert "different revisions" in beside._repr_html_()
+    column = runs_table(results, BRIEF).columns[1]
+    assert (column.header, sorted(map(str, column.cells))) == ("revision", ["0", "2", "2"])
+    rows = list(runs_beside(results, ["before", "after1"]).columns[0].cells)
+    assert "revision" in rows
     assert found.cautions == ()
+    assert "revision" not in {column.header for column in runs_table(found, BRIEF).columns}
+
+
+def test_another_version_of_the_same_revision_is_the_same(found: Results, tmp_path: Path) -> None:
+    result = found["alone"]
+    for version in ("0.2.0", "0.2.1"):
+        result.with_document({**result.document, "coflash": version}).save(tmp_path / version)
+    results = coflash.results(tmp_path)
+    assert results.cautions == ()
+    assert len(results.of_one_point()) == 1
 
 
 def test_a_run_is_called_by_the_beginning_of_its_name(found: Results) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
 import threading
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 import coflash
 from coflash import CoflashError, Sweep
+from coflash._core import REVISION
 from coflash.demo import find_trace
 from coflash.measures.catalogue import metric, metric_names, named
 from coflash.measures.measure import HEADLINE
@@ -133,6 +135,33 @@ def test_what_is_there_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(ran) == 3
     assert again.from_before == 2
     assert len(again.results) == 3
+
+
+def test_runs_of_an_earlier_revision_are_told_and_done_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vary = {"cache.size": "1MiB,2MiB"}
+    now = coflash.sweep(SMALL, vary, out=tmp_path, workers=1)
+    (one, other) = (job for point in now.points for job in point.jobs)
+    # Before revisions were counted, the version stood in their place.
+    before = hashlib.sha256(f"{one.scenario.hash}\n0.1.0".encode()).hexdigest()[:16]
+    assert one.former_keys[-1] == before
+    (tmp_path / "runs" / one.key).rename(tmp_path / "runs" / before)
+    kept = tmp_path / "runs" / before / "result.json"
+    document = json.loads(kept.read_text("utf-8"))
+    del document["revision"]
+    kept.write_text(json.dumps({**document, "coflash": "0.1.0"}), encoding="utf-8")
+    again = coflash.sweep(SMALL, vary, out=tmp_path, workers=1, progress=True)
+    told = "1 of these runs is there from an earlier revision of results, and is done anew"
+    assert told in capsys.readouterr().err
+    assert (again.from_before, again.outdated, runs_of(again)) == (1, 1, [one.key, other.key])
+    assert again.results.cautions == ()
+    assert "different revisions" in coflash.results(tmp_path).cautions[0]
+    # Under the next revision all runs have other keys, and these are former ones.
+    monkeypatch.setattr(plan, "REVISION", REVISION + 1)
+    after = plan.Plan.of(SMALL, (), assignments([axis("cache.size=1MiB,2MiB")]), 1).jobs()
+    assert [job.former_keys[0] for job in after] == [one.key, other.key]
+    assert {job.key for job in after}.isdisjoint({one.key, other.key, before})
 
 
 def test_runs_of_other_traces_are_other_runs(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import coflash
 from coflash import CoflashError
 from coflash.results.study import Study
-from coflash.sweep import plan
+from coflash.sweep import plan, tune
 from coflash.sweep.goal import condition
 from sweeps import SMALL
 
@@ -46,6 +46,24 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
     assert fresh.trials == tuning.trials
     # Nothing is left to do.
     assert coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12).trials == tuning.trials
+
+
+def test_a_search_of_an_earlier_revision_is_told_and_done_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def search(trials: int) -> Any:
+        return coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=trials, workers=1, progress=True)
+
+    with monkeypatch.context() as earlier:
+        for module in (plan, tune):
+            earlier.setattr(module, "REVISION", 0)
+        search(3)
+    assert "earlier revision" not in capsys.readouterr().err
+    assert len(search(2).trials) == 2
+    told = "a search of 3 trials is there from an earlier revision of results, and is done anew"
+    assert told in capsys.readouterr().err
+    assert len(search(3).trials) == 3
+    assert "earlier revision" not in capsys.readouterr().err
 
 
 def test_the_course_of_a_search_is_there_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

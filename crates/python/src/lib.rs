@@ -520,6 +520,7 @@ fn finish<'py>(
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", coflash_sim::VERSION)?;
+    module.add("REVISION", coflash_sim::REVISION)?;
     module.add("CoflashError", module.py().get_type::<CoflashError>())?;
     module.add_class::<Scenario>()?;
     module.add_class::<PyRunResult>()?;

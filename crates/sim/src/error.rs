@@ -94,9 +94,20 @@ pub enum WarmFileError {
         /// The format of this version.
         read: u32,
     },
-    /// Written by another version, which may precondition devices differently.
-    #[error("was written by coflash {0}, and this is {version}: warm it up again", version = crate::VERSION)]
-    Version(String),
+    /// Written under another revision of results, which may precondition devices differently.
+    #[error(
+        "is of revision {given} of results (coflash {coflash}), and this is revision {read} (coflash {version}): \
+         warm it up again",
+        version = crate::VERSION
+    )]
+    Revision {
+        /// Its revision.
+        given: u32,
+        /// The revision of this version.
+        read: u32,
+        /// The version that wrote it.
+        coflash: String,
+    },
     /// Damaged.
     #[error("is damaged ({0}): warm it up again")]
     Damaged(String),

@@ -1,7 +1,8 @@
 //! The simulator: from a scenario to a result.
 //!
 //! [`run`] preconditions the device, replays the workload against the levels of a [`Scenario`], and returns a
-//! [`RunResult`]. The same scenario and seed give byte for byte the same result. [`warm`] and [`run_from`] do
+//! [`RunResult`]. The same scenario, seed and [`REVISION`] give byte for byte the same
+//! result. [`warm`] and [`run_from`] do
 //! the two halves of a run, for several runs from the same preconditioned device.
 //!
 //! | concept | place |
@@ -78,3 +79,11 @@ pub use warm::{WarmDevice, warm, warm_key};
 
 /// The version of coflash in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The revision of results: the same scenario, inputs, seed and revision give the same result byte for byte.
+///
+/// It is raised by one whenever any golden number changes for the same scenario (`scripts/golden.py` does not write them
+/// otherwise), and CHANGELOG.md says under "Results changed" what "revision N" changes. A change that leaves all numbers
+/// of all scenarios alone, such as a new policy or measure, does not raise it. Results of revision 0 are those before it
+/// was counted, all of version 0.1.0: they do not name it.
+pub const REVISION: u32 = 1;

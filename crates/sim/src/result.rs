@@ -88,6 +88,7 @@ pub struct RunResult {
 #[derive(Serialize)]
 struct Report<'a> {
     coflash: &'static str,
+    revision: u32,
     scenario: Value,
     scenario_hash: String,
     seed: u64,
@@ -175,6 +176,7 @@ impl RunResult {
     fn json(&self, simulator: Option<&Simulator>) -> String {
         let report = Report {
             coflash: crate::VERSION,
+            revision: crate::REVISION,
             scenario: self.scenario.to_json(),
             scenario_hash: self.scenario.hash(),
             seed: self.scenario.seed,

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from coflash._core import CoflashError, __version__
+from coflash._core import REVISION, CoflashError, __version__
 from coflash.cli.usage import UsageError, problem
 
 _COMMANDS = {
@@ -126,14 +126,14 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"coflash {__version__}")
+        typer.echo(f"coflash {__version__}, revision {REVISION} of results")
         raise typer.Exit
 
 
 @app.callback()
 def _coflash(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show version and revision, and exit.")
     ] = False,
 ) -> None:
     pass

@@ -13,6 +13,7 @@ import typer
 from rich.progress import Progress
 
 from coflash import device
+from coflash._core import CoflashError
 from coflash.cli import live_display
 from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
 from coflash.quantity import show
@@ -178,14 +179,19 @@ def cut(folder: DeviceFolder, side: Side = "device", seed: Seed = 0) -> None:
 
 @app.command()
 def twin(folder: DeviceFolder) -> None:
-    """Simulate every session of a device, and compare all measures; exit status 1 means a difference."""
-    differing = 0
+    """Simulate every session of a device, and compare all measures; exit status 1 means a difference, or no answer."""
+    failed = 0
     if not (sessions := device.sessions(folder)):
         notes([f"{folder}: no session has ended: there is nothing to compare"])
     for session in sessions:
-        differences = device.twin(session)
-        differing += bool(differences)
+        try:
+            differences = device.twin(session)
+        except CoflashError as error:  # the other sessions may have an answer
+            failed += 1
+            errors().print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            continue
+        failed += bool(differences)
         line = ", ".join(f"{key}: {one} served, {other} simulated" for key, (one, other) in differences.items())
         output().print(f"{session.name}: {line or 'equal'}", markup=False, highlight=False, soft_wrap=True)
-    if differing:
+    if failed:
         raise typer.Exit(1)

@@ -42,12 +42,14 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
     groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results.in_order()]
     names = results.shortened()
     keys = [key.path for key in results.apart() if not (over_seeds and key.path == "seed")]
-    table = _table(["run", *keys, *(["seeds"] if over_seeds else [])], measures)
+    revised = ["revision"] if results.is_of_several_revisions else []
+    table = _table(["run", *revised, *keys, *(["seeds"] if over_seeds else [])], measures)
     for runs in groups:
         values = [_value(results.value(runs[0], key), "") for key in keys]
         count = [str(len(runs))] if over_seeds else []
         cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
-        table.add_row(names[runs[0]], *values, *count, *cells)
+        revision = [str(results.revision(runs[0]))] if revised else []
+        table.add_row(names[runs[0]], *revision, *values, *count, *cells)
     return table
 
 
@@ -94,6 +96,9 @@ def runs_beside(
         values = [_value(results.scenario(run).get(key), "–") for run in runs]
         if len(set(values)) > 1:
             table.add_row(key, values[0], *(cell for value in values[1:] for cell in (value, "")))
+    revisions = [str(results.revision(run)) for run in runs]
+    if len(set(revisions)) > 1:
+        table.add_row("revision", revisions[0], *(cell for one in revisions[1:] for cell in (one, "")))
     if over_seeds:
         counts = [str(len(groups[run])) for run in runs]
         table.add_row("seeds", counts[0], *(cell for count in counts[1:] for cell in (count, "")))

@@ -34,7 +34,7 @@ from coflash.measures.catalogue import is_number, measure, metric
 from coflash.measures.measure import Measure, causes
 from coflash.quantity import number_in
 from coflash.results.estimate import estimate
-from coflash.results.result import Result, mixed_versions
+from coflash.results.result import Result, mixed_revisions
 from coflash.results.selection import key_called
 from coflash.results.study import Study
 from coflash.results.varying_keys import Key
@@ -305,8 +305,8 @@ def _counted(key: Key) -> str:
 def _captioned(figure: Figure, study: Study, *sentences: str) -> Figure:
     """Put sentences below a figure, and the conditions by which its runs were chosen."""
     chosen = (f"Only runs with {', '.join(study.where)}.",) if study.where else ()
-    versions = mixed_versions(result.document["coflash"] for result in study.results)
-    text = " ".join((*sentences, *chosen, *("Runs of different versions are mixed." for _ in versions)))
+    mixed = mixed_revisions(result.document for result in study.results)
+    text = " ".join((*sentences, *chosen, *("Runs of different revisions of results are mixed." for _ in mixed)))
     # A $ would begin a formula.
     letters = round(_CAPTION_LETTERS * figure.get_figwidth() / COLUMN_INCHES)
     lines = textwrap.fill(text.replace("$", r"\$"), letters)

@@ -260,6 +260,7 @@ def _facts(result: Result) -> dict[str, Any]:
         "inputs": [[given["file"], given["sha256"]] for given in result.workload["inputs"]],
         "remarks": result.notes,
         "coflash": result.document["coflash"],
+        "revision": result.revision,
         "seed": result.seed,
         "pace": round(result.simulator["requests_per_second"]),
         "memory": result.simulator["peak_rss_bytes"],

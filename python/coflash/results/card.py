@@ -27,7 +27,7 @@ _LAYERS = (palette.LINES[1], palette.LINES[0], palette.CAUSES["metadata"])
 _WIDTH, _HEIGHT = 360, 180
 
 
-def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogram: Histogram) -> str:
+def result_html(document: Mapping[str, Any], setting: Mapping[str, str], revision: int, histogram: Histogram) -> str:
     """Draw one run: workload, measures, programs by cause, tail of response times."""
     metrics = metrics_of(document)
     rows = [_row(measure.label, measure.shown(metrics)) for measure in applying(HEADLINE, [metrics])]
@@ -40,12 +40,18 @@ def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogr
         f'<table style="{_TABLE};margin:0"><tbody>{"".join(rows)}</tbody></table>'
         f"<div>{_programs(metrics)}{_tail(histogram)}</div></div>{_parts(document, metrics)}"
         f'<div style="opacity:.7;font-size:.8rem">scenario {escape(document["scenario_hash"])}, '
-        f"seed {document['seed']}, coflash {escape(str(document['coflash']))}</div></div>"
+        f"seed {document['seed']}, revision {revision} of results, "
+        f"coflash {escape(str(document['coflash']))}</div></div>"
     )
 
 
 def comparison_html(
-    title: str, baseline: str, rivals: Sequence[str], sizes: Sequence[int], at: Callable[[str, int], Metrics | None]
+    title: str,
+    baseline: str,
+    rivals: Sequence[str],
+    sizes: Sequence[int],
+    at: Callable[[str, int], Metrics | None],
+    notes: Sequence[str] = (),
 ) -> str:
     """Draw a comparison: every scheme beside the baseline, for each cache size.
 
@@ -55,6 +61,7 @@ def comparison_html(
         rivals: The other schemes.
         sizes: The cache sizes, in bytes.
         at: The metrics of a scheme at a cache size; None if there was no run.
+        notes: Notes on the runs.
     """
     head = "".join(f'<th style="{_CELL};font-weight:600">{show(size, "bytes")}</th>' for size in sizes)
     runs = (at(scheme, size) for scheme in (baseline, *rivals) for size in sizes)
@@ -72,7 +79,9 @@ def comparison_html(
             f'<caption style="text-align:left">{escape(rival)}, against {escape(baseline)}</caption>'
             f'<thead><tr><td style="{_NAME}"></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
         )
-    return f'<div style="font:0.9rem/1.4 system-ui,sans-serif"><strong>{escape(title)}</strong>{"".join(tables)}</div>'
+    told = "".join(f"<div>{escape(note)}</div>" for note in notes)
+    above = f"<strong>{escape(title)}</strong>{told}"
+    return f'<div style="font:0.9rem/1.4 system-ui,sans-serif">{above}{"".join(tables)}</div>'
 
 
 def _parts(document: Mapping[str, Any], metrics: Metrics) -> str:

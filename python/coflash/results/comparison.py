@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coflash._core import CoflashError, __version__
+from coflash._core import REVISION, CoflashError, __version__
 from coflash.files.errors import named
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show
-from coflash.results.result import DOCUMENT, Result, document_of
+from coflash.results.result import DOCUMENT, Result, document_of, mixed_revisions
 from coflash.table import Table
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ class Comparison:
         """Write the comparison into an existing folder: JSON, a table of the runs, and a folder for each run."""
         document = {
             "coflash": __version__,
+            "revision": REVISION,
             "title": self.title,
             "question": self.question,
             "background": self.background,
@@ -152,7 +153,8 @@ class Comparison:
             found = self.at(scheme, cache_bytes)
             return None if found is None else found.metrics
 
-        return comparison_html(self.title, self.baseline, self.rivals, self.cache_sizes_bytes, metrics)
+        notes = mixed_revisions(case.result.document for case in self.cases)
+        return comparison_html(self.title, self.baseline, self.rivals, self.cache_sizes_bytes, metrics, notes)
 
     @classmethod
     def load(cls, path: Path) -> Comparison:

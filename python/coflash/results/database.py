@@ -23,7 +23,7 @@ from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.assumptions import assumed, texts_of
 from coflash.results.notes import together
-from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of, replays
+from coflash.results.result import FILES, TABLES, Result, mixed_revisions, notes_of, replays, revision_of
 from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, labels, varied_keys
@@ -51,10 +51,10 @@ _UNKNOWN_COLUMN = re.compile('Referenced column "(.+?)" not found')
 class Results:
     """Results of many runs, read at once.
 
-    The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `scenario_hash`;
-    `inputs`, the digests of its trace; every key of the scenario; every metric, by its dotted path; what a section
-    takes for granted (`assumed.endurance`); and the speed of the simulator (`simulator.…`). Values that a run does not
-    have are null.
+    The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `revision`, that of
+    results; `scenario_hash`; `inputs`, the digests of its trace; every key of the scenario; every metric, by its
+    dotted path; what a section takes for granted (`assumed.endurance`); and the speed of the simulator
+    (`simulator.…`). Values that a run does not have are null.
 
     Attributes:
         place: The folder or URL.
@@ -185,11 +185,11 @@ class Results:
         return {name: short if uses[short] == 1 else name for name, short in shortened.items()}
 
     def of_one_point(self) -> list[tuple[str, ...]]:
-        """Group the runs that differ only in their seed (the same scenario and inputs), sorted by the keys."""
+        """Group the runs that differ in their seed alone, of one revision of results, sorted by the keys."""
         groups: dict[tuple[Any, ...], list[str]] = {}
         rows, keys = {row["run"]: row for row in self.rows()}, self._keys()
         for row in map(rows.__getitem__, self.in_order()):
-            key = tuple(repr(row.get(name)) for name in (*keys, "inputs", "coflash") if name not in _NOT_OF_A_POINT)
+            key = tuple(repr(row.get(name)) for name in (*keys, "inputs", "revision") if name not in _NOT_OF_A_POINT)
             groups.setdefault(key, []).append(row["run"])
         return [tuple(runs) for runs in groups.values()]
 
@@ -200,12 +200,21 @@ class Results:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Notes on broken runs that were passed over, and on a mixture of versions."""
-        return (*self._broken, *mixed_versions(document["coflash"] for document in self._documents.values()))
+        """Notes on broken runs that were passed over, and on a mixture of revisions."""
+        return (*self._broken, *mixed_revisions(self._documents.values()))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""
         return self._metrics.get(run)
+
+    def revision(self, run: str) -> int:
+        """Return the revision of a run by its full name."""
+        return revision_of(self._documents[run])
+
+    @property
+    def is_of_several_revisions(self) -> bool:
+        """Whether runs of several revisions of results are mixed."""
+        return len(set(map(revision_of, self._documents.values()))) > 1
 
     def document(self, run: str) -> Mapping[str, Any]:
         """Return the document of a run by its full name: the whole result without its arrays."""
@@ -239,6 +248,7 @@ class Results:
                 {
                     "run": name,
                     "coflash": document["coflash"],
+                    "revision": revision_of(document),
                     "scenario_hash": document["scenario_hash"],
                     "inputs": " ".join(file["sha256"] for file in document["workload"]["inputs"]),
                     **self.scenario(name),

@@ -62,7 +62,11 @@ def fio_json(result: Result, *, bins: bool = False) -> dict[str, Any]:
         "timestamp_ms": 0,
         "time": "Thu Jan  1 00:00:00 1970",
         "jobs": [_job(job, bins=bins) for job in result.document.get("jobs") or [_whole(result)]],
-        "coflash": {"scenario_hash": result.scenario_hash, "metrics": result.document["metrics"]},
+        "coflash": {
+            "revision": result.revision,
+            "scenario_hash": result.scenario_hash,
+            "metrics": result.document["metrics"],
+        },
     }
 
 

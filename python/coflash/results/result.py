@@ -76,13 +76,26 @@ def check_place(place: str | Path, run: Callable[[], Identity], scenario: Scenar
         check_replaces(place, [document_of(content, place) for content in found], [run()], told)
 
 
-def mixed_versions(versions: Iterable[str]) -> list[str]:
-    """Return a note if runs are of different versions of coflash; otherwise an empty list."""
-    counts = Counter(versions)
-    if len(counts) < 2:
+def revision_of(document: Mapping[str, Any]) -> int:
+    """Return the revision of a result; 0 if it was made before revisions were counted."""
+    return int(document.get("revision", 0))
+
+
+def mixed_revisions(documents: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return a note if runs are of several revisions of results; otherwise an empty list."""
+    versions: dict[int, Counter[str]] = {}
+    for document in documents:
+        versions.setdefault(revision_of(document), Counter())[str(document["coflash"])] += 1
+    if len(versions) < 2:
         return []
-    parts = ", ".join(f"{count} of {version}" for version, count in sorted(counts.items()))
-    return [f"these runs are of different versions of coflash, whose results may differ for that alone: {parts}"]
+    parts = (
+        f"{found.total()} of revision {revision} (coflash {', '.join(sorted(found))})"
+        for revision, found in sorted(versions.items())
+    )
+    return [
+        "these runs are of different revisions of results, and their numbers may differ for that alone: "
+        + ", ".join(parts)
+    ]
 
 
 @final
@@ -136,6 +149,11 @@ class Result:
     def seed(self) -> int:
         """The seed of every random stream of the run."""
         return int(self.document["seed"])
+
+    @property
+    def revision(self) -> int:
+        """The revision of results: the same scenario, inputs, seed and revision give the same result."""
+        return revision_of(self.document)
 
     @property
     def workload(self) -> Mapping[str, Any]:
@@ -239,7 +257,7 @@ class Result:
     def _repr_html_(self) -> str:
         from coflash.results.card import result_html  # needs numpy
 
-        return result_html(self.document, self.setting, self.histogram())
+        return result_html(self.document, self.setting, self.revision, self.histogram())
 
 
 @contextmanager

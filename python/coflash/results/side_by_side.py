@@ -12,7 +12,7 @@ from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying
 from coflash.measures.sections import sections
 from coflash.quantity import change, show_change
 from coflash.results.assumptions import beside
-from coflash.results.result import Result
+from coflash.results.result import Result, mixed_revisions
 from coflash.results.study import Study
 from coflash.results.varying_keys import Key
 from coflash.table import Table
@@ -29,6 +29,11 @@ class SideBySide:
     def keys(self) -> tuple[Key, ...]:
         """The keys in which the scenarios differ."""
         return Study(self.results).varied
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Notes on these runs: a mixture of revisions, and notes on single runs."""
+        return Study(self.results).remarks
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -76,7 +81,7 @@ class SideBySide:
             reference = measure.read(found[0])
             cells = [(measure.shown(m), show_change(change(measure.read(m), reference))) for m in found[1:]]
             rows.append([measure.label, measure.shown(found[0]), *(cell for pair in cells for cell in pair)])
-        return html_table(columns, rows)
+        return html_table(columns, rows, " ".join(mixed_revisions(result.document for result in self.results)))
 
 
 def compare(*runs: Result | str | os.PathLike[str]) -> SideBySide:

@@ -17,7 +17,7 @@ from coflash.measures.measure import Measure
 from coflash.results.assumptions import assumed
 from coflash.results.comparison import Comparison
 from coflash.results.notes import together
-from coflash.results.result import Result, mixed_versions, replays
+from coflash.results.result import Result, mixed_revisions, replays
 from coflash.results.selection import matching
 from coflash.results.varying_keys import Key, labels, varied_keys
 
@@ -81,11 +81,11 @@ class Study:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Notes on these runs: those passed over, a mixture of versions, and notes on single runs."""
+        """Notes on these runs: those passed over, a mixture of revisions, and notes on single runs."""
         notes = (result.document.get("notes", ()) for result in self.results)
         return (
             *self.broken,
-            *mixed_versions(result.document["coflash"] for result in self.results),
+            *mixed_revisions(result.document for result in self.results),
             *together(zip(self.labels, notes, strict=True)),
         )
 

@@ -31,7 +31,7 @@ def run(
     operations: str | os.PathLike[str] | None = None,
     decisions: str | os.PathLike[str] | None = None,
 ) -> Result:
-    """Simulate a scenario. The same scenario and trace give the same result, bit for bit.
+    """Simulate a scenario. The same scenario, trace and revision of results give the same result, bit for bit.
 
     Args:
         scenario: The scenario, as an object, as nested dictionaries, or by its name or file.

@@ -33,7 +33,7 @@ class Warm:
         """Load a device that `save` wrote.
 
         Raises:
-            CoflashError: The file is not a warm device, is damaged, or was written by another version.
+            CoflashError: The file is not a warm device, is damaged, or is of another revision of results.
         """
         return cls(_core.Warm.load(path))
 

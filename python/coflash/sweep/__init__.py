@@ -51,6 +51,8 @@ class Sweep:
     """The number of runs that were in the folder already."""
     warming: Warming
     """The savings from shared warm devices."""
+    outdated: int = 0
+    """The number of runs that were in the folder from an earlier revision of results, and were done anew."""
 
     @cached_property
     def results(self) -> Results:
@@ -120,7 +122,7 @@ def sweep(
 ) -> Sweep:
     """Run a scenario at every point of a design, on all cores, and store each result at once.
 
-    Runs that are in `out` already (with the same scenario, inputs and version) are not repeated, so that a sweep that
+    Runs that are in `out` already (with the same scenario, inputs and revision) are not repeated, so that a sweep that
     was stopped resumes. A run that fails is reported, and the others continue.
 
     Args:
@@ -168,6 +170,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
             watch.refused(point)
         missing = sharing([job for job in jobs if job.key not in store])
         watch.kept(len(jobs) - len(missing))
+        watch.outdated(sum(any(key in store for key in job.former_keys) for job in missing))
         if missing:
             with open_engine(place) as opened:
                 for _ in work(iter(missing), opened, store, watch):
@@ -175,7 +178,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
     if jobs and len(watch.failures) == watch.runs:
         msg = f"all {watch.runs} runs failed: {watch.failures[0].error}"
         raise CoflashError(msg)
-    return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming)
+    return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming, watch.redone)
 
 
 def points_of(vary: Vary, design: Design, samples: int, seed: int) -> list[Assignment]:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from coflash._core import CoflashError, __version__
+from coflash._core import REVISION, CoflashError
 from coflash.quantity import number_in
 from coflash.results.result import Result
 from coflash.runs.inputs import Input, credited, own_key, reading
@@ -26,13 +26,15 @@ class Job:
     """A planned run."""
 
     key: str
-    """A digest of the scenario, of its inputs and of the version: equal for equal results."""
+    """A digest of the scenario, of its inputs and of the revision of results: equal for equal results."""
     label: str
     scenario: Scenario
     """The scenario without the names of its files, which are in `inputs`."""
     inputs: tuple[Input, ...]
     sharing: Sharing | None = None
     """The warm device that it shares with other runs; None if it preconditions its own."""
+    former_keys: tuple[str, ...] = ()
+    """The keys that the same run had under earlier revisions of results, whose numbers may be others."""
 
     @cached_property
     def needed_bytes(self) -> int:
@@ -218,5 +220,16 @@ def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
         if is_own
         else scenario.with_(workload__trace=[], workload__like=[])
     )
-    content = [bare.hash, *(file.sha256 for file in inputs), __version__]
-    return Job(hashlib.sha256("\n".join(content).encode()).hexdigest()[:16], label, bare, inputs)
+    content = [bare.hash, *(file.sha256 for file in inputs)]
+    named, *former = (digest([*content, named_revision(revision)]) for revision in range(REVISION, -1, -1))
+    return Job(named, label, bare, inputs, former_keys=tuple(former))
+
+
+def named_revision(revision: int) -> str:
+    """Name a revision of results in a digest: revision 0 was not counted, and its keys had the version."""
+    return f"revision {revision}" if revision else "0.1.0"
+
+
+def digest(content: Iterable[object]) -> str:
+    """Return the name of a run or a search: 16 digits that its content determines."""
+    return hashlib.sha256("\n".join(map(str, content)).encode()).hexdigest()[:16]

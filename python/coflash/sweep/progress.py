@@ -39,7 +39,7 @@ class Watch:
     """
 
     def __init__(self, console: Console | None, runs: int) -> None:
-        self.runs, self.from_before, self.ran, self.failures = runs, 0, 0, list[Failure]()
+        self.runs, self.from_before, self.redone, self.ran, self.failures = runs, 0, 0, 0, list[Failure]()
         self.warming = Warming(0, 0, 0.0)
         self._console = console or Console(quiet=True)
         self._busy = 0
@@ -62,7 +62,7 @@ class Watch:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bar.stop()
         if kind is not None and issubclass(kind, KeyboardInterrupt):
-            self._say(
+            self.say(
                 f"stopped: {self.settled} of {self.runs} runs are done and kept; the same sweep again does the rest"
             )
 
@@ -84,6 +84,13 @@ class Watch:
         self.from_before += runs
         self._show()
 
+    def outdated(self, runs: int) -> None:
+        """Count and report runs that an earlier revision of results left."""
+        self.redone = runs
+        if runs:
+            verb = "is" if runs == 1 else "are"
+            self.say(f"{runs} of these runs {verb} there from an earlier revision of results, and {verb} done anew")
+
     def under_way(self, runs: int) -> None:
         """Set the number of current runs."""
         self._busy = runs
@@ -94,7 +101,7 @@ class Watch:
         self.ran += 1
         self.warming = self.warming.with_run(ran)
         if not self._console.is_terminal:
-            self._say(f"{self._count()} {label}{self._left()}")
+            self.say(f"{self._count()} {label}{self._left()}")
         self._show()
 
     def failed(self, failure: Failure) -> None:
@@ -121,7 +128,8 @@ class Watch:
         seconds = self.seconds_left
         return "" if not seconds else f" · {span(seconds)} left"
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Show a line above the bar."""
         self._console.print(Text(line, style="dim"), soft_wrap=True, highlight=False)
 
 

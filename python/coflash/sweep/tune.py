@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from coflash._core import CoflashError, __version__
+from coflash._core import REVISION, CoflashError
 from coflash.files import atomic_write
 from coflash.keys import check_key
 from coflash.measures.renamed import metrics_of
@@ -25,7 +24,7 @@ from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
 from coflash.sweep.goal import Condition, Goal, condition, goals
-from coflash.sweep.plan import Job, Point
+from coflash.sweep.plan import Job, Point, digest, named_revision
 from coflash.terminal import errors
 from coflash.trace import Paths
 
@@ -263,11 +262,13 @@ class Search:
         from coflash.sweep.progress import Watch  # needs rich
 
         store.check()
-        study = self._study(store.path)
+        study, former = self._study(store.path)
         seeds = self._seeds if isinstance(self._seeds, int) else len(self._seeds)
         runs_each = seeds * len(self._cases)
         todo = max(self._trials - sum(map(_is_settled, study.trials)), 0)
         with Watch(console, todo * runs_each) as watch:
+            if former:
+                watch.say(f"a search of {former} trials is there from an earlier revision of results, and is done anew")
             if todo and not _hopeless(study):
                 with open_engine(place) as opened:
                     self._work(study, todo, opened, store, watch)
@@ -339,23 +340,32 @@ class Search:
         opened.trial.set_user_attr("runs", keys)
         study.tell(opened.trial, means)
 
-    def _study(self, place: Path) -> optuna.Study:
+    def _study(self, place: Path) -> tuple[optuna.Study, int]:
+        """Open the search of this revision, or begin it; then also count the trials of an earlier one that is there."""
         library = _optuna()
         from optuna.storages.journal import JournalFileBackend
 
         library.logging.set_verbosity(library.logging.WARNING)
-        wanted = map(repr, (self._goals, self._conditions, self._axes, self._seeds))
-        content = [self._scenario.hash, __version__, *wanted, self._seed, *(file.sha256 for file in self.inputs)]
+        storage = library.storages.JournalStorage(JournalFileBackend(str(place / JOURNAL)))
+        name, *former_names = map(self._name, range(REVISION, -1, -1))
+        there = library.get_all_study_names(storage)
+        former = [] if name in there else [one for one in former_names if one in there]
         study: optuna.Study = library.create_study(
-            storage=library.storages.JournalStorage(JournalFileBackend(str(place / JOURNAL))),
-            study_name=hashlib.sha256("\n".join(map(str, content)).encode()).hexdigest()[:16],
+            storage=storage,
+            study_name=name,
             directions=["minimize" if goal.is_minimum else "maximize" for goal in self._goals],
             load_if_exists=True,
         )
         for stopped in study.get_trials(states=(library.trial.TrialState.RUNNING,)):
             study.tell(stopped.number, state=library.trial.TrialState.FAIL)
             study.enqueue_trial(stopped.params)
-        return study
+        return study, sum(len(library.load_study(study_name=one, storage=storage).trials) for one in former[:1])
+
+    def _name(self, revision: int) -> str:
+        """Return the name of the search under a revision of results."""
+        wanted = map(repr, (self._goals, self._conditions, self._axes, self._seeds))
+        inputs = (file.sha256 for file in self.inputs)
+        return digest([self._scenario.hash, named_revision(revision), *wanted, self._seed, *inputs])
 
     def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
         done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from coflash import palette
-from coflash._core import __version__
+from coflash._core import REVISION, __version__
 from coflash.figures.style import MARKERS, Format, picture, style
 from coflash.quantity import show
 from coflash_reproduce.drawing import FORMATS
@@ -62,7 +62,8 @@ def markdown(paper: Paper, command: str, done: Sequence[Inferred], images: str) 
         f"{paper.source}.",
         f"<!-- Written by `{command}`; every number below comes from its runs, or is the paper's. -->",
         _HOW,
-        f"`{command}` made this page (coflash {__version__}): {sum(one.runs for one in done):,} runs, up to {trials} "
+        f"`{command}` made this page (coflash {__version__}, revision {REVISION} of results): "
+        f"{sum(one.runs for one in done):,} runs, up to {trials} "
         f"set-ups for each reading, chosen by {SAMPLER} with seed {SEED}, one run at a time, so that the same command "
         f"tries the same set-ups. The best one of each reading was run again with {len(OTHER_SEEDS)} other seeds, "
         "since with its own it was chosen for its luck, too; the mean of these residuals decides.",

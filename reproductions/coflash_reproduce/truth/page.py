@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from coflash._core import __version__
+from coflash._core import REVISION, __version__
 from coflash.calibrate.fit import Fit, Prediction
 from coflash.calibrate.measured import Point
 from coflash.calibrate.page import (
@@ -119,7 +119,8 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
     parts = [
         "# How accurate coflash is",
         "<!-- Written by `coflash truth TABLES`; every error below is computed from its runs. -->",
-        f"`coflash truth TABLES` made this page (coflash {__version__}) from a document of published measurements of "
+        f"`coflash truth TABLES` made this page (coflash {__version__}, revision {REVISION} of results) "
+        "from a document of published measurements of "
         f"{len(fits)} drives, which does not ship with coflash. Each drive is fitted on a few points by "
         "`coflash calibrate`; all others are predicted. The rule which points are fitted is the same for all: "
         f"at full use the patterns {', '.join(FITTED)}, the onset of GC, medians of latency at the lowest rate, the "

@@ -4,7 +4,7 @@
 //! magic       8 bytes
 //! format      4 bytes, little endian: the version of the layout of the rest
 //! length      4 bytes, little endian, of the header
-//! header      JSON: the version of coflash, the warm key, the recipe, remarks on how it went
+//! header      JSON: the version of coflash, the revision of results, the warm key, the recipe, remarks on how it went
 //! state       a zstd frame: the columns of `coflash_ftl`
 //! checksum    32 bytes: SHA-256 of all before
 //! ```
@@ -27,7 +27,9 @@ const ZSTD_LEVEL: i32 = 1;
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Header<R> {
+    /// As information: a file of another version is read if its revision is this one's.
     coflash: String,
+    revision: u32,
     warm_key: String,
     recipe: R,
     remarks: Vec<String>,
@@ -37,6 +39,7 @@ pub(super) fn write(out: &mut dyn Write, recipe: &Recipe, device: &Preconditione
     let Preconditioned { ftl, remarks } = device;
     let header = Header {
         coflash: crate::VERSION.to_owned(),
+        revision: crate::REVISION,
         warm_key: recipe.key(),
         recipe,
         remarks: remarks.clone(),
@@ -82,8 +85,9 @@ fn unpack(bytes: &[u8]) -> Result<(Recipe, Preconditioned), WarmFileError> {
     let (length, rest) = split_number(rest).ok_or_else(early)?;
     let (header, state) = rest.split_at_checked(length as usize).ok_or_else(early)?;
     let header: Header<serde_json::Value> = serde_json::from_slice(header).map_err(|e| damaged(&e))?;
-    if header.coflash != crate::VERSION {
-        return Err(WarmFileError::Version(header.coflash));
+    if header.revision != crate::REVISION {
+        let (given, read, coflash) = (header.revision, crate::REVISION, header.coflash);
+        return Err(WarmFileError::Revision { given, read, coflash });
     }
     let recipe: Recipe = serde_json::from_value(header.recipe).map_err(|e| damaged(&e))?;
     if recipe.key() != header.warm_key {
@@ -199,18 +203,31 @@ mod tests {
         }
     }
 
-    #[test]
-    fn another_version_says_so() {
-        let bytes = device().to_bytes();
-        let (here, there) = (format!("\"{}\"", crate::VERSION), "\"9.9.9\"".to_owned());
+    /// With another text of the same length in the header.
+    fn replaced(bytes: &[u8], here: &str, there: &str) -> Vec<u8> {
         assert_eq!(here.len(), there.len());
         let at = bytes.windows(here.len()).position(|window| window == here.as_bytes()).unwrap();
-        let mut other = bytes.clone();
+        let mut other = bytes.to_vec();
         other[at..at + there.len()].copy_from_slice(there.as_bytes());
-        assert_eq!(read(&sealed(other)).map(drop), Err(WarmFileError::Version("9.9.9".to_owned())));
-        let mut newer = bytes;
-        newer[8] = 4;
-        assert_eq!(read(&newer).map(drop), Err(WarmFileError::Format { given: 4, read: 3 }));
+        sealed(other)
+    }
+
+    #[test]
+    fn another_revision_or_format_says_so_and_another_version_is_read() {
+        let bytes = device().to_bytes();
+        let version = format!("\"{}\"", crate::VERSION);
+        assert!(read(&replaced(&bytes, &version, "\"9.9.9\"")).is_ok());
+        let here = format!("\"revision\":{}", crate::REVISION);
+        let error = read(&replaced(&bytes, &here, "\"revision\":9")).map(drop).unwrap_err();
+        assert!(matches!(error, WarmFileError::Revision { given: 9, read: crate::REVISION, .. }));
+        let text = error.to_string();
+        assert!(
+            text.contains("revision 9") && text.contains(&format!("revision {}", crate::REVISION)),
+            "{text}"
+        );
+        let mut older = bytes;
+        older[8] = 2;
+        assert_eq!(read(&older).map(drop), Err(WarmFileError::Format { given: 2, read: FORMAT }));
     }
 
     #[test]

@@ -99,8 +99,8 @@ function buildAgain(place) {
     body.replaceChildren(
       served ? twin : el("ol", { class: "steps" },
         el("li", {}, "Save the scenario: ", el("button", { type: "button", id: "save-scenario", click: () => download(name, content, "application/toml") }, name)),
-        el("li", {}, `Run it with coflash ${facts.coflash}: `, el("code", {}, command), " ", navigator.clipboard ? copy("Copy", command) : null),
-        el("li", {}, "The same scenario, inputs and version give the same result, bit for bit.")),
+        el("li", {}, `Run it with coflash ${facts.coflash}, or another of revision ${facts.revision} of results: `, el("code", {}, command), " ", navigator.clipboard ? copy("Copy", command) : null),
+        el("li", {}, "The same scenario, inputs and revision of results give the same result, bit for bit.")),
       el("dl", { class: "facts" },
         ...fact("Workload", facts.workload),
         ...(facts.replay ? fact("Replay", facts.replay) : []),

@@ -1,4 +1,4 @@
-// What a change of one key does: pairs of runs that are alike in every other key and of one version, and how their
+// What a change of one key does: pairs of runs that are alike in every other key and of one revision, and how their
 // measures differ.
 
 const CARDS = ["gc_copies_pages", "waf_host", "response_ns.all.mean", "response_ns.all.p99"];
@@ -17,7 +17,7 @@ const question = (() => {
 /** @type {(key: Key, from: Code, to: Code) => [Run, Run][]} */
 function pairs(key, from, to) {
   const rest = keys.filter((other) => other !== key);
-  const alike = (/** @type {Run} */ run) => [data.runs[run].coflash, ...rest.map((other) => other.codes[run])].join();
+  const alike = (/** @type {Run} */ run) => [data.runs[run].revision, ...rest.map((other) => other.codes[run])].join();
   const partners = new Map();
   for (const run of filtered()) if (key.codes[run] === to) partners.set(alike(run), run);
   return filtered().filter((run) => key.codes[run] === from && partners.has(alike(run)))

@@ -113,6 +113,7 @@ interface Facts {
   inputs: [string, string][];
   remarks: string[];
   coflash: string;
+  revision: number;
   seed: number;
   pace: number;
   memory: number | null;

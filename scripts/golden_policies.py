@@ -1,0 +1,82 @@
+"""A short run of every policy, so that an algorithm that changes is seen: its digest is a golden result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import coflash
+from coflash import Scenario
+
+GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
+REQUESTS = 12_000
+NOT_RUN = ("workload.trace_options.format",)
+"""Families whose members have other tests: of a format of traces what it reads is compared with samples."""
+
+_SMALL = {"flash.blocks_per_plane": 32, "flash.pages_per_block": 64}
+"""Small enough to be written over several times, so that garbage collection has choices."""
+_HOT_COLD = {
+    "flash.blocks_per_plane": 64,
+    "flash.pages_per_block": 32,
+    "gc.low_mark": 9,
+    "ftl.spare.share": "45%",
+    "workload.synthetic.generator.name": "hot-cold",
+}
+"""Room for a block of each class, and pages that differ."""
+_TURNED_OVER = {"cache.size": "0.3%"}
+"""Every page of the cache leaves it several times."""
+_BY_NAME = {
+    "cooperation cdm-hgc": {"host_buffer.size": "512KiB"},
+}
+"""What a policy needs besides."""
+
+
+def scenarios() -> Iterator[tuple[str, Scenario]]:
+    """Yield a scenario for every policy of the registry, with its name: the family and the policy."""
+    for family in coflash.policies():
+        if family.key not in NOT_RUN:
+            for policy in family.policies:
+                yield f"{family.key} {policy.name}", _scenario(family.key, policy.name)
+
+
+def digests() -> dict[str, dict[str, str]]:
+    """Run every policy; return of each its scenario's hash, and a digest of its numbers."""
+    return {name: entry(scenario) for name, scenario in scenarios()}
+
+
+def entry(scenario: Scenario) -> dict[str, str]:
+    """Run a scenario; return its hash, and a digest of its numbers."""
+    document = coflash.run(scenario).document
+    numbers: dict[str, Any] = {key: document[key] for key in ("seed", "workload", "metrics")}
+    text = json.dumps(numbers, sort_keys=True, ensure_ascii=False)
+    return {"scenario_hash": scenario.hash, "digest": hashlib.sha256(text.encode()).hexdigest()[:16]}
+
+
+def _scenario(family: str, policy: str) -> Scenario:
+    base, changes = _base(family, policy)
+    scenario = Scenario.load(GOLDEN / f"{base}.toml")
+    if family == "workload.preset":
+        values = scenario.to_dict()
+        values["workload"] = {"preset": {"name": policy, "requests": REQUESTS, "space": "64MiB"}}
+        values["flash"] |= changes
+        return Scenario.from_dict(values)
+    more = _BY_NAME.get(f"{family} {policy}", {})
+    return scenario.with_({"workload.synthetic.requests": REQUESTS, **changes, **more}).set([(family, policy)])
+
+
+def _base(family: str, policy: str) -> tuple[str, dict[str, Any]]:
+    """Return the golden scenario in which a policy does its work, and changes to it."""
+    if family == "ftl.placement":
+        return "greedy-uniform", _HOT_COLD
+    if family.startswith("hybrid."):
+        return "op-fcl", {}
+    if family == "cache.policy":
+        return "cdm-adaptive", _TURNED_OVER
+    if family == "cooperation":
+        return ("cdm-adaptive" if policy == "none" or policy.startswith("cdm") else "sgc"), {}
+    if family == "workload.preset":
+        return "greedy-uniform", {"blocks_per_plane": 80}
+    return "greedy-uniform", _SMALL
