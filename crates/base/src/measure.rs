@@ -287,37 +287,59 @@ impl<T: Into<Self>> From<Option<T>> for Value {
 }
 
 /// A Rust type of measures.
-pub trait Number {
+pub trait Number: Sized {
     /// Whether it is a whole number.
     const IS_WHOLE: bool;
     /// Whether it may have no value.
     const IS_OPTIONAL: bool = false;
+
+    /// The number that became this value.
+    fn of(value: Value) -> Option<Self>;
 }
 
 impl Number for u64 {
     const IS_WHOLE: bool = true;
+
+    fn of(value: Value) -> Option<Self> {
+        if let Value::Count(count) = value { Some(count) } else { None }
+    }
 }
 
 impl Number for u32 {
     const IS_WHOLE: bool = true;
+
+    fn of(value: Value) -> Option<Self> {
+        u64::of(value).and_then(|count| count.try_into().ok())
+    }
 }
 
 impl Number for f64 {
     const IS_WHOLE: bool = false;
+
+    fn of(value: Value) -> Option<Self> {
+        if let Value::Real(number) = value { Some(number) } else { None }
+    }
 }
 
 impl<N: Number> Number for Option<N> {
     const IS_WHOLE: bool = N::IS_WHOLE;
     const IS_OPTIONAL: bool = true;
+
+    fn of(value: Value) -> Option<Self> {
+        if value == Value::None { Some(None) } else { N::of(value).map(Some) }
+    }
 }
 
-/// The values of a section declared by [`measures!`](crate::measures).
-pub trait Section {
+/// A section declared by [`measures!`](crate::measures).
+pub trait Section: Default {
     /// The declaration.
-    fn info(&self) -> &'static SectionInfo;
+    const INFO: SectionInfo;
 
     /// The values of the measures, in their order.
     fn values(&self) -> Vec<Value>;
+
+    /// The section with these [`values`](Self::values); `None` if they are of another one.
+    fn with(values: &[Value]) -> Option<Self>;
 }
 
 /// A number that the measures of a section take for granted.
@@ -381,13 +403,26 @@ impl Report {
     }
 
     /// Add a section.
-    pub fn add(&mut self, section: &dyn Section) {
-        self.add_as(section.info(), section);
+    pub fn add<S: Section>(&mut self, section: &S) {
+        self.add_as(const { &S::INFO }, section);
     }
 
     /// Add a section under another path or title than declared.
-    pub fn add_as(&mut self, info: &'static SectionInfo, section: &dyn Section) {
+    pub fn add_as(&mut self, info: &'static SectionInfo, section: &impl Section) {
         self.sections.push((info, section.values()));
+    }
+
+    /// A section of this run; zeros if it has none.
+    #[must_use]
+    pub fn get<S: Section>(&self) -> S {
+        self.find(&S::INFO).unwrap_or_default()
+    }
+
+    /// A section of this run under a declaration; `None` if it has none.
+    #[must_use]
+    pub fn find<S: Section>(&self, declared: &SectionInfo) -> Option<S> {
+        let (_, values) = self.sections.iter().find(|(info, _)| *info == declared)?;
+        S::with(values)
     }
 
     /// The sections in the order of their addition.
@@ -405,12 +440,18 @@ impl Report {
         })
     }
 
-    /// The count at a dotted path; zero if there is none.
+    /// The count at a dotted path, for tests over many measures; zero if the run has no such section. A measure that code depends on
+    /// is read by its type: see [`get`](Self::get).
+    ///
+    /// # Panics
+    /// The section has no such count.
     #[must_use]
     pub fn count(&self, path: &str) -> u64 {
+        let section = path.rsplit_once('.').map_or("", |(section, _)| section);
         match self.value(path) {
             Some(Value::Count(count)) => count,
-            _ => 0,
+            None if self.sections().all(|(info, _)| info.path != section) => 0,
+            other => panic!("{path} is {other:?} and no count"),
         }
     }
 }
@@ -482,10 +523,7 @@ macro_rules! measures {
         }
 
         impl $crate::measure::Section for $name {
-            fn info(&self) -> &'static $crate::measure::SectionInfo {
-                const INFO: &$crate::measure::SectionInfo = &$name::INFO;
-                INFO
-            }
+            const INFO: $crate::measure::SectionInfo = Self::INFO;
 
             fn values(&self) -> Vec<$crate::measure::Value> {
                 vec![
@@ -495,6 +533,11 @@ macro_rules! measures {
                         $crate::measure::Value::from(formula(self))
                     },)*)?
                 ]
+            }
+
+            fn with(values: &[$crate::measure::Value]) -> Option<Self> {
+                let mut values = values.iter();
+                Some(Self { $($field: $crate::measure::Number::of(*values.next()?)?,)* })
             }
         }
     };
@@ -526,7 +569,7 @@ mod tests {
         let fruit = Fruit { apples: 7, pears: 2, price: Some(7) };
         assert_eq!(fruit.values(), [Value::Count(7), Value::Count(2), Value::Count(7), Value::Real(3.5)]);
         assert_eq!(Fruit::default().values()[2..], [Value::None, Value::None]);
-        let SectionInfo { path, title, meaning, measures } = *fruit.info();
+        let SectionInfo { path, title, meaning, measures } = Fruit::INFO;
         assert_eq!((path, title, meaning.trim()), ("market.fruit", "Fruit", "Apples and pears."));
         let names: Vec<_> = measures.iter().map(|measure| measure.name).collect();
         assert_eq!(names, ["apples", "pears", "price", "mix"]);
@@ -534,5 +577,18 @@ mod tests {
         assert_eq!((apples.unit, apples.better, apples.part_of), (Unit::Pages, Better::Less, &["fruit"][..]));
         assert!(pears.is_rare && !apples.is_rare && mix.is_optional && !pears.is_optional);
         assert!(price.is_whole && price.is_optional && !mix.is_whole);
+    }
+
+    #[test]
+    fn a_section_is_read_back_by_its_type() {
+        let fruit = Fruit { apples: 7, pears: 2, price: Some(7) };
+        let mut report = Report::default();
+        assert_eq!(report.get::<Fruit>(), Fruit::default());
+        report.add(&Fruit { price: None, ..fruit });
+        const ABROAD: SectionInfo = SectionInfo { path: "abroad", ..Fruit::INFO };
+        assert_eq!(report.find::<Fruit>(&ABROAD), None);
+        report.add_as(&ABROAD, &fruit);
+        assert_eq!(report.get::<Fruit>(), Fruit { price: None, ..fruit });
+        assert_eq!(report.find(&ABROAD), Some(fruit));
     }
 }

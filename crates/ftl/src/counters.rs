@@ -32,6 +32,12 @@ impl Programs {
         host + evict + gc + refresh + wear_levelling + destage + metadata
     }
 
+    /// Those of what arrives at the FTL: host writes past the cache, and evictions.
+    #[must_use]
+    pub fn of_the_host(&self) -> u64 {
+        self.host + self.evict
+    }
+
     /// The programs for one cause.
     #[inline(always)]
     #[must_use]

@@ -1,7 +1,9 @@
 //! Write amplification: programs for each page or byte written.
 
+use crate::metrics::HostCounters;
 use coflash_base::measure::{Report, ratio};
 use coflash_ftl::Programs;
+use coflash_level::{CacheCounters, HOST_BUFFER};
 
 coflash_base::measures! {
     /// Flash programs for each page that was written.
@@ -29,23 +31,17 @@ coflash_base::measures! {
 
 /// Add the metrics derived from the counters of several levels.
 pub(crate) fn add_amplification(report: &mut Report, page_bytes: u64) {
-    let programs = programs(report);
-    let ftl_writes_pages = report.count("programs_pages.host") + report.count("programs_pages.evict");
+    let by_cause = report.get::<Programs>();
+    let (programs, ftl_writes_pages) = (by_cause.all(), by_cause.of_the_host());
+    let HostCounters { host_writes_pages, host_writes_bytes, .. } = report.get();
     report.add(&Amplification {
         ftl_writes_pages,
-        waf_host: ratio(programs, report.count("host_writes_pages")),
+        waf_host: ratio(programs, host_writes_pages),
         waf_ftl: ratio(programs, ftl_writes_pages),
-        waf_media: ratio(programs * page_bytes, report.count("host_writes_bytes")),
+        waf_media: ratio(programs * page_bytes, host_writes_bytes),
         simulated_ns: report.end().ns,
     });
-    if report.value("host_buffer.written_pages").is_some() {
-        let waf_device = ratio(programs, report.count("host_buffer.written_pages"));
-        report.add(&DeviceAmplification { waf_device });
+    if let Some(buffer) = report.find::<CacheCounters>(&HOST_BUFFER) {
+        report.add(&DeviceAmplification { waf_device: ratio(programs, buffer.written_pages()) });
     }
-}
-
-/// All flash programs.
-pub(crate) fn programs(report: &Report) -> u64 {
-    let programs = Programs::INFO.measures.iter();
-    programs.map(|cause| report.count(&format!("{}.{}", Programs::INFO.path, cause.name))).sum()
 }

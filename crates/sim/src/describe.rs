@@ -8,7 +8,7 @@ use crate::open_workload::open_workload;
 use crate::retention::cautions;
 use coflash_base::measure::Report;
 use coflash_hybrid::{Hybrid, Limits};
-use coflash_level::{Level, Placement};
+use coflash_level::{CacheCounters, HOST_BUFFER, Level, Placement};
 use coflash_media::Timeline;
 use coflash_scenario::{Scenario, Stack, for_stack};
 
@@ -52,17 +52,16 @@ pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
 }
 
 fn describe_caches(scenario: &Scenario, stack: &Stack, report: &Report) -> String {
-    let buffer = match report.count("host_buffer.capacity_pages") {
-        0 => String::new(),
-        pages => format!("write buffer of {pages} pages in the host, "),
-    };
+    let buffer = report.find::<CacheCounters>(&HOST_BUFFER).map_or_else(String::new, |buffer| {
+        format!("write buffer of {} pages in the host, ", buffer.capacity_pages)
+    });
     if let Some(hybrid) = stack.hybrid() {
         let Limits { read_pages, write_pages } = hybrid.limits();
         return format!("{buffer}read cache of {read_pages} pages and write cache of {write_pages} at first");
     }
     let name = if scenario.cache.volatile { "write buffer" } else { "cache" };
     let place = if scenario.cache.placement == Placement::Host { " in the host" } else { "" };
-    let pages = report.count("cache.capacity_pages");
+    let pages = report.get::<CacheCounters>().capacity_pages;
     format!("{buffer}{name} of {pages} pages{place}, {}", scenario.cooperation.name())
 }
 

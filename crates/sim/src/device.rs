@@ -1,8 +1,9 @@
 //! Measures of the device as a product: throughput, endurance, energy. All follow from counters of the run.
 
-use crate::amplification::programs;
+use crate::metrics::{HostCounters, ReadResponses, WriteResponses};
 use coflash_base::measure::{Assumption, Report, ratio};
-use coflash_media::{Cell, Geometry};
+use coflash_ftl::Programs;
+use coflash_media::{Cell, FlashOperations, Geometry};
 use coflash_scenario::{EnduranceConfig, EnergyConfig, Scenario};
 
 coflash_base::measures! {
@@ -76,12 +77,13 @@ pub(crate) fn add_device(report: &mut Report, scenario: &Scenario, logical_bytes
 
 impl Throughput {
     fn of(report: &Report) -> Self {
-        let per_second = |path| ratio(report.count(path), report.end().ns).map(|per_ns| per_ns * 1e9);
-        let [read_bandwidth, write_bandwidth] = ["host_reads_bytes", "host_writes_bytes"].map(per_second);
+        let per_second = |count| ratio(count, report.end().ns).map(|per_ns| per_ns * 1e9);
+        let HostCounters { requests, host_reads_bytes, host_writes_bytes, .. } = report.get();
+        let [read_bandwidth, write_bandwidth] = [host_reads_bytes, host_writes_bytes].map(per_second);
         Self {
-            iops: per_second("requests"),
-            read_iops: per_second("response_ns.read.count"),
-            write_iops: per_second("response_ns.write.count"),
+            iops: per_second(requests),
+            read_iops: per_second(report.get::<ReadResponses>().count),
+            write_iops: per_second(report.get::<WriteResponses>().count),
             bandwidth: read_bandwidth.zip(write_bandwidth).map(|(read, write)| read + write),
             read_bandwidth,
             write_bandwidth,
@@ -99,8 +101,8 @@ impl Endurance {
         // The programs that wear the flash out, per program of the run: a page has as many programs as its
         // block has erases.
         let rated_pages = u64::from(config.cycles(geometry.cell)).saturating_mul(geometry.pages().into());
-        let runs = ratio(rated_pages, programs(report));
-        let tbw_bytes = runs.map(|runs| runs * report.count("host_writes_bytes") as f64);
+        let runs = ratio(rated_pages, report.get::<Programs>().all());
+        let tbw_bytes = runs.map(|runs| runs * report.get::<HostCounters>().host_writes_bytes as f64);
         let days = u64::from(config.warranty_years) * DAYS_A_YEAR;
         Self {
             tbw_bytes,
@@ -140,11 +142,13 @@ impl Endurance {
 
 impl EnergyUse {
     fn of(report: &Report, config: &EnergyConfig) -> Self {
-        let joules = |path, nj: u64| report.count(path) as f64 * nj as f64 / 1e9;
-        let reads = joules("operations.reads_pages", config.page_read.nj);
-        let programs = joules("operations.programs_pages", config.page_program.nj);
-        let erases = joules("operations.erases_blocks", config.block_erase.nj);
-        let transfers = joules("operations.transfers_pages", config.page_transfer.nj);
+        let joules = |count, nj: u64| count as f64 * nj as f64 / 1e9;
+        let FlashOperations { reads_pages, programs_pages, erases_blocks, transfers_pages, .. } =
+            report.get();
+        let reads = joules(reads_pages, config.page_read.nj);
+        let programs = joules(programs_pages, config.page_program.nj);
+        let erases = joules(erases_blocks, config.block_erase.nj);
+        let transfers = joules(transfers_pages, config.page_transfer.nj);
         Self { total: reads + programs + erases + transfers, reads, programs, erases, transfers }
     }
 }

@@ -1,5 +1,6 @@
 //! Workloads fitted to traces, and both replayed side by side to compare the effects of caches and GC.
 
+use crate::amplification::Amplification;
 use crate::cancellable::Cancellable;
 use crate::error::RunError;
 use crate::generate::Generated;
@@ -10,6 +11,7 @@ use crate::record::RunRecording;
 use crate::run::on_erased_flash;
 use coflash_base::Seed;
 use coflash_base::measure::ratio;
+use coflash_level::CacheCounters;
 use coflash_scenario::{Scenario, ScenarioError, to_toml};
 use coflash_trace::like::{Comparison, FitOptions, Profile, fit_source};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
@@ -254,15 +256,12 @@ fn replay_both(
                 })
             };
             let result = on_erased_flash(&scenario, &RunRecording::NONE, open, observer)?;
-            let number = |path: &str| result.metrics().number(path);
-            let hits = |kind: &str| {
-                let count = |what: &str| number(&format!("cache.{kind}_{what}")).unwrap_or(0.0) as u64;
-                ratio(count("hits"), count("hits") + count("misses"))
-            };
+            let CacheCounters { read_hits, read_misses, write_hits, write_misses, .. } =
+                result.metrics().get();
             let cached = Cached {
-                waf_host: number("waf_host"),
-                read_hits_share: hits("read"),
-                write_hits_share: hits("write"),
+                waf_host: result.metrics().get::<Amplification>().waf_host,
+                read_hits_share: ratio(read_hits, read_hits + read_misses),
+                write_hits_share: ratio(write_hits, write_hits + write_misses),
             };
             caches.insert(name.to_owned(), cached);
         }

@@ -8,6 +8,7 @@
 use crate::series::Window;
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
+use coflash_ftl::FtlCounters;
 use coflash_scenario::{ReplayMode, Scenario};
 
 coflash_base::measures! {
@@ -152,8 +153,9 @@ fn turns(scenario: &Scenario, report: &Report) -> (Duration, Duration) {
         page_read + page_program + timing.ecc_decode + transfer * 2
     };
     let copies = (0..flash.pages_per_block).map(copy).fold(Duration::ZERO, |all, time| all + time);
-    let cleaned = report.count("erases_blocks") * u64::from(flash.pages_per_block);
-    let valid = ratio(report.count("gc_copies_pages"), cleaned).unwrap_or(0.0);
+    let FtlCounters { erases_blocks, gc_copies_pages, .. } = report.get();
+    let cleaned = erases_blocks * u64::from(flash.pages_per_block);
+    let valid = ratio(gc_copies_pages, cleaned).unwrap_or(0.0);
     let victims = (1.0 / (1.0 - valid).max(1.0 / f64::from(flash.pages_per_block))).ceil();
     let victim = copies.ns as f64 * valid + timing.block_erase.ns as f64;
     let blocks = ftl.blocks_per_erase(flash).div_ceil(flash.dies());

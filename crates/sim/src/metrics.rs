@@ -1,11 +1,11 @@
 //! The metrics of a result: those of the host's requests, and the tree of all metrics.
 
-use crate::amplification::{Amplification, DeviceAmplification, programs};
+use crate::amplification::{Amplification, DeviceAmplification};
 use crate::device::{Endurance, EnergyUse, Throughput};
 use crate::latency::{Latency, PARTS};
 use crate::load::Load;
 use crate::spare::SpareSpace;
-use coflash_base::measure::{Assumption, Report, SectionInfo, Value};
+use coflash_base::measure::{Assumption, Report, Section, SectionInfo, Value};
 use coflash_ftl::{FastBlockCounters, FtlCounters, PlacementClass, Programs, SlcCounters, UsedSpace};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
@@ -204,6 +204,12 @@ impl Metrics {
         self.0.assumptions()
     }
 
+    /// A section; zeros if this run has none.
+    #[must_use]
+    pub fn get<S: Section>(&self) -> S {
+        self.0.get()
+    }
+
     /// The value at a dotted path; `None` if this run has no such measure.
     #[must_use]
     pub fn value(&self, path: &str) -> Option<Value> {
@@ -235,7 +241,7 @@ impl Metrics {
     /// All flash programs.
     #[must_use]
     pub fn programs_pages(&self) -> u64 {
-        programs(&self.0)
+        self.0.get::<Programs>().all()
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::input::Input;
 use crate::job_report::JobReport;
 use crate::latency::Latency;
-use crate::metrics::Metrics;
+use crate::metrics::{HostCounters, Metrics};
 use crate::series::Series;
 use coflash_base::measure::Assumption;
 use coflash_scenario::Scenario;
@@ -56,7 +56,7 @@ impl Simulator {
     pub(crate) fn new(wall_seconds: f64, metrics: &Metrics, state_bytes_per_page: f64) -> Self {
         Self {
             wall_seconds,
-            requests_per_second: metrics.count("requests") as f64 / wall_seconds,
+            requests_per_second: metrics.get::<HostCounters>().requests as f64 / wall_seconds,
             programs_per_second: metrics.programs_pages() as f64 / wall_seconds,
             state_bytes_per_page,
             peak_rss_bytes: peak_rss_bytes(),

@@ -6,6 +6,7 @@
 use crate::load::three_digits;
 use coflash_base::Duration;
 use coflash_base::measure::Report;
+use coflash_ftl::Programs;
 use coflash_media::Planes;
 use coflash_scenario::{Fill, Scenario};
 
@@ -19,8 +20,8 @@ pub fn cautions(scenario: &Scenario) -> Vec<String> {
 /// The note on a run whose dies could not rewrite its data in time. `report` has the counters of the run.
 pub(crate) fn fading(scenario: &Scenario, report: &Report) -> Option<String> {
     let refresh = &scenario.ftl.refresh;
-    let written = report.count("programs_pages.host") + report.count("programs_pages.evict");
-    let refreshed = report.count("programs_pages.refresh");
+    let programs = report.get::<Programs>();
+    let (written, refreshed) = (programs.of_the_host(), programs.refresh);
     let full = u64::from(scenario.ftl.logical_pages(&scenario.flash));
     let held = if scenario.precondition.fill == Fill::None { full.min(written) } else { full };
     // Only a part of the data is programmed fast, and how much depends on the run.

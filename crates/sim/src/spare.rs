@@ -1,6 +1,7 @@
 //! Spare space at the end of a run: the part that GC can still recover, and a note if it never will.
 
 use coflash_base::measure::Report;
+use coflash_ftl::Programs;
 
 coflash_base::measures! {
     /// Invalid pages in full blocks, at the end.
@@ -34,10 +35,10 @@ impl SpareSpace {
     ///
     /// `report` has the counters of the run, `erases` the erases of each block.
     pub(crate) fn is_frozen(&self, report: &Report, erases: &[u32]) -> bool {
-        let written = report.count("programs_pages.host") + report.count("programs_pages.evict");
+        let programs = report.get::<Programs>();
         let cleaned = erases.iter().filter(|&&erases| erases > 0).count();
         let rounds = f64::from(erases.iter().sum::<u32>()) / cleaned.max(1) as f64;
-        report.count("programs_pages.gc") > written
+        programs.gc > programs.of_the_host()
             && 2 * self.frozen_pages > self.invalid_pages
             && rounds >= ROUNDS_MIN
     }

@@ -1,7 +1,7 @@
 //! The measurement of the host's requests, and the result of a run.
 
 use super::Engine;
-use crate::amplification::add_amplification;
+use crate::amplification::{Amplification, add_amplification};
 use crate::beyond::beyond;
 use crate::device::add_device;
 use crate::latency::{Latency, LatencyRecorder};
@@ -15,6 +15,7 @@ use crate::spare::{FROZEN, SpareSpace};
 use crate::steady::unsteady;
 use coflash_base::Time;
 use coflash_base::measure::Report;
+use coflash_ftl::Programs;
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
 use coflash_scenario::{ReplayConfig, ReplayMode, Scenario};
@@ -60,13 +61,13 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     pub fn so_far(&self) -> SoFar {
         let mut report = self.report();
         add_amplification(&mut report, self.address.page_bytes());
-        let (metrics, response) = (Metrics::new(report), self.meters.all());
+        let (amplification, response) = (report.get::<Amplification>(), self.meters.all());
         SoFar {
             simulated_ns: self.meters.last_answer.ns,
-            host_writes_pages: metrics.count("host_writes_pages"),
-            programs_pages: metrics.programs_pages(),
-            waf_host: metrics.number("waf_host"),
-            waf_media: metrics.number("waf_media"),
+            host_writes_pages: report.get::<HostCounters>().host_writes_pages,
+            programs_pages: report.get::<Programs>().all(),
+            waf_host: amplification.waf_host,
+            waf_media: amplification.waf_media,
             response_mean_ns: response.mean(),
             response_p99_ns: response.at(0.99),
         }

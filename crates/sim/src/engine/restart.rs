@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::metrics::RestartCounters;
 use coflash_base::Time;
-use coflash_ftl::{CopyAll, Io};
+use coflash_ftl::{CopyAll, FtlCounters, Io, Programs};
 use coflash_level::{Command, Crossing, Level, LostPages, Restart};
 use coflash_media::{Busy, DieId, Flash, Media, SimulatedMedia, When};
 use coflash_scenario::{Scenario, Shutdown};
@@ -76,23 +76,28 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             self.flushed.clear();
         }
         let buffered = if restarts.loses_buffer { self.media.buffered_pages() } else { 0 };
-        let (before, busy_before) = (self.report(), self.busy_ns());
+        let (before, busy_before) = (self.rewritten(), self.busy_ns());
         let io = &mut Self::io(&mut self.media, When::at(at));
         let LostPages { host, device } = (restarts.restart)(&mut self.level, at, io)?;
-        let (after, busy_after) = (self.report(), self.busy_ns());
+        let (after, busy_after) = (self.rewritten(), self.busy_ns());
         let backlog = |die| self.media.backlog(DieId::new(die), When::at(at));
         let busy_max_ns = (0..self.dies).map(backlog).max().unwrap_or(0);
         let counters = &mut restarts.counters;
-        let grown = |path: &str| after.count(path) - before.count(path);
         counters.restarts += 1;
         counters.lost_host_pages += host;
         counters.lost_device_pages += device + buffered;
-        counters.refreshed_pages += grown("programs_pages.refresh");
-        counters.erases_blocks += grown("erases_blocks");
+        counters.refreshed_pages += after.0 - before.0;
+        counters.erases_blocks += after.1 - before.1;
         counters.die_time_ns += busy_after - busy_before;
         counters.busy_max_ns = counters.busy_max_ns.max(busy_max_ns);
         self.restarts = Some(restarts);
         Ok(())
+    }
+
+    /// Pages programmed by refreshes, and blocks erased.
+    fn rewritten(&self) -> (u64, u64) {
+        let report = self.report();
+        (report.get::<Programs>().refresh, report.get::<FtlCounters>().erases_blocks)
     }
 
     fn busy_ns(&self) -> u64 {
