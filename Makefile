@@ -183,6 +183,6 @@ $(DEV_TOOLS): $(BUILD_TOOLS)
 # One core is installed at a time; the crates of both are kept.
 $(VENV)/.core-%: $(BUILD_TOOLS) $(CORE_SOURCES) reproductions/pyproject.toml
 	@rm -f $(VENV)/.core-*
-	$(if $(filter dev,$*),$(LINTED),$(ALONE)) $(BIN)/maturin develop --profile $* --locked
+	$(if $(filter dev,$*),$(LINTED),$(ALONE)) $(BIN)/maturin develop --group build --profile $* --locked
 	$(BIN)/python -m pip install --no-deps --no-build-isolation --editable reproductions
 	@touch $@

@@ -103,7 +103,7 @@ def test_a_run_is_the_same_as_in_a_sweep(tmp_path: Path) -> None:
         ((job,),) = [point.jobs for point in Plan.of(scenario, inputs_of(scenario, traces), [()], 1).points]
         identity = Identity.of_result(coflash.run(scenario, traces).document)
         assert identity.inputs is not None
-        parts = [identity.scenario, *identity.inputs, __version__]
+        parts = [identity.scenario, *identity.inputs, f"revision {REVISION}"]
         assert hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16] == job.key
 
 

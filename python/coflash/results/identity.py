@@ -27,6 +27,13 @@ def reading(scenario: Scenario, files: Sequence[str]) -> Scenario:
     return scenario.with_(workload__like=files)
 
 
+def nameless(scenario: Scenario, own_files: int | None) -> Scenario:
+    """Return a scenario without the names of files: of its own ones, if it reads so many, or else of any."""
+    if own_files:
+        return reading(scenario.with_(workload__trace=[]), ["input"] * own_files)
+    return scenario.with_(workload__trace=[], workload__like=[])
+
+
 @dataclass(frozen=True)
 class Identity:
     """Everything that a result follows from, but the version of coflash."""
@@ -45,10 +52,8 @@ class Identity:
             inputs: The digests of that trace, or else of the scenario's own files.
         """
         workload = scenario.to_dict()["workload"]
-        if own_key(workload) and not workload["trace"]:
-            bare = reading(scenario, ["input"] * len(inputs or ()))
-        else:
-            bare = scenario.with_(workload__trace=[], workload__like=[])
+        is_own = own_key(workload) and not workload["trace"]
+        bare = nameless(scenario, len(inputs or ()) if is_own else None)
         return cls(bare.hash, None if inputs is None else tuple(inputs))
 
     @classmethod

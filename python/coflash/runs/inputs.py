@@ -20,8 +20,7 @@ from coflash._core import CoflashError
 from coflash.files import remote
 from coflash.files.atomic_write import new_file
 from coflash.files.kept import kept_folder
-from coflash.results.identity import own_key as own_key
-from coflash.results.identity import reading as reading
+from coflash.results.identity import own_key
 from coflash.results.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, paths

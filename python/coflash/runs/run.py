@@ -13,8 +13,9 @@ from coflash import _core
 from coflash.files.atomic_write import check_file
 from coflash.files.kinds import RECORD
 from coflash.measures.record import SoFar
+from coflash.results.identity import reading
 from coflash.results.result import Result
-from coflash.runs.inputs import credited, fetched, own_files, reading
+from coflash.runs.inputs import credited, fetched, own_files
 from coflash.runs.warm import Warm
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.trace import Paths, Progress, arrow, info, paths

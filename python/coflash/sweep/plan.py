@@ -11,8 +11,9 @@ from functools import cached_property
 
 from coflash._core import REVISION, CoflashError
 from coflash.quantity import number_in
+from coflash.results.identity import nameless, own_key, reading
 from coflash.results.result import Result
-from coflash.runs.inputs import Input, credited, own_key, reading
+from coflash.runs.inputs import Input, credited
 from coflash.runs.run import simulate
 from coflash.scenario import Scenario, as_text, flat
 from coflash.sweep.design import POINTS_MAX, Assignment
@@ -210,16 +211,10 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
 
 def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
     workload = scenario.to_dict()["workload"]
-    # Files are identified by their content, not their place. With a trace to replay, those of the scenario are unused.
-    names = ["input"] * len(inputs)
     own = workload[key] if (key := own_key(workload)) else None
     sources = [file.source for file in inputs]
-    is_own = bool(inputs) and own in (sources, sources[0])
-    bare = (
-        reading(scenario.with_(workload__trace=[]), names)
-        if is_own
-        else scenario.with_(workload__trace=[], workload__like=[])
-    )
+    # Files are identified by their content, not their place. With a trace to replay, those of the scenario are unused.
+    bare = nameless(scenario, len(inputs) if own in (sources, *sources[:1]) else None)
     content = [bare.hash, *(file.sha256 for file in inputs)]
     named, *former = (digest([*content, named_revision(revision)]) for revision in range(REVISION, -1, -1))
     return Job(named, label, bare, inputs, former_keys=tuple(former))
