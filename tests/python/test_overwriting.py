@@ -11,7 +11,8 @@ import fsspec
 import pytest
 
 import coflash
-from coflash import CoflashError, Scenario, __version__, demo
+from coflash import CoflashError, Scenario, demo
+from coflash._core import REVISION
 from coflash.demo import find_trace
 from coflash.report import Study, write_report
 from coflash.results.comparison import Case, Comparison
