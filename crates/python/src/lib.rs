@@ -251,7 +251,7 @@ fn measures(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 #[pyfunction]
 fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let family = |(family, decides, members): (&str, &str, Vec<PolicyInfo>)| serde_json::json!({ "family": family, "decides": decides, "policies": members });
-    object(py, &coflash_scenario::policies().into_iter().map(family).collect::<Vec<_>>())
+    object(py, &coflash_sim::policies().into_iter().map(family).collect::<Vec<_>>())
 }
 
 #[pyfunction]

@@ -35,7 +35,7 @@ pub use effect::conditional_keys;
 pub use endurance::EnduranceConfig;
 pub use energy::EnergyConfig;
 pub use measured::MeasuredConfig;
-pub use policies::policies;
+pub use policies::{Family, policies};
 pub use precondition::{Fill, PreconditionConfig, RandomPasses};
 pub use read::ScenarioError;
 pub use replay::{ReplayConfig, ReplayMode};

@@ -1,9 +1,9 @@
 //! The workload of a scenario.
 
-use coflash_trace::TraceOptions;
 use coflash_workload::Part;
 use coflash_workload::disksim_generator::DiskSimConfig;
 use coflash_workload::presets::PresetConfig;
+use coflash_workload::recorded::TraceOptions;
 use coflash_workload::synthetic::SyntheticConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

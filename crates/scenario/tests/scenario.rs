@@ -2,7 +2,7 @@
 
 use coflash_base::{Bytes, Share};
 use coflash_scenario::{BUILT_IN, BuiltIn, Scenario, ScenarioError, settings};
-use coflash_trace::TraceOptions;
+use coflash_workload::recorded::TraceOptions;
 
 #[test]
 fn every_built_in_scenario_is_sound_and_carries_its_name() {
