@@ -53,7 +53,8 @@ pub fn twin(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, TwinError> {
     let workload = &scenario.workload;
-    let mut source = coflash_trace::open(&workload.trace, &workload.trace_options).map_err(RunError::from)?;
+    let mut source =
+        coflash_trace::open(workload.files(), &workload.trace_options).map_err(RunError::from)?;
     let list = restarts.list.clone();
     let bytes = NoBytes::new(restarts);
     let mut session = Session::start(scenario.clone(), bytes, found, Recorder::to(io::sink()), None)?;

@@ -43,4 +43,4 @@ pub use restart::{RestartConfig, Shutdown};
 pub use scenario::{Scenario, digest, leaves, to_toml};
 pub use set::settings;
 pub use stack::{Buffered, HostCacheStack, HybridStack, PlainStack, Stack};
-pub use workload::{Remap, WorkloadConfig};
+pub use workload::{Remap, Requests, WorkloadConfig};

@@ -10,7 +10,7 @@ use crate::record::RunRecording;
 use crate::run::on_erased_flash;
 use coflash_base::Seed;
 use coflash_base::measure::ratio;
-use coflash_scenario::{Scenario, ScenarioError, to_toml};
+use coflash_scenario::{Requests, Scenario, ScenarioError, to_toml};
 use coflash_trace::like::{Comparison, FitOptions, Profile, fit_source};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
 use coflash_workload::{BATCH_REQUESTS, Op, Repeat, Request, Source, WorkloadError};
@@ -65,7 +65,7 @@ impl FittedWorkload {
     #[must_use]
     pub fn generated(&self, seed: u64) -> Generated {
         let mut scenario = Scenario { seed, ..Scenario::default() };
-        scenario.workload.synthetic = Some(self.workload.clone());
+        scenario.workload.requests = Requests::Synthetic(self.workload.clone());
         Generated { scenario, space: space(&self.workload) }
     }
 }

@@ -1,4 +1,4 @@
-//! The workload of a scenario as a source: a trace, or a generated workload.
+//! The workload of a scenario as a source: a trace, jobs, or a generated workload.
 
 use crate::cancellable::Cancellable;
 use crate::error::RunError;
@@ -8,7 +8,7 @@ use crate::jobs::Jobs;
 use crate::observer::Observer;
 use coflash_base::Seed;
 use coflash_ftl::placement::Future;
-use coflash_scenario::{Scenario, ScenarioError};
+use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_trace::like::{FitOptions, config_like};
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
 use coflash_workload::{Part, ReadAhead, Repeat, Source, WorkloadError};
@@ -83,77 +83,74 @@ pub(crate) fn open_again(
     }
 }
 
-/// Open the workload of a scenario, and describe it. A generated workload has other draws in each turn; the run has those of turn 0.
+/// Open the workload of a scenario over `space_bytes`, and describe it. A generated workload has other draws in each turn; the run has
+/// those of turn 0.
 pub(crate) fn open_workload(
-    scenario: &Scenario,
-    logical_bytes: u64,
-    turn: u64,
-    inputs: &Inputs<'_>,
-    observer: &mut dyn Observer,
-) -> Result<(Supply, String), RunError> {
-    let workload = &scenario.workload;
-    if workload.trace.is_empty() {
-        if let Some(file) = &workload.fio {
-            let jobs =
-                Jobs::open(file, logical_bytes, scenario.ftl.placement.handles(), Seed(scenario.seed))?;
-            let description = jobs.description();
-            return Ok((Supply::Jobs(jobs), description));
-        }
-        let (source, description) = open_generated(scenario, logical_bytes, turn, inputs, observer)?;
-        return Ok((Supply::Requests(source), description));
-    }
-    let source = coflash_trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
-        .map_err(|error| error.inside("trace_options"))?;
-    let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
-    if let Some(stream) = inputs.stream() {
-        if workload.repeat.is_some_and(|rounds| rounds > 1) {
-            let problem = format!("{stream} can be read only once, so it cannot be repeated");
-            return Err(ScenarioError::new("workload.repeat", problem).into());
-        }
-        // A signal interrupts a blocked read only on this thread, so no other thread may read the trace.
-        return Ok((Supply::Requests(Box::new(source)), description));
-    }
-    let (files, options) = (workload.trace.clone(), workload.trace_options.clone());
-    let open = move || coflash_trace::open(&files, &options).map_err(|error| error.inside("trace_options"));
-    let (source, description) = repeated(scenario, source, open, description)?;
-    Ok((Supply::Requests(source), description))
-}
-
-/// Open the generated workload of a scenario over `space_bytes` in a turn, and describe it.
-pub(crate) fn open_generated(
     scenario: &Scenario,
     space_bytes: u64,
     turn: u64,
     inputs: &Inputs<'_>,
     observer: &mut dyn Observer,
-) -> Result<(Box<dyn Source>, String), RunError> {
+) -> Result<(Supply, String), RunError> {
     let workload = &scenario.workload;
-    if let Some(config) = &workload.disksim {
-        let requests = config.requests.min(workload.requests_max.unwrap_or(u64::MAX));
-        let config = DiskSimConfig { requests, ..config.clone() };
-        let description = format!("disksim generator, {:?}", config.pattern);
-        let open = move || DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"));
-        return Ok(repeated(scenario, open()?, open, description)?);
-    }
     let seed = Seed(scenario.seed).child("workload");
-    let (part, space_bytes, like) = if workload.like.is_empty() {
-        (workload.generated(), space_bytes, String::new())
-    } else {
-        let options = FitOptions { trace: workload.trace_options.clone(), ..FitOptions::default() };
-        let source = coflash_trace::open_tapped(&workload.like, &options.trace, inputs.tap())
-            .map_err(|error| error.inside("trace_options"))?;
-        let mut source = Cancellable::new(source, observer);
-        let config = config_like(&mut source, &options);
-        let (_, config) = source.finish(config);
-        let config = config?;
-        // As for a trace, `remap` applies to addresses beyond the device.
-        let own_bytes = config.space.map_or(space_bytes, |space| space.count);
-        let part = Part { requests_max: workload.requests_max, ..Part::from(config) };
-        (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))
-    };
-    let description = part.description() + &like;
-    let open = move || part.open_turn(space_bytes, seed, turn);
-    Ok(repeated(scenario, open()?, open, description)?)
+    let of_options = |error: WorkloadError| error.inside("trace_options");
+    match &workload.requests {
+        Requests::Trace(files) => {
+            let source = coflash_trace::open_tapped(files, &workload.trace_options, inputs.tap())
+                .map_err(of_options)?;
+            let description = format!("trace {} ({})", files.join(", "), source.formats().join(", "));
+            if let Some(stream) = inputs.stream() {
+                if workload.repeat.is_some_and(|rounds| rounds > 1) {
+                    let problem = format!("{stream} can be read only once, so it cannot be repeated");
+                    return Err(ScenarioError::new("workload.repeat", problem).into());
+                }
+                // A signal interrupts a blocked read only on this thread, so no other thread may read the trace.
+                return Ok((Supply::Requests(Box::new(source)), description));
+            }
+            let (files, options) = (files.clone(), workload.trace_options.clone());
+            let open = move || coflash_trace::open(&files, &options).map_err(of_options);
+            repeated(scenario, source, open, description)
+        }
+        Requests::Fio(file) => {
+            let handles = scenario.ftl.placement.handles();
+            let jobs = Jobs::open(file, space_bytes, handles, Seed(scenario.seed))?;
+            let description = jobs.description();
+            Ok((Supply::Jobs(jobs), description))
+        }
+        Requests::DiskSim(config) => {
+            let requests = config.requests.min(workload.requests_max.unwrap_or(u64::MAX));
+            let config = DiskSimConfig { requests, ..config.clone() };
+            let description = format!("disksim generator, {:?}", config.pattern);
+            let open = move || DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"));
+            repeated(scenario, open()?, open, description)
+        }
+        Requests::Like(files) => {
+            let options = FitOptions { trace: workload.trace_options.clone(), ..FitOptions::default() };
+            let source =
+                coflash_trace::open_tapped(files, &options.trace, inputs.tap()).map_err(of_options)?;
+            let mut source = Cancellable::new(source, observer);
+            let config = config_like(&mut source, &options);
+            let (_, config) = source.finish(config);
+            let config = config?;
+            // As for a trace, `remap` applies to addresses beyond the device.
+            let own_bytes = config.space.map_or(space_bytes, |space| space.count);
+            let part = Part { requests_max: workload.requests_max, ..Part::from(config) };
+            let description = format!("{}, like the trace {}", part.description(), files.join(", "));
+            let open = move || part.open_turn(own_bytes, seed, turn);
+            repeated(scenario, open()?, open, description)
+        }
+        Requests::Default
+        | Requests::Synthetic(_)
+        | Requests::Preset(_)
+        | Requests::Phases(_)
+        | Requests::Tenants(_) => {
+            let part = workload.generated().expect("these are parts");
+            let description = part.description();
+            let open = move || part.open_turn(space_bytes, seed, turn);
+            repeated(scenario, open()?, open, description)
+        }
+    }
 }
 
 /// Start the workload on its own thread, with the rounds of the scenario.
@@ -162,8 +159,9 @@ fn repeated<S: Source + 'static>(
     first: S,
     open: impl FnMut() -> Result<S, WorkloadError> + Send + 'static,
     description: String,
-) -> Result<(Box<dyn Source>, String), WorkloadError> {
+) -> Result<(Supply, String), RunError> {
     let rounds = scenario.workload.repeat.unwrap_or(1);
     let times = if rounds > 1 { format!(", {rounds} times") } else { String::new() };
-    Ok((Box::new(ReadAhead::new(Repeat::new(first, rounds, open))?), description + &times))
+    let source = ReadAhead::new(Repeat::new(first, rounds, open))?;
+    Ok((Supply::Requests(Box::new(source)), description + &times))
 }

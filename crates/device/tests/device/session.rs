@@ -5,7 +5,7 @@ use coflash_base::{Seed, Time};
 use coflash_device::{Cut, CutAt, Recorder, Restart, Restarts, Session, Side, servable, twin};
 use coflash_level::{Device, Placement};
 use coflash_media::Contents;
-use coflash_scenario::Scenario;
+use coflash_scenario::{Requests, Scenario};
 use coflash_sim::NoObserver;
 use coflash_store::{Disks, Format, MemoryDisk, Store, StoreError};
 use std::path::{Path, PathBuf};
@@ -194,7 +194,7 @@ fn check_twin(
 ) {
     let restarts = Restarts { list: restarts.to_vec(), folder: trace.parent().unwrap().to_owned() };
     let mut scenario = scenario.clone();
-    scenario.workload.trace = vec![trace.to_str().unwrap().to_owned()];
+    scenario.workload.requests = Requests::Trace(vec![trace.to_str().unwrap().to_owned()]);
     let twin = twin(&scenario, found, restarts, end, &mut NoObserver).unwrap();
     assert_eq!(
         serde_json::to_string_pretty(twin.metrics()).unwrap(),
