@@ -1,12 +1,9 @@
 //! Generated workloads, written as traces: the same requests as in a run of their scenario.
 
-use crate::cancellable::Cancellable;
-use crate::error::RunError;
-use crate::input::Inputs;
-use crate::observer::Observer;
-use crate::open_workload::{Supply, open_workload};
+use crate::run::TRACES;
 use coflash_base::Bytes;
 use coflash_base::suggest::hint;
+use coflash_engine::{Cancellable, Observer, RunError};
 use coflash_media::disk::SECTOR_BYTES;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_trace::tools::{Written, write};
@@ -108,25 +105,14 @@ pub fn generate(
 ) -> Result<Written, RunError> {
     let Generated { scenario, space } = workload;
     scenario.check()?;
-    let no_trace = match &scenario.workload.requests {
-        Requests::Trace(_) => {
-            Some(("workload", "it is a trace already: coflash trace convert writes it in another format"))
-        }
-        Requests::Fio(_) => {
-            Some(("workload.fio", "its jobs wait for the answers of a device, so they are no trace: run it"))
-        }
-        _ => None,
-    };
-    if let Some((key, problem)) = no_trace {
-        return Err(ScenarioError::new(key, problem.to_owned()).into());
+    if let Requests::Trace(_) = scenario.workload.requests {
+        let problem = "it is a trace already: coflash trace convert writes it in another format".to_owned();
+        return Err(ScenarioError::new("workload", problem).into());
     }
     if space.count == 0 {
         return Err(ScenarioError::new("space", "0B was given; at least 1B is allowed".to_owned()).into());
     }
-    let inputs = Inputs::of(scenario.workload.files());
-    let (Supply::Requests(source), _) = open_workload(scenario, space.count, 0, &inputs, observer)? else {
-        unreachable!("jobs are refused above")
-    };
+    let source = coflash_engine::requests(scenario, TRACES, space.count, observer)?;
     let mut source = Cancellable::new(source, observer);
     let written = write(&mut source, out.0, out.1);
     source.finish(written).1

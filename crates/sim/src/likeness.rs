@@ -1,15 +1,9 @@
 //! Workloads fitted to traces, and both replayed side by side to compare the effects of caches and GC.
 
-use crate::cancellable::Cancellable;
-use crate::error::RunError;
 use crate::generate::Generated;
-use crate::input::Inputs;
-use crate::observer::Observer;
-use crate::open_workload::{OpenWorkload, Supply};
-use crate::record::RunRecording;
-use crate::run::on_erased_flash;
 use coflash_base::Seed;
 use coflash_base::measure::ratio;
+use coflash_engine::{Cancellable, Observer, RunError, run_source};
 use coflash_scenario::{Requests, Scenario, ScenarioError, to_toml};
 use coflash_trace::like::{Comparison, FitOptions, Profile, fit_source};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
@@ -243,17 +237,7 @@ fn replay_both(
         for (workload, caches) in workloads.iter().zip(&mut caches) {
             let again = workload.clone();
             let source = Repeat::new(workload.source(), rounds, move || Ok(again.source()));
-            let open = |_: &_, logical_pages, _: &mut dyn Observer| {
-                Ok(OpenWorkload {
-                    supply: Supply::Requests(Box::new(source)),
-                    description: String::new(),
-                    inputs: Inputs::of(&[]),
-                    logical_bytes: u64::from(logical_pages) * PAGE_BYTES,
-                    future: None,
-                    remarks: Vec::new(),
-                })
-            };
-            let result = on_erased_flash(&scenario, &RunRecording::NONE, open, observer)?;
+            let result = run_source(&scenario, Box::new(source), observer)?;
             let number = |path: &str| result.metrics().number(path);
             let hits = |kind: &str| {
                 let count = |what: &str| number(&format!("cache.{kind}_{what}")).unwrap_or(0.0) as u64;

@@ -24,7 +24,6 @@
 //! | slice, merge, remap, convert | `tools/` |
 
 pub mod accesses;
-mod atomic_file;
 mod binary;
 mod block_reader;
 mod catch_panics;
@@ -46,10 +45,8 @@ mod text;
 pub mod tools;
 mod window;
 
-pub use atomic_file::AtomicFile;
 pub use coflash_workload::recorded::{
-    Arrangement, Columns, ColumnsError, KvEviction, KvStore, OnError, TraceEvent, TraceOptions, Units,
+    Arrangement, Columns, ColumnsError, KvEviction, KvStore, OnError, STANDARD_INPUT, Tap, TraceEvent,
+    TraceOptions, Units,
 };
-pub use input::Tap;
-pub use input_file::STANDARD_INPUT;
 pub use source::{TraceSource, from_reader, open, open_tapped};

@@ -16,7 +16,7 @@ from coflash.scenario import Scenario
 
 
 def own_key(workload: Mapping[str, Any]) -> Literal["fio", "like"] | None:
-    """Return the key of the files that a workload reads if no trace is replayed; None if there are none."""
+    """Return the key of the files that a workload reads, other than those of a trace; None if there are none."""
     return "fio" if workload.get("fio") else "like" if workload.get("like") else None
 
 
@@ -45,7 +45,7 @@ class Identity:
             inputs: The digests of that trace, or else of the scenario's own files.
         """
         workload = scenario.to_dict()["workload"]
-        if own_key(workload) and not workload["trace"]:
+        if own_key(workload):
             bare = reading(scenario, ["input"] * len(inputs or ()))
         else:
             bare = scenario.with_(workload__trace=[], workload__like=[])
@@ -56,7 +56,7 @@ class Identity:
         """Identify the run of a result; one whose scenario is not understood any more equals no other."""
         digests = [file["sha256"] for file in document["workload"]["inputs"]]
         try:
-            return cls.of(Scenario.from_dict(document["scenario"]), digests)
+            return cls.of(Scenario.of_result(document), digests)
         except CoflashError:
             return cls("", tuple(digests))
 

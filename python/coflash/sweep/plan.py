@@ -216,7 +216,7 @@ def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
     sources = [file.source for file in inputs]
     is_own = bool(inputs) and own in (sources, sources[0])
     bare = (
-        reading(scenario.with_(workload__trace=[]), names)
+        reading(scenario, names)
         if is_own
         else scenario.with_(workload__trace=[], workload__like=[])
     )

@@ -6,10 +6,10 @@ use crate::future::future;
 use crate::input::Inputs;
 use crate::jobs::Jobs;
 use crate::observer::Observer;
+use crate::traces::Traces;
 use coflash_base::Seed;
 use coflash_ftl::placement::Future;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
-use coflash_trace::like::{FitOptions, config_like};
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
 use coflash_workload::{Part, ReadAhead, Repeat, Source, WorkloadError};
 
@@ -36,24 +36,46 @@ pub(crate) enum Supply {
 impl<'a> OpenWorkload<'a> {
     pub(crate) fn new(
         scenario: &'a Scenario,
+        traces: Traces,
         logical_pages: u32,
         observer: &mut dyn Observer,
     ) -> Result<Self, RunError> {
         let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
         let mut inputs = Inputs::of(scenario.workload.files());
-        let (supply, description) = open_workload(scenario, logical_bytes, 0, &inputs, observer)?;
+        let (supply, description) = open_workload(scenario, traces, logical_bytes, 0, &inputs, observer)?;
         if let Supply::Jobs(jobs) = &supply {
             inputs.set_files(jobs.files());
         }
         inputs.digest_files(observer)?;
         let oracle = scenario.ftl.placement.needs_future();
         let future = if oracle {
-            let mut source = open_again(scenario, logical_pages, 0, "ftl.placement", observer)?;
+            let mut source = open_again(scenario, traces, logical_pages, 0, "ftl.placement", observer)?;
             Some(future(scenario, source.as_mut(), logical_pages, observer)?)
         } else {
             None
         };
         Ok(Self { supply, description, inputs, logical_bytes, future, remarks: Vec::new() })
+    }
+}
+
+/// Open the requests of a scenario, laid out over `space_bytes`.
+///
+/// # Errors
+/// A workload that cannot be opened, or one of jobs.
+pub fn requests(
+    scenario: &Scenario,
+    traces: Traces,
+    space_bytes: u64,
+    observer: &mut dyn Observer,
+) -> Result<Box<dyn Source>, RunError> {
+    let inputs = Inputs::of(scenario.workload.files());
+    match open_workload(scenario, traces, space_bytes, 0, &inputs, observer)?.0 {
+        Supply::Requests(source) => Ok(source),
+        Supply::Jobs(_) => {
+            let problem =
+                "its jobs wait for the answers of a device, so they are no trace: run it".to_owned();
+            Err(ScenarioError::new("workload.fio", problem).into())
+        }
     }
 }
 
@@ -63,6 +85,7 @@ impl<'a> OpenWorkload<'a> {
 /// A workload that can be read only once, or whose order depends on answers; the workload's own errors.
 pub(crate) fn open_again(
     scenario: &Scenario,
+    traces: Traces,
     logical_pages: u32,
     turn: u64,
     key: &'static str,
@@ -77,7 +100,7 @@ pub(crate) fn open_again(
         return refuse(format!("and {stream} can be read only once"));
     }
     let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
-    match open_workload(scenario, logical_bytes, turn, &inputs, observer)?.0 {
+    match open_workload(scenario, traces, logical_bytes, turn, &inputs, observer)?.0 {
         Supply::Requests(source) => Ok(source),
         Supply::Jobs(_) => refuse("which depends on answers here".to_owned()),
     }
@@ -87,6 +110,7 @@ pub(crate) fn open_again(
 /// those of turn 0.
 pub(crate) fn open_workload(
     scenario: &Scenario,
+    traces: Traces,
     space_bytes: u64,
     turn: u64,
     inputs: &Inputs<'_>,
@@ -97,19 +121,20 @@ pub(crate) fn open_workload(
     let of_options = |error: WorkloadError| error.inside("trace_options");
     match &workload.requests {
         Requests::Trace(files) => {
-            let source = coflash_trace::open_tapped(files, &workload.trace_options, inputs.tap())
-                .map_err(of_options)?;
-            let description = format!("trace {} ({})", files.join(", "), source.formats().join(", "));
+            let (source, formats) =
+                (traces.open)(files, &workload.trace_options, Some(inputs.tap())).map_err(of_options)?;
+            let description = format!("trace {} ({})", files.join(", "), formats.join(", "));
             if let Some(stream) = inputs.stream() {
                 if workload.repeat.is_some_and(|rounds| rounds > 1) {
                     let problem = format!("{stream} can be read only once, so it cannot be repeated");
                     return Err(ScenarioError::new("workload.repeat", problem).into());
                 }
                 // A signal interrupts a blocked read only on this thread, so no other thread may read the trace.
-                return Ok((Supply::Requests(Box::new(source)), description));
+                return Ok((Supply::Requests(source), description));
             }
             let (files, options) = (files.clone(), workload.trace_options.clone());
-            let open = move || coflash_trace::open(&files, &options).map_err(of_options);
+            let open =
+                move || (traces.open)(&files, &options, None).map(|(source, _)| source).map_err(of_options);
             repeated(scenario, source, open, description)
         }
         Requests::Fio(file) => {
@@ -126,11 +151,10 @@ pub(crate) fn open_workload(
             repeated(scenario, open()?, open, description)
         }
         Requests::Like(files) => {
-            let options = FitOptions { trace: workload.trace_options.clone(), ..FitOptions::default() };
-            let source =
-                coflash_trace::open_tapped(files, &options.trace, inputs.tap()).map_err(of_options)?;
+            let options = &workload.trace_options;
+            let (source, _) = (traces.open)(files, options, Some(inputs.tap())).map_err(of_options)?;
             let mut source = Cancellable::new(source, observer);
-            let config = config_like(&mut source, &options);
+            let config = (traces.fit)(&mut source, options);
             let (_, config) = source.finish(config);
             let config = config?;
             // As for a trace, `remap` applies to addresses beyond the device.
