@@ -5,6 +5,7 @@ use crate::Measured;
 use crate::simulating::scenario;
 use coflash_base::{Ahead, Index, Lists, Seed, prefetch::prefetch};
 use coflash_media::BlockId;
+use coflash_scenario::Requests;
 use coflash_workload::Source;
 use coflash_workload::synthetic::Synthetic;
 use std::collections::VecDeque;
@@ -135,7 +136,9 @@ pub(crate) fn standard() -> Measured {
     let mut flash = Flash::new(geometry.dies(), geometry.blocks_per_die(), logical_pages, low_mark);
     (0..logical_pages).for_each(|lpn| flash.write(lpn));
     let page_bytes = geometry.page_size.count;
-    let config = scenario.workload.synthetic.as_ref().expect("the standard job is synthetic");
+    let Requests::Synthetic(config) = &scenario.workload.requests else {
+        panic!("the standard job is synthetic")
+    };
     let seed = Seed(scenario.seed).child("workload");
     let mut source = Synthetic::new(config, u64::from(logical_pages) * page_bytes, seed).expect("a workload");
     flash.programs = 0;

@@ -3,7 +3,7 @@
 use crate::Measured;
 use coflash_hybrid::WritePolicy;
 use coflash_hybrid::costmodel::{Cleaning, Costs, Demand, HitCurve, Measured as CostsMeasured};
-use coflash_scenario::Scenario;
+use coflash_scenario::{Requests, Scenario};
 use coflash_sim::{NoObserver, run};
 use std::time::Instant;
 
@@ -31,16 +31,15 @@ pub(crate) fn placement(name: &str) -> Measured {
 /// Read of a set that is soon cached, with the workload tracked.
 pub(crate) fn op_fcl_hits(requests: u64) -> Measured {
     let mut scenario = scenario("opfcl-config1", &[]);
-    scenario.workload.preset = None;
-    scenario.workload.synthetic = serde_json::from_value(serde_json::json!({
+    let config = serde_json::from_value(serde_json::json!({
         "generator": { "name": "zipf", "exponent": 1.0 },
         "requests": requests,
         "read_share": "100%",
         "space": "256MiB",
         // Limited to the pace at which the disk fills the cache.
         "arrival": { "name": "poisson", "mean": "10ms" },
-    }))
-    .expect("a configuration");
+    }));
+    scenario.workload.requests = Requests::Synthetic(config.expect("a configuration"));
     measure(&scenario)
 }
 

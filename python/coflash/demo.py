@@ -74,7 +74,7 @@ def check_place(out: Path, trace: Path, sizes_bytes: tuple[int, ...]) -> None:
         CoflashError: It does, or the trace cannot be read.
     """
     if kept := Comparison.documents(out):
-        scenario = Scenario.load(SCENARIO).with_(workload__trace=[str(trace)])
+        scenario = Scenario.load(SCENARIO).replaying([str(trace)])
         digests = [file.sha256 for file in inputs_of(scenario)]
         runs = [Identity.of(scenario.with_(changes), digests) for _, _, changes in cases(sizes_bytes)]
         check_replaces(out, kept, runs, f"the demo of {len(runs)} runs")

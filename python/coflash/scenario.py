@@ -9,7 +9,7 @@ import json
 import numbers
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import NoneType
 from typing import Any, Literal, TypeAlias, final
 
@@ -79,7 +79,24 @@ class Scenario:
         Raises:
             CoflashError: The values are not a scenario; the message names the key and its allowed values.
         """
-        return cls.from_toml("".join(f"{_toml_key(k)} = {toml_value(v)}\n" for k, v in values.items() if v is not None))
+        return cls.from_toml(_as_toml(values))
+
+    @classmethod
+    def of_result(cls, document: Mapping[str, Any]) -> Scenario:
+        """Return the scenario of a result, also of one that an earlier version made.
+
+        Raises:
+            CoflashError: This version has no such keys or values.
+        """
+        return cls(_core.Scenario.of_run(_as_toml(document["scenario"])))
+
+    def replaying(self, trace: Sequence[str]) -> Scenario:
+        """Return a copy that replays these trace files in place of its own workload; without files, the scenario itself."""
+        return Scenario(self.core.replaying(trace)) if trace else self
+
+    def with_jobs(self, file: str) -> Scenario:
+        """Return a copy that runs the jobs of this job file of fio in place of its own workload."""
+        return Scenario(self.core.with_jobs(file))
 
     def with_(self, assignments: Mapping[str, Any] | None = None, /, **more: Any) -> Scenario:
         """Return a copy of this scenario with some keys changed.
@@ -224,6 +241,10 @@ def toml_value(value: Any) -> str:
             return "[" + ", ".join(map(toml_value, value)) + "]"
     msg = f"a scenario has no values such as {value!r} ({type(value).__name__})"
     raise TypeError(msg)
+
+
+def _as_toml(values: Mapping[str, Any]) -> str:
+    return "".join(f"{_toml_key(k)} = {toml_value(v)}\n" for k, v in values.items() if v is not None)
 
 
 def _toml_key(key: str) -> str:

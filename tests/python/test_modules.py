@@ -121,3 +121,25 @@ def test_a_circle_through_a_name_that_is_passed_on_is_found(tmp_path: Path) -> N
     assert list(circles(source)) == ["few: below -> above -> below"]
     (source / "below.rs").write_text("#[cfg(test)]\nuse crate::Part;\npub struct Wheel;")
     assert list(circles(source)) == []
+
+
+def needed(crate: str) -> set[str]:
+    """The crates that a crate is built from, those of its tests included."""
+    lock = (SOURCES[0].parents[2] / "Cargo.lock").read_text(encoding="utf-8")
+    uses: dict[str, list[str]] = defaultdict(list)
+    for package in lock.split("[[package]]")[1:]:
+        name, *rest = re.findall(r'"([\w.-]+)(?: [^"]*)?"', re.sub(r"(?m)^(version|source|checksum) = .*$", "", package))
+        uses[name] += rest
+    found, waiting = set(), [crate]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            waiting += uses[one]
+    return found
+
+
+def test_a_device_is_read_and_simulated_without_the_libraries_of_traces() -> None:
+    libraries = {"parquet", "bzip2", "liblzma", "tar", "flate2"}
+    assert libraries <= needed("coflash-sim")
+    assert not libraries & needed("coflash-engine"), "coflash_engine::Traces is given to a run"

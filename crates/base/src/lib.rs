@@ -16,8 +16,10 @@
 //! | division by a number that stays | [`divisor`] |
 //! | looking ahead: asking for memory before it is needed | [`prefetch`] |
 //! | the nearest match of an unknown name | [`suggest`] |
+//! | files that are written whole or not at all | [`AtomicFile`] |
 
 pub mod amount;
+mod atomic_file;
 pub mod divisor;
 pub mod exponential;
 pub mod expression;
@@ -38,6 +40,7 @@ pub mod suggest;
 pub mod units;
 
 pub use amount::Amount;
+pub use atomic_file::AtomicFile;
 pub use divisor::Divisor;
 pub use expression::Expression;
 pub use external::ExternalConfig;

@@ -17,7 +17,7 @@ use crate::restarts::{Restart, Restarts};
 use crate::stack::ServedStack;
 use coflash_base::{Bytes, Seed, Time};
 use coflash_media::Contents;
-use coflash_scenario::{Scenario, ScenarioError};
+use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_store::{Disks, FileDisk, Format, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
@@ -240,7 +240,7 @@ impl SessionFolder {
         let trace = std::path::absolute(trace.unwrap_or(&own))?;
         let recorder = Recorder::create(&trace, &self.0)?;
         let mut scenario = scenario.clone();
-        scenario.workload.trace = vec![trace.to_string_lossy().into_owned()];
+        scenario.workload.requests = Requests::Trace(vec![trace.to_string_lossy().into_owned()]);
         scenario.workload.trace_options.format = Some(FORMAT.to_owned());
         private_file(&self.0.join("scenario.toml"))?.write_all(scenario.to_toml().as_bytes())?;
         Ok((scenario, recorder))
@@ -276,7 +276,7 @@ impl SessionFolder {
             Err(error) => return Err(io("contents.zst")(error)),
         };
         let restarts = Restarts { list: end.restarts, folder: self.0.clone() };
-        Ok((Scenario::from_toml(&text)?, found, restarts, Time { ns: end.end_ns }))
+        Ok((Scenario::of_run(&text)?, found, restarts, Time { ns: end.end_ns }))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The load of a server by the clock of its host: requests under way, and how long clients wait for answers.
 
 use coflash_base::Duration;
-use coflash_sim::Latency;
+use coflash_engine::Latency;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 

@@ -7,9 +7,9 @@ use crate::restarts::Restarts;
 use crate::session::{Failure, Session};
 use crate::stack::StartError;
 use coflash_base::Time;
+use coflash_engine::{Observer, RunError, RunResult};
 use coflash_media::Contents;
 use coflash_scenario::Scenario;
-use coflash_sim::{Observer, RunError, RunResult};
 use coflash_store::StoreError;
 use coflash_workload::Source;
 use std::io;
@@ -53,7 +53,8 @@ pub fn twin(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, TwinError> {
     let workload = &scenario.workload;
-    let mut source = coflash_trace::open(&workload.trace, &workload.trace_options).map_err(RunError::from)?;
+    let mut source =
+        coflash_trace::open(workload.files(), &workload.trace_options).map_err(RunError::from)?;
     let list = restarts.list.clone();
     let bytes = NoBytes::new(restarts);
     let mut session = Session::start(scenario.clone(), bytes, found, Recorder::to(io::sink()), None)?;

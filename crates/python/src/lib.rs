@@ -10,7 +10,7 @@ mod table;
 
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
-use coflash_scenario::{BUILT_IN, ReplayMode, settings};
+use coflash_scenario::{BUILT_IN, ReplayMode, Requests, settings};
 use coflash_sim::{FittedWorkload, Generated, MissRatioOptions, Records, RunError, RunResult};
 use coflash_trace::TraceOptions;
 use coflash_trace::info::InfoOptions;
@@ -83,6 +83,19 @@ impl Scenario {
     #[staticmethod]
     fn from_toml(text: &str) -> PyResult<Self> {
         coflash_scenario::Scenario::from_toml(text).map(Self).map_err(refused)
+    }
+
+    #[staticmethod]
+    fn of_run(text: &str) -> PyResult<Self> {
+        coflash_scenario::Scenario::of_run(text).map(Self).map_err(refused)
+    }
+
+    fn replaying(&self, trace: Vec<String>) -> Self {
+        Self(self.0.with_requests(Requests::Trace(trace)))
+    }
+
+    fn with_jobs(&self, file: String) -> Self {
+        Self(self.0.with_requests(Requests::Fio(file)))
     }
 
     fn set(&self, assignments: Vec<(String, String)>) -> PyResult<Self> {
@@ -251,7 +264,7 @@ fn measures(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
 #[pyfunction]
 fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let family = |(family, decides, members): (&str, &str, Vec<PolicyInfo>)| serde_json::json!({ "family": family, "decides": decides, "policies": members });
-    object(py, &coflash_scenario::policies().into_iter().map(family).collect::<Vec<_>>())
+    object(py, &coflash_sim::policies().into_iter().map(family).collect::<Vec<_>>())
 }
 
 #[pyfunction]
@@ -288,16 +301,12 @@ fn hint(given: &str, allowed: Vec<String>) -> String {
 fn run(
     py: Python<'_>,
     scenario: &Scenario,
-    trace: Vec<String>,
     progress: Option<Py<PyAny>>,
     measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
     records: (Option<PathBuf>, Option<PathBuf>),
 ) -> PyResult<PyRunResult> {
-    let mut scenario = external::bound(py, &scenario.0)?;
-    if !trace.is_empty() {
-        scenario.workload.trace = trace;
-    }
+    let scenario = external::bound(py, &scenario.0)?;
     let mut observer = PythonObserver::new(progress, measured);
     let (warm, (operations, decisions)) = (warm.map(|warm| &warm.0), records);
     let records = Records { operations, decisions };

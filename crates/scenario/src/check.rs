@@ -122,16 +122,11 @@ impl Scenario {
                 ));
             }
         }
-        if let (Some(handles), true) = (self.ftl.placement.handles(), workload.trace.is_empty())
-            && let Some(placement) = workload.generated().highest_placement()
+        if let (Some(handles), Some(part)) = (self.ftl.placement.handles(), workload.generated())
+            && let Some(placement) = part.highest_placement()
             && placement.get() >= handles
         {
             return Err(Misfit::new("workload", no_handle(placement, handles)));
-        }
-        let given = workload.given();
-        if workload.trace.is_empty() && workload.fio.is_none() && given.len() > 1 {
-            let problem = format!("{} were given; one of them is allowed", given.join(" and "));
-            return Err(Misfit::new("workload", problem));
         }
         Ok(())
     }

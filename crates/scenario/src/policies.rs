@@ -1,17 +1,15 @@
 //! The table of all policies.
 
-/// The table of all policy families and trace formats: (key, decision, members).
+use coflash_base::PolicyInfo;
+use coflash_workload::presets::PresetConfig;
+use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig};
+
+/// A family of policies: its key, what it decides, its members.
+pub type Family = (&'static str, &'static str, Vec<PolicyInfo>);
+
+/// The table of all policy families. The formats of traces belong to the crate that reads traces.
 #[must_use]
-pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyInfo>)> {
-    use coflash_trace::formats;
-    use coflash_workload::presets::PresetConfig;
-    use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig};
-    let format = |format: formats::FormatInfo| coflash_base::PolicyInfo {
-        name: format.name,
-        summary: format.summary,
-        source: format.source,
-        parameters: Vec::new(),
-    };
+pub fn policies() -> Vec<Family> {
     vec![
         ("gc.victim", "which sealed block GC cleans next", coflash_ftl::VictimConfig::table()),
         ("ftl.placement", "which open block takes a page", coflash_ftl::PlacementConfig::table()),
@@ -25,11 +23,6 @@ pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyIn
         ("hybrid.disks.model", "latency model of a disk", coflash_media::disk::DiskConfig::table()),
         ("workload.synthetic.generator", "addresses of synthetic requests", GeneratorConfig::table()),
         ("workload.synthetic.size", "sizes of synthetic requests", SizeConfig::table()),
-        (
-            "workload.trace_options.format",
-            "format of a trace",
-            formats::table().into_iter().map(format).collect(),
-        ),
         ("workload.synthetic.arrival", "arrival times of synthetic requests", ArrivalConfig::table()),
         ("workload.preset", "preset workloads", PresetConfig::table()),
     ]

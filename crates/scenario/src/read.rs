@@ -2,6 +2,7 @@
 
 use crate::policies::policies;
 use crate::scenario::Scenario;
+use crate::workload::Requests;
 use coflash_base::{Misfit, suggest};
 use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -115,11 +116,22 @@ impl Scenario {
     /// # Errors
     /// A syntax error with its line, or an invalid value with its key.
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
-        let table = text.parse::<Table>().map_err(|error| {
-            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
-            let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            ScenarioError::whole(format!("{place}{}", error.message().replace('\n', "; ")))
-        })?;
+        Self::from_table(parse(text)?)
+    }
+
+    /// Read the scenario of a run. Until version 0.2 a workload beside a trace or a job file was written down with it, and did not
+    /// run.
+    ///
+    /// # Errors
+    /// See [`from_toml`](Self::from_toml).
+    pub fn of_run(text: &str) -> Result<Self, ScenarioError> {
+        let mut table = parse(text)?;
+        if let Some(workload) = table.get_mut("workload").and_then(Value::as_table_mut) {
+            let ran = ["trace", "fio"].into_iter().find(|key| {
+                workload.get(*key).is_some_and(|value| value.as_array().is_none_or(|files| !files.is_empty()))
+            });
+            workload.retain(|key, _| ran.is_none_or(|ran| key == ran || !Requests::KEYS.contains(&key)));
+        }
         Self::from_table(table)
     }
 
@@ -138,6 +150,14 @@ impl Scenario {
         scenario.check()?;
         Ok(scenario)
     }
+}
+
+fn parse(text: &str) -> Result<Table, ScenarioError> {
+    text.parse::<Table>().map_err(|error| {
+        let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
+        let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        ScenarioError::whole(format!("{place}{}", error.message().replace('\n', "; ")))
+    })
 }
 
 /// Deserialize a table; an error names its key.

@@ -6,7 +6,7 @@ use crate::measured::MeasuredConfig;
 use crate::precondition::PreconditionConfig;
 use crate::replay::{ReplayConfig, ReplayMode};
 use crate::restart::RestartConfig;
-use crate::workload::WorkloadConfig;
+use crate::workload::{Requests, WorkloadConfig};
 use coflash_base::Seed;
 use coflash_ftl::{FtlConfig, GcConfig};
 use coflash_hybrid::HybridConfig;
@@ -82,6 +82,13 @@ impl Scenario {
             cooperation: &self.cooperation,
             seed: Seed(self.seed),
         }
+    }
+
+    /// The scenario with other requests in place of its own.
+    #[must_use]
+    pub fn with_requests(&self, requests: Requests) -> Self {
+        let workload = WorkloadConfig { requests, ..self.workload.clone() };
+        Self { workload, ..self.clone() }
     }
 
     /// Whether requests are issued in an open or a closed loop.

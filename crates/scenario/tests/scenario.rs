@@ -2,7 +2,7 @@
 
 use coflash_base::{Bytes, Share};
 use coflash_scenario::{BUILT_IN, BuiltIn, Scenario, ScenarioError, settings};
-use coflash_trace::TraceOptions;
+use coflash_workload::recorded::TraceOptions;
 
 #[test]
 fn every_built_in_scenario_is_sound_and_carries_its_name() {
@@ -95,6 +95,47 @@ fn a_part_in_a_list_has_only_the_given_keys() {
     let keys: Vec<_> = phases[0].as_object().unwrap().keys().collect();
     assert_eq!(keys, ["synthetic"]);
     assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario));
+}
+
+#[test]
+fn one_workload_makes_the_requests() {
+    let workloads = [
+        ("trace", "trace = ['t']"),
+        ("like", "like = ['t']"),
+        ("synthetic", "synthetic = {}"),
+        ("preset", "preset = 'oltp-like'"),
+        ("phases", "phases = [{ synthetic = {} }]"),
+        ("tenants", "tenants = [{ synthetic = {} }]"),
+        ("fio", "fio = 'f'"),
+        ("disksim", "disksim = {}"),
+    ];
+    let read = |keys: &[&str]| Scenario::from_toml(&format!("workload = {{ {} }}", keys.join(", ")));
+    for (index, (name, keys)) in workloads.iter().enumerate() {
+        let alone = read(&[keys]).unwrap();
+        assert_eq!(Scenario::from_toml(&alone.to_toml()), Ok(alone), "{name} is written and read");
+        for (other, more) in &workloads[index + 1..] {
+            let error = read(&[more, keys]).unwrap_err().to_string();
+            let expected =
+                format!("workload: {name} and {other} were given; one of them is allowed: leave out");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+    }
+    let none = read(&["trace = []", "phases = []"]).unwrap();
+    assert_eq!(none, Scenario::default(), "empty lists are no workload");
+    let mended = read(&["synthetic = {}"]).unwrap().set(&[("workload", "{ preset = \"oltp-like\" }")]);
+    assert_eq!(mended, read(&["preset = 'oltp-like'"]), "as the message says");
+}
+
+#[test]
+fn in_the_scenario_of_an_earlier_run_stands_what_ran() {
+    let of_run = |keys: &str| Scenario::of_run(&format!("workload = {{ {keys} }}")).unwrap();
+    let read = |keys: &str| Scenario::from_toml(&format!("workload = {{ {keys} }}")).unwrap();
+    assert_eq!(
+        of_run("synthetic = {}, trace = ['t'], fio = 'f', remap = 'dense'"),
+        read("trace = ['t'], remap = 'dense'")
+    );
+    assert_eq!(of_run("trace = [], preset = 'oltp-like', fio = 'f'"), read("fio = 'f'"));
+    assert_eq!(of_run("synthetic = {}"), read("synthetic = {}"));
 }
 
 fn set(assignments: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {

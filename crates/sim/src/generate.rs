@@ -1,14 +1,11 @@
 //! Generated workloads, written as traces: the same requests as in a run of their scenario.
 
-use crate::cancellable::Cancellable;
-use crate::error::RunError;
-use crate::input::Inputs;
-use crate::observer::Observer;
-use crate::open_workload::open_generated;
+use crate::run::TRACES;
 use coflash_base::Bytes;
 use coflash_base::suggest::hint;
+use coflash_engine::{Cancellable, Observer, RunError};
 use coflash_media::disk::SECTOR_BYTES;
-use coflash_scenario::{Scenario, ScenarioError};
+use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_trace::tools::{Written, write};
 use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::GeneratorConfig;
@@ -86,12 +83,10 @@ impl Generated {
     /// # Errors
     /// An invalid number.
     pub fn with_requests(self, requests: u64) -> Result<Self, ScenarioError> {
-        let workload = &self.scenario.workload;
-        let key = match (&workload.synthetic, &workload.preset, &workload.disksim) {
-            (Some(_), _, _) => "workload.synthetic.requests",
-            (_, Some(_), _) => "workload.preset.requests",
-            (_, _, Some(_)) => "workload.disksim.requests",
-            _ if workload.is_default() => "workload.synthetic.requests",
+        let key = match &self.scenario.workload.requests {
+            Requests::Synthetic(_) | Requests::Default => "workload.synthetic.requests",
+            Requests::Preset(_) => "workload.preset.requests",
+            Requests::DiskSim(_) => "workload.disksim.requests",
             _ => "workload.requests_max",
         };
         Ok(Self { scenario: self.scenario.set(&[(key, requests.to_string())])?, ..self })
@@ -110,19 +105,14 @@ pub fn generate(
 ) -> Result<Written, RunError> {
     let Generated { scenario, space } = workload;
     scenario.check()?;
-    if !scenario.workload.trace.is_empty() {
+    if let Requests::Trace(_) = scenario.workload.requests {
         let problem = "it is a trace already: coflash trace convert writes it in another format".to_owned();
         return Err(ScenarioError::new("workload", problem).into());
-    }
-    if scenario.workload.fio.is_some() {
-        let problem = "its jobs wait for the answers of a device, so they are no trace: run it".to_owned();
-        return Err(ScenarioError::new("workload.fio", problem).into());
     }
     if space.count == 0 {
         return Err(ScenarioError::new("space", "0B was given; at least 1B is allowed".to_owned()).into());
     }
-    let inputs = Inputs::of(&scenario.workload.like);
-    let (source, _) = open_generated(scenario, space.count, 0, &inputs, observer)?;
+    let source = coflash_engine::requests(scenario, TRACES, space.count, observer)?;
     let mut source = Cancellable::new(source, observer);
     let written = write(&mut source, out.0, out.1);
     source.finish(written).1

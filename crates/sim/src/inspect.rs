@@ -1,8 +1,6 @@
 //! Statistics and tools of traces, cancellable like a run.
 
-use crate::cancellable::Cancellable;
-use crate::error::RunError;
-use crate::observer::Observer;
+use coflash_engine::{Cancellable, Observer, RunError};
 use coflash_trace::TraceOptions;
 use coflash_trace::info::{InfoOptions, WorkloadInfo, summarise};
 use coflash_trace::tools::{Steps, Written, write};

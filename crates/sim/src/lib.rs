@@ -1,89 +1,34 @@
-//! The simulator: from a scenario to a result.
-//!
-//! [`run`] preconditions the device, replays the workload against the levels of a [`Scenario`], and returns a
-//! [`RunResult`]. The same scenario, seed and [`REVISION`] give byte for byte the same
-//! result. [`warm`] and [`run_from`] do
-//! the two halves of a run, for several runs from the same preconditioned device.
+//! The simulator: the simulation of `coflash_engine` with traces. It opens and records them, describes them, generates
+//! workloads and compares them.
 //!
 //! | concept | place |
 //! |---|---|
-//! | a run from its scenario to its result | `run.rs` |
-//! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
-//! | closed loops side by side: the jobs of a job file | `jobs.rs` |
-//! | the data of requests, where a media holds bytes ([`Payload`]) | `payload.rs` |
+//! | runs whose workload may be a trace | `run.rs` |
 //! | records of operations and decisions as Parquet files | `record.rs` |
-//! | metrics of a result | `metrics.rs`; the counters of the levels are in their own crates |
-//! | throughput, endurance, energy | `device.rs` |
-//! | whether the device keeps up with the host | `load.rs` |
-//! | the note on spare space that GC never recovers | `spare.rs` |
-//! | the note on write amplification that is not steady | `steady.rs` |
-//! | the note on data that fades before it is rewritten | `retention.rs` |
-//! | the note on a run beyond the measurements of its scenario | `beyond.rs` |
-//! | preconditioning, by uniform and by the run's own writes; warm devices | `precondition.rs`, `own_writes.rs`, `warm/` |
+//! | statistics and tools of traces | `inspect.rs` |
+//! | generated workloads as traces | `generate.rs` |
+//! | workloads fitted to traces, both replayed | `likeness.rs` |
+//! | misses of caches by their size | `miss_ratio.rs` |
+//! | the table of all policies and formats | `policies.rs` |
 
-mod address;
-mod amplification;
-mod beyond;
-mod cancellable;
-mod describe;
-mod device;
-mod engine;
-mod error;
-mod future;
 mod generate;
-mod input;
 mod inspect;
-mod job_report;
-mod jobs;
-mod latency;
 mod likeness;
-mod load;
-mod memory;
-mod metrics;
 mod miss_ratio;
-mod observer;
-mod open_workload;
-mod own_writes;
-mod payload;
-mod precondition;
+mod policies;
 mod record;
-mod result;
-mod retention;
 mod run;
-mod series;
-mod spare;
-mod steady;
-mod warm;
 
-pub use coflash_scenario::{self as scenario, BUILT_IN, Scenario, ScenarioError, policies};
-pub use describe::describe;
-pub use engine::{Engine, ServiceError};
-pub use error::{RunError, WarmError, WarmFileError};
+pub use coflash_engine::{
+    BUILT_IN, Cancelled, Engine, Input, JobReport, Latency, Metrics, NoObserver, Observer, OpReport,
+    PartOfPage, Payload, Phase, REVISION, RunError, RunResult, Scenario, ScenarioError, Series, ServiceError,
+    Simulator, SoFar, VERSION, WarmDevice, WarmError, WarmFileError, Workload, cautions, job_files, lists,
+    scenario, sections, warm_key,
+};
 pub use generate::{Generated, generate};
-pub use input::Input;
 pub use inspect::{inspect, rewrite};
-pub use job_report::{JobReport, OpReport};
-pub use jobs::job_files;
-pub use latency::Latency;
 pub use likeness::{Cached, FittedWorkload, Measured, like};
-pub use metrics::{Metrics, lists, sections};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};
-pub use observer::{Cancelled, NoObserver, Observer, Phase, SoFar};
-pub use payload::{PartOfPage, Payload};
+pub use policies::policies;
 pub use record::Records;
-pub use result::{RunResult, Simulator, Workload};
-pub use retention::cautions;
-pub use run::{run, run_from, run_recorded};
-pub use series::Series;
-pub use warm::{WarmDevice, warm, warm_key};
-
-/// The version of coflash in every result.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The revision of results: the same scenario, inputs, seed and revision give the same result byte for byte.
-///
-/// It is raised by one whenever any golden number changes for the same scenario (`scripts/golden.py` does not write them
-/// otherwise), and CHANGELOG.md says under "Results changed" what "revision N" changes. A change that leaves all numbers
-/// of all scenarios alone, such as a new policy or measure, does not raise it. Results of revision 0 are those before it
-/// was counted, all of version 0.1.0: they do not name it.
-pub const REVISION: u32 = 1;
+pub use run::{TRACES, describe, run, run_from, run_recorded, warm};

@@ -1,18 +1,11 @@
 //! Workloads fitted to traces, and both replayed side by side to compare the effects of caches and GC.
 
-use crate::amplification::Amplification;
-use crate::cancellable::Cancellable;
-use crate::error::RunError;
 use crate::generate::Generated;
-use crate::input::Inputs;
-use crate::observer::Observer;
-use crate::open_workload::{OpenWorkload, Supply};
-use crate::record::RunRecording;
-use crate::run::on_erased_flash;
 use coflash_base::Seed;
 use coflash_base::measure::ratio;
+use coflash_engine::{Amplification, Cancellable, Observer, RunError, run_source};
 use coflash_level::CacheCounters;
-use coflash_scenario::{Scenario, ScenarioError, to_toml};
+use coflash_scenario::{Requests, Scenario, ScenarioError, to_toml};
 use coflash_trace::like::{Comparison, FitOptions, Profile, fit_source};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
 use coflash_workload::{BATCH_REQUESTS, Op, Repeat, Request, Source, WorkloadError};
@@ -67,7 +60,7 @@ impl FittedWorkload {
     #[must_use]
     pub fn generated(&self, seed: u64) -> Generated {
         let mut scenario = Scenario { seed, ..Scenario::default() };
-        scenario.workload.synthetic = Some(self.workload.clone());
+        scenario.workload.requests = Requests::Synthetic(self.workload.clone());
         Generated { scenario, space: space(&self.workload) }
     }
 }
@@ -245,17 +238,7 @@ fn replay_both(
         for (workload, caches) in workloads.iter().zip(&mut caches) {
             let again = workload.clone();
             let source = Repeat::new(workload.source(), rounds, move || Ok(again.source()));
-            let open = |_: &_, logical_pages, _: &mut dyn Observer| {
-                Ok(OpenWorkload {
-                    supply: Supply::Requests(Box::new(source)),
-                    description: String::new(),
-                    inputs: Inputs::of(&[]),
-                    logical_bytes: u64::from(logical_pages) * PAGE_BYTES,
-                    future: None,
-                    remarks: Vec::new(),
-                })
-            };
-            let result = on_erased_flash(&scenario, &RunRecording::NONE, open, observer)?;
+            let result = run_source(&scenario, Box::new(source), observer)?;
             let CacheCounters { read_hits, read_misses, write_hits, write_misses, .. } =
                 result.metrics().get();
             let cached = Cached {

@@ -1,11 +1,9 @@
 //! Miss ratios of plain caches: any eviction policy in front of the pages of a trace, without a device.
 
-use crate::cancellable::Cancellable;
-use crate::error::RunError;
-use crate::observer::Observer;
 use coflash_base::{Bytes, Lpn, suggest};
 use coflash_cache::EvictionConfig;
 use coflash_cache::belady::Future;
+use coflash_engine::{Cancellable, Observer, RunError};
 use coflash_hybrid::Miniature;
 use coflash_trace::accesses::Accesses;
 use coflash_trace::info::{Sample, Sampling, page_bytes};

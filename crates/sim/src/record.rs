@@ -4,12 +4,10 @@
 //! operations in the order of issue once they have ended, so that memory is bounded. A file is written whole
 //! or not at all.
 
-use crate::error::RunError;
-use coflash_base::Time;
-use coflash_ftl::{Candidate, Ftl, RecordsDecisions};
-use coflash_media::{BlockId, FlashOperation, OperationKind, RecordsOperations, Timeline};
-use coflash_scenario::Scenario;
-use coflash_trace::AtomicFile;
+use coflash_base::{AtomicFile, Time};
+use coflash_engine::{Given, RunError, Scenario};
+use coflash_ftl::{Candidate, RecordsDecisions};
+use coflash_media::{BlockId, FlashOperation, OperationKind, RecordsOperations};
 use coflash_trace::table::{Layout, TableWriter, Value};
 use std::collections::VecDeque;
 use std::io;
@@ -209,17 +207,16 @@ impl RecordsDecisions for Recorder {
 }
 
 /// The recording of a run, if there is one.
-#[derive(Clone)]
 pub(crate) struct RunRecording(Option<Arc<Mutex<Recorder>>>);
 
 impl RunRecording {
-    pub(crate) const NONE: Self = Self(None);
-
     /// Create the files, before any work.
     pub(crate) fn begin(records: &Records, scenario: &Scenario) -> Result<Self, RunError> {
         if *records == Records::default() {
-            return Ok(Self::NONE);
+            return Ok(Self(None));
         }
+        // Its blocks are numbered by a table.
+        coflash_engine::check(scenario)?;
         let file =
             |path: &Option<PathBuf>, layout| path.as_ref().map(|path| File::create(path, layout)).transpose();
         let geometry = scenario.ftl.erase_units(&scenario.flash);
@@ -235,18 +232,13 @@ impl RunRecording {
         })))))
     }
 
-    /// Record the decisions of an FTL.
-    pub(crate) fn hears_of(&self, flash: &mut Ftl) {
-        if let Some(recorder) = &self.0 {
-            flash.record_in(recorder.clone());
-        }
-    }
-
-    /// Record the operations of a media.
-    pub(crate) fn over(&self, media: Timeline) -> Timeline {
+    /// Have the run recorded.
+    pub(crate) fn given<'a>(&self, given: Given<'a>) -> Given<'a> {
         match &self.0 {
-            Some(recorder) => media.with_recorder(recorder.clone()),
-            None => media,
+            Some(recorder) => {
+                Given { operations: Some(recorder.clone()), decisions: Some(recorder.clone()), ..given }
+            }
+            None => given,
         }
     }
 

@@ -2,11 +2,11 @@
 
 use crate::block_reader::BlockReader;
 use crate::devices::Devices;
-use crate::options::TraceOptions;
 use crate::reader::{ReadError, Records};
 use crate::record::{Conventions, FieldError, FormatInfo, Record};
 use crate::text::SAMPLE_BYTES;
 use coflash_workload::WorkloadError;
+use coflash_workload::recorded::TraceOptions;
 
 /// A binary format.
 pub(crate) trait BinaryFormat: Send + Sized + 'static {

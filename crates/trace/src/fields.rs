@@ -5,6 +5,7 @@
 
 use crate::numbers::{POWERS_OF_TEN, decimal, too_large, whole};
 use crate::record::FieldError;
+use coflash_workload::recorded::word_key;
 
 /// The separation of fields in a line.
 pub(crate) trait Separation: Copy {
@@ -272,12 +273,6 @@ impl<'a, S: Separation> Fields<'a, S> {
         }
         (value, all)
     }
-}
-
-/// A word of up to eight bytes as a number; `None` for a longer one.
-#[inline]
-pub(crate) fn word_key(word: &[u8]) -> Option<u64> {
-    (word.len() <= 8).then(|| word.iter().rev().fold(0, |key, &byte| key << 8 | u64::from(byte)))
 }
 
 /// The number that eight bytes begin with, and how many digits it has.

@@ -9,10 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A byte input.
 pub(crate) type Input = Box<dyn Read + Send>;
 
-/// A wrapper for inputs that can be read only once: the standard input, named `-`, or a pipe, named by its path. With
-/// it a caller sees all bytes of the input.
-pub type Tap = Arc<dyn Fn(&str, Box<dyn Read + Send>) -> Box<dyn Read + Send> + Send + Sync>;
-
 /// An input that may block. A signal ends the read with an error instead of a retry.
 pub(crate) struct Interruptible<R>(pub(crate) R);
 

@@ -5,16 +5,14 @@
 //! decompressed again up to each of its files.
 
 use crate::compression::{Compression, decompress};
-use crate::input::{Counted, CountedFile, Input, Interruptible, Tap};
+use crate::input::{Counted, CountedFile, Input, Interruptible};
 use coflash_base::suggest::near_file;
 use coflash_workload::WorkloadError;
+use coflash_workload::recorded::{STANDARD_INPUT, Tap};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-
-/// The path that denotes the standard input.
-pub const STANDARD_INPUT: &str = "-";
 
 /// The bytes of a file that identify an archive.
 const TAR_BYTES: usize = 512;

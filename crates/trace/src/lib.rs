@@ -6,12 +6,12 @@
 //! | concept | place |
 //! |---|---|
 //! | a trace of one or several files | `source.rs`; merged by time: `merge.rs` |
-//! | options of the reader | `options.rs` |
+//! | options of the reader | `recorded/` of the crate `workload`: a scenario has them, and needs no reader |
 //! | files, standard input, tar archives | `input_file.rs`, `input.rs` |
 //! | decompression | `compression.rs` |
 //! | detection of formats, the list of all formats | `formats/mod.rs` |
 //! | text formats: lines, fields, numbers | `text.rs`, `block_reader.rs`, `fields.rs`, `numbers.rs` |
-//! | formats given by their columns | `formats/tables.rs`, `formats/columns.rs`; the notation: `columns.rs` |
+//! | formats given by their columns | `formats/tables.rs`, `formats/columns.rs`; the notation: `recorded/columns.rs` of `workload` |
 //! | binary formats | `binary.rs` |
 //! | records, conventions of a format | `record.rs` |
 //! | from records to requests: order, clock, address range | `reader.rs`; reordering: `window.rs` |
@@ -24,11 +24,9 @@
 //! | slice, merge, remap, convert | `tools/` |
 
 pub mod accesses;
-mod atomic_file;
 mod binary;
 mod block_reader;
 mod catch_panics;
-mod columns;
 mod compression;
 mod devices;
 mod fields;
@@ -39,7 +37,6 @@ mod input_file;
 pub mod like;
 mod merge;
 mod numbers;
-mod options;
 mod reader;
 mod record;
 mod source;
@@ -48,9 +45,8 @@ mod text;
 pub mod tools;
 mod window;
 
-pub use atomic_file::AtomicFile;
-pub use columns::{Columns, ColumnsError};
-pub use input::Tap;
-pub use input_file::STANDARD_INPUT;
-pub use options::{Arrangement, KvEviction, KvStore, OnError, TraceEvent, TraceOptions, Units};
+pub use coflash_workload::recorded::{
+    Arrangement, Columns, ColumnsError, KvEviction, KvStore, OnError, STANDARD_INPUT, Tap, TraceEvent,
+    TraceOptions, Units,
+};
 pub use source::{TraceSource, from_reader, open, open_tapped};

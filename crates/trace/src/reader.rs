@@ -1,10 +1,10 @@
 //! From records to requests: the rules common to all formats.
 
 use crate::devices::Devices;
-use crate::options::{OnError, TraceOptions};
 use crate::record::{Clock, Conventions, FieldError, FieldNames, Record};
 use crate::window::{HeldRecord, Window};
 use coflash_base::{Duration, Time};
+use coflash_workload::recorded::{OnError, TraceOptions};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
 
 /// The end of the address space.

@@ -2,10 +2,10 @@
 
 use crate::block_reader::BlockReader;
 use crate::devices::Devices;
-use crate::options::TraceOptions;
 use crate::reader::{ReadError, Records};
 use crate::record::{Conventions, FieldError, FormatInfo, Record};
 use coflash_workload::WorkloadError;
+use coflash_workload::recorded::TraceOptions;
 
 /// The size of the sample for the detection of a format.
 pub(crate) const SAMPLE_BYTES: usize = 64 << 10;

@@ -17,6 +17,7 @@
 //! | phases and tenants: workloads in sequence and side by side | `parts/` |
 //! | preset workloads such as `jesd219-enterprise` | `parts/presets/` |
 //! | DiskSim's generator, draw for draw | `disksim_generator.rs` |
+//! | options of recorded workloads, the notation for columns of a trace | `recorded/` |
 //! | job files of fio, request for request | `fio/mod.rs` |
 
 pub mod disksim_generator;
@@ -24,6 +25,7 @@ pub mod fio;
 pub mod parts;
 pub mod read_ahead;
 pub mod recency;
+pub mod recorded;
 mod repeat;
 mod request;
 pub mod synthetic;

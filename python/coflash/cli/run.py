@@ -100,7 +100,7 @@ def run(
         chosen = chosen.with_(precondition__until_steady=True)
     if fio is not None:
         check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
-        chosen = chosen.with_(workload__fio=str(fio))
+        chosen = chosen.with_jobs(str(fio))
     workload = chosen.to_dict()["workload"]
     if not (trace or workload["trace"] or workload["like"]):
         check_effect(options.given(), "without a trace; --trace names one")
@@ -149,7 +149,7 @@ def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
     Raises:
         CoflashError: It does.
     """
-    wanted = (scenario.with_(workload__trace=trace) if trace else scenario).with_digests()
+    wanted = replaying(scenario, trace).with_digests()
     is_there_once = "-" in wanted.to_dict()["workload"]["trace"]
     check_place(
         out,

@@ -16,7 +16,7 @@ from coflash.scenario import Scenario
 
 
 def own_key(workload: Mapping[str, Any]) -> Literal["fio", "like"] | None:
-    """Return the key of the files that a workload reads if no trace is replayed; None if there are none."""
+    """Return the key of the files that a workload reads, other than those of a trace; None if there are none."""
     return "fio" if workload.get("fio") else "like" if workload.get("like") else None
 
 
@@ -30,7 +30,7 @@ def reading(scenario: Scenario, files: Sequence[str]) -> Scenario:
 def nameless(scenario: Scenario, own_files: int | None) -> Scenario:
     """Return a scenario without the names of files: of its own ones, if it reads so many, or else of any."""
     if own_files:
-        return reading(scenario.with_(workload__trace=[]), ["input"] * own_files)
+        return reading(scenario, ["input"] * own_files)
     return scenario.with_(workload__trace=[], workload__like=[])
 
 
@@ -52,8 +52,7 @@ class Identity:
             inputs: The digests of that trace, or else of the scenario's own files.
         """
         workload = scenario.to_dict()["workload"]
-        is_own = own_key(workload) and not workload["trace"]
-        bare = nameless(scenario, len(inputs or ()) if is_own else None)
+        bare = nameless(scenario, len(inputs or ()) if own_key(workload) else None)
         return cls(bare.hash, None if inputs is None else tuple(inputs))
 
     @classmethod
@@ -61,7 +60,7 @@ class Identity:
         """Identify the run of a result; one whose scenario is not understood any more equals no other."""
         digests = [file["sha256"] for file in document["workload"]["inputs"]]
         try:
-            return cls.of(Scenario.from_dict(document["scenario"]), digests)
+            return cls.of(Scenario.of_result(document), digests)
         except CoflashError:
             return cls("", tuple(digests))
 

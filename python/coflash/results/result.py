@@ -138,7 +138,7 @@ class Result:
     @property
     def scenario(self) -> Scenario:
         """The scenario of the run, its trace included: `run(result.scenario)` gives this result again."""
-        return Scenario.from_dict(self.document["scenario"])
+        return Scenario.of_result(self.document)
 
     @property
     def scenario_hash(self) -> str:

@@ -133,7 +133,7 @@ def credited(result: Result, read: Sequence[str], local: Sequence[str], sources:
     for entry, here, file in zip(document["workload"]["inputs"], read, local, strict=True):
         if here != file:
             entry.update(bytes=Path(file).stat().st_size, sha256=_digest(file))
-    document["scenario_hash"] = Scenario.from_dict(document["scenario"]).hash
+    document["scenario_hash"] = Scenario.of_result(document).hash
     return result.with_document(document)
 
 

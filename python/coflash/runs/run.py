@@ -82,20 +82,21 @@ def simulate(
     device = warm.core if warm else None
     tell = None if measured is None else lambda fields: measured(SoFar(fields))
     with arrow.converted(local) as files, ExitStack() as stack:
-        if is_own and files != sources:
+        if not is_own:
+            scenario = scenario.replaying(files)
+        elif files != sources:
             scenario = reading(scenario, files)
         if progress is True:
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        trace_files = [] if is_own else files
-        core = _core.run(scenario.core, trace_files, progress or None, tell, device, (operations, decisions))
+        core = _core.run(scenario.core, progress or None, tell, device, (operations, decisions))
     return credited(Result.from_core(core), files, local, sources)
 
 
 def replaying(scenario: Scenario, trace: Paths) -> Scenario:
     """Return the scenario as it is told: a trace that is given stands for its own workload."""
-    return scenario.with_(workload__trace=["-"]) if paths(trace) else scenario
+    return scenario.replaying(paths(trace))
 
 
 def trace_info(

@@ -3,10 +3,10 @@
 use coflash_base::seed::{RandomStream, Rng, RngExt};
 use coflash_base::{Seed, Time};
 use coflash_device::{Cut, CutAt, Recorder, Restart, Restarts, Session, Side, servable, twin};
+use coflash_engine::NoObserver;
 use coflash_level::{Device, Placement};
 use coflash_media::Contents;
-use coflash_scenario::Scenario;
-use coflash_sim::NoObserver;
+use coflash_scenario::{Requests, Scenario};
 use coflash_store::{Disks, Format, MemoryDisk, Store, StoreError};
 use std::path::{Path, PathBuf};
 
@@ -190,11 +190,11 @@ fn check_twin(
     trace: &Path,
     restarts: &[Restart],
     end: Time,
-    result: &coflash_sim::RunResult,
+    result: &coflash_engine::RunResult,
 ) {
     let restarts = Restarts { list: restarts.to_vec(), folder: trace.parent().unwrap().to_owned() };
     let mut scenario = scenario.clone();
-    scenario.workload.trace = vec![trace.to_str().unwrap().to_owned()];
+    scenario.workload.requests = Requests::Trace(vec![trace.to_str().unwrap().to_owned()]);
     let twin = twin(&scenario, found, restarts, end, &mut NoObserver).unwrap();
     assert_eq!(
         serde_json::to_string_pretty(twin.metrics()).unwrap(),

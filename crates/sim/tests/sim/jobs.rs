@@ -1,6 +1,7 @@
 //! Job files of fio as workloads: closed loops side by side.
 
 use crate::refused;
+use coflash_sim::scenario::Requests;
 use coflash_sim::{NoObserver, RunResult, Scenario, run};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -143,15 +144,14 @@ fn one_job_is_the_closed_loop_of_a_scenario() {
         let requests = job.metrics().count("requests").to_string();
         let settings = [
             ("timing.channel", channel),
-            ("workload.fio", ""),
             ("replay.queue_depth", "16"),
             ("workload.synthetic.generator", "sequential"),
             ("workload.synthetic.size", "{ name = \"fixed\", size = \"16KiB\" }"),
             ("workload.synthetic.requests", &requests),
         ];
         let mut plain = file.scenario(&settings[..1]);
-        plain.workload.fio = None;
-        let plain = plain.set(&settings[2..]).expect("a scenario");
+        plain.workload.requests = Requests::Default;
+        let plain = plain.set(&settings[1..]).expect("a scenario");
         let plain = run(&plain, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
         let metrics = |result: &RunResult| serde_json::to_value(result.metrics()).expect("plain data");
         assert_eq!(metrics(&job), metrics(&plain), "{channel}");

@@ -2,6 +2,8 @@
 
 use crate::{Settings, measured, refused};
 use coflash_sim::Scenario;
+use coflash_sim::scenario::Requests;
+use coflash_workload::Part;
 use serde_json::{Value, json};
 
 /// A small device of superblocks with four handles and two tenants side by side. Writes without a hint go to
@@ -42,6 +44,13 @@ fn placed(policy: Value) -> Scenario {
 }
 
 /// The metrics of a run. Checks the bytes by class against the programs by cause.
+fn tenants_of(scenario: &mut Scenario) -> &mut [Part] {
+    match &mut scenario.workload.requests {
+        Requests::Tenants(tenants) => tenants,
+        other => panic!("the workload is {other:?}"),
+    }
+}
+
 fn checked(scenario: &Scenario) -> Value {
     let metrics = serde_json::to_value(measured(scenario)).expect("plain data");
     let sum = |key: &str| -> u64 { rows(&metrics, key).into_iter().sum() };
@@ -97,7 +106,7 @@ fn without_hints_addresses_say_the_handle() {
         let mut scenario = placed(json!({ "name": "fdp", "handles": 2, "isolation": "persistently" }));
         // Tenants begin at multiples of 64 KiB: so does half of this.
         scenario.flash.exported = Some(coflash_base::Bytes { count: 6 << 20 });
-        for (tenant, hint) in scenario.workload.tenants.iter_mut().zip(hints) {
+        for (tenant, hint) in tenants_of(&mut scenario).iter_mut().zip(hints) {
             tenant.placement = serde_json::from_value(hint).expect("a hint");
         }
         checked(&scenario)
@@ -120,7 +129,7 @@ fn initially_isolated_handles_share_the_units_of_copies() {
 fn other_policies_ignore_hints() {
     let hinted = scenario(&[("ftl.placement", "sepbit"), ("gc.low_mark", "6")]);
     let mut plain = hinted.clone();
-    plain.workload.tenants.iter_mut().for_each(|tenant| tenant.placement = None);
+    tenants_of(&mut plain).iter_mut().for_each(|tenant| tenant.placement = None);
     assert_eq!(measured(&hinted), measured(&plain));
 }
 
@@ -135,7 +144,7 @@ fn a_handle_that_the_scenario_has_not_is_refused() {
         let mut traced = placed(json!({ "name": "fdp", "handles": 3, "shares": ["100%"] }));
         let columns = json!({ "trace_options": { "columns": "op=write,offset:bytes,size:bytes,placement" } });
         traced.workload = serde_json::from_value(columns).expect("a workload");
-        traced.workload.trace = vec![file.display().to_string()];
+        traced.workload.requests = Requests::Trace(vec![file.display().to_string()]);
         traced
     };
     assert_eq!(rows(&checked(&run("2")), "user_pages"), [1, 0, 2, 0]);
@@ -164,7 +173,7 @@ fn units_of_several_superblocks_are_as_larger_blocks() {
     let [one, other] = [larger, smaller].map(|settings| {
         let mut scenario = scenario(&settings);
         scenario.timing.block_erase = coflash_base::Duration::ZERO;
-        scenario.workload.tenants.iter_mut().for_each(|tenant| {
+        tenants_of(&mut scenario).iter_mut().for_each(|tenant| {
             tenant.synthetic.as_mut().expect("it is synthetic").requests = 20_000;
         });
         checked(&scenario)

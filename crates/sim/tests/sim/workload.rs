@@ -57,7 +57,7 @@ fn a_mistake_in_a_part_is_named_by_its_whole_key() {
         ("[[workload.tenants]]\npreset = \"oltp\"", "workload.tenants.0.preset: \"oltp\" is not known"),
         (
             "[workload]\npreset = \"oltp-like\"\nsynthetic = {}",
-            "workload: synthetic and preset were given; one",
+            "workload: synthetic and preset were given; one of them is allowed",
         ),
     ];
     for (workload, expected) in cases {

@@ -8,11 +8,11 @@
 
 use crate::devices::Devices;
 use crate::fields::Fields;
-use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::Duration;
 use coflash_workload::Op;
+use coflash_workload::recorded::TraceOptions;
 
 /// The reader of a BIOtracer trace.
 pub(crate) struct BioTracer {

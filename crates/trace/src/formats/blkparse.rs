@@ -9,11 +9,11 @@ use crate::devices::Devices;
 use crate::fields::{Blanks, Fields};
 use crate::formats::linux_block::{EventChoice, SECTOR_BYTES};
 use crate::numbers::units;
-use crate::options::{TraceEvent, TraceOptions};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::Duration;
 use coflash_workload::Op;
+use coflash_workload::recorded::{TraceEvent, TraceOptions};
 
 /// The reader of blkparse's text.
 pub(crate) struct Blkparse {

@@ -20,9 +20,9 @@
 use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
 use crate::formats::linux_block::SECTOR_BYTES;
-use crate::options::{TraceEvent, TraceOptions};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use coflash_workload::Op;
+use coflash_workload::recorded::{TraceEvent, TraceOptions};
 
 /// The reader of a blktrace file.
 pub(crate) struct Blktrace {

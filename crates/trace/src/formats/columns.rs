@@ -6,16 +6,16 @@
 //!
 //! Cost: a jump per column, in addition to the parsing of its field.
 
-use crate::columns::{Column, Words};
 use crate::devices::Devices;
 use crate::fields::{Blanks, Fields, Separation, Separator, trim};
 use crate::numbers::whole;
-use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::PlacementId;
 use coflash_base::suggest::hint;
 use coflash_workload::Op;
+use coflash_workload::recorded::TraceOptions;
+use coflash_workload::recorded::{Column, Words};
 
 /// A column and its name in messages.
 pub(crate) type NamedColumn = (&'static str, Column);

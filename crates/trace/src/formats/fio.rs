@@ -7,11 +7,11 @@
 
 use crate::devices::Devices;
 use crate::fields::{Blanks, Fields, trim};
-use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::suggest::hint;
 use coflash_workload::Op;
+use coflash_workload::recorded::TraceOptions;
 
 /// The reader of an iolog.
 pub(crate) struct Iolog {

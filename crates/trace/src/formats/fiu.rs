@@ -6,10 +6,10 @@
 
 use crate::devices::Devices;
 use crate::fields::{Blanks, Fields};
-use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_workload::Op;
+use coflash_workload::recorded::TraceOptions;
 
 /// The reader of an FIU trace.
 pub(crate) struct Fiu;

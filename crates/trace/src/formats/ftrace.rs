@@ -10,11 +10,11 @@ use crate::devices::Devices;
 use crate::fields::{Fields, trim};
 use crate::formats::linux_block::{EventChoice, SECTOR_BYTES};
 use crate::numbers::{decimal, units};
-use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::Duration;
 use coflash_workload::Op;
+use coflash_workload::recorded::TraceOptions;
 
 /// The reader of block events.
 pub(crate) struct Ftrace {

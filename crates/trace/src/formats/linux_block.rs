@@ -1,8 +1,8 @@
 //! Common parts of blktrace and the kernel's trace events: the events of a request, and the letters of its operation.
 
-use crate::options::{TraceEvent, TraceOptions};
 use crate::record::FieldError;
 use coflash_workload::Op;
+use coflash_workload::recorded::{TraceEvent, TraceOptions};
 
 pub(crate) const SECTOR_BYTES: u64 = 512;
 

@@ -28,11 +28,11 @@ mod wpa;
 use crate::binary::{BinaryFormat, BinaryRecords};
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::input::CountedFile;
-use crate::options::TraceOptions;
 use crate::reader::{Reader, RequestReader, TimeBase};
 use crate::record::{Clock, show};
 use crate::text::{SAMPLE_BYTES, Text, TextFormat, is_blank, score};
 use coflash_workload::WorkloadError;
+use coflash_workload::recorded::TraceOptions;
 use tables::Table;
 
 pub use crate::record::FormatInfo;
@@ -265,8 +265,8 @@ fn has_extension(file: &str, extensions: &[&str]) -> bool {
 mod tests {
     use super::*;
     use crate::devices::Devices;
-    use crate::options::OnError;
     use coflash_workload::Request;
+    use coflash_workload::recorded::OnError;
     use proptest::prelude::*;
     use std::io::{self, Cursor, Read};
 

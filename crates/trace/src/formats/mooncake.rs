@@ -8,10 +8,10 @@
 //! does. The lengths in tokens are ignored: the last block counts as a whole one.
 
 use crate::devices::Devices;
-use crate::options::{KvEviction, KvStore, TraceOptions};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_workload::Op;
+use coflash_workload::recorded::{KvEviction, KvStore, TraceOptions};
 use serde::Deserialize;
 use std::collections::{BTreeMap, VecDeque};
 

@@ -15,10 +15,10 @@
 
 use crate::binary::{BinaryFormat, Order};
 use crate::devices::Devices;
-use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use coflash_base::Bytes;
 use coflash_workload::Op;
+use coflash_workload::recorded::TraceOptions;
 
 /// The reader of an oracleGeneral trace.
 pub(crate) struct OracleGeneral {

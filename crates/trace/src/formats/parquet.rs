@@ -16,11 +16,11 @@
 use crate::catch_panics::catch_panics;
 use crate::devices::Devices;
 use crate::input::{CountedFile, FileCursor};
-use crate::options::TraceOptions;
 use crate::reader::{ReadError, Reader, Records, RequestReader, TimeBase};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::table::is_signed;
 use coflash_base::PlacementId;
+use coflash_workload::recorded::TraceOptions;
 use coflash_workload::{BATCH_REQUESTS, Op, WorkloadError};
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};

@@ -18,9 +18,9 @@
 
 use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
-use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use coflash_workload::Op;
+use coflash_workload::recorded::TraceOptions;
 
 /// The reader of an SRT trace.
 pub(crate) struct Srt {

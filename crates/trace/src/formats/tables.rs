@@ -8,13 +8,13 @@
 //! bytes, as a replayer accesses whole sectors only. The remarks state the assumptions, and the options override them.
 
 use super::columns::{BLANK, ColumnLines};
-use crate::columns::{Column, Columns};
 use crate::devices::Devices;
 use crate::fields::trim;
-use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::LineParser;
 use coflash_base::{Bytes, Duration};
+use coflash_workload::recorded::TraceOptions;
+use coflash_workload::recorded::{Column, Columns};
 
 /// A format defined by its columns.
 pub(crate) struct Table {

@@ -10,11 +10,11 @@
 use crate::devices::Devices;
 use crate::fields::trim;
 use crate::numbers::{decimal, whole};
-use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::Duration;
 use coflash_workload::Op;
+use coflash_workload::recorded::TraceOptions;
 
 /// The reader of an exported table.
 pub(crate) struct Wpa {

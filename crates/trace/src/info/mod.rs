@@ -27,10 +27,10 @@ pub use pages::{Method, Sampling};
 pub use popularity::{Hottest, Popularity, PopularityCurve, Spread};
 pub use reuse::{MissRatioCurve, Reuse};
 
-use crate::options::TraceOptions;
 use crate::source::open;
 use coflash_base::Bytes;
 use coflash_base::prefetch::Ahead;
+use coflash_workload::recorded::TraceOptions;
 use coflash_workload::{Op, Request, Source, WorkloadError};
 use course::Windows;
 use distribution::Summary;

@@ -32,9 +32,9 @@ mod tests;
 pub use profile::{Correlations, Gaps, Profile, Sizes};
 
 use crate::info::page_bytes;
-use crate::options::TraceOptions;
 use crate::source::open;
 use coflash_base::{Bytes, Seed, Share};
+use coflash_workload::recorded::TraceOptions;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
 use coflash_workload::{Op, Source, WorkloadError};
 use profile::Counters;

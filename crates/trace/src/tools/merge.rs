@@ -3,10 +3,10 @@
 //! Dates keep their distances, times relative to a start are unchanged (`crate::merge`). A device name denotes the
 //! same device in all traces.
 
-use crate::options::{Arrangement, TraceOptions};
 use crate::source::{TraceSource, open_at};
 use coflash_base::Bytes;
 use coflash_workload::WorkloadError;
+use coflash_workload::recorded::{Arrangement, TraceOptions};
 
 /// Open the traces in `paths` merged by time, with the addresses of `paths[i]` shifted up by `offsets[i]`.
 ///

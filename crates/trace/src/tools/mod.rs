@@ -12,8 +12,8 @@ pub mod slice;
 mod target;
 mod write;
 
-use crate::options::TraceOptions;
 use coflash_base::Bytes;
+use coflash_workload::recorded::TraceOptions;
 use coflash_workload::{Source, WorkloadError};
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@
 use super::fio_writer::FioWriter;
 use super::parquet_writer::ParquetWriter;
 use super::target::{Output, Target};
-use crate::atomic_file::AtomicFile;
+use coflash_base::AtomicFile;
 use coflash_workload::{Source, WorkloadError};
 use serde::Serialize;
 use std::io;

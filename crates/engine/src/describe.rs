@@ -6,6 +6,7 @@ use crate::memory::{self, human};
 use crate::observer::NoObserver;
 use crate::open_workload::open_workload;
 use crate::retention::cautions;
+use crate::traces::Traces;
 use coflash_base::measure::Report;
 use coflash_hybrid::{Hybrid, Limits};
 use coflash_level::{CacheCounters, HOST_BUFFER, Level, Placement};
@@ -16,7 +17,7 @@ use coflash_scenario::{Scenario, Stack, for_stack};
 ///
 /// # Errors
 /// An invalid scenario, or a workload that cannot be opened.
-pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
+pub fn describe(scenario: &Scenario, traces: Traces) -> Result<Vec<String>, RunError> {
     scenario.check()?;
     memory::check(scenario)?;
     let (stack, mut sentences) = if let Some(config) = &scenario.hybrid {
@@ -39,7 +40,7 @@ pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
         (Level::<Timeline>::logical_pages(level), Level::<Timeline>::heap_bytes(level))
     });
     sentences.push(describe_caches(scenario, &stack, &report));
-    sentences.push(describe_workload(scenario, logical_pages)?);
+    sentences.push(describe_workload(scenario, traces, logical_pages)?);
     let pages = f64::from(scenario.flash.pages());
     sentences.push(format!(
         "state of {}, {:.2} bytes a physical page",
@@ -65,13 +66,13 @@ fn describe_caches(scenario: &Scenario, stack: &Stack, report: &Report) -> Strin
     format!("{buffer}{name} of {pages} pages{place}, {}", scenario.cooperation.name())
 }
 
-fn describe_workload(scenario: &Scenario, logical_pages: u32) -> Result<String, RunError> {
+fn describe_workload(scenario: &Scenario, traces: Traces, logical_pages: u32) -> Result<String, RunError> {
     let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
     let inputs = Inputs::of(scenario.workload.files());
     let workload = match inputs.stream() {
         // A pipe can be read only once: the run needs it.
         Some(stream) => format!("trace {stream}, which can be read only once"),
-        None => open_workload(scenario, logical_bytes, 0, &inputs, &mut NoObserver)?.1,
+        None => open_workload(scenario, traces, logical_bytes, 0, &inputs, &mut NoObserver)?.1,
     };
     Ok(format!("workload: {workload}; {}", scenario.replay_told(None)))
 }

@@ -1,6 +1,6 @@
 //! Options of the trace reader.
 
-use crate::columns::Columns;
+use super::columns::Columns;
 use coflash_base::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -12,7 +12,7 @@
 use super::recipe::Recipe;
 use crate::error::WarmFileError;
 use crate::precondition::Preconditioned;
-use coflash_trace::AtomicFile;
+use coflash_base::AtomicFile;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Read, Write};
@@ -141,7 +141,7 @@ pub(super) fn write_whole(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{NoObserver, WarmDevice, warm};
+    use crate::{NoObserver, Traces, WarmDevice, warm};
     use coflash_base::seed::{RngExt, Seed};
     use coflash_scenario::Scenario;
     use std::fs;
@@ -154,7 +154,7 @@ mod tests {
             ("gc.victim", "d-choices"),
             ("precondition.random_passes", "1"),
         ];
-        warm(&Scenario::default().set(&small).unwrap(), &mut NoObserver).unwrap()
+        warm(&Scenario::default().set(&small).unwrap(), Traces::NONE, &mut NoObserver).unwrap()
     }
 
     /// With the checksum made right again.

@@ -5,7 +5,7 @@ use crate::observer::{Cancelled, Observer, Phase};
 use coflash_workload::{Request, Source, WorkloadError};
 
 /// A source that reports each batch to an observer, and fails after a cancellation.
-pub(crate) struct Cancellable<'a, S> {
+pub struct Cancellable<'a, S> {
     source: S,
     observer: &'a mut dyn Observer,
     requests: u64,
@@ -13,12 +13,16 @@ pub(crate) struct Cancellable<'a, S> {
 }
 
 impl<'a, S: Source> Cancellable<'a, S> {
-    pub(crate) fn new(source: S, observer: &'a mut dyn Observer) -> Self {
+    /// Watch a source.
+    pub fn new(source: S, observer: &'a mut dyn Observer) -> Self {
         Self { source, observer, requests: 0, cancelled: None }
     }
 
-    /// Run `work` on the source. A cancellation is returned as such, not as an error of the trace.
-    pub(crate) fn finish<T>(self, result: Result<T, WorkloadError>) -> (S, Result<T, RunError>) {
+    /// Give the source back, with the result of work on it. A cancellation is returned as such, not as an error of the trace.
+    ///
+    /// # Errors
+    /// That of the work, or the cancellation.
+    pub fn finish<T>(self, result: Result<T, WorkloadError>) -> (S, Result<T, RunError>) {
         let result = match self.cancelled {
             Some(cancelled) => Err(cancelled.into()),
             None => result.map_err(RunError::from),

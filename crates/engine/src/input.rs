@@ -5,8 +5,8 @@
 
 use crate::error::RunError;
 use crate::observer::{Observer, Phase};
-use coflash_trace::{STANDARD_INPUT, Tap};
 use coflash_workload::WorkloadError;
+use coflash_workload::recorded::{STANDARD_INPUT, Tap};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;

@@ -4,6 +4,7 @@
 use super::{Engine, GROUP};
 use crate::observer::NoObserver;
 use crate::precondition::precondition;
+use crate::traces::Traces;
 use coflash_base::measure::Report;
 use coflash_base::seed::RngExt;
 use coflash_base::{Ahead, Duration, Lpn, Seed, Time};
@@ -33,7 +34,7 @@ fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
         ])
         .expect("a scenario");
     let flash = scenario.erased_flash().expect("a device");
-    let flash = precondition(flash, &scenario, &mut NoObserver).expect("nobody stops it").ftl;
+    let flash = precondition(flash, &scenario, Traces::NONE, &mut NoObserver).expect("nobody stops it").ftl;
     let Ok(Stack::Plain(levels)) = scenario.stack_over(flash) else { panic!("a plain stack") };
     Engine::new(&scenario, levels, scenario.timeline())
 }

@@ -16,10 +16,9 @@
 //! | `word:W\|W/W=skip`       | one of these words; `=skip` skips the row                                            |
 //! | `skip`                   | anything                                                                             |
 
-use crate::fields::{trim, word_key};
+use crate::Op;
 use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Duration};
-use coflash_workload::Op;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -39,7 +38,8 @@ pub struct Columns {
 
 /// The role of one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Column {
+#[allow(missing_docs, reason = "the notation explains them")]
+pub enum Column {
     /// In steps of `step_ns`; `whole` excludes fractions.
     Time {
         step_ns: u64,
@@ -74,7 +74,7 @@ pub(crate) enum Column {
 
 impl Column {
     /// The name in the notation.
-    pub(crate) fn role(&self) -> &'static str {
+    pub fn role(&self) -> &'static str {
         match self {
             Self::Time { .. } => "time",
             Self::Offset { .. } => "offset",
@@ -89,9 +89,16 @@ impl Column {
     }
 }
 
+/// A word of up to eight bytes as a number; `None` for a longer one.
+#[inline]
+#[must_use]
+pub fn word_key(word: &[u8]) -> Option<u64> {
+    (word.len() <= 8).then(|| word.iter().rev().fold(0, |key, &byte| key << 8 | u64::from(byte)))
+}
+
 /// Words and their meanings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Words<T> {
+pub struct Words<T> {
     words: Vec<(String, T)>,
     /// The words of up to eight bytes as numbers, for a fast comparison.
     keys: Vec<(u64, T)>,
@@ -112,9 +119,9 @@ impl<T: Copy> Words<T> {
 
     /// The meaning of a word, given with its `word_key`. An exact match precedes a match without regard to case.
     #[inline]
-    pub(crate) fn find(&self, (given_key, given): (Option<u64>, &[u8])) -> Option<T> {
+    pub fn find(&self, (given_key, given): (Option<u64>, &[u8])) -> Option<T> {
         let found = self.keys.iter().find(|(key, _)| Some(*key) == given_key);
-        found.map(|&(_, meaning)| meaning).or_else(|| self.find_slowly(trim(given)))
+        found.map(|&(_, meaning)| meaning).or_else(|| self.find_slowly(given.trim_ascii()))
     }
 
     #[cold]
@@ -125,7 +132,8 @@ impl<T: Copy> Words<T> {
         found.map(|&(_, meaning)| meaning)
     }
 
-    pub(crate) fn known(&self) -> Vec<&str> {
+    /// All words, for messages.
+    pub fn known(&self) -> Vec<&str> {
         self.words.iter().map(|(word, _)| word.as_str()).collect()
     }
 }
@@ -149,12 +157,13 @@ pub struct ColumnsError {
 }
 
 impl Columns {
-    pub(crate) fn columns(&self) -> &[Column] {
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
     /// The operation of all rows, for traces without such a column.
-    pub(crate) fn op(&self) -> Option<Op> {
+    pub fn op(&self) -> Option<Op> {
         self.op
     }
 

@@ -5,11 +5,12 @@
 //! the limit. A round is a whole number of passes over the workload, so that a workload that changes on its way has equal rounds, and
 //! writes at least a quarter of the device. Rounds before GC erases do not count: an erased device amplifies nothing at first.
 
+use crate::course::Course;
 use crate::error::RunError;
 use crate::future::each_request;
 use crate::open_workload::open_again;
-use crate::precondition::Course;
 use crate::steady::{as_text, is_steady};
+use crate::traces::Traces;
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
 use coflash_level::{Command, Crossing, Level, Units};
 use coflash_media::Untimed;
@@ -30,6 +31,7 @@ const PARTS_OF_DEVICE: u64 = 4;
 pub(crate) fn write_own(
     ftl: Ftl,
     scenario: &Scenario,
+    traces: Traces,
     course: &mut Course<'_>,
 ) -> Result<(Ftl, String), RunError> {
     let logical_pages = ftl.logical_pages();
@@ -41,7 +43,7 @@ pub(crate) fn write_own(
         while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
             passes += 1;
             let key = "precondition.until_steady";
-            let mut source = open_again(scenario, logical_pages, passes, key, course.observer)?;
+            let mut source = open_again(scenario, traces, logical_pages, passes, key, course.observer)?;
             let pass = write_pass(&mut level, scenario, source.as_mut(), logical_pages, course)?;
             if pass == 0 {
                 let remark = "The workload writes nothing: precondition.until_steady has no effect.";

@@ -9,6 +9,7 @@ use crate::error::{RunError, WarmError, WarmFileError};
 use crate::memory;
 use crate::observer::Observer;
 use crate::precondition::{Preconditioned, precondition};
+use crate::traces::Traces;
 use coflash_scenario::Scenario;
 use recipe::Recipe;
 use std::path::Path;
@@ -29,10 +30,14 @@ struct Warm {
 ///
 /// # Errors
 /// An invalid scenario, or a cancellation.
-pub fn warm(scenario: &Scenario, observer: &mut dyn Observer) -> Result<WarmDevice, RunError> {
+pub fn warm(
+    scenario: &Scenario,
+    traces: Traces,
+    observer: &mut dyn Observer,
+) -> Result<WarmDevice, RunError> {
     scenario.check()?;
     memory::check(scenario)?;
-    let device = precondition(scenario.erased_flash()?, scenario, observer)?;
+    let device = precondition(scenario.erased_flash()?, scenario, traces, observer)?;
     Ok(WarmDevice(Arc::new(Warm { recipe: Recipe::of(scenario), device })))
 }
 

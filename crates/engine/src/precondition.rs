@@ -1,8 +1,10 @@
 //! The preconditioning of the device: below the cache, in zero time, not counted.
 
+use crate::course::Course;
 use crate::error::RunError;
-use crate::observer::{Cancelled, Observer, Phase};
+use crate::observer::{Cancelled, Observer};
 use crate::own_writes::write_own;
+use crate::traces::Traces;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Ahead, Index, Lpn, Permutation, Seed};
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
@@ -55,30 +57,6 @@ impl Units {
     }
 }
 
-/// The progress of all parts of preconditioning, as of one.
-pub(crate) struct Course<'a> {
-    pub(crate) observer: &'a mut dyn Observer,
-    /// Pages of all parts; unknown if the last one ends at a state.
-    pages: Option<u64>,
-    /// Pages of the parts that are done.
-    pub(crate) before: u64,
-}
-
-impl Course<'_> {
-    /// Report the pages written in this part.
-    ///
-    /// # Errors
-    /// A cancellation.
-    pub(crate) fn report(&mut self, written: u64) -> Result<(), Cancelled> {
-        let done = self.before + written;
-        self.observer.progress(
-            Phase::Precondition,
-            self.pages.map(|pages| done as f64 / pages.max(1) as f64),
-            done,
-        )
-    }
-}
-
 /// A preconditioned device, and remarks for the reader of a result.
 #[derive(Clone)]
 pub(crate) struct Preconditioned {
@@ -93,12 +71,13 @@ pub(crate) struct Preconditioned {
 pub(crate) fn precondition(
     mut ftl: Ftl,
     scenario: &Scenario,
+    traces: Traces,
     observer: &mut dyn Observer,
 ) -> Result<Preconditioned, RunError> {
     let mut course = Course { observer, pages: None, before: 0 };
     let mut remarks: Vec<String> = write_fresh(&mut ftl, scenario, &mut course)?.into_iter().collect();
     if scenario.precondition.until_steady {
-        let (written, remark) = write_own(ftl, scenario, &mut course)?;
+        let (written, remark) = write_own(ftl, scenario, traces, &mut course)?;
         ftl = written;
         remarks.push(remark);
     }
@@ -240,6 +219,7 @@ fn until_steady(
 mod tests {
     use super::precondition;
     use crate::observer::NoObserver;
+    use crate::traces::Traces;
     use coflash_base::{Index, Lpn};
     use coflash_scenario::Scenario;
 
@@ -258,7 +238,8 @@ mod tests {
             ];
             let scenario = Scenario::default().set(&settings).expect("a scenario");
             let flash = scenario.erased_flash().expect("a device");
-            let flash = precondition(flash, &scenario, &mut NoObserver).expect("nobody stops it").ftl;
+            let flash =
+                precondition(flash, &scenario, Traces::NONE, &mut NoObserver).expect("nobody stops it").ftl;
             let place = |lpn| flash.lookup(Lpn::new(lpn)).expect("the device is full").index();
             let units = flash.logical_pages() / 4;
             let is_whole =

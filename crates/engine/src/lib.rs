@@ -1,0 +1,84 @@
+//! The simulation: from a scenario to a result. It reads no traces: a run is given what reads them ([`Traces`]).
+//!
+//! [`run`] preconditions the device, replays the workload against the levels of a [`Scenario`], and returns a
+//! [`RunResult`]. The same scenario, seed and [`REVISION`] give byte for byte the same
+//! result. With [`warm`] and [`Given::warm`], several runs begin from the same preconditioned device.
+//!
+//! | concept | place |
+//! |---|---|
+//! | a run from its scenario to its result | `run.rs` |
+//! | the workload of a run; the reader of traces | `open_workload.rs`; `traces.rs` |
+//! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
+//! | closed loops side by side: the jobs of a job file | `jobs.rs` |
+//! | the data of requests, where a media holds bytes ([`Payload`]) | `payload.rs` |
+//! | metrics of a result | `metrics.rs`; the counters of the levels are in their own crates |
+//! | throughput, endurance, energy | `device.rs` |
+//! | whether the device keeps up with the host | `load.rs` |
+//! | the note on spare space that GC never recovers | `spare.rs` |
+//! | the note on write amplification that is not steady | `steady.rs` |
+//! | the note on data that fades before it is rewritten | `retention.rs` |
+//! | the note on a run beyond the measurements of its scenario | `beyond.rs` |
+//! | preconditioning, by uniform and by the run's own writes; warm devices | `precondition.rs`, `own_writes.rs`, `warm/` |
+
+mod address;
+mod amplification;
+mod beyond;
+mod cancellable;
+mod course;
+mod describe;
+mod device;
+mod engine;
+mod error;
+mod future;
+mod input;
+mod job_report;
+mod jobs;
+mod latency;
+mod load;
+mod memory;
+mod metrics;
+mod observer;
+mod open_workload;
+mod own_writes;
+mod payload;
+mod precondition;
+mod result;
+mod retention;
+mod run;
+mod series;
+mod spare;
+mod steady;
+mod traces;
+mod warm;
+
+pub use amplification::Amplification;
+pub use cancellable::Cancellable;
+pub use coflash_scenario::{self as scenario, BUILT_IN, Scenario, ScenarioError};
+pub use describe::describe;
+pub use engine::{Engine, ServiceError};
+pub use error::{RunError, WarmError, WarmFileError};
+pub use input::Input;
+pub use job_report::{JobReport, OpReport};
+pub use jobs::job_files;
+pub use latency::Latency;
+pub use metrics::{Metrics, lists, sections};
+pub use observer::{Cancelled, NoObserver, Observer, Phase, SoFar};
+pub use open_workload::requests;
+pub use payload::{PartOfPage, Payload};
+pub use result::{RunResult, Simulator, Workload};
+pub use retention::cautions;
+pub use run::{Given, check, run, run_source};
+pub use series::Series;
+pub use traces::{Opened, Traces};
+pub use warm::{WarmDevice, warm, warm_key};
+
+/// The version of coflash in every result.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The revision of results: the same scenario, inputs, seed and revision give the same result byte for byte.
+///
+/// It is raised by one whenever any golden number changes for the same scenario (`scripts/golden.py` does not write them
+/// otherwise), and CHANGELOG.md says under "Results changed" what "revision N" changes. A change that leaves all numbers
+/// of all scenarios alone, such as a new policy or measure, does not raise it. Results of revision 0 are those before it
+/// was counted, all of version 0.1.0: they do not name it.
+pub const REVISION: u32 = 1;

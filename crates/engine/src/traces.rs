@@ -1,0 +1,25 @@
+//! The reader of traces, which a run is given: formats are no matter of the simulation.
+
+use coflash_workload::recorded::{Tap, TraceOptions};
+use coflash_workload::synthetic::SyntheticConfig;
+use coflash_workload::{Source, WorkloadError};
+
+/// A trace that has been opened, and the names of the formats of its files.
+pub type Opened = Result<(Box<dyn Source>, Vec<&'static str>), WorkloadError>;
+
+/// What can be done with traces. A scenario without a trace needs none of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Traces {
+    /// Open files as one trace; pipes are read through the tap.
+    pub open: fn(&[String], &TraceOptions, Option<Tap>) -> Opened,
+    /// Fit a synthetic workload to a trace that was opened with these options.
+    pub fit: fn(&mut dyn Source, &TraceOptions) -> Result<SyntheticConfig, WorkloadError>,
+}
+
+impl Traces {
+    /// A program that reads no traces: scenarios with one are refused.
+    pub const NONE: Self = Self {
+        open: |files, _, _| Err(WorkloadError::trace(&files.join(", "), "this program reads no traces")),
+        fit: |_, _| unreachable!("no trace has been opened"),
+    };
+}
