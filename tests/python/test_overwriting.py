@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -248,3 +251,58 @@ def test_json_does_not_replace_the_document_of_a_saved_result(here: Path) -> Non
     refused = command_line(*RUN, "--json", "results/a/result.json")
     assert "results/a/result.json: belongs to the saved result in results/a" in refused.stderr
     assert (here / "results/a/result.json").read_bytes() == before
+
+
+def test_no_output_replaces_a_table_of_a_saved_result(here: Path) -> None:
+    table = here / "results/a/series.parquet"
+    before = table.read_bytes()
+    with pytest.raises(CoflashError, match=r"series\.parquet: belongs to the saved result in "):
+        coflash.run(SMALL, operations=table)
+    assert table.read_bytes() == before
+
+
+def test_two_outputs_are_two_files(here: Path) -> None:
+    for options in (("--operations", "one", "--decisions", "./one"), ("--json", "one", "--operations", "one")):
+        refused = command_line(*RUN, *options)
+        assert refused.returncode == 2
+        assert "one: is named for 2 outputs; each needs a file of its own" in refused.stderr
+        assert not (here / "one").exists()
+
+
+def test_a_table_of_a_user_is_none_of_coflash(here: Path) -> None:
+    Path("measured.csv").write_text("load,p99_us\n1,2\n", encoding="utf-8")
+    refused = command_line("results", "export", "measured.csv", "--in", "results")
+    assert refused.returncode == 2
+    assert "measured.csv: exists and has other columns; delete it or name another" in refused.stderr
+    assert Path("measured.csv").read_text(encoding="utf-8") == "load,p99_us\n1,2\n"
+
+
+def test_a_result_that_is_not_whole_is_made_whole(here: Path) -> None:
+    result, document = coflash.run(SMALL), here / "results/a/result.json"
+    document.unlink()
+    result.save("results/a")
+    assert document.exists()
+    document.write_text("{", encoding="utf-8")
+    with pytest.raises(CoflashError, match="is no result of coflash"):
+        result.save("results/a")
+    result.save("results/a", force=True)
+    assert coflash.Result.load("results/a").document["scenario_hash"] == SMALL.hash
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT TESTED: this system has no pipes with names")
+def test_a_pipe_is_written_to_and_its_reader_lives(here: Path) -> None:
+    os.mkfifo("pipe")
+    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE) as reader:
+        assert command_line(*RUN, "--json", "pipe").returncode == 0
+        read, _ = reader.communicate()
+    assert b'"scenario_hash"' in read
+
+
+@pytest.mark.parametrize("revision", [None, -1, 1.5, True])
+def test_a_revision_that_is_none_hides_no_other_result(revision: object, here: Path) -> None:
+    coflash.run(SMALL.with_(seed=9)).save("results/b")
+    document = json.loads(Path("results/b/result.json").read_text(encoding="utf-8"))
+    Path("results/b/result.json").write_text(json.dumps(document | {"revision": revision}), encoding="utf-8")
+    found = coflash.results("results")
+    assert len(found) == 1
+    assert "its revision is" in " ".join(found.remarks)

@@ -65,16 +65,6 @@ pub enum WarmError {
         /// The code of the policy.
         policy: String,
     },
-    /// A file would not notice that the trace has changed.
-    #[error(
-        "{file}: a device that {trace} wrote (precondition.until_steady) cannot be kept in a file, which would not notice a change of it"
-    )]
-    Trace {
-        /// As the user named it.
-        file: String,
-        /// The first file of the workload.
-        trace: String,
-    },
     /// The device was warmed up for another scenario.
     #[error("the warm device does not fit the scenario: {0}; warm it up again")]
     Differs(String),

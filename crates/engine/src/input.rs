@@ -77,6 +77,11 @@ impl<'a> Inputs<'a> {
         Ok(())
     }
 
+    /// The digests of the regular files, in order.
+    pub(crate) fn digests(&self) -> Vec<String> {
+        self.digests.iter().flatten().map(|input| input.sha256.clone()).collect()
+    }
+
     /// Read the streams to their ends and return all inputs. The run must have released the streams.
     pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Vec<Input>, RunError> {
         let mut streams = std::mem::take(&mut *self.streams.lock().unwrap_or_else(PoisonError::into_inner));

@@ -3,7 +3,8 @@
 //!
 //! The method is that of SNIA's Performance Test Specification: rounds, of which the last five must be steady, and 25 of which are
 //! the limit. A round is a whole number of passes over the workload, so that a workload that changes on its way has equal rounds, and
-//! writes at least a quarter of the device. Rounds before GC erases do not count: an erased device amplifies nothing at first.
+//! writes at least a quarter of the device. Rounds before GC erases do not count, nor do rounds in which the pages with data become
+//! more or fewer: an erased device amplifies little at first, and slowly more for as long as it fills.
 
 use crate::course::Course;
 use crate::error::RunError;
@@ -23,6 +24,8 @@ const ROUNDS_STEADY: usize = 5;
 const ROUNDS_MAX: usize = 25;
 /// A round writes at least this part of the device.
 const PARTS_OF_DEVICE: u64 = 4;
+/// The change of the pages with data over steady rounds, at most, as a part of the device.
+const MAPPED_CHANGE_MAX: f64 = 0.001;
 
 /// Repeat the workload of a scenario until it is steady. Returns the device, and a remark for the reader of the result.
 ///
@@ -37,6 +40,8 @@ pub(crate) fn write_own(
     let logical_pages = ftl.logical_pages();
     let mut level = Units::new(ftl, scenario.pages_per_unit());
     let (mut passes, mut rounds, mut with_gc) = (0, Vec::new(), 0);
+    let full = |level: &Units<Ftl>| level.below().mapped().count() as f64 / f64::from(logical_pages);
+    let mut mapped = vec![full(&level)];
     let steady = loop {
         let (programs, erases) = (level.below().programs().all(), erases(level.below()));
         let mut written = 0;
@@ -54,17 +59,29 @@ pub(crate) fn write_own(
         }
         rounds.push((level.below().programs().all() - programs) as f64 / written as f64);
         with_gc = if self::erases(level.below()) > erases { with_gc + 1 } else { 0 };
+        mapped.push(full(&level));
         let steady = with_gc >= ROUNDS_STEADY
-            && rounds.last_chunk::<ROUNDS_STEADY>().is_some_and(|last| is_steady(last));
+            && rounds.last_chunk::<ROUNDS_STEADY>().is_some_and(|last| is_steady(last))
+            && (mapped[rounds.len()] - mapped[rounds.len() - ROUNDS_STEADY]).abs() <= MAPPED_CHANGE_MAX;
         if steady || rounds.len() == ROUNDS_MAX {
             break steady;
         }
     };
+    let first = rounds.len() - ROUNDS_STEADY;
+    let [from, to] = [mapped[first], mapped[rounds.len()]].map(|share| 100.0 * share);
+    let fills = if (to - from).abs() > 100.0 * MAPPED_CHANGE_MAX {
+        format!(
+            ", while the pages with data went from {from:.1} to {to:.1} % of the device: a precondition.fill would begin with all"
+        )
+    } else {
+        String::new()
+    };
+    let cache = if scenario.has_cache() { ", which is empty when the run begins," } else { "" };
     let remark = format!(
-        "Before the run, the workload's own writes went to flash past the cache, in {passes} passes. Write amplification was {} then: \
-         {} in the last {ROUNDS_STEADY} of {} rounds.",
+        "Before the run, the workload's own writes went to flash past the cache{cache} in {passes} passes. Write amplification was {} \
+         then: {} in the last {ROUNDS_STEADY} of {} rounds{fills}.",
         if steady { "steady" } else { "still not steady" },
-        as_text(&rounds[rounds.len() - ROUNDS_STEADY..]),
+        as_text(&rounds[first..]),
         rounds.len()
     );
     Ok((level.into_below(), remark))

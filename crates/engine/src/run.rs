@@ -94,7 +94,11 @@ pub fn run(
     };
     let traces = given.traces;
     let open = move |scenario, pages, observer: &mut dyn Observer| {
-        OpenWorkload::new(scenario, traces, pages, observer)
+        let opened = OpenWorkload::new(scenario, traces, pages, observer)?;
+        if let Some(warm) = given.warm {
+            warm.check_inputs(&opened.inputs.digests())?;
+        }
+        Ok(opened)
     };
     match (&scenario.hybrid, warm) {
         // A warm device is ignored: a flash cache is empty at first.

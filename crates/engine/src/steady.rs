@@ -9,6 +9,16 @@ use crate::series::Series;
 const WINDOWS: usize = 4;
 /// Blocks or superblocks that GC erases in a window on average, at least: with fewer, a window is a matter of chance.
 const ERASES_MIN: f64 = 32.0;
+/// The same of a pool of free blocks: each is cleaned by itself, several blocks in a row.
+const ERASES_OF_POOL_MIN: f64 = 4.0;
+
+/// How a device erases.
+pub(crate) struct Erasing {
+    /// Blocks erased at once.
+    pub(crate) blocks_per_erase: u32,
+    pub(crate) pools: f64,
+}
+
 /// The range of the windows, and the excursion of their straight line, as parts of their mean.
 const RANGE_MAX: f64 = 0.20;
 const EXCURSION_MAX: f64 = 0.10;
@@ -82,13 +92,19 @@ pub(crate) fn as_text(windows: &[f64]) -> String {
     windows.join(", ")
 }
 
-/// The note on a run whose write amplification was not steady; so many blocks are erased at once.
-pub(crate) fn unsteady(series: &Series, blocks_per_erase: u32) -> Option<String> {
+/// The note on a run whose write amplification was not steady.
+pub(crate) fn unsteady(series: &Series, device: &Erasing, began_steady: bool) -> Option<String> {
     let (waf, erases) = quarters(series)?;
     let (has_trend, steady) = judge(&waf);
-    if erases < ERASES_MIN * f64::from(blocks_per_erase) || steady {
+    let erases_min = ERASES_MIN.max(ERASES_OF_POOL_MIN * device.pools);
+    if erases < erases_min * f64::from(device.blocks_per_erase) || steady {
         return None;
     }
+    let advice = if began_steady {
+        "the state before it was steady for the run's own writes past the cache, and"
+    } else {
+        "--until-steady (precondition.until_steady) first repeats the run's own writes until it no longer changes, and"
+    };
     let trend = match () {
         () if !has_trend => "without a trend",
         () if excursion(&waf) > 0.0 => "rising",
@@ -96,8 +112,7 @@ pub(crate) fn unsteady(series: &Series, blocks_per_erase: u32) -> Option<String>
     };
     Some(format!(
         "Write amplification was not steady: {} in the quarters of the host's writes, {trend}. The mean \
-         depends on the length of the run and on the state before it: --until-steady (precondition.until_steady) first repeats \
-         the run's own writes until it no longer changes, and a longer run tells how it goes on.",
+         depends on the length of the run and on the state before it: {advice} a longer run tells how it goes on.",
         as_text(&waf)
     ))
 }
@@ -105,6 +120,8 @@ pub(crate) fn unsteady(series: &Series, blocks_per_erase: u32) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const ONE: Erasing = Erasing { blocks_per_erase: 1, pools: 1.0 };
 
     fn series(writes: &[u64], programs: &[u64]) -> Series {
         let columns = vec![
@@ -127,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_trend_or_a_wide_range_is_told_and_noise_is_not() {
-        let of = |programs: [u64; 4]| unsteady(&series(&[1000; 4], &programs), 1);
+        let of = |programs: [u64; 4]| unsteady(&series(&[1000; 4], &programs), &ONE, false);
         let told = of([6700, 6200, 4100, 4200]).expect("it falls");
         assert!(told.contains("6.70, 6.20, 4.10, 4.20") && told.contains("writes, falling"), "{told}");
         assert!(of([3000, 3100, 3200, 3350]).expect("a trend within the range").contains("rising"));
@@ -135,11 +152,23 @@ mod tests {
         assert_eq!(of([3000, 3100, 2950, 3050]), None);
         let mut few = series(&[1000; 4], &[6700, 6200, 4100, 4200]);
         few.columns[3].1 = vec![20; 4];
-        assert_eq!(unsteady(&few, 1), None, "chance");
+        assert_eq!(unsteady(&few, &ONE, false), None, "chance");
         assert_eq!(
-            unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), 4),
+            unsteady(
+                &series(&[1000; 4], &[6700, 6200, 4100, 4200]),
+                &Erasing { blocks_per_erase: 4, ..ONE },
+                false
+            ),
             None,
             "chance, as superblocks"
         );
+        let many = Erasing { pools: 26.0, ..ONE };
+        assert_eq!(
+            unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), &many, false),
+            None,
+            "a few in each pool"
+        );
+        let told = unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), &ONE, true).expect("it falls");
+        assert!(!told.contains("--until-steady"), "{told}");
     }
 }

@@ -209,6 +209,11 @@ impl Scenario {
     fn check_hybrid(&self, hybrid: &HybridConfig) -> Result<(), Misfit> {
         hybrid.check().map_err(|misfit| misfit.within("hybrid"))?;
         let refuse = |key, problem: &str| Err(Misfit::new(key, problem));
+        if self.precondition.until_steady {
+            let problem =
+                "a flash cache is empty at first: a longer run, or workload.repeat, shows its steady state";
+            return refuse("precondition.until_steady", problem);
+        }
         if self.precondition != PreconditionConfig::nothing() {
             let problem = "a flash cache is empty at first: \"none\" is allowed, and nothing after it";
             return refuse("precondition.fill", problem);

@@ -245,7 +245,9 @@ impl Scenario {
         told
     }
 
-    pub(crate) fn has_cache(&self) -> bool {
+    /// Whether there is a cache in the device or in the host.
+    #[must_use]
+    pub fn has_cache(&self) -> bool {
         self.cache.size.pages(self.page_bytes(), 1 << 31) > 0
     }
 

@@ -40,7 +40,7 @@ pub use precondition::{Fill, PreconditionConfig, RandomPasses};
 pub use read::ScenarioError;
 pub use replay::{ReplayConfig, ReplayMode};
 pub use restart::{RestartConfig, Shutdown};
-pub use scenario::{Scenario, digest, leaves, to_toml};
+pub use scenario::{Scenario, digest, leaves, to_toml, without_nulls};
 pub use set::settings;
 pub use stack::{Buffered, HostCacheStack, HybridStack, PlainStack, Stack};
 pub use workload::{Remap, Requests, WorkloadConfig};

@@ -215,7 +215,8 @@ pub fn digest(data: &impl Serialize) -> String {
 }
 
 /// Plain data as JSON, without the keys that have no value.
-fn without_nulls(data: &impl Serialize) -> Value {
+#[must_use]
+pub fn without_nulls(data: &impl Serialize) -> Value {
     fn strip(value: &mut Value) {
         match value {
             Value::Object(entries) => {

@@ -122,11 +122,6 @@ def check_effect(given: Mapping[str, Any], why: str) -> None:
 def check_json(file: Path | None) -> None:
     """Raise any error of `write_json` before the work instead of after it."""
     if file is not None and file != STANDARD_OUTPUT:
-        from coflash.results.result import DOCUMENT, TABLES  # --help does not need it
-
-        if file.name == DOCUMENT and any(file.with_name(table).exists() for table in TABLES.values()):
-            msg = f"{file}: belongs to the saved result in {file.parent}, which --out writes; name another file"
-            raise CoflashError(msg)
         atomic_write.check_file(file, kinds.JSON)
 
 

@@ -107,6 +107,7 @@ def run(
     if output_format != "coflash" and json is None:
         json = STANDARD_OUTPUT
     check_json(json)
+    atomic_write.check_apart(json, operations, decisions)
     if out is None:
         check_effect({"--force": force}, "without --out")
     elif remote.is_url(out):

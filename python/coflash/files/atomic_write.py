@@ -6,10 +6,12 @@ is still there.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import IO
 
 from coflash._core import CoflashError
 from coflash.files.errors import named
-from coflash.files.kinds import Ends, Kind, is_document
+from coflash.files.kinds import RECORD, RESULT, Ends, Kind, is_document
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -39,12 +41,12 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         CoflashError: The file cannot be written.
     """
-    path = path.resolve()
     with named(path, "written"):
         if _is_special(path):
             with path.open("wb") as file:
                 yield file
             return
+        path = path.resolve()
         new = _beside(path)
         try:
             with new.open("xb") as file:
@@ -116,16 +118,17 @@ def check_file(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]] 
     Raises:
         CoflashError: The file cannot be written, is an input, or is there and of another kind.
     """
-    path = path.resolve()
     if path.is_dir():
         msg = f"{path}: is a folder; give the name of a file"
         raise CoflashError(msg)
     with named(path, "written"):
         if _is_special(path):
-            with path.open("ab"):
-                return
+            if not os.access(path, os.W_OK):  # to open a pipe and to close it would end its reader
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return
         if path.exists():
             _check_old(path, kind, inputs)
+        path = path.resolve()
         with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
             return
 
@@ -134,9 +137,25 @@ def _check_old(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]])
     if any(file.exists() and path.samefile(file) for file in map(Path, inputs)):
         msg = f"{path}: is an input of the same command; name another file"
         raise CoflashError(msg)
+    if is_document(path.resolve().with_name(RESULT)) and path.suffix in (".json", ".parquet", ".toml"):
+        msg = f"{path}: belongs to the saved result in {path.parent}, which --out writes; name another file"
+        raise CoflashError(msg)
     if path.stat().st_size and not kind.is_of(Ends.of(path)):
         msg = f"{path}: exists and is not {kind.name}; delete it or name another"
         raise CoflashError(msg)
+
+
+def check_apart(*outputs: str | os.PathLike[str] | None) -> None:
+    """Check that no two outputs of a command are one file.
+
+    Raises:
+        CoflashError: Two are.
+    """
+    places = Counter(place for file in outputs if file is not None and not _is_special(place := Path(file).resolve()))
+    for place, count in places.items():
+        if count > 1:
+            msg = f"{place}: is named for {count} outputs; each needs a file of its own"
+            raise CoflashError(msg)
 
 
 def check_folder(path: Path, replaces: Set[str]) -> None:
@@ -160,7 +179,9 @@ def check_folder(path: Path, replaces: Set[str]) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file is a JSON document of coflash, which contains the version."""
+    """Whether coflash wrote a file of a result: its JSON document has the version, its tables have the name."""
+    if path.suffix == ".parquet":
+        return RECORD.is_of(Ends.of(path))
     return path.suffix == ".json" and is_document(path)
 
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 _END_BYTES = 1 << 16
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _IOLOG = b"fio version 3 iolog\n0 coflash add\n"
+RESULT = "result.json"
+"""The document of a saved result."""
 _TRACE = b"coflash.trace"
 """An entry of the metadata of each Parquet and Arrow trace."""
 
@@ -97,7 +99,7 @@ def _document(path: Path) -> object:
 
 def is_document(path: Path) -> bool:
     """Whether a file is a JSON document of coflash, which contains the version."""
-    document = _document(path)
+    document = _document(path) if path.is_file() else None
     return isinstance(document, dict) and "coflash" in document
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write, kinds
+from coflash.files.errors import named
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
@@ -403,7 +404,13 @@ def export_table(table: core.Table | Table, file: Path) -> None:
         msg = f"{file}: a name that ends in {', '.join(_EXPORTS)} is allowed"
         raise CoflashError(msg)
     atomic_write.check_file(file, kinds.TABLE)
-    atomic_write.write_file(file, write(table))
+    content = write(table)
+    if file.suffix == ".csv" and file.is_file() and file.stat().st_size:
+        with named(file, "read"), file.open("rb") as old:
+            if old.readline().rstrip() != content.split(b"\n", 1)[0].rstrip():
+                msg = f"{file}: exists and has other columns; delete it or name another"
+                raise CoflashError(msg)
+    atomic_write.write_file(file, content)
 
 
 def _column(values: list[Any]) -> core.Array:

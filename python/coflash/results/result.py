@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import orjson
 
 from coflash import _core
-from coflash.files import atomic_write, remote
+from coflash.files import atomic_write, kinds, remote
 from coflash.files.errors import named
 from coflash.lookup import no_such
 from coflash.measures.metrics import Metrics
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DOCUMENT, _SCENARIO = "result.json", "scenario.toml"
+DOCUMENT, _SCENARIO = kinds.RESULT, "scenario.toml"
 _SERIES, _HISTOGRAMS, _ERASES = "series.parquet", "histograms.parquet", "erase_counts.parquet"
 TABLES = {"series": _SERIES, "histograms": _HISTOGRAMS, "erase_counts": _ERASES}
 """The file of each table."""
@@ -51,6 +51,9 @@ def document_of(content: bytes, place: object) -> dict[str, Any]:
         msg = f'{place}: is no result of coflash: it has no "{missing[0]}"'
         raise _core.CoflashError(msg)
     found: dict[str, Any] = document
+    if type(revision := revision_of(found)) is not int or revision < 0:
+        msg = f"{place}: is no result of coflash: its revision is {revision!r}, and a whole number from 0 is allowed"
+        raise _core.CoflashError(msg)
     return found
 
 
@@ -78,7 +81,8 @@ def check_place(place: str | Path, run: Callable[[], Identity], scenario: Scenar
 
 def revision_of(document: Mapping[str, Any]) -> int:
     """Return the revision of a result; 0 if it was made before revisions were counted."""
-    return int(document.get("revision", 0))
+    revision: int = document.get("revision", 0)
+    return revision
 
 
 def mixed_revisions(documents: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from coflash import _core
-from coflash.files.atomic_write import check_file
+from coflash.files.atomic_write import check_apart, check_file
 from coflash.files.kinds import RECORD
 from coflash.measures.record import SoFar
 from coflash.results.identity import reading
@@ -74,6 +74,7 @@ def simulate(
     is_own = not sources
     sources = sources or own_files(workload)
     local = [fetched(source) for source in sources]
+    check_apart(operations, decisions)
     for record in (operations, decisions):
         if record is not None:
             check_file(Path(record), RECORD, local)

@@ -85,7 +85,7 @@ class Point:
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = flat(changed.to_dict())
-        point = cls({key: str(as_text(leaves.get(key, text))) for key, text in assignment})
+        point = cls({key: _label(leaves.get(key, text)) for key, text in assignment})
         first = int(leaves["seed"])
         chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds
         labels = [point.label if len(chosen) == 1 else f"{point.label} seed={seed}".strip() for seed in chosen]
@@ -207,6 +207,10 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
     if lent is None:
         return Ran(result)
     return Ran(result, has_warmed=True) if lent.is_new else Ran(result, lent.seconds)
+
+
+def _label(value: object) -> str:
+    return str(value).lower() if type(value) is bool else str(as_text(value))
 
 
 def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:

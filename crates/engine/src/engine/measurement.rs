@@ -12,7 +12,7 @@ use crate::result::{Histograms, Measured, RunResult, Simulator, Workload};
 use crate::retention::fading;
 use crate::series::Recorder;
 use crate::spare::{FROZEN, SpareSpace};
-use crate::steady::unsteady;
+use crate::steady::{Erasing, unsteady};
 use coflash_base::Time;
 use coflash_base::measure::Report;
 use coflash_ftl::Programs;
@@ -121,7 +121,12 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let fading = fading(scenario, &report);
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
-        let unsteady = unsteady(&series, scenario.ftl.blocks_per_erase(&scenario.flash));
+        let pool_blocks = scenario.ftl.pools.blocks(&scenario.ftl.erase_units(&scenario.flash));
+        let erasing = Erasing {
+            blocks_per_erase: scenario.ftl.blocks_per_erase(&scenario.flash),
+            pools: f64::from(scenario.flash.blocks()) / f64::from(pool_blocks),
+        };
+        let unsteady = unsteady(&series, &erasing, scenario.precondition.until_steady);
         let replay = ReplayConfig { mode: Some(mode), ..scenario.replay.clone() };
         let idle = Scenario { replay, ..scenario.clone() }.without_effect();
         let metrics = Metrics::new(report);

@@ -4,15 +4,17 @@
 //! magic       8 bytes
 //! format      4 bytes, little endian: the version of the layout of the rest
 //! length      4 bytes, little endian, of the header
-//! header      JSON: the version of coflash, the revision of results, the warm key, the recipe, remarks on how it went
+//! header      JSON: the version of coflash, the revision of results, the warm key, the recipe, remarks on how it went, digests of files
 //! state       a zstd frame: the columns of `coflash_ftl`
 //! checksum    32 bytes: SHA-256 of all before
 //! ```
 
+use super::Warm;
 use super::recipe::Recipe;
 use crate::error::WarmFileError;
 use crate::precondition::Preconditioned;
 use coflash_base::AtomicFile;
+use coflash_scenario::without_nulls;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io::{self, BufWriter, Read, Write};
@@ -33,16 +35,19 @@ struct Header<R> {
     warm_key: String,
     recipe: R,
     remarks: Vec<String>,
+    written_by: Vec<String>,
 }
 
-pub(super) fn write(out: &mut dyn Write, recipe: &Recipe, device: &Preconditioned) -> io::Result<()> {
-    let Preconditioned { ftl, remarks } = device;
+pub(super) fn write(out: &mut dyn Write, warm: &Warm) -> io::Result<()> {
+    let Warm { recipe, device: Preconditioned { ftl, remarks }, written_by } = warm;
     let header = Header {
         coflash: crate::VERSION.to_owned(),
         revision: crate::REVISION,
         warm_key: recipe.key(),
-        recipe,
+        // What reads parameters of policies knows no empty value.
+        recipe: without_nulls(recipe),
         remarks: remarks.clone(),
+        written_by: written_by.clone(),
     };
     let header = serde_json::to_vec(&header).expect("a header is plain data");
     let mut out = Digesting { out, digest: Sha256::new() };
@@ -57,7 +62,7 @@ pub(super) fn write(out: &mut dyn Write, recipe: &Recipe, device: &Preconditione
     out.write_all(&digest.finalize())
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Preconditioned), WarmFileError> {
+pub(super) fn read(bytes: &[u8]) -> Result<Warm, WarmFileError> {
     let damaged = |problem: &dyn ToString| WarmFileError::Damaged(problem.to_string());
     let early = || damaged(&"it ends early");
     let rest = bytes.strip_prefix(MAGIC).ok_or(WarmFileError::NotWarm)?;
@@ -78,7 +83,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Preconditioned), WarmFileErr
 }
 
 /// Write everything but the checksum.
-fn unpack(bytes: &[u8]) -> Result<(Recipe, Preconditioned), WarmFileError> {
+fn unpack(bytes: &[u8]) -> Result<Warm, WarmFileError> {
     let damaged = |problem: &dyn ToString| WarmFileError::Damaged(problem.to_string());
     let early = || damaged(&"it ends early");
     let rest = bytes.get(MAGIC.len() + size_of::<u32>()..).ok_or_else(early)?;
@@ -97,7 +102,10 @@ fn unpack(bytes: &[u8]) -> Result<(Recipe, Preconditioned), WarmFileError> {
     let mut state = zstd::Decoder::with_buffer(state).map_err(|e| damaged(&e))?;
     ftl.restore(&mut state).map_err(|e| damaged(&e))?;
     match state.read(&mut [0]) {
-        Ok(0) => Ok((recipe, Preconditioned { ftl, remarks: header.remarks })),
+        Ok(0) => {
+            let device = Preconditioned { ftl, remarks: header.remarks };
+            Ok(Warm { recipe, device, written_by: header.written_by })
+        }
         Ok(_) => Err(damaged(&"there is more than a device in it")),
         Err(error) => Err(damaged(&error)),
     }
@@ -197,8 +205,8 @@ mod tests {
             if stream.random_range(0..4) == 0 {
                 forged.truncate(stream.random_range(12 + CHECKSUM_BYTES..forged.len()));
             }
-            if let Ok((_, device)) = read(&sealed(forged)) {
-                device.ftl.assert_invariants();
+            if let Ok(warm) = read(&sealed(forged)) {
+                warm.device.ftl.assert_invariants();
             }
         }
     }

@@ -6,6 +6,7 @@ mod file;
 mod recipe;
 
 use crate::error::{RunError, WarmError, WarmFileError};
+use crate::input::Inputs;
 use crate::memory;
 use crate::observer::Observer;
 use crate::precondition::{Preconditioned, precondition};
@@ -24,6 +25,8 @@ pub struct WarmDevice(Arc<Warm>);
 struct Warm {
     recipe: Recipe,
     device: Preconditioned,
+    /// The digests of the files whose requests wrote it.
+    written_by: Vec<String>,
 }
 
 /// Precondition the device of a scenario.
@@ -37,8 +40,12 @@ pub fn warm(
 ) -> Result<WarmDevice, RunError> {
     scenario.check()?;
     memory::check(scenario)?;
+    let recipe = Recipe::of(scenario);
+    let mut inputs = Inputs::of(recipe.files());
+    inputs.digest_files(observer)?;
+    let written_by = inputs.digests();
     let device = precondition(scenario.erased_flash()?, scenario, traces, observer)?;
-    Ok(WarmDevice(Arc::new(Warm { recipe: Recipe::of(scenario), device })))
+    Ok(WarmDevice(Arc::new(Warm { recipe, device, written_by })))
 }
 
 impl WarmDevice {
@@ -57,18 +64,13 @@ impl WarmDevice {
     /// Write the device to a file, atomically.
     ///
     /// # Errors
-    /// An error of the file system; an external policy, whose state a file cannot store; a device that a trace wrote, since the trace
-    /// may be another one later.
+    /// An error of the file system, or an external policy: a file cannot store its state.
     pub fn save(&self, path: &Path) -> Result<(), WarmError> {
-        if let [trace, ..] = self.0.recipe.files() {
-            let file = path.display().to_string();
-            return Err(WarmError::Trace { file, trace: trace.to_owned() });
-        }
         if let Some(code) = self.0.recipe.external() {
             let file = path.display().to_string();
             return Err(WarmError::External { file, policy: code.to_owned() });
         }
-        file::write_whole(path, |out| file::write(out, &self.0.recipe, &self.0.device))
+        file::write_whole(path, |out| file::write(out, &self.0))
             .map_err(|problem| WarmError::Io { file: path.display().to_string(), problem })
     }
 
@@ -86,7 +88,7 @@ impl WarmDevice {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        file::write(&mut bytes, &self.0.recipe, &self.0.device).expect("memory takes everything");
+        file::write(&mut bytes, &self.0).expect("memory takes everything");
         bytes
     }
 
@@ -95,7 +97,7 @@ impl WarmDevice {
     /// # Errors
     /// Bytes that are no warm device, are damaged, or were written by another version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, WarmFileError> {
-        file::read(bytes).map(|(recipe, device)| Self(Arc::new(Warm { recipe, device })))
+        file::read(bytes).map(|warm| Self(Arc::new(warm)))
     }
 
     /// Create a device for a run of `scenario`.
@@ -109,6 +111,19 @@ impl WarmDevice {
         } else {
             Err(WarmError::Differs(self.0.recipe.differences(&wanted)))
         }
+    }
+
+    /// Check that the files whose requests wrote the device are those of a run.
+    ///
+    /// # Errors
+    /// A file with another content.
+    pub(crate) fn check_inputs(&self, of_run: &[String]) -> Result<(), WarmError> {
+        let written_by = &self.0.written_by;
+        if written_by.is_empty() || written_by == of_run {
+            return Ok(());
+        }
+        let files = self.0.recipe.files().join(", ");
+        Err(WarmError::Differs(format!("its writes came from {files} with another content")))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Preconditioning by the run's own writes.
 
 use coflash_base::seed::{RngExt, Seed};
-use coflash_sim::{NoObserver, RunResult, Scenario, run, warm};
+use coflash_sim::{NoObserver, RunResult, Scenario, WarmDevice, run, run_from, warm};
 use serde_json::Value;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -139,12 +139,37 @@ fn what_is_still_not_steady_and_what_writes_nothing_say_so() {
     assert_eq!(remarks(&result(&reads)), told);
 }
 
+/// The hot pages alone are steady soon, and what is cold fills the device for long.
 #[test]
-fn a_device_that_a_trace_wrote_is_not_kept_in_a_file() {
+fn a_device_that_still_fills_is_not_steady() {
+    let erased = small(&[
+        ("precondition.fill", "none"),
+        ("precondition.until_steady", "true"),
+        ("workload.synthetic.trim_share", "0%"),
+        ("workload.synthetic.generator", "{ name = \"zipf\", exponent = 1.5 }"),
+    ]);
+    let told = remarks(&result(&erased)).concat();
+    assert!(
+        told.contains("still not steady then: ") && told.contains("the pages with data went from "),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_device_that_a_trace_wrote_serves_this_trace_alone() {
     let trace = Trace::new("file");
-    let device = warm(&trace.replayed(&[("precondition.until_steady", "true")]), &mut NoObserver);
+    let scenario = trace.replayed(&[("precondition.until_steady", "true")]);
     let file = trace.0.join("device.warm");
-    let refused = device.expect("it warms up").save(&file).expect_err("it may change").to_string();
-    assert!(refused.contains("trace.csv") && refused.contains("precondition.until_steady"), "{refused}");
-    assert!(!file.exists());
+    warm(&scenario, &mut NoObserver).expect("it warms up").save(&file).expect("a file");
+    let device = WarmDevice::load(&file).expect("it reads back");
+    let from = |device| run_from(device, &scenario, &mut NoObserver);
+    assert_eq!(
+        from(&device).expect("it fits").to_reproducible_json(),
+        result(&scenario).to_reproducible_json()
+    );
+    let csv = trace.0.join("trace.csv");
+    let lines = std::fs::read_to_string(&csv).expect("it is there");
+    std::fs::write(&csv, lines + "9999,write,0,4096\n").expect("it is ours");
+    let refused = from(&device).map(drop).expect_err("the trace is another one").to_string();
+    assert!(refused.contains("trace.csv with another content"), "{refused}");
 }

@@ -60,6 +60,7 @@ fn every_way_to_fill_and_every_kind_of_device() {
         &[("precondition.fill", "mapped"), ("precondition.random_passes", "0.3")],
         &[("precondition.until_free", "10%"), ("precondition.random_passes", "0")],
         &[("precondition.random_passes", "steady")],
+        &[("precondition.until_steady", "true"), ("workload.synthetic.generator", "zipf")],
         &[("ftl.chips", "round-robin"), ("ftl.pools", "die"), ("ftl.summary", "on")],
         &[("ftl.chips", "least-busy"), ("ftl.shared_streams", "[]"), ("timing.channel", "shared")],
         &[("gc.mode", "background"), ("flash.chips_per_channel", "2"), ("timing.channel", "shared")],
