@@ -6,13 +6,12 @@
 //! possible, to absorb overwrites; here each page is programmed at once. GC does not use the buffer. Model
 //! and terms follow NVMeVirt (Kim et al., FAST 2023).
 
-use crate::cooperates::{Cached, Cooperates, OverFlash};
+use crate::cooperates::Cooperates;
 use crate::level::{Command, Crossing, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Bytes, Duration, Lpn, Misfit, Op, Time};
-use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{AgeClass, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
-use coflash_media::{DieId, Media, Memory};
+use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
+use coflash_media::{DieId, Media};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -186,11 +185,5 @@ impl<M: Media, L: Restart<M>> Restart<M> for Controller<L> {
 
 /// A controller only adds time: it forwards messages.
 impl<L: Cooperates> Cooperates for Controller<L> {
-    crate::cooperates::forward_cooperates!(below_dispatch);
-}
-
-impl<L: OverFlash> OverFlash for Controller<L> {
-    fn flash_mut(&mut self) -> &mut Ftl {
-        self.below.flash_mut()
-    }
+    crate::cooperates::forward_cooperates!(below_dispatch, lags: L::LAGS);
 }

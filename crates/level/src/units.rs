@@ -3,13 +3,12 @@
 //! Drives with large units have a smaller map and a higher write amplification. Reads cost the same as
 //! without units. Pages of a unit that were never written, or are trimmed, take no space and are not written.
 
-use crate::cooperates::{Cached, Cooperates, OverFlash};
+use crate::cooperates::Cooperates;
 use crate::level::{Command, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Time};
-use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{AgeClass, Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
-use coflash_media::{DieId, Media, Memory, Place};
+use coflash_ftl::{Coverage, GcHook, Io, PageRead, PageWrite};
+use coflash_media::{DieId, Media, Place};
 use std::ops::Range;
 
 /// A level with writes in units.
@@ -105,13 +104,7 @@ impl<M: Media, L: Restart<M>> Restart<M> for Units<L> {
 
 /// Messages are about pages; their numbers stay the same.
 impl<L: Cooperates> Cooperates for Units<L> {
-    crate::cooperates::forward_cooperates!(below_dispatch);
-}
-
-impl<L: OverFlash> OverFlash for Units<L> {
-    fn flash_mut(&mut self) -> &mut Ftl {
-        self.below.flash_mut()
-    }
+    crate::cooperates::forward_cooperates!(below_dispatch, lags: L::LAGS);
 }
 
 #[cfg(test)]

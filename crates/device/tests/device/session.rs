@@ -3,7 +3,7 @@
 use coflash_base::seed::{RandomStream, Rng, RngExt};
 use coflash_base::{Seed, Time};
 use coflash_device::{Cut, CutAt, Recorder, Restart, Restarts, Session, Side, servable, twin};
-use coflash_level::{Device, Placement};
+use coflash_level::{FlashStack, Placement};
 use coflash_media::Contents;
 use coflash_scenario::Scenario;
 use coflash_sim::NoObserver;
@@ -66,13 +66,8 @@ fn scenario(scheme: &[(&str, &str)]) -> Scenario {
 
 fn store(scenario: &Scenario) -> Store<MemoryDisk> {
     let in_host = scenario.cache.placement == Placement::Host;
-    let flash = scenario.erased_flash().unwrap();
-    let pages = flash.logical_pages();
-    let layout = if in_host {
-        scenario.host_cache_over(flash).unwrap().layout()
-    } else {
-        Device::new(&scenario.device()).unwrap().layout()
-    };
+    let stack = FlashStack::erased(scenario.stack_config()).unwrap();
+    let (pages, layout) = (stack.flash_pages(), stack.layout());
     let format = Format {
         geometry: scenario.flash.clone(),
         logical_bytes: u64::from(pages) * scenario.flash.page_size.count,

@@ -54,7 +54,7 @@ mod recovery;
 mod room;
 
 use crate::config::CacheConfig;
-use crate::cooperates::{Cached, Cooperates};
+use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::{CacheHook, CdmConsistent, Deletion, Scheme, Setting};
 use crate::level::{Command, Level};
 use crate::nvm::{Label, Layout, Metadata};
@@ -62,7 +62,7 @@ use crate::write_back::{CacheCounters, DropCounters};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite};
+use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_media::{Access, DieId, Media, Memory, Place, Slot};
 
 /// The crash-consistent cache and the level below: the FTL, or a link to it.
@@ -124,7 +124,7 @@ impl<L: Cooperates> Consistent<L> {
         let page = self.cached(slot);
         let kept = self.below.keeps(page);
         if kept {
-            self.below.unmark(page);
+            self.below.send(Message::Unmark(page));
         } else {
             self.scheme.orphan(slot, &mut self.cache);
         }
@@ -182,7 +182,7 @@ impl<L: Cooperates> Consistent<L> {
                 self.metadata.protect(Cached { lpn: page.lpn, slot }, media);
                 self.metadata.fence(media);
             }
-            self.below.mark(Cached { lpn: page.lpn, slot });
+            self.below.send(Message::Mark(Cached { lpn: page.lpn, slot }));
         }
         Ok(Some(done))
     }
@@ -471,6 +471,14 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
 
 /// The scheme uses no messages of a buffer in the host.
 impl<L: Cooperates> Cooperates for Consistent<L> {
+    crate::takes_no_marks!();
+
+    fn send(&mut self, _: Message) {}
+
+    fn shadows(&self, _: Lpn) -> Marks {
+        Marks::NONE
+    }
+
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
         self.below.with_flash(look)
     }

@@ -46,15 +46,15 @@ pub use notice_queue::NoticeCounters;
 use wire::Sabotage;
 pub use wire::link_sections;
 
-use crate::cooperates::{Cached, Cooperates};
+use crate::cooperates::{Cached, Cooperates, Message};
 use crate::level::{Command, Crossing, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Seed, Time};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{AgeClass, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
+use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
 use coflash_media::{DieId, Media, Memory, Place};
 use hook::AcrossLink;
-use notice::{ToDevice, ToHost};
+use notice::ToHost;
 use notice_queue::{DeliveryState, Sending, Ticket};
 use wire::{Said, Way, Wire};
 
@@ -101,35 +101,29 @@ impl<L: Cooperates> Linked<L> {
     #[inline]
     fn take_in(&mut self, now: Time) {
         while let Some(notice) = self.wire.to_device.arrived(now) {
-            let kinds = &mut self.wire.kinds;
+            let Wire { kinds, weights, .. } = &mut self.wire;
             match notice {
-                ToDevice::Cached(page) => {
-                    kinds.cached += 1;
-                    self.below.mark(page);
-                }
-                ToDevice::Dirtied(page) => {
-                    kinds.dirtied += 1;
-                    self.below.invalidate(page);
-                }
-                ToDevice::Evicted(page) => {
-                    kinds.evicted += 1;
-                    self.below.unmark(page);
-                }
-                ToDevice::Announced(page) => {
-                    kinds.announced += 1;
-                    self.below.shadow(page.lpn, Memory::Host, true);
-                }
-                ToDevice::Weights(weights) => {
+                Message::Mark(_) => kinds.cached += 1,
+                Message::Invalidate(_) => kinds.dirtied += 1,
+                Message::Unmark(_) => kinds.evicted += 1,
+                Message::Announce(_) => kinds.announced += 1,
+                Message::Weigh(told) => {
                     kinds.weights += 1;
-                    self.wire.weights = weights;
-                    self.below.weigh(weights);
+                    *weights = told;
                 }
+                Message::Forget(_)
+                | Message::Moved(..)
+                | Message::Age(..)
+                | Message::Shadow(..)
+                | Message::TrackHost
+                | Message::Disconnect => unreachable!("{notice:?} is no notice"),
             }
+            self.below.send(notice);
         }
     }
 
     /// Post a notice. The sender waits if it is a message of its own.
-    fn tell(&mut self, notice: ToDevice) -> Ticket {
+    fn tell(&mut self, notice: Message) -> Ticket {
         let ticket = self.wire.to_device.post(notice, self.wire.now);
         if self.wire.to_device.sending() == Sending::Each {
             self.wait_for(ticket);
@@ -445,9 +439,8 @@ impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for Linked<L> {
     }
 }
 
-impl<L: Cooperates> Cooperates for Linked<L> {
-    const LAGS: bool = true;
-
+/// The host's end: messages become notices.
+impl<L: Cooperates> Linked<L> {
     fn mark(&mut self, page: Cached) {
         let said = match self.wire.protecting {
             Protecting::Request => Said::Clean,
@@ -455,12 +448,12 @@ impl<L: Cooperates> Cooperates for Linked<L> {
             Protecting::Grants => return self.wire.set(page.slot, Said::Clean),
         };
         self.wire.set(page.slot, said);
-        self.wire.said[page.slot].last = Some(self.tell(ToDevice::Cached(page)));
+        self.wire.said[page.slot].last = Some(self.tell(Message::Mark(page)));
     }
 
     fn unmark(&mut self, page: Cached) {
         if self.settle(page.slot) {
-            self.tell(ToDevice::Evicted(page));
+            self.tell(Message::Unmark(page));
         }
         self.wire.set(page.slot, Said::Unknown);
     }
@@ -469,7 +462,7 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         if self.wire.said[page.slot].said != Said::Dirty {
             self.settle(page.slot);
             self.wire.set(page.slot, Said::Dirty);
-            self.wire.said[page.slot].last = Some(self.tell(ToDevice::Dirtied(page)));
+            self.wire.said[page.slot].last = Some(self.tell(Message::Invalidate(page)));
         }
     }
 
@@ -478,17 +471,55 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         self.wire.set(page.slot, Said::Unknown);
     }
 
-    fn moved(&mut self, page: Cached, to: SlotId) {
-        self.wire.said[to] = std::mem::take(&mut self.wire.said[page.slot]);
+    /// The request does not wait for this notice, even if it is a message of its own. Only the next write of
+    /// the page waits.
+    fn announce(&mut self, page: Cached) {
+        if self.wire.said[page.slot].said != Said::Dirty {
+            self.wire.set(page.slot, Said::Dirty);
+            let ticket = self.wire.to_device.post(Message::Announce(page), self.wire.now);
+            self.wire.said[page.slot].last = Some(ticket);
+        }
     }
 
-    fn is_granted(&self, page: Cached) -> bool {
-        self.wire.said[page.slot].said == Said::Granted
+    #[inline]
+    fn weigh(&mut self, weights: Weights) {
+        if weights != self.wire.weights_told {
+            self.wire.weights_told = weights;
+            self.tell(Message::Weigh(weights));
+        }
+    }
+}
+
+impl<L: Cooperates> Cooperates for Linked<L> {
+    const LAGS: bool = true;
+
+    #[inline(always)]
+    fn send(&mut self, message: Message) {
+        match message {
+            Message::Mark(page) => self.mark(page),
+            Message::Unmark(page) => self.unmark(page),
+            Message::Invalidate(page) => self.invalidate(page),
+            Message::Forget(page) => self.forget(page),
+            Message::Moved(page, to) => {
+                self.wire.said[to] = std::mem::take(&mut self.wire.said[page.slot]);
+            }
+            Message::Age(..) => unreachable!("age classes do not cross the link"),
+            Message::Weigh(weights) => self.weigh(weights),
+            Message::Announce(page) => self.announce(page),
+            Message::Shadow(..) | Message::TrackHost => self.below.send(message),
+            Message::Disconnect => {
+                self.wire.disconnect();
+                self.below.send(message);
+            }
+        }
     }
 
-    fn disconnect(&mut self) {
-        self.wire.disconnect();
-        self.below.disconnect();
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        self.below.shadows(lpn)
+    }
+
+    fn may_hold(&self, _: Lpn) -> bool {
+        true
     }
 
     /// Revoke the grant of a page. The question goes with a command that has already crossed, if there is one.
@@ -504,40 +535,14 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         self.wire.revoke();
         self.take_in(self.wire.now);
         let kept = self.below.keeps(page);
-        self.below.unmark(page);
+        self.below.send(Message::Unmark(page));
         self.wire.revoked.refused_pages += u64::from(!kept);
         self.wire.set(slot, if kept { Said::Clean } else { Said::Dirty });
         kept
     }
 
-    fn age(&mut self, _: Lpn, _: AgeClass) {
-        unreachable!("age classes do not cross the link")
-    }
-
-    /// The request does not wait for this notice, even if it is a message of its own. Only the next write of
-    /// the page waits.
-    fn announce(&mut self, page: Cached) {
-        if self.wire.said[page.slot].said != Said::Dirty {
-            self.wire.set(page.slot, Said::Dirty);
-            let ticket = self.wire.to_device.post(ToDevice::Announced(page), self.wire.now);
-            self.wire.said[page.slot].last = Some(ticket);
-        }
-    }
-
-    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
-        self.below.shadow(lpn, memory, newer);
-    }
-
-    fn shadows(&self, lpn: Lpn) -> Marks {
-        self.below.shadows(lpn)
-    }
-
-    #[inline]
-    fn weigh(&mut self, weights: Weights) {
-        if weights != self.wire.weights_told {
-            self.wire.weights_told = weights;
-            self.tell(ToDevice::Weights(weights));
-        }
+    fn is_granted(&self, page: Cached) -> bool {
+        self.wire.said[page.slot].said == Said::Granted
     }
 
     /// A copy with a used grant is a sole copy. In doubt a copy counts as one: one too many costs a write,
@@ -560,15 +565,11 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         std::mem::take(&mut self.wire.pending_wait)
     }
 
-    fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
-        self.below.with_flash(|ftl| self.wire.assert_agrees(cache, ftl));
-    }
-
-    fn track_host(&mut self) {
-        self.below.track_host();
-    }
-
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
         self.below.with_flash(look)
+    }
+
+    fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
+        self.below.with_flash(|ftl| self.wire.assert_agrees(cache, ftl));
     }
 }

@@ -2,8 +2,9 @@
 
 use super::config::{HostConfig, Protecting};
 use super::cost::LinkCost;
-use super::notice::{ExchangeCounters, LinkCounters, NoticeKinds, ToDevice, ToHost};
+use super::notice::{ExchangeCounters, LinkCounters, NoticeKinds, ToHost};
 use super::notice_queue::{NoticeCounters, NoticeQueue, Ticket};
+use crate::cooperates::Message;
 use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Duration, IdVec, Seed, Time};
 use coflash_cache::{Cache, SlotId};
@@ -54,7 +55,7 @@ pub(super) enum Way {
 /// Both ends of a link.
 #[derive(Clone)]
 pub(super) struct Wire {
-    pub(super) to_device: NoticeQueue<ToDevice>,
+    pub(super) to_device: NoticeQueue<Message>,
     pub(super) to_host: NoticeQueue<ToHost>,
     pub(super) protecting: Protecting,
     pub(super) cost: LinkCost,

@@ -17,8 +17,8 @@ pub use counters::{CacheCounters, DropCounters, HOST_BUFFER};
 pub use host_buffer::{Announces, WriteBufferConfig};
 
 use crate::config::Eviction;
-use crate::cooperates::{Cached, Cooperates};
-use crate::cooperation::{CacheHook, Cooperation, Scheme};
+use crate::cooperates::{Cached, Cooperates, Message};
+use crate::cooperation::{CacheHook, Cooperation, Event, Scheme};
 use crate::level::{Command, Level};
 use crate::nvm::Metadata;
 use ageing::Ageing;
@@ -92,15 +92,21 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     fn exchange(&mut self) {
         let weights = self.scheme.weights(&self.cache);
         if self.options.cause == Cause::Evict {
-            self.below.weigh(weights);
+            self.below.send(Message::Weigh(weights));
         }
         self.hear();
+    }
+
+    /// Tell the scheme of an event.
+    #[inline(always)]
+    fn happened(&mut self, event: Event, page: Cached) {
+        self.scheme.happened(event, page, &mut self.cache, &mut self.below);
     }
 
     fn hear(&mut self) {
         while let Some(slot) = self.below.next_dropped(&self.cache) {
             self.cache.orphan(slot);
-            self.scheme.became_sole(slot, &self.cache);
+            self.happened(Event::BecameSole, self.cached(slot));
         }
     }
 }
@@ -122,7 +128,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             self.counters.read_hits += 1;
             self.counters.nvm_reads_pages += 1;
             self.cache.touch(slot);
-            self.scheme.used(Cached { lpn: page.lpn, slot }, &self.cache, &mut self.below);
+            self.happened(Event::Used, Cached { lpn: page.lpn, slot });
             return Ok(Some(media.access(self.place(slot), Access::Read { to: page.to }, after)));
         }
         self.counters.read_misses += 1;
@@ -137,7 +143,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             self.counters.nvm_writes_pages += 1;
             media.access(self.place(slot), Access::Fill { from: page.to }, after);
             let page = Cached { lpn: page.lpn, slot };
-            self.scheme.cached_clean(page, &mut self.cache, &mut self.below);
+            self.happened(Event::Filled, page);
             if self.cache.is_dirty(slot) {
                 self.metadata.written(page, false, media);
             }
@@ -159,7 +165,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         if let Some(slot) = self.cache.lookup(page.lpn) {
             self.counters.write_hits += 1;
             self.cache.touch(slot);
-            self.scheme.overwritten(slot, &self.cache);
+            self.happened(Event::Overwritten, Cached { lpn: page.lpn, slot });
             let mut ready = after;
             let is_labelled = self.cache.is_dirty(slot);
             if is_labelled {
@@ -246,7 +252,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let done = media.access(self.place(slot), access, after);
         let page = Cached { lpn: page.lpn, slot };
         self.metadata.written(page, is_labelled, media);
-        self.scheme.written(page, &self.cache, &mut self.below);
+        self.happened(Event::Written, page);
         done
     }
 }
@@ -340,9 +346,10 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
                 self.counters.dropped_pages += 1;
                 self.became_clean(slot);
             }
-            self.scheme.trimmed(slot, &self.cache);
+            let page = Cached { lpn, slot };
+            self.happened(Event::Trimmed, page);
             self.cache.remove(slot);
-            self.below.forget(Cached { lpn, slot });
+            self.below.send(Message::Forget(page));
         }
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let done = below.trim(lpn, after, &mut inner)?;
@@ -436,22 +443,25 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 /// A cache between another cache and flash. The misses of the upper cache come here, and this cache waits for
 /// messages itself, so flash only needs the marks for pages that are dirty in the host.
 impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
-    fn announce(&mut self, page: Cached) {
-        self.shadow(page.lpn, Memory::HostBuffer, true);
-    }
+    crate::takes_no_marks!();
 
-    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
-        if self.knows_host {
-            self.below.shadow(lpn, memory, newer);
+    fn send(&mut self, message: Message) {
+        match message {
+            Message::Announce(_) | Message::Shadow(..) if !self.knows_host => {}
+            Message::Announce(_) | Message::Shadow(..) | Message::TrackHost => self.below.send(message),
+            Message::Mark(_)
+            | Message::Unmark(_)
+            | Message::Invalidate(_)
+            | Message::Forget(_)
+            | Message::Moved(..)
+            | Message::Age(..)
+            | Message::Weigh(_)
+            | Message::Disconnect => {}
         }
     }
 
     fn shadows(&self, lpn: Lpn) -> Marks {
         self.below.shadows(lpn)
-    }
-
-    fn track_host(&mut self) {
-        self.below.track_host();
     }
 
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
