@@ -182,7 +182,8 @@ impl Folder {
 /// The container of a device.
 pub(crate) fn format_of(scenario: &Scenario) -> Result<Format, ScenarioError> {
     let stack = FlashStack::erased(scenario.stack_config())?;
-    let (page_bytes, pages) = (scenario.flash.page_size.count, u64::from(stack.flash_pages()));
+    let layout = stack.layout();
+    let (page_bytes, pages) = (scenario.flash.page_size.count, u64::from(layout.logical_pages));
     let random = || u128::from(RandomState::new().hash_one(0));
     Ok(Format {
         geometry: scenario.ftl.erase_units(&scenario.flash),
@@ -190,7 +191,7 @@ pub(crate) fn format_of(scenario: &Scenario) -> Result<Format, ScenarioError> {
         slots: scenario.cache.size.pages(page_bytes, pages) as u32,
         volatile: scenario.cache.volatile,
         in_host: matches!(stack, FlashStack::HostCache(_)),
-        words: stack.layout().words(),
+        words: layout.words(),
         scenario: scenario.to_toml(),
         uuid: random() << 64 | random(),
     })

@@ -7,7 +7,8 @@
 //! and terms follow NVMeVirt (Kim et al., FAST 2023).
 
 use crate::cooperates::Cooperates;
-use crate::level::{Command, Crossing, Level, LostPages, Restart};
+use crate::level::{Command, Crossing, Level, Restart};
+use crate::over::below_dispatch;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Bytes, Duration, Lpn, Misfit, Op, Time};
 use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
@@ -128,13 +129,6 @@ impl<L> Controller<L> {
     }
 }
 
-macro_rules! below_dispatch {
-    ($self:expr, $below:pat => $call:expr) => {{
-        let Controller { below: $below, .. } = $self;
-        $call
-    }};
-}
-
 impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
     #[inline(always)]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
@@ -174,13 +168,11 @@ impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
         self.below.flush(after, io, parts)
     }
 
-    crate::forward_level!(below_dispatch without begin, write, flush);
+    crate::forward_level!(below_dispatch: read trim end time report looks);
 }
 
 impl<M: Media, L: Restart<M>> Restart<M> for Controller<L> {
-    coflash_base::forward_to_variant! { below_dispatch as Restart<M>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-    }
+    crate::forward_restart!(below_dispatch);
 }
 
 /// A controller only adds time: it forwards messages.

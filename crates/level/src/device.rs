@@ -4,7 +4,7 @@ use crate::config::CacheConfig;
 use crate::consistent::Consistent;
 use crate::cooperates::Cooperates;
 use crate::cooperation::{Cooperation, CooperationConfig, Setting};
-use crate::level::{Command, Level, LostPages, Restart};
+use crate::level::{Command, Level, Restart};
 use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
 use crate::stack::{Firmware, HostCacheStack};
@@ -226,9 +226,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for CacheLevel<L> {
 }
 
 impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for CacheLevel<L> {
-    coflash_base::forward_to_variant! { cache_level_dispatch as Restart<M>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-    }
+    crate::forward_restart!(cache_level_dispatch);
 }
 
 /// Messages of a buffer in the host go to flash if the scheme uses them.

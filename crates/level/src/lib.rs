@@ -6,7 +6,8 @@
 //! | levels, and the life of a request | [`Level`] |
 //! | a write-back cache: in the device, in the host, the host's write buffer | [`WriteBack`] |
 //! | the crash-consistent cache (`cdm-consistent`), in the device or in the host, and its recovery | [`Consistent`] |
-//! | a link, the notices that cross it, questions and grants | [`Linked`] |
+//! | a link that carries whole requests | [`RequestLink`] |
+//! | a link below a cache: the notices that cross it, questions and grants | [`Linked`] |
 //! | the time of the firmware, and the controller's write buffer | [`Controller`] |
 //! | indirection units larger than a page | [`Units`] |
 //! | the FTL as a level | `flash.rs`; the FTL itself is the crate `coflash-ftl` |
@@ -55,7 +56,7 @@ pub use device::{CacheLevel, Device, DeviceConfig};
 pub use level::{Command, Crossing, Level, LostPages, Restart};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
-    Notices, Protecting, Sharing, link_sections,
+    Notices, Protecting, RequestLink, Sharing, link_sections,
 };
 pub use recovery_error::RecoveryError;
 pub use stack::{

@@ -22,6 +22,14 @@ macro_rules! level_over {
     };
 }
 
+/// Evaluate an expression for the level in the field `below`.
+macro_rules! below_dispatch {
+    ($self:expr, $below:pat => $call:expr) => {{
+        let Self { below: $below, .. } = $self;
+        $call
+    }};
+}
+
 /// Write the accessors of a cache with the fields `below`, `cache`, `scheme` and `metadata`, in the memory of a field.
 macro_rules! cache_over_level {
     ($scheme:ty, $($memory:ident).+) => {
@@ -69,4 +77,4 @@ macro_rules! cache_over_level {
     };
 }
 
-pub(crate) use {cache_over_level, level_over};
+pub(crate) use {below_dispatch, cache_over_level, level_over};

@@ -6,8 +6,8 @@ use crate::controller::{Controller, ControllerConfig};
 use crate::cooperates::Cooperates;
 use crate::cooperation::{Cooperation, Setting};
 use crate::device::{CacheLevel, Device, DeviceConfig};
-use crate::level::{Command, Level, LostPages, Restart};
-use crate::linked::{HostConfig, LinkCost, Linked, Protecting};
+use crate::level::{Command, Level, Restart};
+use crate::linked::{HostConfig, LinkCost, Linked, Protecting, RequestLink};
 use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
 use crate::units::Units;
@@ -21,7 +21,7 @@ use std::convert::identity;
 /// The firmware of the device, between the link and flash, or the device's cache.
 pub type Firmware<L> = Controller<Units<L>>;
 /// A device behind a link that carries whole requests.
-pub type PlainStack = Linked<Firmware<Device>>;
+pub type PlainStack = RequestLink<Firmware<Device>>;
 /// A cache in the host, above a link that carries pages.
 pub type HostCacheStack = CacheLevel<Linked<Firmware<Ftl>>>;
 /// The host's write buffer above other levels.
@@ -106,8 +106,8 @@ impl<'a> StackConfig<'a> {
     }
 
     /// Put a link that carries whole requests over a device.
-    pub fn link<L>(&self, device: L) -> Linked<L> {
-        Linked::new(device, self.page_bytes(), &self.link)
+    pub fn link<L>(&self, device: L) -> RequestLink<L> {
+        RequestLink::new(device, &self.link)
     }
 
     /// Put the host's write buffer, and the link below it, over a device.
@@ -122,7 +122,7 @@ impl<'a> StackConfig<'a> {
     /// Put the link over a device, below a cache of the host.
     fn link_under<L>(&self, cache: &Setting, device: L, host: &HostConfig) -> Linked<L> {
         let (bytes, seed) = (self.page_bytes(), self.device.seed);
-        Linked::under_cache(device, bytes, &self.link, cache.memory, cache.slots, host, seed)
+        Linked::new(device, bytes, &self.link, cache.memory, cache.slots, host, seed)
     }
 
     fn page_bytes(&self) -> u64 {
@@ -205,12 +205,6 @@ impl FlashStack {
         Ok(stack)
     }
 
-    /// The logical pages of the flash.
-    #[must_use]
-    pub fn flash_pages(&self) -> u32 {
-        for_flash_stack!(self, level => level.with_flash(Ftl::logical_pages))
-    }
-
     /// The layout of the cache's metadata in non-volatile memory.
     #[must_use]
     pub fn layout(&self) -> Layout {
@@ -235,9 +229,7 @@ impl<M: Media, P: Level<M>, C: Level<M>> Level<M> for FlashStack<P, C> {
 }
 
 impl<M: Media, P: Restart<M>, C: Restart<M>> Restart<M> for FlashStack<P, C> {
-    coflash_base::forward_to_variant! { for_flash_stack as Restart<M>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-    }
+    crate::forward_restart!(for_flash_stack);
 }
 
 impl<L> Firmware<L> {

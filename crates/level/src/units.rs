@@ -4,7 +4,8 @@
 //! without units. Pages of a unit that were never written, or are trimmed, take no space and are not written.
 
 use crate::cooperates::Cooperates;
-use crate::level::{Command, Level, LostPages, Restart};
+use crate::level::{Command, Level, Restart};
+use crate::over::below_dispatch;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Time};
 use coflash_ftl::{Coverage, GcHook, Io, PageRead, PageWrite};
@@ -56,13 +57,6 @@ impl<L> Units<L> {
     }
 }
 
-macro_rules! below_dispatch {
-    ($self:expr, $below:pat => $call:expr) => {{
-        let Units { below: $below, .. } = $self;
-        $call
-    }};
-}
-
 impl<M: Media, L: Level<M>> Level<M> for Units<L> {
     #[inline(always)]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
@@ -93,13 +87,11 @@ impl<M: Media, L: Level<M>> Level<M> for Units<L> {
         self.write_rest(page, done, io)
     }
 
-    crate::forward_level!(below_dispatch without begin, write);
+    crate::forward_level!(below_dispatch: read trim flush end time report looks);
 }
 
 impl<M: Media, L: Restart<M>> Restart<M> for Units<L> {
-    coflash_base::forward_to_variant! { below_dispatch as Restart<M>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-    }
+    crate::forward_restart!(below_dispatch);
 }
 
 /// Messages are about pages; their numbers stay the same.

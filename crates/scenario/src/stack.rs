@@ -5,12 +5,12 @@ use crate::scenario::Scenario;
 use coflash_base::Seed;
 use coflash_ftl::{Ftl, Pools};
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
-use coflash_level::{Buffered, BufferedStack, FlashStack, Levels, Linked, StackConfig};
+use coflash_level::{Buffered, BufferedStack, FlashStack, Levels, Linked, RequestLink, StackConfig};
 use coflash_media::disk::Disks;
 use coflash_media::{CacheTimings, ProgramDistribution, Timeline, When};
 
 /// A flash cache in front of disks.
-pub type HybridStack = Linked<Hybrid<When>>;
+pub type HybridStack = RequestLink<Hybrid<When>>;
 
 /// The levels of a scenario.
 #[allow(clippy::large_enum_variant, reason = "a run has a single stack")]
@@ -22,7 +22,7 @@ pub enum Stack {
     /// See [`HybridStack`].
     Hybrid(HybridStack),
     /// The same below the host's write buffer.
-    BufferedHybrid(Buffered<HybridStack>),
+    BufferedHybrid(Buffered<Linked<Hybrid<When>>>),
 }
 
 /// Evaluate an expression for the stack's variant. The variants with disks may have an expression of their own.

@@ -66,8 +66,8 @@ fn scenario(scheme: &[(&str, &str)]) -> Scenario {
 
 fn store(scenario: &Scenario) -> Store<MemoryDisk> {
     let in_host = scenario.cache.placement == Placement::Host;
-    let stack = FlashStack::erased(scenario.stack_config()).unwrap();
-    let (pages, layout) = (stack.flash_pages(), stack.layout());
+    let layout = FlashStack::erased(scenario.stack_config()).unwrap().layout();
+    let pages = layout.logical_pages;
     let format = Format {
         geometry: scenario.flash.clone(),
         logical_bytes: u64::from(pages) * scenario.flash.page_size.count,

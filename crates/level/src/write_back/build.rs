@@ -71,9 +71,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         if below.with_flash(Ftl::takes_hints) {
             cache.keep_placements();
         }
-        if options.cause == Cause::Evict {
-            below.send(Message::Weigh(scheme.weights(&cache)));
-        }
+        below.send(Message::Weigh(scheme.weights(&cache)));
         let counters = CacheCounters { capacity_pages: setting.slots, ..CacheCounters::default() };
         Self {
             below,

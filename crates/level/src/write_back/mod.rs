@@ -90,10 +90,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 
     /// Send the cost weights to flash, and handle messages from flash.
     fn exchange(&mut self) {
-        let weights = self.scheme.weights(&self.cache);
-        if self.options.cause == Cause::Evict {
-            self.below.send(Message::Weigh(weights));
-        }
+        self.below.send(Message::Weigh(self.scheme.weights(&self.cache)));
         self.hear();
     }
 
@@ -404,8 +401,6 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         report.add_as(self.options.section, &counters);
         if self.options.cause == Cause::Evict {
             report.add(&self.drops);
-        }
-        if self.options.cause == Cause::Evict {
             report.add(self.metadata.counters());
         }
         self.scheme.report(report);

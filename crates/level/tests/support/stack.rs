@@ -7,7 +7,7 @@ use coflash_cache::Cache;
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_level::{
     Buffered, BufferedStack, Command, Cooperates, Device, Firmware, FlashStack, HostCacheStack, Level,
-    Linked, LostPages, Restart, for_flash_stack,
+    Linked, RequestLink, Restart, for_flash_stack,
 };
 use coflash_media::{DieId, Media, Memory};
 
@@ -46,19 +46,27 @@ impl Look for Device {
     }
 }
 
-impl<L: Look> Look for Linked<Firmware<L>> {
-    fn flash(&self) -> &Ftl {
-        self.below().under().flash()
-    }
+macro_rules! look_below {
+    ($level:ty, $below:ident, $below_mut:ident) => {
+        impl<L: Look> Look for $level {
+            fn flash(&self) -> &Ftl {
+                self.$below().flash()
+            }
 
-    fn flash_mut(&mut self) -> &mut Ftl {
-        self.below_mut().under_mut().flash_mut()
-    }
+            fn flash_mut(&mut self) -> &mut Ftl {
+                self.$below_mut().flash_mut()
+            }
 
-    fn caches(&self) -> Vec<(Memory, &Cache)> {
-        self.below().under().caches()
-    }
+            fn caches(&self) -> Vec<(Memory, &Cache)> {
+                self.$below().caches()
+            }
+        }
+    };
 }
+
+look_below!(Firmware<L>, under, under_mut);
+look_below!(RequestLink<L>, below, below_mut);
+look_below!(Linked<L>, below, below_mut);
 
 impl Look for HostCacheStack {
     fn flash(&self) -> &Ftl {
@@ -148,7 +156,5 @@ impl<M: Media> Level<M> for Stack {
 }
 
 impl<M: Media> Restart<M> for Stack {
-    coflash_base::forward_to_variant! { stack_dispatch as Restart<M>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-    }
+    coflash_level::forward_restart!(stack_dispatch);
 }
