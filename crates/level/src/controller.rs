@@ -168,7 +168,7 @@ impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
         self.below.flush(after, io, parts)
     }
 
-    crate::forward_level!(below_dispatch: read trim end time report looks);
+    crate::forward_level!(below_dispatch: read trim end time report numbers rest);
 }
 
 impl<M: Media, L: Restart<M>> Restart<M> for Controller<L> {

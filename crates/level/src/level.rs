@@ -199,7 +199,7 @@ pub trait Restart<M: Media>: Level<M> {
 
 /// Forward methods of [`Level`] to the variant of an enum, or to the level below. The argument is the macro that matches on the
 /// enum or names the level. Of a level below, the methods and groups to forward follow: `time` is the passing of time and idle
-/// work, `report` also the memory, `looks` the rest. What is left out does not compile. It imports the types that the methods name.
+/// work, `report` also the memory, `numbers` the other questions that each level passes on. What is left out does not compile. It imports the types that the methods name.
 ///
 /// ```ignore
 /// impl<M: Media> Level<M> for Stack {
@@ -209,7 +209,7 @@ pub trait Restart<M: Media>: Level<M> {
 #[macro_export]
 macro_rules! forward_level {
     ($dispatch:ident) => {
-        $crate::forward_level!($dispatch: begin read write trim flush end time report looks);
+        $crate::forward_level!($dispatch: begin read write trim flush end time report numbers rest);
     };
     ($dispatch:ident: $($group:ident)*) => {
         $($crate::forward_level!(@$group $dispatch);)*
@@ -257,15 +257,19 @@ macro_rules! forward_level {
             fn heap_bytes(&self) -> usize;
         }
     };
-    (@looks $dispatch:ident) => {
+    (@numbers $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn logical_pages(&self) -> u32;
-            fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
-            fn next_due(&self) -> Option<Time>;
-            fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn has_idle_work(&self, die: DieId) -> bool;
             fn erase_counts(&self) -> Vec<u32>;
             fn invalid_pages(&self) -> Vec<u32>;
+        }
+    };
+    (@rest $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
+            fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
+            fn next_due(&self) -> Option<Time>;
+            fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn assert_invariants(&self);
         }
     };

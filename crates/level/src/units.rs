@@ -87,7 +87,7 @@ impl<M: Media, L: Level<M>> Level<M> for Units<L> {
         self.write_rest(page, done, io)
     }
 
-    crate::forward_level!(below_dispatch: read trim flush end time report looks);
+    crate::forward_level!(below_dispatch: read trim flush end time report numbers rest);
 }
 
 impl<M: Media, L: Restart<M>> Restart<M> for Units<L> {

@@ -58,6 +58,7 @@ use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::{CacheHook, CdmConsistent, Deletion, Scheme, Setting};
 use crate::level::{Command, Level};
 use crate::nvm::{Label, Layout, Metadata};
+use crate::over::below_dispatch;
 use crate::write_back::{CacheCounters, DropCounters};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
@@ -332,15 +333,7 @@ impl<L: Cooperates> Consistent<L> {
 }
 
 impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
-    fn logical_pages(&self) -> u32 {
-        self.below.logical_pages()
-    }
-
-    #[inline(always)]
-    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
-        self.cache.look_ahead(lpn, ahead);
-        self.below.look_ahead(lpn, ahead);
-    }
+    crate::over::cache_passes_on!();
 
     fn is_timed(&self) -> bool {
         true
@@ -363,12 +356,6 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
     /// The due time of the level below: a commit may wait for the next request.
     fn next_due(&self) -> Option<Time> {
         self.below.next_due()
-    }
-
-    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        self.metadata.begin();
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.begin(&command.page_by_page(), &mut inner)
     }
 
     fn read<H: GcHook>(
@@ -421,34 +408,12 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
         Ok(tail + self.below.take_pending_wait() + self.metadata.fenced())
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.told(tag, at, &mut inner)
-    }
-
-    fn has_idle_work(&self, die: DieId) -> bool {
-        self.below.has_idle_work(die)
-    }
-
-    fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.work_idle(die, &mut inner)
-    }
-
     fn report(&self, report: &mut Report) {
         self.below.report(report);
         report.add(&CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters });
         report.add(&self.drops);
         report.add(self.metadata.counters());
         self.scheme.report(report);
-    }
-
-    fn erase_counts(&self) -> Vec<u32> {
-        self.below.erase_counts()
-    }
-
-    fn invalid_pages(&self) -> Vec<u32> {
-        self.below.invalid_pages()
     }
 
     fn heap_bytes(&self) -> usize {

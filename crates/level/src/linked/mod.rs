@@ -343,7 +343,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         self.below.heap_bytes() + self.wire.heap_bytes()
     }
 
-    crate::forward_level!(below_dispatch: looks);
+    crate::forward_level!(below_dispatch: numbers rest);
 }
 
 impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for Linked<L> {

@@ -48,7 +48,7 @@ impl<M: Media, L: Level<M>> Level<M> for RequestLink<L> {
         Ok(self.below.end(io)? + std::mem::take(&mut self.tail))
     }
 
-    crate::forward_level!(below_dispatch: read write trim flush time report looks);
+    crate::forward_level!(below_dispatch: read write trim flush time report numbers rest);
 }
 
 impl<M: Media, L: Restart<M>> Restart<M> for RequestLink<L> {

@@ -17,10 +17,8 @@ impl<L: Cooperates> WriteBack<L> {
     pub fn over(mut below: L, config: &CacheConfig, setting: &Setting, mut scheme: Cooperation) -> Self {
         below.with_flash(|ftl| scheme.attach(ftl));
         let options = Options {
-            memory: setting.memory,
-            is_volatile: config.volatile,
+            setting: *setting,
             read_allocate: config.read_allocate,
-            write_allocate: config.write_allocate,
             eviction: config.eviction,
             cause: Cause::Evict,
             section: &CacheCounters::INFO,
@@ -34,7 +32,7 @@ impl<L: Cooperates> WriteBack<L> {
             logical_pages: setting.logical_pages,
         };
         let metadata = Metadata::new(layout, config.fence);
-        Self::with(below, scheme, &config.policy, setting, options, None, metadata)
+        Self::with(below, scheme, &config.policy, options, None, metadata)
     }
 }
 
@@ -42,10 +40,8 @@ impl<L: Cooperates> WriteBack<L, Announces> {
     /// Create the host's write buffer, empty, over a device across a link.
     pub(crate) fn in_host(below: L, config: &WriteBufferConfig, setting: &Setting) -> Self {
         let options = Options {
-            memory: Memory::HostBuffer,
-            is_volatile: true,
+            setting: *setting,
             read_allocate: config.read_allocate,
-            write_allocate: true,
             eviction: Eviction::Foreground,
             cause: Cause::Host,
             section: &HOST_BUFFER,
@@ -53,7 +49,7 @@ impl<L: Cooperates> WriteBack<L, Announces> {
         let dirty_max = config.dirty_share_max.of(setting.slots.into()) as u32;
         let ageing = Some(Ageing::new(setting.slots, config.dirty_age_max, dirty_max));
         let metadata = Metadata::new(Layout::default(), Duration::ZERO);
-        Self::with(below, Announces, &config.policy, setting, options, ageing, metadata)
+        Self::with(below, Announces, &config.policy, options, ageing, metadata)
     }
 }
 
@@ -62,11 +58,11 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         mut below: L,
         mut scheme: S,
         policy: &EvictionConfig,
-        setting: &Setting,
         options: Options,
         ageing: Option<Ageing>,
         metadata: Metadata,
     ) -> Self {
+        let setting = &options.setting;
         let mut cache = Cache::new(policy, setting.slots, setting.logical_pages as usize);
         if below.with_flash(Ftl::takes_hints) {
             cache.keep_placements();

@@ -18,23 +18,22 @@ pub use host_buffer::{Announces, WriteBufferConfig};
 
 use crate::config::Eviction;
 use crate::cooperates::{Cached, Cooperates, Message};
-use crate::cooperation::{CacheHook, Cooperation, Event, Scheme};
+use crate::cooperation::{CacheHook, Cooperation, Event, Scheme, Setting};
 use crate::level::{Command, Level};
 use crate::nvm::Metadata;
+use crate::over::below_dispatch;
 use ageing::Ageing;
 use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_media::{Access, Cause, DieId, Media, Memory, Place, Slot};
+use coflash_media::{Access, Cause, DieId, Media, Place, Slot};
 
 /// The differences between the caches.
 #[derive(Clone, Debug)]
 struct Options {
-    memory: Memory,
-    is_volatile: bool,
+    setting: Setting,
     read_allocate: bool,
-    write_allocate: bool,
     eviction: Eviction,
     /// The cause of pages written below; it determines the write stream.
     cause: Cause,
@@ -58,25 +57,7 @@ pub struct WriteBack<L, S = Cooperation> {
 }
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
-    crate::over::cache_over_level!(S, options.memory);
-
-    /// The counters.
-    #[must_use]
-    pub fn counters(&self) -> &CacheCounters {
-        &self.counters
-    }
-
-    /// The counters of drops.
-    #[must_use]
-    pub fn drops(&self) -> &DropCounters {
-        &self.drops
-    }
-
-    /// Whether a restart loses the cache.
-    #[must_use]
-    pub fn is_volatile(&self) -> bool {
-        self.options.is_volatile
-    }
+    crate::over::cache_over_level!(S, options.setting.memory);
 
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
     #[inline(always)]
@@ -182,7 +163,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             ));
         }
         self.counters.write_misses += 1;
-        if self.options.write_allocate && self.cache.capacity() > 0 {
+        if self.options.setting.write_allocate && self.cache.capacity() > 0 {
             self.write_allocating(page, after, start, media)
         } else {
             let (below, mut io) = self.descend(media, start);
@@ -255,15 +236,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 }
 
 impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S> {
-    fn logical_pages(&self) -> u32 {
-        self.below.logical_pages()
-    }
-
-    #[inline(always)]
-    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
-        self.cache.look_ahead(lpn, ahead);
-        self.below.look_ahead(lpn, ahead);
-    }
+    crate::over::cache_passes_on!();
 
     #[inline(always)]
     fn is_timed(&self) -> bool {
@@ -289,13 +262,6 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
             Some(own) => Some(below.map_or(own, |due| due.min(own))),
             None => below,
         }
-    }
-
-    #[inline]
-    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        self.metadata.begin();
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.begin(&command.page_by_page(), &mut inner)
     }
 
     #[inline]
@@ -362,7 +328,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
         parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
-        if !self.options.is_volatile {
+        if !self.options.setting.is_volatile {
             return Ok(());
         }
         let start = io.start;
@@ -381,20 +347,6 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         Ok(tail + self.below.take_pending_wait() + self.metadata.fenced())
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.told(tag, at, &mut inner)
-    }
-
-    fn has_idle_work(&self, die: DieId) -> bool {
-        self.below.has_idle_work(die)
-    }
-
-    fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.work_idle(die, &mut inner)
-    }
-
     fn report(&self, report: &mut Report) {
         self.below.report(report);
         let counters = CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters };
@@ -404,14 +356,6 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
             report.add(self.metadata.counters());
         }
         self.scheme.report(report);
-    }
-
-    fn erase_counts(&self) -> Vec<u32> {
-        self.below.erase_counts()
-    }
-
-    fn invalid_pages(&self) -> Vec<u32> {
-        self.below.invalid_pages()
     }
 
     fn heap_bytes(&self) -> usize {

@@ -71,17 +71,17 @@ impl<M: Media, L: Restart<M> + Cooperates, S: Scheme> Restart<M> for WriteBack<L
         let mut lost = 0;
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             let is_dirty = self.cache.is_dirty(slot);
-            if is_dirty && self.options.is_volatile {
+            if is_dirty && self.options.setting.is_volatile {
                 self.became_clean(slot);
                 lost += 1;
             }
-            if !is_dirty || self.options.is_volatile {
+            if !is_dirty || self.options.setting.is_volatile {
                 self.cache.remove(slot);
             }
         }
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let below = below.restart(now, &mut inner)?;
         self.connect(io)?;
-        Ok(below.plus(self.options.memory, lost))
+        Ok(below.plus(self.options.setting.memory, lost))
     }
 }
