@@ -116,13 +116,8 @@ impl<'a> StackConfig<'a> {
         Linked<L>: Cooperates,
     {
         let host = self.host.under_buffer(self.buffer.notices);
-        WriteBack::in_host(self.link_under(buffer, device, &host), self.buffer, buffer)
-    }
-
-    /// Put the link over a device, below a cache of the host.
-    fn link_under<L>(&self, cache: &Setting, device: L, host: &HostConfig) -> Linked<L> {
-        let (bytes, seed) = (self.page_bytes(), self.device.seed);
-        Linked::new(device, bytes, &self.link, cache.memory, cache.slots, host, seed)
+        let link = Linked::new(device, buffer, &host, &self.link, self.device.seed);
+        WriteBack::in_host(link, self.buffer, buffer)
     }
 
     fn page_bytes(&self) -> u64 {
@@ -173,7 +168,8 @@ impl Levels<'_> {
         between: impl FnOnce(Linked<Firmware<Ftl>>) -> L,
     ) -> CacheLevel<L> {
         let Self { config, setting, scheme, .. } = self;
-        let link = config.link_under(&setting, config.firmware(flash), config.host);
+        let device = config.firmware(flash);
+        let link = Linked::new(device, &setting, config.host, &config.link, config.device.seed);
         CacheLevel::with_scheme(between(link), config.device.cache, &setting, scheme)
     }
 }

@@ -49,13 +49,14 @@ use wire::Sabotage;
 pub use wire::link_sections;
 
 use crate::cooperates::{Cached, Cooperates, Message};
+use crate::cooperation::Setting;
 use crate::level::{Command, Crossing, Level, LostPages, Restart};
 use crate::over::below_dispatch;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
-use coflash_media::{DieId, Media, Memory, Place};
+use coflash_media::{DieId, Media, Place};
 use hook::AcrossLink;
 use notice::ToHost;
 use notice_queue::{DeliveryState, Sending, Ticket};
@@ -70,18 +71,10 @@ pub struct Linked<L> {
 }
 
 impl<L> Linked<L> {
-    /// Create a link over a device, under a cache of `slots` slots in a memory of the host.
+    /// Create a link over a device, below a cache in a memory of the host.
     #[must_use]
-    pub fn new(
-        below: L,
-        page_bytes: u64,
-        cost: &LinkCost,
-        memory: Memory,
-        slots: u32,
-        host: &HostConfig,
-        seed: Seed,
-    ) -> Self {
-        Self { below, page_bytes, wire: Wire::new(memory, slots, host, cost, seed) }
+    pub fn new(below: L, above: &Setting, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
+        Self { below, page_bytes: above.page_bytes, wire: Wire::new(above, host, cost, seed) }
     }
 
     crate::over::level_over!();

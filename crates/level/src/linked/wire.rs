@@ -5,6 +5,7 @@ use super::cost::LinkCost;
 use super::notice::{ExchangeCounters, LinkCounters, NoticeKinds, ToHost};
 use super::notice_queue::{NoticeCounters, NoticeQueue, Ticket};
 use crate::cooperates::Message;
+use crate::cooperation::Setting;
 use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Duration, IdVec, Seed, Time};
 use coflash_cache::{Cache, SlotId};
@@ -102,8 +103,9 @@ pub fn link_sections() -> [&'static SectionInfo; 6] {
 }
 
 impl Wire {
-    /// Create a wire under a cache of `slots` slots in the memory `above`.
-    pub(super) fn new(above: Memory, slots: u32, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
+    /// Create a wire below a cache.
+    pub(super) fn new(above: &Setting, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
+        let slots = above.slots;
         let notice_bytes = host.notice_size.count;
         let jittered = |stream| cost.clone().with_jitter(host.jitter, seed, stream);
         Self {
@@ -113,7 +115,7 @@ impl Wire {
             cost: cost.clone(),
             notice_bytes,
             answer_time: host.answer_time,
-            above,
+            above: above.memory,
             said: IdVec::filled(SlotSaid::default(), slots as usize),
             grants_left: host.grants.of(u64::from(slots)) as u32,
             weights: Weights::all(Weight::FULL),
