@@ -96,6 +96,7 @@ macro_rules! has_no_slots {
     };
 }
 
+#[deny(clippy::missing_trait_methods, reason = "a method left out would be that of another hook")]
 impl<H: GcHook> GcHook for &mut H {
     #[inline(always)]
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision {

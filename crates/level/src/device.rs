@@ -56,6 +56,7 @@ impl DeviceConfig<'_> {
 
 /// The cache of a cooperation scheme, over a level.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "a stack has a single one")]
 pub enum CacheLevel<L> {
     /// A write-back cache.
     WriteBack(WriteBack<L>),

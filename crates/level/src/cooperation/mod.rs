@@ -176,6 +176,7 @@ impl CooperationConfig {
     }
 }
 
+#[deny(clippy::missing_trait_methods, reason = "a hook left out would be that of no cooperation")]
 impl Scheme for Cooperation {
     coflash_base::forward_to_variant! { cooperation_dispatch;
         fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision;

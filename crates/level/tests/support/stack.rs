@@ -112,6 +112,7 @@ impl<P: Look, C: Look> Look for FlashStack<P, C> {
 
 /// A stack of a scenario, with or without the host's write buffer.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "a test has a few")]
 pub(crate) enum Stack {
     Direct(FlashStack),
     Buffered(BufferedStack),
