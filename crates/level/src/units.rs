@@ -46,9 +46,9 @@ impl<L> Units<L> {
         let end = (first + self.pages_per_unit).min(self.below.logical_pages());
         let mut all = done;
         for lpn in (first..end).filter(|lpn| !self.written.contains(lpn)).map(Lpn::new) {
-            let rest = PageRead { lpn, to: Place::Merged, cause: page.cause };
+            let rest = PageRead { lpn, to: Place::Buffer, cause: page.cause };
             if let Some(read) = self.below.read(rest, io.start, io)? {
-                let whole = PageWrite { lpn, coverage: Coverage::Full, from: Place::Merged, ..page };
+                let whole = PageWrite { lpn, coverage: Coverage::Full, from: Place::Buffer, ..page };
                 let written = self.below.write(whole, read, io)?;
                 all = io.media.both(all, written);
             }
@@ -115,8 +115,8 @@ mod tests {
         rig.media.tap.clear();
         let Ok(()) = rig.write(lpn(1), Coverage::Partial);
         let calls = rig.media.tap.iter().map(|call| match *call {
-            Call::Read(page, Place::Merged, Cause::Host) => ("read", Some(page)),
-            Call::Program(_, oob, Place::Merged, Cause::Host) => {
+            Call::Read(page, Place::Buffer, Cause::Host) => ("read", Some(page)),
+            Call::Program(_, oob, Place::Buffer, Cause::Host) => {
                 ("program", oob.lpn.and_then(|page| flash.lookup(page)))
             }
             other => panic!("{other:?}"),

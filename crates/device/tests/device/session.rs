@@ -26,6 +26,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
         ("ftl.slc_cache.blocks", "4"),
         ("gc.low_mark", "3"),
     ],
+    &[("ftl.indirection_unit", "16KiB")],
     // In the host.
     &[HOST, CACHE, ("cooperation", "cdm-consistent")],
     &[
@@ -39,6 +40,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
     &[HOST, CACHE, ("cooperation", "cdm"), BACKGROUND, LOW_MARK],
     &[HOST, CACHE, ("cooperation", "none"), ("timing.channel", "shared")],
     &[HOST, CACHE, ("cooperation", "none"), ("cache.volatile", "true")],
+    &[HOST, CACHE, ("cooperation", "cdm"), ("ftl.indirection_unit", "8KiB")],
 ];
 
 const HOST: (&str, &str) = ("cache.placement", "host");

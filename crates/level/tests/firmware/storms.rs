@@ -89,7 +89,9 @@ fn draw(
         retention: retention(stream),
         power_off: Duration { ns: 2000 },
     };
-    setup.pages_per_unit = pick(stream, &[1, 1, 1, 2, 4]);
+    if in_host {
+        setup.pages_per_unit = pick(stream, &[1, 1, 1, 2, 4]);
+    }
     Some(setup)
 }
 
