@@ -14,8 +14,8 @@ use crate::contents_file;
 use crate::power_on::servable;
 use crate::recorder::{FORMAT, Recorder, private_file};
 use crate::restarts::{Restart, Restarts};
-use crate::stack::ServedStack;
 use coflash_base::{Bytes, Seed, Time};
+use coflash_level::FlashStack;
 use coflash_media::Contents;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_store::{Disks, FileDisk, Format, Store, StoreError};
@@ -106,7 +106,7 @@ impl Folder {
 
     /// Make a device, erased, of a servable scenario.
     pub(crate) fn create(&self, scenario: &Scenario) -> Result<Store<FileDisk>, DeviceError> {
-        let format = format_of(scenario, &ServedStack::erased(scenario)?);
+        let format = format_of(scenario)?;
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
         let disks = made.and_then(|()| Disks::create(&self.0)).map_err(|problem| self.io(problem))?;
         Store::create(disks, &format).map_err(|problem| {
@@ -144,7 +144,7 @@ impl Folder {
         let mut differences: Vec<_> = differing
             .map(|key| format!("{key} is {} and was {}", value(&now, key), value(&before, key)))
             .collect();
-        if differences.is_empty() && format_of(&given, &ServedStack::erased(&given)?).words != format.words {
+        if differences.is_empty() && format_of(&given)?.words != format.words {
             differences.push("cooperation needs other metadata".to_owned());
         }
         if differences.is_empty() {
@@ -180,19 +180,21 @@ impl Folder {
 }
 
 /// The container of a device.
-pub(crate) fn format_of(scenario: &Scenario, stack: &ServedStack) -> Format {
-    let (page_bytes, pages) = (scenario.flash.page_size.count, u64::from(stack.flash_pages()));
+pub(crate) fn format_of(scenario: &Scenario) -> Result<Format, ScenarioError> {
+    let stack = FlashStack::erased(scenario.stack_config())?;
+    let layout = stack.layout();
+    let (page_bytes, pages) = (scenario.flash.page_size.count, u64::from(layout.logical_pages));
     let random = || u128::from(RandomState::new().hash_one(0));
-    Format {
+    Ok(Format {
         geometry: scenario.ftl.erase_units(&scenario.flash),
         logical_bytes: pages * page_bytes,
         slots: scenario.cache.size.pages(page_bytes, pages) as u32,
         volatile: scenario.cache.volatile,
-        in_host: stack.is_in_host(),
-        words: stack.layout().words(),
+        in_host: matches!(stack, FlashStack::HostCache(_)),
+        words: layout.words(),
         scenario: scenario.to_toml(),
         uuid: random() << 64 | random(),
-    }
+    })
 }
 
 /// The end of a session.

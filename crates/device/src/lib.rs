@@ -9,7 +9,6 @@
 //! |---|---|
 //! | requests with data, power cuts | `session.rs` |
 //! | which scenarios can be served; power on, erased or recovered | `power_on.rs` |
-//! | the levels that can be served | `stack.rs` |
 //! | bytes and their timeline as one media; no bytes, for the twin | `served.rs`, `device_bytes.rs` |
 //! | the trace of a session; the simulation of a session | `recorder.rs`, `twin.rs` |
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
@@ -36,7 +35,6 @@ mod restarts;
 mod served;
 mod server;
 mod session;
-mod stack;
 mod twin;
 
 pub use changes::AtomicUnit;
@@ -49,10 +47,9 @@ pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{check, info};
 pub use load::{Load, LoadMeter};
 pub use machine::{EndedSession, Machine};
-pub use power_on::servable;
+pub use power_on::{StartError, servable};
 pub use recorder::Recorder;
 pub use restarts::{Armed, Restart, Restarts};
 pub use server::ServedDevice;
 pub use session::{Answer, Cut, CutAt, Due, Ended, Failure, Session};
-pub use stack::StartError;
 pub use twin::{TwinError, twin, twin_of};

@@ -1,12 +1,23 @@
 //! Power on: the levels of a scenario over an erased device, or over the contents of a container.
 
-use crate::stack::{ServedStack, StartError};
-use coflash_base::Bytes;
-use coflash_level::{Placement, Protecting};
+use coflash_base::{Bytes, Time};
+use coflash_ftl::{CopyAll, Io};
+use coflash_level::{FlashStack, Placement, Protecting, RecoveryError};
 use coflash_media::{Contents, Media, Side, Timeline, When};
 use coflash_scenario::{
     PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
 };
+
+/// A device cannot be powered on.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError<E: std::fmt::Debug> {
+    /// The scenario cannot be served.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Its contents cannot be recovered.
+    #[error("the device cannot be recovered: {0:?}")]
+    Recovery(RecoveryError<E>),
+}
 
 /// The scenario of a device that begins erased and exports `size`, by default the size in the scenario.
 ///
@@ -81,14 +92,28 @@ pub(crate) fn timeline(scenario: &Scenario, found: Option<&Contents>) -> Timelin
     timeline
 }
 
-/// The levels of a servable scenario, erased or recovered.
+/// The levels of a servable scenario: erased, or over the contents that were `found` in a container.
 pub(crate) fn power_on<M: Media<When = When>>(
     scenario: &Scenario,
     found: Option<&Contents>,
     media: &mut M,
-) -> Result<ServedStack, StartError<M::Error>> {
-    match found {
-        None => Ok(ServedStack::erased(scenario)?),
-        Some(contents) => ServedStack::recovered(scenario, contents, media),
-    }
+) -> Result<FlashStack, StartError<M::Error>> {
+    let config = scenario.stack_config();
+    let Some(contents) = found else { return Ok(FlashStack::erased(config).map_err(ScenarioError::from)?) };
+    let io = &mut Io { media, hook: CopyAll, start: When::at(Time::ZERO) };
+    FlashStack::recover(config, contents, io).map_err(StartError::Recovery)
+}
+
+/// Recover the device below a cache in the host, which has kept its power.
+pub(crate) fn recover_device<M: Media<When = When>>(
+    stack: &mut FlashStack,
+    scenario: &Scenario,
+    contents: &Contents,
+    now: Time,
+    media: &mut M,
+) -> Result<(), StartError<M::Error>> {
+    let FlashStack::HostCache(cache) = stack else { unreachable!("it has no memory in the host") };
+    let erased = scenario.stack_config().firmware(scenario.erased_flash()?);
+    let io = &mut Io { media, hook: CopyAll, start: When::at(now) };
+    cache.recover_device(erased, contents, io).map_err(StartError::Recovery)
 }

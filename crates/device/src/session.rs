@@ -5,14 +5,14 @@
 //! ([`twin`](crate::twin)).
 
 use crate::device_bytes::DeviceBytes;
-use crate::power_on::{power_on, timeline};
+use crate::power_on::{StartError, power_on, recover_device, timeline};
 use crate::recorder::Recorder;
 use crate::restarts::{Armed, Restart};
 use crate::served::Served;
-use crate::stack::{ServedStack, StartError};
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
 use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
+use coflash_level::FlashStack;
 use coflash_media::{Contents, Side, SimulatedMedia};
 use coflash_scenario::{ReplayMode, Scenario};
 use coflash_store::{Disk, Store, StoreError};
@@ -131,7 +131,7 @@ const ZEROS_BYTES: u64 = 1 << 20;
 /// A device under power, with the host's part of its cache.
 pub struct Session<S: DeviceBytes> {
     scenario: Scenario,
-    engine: Engine<ServedStack, Served<S>>,
+    engine: Engine<FlashStack, Served<S>>,
     recorder: Recorder,
     restarts: Vec<Restart>,
     /// Restarts that were taken note of.
@@ -351,7 +351,7 @@ impl<S: DeviceBytes> Session<S> {
         let found = media.store.restart_device()?;
         let failed = |problem: &dyn std::fmt::Display| Failure::Restart(problem.to_string());
         self.recorder.found(self.restarts.len(), &found).map_err(|problem| failed(&problem))?;
-        let recovered = stack.recover_device(&self.scenario, &found, self.now, media);
+        let recovered = recover_device(stack, &self.scenario, &found, self.now, media);
         recovered.map_err(|problem| failed(&problem))
     }
 
@@ -454,7 +454,7 @@ impl<S: DeviceBytes> Session<S> {
 
     /// Whether the host goes on with its cache when a side loses power.
     fn goes_on_after(&self, side: Side) -> bool {
-        side == Side::Device && self.engine.level().is_in_host()
+        side == Side::Device && matches!(self.engine.level(), FlashStack::HostCache(_))
     }
 
     /// Make a planned cut if too few steps were taken for it.

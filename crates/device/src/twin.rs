@@ -2,10 +2,10 @@
 
 use crate::device_bytes::NoBytes;
 use crate::folder::{DeviceError, SessionFolder};
+use crate::power_on::StartError;
 use crate::recorder::Recorder;
 use crate::restarts::Restarts;
 use crate::session::{Failure, Session};
-use crate::stack::StartError;
 use coflash_base::Time;
 use coflash_engine::{Observer, RunError, RunResult};
 use coflash_media::Contents;

@@ -32,7 +32,7 @@ pub fn describe(scenario: &Scenario, traces: Traces) -> Result<Vec<String>, RunE
         let (bytes, pages) = (flash.logical_bytes(), flash.logical_pages());
         let exports =
             format!("exports {} ({pages} pages) of {}", human(bytes), human(scenario.flash.capacity().count));
-        (scenario.stack_over(flash)?, vec![exports])
+        (Stack::over(scenario.levels(pages)?, flash), vec![exports])
     };
     let mut report = Report::default();
     let (logical_pages, heap_bytes) = for_stack!(&stack, level => {

@@ -29,7 +29,7 @@ use std::sync::Arc;
 macro_rules! for_stack {
     ($stack:expr, flash $flash:pat => $on_flash:expr, hybrid $hybrid:pat => $on_hybrid:expr) => {
         match $stack {
-            Stack::Plain($flash) => $on_flash,
+            Stack::Flash(coflash_level::FlashStack::Plain($flash)) => $on_flash,
             _ => unreachable!("a unit test of another stack"),
         }
     };
@@ -157,7 +157,7 @@ fn on_flash<'a>(
     let mut workload = open(scenario, flash.logical_pages(), observer)?;
     let oracle = scenario.ftl.placement.needs_future();
     assert_eq!(oracle, workload.future.is_some(), "an oracle is told of the workload that runs, of no other");
-    let flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
+    let levels = scenario.levels(flash.logical_pages())?;
     let Preconditioned { ftl: mut flash, remarks } = warm_up(flash, observer)?;
     workload.remarks = remarks;
     if let Some(future) = workload.future.take() {
@@ -165,7 +165,7 @@ fn on_flash<'a>(
     }
     given.record_decisions(&mut flash);
     let media = given.record_operations(scenario.timeline());
-    measure(scenario, scenario.stack_over(flash)?, media, workload, observer)
+    measure(scenario, Stack::over(levels, flash), media, workload, observer)
 }
 
 /// Run a scenario of a flash cache in front of disks.

@@ -39,7 +39,7 @@ pub enum Source {
     Slot(Slot),
 }
 
-/// The level above the FTL, as GC sees it. A cooperation scheme decides for its cache.
+/// The level above the FTL, as GC sees it. A cooperation scheme decides for its cache. What a hook leaves out costs no data.
 pub trait GcHook {
     /// Decide about a valid page of a victim. Called once per page, before its copy. `marks` were set by
     /// [`Ftl::set_mark`](crate::Ftl::set_mark). After [`Decision::Drop`] the page is no longer mapped, so
@@ -48,33 +48,23 @@ pub trait GcHook {
 
     /// A page was programmed from [`Source::Slot`]: flash now holds the data of the slot. After a power cut the copy may
     /// not count until [`GcHook::moved`], so the slot must still be found as dirty.
-    fn programmed_from(&mut self, slot: Slot) {
-        let _ = slot;
-    }
+    fn programmed_from(&mut self, slot: Slot);
 
     /// The copies from slots count from now on, whatever happens: their victim is erased, or GC pauses.
-    fn moved<M: Media>(&mut self, media: &mut M) {
-        let _ = media;
-    }
+    fn moved<M: Media>(&mut self, media: &mut M);
 
     /// The slot of a page in the cache above; `None` if it is not cached.
-    fn cached_at(&self, page: Lpn) -> Option<Slot> {
-        let _ = page;
-        None
-    }
+    fn cached_at(&self, page: Lpn) -> Option<Slot>;
+
+    /// Make the data of dropped pages durable elsewhere, before their block is erased. Returns the moment at which the
+    /// erase may begin, `after` or later.
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When;
 
     /// Whether all unmarked valid pages of a victim are copied as by [`Decision::COPY`]. Called for a victim
     /// that is cleaned as a whole, with the number of such pages. If true, `decide` is not called for them.
     fn copies_unmarked(&mut self, pages: u32) -> bool {
         let _ = pages;
         false
-    }
-
-    /// Make the data of dropped pages durable elsewhere, before their block is erased. Returns the moment at which the
-    /// erase may begin, `after` or later.
-    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
-        let _ = media;
-        after
     }
 
     /// The weights of marked pages in a victim's cost, by age class. Called once per cleaned block; they may
@@ -87,6 +77,26 @@ pub trait GcHook {
     }
 }
 
+/// Write the methods of a [`GcHook`] whose memory keeps dropped pages whatever happens, and from whose slots GC takes nothing.
+#[macro_export]
+macro_rules! has_no_slots {
+    () => {
+        fn programmed_from(&mut self, _: coflash_media::Slot) {}
+
+        #[inline(always)]
+        fn moved<M: coflash_media::Media>(&mut self, _: &mut M) {}
+
+        fn cached_at(&self, _: coflash_base::Lpn) -> Option<coflash_media::Slot> {
+            None
+        }
+
+        fn before_erase<M: coflash_media::Media>(&mut self, after: M::When, _: &mut M) -> M::When {
+            after
+        }
+    };
+}
+
+#[deny(clippy::missing_trait_methods, reason = "a method left out would be that of another hook")]
 impl<H: GcHook> GcHook for &mut H {
     #[inline(always)]
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision {
@@ -124,6 +134,8 @@ impl<H: GcHook> GcHook for &mut H {
 pub struct CopyAll;
 
 impl GcHook for CopyAll {
+    crate::has_no_slots!();
+
     #[inline(always)]
     fn decide<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut M) -> Decision {
         Decision::COPY

@@ -13,8 +13,8 @@ use crate::tier::{FETCH_PAGES, Served, Tier, TierIo};
 use crate::write_policy::WritePolicy;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
-use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite, WriteStream};
-use coflash_level::{CacheCounters, Command, Cooperates, DropCounters, Level, Op, RecoveryError};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite, WriteStream};
+use coflash_level::{CacheCounters, Command, Cooperates, DropCounters, Level, Message, Op, RecoveryError};
 use coflash_media::disk::{Direction, Disks};
 use coflash_media::{Backed, Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
 use std::collections::VecDeque;
@@ -493,6 +493,14 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
 
 /// The tier uses no messages of a write buffer in the host.
 impl<W> Cooperates for Hybrid<W> {
+    coflash_level::takes_no_marks!();
+
+    fn send(&mut self, _: Message) {}
+
+    fn shadows(&self, _: Lpn) -> Marks {
+        Marks::NONE
+    }
+
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
         look(self.tier.ftl())
     }

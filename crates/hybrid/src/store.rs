@@ -22,6 +22,8 @@ struct DiskHoldsIt<'a> {
 }
 
 impl GcHook for DiskHoldsIt<'_> {
+    coflash_ftl::has_no_slots!();
+
     #[inline(always)]
     fn decide<M: Media>(&mut self, page: Lpn, _: Marks, _: &mut M) -> Decision {
         if page.get() >= self.cache.capacity() {

@@ -6,13 +6,13 @@
 //! possible, to absorb overwrites; here each page is programmed at once. GC does not use the buffer. Model
 //! and terms follow NVMeVirt (Kim et al., FAST 2023).
 
-use crate::cooperates::{Cached, Cooperates, OverFlash};
-use crate::level::{Command, Crossing, Level, LostPages, Restart};
+use crate::cooperates::Cooperates;
+use crate::level::{Command, Crossing, Level, Restart};
+use crate::over::below_dispatch;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Bytes, Duration, Lpn, Misfit, Op, Time};
-use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{AgeClass, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
-use coflash_media::{DieId, Media, Memory};
+use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
+use coflash_media::{DieId, Media};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -129,13 +129,6 @@ impl<L> Controller<L> {
     }
 }
 
-macro_rules! below_dispatch {
-    ($self:expr, $below:pat => $call:expr) => {{
-        let Controller { below: $below, .. } = $self;
-        $call
-    }};
-}
-
 impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
     #[inline(always)]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
@@ -175,22 +168,14 @@ impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
         self.below.flush(after, io, parts)
     }
 
-    crate::forward_level!(below_dispatch without begin, write, flush);
+    crate::forward_level!(below_dispatch: read trim end time report numbers rest);
 }
 
 impl<M: Media, L: Restart<M>> Restart<M> for Controller<L> {
-    coflash_base::forward_to_variant! { below_dispatch as Restart<M>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-    }
+    crate::forward_restart!(below_dispatch);
 }
 
 /// A controller only adds time: it forwards messages.
 impl<L: Cooperates> Cooperates for Controller<L> {
-    crate::cooperates::forward_cooperates!(below_dispatch);
-}
-
-impl<L: OverFlash> OverFlash for Controller<L> {
-    fn flash_mut(&mut self) -> &mut Ftl {
-        self.below.flash_mut()
-    }
+    crate::cooperates::forward_cooperates!(below_dispatch, lags: L::LAGS);
 }

@@ -1,7 +1,8 @@
-//! Cooperation: messages between a cache and the flash below it, in addition to reads and writes.
+//! Cooperation: messages from a cache to the flash below it, in addition to reads and writes, and what the cache learns in return.
 //!
 //! In one controller a message arrives at once. Across a link it becomes a notice and arrives later;
-//! [`crate::Linked`] describes the consequences. A cache in between forwards messages to flash.
+//! [`crate::Linked`] describes the consequences. A level in between says about each message what becomes of it: none of these
+//! methods has a default, and [`Message`] is matched without a wildcard.
 
 use coflash_base::{Duration, Lpn};
 use coflash_cache::{Cache, SlotId};
@@ -17,169 +18,90 @@ pub struct Cached {
     pub slot: SlotId,
 }
 
-/// A level below a cooperating cache. The default methods ignore the messages.
+/// A message from a cache to the levels below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Cache and flash hold the same data (CDM: the flash page is *removable*).
+    Mark(Cached),
+    /// They no longer do: the clean copy is about to be evicted, or was overwritten.
+    Unmark(Cached),
+    /// The flash copy, if any, is invalid: the cached copy will be written. Sent for each write to the cached copy.
+    Invalidate(Cached),
+    /// A trim has removed the cached copy. The trim itself follows.
+    Forget(Cached),
+    /// The newest version of a page is in another slot now. Earlier messages about the first slot apply to it.
+    Moved(Cached, SlotId),
+    /// The age class of a marked page.
+    Age(Lpn, AgeClass),
+    /// The cost weights of marked pages.
+    Weigh(Weights),
+    /// A write buffer in the host holds newer data of a page (ShadowGC), until the page is written or trimmed.
+    Announce(Cached),
+    /// Whether a memory holds newer data of a page than flash (ShadowGC).
+    Shadow(Lpn, Memory, bool),
+    /// Newer data in the host's memory will be announced: flash allocates the marks for it.
+    TrackHost,
+    /// One side has restarted: all messages are void, and the marks go.
+    Disconnect,
+}
+
+/// A level below a cooperating cache.
 pub trait Cooperates {
     /// Whether messages arrive with a delay. Then flash may use grants, and answers may wait, without an
     /// action of the cache.
-    const LAGS: bool = false;
+    const LAGS: bool;
 
-    /// Mark a page: cache and flash hold the same data (CDM: the flash page is *removable*).
-    fn mark(&mut self, page: Cached) {
-        let _ = page;
-    }
-
-    /// Unmark a page before its clean copy is evicted, or after it was overwritten: flash and cache no longer
-    /// hold the same data.
-    fn unmark(&mut self, page: Cached) {
-        let _ = page;
-    }
-
-    /// Invalidate the flash copy, if any: the cached copy will be written. Called for each write to the cached copy.
-    fn invalidate(&mut self, page: Cached) {
-        let _ = page;
-    }
-
-    /// Note that a trim has removed the cached copy. The trim itself follows.
-    fn forget(&mut self, page: Cached) {
-        let _ = page;
-    }
-
-    /// Whether flash may hold a page, as far as the cache knows without asking.
-    fn may_hold(&self, lpn: Lpn) -> bool {
-        let _ = lpn;
-        true
-    }
-
-    /// Note that the newest version of a page is in another slot now. Earlier messages about the first slot
-    /// apply to it.
-    fn moved(&mut self, page: Cached, to: SlotId) {
-        let _ = (page, to);
-    }
-
-    /// Whether flash may drop a page without asking.
-    fn is_granted(&self, page: Cached) -> bool {
-        let _ = page;
-        false
-    }
-
-    /// Forget all messages, and clear the marks: one side has restarted.
-    fn disconnect(&mut self) {}
-
-    /// Whether flash holds the data of a clean copy and will keep it after the copy is evicted.
-    fn keeps(&mut self, page: Cached) -> bool {
-        let _ = page;
-        true
-    }
-
-    /// Change the age class of a marked page.
-    fn age(&mut self, lpn: Lpn, class: AgeClass) {
-        let _ = (lpn, class);
-    }
-
-    /// Announce that a write buffer in the host holds newer data of a page (ShadowGC), until the page is written or
-    /// trimmed.
-    fn announce(&mut self, page: Cached) {
-        let _ = page;
-    }
-
-    /// Set whether a memory holds newer data of a page than flash (ShadowGC).
-    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
-        let _ = (lpn, memory, newer);
-    }
+    /// Send a message down.
+    fn send(&mut self, message: Message);
 
     /// The memories with newer data of a page than flash, as far as flash knows.
-    fn shadows(&self, lpn: Lpn) -> Marks {
-        let _ = lpn;
-        Marks::NONE
-    }
+    fn shadows(&self, lpn: Lpn) -> Marks;
 
-    /// Set the cost weights of marked pages.
-    fn weigh(&mut self, weights: Weights) {
-        let _ = weights;
-    }
+    /// Whether flash may hold a page, as far as the cache knows without asking.
+    fn may_hold(&self, lpn: Lpn) -> bool;
+
+    /// Whether flash holds the data of a clean copy and will keep it after the copy is evicted.
+    fn keeps(&mut self, page: Cached) -> bool;
+
+    /// Whether flash may drop a page without asking.
+    fn is_granted(&self, page: Cached) -> bool;
 
     /// Take the next cached page that flash has dropped under a grant, as far as is known; return its slot.
-    fn next_dropped(&mut self, cache: &Cache) -> Option<SlotId> {
-        let _ = cache;
-        None
-    }
+    fn next_dropped(&mut self, cache: &Cache) -> Option<SlotId>;
 
     /// Take the remaining time that the answer to the current page must wait for messages.
-    fn take_pending_wait(&mut self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// Allocate the marks for newer data in the host's memory.
-    fn track_host(&mut self) {}
+    fn take_pending_wait(&mut self) -> Duration;
 
     /// Pass the FTL at the bottom to `look`, for inspection.
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T;
 
     /// Panic unless cache and flash agree, as far as each knows the other. `check` is the check of the
     /// scheme, for messages that arrive at once. For tests.
-    fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl)) {
-        let _ = (cache, check);
-    }
-}
-
-/// The levels of a device below a link, without a cache of its own.
-pub trait OverFlash: Cooperates {
-    /// The FTL at the bottom, for recovery.
-    fn flash_mut(&mut self) -> &mut Ftl;
-}
-
-impl OverFlash for Ftl {
-    fn flash_mut(&mut self) -> &mut Ftl {
-        self
-    }
+    fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl));
 }
 
 /// Flash in the same controller: messages arrive at once.
 impl Cooperates for Ftl {
-    #[inline(always)]
-    fn mark(&mut self, page: Cached) {
-        self.set_mark(page.lpn, Memory::Device, true);
-    }
+    crate::arrives_at_once!();
 
     #[inline(always)]
-    fn unmark(&mut self, page: Cached) {
-        self.set_mark(page.lpn, Memory::Device, false);
-    }
-
-    #[inline(always)]
-    fn invalidate(&mut self, page: Cached) {
-        self.supersede(page.lpn);
-    }
-
-    #[inline(always)]
-    fn keeps(&mut self, page: Cached) -> bool {
-        self.lookup(page.lpn).is_some()
-    }
-
-    #[inline(always)]
-    fn may_hold(&self, lpn: Lpn) -> bool {
-        self.lookup(lpn).is_some()
-    }
-
-    fn disconnect(&mut self) {
-        let marked: Vec<Lpn> = self.mapped().filter(|&lpn| self.is_marked(lpn)).collect();
-        for lpn in marked {
-            self.set_mark(lpn, Memory::Device, false);
+    fn send(&mut self, message: Message) {
+        match message {
+            Message::Mark(page) => self.set_mark(page.lpn, Memory::Device, true),
+            Message::Unmark(page) => self.set_mark(page.lpn, Memory::Device, false),
+            Message::Invalidate(page) => self.supersede(page.lpn),
+            Message::Age(lpn, class) => self.age(lpn, class),
+            Message::Weigh(weights) => self.reweigh(weights),
+            Message::Announce(page) => self.set_mark(page.lpn, Memory::Host, true),
+            Message::Shadow(lpn, memory, newer) => self.set_mark(lpn, memory, newer),
+            Message::TrackHost => self.track_host(),
+            Message::Disconnect => {
+                let marked: Vec<Lpn> = self.mapped().filter(|&lpn| self.is_marked(lpn)).collect();
+                marked.into_iter().for_each(|lpn| self.set_mark(lpn, Memory::Device, false));
+            }
+            // The trim itself follows. Flash knows no slots.
+            Message::Forget(_) | Message::Moved(..) => {}
         }
-    }
-
-    #[inline(always)]
-    fn age(&mut self, lpn: Lpn, class: AgeClass) {
-        Self::age(self, lpn, class);
-    }
-
-    fn announce(&mut self, page: Cached) {
-        self.set_mark(page.lpn, Memory::Host, true);
-    }
-
-    #[inline(always)]
-    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
-        self.set_mark(lpn, memory, newer);
     }
 
     #[inline(always)]
@@ -187,12 +109,14 @@ impl Cooperates for Ftl {
         self.marks(lpn).unwrap_or_default()
     }
 
-    fn weigh(&mut self, weights: Weights) {
-        self.reweigh(weights);
+    #[inline(always)]
+    fn may_hold(&self, lpn: Lpn) -> bool {
+        self.lookup(lpn).is_some()
     }
 
-    fn track_host(&mut self) {
-        Self::track_host(self);
+    #[inline(always)]
+    fn keeps(&mut self, page: Cached) -> bool {
+        self.lookup(page.lpn).is_some()
     }
 
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
@@ -204,38 +128,82 @@ impl Cooperates for Ftl {
     }
 }
 
-/// Forward all messages to the level in the field `below`. The argument is the macro that names it. It imports the types that
-/// the methods name.
+/// Write the part of [`Cooperates`] about delays, for a level where messages arrive at once: there are no grants, and nothing to
+/// wait for.
+#[macro_export]
+macro_rules! arrives_at_once {
+    () => {
+        const LAGS: bool = false;
+
+        #[inline(always)]
+        fn is_granted(&self, _: $crate::Cached) -> bool {
+            false
+        }
+
+        #[inline(always)]
+        fn next_dropped(&mut self, _: &coflash_cache::Cache) -> Option<coflash_cache::SlotId> {
+            None
+        }
+
+        #[inline(always)]
+        fn take_pending_wait(&mut self) -> coflash_base::Duration {
+            coflash_base::Duration::ZERO
+        }
+    };
+}
+
+/// Write all of [`Cooperates`] but `send`, `shadows` and `with_flash`, for a level that takes no marks from the cache above: the
+/// cache takes it for flash that keeps each page.
+#[macro_export]
+macro_rules! takes_no_marks {
+    () => {
+        $crate::arrives_at_once!();
+
+        #[inline(always)]
+        fn may_hold(&self, _: coflash_base::Lpn) -> bool {
+            true
+        }
+
+        #[inline(always)]
+        fn keeps(&mut self, _: $crate::Cached) -> bool {
+            true
+        }
+
+        fn assert_agrees(
+            &self,
+            _: &coflash_cache::Cache,
+            _: impl FnOnce(&coflash_cache::Cache, &coflash_ftl::Ftl),
+        ) {
+        }
+    };
+}
+
+/// Write [`Cooperates`] for a level that adds nothing to it. The argument is the macro that names the level below. What it leaves
+/// out does not compile.
 macro_rules! forward_cooperates {
-    ($dispatch:ident) => {
-        const LAGS: bool = L::LAGS;
+    ($dispatch:ident, lags: $lags:expr) => {
+        const LAGS: bool = $lags;
 
         coflash_base::forward_to_variant! { $dispatch;
-            fn mark(&mut self, page: Cached);
-            fn unmark(&mut self, page: Cached);
-            fn invalidate(&mut self, page: Cached);
-            fn forget(&mut self, page: Cached);
+            fn send(&mut self, message: crate::Message);
+            fn shadows(&self, lpn: Lpn) -> coflash_ftl::Marks;
             fn may_hold(&self, lpn: Lpn) -> bool;
-            fn moved(&mut self, page: Cached, to: SlotId);
-            fn is_granted(&self, page: Cached) -> bool;
-            fn disconnect(&mut self);
-            fn keeps(&mut self, page: Cached) -> bool;
-            fn age(&mut self, lpn: Lpn, class: AgeClass);
-            fn announce(&mut self, page: Cached);
-            fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool);
-            fn shadows(&self, lpn: Lpn) -> Marks;
-            fn weigh(&mut self, weights: Weights);
-            fn next_dropped(&mut self, cache: &Cache) -> Option<SlotId>;
+            fn keeps(&mut self, page: crate::Cached) -> bool;
+            fn is_granted(&self, page: crate::Cached) -> bool;
+            fn next_dropped(&mut self, cache: &coflash_cache::Cache) -> Option<coflash_cache::SlotId>;
             fn take_pending_wait(&mut self) -> Duration;
-            fn track_host(&mut self);
         }
 
-        fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-            self.below.with_flash(look)
+        fn with_flash<T>(&self, look: impl FnOnce(&coflash_ftl::Ftl) -> T) -> T {
+            $dispatch!(self, below => below.with_flash(look))
         }
 
-        fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl)) {
-            self.below.assert_agrees(cache, check);
+        fn assert_agrees(
+            &self,
+            cache: &coflash_cache::Cache,
+            check: impl FnOnce(&coflash_cache::Cache, &coflash_ftl::Ftl),
+        ) {
+            $dispatch!(self, below => below.assert_agrees(cache, check));
         }
     };
 }

@@ -2,17 +2,17 @@
 
 use crate::config::CacheConfig;
 use crate::consistent::Consistent;
-use crate::cooperates::{Cached, Cooperates, OverFlash};
+use crate::cooperates::Cooperates;
 use crate::cooperation::{Cooperation, CooperationConfig, Setting};
-use crate::level::{Command, Level, LostPages, Restart};
-use crate::linked::Linked;
+use crate::level::{Command, Level, Restart};
 use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
+use crate::stack::{Firmware, HostCacheStack};
 use crate::write_back::WriteBack;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
 use coflash_cache::Cache;
-use coflash_ftl::{CopyAll, Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite};
+use coflash_ftl::{CopyAll, Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{Contents, DieId, Geometry, Media, Memory};
 
 /// The configuration of a device.
@@ -40,10 +40,23 @@ impl DeviceConfig<'_> {
     pub fn erased_flash(&self) -> Result<Ftl, Misfit> {
         Ftl::new(self.geometry, self.ftl, self.gc, self.cooperation.requirements(), self.seed)
     }
+
+    /// Check the cache in a memory, over flash of this many logical pages, and create its scheme. `grants`: whether flash
+    /// may drop granted pages without asking.
+    pub(crate) fn cache(
+        &self,
+        memory: Memory,
+        logical_pages: u32,
+        grants: bool,
+    ) -> Result<(Setting, Cooperation), Misfit> {
+        let setting = self.cache.setting(memory, self.geometry.page_size.count, logical_pages, grants)?;
+        Ok((setting, self.cooperation.build(&setting)?))
+    }
 }
 
 /// The cache of a cooperation scheme, over a level.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "a stack has a single one")]
 pub enum CacheLevel<L> {
     /// A write-back cache.
     WriteBack(WriteBack<L>),
@@ -65,21 +78,13 @@ macro_rules! cache_level_dispatch {
 
 impl<L: Cooperates> CacheLevel<L> {
     /// Put the empty cache of a scheme over a level.
-    ///
-    /// # Errors
-    /// A parameter out of range, or an unsupported environment.
-    pub fn with_scheme(
-        below: L,
-        config: &CacheConfig,
-        setting: &Setting,
-        cooperation: &CooperationConfig,
-    ) -> Result<Self, Misfit> {
-        Ok(match cooperation.build(setting)? {
+    pub fn with_scheme(below: L, config: &CacheConfig, setting: &Setting, scheme: Cooperation) -> Self {
+        match scheme {
             Cooperation::CdmConsistent(scheme) => {
                 Self::Consistent(Consistent::over(below, config, setting, scheme))
             }
             scheme => Self::WriteBack(WriteBack::over(below, config, setting, scheme)),
-        })
+        }
     }
 
     /// The level below.
@@ -120,7 +125,7 @@ impl<L: Cooperates> CacheLevel<L> {
 }
 
 /// A cache in the host, across a link.
-impl<L: OverFlash> CacheLevel<Linked<L>> {
+impl HostCacheStack {
     /// Recover an empty cache over an erased device after both sides have started anew.
     ///
     /// # Errors
@@ -129,41 +134,32 @@ impl<L: OverFlash> CacheLevel<Linked<L>> {
         &mut self,
         contents: &Contents,
         io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>>
-    where
-        L: Level<M>,
-    {
-        recover_flash(self.below_mut().below_mut().flash_mut(), contents, io)?;
+    ) -> Result<(), RecoveryError<M::Error>> {
+        recover_flash(self.below_mut().below_mut().under_mut(), contents, io)?;
         cache_level_dispatch!(self, cache => cache.recover_host(&contents.words, io.media))?;
         self.connect(io).map_err(RecoveryError::Flash)
     }
 
     /// Recover the device after it alone has lost power; the cache in the host has gone on. Messages on their way are
-    /// lost. `erased` is the erased device.
+    /// lost. `erased` is the erased device, below the link.
     ///
     /// # Errors
     /// See [`recover_both`](Self::recover_both).
     pub fn recover_device<M: Media, H: GcHook>(
         &mut self,
-        mut erased: L,
+        mut erased: Firmware<Ftl>,
         contents: &Contents,
         io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>>
-    where
-        L: Level<M>,
-    {
-        let flash = erased.flash_mut();
-        self.below().with_flash(|before| flash.continue_counters(before));
+    ) -> Result<(), RecoveryError<M::Error>> {
+        let flash = erased.under_mut();
+        flash.continue_counters(self.below().below().under());
         recover_flash(flash, contents, io)?;
         self.below_mut().restart_device(erased);
         self.connect(io).map_err(RecoveryError::Flash)
     }
 
     /// The handshake of host and device after either has restarted.
-    fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error>
-    where
-        L: Level<M>,
-    {
+    fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         cache_level_dispatch!(self, cache => cache.connect(io))
     }
 }
@@ -196,14 +192,14 @@ impl CacheLevel<Ftl> {
     /// # Errors
     /// The first part of the configuration that does not fit the others.
     pub fn over(flash: Ftl, config: &DeviceConfig<'_>) -> Result<Self, Misfit> {
-        let (page_bytes, pages) = (config.geometry.page_size.count, flash.logical_pages());
-        let setting = config.cache.setting(Memory::Device, page_bytes, pages, false)?;
-        Self::with_scheme(flash, config.cache, &setting, config.cooperation)
+        let (setting, scheme) = config.cache(Memory::Device, flash.logical_pages(), false)?;
+        Ok(Self::with_scheme(flash, config.cache, &setting, scheme))
     }
 
     /// Recover a device after a power cut, to the extent that its scheme [promises](crate::nvm). Void labels
     /// are erased through the media, so that a later commit cannot revive them; a power cut in the meantime
     /// does no harm.
+    ///
     /// # Errors
     /// A part that does not fit, contents that no device of this configuration left, or a failed flash operation.
     pub fn recover<M: Media, H: GcHook>(
@@ -212,8 +208,17 @@ impl CacheLevel<Ftl> {
         io: &mut Io<'_, M, H>,
     ) -> Result<Self, RecoveryError<M::Error>> {
         let mut device = Self::new(config)?;
-        cache_level_dispatch!(&mut device, cache => cache.recover(contents, io))?;
+        device.restore(contents, io)?;
         Ok(device)
+    }
+
+    /// Bring an erased device to the state that was found.
+    pub(crate) fn restore<M: Media, H: GcHook>(
+        &mut self,
+        contents: &Contents,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), RecoveryError<M::Error>> {
+        cache_level_dispatch!(self, cache => cache.recover(contents, io))
     }
 }
 
@@ -222,21 +227,10 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for CacheLevel<L> {
 }
 
 impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for CacheLevel<L> {
-    coflash_base::forward_to_variant! { cache_level_dispatch as Restart<M>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-    }
+    crate::forward_restart!(cache_level_dispatch);
 }
 
 /// Messages of a buffer in the host go to flash if the scheme uses them.
 impl<L: Cooperates> Cooperates for CacheLevel<L> {
-    coflash_base::forward_to_variant! { cache_level_dispatch;
-        fn announce(&mut self, page: Cached);
-        fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool);
-        fn shadows(&self, lpn: Lpn) -> Marks;
-        fn track_host(&mut self);
-    }
-
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        self.below().with_flash(look)
-    }
+    crate::cooperates::forward_cooperates!(cache_level_dispatch, lags: false);
 }

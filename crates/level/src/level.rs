@@ -197,9 +197,9 @@ pub trait Restart<M: Media>: Level<M> {
     fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
 }
 
-/// Forward the methods of [`Level`] to the variant of an enum, or to the level below. The argument is the macro that matches
-/// on the enum or names the level. The methods after `without` are those that the caller writes. It imports the types that
-/// the methods name.
+/// Forward methods of [`Level`] to the variant of an enum, or to the level below. The argument is the macro that matches on the
+/// enum or names the level. Of a level below, the methods and groups to forward follow: `time` is the passing of time and idle
+/// work, `report` also the memory, `numbers` the other questions that each level passes on. What is left out does not compile. It imports the types that the methods name.
 ///
 /// ```ignore
 /// impl<M: Media> Level<M> for Stack {
@@ -209,36 +209,78 @@ pub trait Restart<M: Media>: Level<M> {
 #[macro_export]
 macro_rules! forward_level {
     ($dispatch:ident) => {
+        $crate::forward_level!($dispatch: begin read write trim flush end time report numbers rest);
+    };
+    ($dispatch:ident: $($group:ident)*) => {
+        $($crate::forward_level!(@$group $dispatch);)*
+    };
+    (@begin $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When;
+        }
+    };
+    (@read $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
+            fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;
+        }
+    };
+    (@write $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn write<H: GcHook>(&mut self, page: PageWrite, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
         }
-        $crate::forward_level!($dispatch without begin, write);
     };
-    ($dispatch:ident without begin, write) => {
+    (@trim $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
+            fn trim<H: GcHook>(&mut self, lpn: Lpn, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
+        }
+    };
+    (@flush $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn flush<H: GcHook>(&mut self, after: M::When, io: &mut Io<'_, M, H>, parts: &mut Vec<M::When>) -> Result<(), M::Error>;
         }
-        $crate::forward_level!($dispatch without begin, write, flush);
     };
-    ($dispatch:ident without begin, write, flush) => {
+    (@end $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
-            fn logical_pages(&self) -> u32;
-            fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
+            fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
+        }
+    };
+    (@time $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn is_timed(&self) -> bool;
             fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-            fn next_due(&self) -> Option<Time>;
-            fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;
-            fn trim<H: GcHook>(&mut self, lpn: Lpn, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
-            fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
-            fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-            fn has_idle_work(&self, die: DieId) -> bool;
             fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
+        }
+    };
+    (@report $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn report(&self, report: &mut Report);
+            fn heap_bytes(&self) -> usize;
+        }
+    };
+    (@numbers $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
+            fn logical_pages(&self) -> u32;
+            fn has_idle_work(&self, die: DieId) -> bool;
             fn erase_counts(&self) -> Vec<u32>;
             fn invalid_pages(&self) -> Vec<u32>;
-            fn heap_bytes(&self) -> usize;
+        }
+    };
+    (@rest $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
+            fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
+            fn next_due(&self) -> Option<Time>;
+            fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn assert_invariants(&self);
+        }
+    };
+}
+
+/// Forward [`Restart`], as [`forward_level!`](crate::forward_level).
+#[macro_export]
+macro_rules! forward_restart {
+    ($dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Restart<M>;
+            fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<$crate::LostPages, M::Error>;
         }
     };
 }

@@ -6,10 +6,12 @@
 //! | levels, and the life of a request | [`Level`] |
 //! | a write-back cache: in the device, in the host, the host's write buffer | [`WriteBack`] |
 //! | the crash-consistent cache (`cdm-consistent`), in the device or in the host, and its recovery | [`Consistent`] |
-//! | a link, the notices that cross it, questions and grants | [`Linked`] |
+//! | a link that carries whole requests | [`RequestLink`] |
+//! | a link below a cache: the notices that cross it, questions and grants | [`Linked`] |
 //! | the time of the firmware, and the controller's write buffer | [`Controller`] |
 //! | indirection units larger than a page | [`Units`] |
 //! | the FTL as a level | `flash.rs`; the FTL itself is the crate `coflash-ftl` |
+//! | which level lies above which, and how stacks are made | `stack.rs` |
 //! | the cache of a scheme; over an FTL a device | [`CacheLevel`], [`Device`] |
 //! | marks, invalidations, weights: cooperation between cache and flash | [`Cooperates`] |
 //! | CDM, ShadowGC and their baselines | [`cooperation`], a file each |
@@ -40,6 +42,7 @@ mod linked;
 pub mod nvm;
 mod over;
 mod recovery_error;
+mod stack;
 mod units;
 mod write_back;
 
@@ -47,14 +50,17 @@ pub use coflash_base::Op;
 pub use config::{CacheConfig, Eviction, Placement};
 pub use consistent::Consistent;
 pub use controller::{Controller, ControllerConfig};
-pub use cooperates::{Cached, Cooperates, OverFlash};
+pub use cooperates::{Cached, Cooperates, Message};
 pub use cooperation::{Cooperation, CooperationConfig};
 pub use device::{CacheLevel, Device, DeviceConfig};
 pub use level::{Command, Crossing, Level, LostPages, Restart};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
-    Notices, Protecting, Sharing, link_sections,
+    Notices, Protecting, RequestLink, Sharing, link_sections,
 };
 pub use recovery_error::RecoveryError;
+pub use stack::{
+    Buffered, BufferedStack, Firmware, FlashStack, HostCacheStack, Levels, PlainStack, StackConfig,
+};
 pub use units::Units;
 pub use write_back::{Announces, CacheCounters, DropCounters, HOST_BUFFER, WriteBack, WriteBufferConfig};

@@ -22,6 +22,14 @@ macro_rules! level_over {
     };
 }
 
+/// Evaluate an expression for the level in the field `below`.
+macro_rules! below_dispatch {
+    ($self:expr, $below:pat => $call:expr) => {{
+        let Self { below: $below, .. } = $self;
+        $call
+    }};
+}
+
 /// Write the accessors of a cache with the fields `below`, `cache`, `scheme` and `metadata`, in the memory of a field.
 macro_rules! cache_over_level {
     ($scheme:ty, $($memory:ident).+) => {
@@ -69,4 +77,34 @@ macro_rules! cache_over_level {
     };
 }
 
-pub(crate) use {cache_over_level, level_over};
+/// Write what a cache with the fields of [`cache_over_level`] passes on as a [`Level`](crate::Level).
+macro_rules! cache_passes_on {
+    () => {
+        #[inline(always)]
+        fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+            self.cache.look_ahead(lpn, ahead);
+            self.below.look_ahead(lpn, ahead);
+        }
+
+        #[inline]
+        fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+            self.metadata.begin();
+            let (below, mut inner) = self.descend(&mut *io.media, io.start);
+            below.begin(&command.page_by_page(), &mut inner)
+        }
+
+        fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+            let (below, mut inner) = self.descend(&mut *io.media, io.start);
+            below.told(tag, at, &mut inner)
+        }
+
+        fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
+            let (below, mut inner) = self.descend(&mut *io.media, io.start);
+            below.work_idle(die, &mut inner)
+        }
+
+        crate::forward_level!(below_dispatch: numbers);
+    };
+}
+
+pub(crate) use {below_dispatch, cache_over_level, cache_passes_on, level_over};

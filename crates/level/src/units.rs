@@ -3,13 +3,13 @@
 //! Drives with large units have a smaller map and a higher write amplification. Reads cost the same as
 //! without units. Pages of a unit that were never written, or are trimmed, take no space and are not written.
 
-use crate::cooperates::{Cached, Cooperates, OverFlash};
-use crate::level::{Command, Level, LostPages, Restart};
+use crate::cooperates::Cooperates;
+use crate::level::{Command, Level, Restart};
+use crate::over::below_dispatch;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Time};
-use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{AgeClass, Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
-use coflash_media::{DieId, Media, Memory, Place};
+use coflash_ftl::{Coverage, GcHook, Io, PageRead, PageWrite};
+use coflash_media::{DieId, Media, Place};
 use std::ops::Range;
 
 /// A level with writes in units.
@@ -46,22 +46,15 @@ impl<L> Units<L> {
         let end = (first + self.pages_per_unit).min(self.below.logical_pages());
         let mut all = done;
         for lpn in (first..end).filter(|lpn| !self.written.contains(lpn)).map(Lpn::new) {
-            let rest = PageRead { lpn, to: Place::Merged, cause: page.cause };
+            let rest = PageRead { lpn, to: Place::Buffer, cause: page.cause };
             if let Some(read) = self.below.read(rest, io.start, io)? {
-                let whole = PageWrite { lpn, coverage: Coverage::Full, from: Place::Merged, ..page };
+                let whole = PageWrite { lpn, coverage: Coverage::Full, from: Place::Buffer, ..page };
                 let written = self.below.write(whole, read, io)?;
                 all = io.media.both(all, written);
             }
         }
         Ok(all)
     }
-}
-
-macro_rules! below_dispatch {
-    ($self:expr, $below:pat => $call:expr) => {{
-        let Units { below: $below, .. } = $self;
-        $call
-    }};
 }
 
 impl<M: Media, L: Level<M>> Level<M> for Units<L> {
@@ -94,24 +87,16 @@ impl<M: Media, L: Level<M>> Level<M> for Units<L> {
         self.write_rest(page, done, io)
     }
 
-    crate::forward_level!(below_dispatch without begin, write);
+    crate::forward_level!(below_dispatch: read trim flush end time report numbers rest);
 }
 
 impl<M: Media, L: Restart<M>> Restart<M> for Units<L> {
-    coflash_base::forward_to_variant! { below_dispatch as Restart<M>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-    }
+    crate::forward_restart!(below_dispatch);
 }
 
 /// Messages are about pages; their numbers stay the same.
 impl<L: Cooperates> Cooperates for Units<L> {
-    crate::cooperates::forward_cooperates!(below_dispatch);
-}
-
-impl<L: OverFlash> OverFlash for Units<L> {
-    fn flash_mut(&mut self) -> &mut Ftl {
-        self.below.flash_mut()
-    }
+    crate::cooperates::forward_cooperates!(below_dispatch, lags: L::LAGS);
 }
 
 #[cfg(test)]
@@ -130,8 +115,8 @@ mod tests {
         rig.media.tap.clear();
         let Ok(()) = rig.write(lpn(1), Coverage::Partial);
         let calls = rig.media.tap.iter().map(|call| match *call {
-            Call::Read(page, Place::Merged, Cause::Host) => ("read", Some(page)),
-            Call::Program(_, oob, Place::Merged, Cause::Host) => {
+            Call::Read(page, Place::Buffer, Cause::Host) => ("read", Some(page)),
+            Call::Program(_, oob, Place::Buffer, Cause::Host) => {
                 ("program", oob.lpn.and_then(|page| flash.lookup(page)))
             }
             other => panic!("{other:?}"),

@@ -320,6 +320,7 @@ impl Image {
         match from {
             Place::Host => self.merged(below),
             Place::Merged => self.merged(&self.buffer),
+            Place::Buffer => self.buffer.clone(),
             Place::Slot(slot) => self.slot(slot),
         }
     }
@@ -469,7 +470,7 @@ impl Flash for Image {
         }
         match to {
             Place::Host => self.host = data,
-            Place::Merged => self.buffer = data,
+            Place::Merged | Place::Buffer => self.buffer = data,
             Place::Slot(slot) => self.store_page(slot, &data, 0..self.page_bytes),
         }
         Ok(())
@@ -519,7 +520,7 @@ impl Nvm for Image {
         let whole = 0..self.page_bytes;
         match access {
             Access::Read { to: Place::Host } => self.host = self.slot(slot),
-            Access::Read { to: Place::Merged } => self.buffer = self.slot(slot),
+            Access::Read { to: Place::Merged | Place::Buffer } => self.buffer = self.slot(slot),
             Access::Read { to: Place::Slot(other) } => {
                 let data = self.slot(slot);
                 self.store_page(other, &data, whole);
@@ -536,7 +537,7 @@ impl Nvm for Image {
             Access::Fill { from } => {
                 let data = match from {
                     Place::Host => self.host.clone(),
-                    Place::Merged => self.buffer.clone(),
+                    Place::Merged | Place::Buffer => self.buffer.clone(),
                     Place::Slot(other) => self.slot(other),
                 };
                 self.store_page(slot, &data, whole);

@@ -75,6 +75,8 @@ pub enum Place {
     Host,
     /// The page buffer of the controller: the data of the last read, overlaid by the part that the host writes.
     Merged,
+    /// The page buffer as it is: another page than the host writes.
+    Buffer,
     /// A slot of a cache.
     Slot(Slot),
 }

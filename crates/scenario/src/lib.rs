@@ -31,6 +31,8 @@ mod stack;
 mod workload;
 
 pub use built_in::{BUILT_IN, BuiltIn};
+#[doc(hidden)]
+pub use coflash_level::for_flash_stack;
 pub use effect::conditional_keys;
 pub use endurance::EnduranceConfig;
 pub use energy::EnergyConfig;
@@ -42,5 +44,5 @@ pub use replay::{ReplayConfig, ReplayMode};
 pub use restart::{RestartConfig, Shutdown};
 pub use scenario::{Scenario, digest, leaves, to_toml, without_nulls};
 pub use set::settings;
-pub use stack::{Buffered, HostCacheStack, HybridStack, PlainStack, Stack};
+pub use stack::{HybridStack, Stack};
 pub use workload::{Remap, Requests, WorkloadConfig};

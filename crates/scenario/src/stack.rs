@@ -2,40 +2,27 @@
 
 use crate::read::ScenarioError;
 use crate::scenario::Scenario;
-use coflash_base::{Misfit, Seed};
+use coflash_base::Seed;
 use coflash_ftl::{Ftl, Pools};
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
-use coflash_level::{
-    Announces, CacheLevel, Controller, Cooperates, Device, HostConfig, Linked, Placement, Protecting, Units,
-    WriteBack,
-};
+use coflash_level::{Buffered, BufferedStack, FlashStack, Levels, Linked, RequestLink, StackConfig};
 use coflash_media::disk::Disks;
-use coflash_media::{CacheTimings, Memory, ProgramDistribution, Timeline, When};
+use coflash_media::{CacheTimings, ProgramDistribution, Timeline, When};
 
-/// A device behind a link that carries whole requests.
-pub type PlainStack = Linked<Controller<Units<Device>>>;
-/// A cache in the host, above a link that carries pages.
-pub type HostCacheStack = CacheLevel<Linked<Controller<Units<Ftl>>>>;
 /// A flash cache in front of disks.
-pub type HybridStack = Linked<Hybrid<When>>;
-/// The host's write buffer above another stack.
-pub type Buffered<L> = WriteBack<L, Announces>;
+pub type HybridStack = RequestLink<Hybrid<When>>;
 
 /// The levels of a scenario.
 #[allow(clippy::large_enum_variant, reason = "a run has a single stack")]
 pub enum Stack {
-    /// See [`PlainStack`].
-    Plain(PlainStack),
+    /// Flash, and the levels above it.
+    Flash(FlashStack),
     /// The same below the host's write buffer.
-    BufferedPlain(Buffered<PlainStack>),
-    /// See [`HostCacheStack`].
-    HostCache(HostCacheStack),
-    /// The same below the host's write buffer.
-    BufferedHostCache(Buffered<HostCacheStack>),
+    BufferedFlash(BufferedStack),
     /// See [`HybridStack`].
     Hybrid(HybridStack),
     /// The same below the host's write buffer.
-    BufferedHybrid(Buffered<HybridStack>),
+    BufferedHybrid(Buffered<Linked<Hybrid<When>>>),
 }
 
 /// Evaluate an expression for the stack's variant. The variants with disks may have an expression of their own.
@@ -46,10 +33,8 @@ macro_rules! for_stack {
     };
     ($stack:expr, flash $flash:pat => $on_flash:expr, hybrid $hybrid:pat => $on_hybrid:expr) => {
         match $stack {
-            $crate::Stack::Plain($flash) => $on_flash,
-            $crate::Stack::BufferedPlain($flash) => $on_flash,
-            $crate::Stack::HostCache($flash) => $on_flash,
-            $crate::Stack::BufferedHostCache($flash) => $on_flash,
+            $crate::Stack::Flash(stack) => $crate::for_flash_stack!(stack, $flash => $on_flash),
+            $crate::Stack::BufferedFlash(stack) => $crate::for_flash_stack!(stack, $flash => $on_flash),
             $crate::Stack::Hybrid($hybrid) => $on_hybrid,
             $crate::Stack::BufferedHybrid($hybrid) => $on_hybrid,
         }
@@ -57,13 +42,22 @@ macro_rules! for_stack {
 }
 
 impl Stack {
+    /// Put levels over flash, erased or preconditioned.
+    #[must_use]
+    pub fn over(levels: Levels<'_>, flash: Ftl) -> Self {
+        match levels.buffer() {
+            Some(buffer) => Self::BufferedFlash(levels.buffered_over(flash, &buffer)),
+            None => Self::Flash(levels.over(flash)),
+        }
+    }
+
     /// The flash cache in front of disks, if the stack has one.
     #[must_use]
     pub fn hybrid(&self) -> Option<&Hybrid<When>> {
         match self {
             Self::Hybrid(link) => Some(link.below()),
             Self::BufferedHybrid(buffer) => Some(buffer.below().below()),
-            _ => None,
+            Self::Flash(_) | Self::BufferedFlash(_) => None,
         }
     }
 
@@ -72,23 +66,7 @@ impl Stack {
         match self {
             Self::Hybrid(link) => Some(link.below_mut()),
             Self::BufferedHybrid(buffer) => Some(buffer.below_mut().below_mut()),
-            _ => None,
-        }
-    }
-
-    /// Take the flash from the bottom of the stack; `None` for a flash cache, whose flash has its own state.
-    #[must_use]
-    pub fn into_flash(self) -> Option<Ftl> {
-        match self {
-            Self::Plain(link) => Some(link.into_below().into_below().into_below().into_below()),
-            Self::BufferedPlain(buffer) => {
-                Some(buffer.into_below().into_below().into_below().into_below().into_below())
-            }
-            Self::HostCache(cache) => Some(cache.into_below().into_below().into_below().into_below()),
-            Self::BufferedHostCache(buffer) => {
-                Some(buffer.into_below().into_below().into_below().into_below().into_below())
-            }
-            Self::Hybrid(_) | Self::BufferedHybrid(_) => None,
+            Self::Flash(_) | Self::BufferedFlash(_) => None,
         }
     }
 }
@@ -102,27 +80,25 @@ impl Scenario {
         Ok(self.device().erased_flash()?)
     }
 
-    /// Create the levels above the flash of a device, erased or preconditioned.
+    /// Check the levels above flash of this many logical pages.
     ///
     /// # Errors
     /// The first invalid value.
-    pub fn stack_over(&self, flash: Ftl) -> Result<Stack, ScenarioError> {
-        Ok(match self.cache.placement {
-            Placement::InStorage => self.plain(flash),
-            Placement::Host => self.host_cache(flash),
-        }?)
+    pub fn levels(&self, logical_pages: u32) -> Result<Levels<'_>, ScenarioError> {
+        Ok(self.stack_config().levels(logical_pages)?)
     }
 
-    /// Put the link over a device in any state, under a host without a cache.
+    /// The part of the scenario about the levels above flash, or above disks.
     #[must_use]
-    pub fn link_over(&self, device: Device) -> PlainStack {
-        Linked::new(self.controller_over(device), self.page_bytes(), &self.link.cost())
-    }
-
-    /// Put the controller over flash, or over the device's cache.
-    #[must_use]
-    pub fn controller_over<L>(&self, below: L) -> Controller<Units<L>> {
-        Controller::new(Units::new(below, self.pages_per_unit()), &self.controller, self.page_bytes())
+    pub fn stack_config(&self) -> StackConfig<'_> {
+        StackConfig {
+            device: self.device(),
+            pages_per_unit: self.pages_per_unit(),
+            controller: &self.controller,
+            link: self.link.cost(),
+            host: &self.host,
+            buffer: &self.host_buffer,
+        }
     }
 
     /// Create the levels of a flash cache in front of disks.
@@ -130,7 +106,19 @@ impl Scenario {
     /// # Errors
     /// The first invalid value.
     pub fn hybrid_stack(&self, config: &HybridConfig, disks: &Disks) -> Result<Stack, ScenarioError> {
-        Ok(self.hybrid(config, disks)?)
+        let parts = HybridParts {
+            geometry: &self.flash,
+            timing: &self.timing,
+            ftl: &self.ftl,
+            gc: &self.gc,
+            hybrid: config,
+            seed: Seed(self.seed),
+        };
+        let (hybrid, above) = (Hybrid::new(&parts, disks)?, self.stack_config());
+        Ok(match above.buffer(disks.pages() as u32)? {
+            Some(buffer) => Stack::BufferedHybrid(above.buffered(hybrid, &buffer)),
+            None => Stack::Hybrid(above.link(hybrid)),
+        })
     }
 
     /// Create the disks of a flash cache, idle.
@@ -174,76 +162,5 @@ impl Scenario {
 
     pub(crate) fn page_bytes(&self) -> u64 {
         self.flash.page_size.count
-    }
-
-    fn plain(&self, flash: Ftl) -> Result<Stack, Misfit> {
-        let device = Device::over(flash, &self.device())?;
-        if self.host_buffer.exists() {
-            let pages = device.below().logical_pages();
-            return self
-                .buffered(pages, |slots| self.link_to_buffer(self.controller_over(device), slots))
-                .map(Stack::BufferedPlain);
-        }
-        Ok(Stack::Plain(self.link_over(device)))
-    }
-
-    /// Put an empty cache in the host, and the link, over flash.
-    ///
-    /// # Errors
-    /// The first part of the configuration that does not fit the others.
-    pub fn host_cache_over(&self, flash: Ftl) -> Result<HostCacheStack, Misfit> {
-        let grants = self.host.protecting == Protecting::Grants;
-        let setting = self.cache.setting(Memory::Host, self.page_bytes(), flash.logical_pages(), grants)?;
-        let device = self.link_under(self.controller_over(flash), Memory::Host, setting.slots, &self.host);
-        CacheLevel::with_scheme(device, &self.cache, &setting, &self.cooperation)
-    }
-
-    fn host_cache(&self, flash: Ftl) -> Result<Stack, Misfit> {
-        let pages = flash.logical_pages();
-        let cache = self.host_cache_over(flash)?;
-        if self.host_buffer.exists() {
-            return self.buffered(pages, |_| cache).map(Stack::BufferedHostCache);
-        }
-        Ok(Stack::HostCache(cache))
-    }
-
-    fn hybrid(&self, config: &HybridConfig, disks: &Disks) -> Result<Stack, Misfit> {
-        let parts = HybridParts {
-            geometry: &self.flash,
-            timing: &self.timing,
-            ftl: &self.ftl,
-            gc: &self.gc,
-            hybrid: config,
-            seed: Seed(self.seed),
-        };
-        let hybrid = Hybrid::new(&parts, disks)?;
-        if self.host_buffer.exists() {
-            let pages = disks.pages() as u32;
-            return self
-                .buffered(pages, |slots| self.link_to_buffer(hybrid, slots))
-                .map(Stack::BufferedHybrid);
-        }
-        Ok(Stack::Hybrid(Linked::new(hybrid, self.page_bytes(), &self.link.cost())))
-    }
-
-    /// Create the host's write buffer; `below` creates the level below it, given the slots of the buffer.
-    fn buffered<L: Cooperates>(
-        &self,
-        pages: u32,
-        below: impl FnOnce(u32) -> L,
-    ) -> Result<Buffered<L>, Misfit> {
-        WriteBack::in_host(&self.host_buffer, self.page_bytes(), pages, below)
-    }
-
-    /// Create the link between a device and a write buffer of `slots` slots in the host.
-    fn link_to_buffer<L>(&self, device: L, slots: u32) -> Linked<L> {
-        let host = self.host.under_buffer(self.host_buffer.notices);
-        self.link_under(device, Memory::HostBuffer, slots, &host)
-    }
-
-    /// Create the link between a device and a cache of `slots` slots in a memory of the host.
-    fn link_under<L>(&self, device: L, memory: Memory, slots: u32, host: &HostConfig) -> Linked<L> {
-        let (cost, seed) = (self.link.cost(), Seed(self.seed));
-        Linked::under_cache(device, self.page_bytes(), &cost, memory, slots, host, seed)
     }
 }

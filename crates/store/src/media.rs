@@ -77,6 +77,7 @@ impl<D: Disk> Store<D> {
             Place::Host if self.pages.is_covered() => self.pages.host(),
             Place::Host => self.load(below, true),
             Place::Merged => self.load(Below::Merged, true),
+            Place::Buffer => self.load(Below::Merged, false),
             Place::Slot(slot) => match self.tables.slots[self.slot_number(slot)].data {
                 Some(data) => Loaded::unread(data),
                 None => self.load(Below::Zeros, false),
@@ -222,7 +223,7 @@ impl<D: Disk> Store<D> {
                         Some(data) => Loaded::unread(data),
                         None => self.pages.host(),
                     },
-                    Place::Merged => self.load(Below::Merged, false),
+                    Place::Merged | Place::Buffer => self.load(Below::Merged, false),
                     Place::Slot(_) => self.load_from(from, Below::Zeros),
                 };
                 self.latching(|store| store.put_slot(slot, whole, loaded))
@@ -281,7 +282,7 @@ impl<D: Disk> Flash for Store<D> {
                 std::mem::swap(&mut self.pages.host, &mut self.pages.work);
                 self.hold(Some(data));
             }
-            Place::Merged => {
+            Place::Merged | Place::Buffer => {
                 std::mem::swap(&mut self.pages.merged, &mut self.pages.work);
                 self.pages.merged_is_damaged = false;
             }

@@ -4,7 +4,7 @@ use coflash_base::seed::{RandomStream, Rng, RngExt};
 use coflash_base::{Seed, Time};
 use coflash_device::{Cut, CutAt, Recorder, Restart, Restarts, Session, Side, servable, twin};
 use coflash_engine::NoObserver;
-use coflash_level::{Device, Placement};
+use coflash_level::{FlashStack, Placement};
 use coflash_media::Contents;
 use coflash_scenario::{Requests, Scenario};
 use coflash_store::{Disks, Format, MemoryDisk, Store, StoreError};
@@ -26,6 +26,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
         ("ftl.slc_cache.blocks", "4"),
         ("gc.low_mark", "3"),
     ],
+    &[("ftl.indirection_unit", "16KiB")],
     // In the host.
     &[HOST, CACHE, ("cooperation", "cdm-consistent")],
     &[
@@ -39,6 +40,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
     &[HOST, CACHE, ("cooperation", "cdm"), BACKGROUND, LOW_MARK],
     &[HOST, CACHE, ("cooperation", "none"), ("timing.channel", "shared")],
     &[HOST, CACHE, ("cooperation", "none"), ("cache.volatile", "true")],
+    &[HOST, CACHE, ("cooperation", "cdm"), ("ftl.indirection_unit", "8KiB")],
 ];
 
 const HOST: (&str, &str) = ("cache.placement", "host");
@@ -66,13 +68,8 @@ fn scenario(scheme: &[(&str, &str)]) -> Scenario {
 
 fn store(scenario: &Scenario) -> Store<MemoryDisk> {
     let in_host = scenario.cache.placement == Placement::Host;
-    let flash = scenario.erased_flash().unwrap();
-    let pages = flash.logical_pages();
-    let layout = if in_host {
-        scenario.host_cache_over(flash).unwrap().layout()
-    } else {
-        Device::new(&scenario.device()).unwrap().layout()
-    };
+    let layout = FlashStack::erased(scenario.stack_config()).unwrap().layout();
+    let pages = layout.logical_pages;
     let format = Format {
         geometry: scenario.flash.clone(),
         logical_bytes: u64::from(pages) * scenario.flash.page_size.count,

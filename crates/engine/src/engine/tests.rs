@@ -8,16 +8,23 @@ use crate::traces::Traces;
 use coflash_base::measure::Report;
 use coflash_base::seed::RngExt;
 use coflash_base::{Ahead, Duration, Lpn, Seed, Time};
-use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
-use coflash_level::{Command, Level};
+use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
+use coflash_level::{Command, FlashStack, Level, PlainStack};
 use coflash_media::{BlockId, Cause, Channel, Clock, DieId, Flash, Place, SimulatedMedia, Timeline, When};
-use coflash_scenario::{PlainStack, Scenario, Stack};
+use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request};
 use std::cell::RefCell;
 
 const READ_NS: u64 = 25_000 + 8 * 13_200;
 const COPY_NS: u64 = 25_000 + 200_000;
 const ERASE_NS: u64 = 1_500_000;
+
+/// Flash below a host without memory.
+fn plain(scenario: &Scenario, flash: Ftl) -> PlainStack {
+    let levels = scenario.levels(flash.logical_pages()).expect("levels");
+    let FlashStack::Plain(levels) = levels.over(flash) else { panic!("a plain stack") };
+    levels
+}
 
 /// One die, full and written over, so that GC has much to do.
 fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
@@ -35,8 +42,7 @@ fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
         .expect("a scenario");
     let flash = scenario.erased_flash().expect("a device");
     let flash = precondition(flash, &scenario, Traces::NONE, &mut NoObserver).expect("nobody stops it").ftl;
-    let Ok(Stack::Plain(levels)) = scenario.stack_over(flash) else { panic!("a plain stack") };
-    Engine::new(&scenario, levels, scenario.timeline())
+    Engine::new(&scenario, plain(&scenario, flash), scenario.timeline())
 }
 
 /// The completion time of a read that arrives at `arrival`.
@@ -335,8 +341,6 @@ fn a_page_is_looked_at_thrice_before_its_request_is_issued() {
 fn only_large_devices_look_ahead() {
     assert!(!engine("private").looks_ahead, "64 blocks stay in the processor's cache");
     let scenario = Scenario::built_in("random-5g").expect("a built-in scenario");
-    let Ok(Stack::Plain(levels)) = scenario.stack_over(scenario.erased_flash().expect("a device")) else {
-        panic!("a plain stack")
-    };
+    let levels = plain(&scenario, scenario.erased_flash().expect("a device"));
     assert!(Engine::new(&scenario, levels, scenario.timeline()).looks_ahead);
 }

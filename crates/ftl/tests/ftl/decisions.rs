@@ -35,6 +35,8 @@ struct TwoMemories {
 }
 
 impl GcHook for TwoMemories {
+    coflash_ftl::has_no_slots!();
+
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Decision {
         assert_eq!(marks, self.marks[page.index()], "{page:?}: the FTL's marks");
         let source = if marks.device { Source::Slot(slot(page)) } else { Source::Flash };

@@ -39,6 +39,8 @@ struct Memory {
 }
 
 impl GcHook for Memory {
+    coflash_ftl::has_no_slots!();
+
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Decision {
         let mark = self.marked[page.index()];
         assert_eq!(marks.any(), mark.is_some(), "{page:?}: the FTL's mark");

@@ -197,6 +197,8 @@ fn cold_data_keeps_its_class() {
 struct Drops(Weight);
 
 impl GcHook for Drops {
+    coflash_ftl::has_no_slots!();
+
     fn decide<M: Media>(&mut self, _: Lpn, marks: Marks, _: &mut M) -> Decision {
         if marks.any() { Decision::Drop } else { Decision::COPY }
     }

@@ -16,6 +16,8 @@ struct Dropping {
 }
 
 impl GcHook for Dropping {
+    coflash_ftl::has_no_slots!();
+
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Decision {
         self.asked += 1;
         match marks.any() {

@@ -13,6 +13,8 @@ struct Dropping {
 }
 
 impl GcHook for Dropping {
+    coflash_ftl::has_no_slots!();
+
     fn decide<M: Media>(&mut self, _: Lpn, marks: Marks, _: &mut M) -> Decision {
         if marks.any() { Decision::Drop } else { Decision::COPY }
     }

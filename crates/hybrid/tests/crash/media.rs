@@ -222,6 +222,7 @@ impl Fragile {
         let data = match from {
             Place::Host => self.fetched.take().unwrap_or(self.host_writes.data),
             Place::Merged => self.host_writes.over(base),
+            Place::Buffer => unreachable!("the tier has no units of several pages"),
             Place::Slot(_) => unreachable!("the tier has no slots in memory"),
         };
         if label.dirty {

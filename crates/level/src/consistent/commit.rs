@@ -1,7 +1,7 @@
 //! Deletions and commits.
 
 use super::Consistent;
-use crate::cooperates::{Cached, Cooperates};
+use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::Deletion;
 use crate::level::{Command, Crossing, Level};
 use crate::nvm::{Epoch, Label, Layout};
@@ -67,11 +67,11 @@ impl<L: Cooperates> Consistent<L> {
             if let Some(older) = self.scheme.older[slot].take() {
                 // S4 → S3
                 self.counters.absorbed_pages += 1;
-                self.below.moved(Cached { slot: older, ..page }, slot);
+                self.below.send(Message::Moved(Cached { slot: older, ..page }, slot));
                 self.free(older, media);
             } else {
                 // S2 → S3
-                self.below.invalidate(page);
+                self.below.send(Message::Invalidate(page));
             }
             self.cache.unpin(slot);
         }
@@ -96,7 +96,7 @@ impl<L: Cooperates> Consistent<L> {
             self.metadata.trimmed(lpn, media);
             if let Some(slot) = deletion.condemned {
                 self.counters.dropped_pages += 1;
-                self.below.forget(Cached { lpn, slot });
+                self.below.send(Message::Forget(Cached { lpn, slot }));
                 self.free(slot, media);
             }
         }

@@ -54,15 +54,16 @@ mod recovery;
 mod room;
 
 use crate::config::CacheConfig;
-use crate::cooperates::{Cached, Cooperates};
+use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::{CacheHook, CdmConsistent, Deletion, Scheme, Setting};
 use crate::level::{Command, Level};
 use crate::nvm::{Label, Layout, Metadata};
+use crate::over::below_dispatch;
 use crate::write_back::{CacheCounters, DropCounters};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite};
+use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_media::{Access, DieId, Media, Memory, Place, Slot};
 
 /// The crash-consistent cache and the level below: the FTL, or a link to it.
@@ -124,7 +125,7 @@ impl<L: Cooperates> Consistent<L> {
         let page = self.cached(slot);
         let kept = self.below.keeps(page);
         if kept {
-            self.below.unmark(page);
+            self.below.send(Message::Unmark(page));
         } else {
             self.scheme.orphan(slot, &mut self.cache);
         }
@@ -182,7 +183,7 @@ impl<L: Cooperates> Consistent<L> {
                 self.metadata.protect(Cached { lpn: page.lpn, slot }, media);
                 self.metadata.fence(media);
             }
-            self.below.mark(Cached { lpn: page.lpn, slot });
+            self.below.send(Message::Mark(Cached { lpn: page.lpn, slot }));
         }
         Ok(Some(done))
     }
@@ -332,15 +333,7 @@ impl<L: Cooperates> Consistent<L> {
 }
 
 impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
-    fn logical_pages(&self) -> u32 {
-        self.below.logical_pages()
-    }
-
-    #[inline(always)]
-    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
-        self.cache.look_ahead(lpn, ahead);
-        self.below.look_ahead(lpn, ahead);
-    }
+    crate::over::cache_passes_on!();
 
     fn is_timed(&self) -> bool {
         true
@@ -363,12 +356,6 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
     /// The due time of the level below: a commit may wait for the next request.
     fn next_due(&self) -> Option<Time> {
         self.below.next_due()
-    }
-
-    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        self.metadata.begin();
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.begin(&command.page_by_page(), &mut inner)
     }
 
     fn read<H: GcHook>(
@@ -421,34 +408,12 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
         Ok(tail + self.below.take_pending_wait() + self.metadata.fenced())
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.told(tag, at, &mut inner)
-    }
-
-    fn has_idle_work(&self, die: DieId) -> bool {
-        self.below.has_idle_work(die)
-    }
-
-    fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.work_idle(die, &mut inner)
-    }
-
     fn report(&self, report: &mut Report) {
         self.below.report(report);
         report.add(&CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters });
         report.add(&self.drops);
         report.add(self.metadata.counters());
         self.scheme.report(report);
-    }
-
-    fn erase_counts(&self) -> Vec<u32> {
-        self.below.erase_counts()
-    }
-
-    fn invalid_pages(&self) -> Vec<u32> {
-        self.below.invalid_pages()
     }
 
     fn heap_bytes(&self) -> usize {
@@ -471,6 +436,14 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
 
 /// The scheme uses no messages of a buffer in the host.
 impl<L: Cooperates> Cooperates for Consistent<L> {
+    crate::takes_no_marks!();
+
+    fn send(&mut self, _: Message) {}
+
+    fn shadows(&self, _: Lpn) -> Marks {
+        Marks::NONE
+    }
+
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
         self.below.with_flash(look)
     }

@@ -1,7 +1,7 @@
 //! Recovery after a power cut, restarts, and the handshake of host and device.
 
 use super::Consistent;
-use crate::cooperates::Cooperates;
+use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::Deletion;
 use crate::level::{Level, LostPages, Restart};
 use crate::recovery_error::RecoveryError;
@@ -52,14 +52,14 @@ impl<L: Cooperates> Consistent<L> {
                 self.scheme.orphan(slot, &mut self.cache);
             }
         }
-        self.below.disconnect();
+        self.below.send(Message::Disconnect);
         self.metadata.repeat_trims(&mut self.below, io)?;
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             let page = self.cached(slot);
             if !self.cache.is_dirty(slot) {
-                self.below.mark(page);
+                self.below.send(Message::Mark(page));
             } else if !self.scheme.uncommitted.contains(slot) {
-                self.below.invalidate(page);
+                self.below.send(Message::Invalidate(page));
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Room in the cache: checkpoints between the watermarks, and eviction.
 
 use super::Consistent;
-use crate::cooperates::{Cached, Cooperates};
+use crate::cooperates::{Cached, Cooperates, Message};
 use crate::level::Level;
 use crate::nvm::Label;
 use coflash_cache::SlotId;
@@ -99,7 +99,7 @@ impl<L: Cooperates> Consistent<L> {
             self.metadata.label(slot, Label::Clean(lpn), media);
             self.metadata.fence(media);
         }
-        self.below.mark(Cached { lpn, slot });
+        self.below.send(Message::Mark(Cached { lpn, slot }));
         self.stand_by(slot);
         Ok(())
     }

@@ -38,8 +38,8 @@
 use super::rewrite_predictor::RewritePredictor;
 use super::shadow::ShadowCounters;
 use super::sole_copies::SoleCopies;
-use super::{CooperationScheme, Scheme, Setting};
-use crate::cooperates::{Cached, Cooperates};
+use super::{CooperationScheme, Event, Scheme, Setting};
+use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::policy::NoParameters;
 use coflash_base::{Amount, Lpn, Misfit, Policy};
@@ -249,11 +249,33 @@ impl<V: Variant> Cdm<V> {
             .is_none_or(|predictor| self.weights.0[predictor.class(slot).index()] < Weight::FULL)
     }
 
+    /// A page was read while it was cached.
+    #[inline(always)]
+    fn used<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        if let Some(predictor) = &mut self.predictor
+            && cache.is_unmodified(page.slot)
+            && predictor.used(page.slot)
+            && !cache.is_dirty(page.slot)
+        {
+            below.send(Message::Age(page.lpn, AgeClass::FIRST));
+        }
+    }
+
+    /// The host is about to replace a cached page.
+    #[inline(always)]
+    fn overwritten(&mut self, slot: SlotId, cache: &Cache) {
+        if let Some(predictor) = &mut self.predictor
+            && cache.is_unmodified(slot)
+        {
+            predictor.overwritten(slot);
+        }
+    }
+
     /// S0 → S1: cache and flash hold the same data.
     #[inline(always)]
     fn entered_clean<B: Cooperates>(&mut self, page: Cached, below: &mut B) {
         if V::REMOVES_CLEAN {
-            below.mark(page);
+            below.send(Message::Mark(page));
         }
         if let Some(predictor) = &mut self.predictor {
             predictor.entered(page.slot);
@@ -366,83 +388,55 @@ impl<V: Variant> Scheme for Cdm<V> {
         self.rewrite_copies = if apart { 2.0 } else { 1.0 };
     }
 
-    /// S0 → S1; → S2 if the flash copy is invalid at once.
     #[inline(always)]
-    fn cached_clean<B: Cooperates>(&mut self, page: Cached, cache: &mut Cache, below: &mut B) {
-        if V::INVALIDATES_CLEAN {
-            below.invalidate(page);
-            cache.orphan(page.slot);
-            self.sole_copies.added_by_read(page.slot, cache);
-        } else {
-            self.entered_clean(page, below);
+    fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, cache: &mut Cache, below: &mut B) {
+        match event {
+            // S0 → S2: the flash copy is invalid at once.
+            Event::Filled if V::INVALIDATES_CLEAN => {
+                below.send(Message::Invalidate(page));
+                cache.orphan(page.slot);
+                self.sole_copies.added_by_read(page.slot, cache);
+            }
+            // S0 → S1
+            Event::Filled => self.entered_clean(page, below),
+            Event::Used => self.used(page, cache, below),
+            Event::Overwritten => self.overwritten(page.slot, cache),
+            // S0, S1 → S2: the flash page is invalid at once, or a page like any other until the cached copy is written. In S2
+            // there is none.
+            Event::Written => {
+                let invalidates = V::INVALIDATES_OVERWRITTEN;
+                below.send(if invalidates { Message::Invalidate(page) } else { Message::Unmark(page) });
+                if V::KNOWS_HOST {
+                    below.send(Message::Shadow(page.lpn, Memory::Host, false));
+                }
+                self.sole_copies.added(page.slot, cache);
+            }
+            Event::Trimmed => {
+                self.overwritten(page.slot, cache);
+                self.sole_copies.removed(page.slot);
+            }
+            // S1 → S0, S2 → S0
+            Event::Evicted => {
+                if let Some(predictor) = &mut self.predictor {
+                    predictor.evicted(page.slot, cache, below);
+                }
+                if V::REMOVES_CLEAN && !cache.is_dirty(page.slot) {
+                    below.send(Message::Unmark(page));
+                }
+                self.sole_copies.removed(page.slot);
+            }
+            Event::BecameSole => self.sole_copies.added(page.slot, cache),
+            // S2 → S1
+            Event::Cleaned => {
+                self.sole_copies.cleaned(page.slot);
+                self.entered_clean(page, below);
+            }
         }
-    }
-
-    #[inline(always)]
-    fn used<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
-        if let Some(predictor) = &mut self.predictor
-            && cache.is_unmodified(page.slot)
-            && predictor.used(page.slot)
-            && !cache.is_dirty(page.slot)
-        {
-            below.age(page.lpn, AgeClass::FIRST);
-        }
-    }
-
-    #[inline(always)]
-    fn overwritten(&mut self, slot: SlotId, cache: &Cache) {
-        if let Some(predictor) = &mut self.predictor
-            && cache.is_unmodified(slot)
-        {
-            predictor.overwritten(slot);
-        }
-    }
-
-    /// S0, S1 → S2: the flash page is invalid at once, or a page like any other until the cached copy is written. In S2
-    /// there is none.
-    #[inline(always)]
-    fn written<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
-        if V::INVALIDATES_OVERWRITTEN {
-            below.invalidate(page);
-        } else {
-            below.unmark(page);
-        }
-        if V::KNOWS_HOST {
-            below.shadow(page.lpn, Memory::Host, false);
-        }
-        self.sole_copies.added(page.slot, cache);
-    }
-
-    fn trimmed(&mut self, slot: SlotId, cache: &Cache) {
-        self.overwritten(slot, cache);
-        self.sole_copies.removed(slot);
-    }
-
-    /// S1 → S0, S2 → S0.
-    #[inline(always)]
-    fn evicted<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
-        if let Some(predictor) = &mut self.predictor {
-            predictor.evicted(page.slot, cache, below);
-        }
-        if V::REMOVES_CLEAN && !cache.is_dirty(page.slot) {
-            below.unmark(page);
-        }
-        self.sole_copies.removed(page.slot);
-    }
-
-    fn became_sole(&mut self, slot: SlotId, cache: &Cache) {
-        self.sole_copies.added(slot, cache);
     }
 
     #[inline(always)]
     fn next_to_clean(&self, cache: &Cache) -> Option<SlotId> {
         self.sole_copies.next_to_clean(cache)
-    }
-
-    /// S2 → S1.
-    fn cleaned<B: Cooperates>(&mut self, page: Cached, below: &mut B) {
-        self.sole_copies.cleaned(page.slot);
-        self.entered_clean(page, below);
     }
 
     fn rewrite_stream(&self) -> WriteStream {

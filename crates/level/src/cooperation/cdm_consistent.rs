@@ -16,7 +16,8 @@
 //! The transitions are in `consistent`.
 
 use super::standby::Standby;
-use super::{CooperationScheme, Scheme, Setting};
+use super::{CooperationScheme, Event, Scheme, Setting};
+use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, IdVec, List, Lpn, Misfit, Policy, Share, Time};
 use coflash_cache::{Cache, SlotId};
@@ -178,6 +179,11 @@ impl Scheme for CdmConsistent {
         let slot = cache.lookup(lpn).expect("a removable page is cached");
         self.orphan(slot, cache);
         Decision::Drop
+    }
+
+    /// Its cache, `Consistent`, has a path of its own.
+    fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, _: &mut Cache, _: &mut B) {
+        unreachable!("{event:?} of {page:?}")
     }
 
     fn report(&self, report: &mut Report) {

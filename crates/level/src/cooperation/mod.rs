@@ -60,19 +60,43 @@ pub struct Setting {
     pub grants: bool,
 }
 
+/// What happens to a page of a cache. It enters by `Filled` or `Written`. While it is cached it may be `Used` and `Written` any number
+/// of times, and `Cleaned` at the scheme's request; GC may ask the scheme to [`decide`](Scheme::decide) about it. It leaves by
+/// `Evicted`, with or without [`discards`](Scheme::discards), or by `Trimmed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A read miss was cached: cache and flash hold the same data. The scheme may make the cached copy the only one.
+    Filled,
+    /// A cached page was read.
+    Used,
+    /// The host is about to overwrite a cached page; `Written` follows.
+    Overwritten,
+    /// The host wrote to the cached copy of a page: the flash copy, if any, is out of date.
+    Written,
+    /// A cached page is about to be trimmed.
+    Trimmed,
+    /// A page is about to be evicted. If it is dirty, a program that replaces its flash copy follows, unless the scheme
+    /// discards it.
+    Evicted,
+    /// A clean copy became a sole copy: flash has dropped the page under a grant. Or a dirty copy was found after a power cut, or
+    /// stays after a failed eviction.
+    BecameSole,
+    /// The page chosen by [`next_to_clean`](Scheme::next_to_clean) was written to flash and stays cached: cache and flash hold the
+    /// same data.
+    Cleaned,
+}
+
 /// The hooks of a scheme. Levels call them in the order of the device's state changes, once per page and
-/// event. A hook sees cache and flash after the event, unless it says otherwise.
-///
-/// The life of a page in the cache: it enters by [`cached_clean`](Self::cached_clean) or
-/// [`written`](Self::written). While it is cached it may be [`used`](Self::used) and `written` any number of
-/// times, and [`cleaned`](Self::cleaned) at the scheme's request; GC may ask the scheme to
-/// [`decide`](Self::decide) about it. It leaves by [`evicted`](Self::evicted), with or without
-/// [`discards`](Self::discards), or by [`trimmed`](Self::trimmed).
+/// event. A hook sees cache and flash after the event, unless it says otherwise. A method has a default only where the default is
+/// that of no cooperation: what it leaves out costs neither data nor a number of the result.
 pub trait Scheme {
     /// Decide about a valid page of GC's victim. To drop a page that is cached clean, the scheme first makes
     /// the cached copy an orphan: the orphan is written at its eviction. If GC programs the cached copy
     /// instead of the flash page, the cached copy becomes clean after the program has succeeded.
     fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision;
+
+    /// Something happened to a page.
+    fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, cache: &mut Cache, below: &mut B);
 
     /// Count unmarked pages that GC copies without asking, since every scheme decides [`Decision::COPY`] for them.
     fn copies_unmarked(&mut self, pages: u32) {
@@ -90,52 +114,11 @@ pub trait Scheme {
         let _ = ftl;
     }
 
-    /// A read miss was cached: cache and flash hold the same data. The scheme may make the cached copy the only one.
-    fn cached_clean<B: Cooperates>(&mut self, page: Cached, cache: &mut Cache, below: &mut B) {
-        let _ = (page, cache, below);
-    }
-
-    /// A cached page was read.
-    fn used<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
-        let _ = (page, cache, below);
-    }
-
-    /// The host is about to overwrite a cached page; `written` follows.
-    fn overwritten(&mut self, slot: SlotId, cache: &Cache) {
-        let _ = (slot, cache);
-    }
-
-    /// The host wrote to the cached copy of a page: the flash copy, if any, is out of date.
-    fn written<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
-        let _ = (page, cache, below);
-    }
-
-    /// A cached page is about to be trimmed.
-    fn trimmed(&mut self, slot: SlotId, cache: &Cache) {
-        let _ = (slot, cache);
-    }
-
-    /// A page is about to be evicted. If it is dirty, a program that replaces its flash copy follows, unless the scheme
-    /// discards it.
-    fn evicted<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
-        let _ = (page, cache, below);
-    }
-
-    /// A clean copy became a sole copy: flash has dropped the page under a grant.
-    fn became_sole(&mut self, slot: SlotId, cache: &Cache) {
-        let _ = (slot, cache);
-    }
-
     /// The sole copy (a cached page without a valid copy in flash) to clean before there may be another one. `None` below
     /// the bound on them.
     fn next_to_clean(&self, cache: &Cache) -> Option<SlotId> {
         let _ = cache;
         None
-    }
-
-    /// The page chosen by `next_to_clean` was written to flash and stays cached: cache and flash hold the same data.
-    fn cleaned<B: Cooperates>(&mut self, page: Cached, below: &mut B) {
-        let _ = (page, below);
     }
 
     /// The write stream of evicted orphans.
@@ -156,14 +139,10 @@ pub trait Scheme {
     }
 
     /// Add the counters of this scheme.
-    fn report(&self, report: &mut Report) {
-        let _ = report;
-    }
+    fn report(&self, report: &mut Report);
 
     /// The heap memory of the scheme's tables in bytes.
-    fn heap_bytes(&self) -> usize {
-        0
-    }
+    fn heap_bytes(&self) -> usize;
 
     /// Panic unless cache and flash are consistent under the scheme. For tests, between requests.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
@@ -197,21 +176,15 @@ impl CooperationConfig {
     }
 }
 
+#[deny(clippy::missing_trait_methods, reason = "a hook left out would be that of no cooperation")]
 impl Scheme for Cooperation {
     coflash_base::forward_to_variant! { cooperation_dispatch;
         fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision;
+        fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, cache: &mut Cache, below: &mut B);
         fn copies_unmarked(&mut self, pages: u32);
         fn weights(&mut self, cache: &Cache) -> Weights;
         fn attach(&mut self, ftl: &Ftl);
-        fn cached_clean<B: Cooperates>(&mut self, page: Cached, cache: &mut Cache, below: &mut B);
-        fn used<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B);
-        fn overwritten(&mut self, slot: SlotId, cache: &Cache);
-        fn written<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B);
-        fn trimmed(&mut self, slot: SlotId, cache: &Cache);
-        fn evicted<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B);
-        fn became_sole(&mut self, slot: SlotId, cache: &Cache);
         fn next_to_clean(&self, cache: &Cache) -> Option<SlotId>;
-        fn cleaned<B: Cooperates>(&mut self, page: Cached, below: &mut B);
         fn rewrite_stream(&self) -> WriteStream;
         fn discards<B: Cooperates>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool;
         fn knows(&self) -> Marks;

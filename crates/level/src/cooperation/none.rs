@@ -3,7 +3,9 @@
 //! The old flash page of a dirty cached page stays valid until the cached copy is evicted and written. Meanwhile GC
 //! copies it.
 
-use super::{CooperationScheme, Scheme, Setting};
+use super::{CooperationScheme, Event, Scheme, Setting};
+use crate::cooperates::{Cached, Cooperates};
+use coflash_base::measure::Report;
 use coflash_base::policy::{NoParameters, Policy};
 use coflash_base::{Lpn, Misfit};
 use coflash_cache::Cache;
@@ -33,6 +35,14 @@ impl Scheme for None {
     #[inline(always)]
     fn decide(&mut self, _: Lpn, _: Marks, _: &mut Cache) -> Decision {
         Decision::COPY
+    }
+
+    fn happened<B: Cooperates>(&mut self, _: Event, _: Cached, _: &mut Cache, _: &mut B) {}
+
+    fn report(&self, _: &mut Report) {}
+
+    fn heap_bytes(&self) -> usize {
+        0
     }
 
     /// No page is marked or dropped, and every clean cached page is mapped.

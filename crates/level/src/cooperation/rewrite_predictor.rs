@@ -10,7 +10,7 @@
 //! All unmodified pages are counted, not only dropped ones: the host's accesses do not depend on GC's
 //! decisions. With dropped pages only, the predictor could not learn once no drop pays.
 
-use crate::cooperates::Cooperates;
+use crate::cooperates::{Cooperates, Message};
 use coflash_base::IdVec;
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{AgeClass, Ftl};
@@ -129,7 +129,7 @@ impl RewritePredictor {
         self.count(class, |transitions| &mut transitions.aged);
         self.classes[slot] = class.next();
         if !cache.is_dirty(slot) {
-            below.age(cache.page_of(slot), class.next());
+            below.send(Message::Age(cache.page_of(slot), class.next()));
         }
     }
 
@@ -187,6 +187,7 @@ mod tests {
     use super::*;
     use coflash_base::Lpn;
     use coflash_cache::EvictionConfig;
+    use coflash_ftl::Marks;
 
     /// In the first class, half of the pages age, a quarter are overwritten, a quarter are evicted; in the
     /// second as many are used again; ...
@@ -211,8 +212,15 @@ mod tests {
     struct Heard(Vec<(u32, AgeClass)>);
 
     impl Cooperates for Heard {
-        fn age(&mut self, lpn: Lpn, class: AgeClass) {
+        crate::takes_no_marks!();
+
+        fn send(&mut self, message: Message) {
+            let Message::Age(lpn, class) = message else { panic!("{message:?}") };
             self.0.push((lpn.get(), class));
+        }
+
+        fn shadows(&self, _: Lpn) -> Marks {
+            Marks::NONE
         }
 
         fn with_flash<T>(&self, _: impl FnOnce(&Ftl) -> T) -> T {

@@ -32,8 +32,8 @@
 //! | `dgc` | device | | | | yes | |
 //! | `sgc` | both | | host | host | yes | yes |
 
-use super::{CooperationScheme, Scheme, Setting};
-use crate::cooperates::{Cached, Cooperates};
+use super::{CooperationScheme, Event, Scheme, Setting};
+use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::policy::NoParameters;
 use coflash_base::{Lpn, Misfit, Policy};
@@ -363,12 +363,12 @@ impl<P: Variant> Scheme for Shadow<P> {
 
     /// 001 → 101, 011 → 101, 111 → 101: a page that the host writes is no longer dirty in the host.
     #[inline(always)]
-    fn written<B: Cooperates>(&mut self, page: Cached, _: &Cache, below: &mut B) {
-        if self.features.knows.device {
-            below.shadow(page.lpn, Memory::Device, true);
+    fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, _: &mut Cache, below: &mut B) {
+        if event == Event::Written && self.features.knows.device {
+            below.send(Message::Shadow(page.lpn, Memory::Device, true));
         }
-        if self.features.knows.host {
-            below.shadow(page.lpn, Memory::Host, false);
+        if event == Event::Written && self.features.knows.host {
+            below.send(Message::Shadow(page.lpn, Memory::Host, false));
         }
     }
 
@@ -380,7 +380,7 @@ impl<P: Variant> Scheme for Shadow<P> {
         let discards = may && below.shadows(page.lpn) == Marks::BOTH;
         self.counters.discarded_twins_pages += u64::from(discards);
         if self.features.knows.device {
-            below.shadow(page.lpn, Memory::Device, false);
+            below.send(Message::Shadow(page.lpn, Memory::Device, false));
         }
         discards
     }
@@ -391,6 +391,10 @@ impl<P: Variant> Scheme for Shadow<P> {
 
     fn report(&self, report: &mut Report) {
         report.add(&self.counters);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        0
     }
 
     /// A page has the device mark if and only if it is mapped and dirty in the device's buffer.

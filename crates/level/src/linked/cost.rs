@@ -1,7 +1,14 @@
 //! The cost of crossing the link.
 
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_base::{Duration, Seed};
+use coflash_base::{Duration, Seed, Time};
+
+/// A direction of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    ToDevice,
+    ToHost,
+}
 
 /// The cost of a message.
 #[derive(Clone, Debug)]
@@ -12,6 +19,8 @@ pub struct LinkCost {
     pub ns_per_byte: f64,
     /// Whether the data of requests crosses one after another.
     pub is_shared: bool,
+    /// Of a shared link: when the data of earlier requests has crossed, in each direction.
+    free_at: [Time; 2],
     /// The largest random delay of a message, so that one may overtake another, and its random stream.
     jitter: Option<(Duration, RandomStream)>,
 }
@@ -20,7 +29,7 @@ impl LinkCost {
     /// Create a cost without jitter.
     #[must_use]
     pub fn new(per_message: Duration, ns_per_byte: f64) -> Self {
-        Self { per_message, ns_per_byte, is_shared: false, jitter: None }
+        Self { per_message, ns_per_byte, is_shared: false, free_at: [Time::ZERO; 2], jitter: None }
     }
 
     /// Add a random delay of up to `jitter` to each message, drawn from the stream of this name.
@@ -38,6 +47,18 @@ impl LinkCost {
             return Duration::ZERO;
         }
         Duration { ns: (bytes as f64 * self.ns_per_byte).round() as u64 }
+    }
+
+    /// Take the next turn on a shared link, for data of this length in time; returns the wait for it.
+    ///
+    /// A read takes its turn when it is issued: its end is not known then. Where not even the present is known, there is no wait.
+    #[inline]
+    pub(super) fn turn(&mut self, way: Way, now: Option<Time>, data: Duration) -> Duration {
+        let Some(now) = now.filter(|_| self.is_shared) else { return Duration::ZERO };
+        let free_at = &mut self.free_at[way as usize];
+        let at = now.max(*free_at);
+        *free_at = at + data;
+        at.since(now)
     }
 
     /// The time of a message of `bytes` bytes, with jitter.

@@ -68,6 +68,14 @@ impl<H: GcHook> GcHook for AcrossLink<'_, H> {
         }
     }
 
+    /// GC takes nothing from slots across the link.
+    fn programmed_from(&mut self, slot: Slot) {
+        unreachable!("{slot:?} is across the link")
+    }
+
+    #[inline(always)]
+    fn moved<M: Media>(&mut self, _: &mut M) {}
+
     fn cached_at(&self, page: Lpn) -> Option<Slot> {
         self.above.cached_at(page)
     }

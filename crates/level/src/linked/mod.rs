@@ -1,9 +1,8 @@
-//! A link over any level. It carries whole requests, or the pages that miss the cache above, and the messages
-//! between cache and flash.
+//! Links over any level. [`RequestLink`] carries whole requests of a host without a cache. [`Linked`] carries the pages that miss
+//! the cache above, and the messages between cache and flash.
 //!
-//! A host without a cache sends whole requests: the data of a write crosses before its first page begins, the data of a
-//! read after its last page. A cache above sends its misses page by page: the pages of a request share a command, an
-//! eviction is a command of its own, and the pages of a read return one after another.
+//! A cache above sends its misses page by page: the pages of a request share a command, an eviction is a command of its own, and
+//! the pages of a read return one after another.
 //!
 //! The device knows the host's cache only by the marks on flash pages, and they lag. No data may be lost
 //! because of that, in any order of messages:
@@ -34,31 +33,36 @@ mod cost;
 mod hook;
 mod notice;
 mod notice_queue;
+mod requests;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 pub use config::{HostConfig, LinkConfig, Notices, Protecting, Sharing};
 pub use cost::LinkCost;
+use cost::Way;
 pub use notice::{ExchangeCounters, LinkCounters, NoticeKinds};
 pub use notice_queue::NoticeCounters;
+pub use requests::RequestLink;
 #[cfg(test)]
 use wire::Sabotage;
 pub use wire::link_sections;
 
-use crate::cooperates::{Cached, Cooperates};
+use crate::cooperates::{Cached, Cooperates, Message};
+use crate::cooperation::Setting;
 use crate::level::{Command, Crossing, Level, LostPages, Restart};
+use crate::over::below_dispatch;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Seed, Time};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{AgeClass, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
-use coflash_media::{DieId, Media, Memory, Place};
+use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
+use coflash_media::{DieId, Media, Place};
 use hook::AcrossLink;
-use notice::{ToDevice, ToHost};
+use notice::ToHost;
 use notice_queue::{DeliveryState, Sending, Ticket};
-use wire::{Said, Way, Wire};
+use wire::{Said, Wire};
 
-/// A level across a link.
+/// A level across a link, below a cache or a write buffer of the host.
 #[derive(Clone)]
 pub struct Linked<L> {
     below: L,
@@ -67,24 +71,10 @@ pub struct Linked<L> {
 }
 
 impl<L> Linked<L> {
-    /// Create a link over a device, under a host that sends whole requests.
+    /// Create a link over a device, below a cache in a memory of the host.
     #[must_use]
-    pub fn new(below: L, page_bytes: u64, cost: &LinkCost) -> Self {
-        Self { below, page_bytes, wire: Wire::new(None, &HostConfig::default(), cost, Seed(0)) }
-    }
-
-    /// Create a link over a device, under a cache of `slots` slots in a memory of the host.
-    #[must_use]
-    pub fn under_cache(
-        below: L,
-        page_bytes: u64,
-        cost: &LinkCost,
-        memory: Memory,
-        slots: u32,
-        host: &HostConfig,
-        seed: Seed,
-    ) -> Self {
-        Self { below, page_bytes, wire: Wire::new(Some((memory, slots)), host, cost, seed) }
+    pub fn new(below: L, above: &Setting, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
+        Self { below, page_bytes: above.page_bytes, wire: Wire::new(above, host, cost, seed) }
     }
 
     crate::over::level_over!();
@@ -101,35 +91,29 @@ impl<L: Cooperates> Linked<L> {
     #[inline]
     fn take_in(&mut self, now: Time) {
         while let Some(notice) = self.wire.to_device.arrived(now) {
-            let kinds = &mut self.wire.kinds;
+            let Wire { kinds, weights, .. } = &mut self.wire;
             match notice {
-                ToDevice::Cached(page) => {
-                    kinds.cached += 1;
-                    self.below.mark(page);
-                }
-                ToDevice::Dirtied(page) => {
-                    kinds.dirtied += 1;
-                    self.below.invalidate(page);
-                }
-                ToDevice::Evicted(page) => {
-                    kinds.evicted += 1;
-                    self.below.unmark(page);
-                }
-                ToDevice::Announced(page) => {
-                    kinds.announced += 1;
-                    self.below.shadow(page.lpn, Memory::Host, true);
-                }
-                ToDevice::Weights(weights) => {
+                Message::Mark(_) => kinds.cached += 1,
+                Message::Invalidate(_) => kinds.dirtied += 1,
+                Message::Unmark(_) => kinds.evicted += 1,
+                Message::Announce(_) => kinds.announced += 1,
+                Message::Weigh(told) => {
                     kinds.weights += 1;
-                    self.wire.weights = weights;
-                    self.below.weigh(weights);
+                    *weights = told;
                 }
+                Message::Forget(_)
+                | Message::Moved(..)
+                | Message::Age(..)
+                | Message::Shadow(..)
+                | Message::TrackHost
+                | Message::Disconnect => unreachable!("{notice:?} is no notice"),
             }
+            self.below.send(notice);
         }
     }
 
     /// Post a notice. The sender waits if it is a message of its own.
-    fn tell(&mut self, notice: ToDevice) -> Ticket {
+    fn tell(&mut self, notice: Message) -> Ticket {
         let ticket = self.wire.to_device.post(notice, self.wire.now);
         if self.wire.to_device.sending() == Sending::Each {
             self.wait_for(ticket);
@@ -183,21 +167,73 @@ impl<L: Cooperates> Linked<L> {
     /// The source slot in the cache above of a page to be written, if any.
     fn slot_of(&self, page: &PageWrite) -> Option<SlotId> {
         match page.from {
-            Place::Slot(slot) if Some(slot.memory) == self.wire.above => Some(SlotId::new(slot.number)),
+            Place::Slot(slot) if slot.memory == self.wire.above => Some(SlotId::new(slot.number)),
             _ => None,
         }
     }
 
-    /// Write a page from the cache above.
-    fn write_across<M: Media, H: GcHook>(
+    /// The command for one page.
+    fn page_command(&self, op: Op, lpn: Lpn, crossing: Crossing) -> Command {
+        Command { op, bytes: self.page_bytes, first: Some(lpn), pages: 1, crossing }
+    }
+}
+
+impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
+    #[inline(always)]
+    fn is_timed(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        let start = io.start;
+        let (below, mut inner) = self.descend(io, start);
+        below.pass_time(now, &mut inner)?;
+        self.wire.question_answered();
+        self.wire.pass_time(now);
+        self.take_in(self.wire.now);
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn begin<H: GcHook>(&mut self, _: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        self.wire.begin_request();
+        io.start
+    }
+
+    #[inline]
+    fn read<H: GcHook>(
+        &mut self,
+        page: PageRead,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<Option<M::When>, M::Error> {
+        let (crossing, time) = self.command(0);
+        let data = self.wire.cost.bytes(self.page_bytes);
+        let time = time + self.wire.cost.turn(Way::ToHost, io.media.known(after), data);
+        let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
+        let command = self.page_command(Op::Read, page.lpn, crossing);
+        let (below, mut inner) = self.descend(io, after);
+        let after = below.begin(&command, &mut inner);
+        inner.start = start;
+        let done = below.read(page, after, &mut inner)?;
+        let tail = below.end(&mut inner)?;
+        self.wire.question_answered();
+        let Some(done) = done else { return Ok(None) };
+        // The pages of a request cross one after another.
+        self.wire.crossed_pages += 1;
+        // Of a shared link each has taken its turn.
+        let pages = if self.wire.cost.is_shared { 1 } else { self.wire.crossed_pages };
+        let back = self.wire.cost.bytes(pages * self.page_bytes);
+        Ok(Some(io.media.later(done, tail + back + self.wire.to_host.piggyback(self.wire.now))))
+    }
+
+    fn write<H: GcHook>(
         &mut self,
         page: PageWrite,
         after: M::When,
         io: &mut Io<'_, M, H>,
-    ) -> Result<M::When, M::Error>
-    where
-        L: Level<M>,
-    {
+    ) -> Result<M::When, M::Error> {
         let slot = self.slot_of(&page);
         let mut time = Duration::ZERO;
         if let Some(ticket) = slot.and_then(|slot| self.withdraw(slot))
@@ -214,7 +250,7 @@ impl<L: Cooperates> Linked<L> {
         let request_crossed = std::mem::replace(&mut self.wire.has_crossed, false);
         let (crossing, own) = self.command(self.page_bytes);
         let data = self.wire.cost.bytes(self.page_bytes);
-        time = time + own + self.wire.turn(Way::ToDevice, io.media.known(after), data);
+        time = time + own + self.wire.cost.turn(Way::ToDevice, io.media.known(after), data);
         self.wire.has_crossed = request_crossed || slot.is_none();
         let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
         if let Some(at) = io.media.known(after) {
@@ -233,123 +269,19 @@ impl<L: Cooperates> Linked<L> {
         Ok(io.media.later(done, tail + self.wire.to_host.piggyback(self.wire.now)))
     }
 
-    /// The command for one page.
-    fn page_command(&self, op: Op, lpn: Lpn, crossing: Crossing) -> Command {
-        Command { op, bytes: self.page_bytes, first: Some(lpn), pages: 1, crossing }
-    }
-}
-
-impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
-    fn logical_pages(&self) -> u32 {
-        self.below.logical_pages()
-    }
-
-    #[inline(always)]
-    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
-        self.below.look_ahead(lpn, ahead);
-    }
-
-    #[inline(always)]
-    fn is_timed(&self) -> bool {
-        self.wire.is_used() || self.below.is_timed()
-    }
-
-    #[inline]
-    fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        if !self.wire.is_used() {
-            return self.below.pass_time(now, io);
-        }
-        let start = io.start;
-        let (below, mut inner) = self.descend(io, start);
-        below.pass_time(now, &mut inner)?;
-        self.wire.question_answered();
-        self.wire.pass_time(now);
-        self.take_in(self.wire.now);
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn next_due(&self) -> Option<Time> {
-        self.below.next_due()
-    }
-
-    #[inline(always)]
-    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        if command.crossing != Crossing::Whole {
-            self.wire.begin_request();
-            return io.start;
-        }
-        let data = self.wire.cost.bytes(command.bytes);
-        let now = io.media.known(io.start);
-        let (there, back) = match command.op {
-            Op::Read => (self.wire.turn(Way::ToHost, now, data), data),
-            Op::Write => (self.wire.turn(Way::ToDevice, now, data) + data, Duration::ZERO),
-            Op::Trim | Op::Flush => (Duration::ZERO, Duration::ZERO),
-        };
-        self.wire.tail = back;
-        let start = io.media.later(io.start, self.wire.cost.per_message + there);
-        self.below.begin(command, &mut Io { media: &mut *io.media, hook: &mut io.hook, start })
-    }
-
-    #[inline]
-    fn read<H: GcHook>(
-        &mut self,
-        page: PageRead,
-        after: M::When,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<Option<M::When>, M::Error> {
-        if !self.wire.is_used() {
-            return self.below.read(page, after, io);
-        }
-        let (crossing, time) = self.command(0);
-        let data = self.wire.cost.bytes(self.page_bytes);
-        let time = time + self.wire.turn(Way::ToHost, io.media.known(after), data);
-        let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
-        let command = self.page_command(Op::Read, page.lpn, crossing);
-        let (below, mut inner) = self.descend(io, after);
-        let after = below.begin(&command, &mut inner);
-        inner.start = start;
-        let done = below.read(page, after, &mut inner)?;
-        let tail = below.end(&mut inner)?;
-        self.wire.question_answered();
-        let Some(done) = done else { return Ok(None) };
-        // The pages of a request cross one after another.
-        self.wire.crossed_pages += 1;
-        // Of a shared link each has taken its turn.
-        let pages = if self.wire.cost.is_shared { 1 } else { self.wire.crossed_pages };
-        let back = self.wire.cost.bytes(pages * self.page_bytes);
-        Ok(Some(io.media.later(done, tail + back + self.wire.to_host.piggyback(self.wire.now))))
-    }
-
-    #[inline(always)]
-    fn write<H: GcHook>(
-        &mut self,
-        page: PageWrite,
-        after: M::When,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<M::When, M::Error> {
-        if self.wire.is_used() {
-            self.write_across(page, after, io)
-        } else {
-            self.below.write(page, after, io)
-        }
-    }
-
     fn trim<H: GcHook>(
         &mut self,
         lpn: Lpn,
         mut after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        if self.wire.is_used() {
-            let (crossing, time) = self.command(0);
-            if crossing == Crossing::First {
-                after = io.media.later(after, time);
-                let command = self.page_command(Op::Trim, lpn, crossing);
-                let (below, mut inner) = self.descend(io, after);
-                after = below.begin(&command, &mut inner);
-                self.wire.is_open = true;
-            }
+        let (crossing, time) = self.command(0);
+        if crossing == Crossing::First {
+            after = io.media.later(after, time);
+            let command = self.page_command(Op::Trim, lpn, crossing);
+            let (below, mut inner) = self.descend(io, after);
+            after = below.begin(&command, &mut inner);
+            self.wire.is_open = true;
         }
         self.below.trim(lpn, after, io)
     }
@@ -360,9 +292,6 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         io: &mut Io<'_, M, H>,
         parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
-        if !self.wire.is_used() {
-            return self.below.flush(after, io, parts);
-        }
         let (crossing, mut time) = self.command(0);
         // A flush does not overtake earlier writes.
         if let Some(at) = io.media.known(after) {
@@ -383,24 +312,10 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     #[inline]
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
         // Pages that crossed one by one have ended.
-        if self.wire.is_used() && !std::mem::take(&mut self.wire.is_open) {
-            return Ok(Duration::ZERO);
-        }
-        Ok(self.below.end(io)? + std::mem::take(&mut self.wire.tail))
-    }
-
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        self.below.told(tag, at, io)
-    }
-
-    fn has_idle_work(&self, die: DieId) -> bool {
-        self.below.has_idle_work(die)
+        if std::mem::take(&mut self.wire.is_open) { self.below.end(io) } else { Ok(Duration::ZERO) }
     }
 
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
-        if !self.wire.is_used() {
-            return self.below.work_idle(die, io);
-        }
         if let Some(now) = io.media.known(io.start) {
             self.wire.pass_time(now);
             self.take_in(self.wire.now);
@@ -414,26 +329,14 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
 
     fn report(&self, report: &mut Report) {
         self.below.report(report);
-        if self.wire.is_used() {
-            self.wire.report(report);
-        }
-    }
-
-    fn erase_counts(&self) -> Vec<u32> {
-        self.below.erase_counts()
-    }
-
-    fn invalid_pages(&self) -> Vec<u32> {
-        self.below.invalid_pages()
+        self.wire.report(report);
     }
 
     fn heap_bytes(&self) -> usize {
         self.below.heap_bytes() + self.wire.heap_bytes()
     }
 
-    fn assert_invariants(&self) {
-        self.below.assert_invariants();
-    }
+    crate::forward_level!(below_dispatch: numbers rest);
 }
 
 impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for Linked<L> {
@@ -445,9 +348,8 @@ impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for Linked<L> {
     }
 }
 
-impl<L: Cooperates> Cooperates for Linked<L> {
-    const LAGS: bool = true;
-
+/// The host's end: messages become notices.
+impl<L: Cooperates> Linked<L> {
     fn mark(&mut self, page: Cached) {
         let said = match self.wire.protecting {
             Protecting::Request => Said::Clean,
@@ -455,12 +357,12 @@ impl<L: Cooperates> Cooperates for Linked<L> {
             Protecting::Grants => return self.wire.set(page.slot, Said::Clean),
         };
         self.wire.set(page.slot, said);
-        self.wire.said[page.slot].last = Some(self.tell(ToDevice::Cached(page)));
+        self.wire.said[page.slot].last = Some(self.tell(Message::Mark(page)));
     }
 
     fn unmark(&mut self, page: Cached) {
         if self.settle(page.slot) {
-            self.tell(ToDevice::Evicted(page));
+            self.tell(Message::Unmark(page));
         }
         self.wire.set(page.slot, Said::Unknown);
     }
@@ -469,7 +371,7 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         if self.wire.said[page.slot].said != Said::Dirty {
             self.settle(page.slot);
             self.wire.set(page.slot, Said::Dirty);
-            self.wire.said[page.slot].last = Some(self.tell(ToDevice::Dirtied(page)));
+            self.wire.said[page.slot].last = Some(self.tell(Message::Invalidate(page)));
         }
     }
 
@@ -478,17 +380,55 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         self.wire.set(page.slot, Said::Unknown);
     }
 
-    fn moved(&mut self, page: Cached, to: SlotId) {
-        self.wire.said[to] = std::mem::take(&mut self.wire.said[page.slot]);
+    /// The request does not wait for this notice, even if it is a message of its own. Only the next write of
+    /// the page waits.
+    fn announce(&mut self, page: Cached) {
+        if self.wire.said[page.slot].said != Said::Dirty {
+            self.wire.set(page.slot, Said::Dirty);
+            let ticket = self.wire.to_device.post(Message::Announce(page), self.wire.now);
+            self.wire.said[page.slot].last = Some(ticket);
+        }
     }
 
-    fn is_granted(&self, page: Cached) -> bool {
-        self.wire.said[page.slot].said == Said::Granted
+    #[inline]
+    fn weigh(&mut self, weights: Weights) {
+        if weights != self.wire.weights_told {
+            self.wire.weights_told = weights;
+            self.tell(Message::Weigh(weights));
+        }
+    }
+}
+
+impl<L: Cooperates> Cooperates for Linked<L> {
+    const LAGS: bool = true;
+
+    #[inline(always)]
+    fn send(&mut self, message: Message) {
+        match message {
+            Message::Mark(page) => self.mark(page),
+            Message::Unmark(page) => self.unmark(page),
+            Message::Invalidate(page) => self.invalidate(page),
+            Message::Forget(page) => self.forget(page),
+            Message::Moved(page, to) => {
+                self.wire.said[to] = std::mem::take(&mut self.wire.said[page.slot]);
+            }
+            Message::Age(..) => unreachable!("age classes do not cross the link"),
+            Message::Weigh(weights) => self.weigh(weights),
+            Message::Announce(page) => self.announce(page),
+            Message::Shadow(..) | Message::TrackHost => self.below.send(message),
+            Message::Disconnect => {
+                self.wire.disconnect();
+                self.below.send(message);
+            }
+        }
     }
 
-    fn disconnect(&mut self) {
-        self.wire.disconnect();
-        self.below.disconnect();
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        self.below.shadows(lpn)
+    }
+
+    fn may_hold(&self, _: Lpn) -> bool {
+        true
     }
 
     /// Revoke the grant of a page. The question goes with a command that has already crossed, if there is one.
@@ -504,40 +444,14 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         self.wire.revoke();
         self.take_in(self.wire.now);
         let kept = self.below.keeps(page);
-        self.below.unmark(page);
+        self.below.send(Message::Unmark(page));
         self.wire.revoked.refused_pages += u64::from(!kept);
         self.wire.set(slot, if kept { Said::Clean } else { Said::Dirty });
         kept
     }
 
-    fn age(&mut self, _: Lpn, _: AgeClass) {
-        unreachable!("age classes do not cross the link")
-    }
-
-    /// The request does not wait for this notice, even if it is a message of its own. Only the next write of
-    /// the page waits.
-    fn announce(&mut self, page: Cached) {
-        if self.wire.said[page.slot].said != Said::Dirty {
-            self.wire.set(page.slot, Said::Dirty);
-            let ticket = self.wire.to_device.post(ToDevice::Announced(page), self.wire.now);
-            self.wire.said[page.slot].last = Some(ticket);
-        }
-    }
-
-    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
-        self.below.shadow(lpn, memory, newer);
-    }
-
-    fn shadows(&self, lpn: Lpn) -> Marks {
-        self.below.shadows(lpn)
-    }
-
-    #[inline]
-    fn weigh(&mut self, weights: Weights) {
-        if weights != self.wire.weights_told {
-            self.wire.weights_told = weights;
-            self.tell(ToDevice::Weights(weights));
-        }
+    fn is_granted(&self, page: Cached) -> bool {
+        self.wire.said[page.slot].said == Said::Granted
     }
 
     /// A copy with a used grant is a sole copy. In doubt a copy counts as one: one too many costs a write,
@@ -560,15 +474,11 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         std::mem::take(&mut self.wire.pending_wait)
     }
 
-    fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
-        self.below.with_flash(|ftl| self.wire.assert_agrees(cache, ftl));
-    }
-
-    fn track_host(&mut self) {
-        self.below.track_host();
-    }
-
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
         self.below.with_flash(look)
+    }
+
+    fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
+        self.below.with_flash(|ftl| self.wire.assert_agrees(cache, ftl));
     }
 }

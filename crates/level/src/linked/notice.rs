@@ -1,23 +1,7 @@
-//! Notices and questions across the link, and their counters.
+//! Notices and questions across the link, and their counters. The notices to the device are
+//! [messages](crate::Message) of the cache.
 
-use crate::cooperates::Cached;
 use coflash_base::Lpn;
-use coflash_ftl::Weights;
-
-/// A notice from the host to the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ToDevice {
-    /// The cache holds the same data. Under grants it also promises to keep it.
-    Cached(Cached),
-    /// The cache holds newer data.
-    Dirtied(Cached),
-    /// The cache no longer holds the same data: it evicted the copy.
-    Evicted(Cached),
-    /// The write buffer holds newer data.
-    Announced(Cached),
-    /// The cost weights of marked pages.
-    Weights(Weights),
-}
 
 /// A notice from the device to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! A link that breaks its promises loses pages, and a link that keeps them does not.
 
-use super::{Linked, Sabotage};
+use super::Sabotage;
 use crate::support::{Checked, Named, Operation, Setup, Stack, lpn, pick};
-use crate::{Notices, Protecting};
+use crate::{FlashStack, Notices, Protecting};
 use coflash_base::{Duration, Seed};
 use coflash_ftl::Trigger;
 use std::num::NonZeroU32;
@@ -31,9 +31,10 @@ fn storm(seed: u64, sabotage: Sabotage, notices: Notices, protecting: Protecting
     let _named = (sabotage == Sabotage::None).then(|| Named((seed, &setup)));
     let mut storm = Checked::stack(&setup);
     storm.pace = Duration { ns: 20_000 };
-    let Stack::HostCache(cache) = &mut storm.rig.level else { panic!("the cache is in the host") };
-    let link: &mut Linked<_> = cache.below_mut();
-    link.wire.sabotage = sabotage;
+    let Stack::Direct(FlashStack::HostCache(cache)) = &mut storm.rig.level else {
+        panic!("the cache is in the host")
+    };
+    cache.below_mut().wire.sabotage = sabotage;
     for _ in 0..600 {
         let operation = Operation::draw(stream, storm.pages());
         storm.apply(operation).expect("flash is sound");

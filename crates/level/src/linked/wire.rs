@@ -2,8 +2,10 @@
 
 use super::config::{HostConfig, Protecting};
 use super::cost::LinkCost;
-use super::notice::{ExchangeCounters, LinkCounters, NoticeKinds, ToDevice, ToHost};
+use super::notice::{ExchangeCounters, LinkCounters, NoticeKinds, ToHost};
 use super::notice_queue::{NoticeCounters, NoticeQueue, Ticket};
+use crate::cooperates::Message;
+use crate::cooperation::Setting;
 use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Duration, IdVec, Seed, Time};
 use coflash_cache::{Cache, SlotId};
@@ -44,27 +46,17 @@ pub(super) enum Sabotage {
     NoWaiting,
 }
 
-/// A direction of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    ToDevice,
-    ToHost,
-}
-
 /// Both ends of a link.
 #[derive(Clone)]
 pub(super) struct Wire {
-    pub(super) to_device: NoticeQueue<ToDevice>,
+    pub(super) to_device: NoticeQueue<Message>,
     pub(super) to_host: NoticeQueue<ToHost>,
     pub(super) protecting: Protecting,
     pub(super) cost: LinkCost,
-    /// Of a shared link: when the data of earlier requests has crossed, in each direction.
-    free_at: [Time; 2],
     notice_bytes: u64,
     answer_time: Duration,
-    /// The memory of the cache above. The cache forwards only some pages, even if it has no slots; without
-    /// one, whole requests cross.
-    pub(super) above: Option<Memory>,
+    /// The memory of the cache above.
+    pub(super) above: Memory,
     pub(super) said: IdVec<SlotId, SlotSaid>,
     pub(super) grants_left: u32,
     /// The cost weights of marked pages, as the device knows them.
@@ -79,8 +71,6 @@ pub(super) struct Wire {
     pub(super) has_crossed: bool,
     /// Whether a trim or a flush of the current request has begun on the device.
     pub(super) is_open: bool,
-    /// The time from the last page of a whole request to its answer.
-    pub(super) tail: Duration,
     /// The time at which the last written page has crossed.
     pub(super) written_across_at: Time,
     /// The number of pages in GC's next question, not sent yet.
@@ -113,9 +103,9 @@ pub fn link_sections() -> [&'static SectionInfo; 6] {
 }
 
 impl Wire {
-    /// Create a wire under a cache, given its memory and number of slots, or under no cache.
-    pub(super) fn new(cache: Option<(Memory, u32)>, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
-        let slots = cache.map_or(0, |(_, slots)| slots);
+    /// Create a wire below a cache.
+    pub(super) fn new(above: &Setting, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
+        let slots = above.slots;
         let notice_bytes = host.notice_size.count;
         let jittered = |stream| cost.clone().with_jitter(host.jitter, seed, stream);
         Self {
@@ -123,10 +113,9 @@ impl Wire {
             to_host: NoticeQueue::new(host.sending(), jittered("link/to host"), notice_bytes),
             protecting: host.protecting,
             cost: cost.clone(),
-            free_at: [Time::ZERO; 2],
             notice_bytes,
             answer_time: host.answer_time,
-            above: cache.map(|(memory, _)| memory),
+            above: above.memory,
             said: IdVec::filled(SlotSaid::default(), slots as usize),
             grants_left: host.grants.of(u64::from(slots)) as u32,
             weights: Weights::all(Weight::FULL),
@@ -136,7 +125,6 @@ impl Wire {
             crossed_pages: 0,
             has_crossed: false,
             is_open: false,
-            tail: Duration::ZERO,
             written_across_at: Time::ZERO,
             asked: 0,
             kinds: NoticeKinds::default(),
@@ -146,23 +134,6 @@ impl Wire {
             #[cfg(test)]
             sabotage: Sabotage::None,
         }
-    }
-
-    #[inline(always)]
-    pub(super) fn is_used(&self) -> bool {
-        self.above.is_some()
-    }
-
-    /// Take the next turn on a shared link, for data of this length in time; returns the wait for it.
-    ///
-    /// A read takes its turn when it is issued: its end is not known then. Where not even the present is known, there is no wait.
-    #[inline]
-    pub(super) fn turn(&mut self, way: Way, now: Option<Time>, data: Duration) -> Duration {
-        let Some(now) = now.filter(|_| self.cost.is_shared) else { return Duration::ZERO };
-        let free_at = &mut self.free_at[way as usize];
-        let at = now.max(*free_at);
-        *free_at = at + data;
-        at.since(now)
     }
 
     pub(super) fn pass_time(&mut self, now: Time) {

@@ -3,7 +3,7 @@
 use super::ageing::Ageing;
 use super::{Announces, CacheCounters, DropCounters, HOST_BUFFER, Options, WriteBack, WriteBufferConfig};
 use crate::config::{CacheConfig, Eviction, slots};
-use crate::cooperates::Cooperates;
+use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::{Cooperation, Scheme, Setting};
 use crate::nvm::{Layout, Metadata};
 use coflash_base::{Duration, Misfit, Share, Time};
@@ -17,16 +17,14 @@ impl<L: Cooperates> WriteBack<L> {
     pub fn over(mut below: L, config: &CacheConfig, setting: &Setting, mut scheme: Cooperation) -> Self {
         below.with_flash(|ftl| scheme.attach(ftl));
         let options = Options {
-            memory: setting.memory,
-            is_volatile: config.volatile,
+            setting: *setting,
             read_allocate: config.read_allocate,
-            write_allocate: config.write_allocate,
             eviction: config.eviction,
             cause: Cause::Evict,
             section: &CacheCounters::INFO,
         };
         if scheme.knows().host {
-            below.track_host();
+            below.send(Message::TrackHost);
         }
         let layout = Layout {
             slots: if config.volatile { 0 } else { setting.slots },
@@ -34,53 +32,24 @@ impl<L: Cooperates> WriteBack<L> {
             logical_pages: setting.logical_pages,
         };
         let metadata = Metadata::new(layout, config.fence);
-        Self::with(below, scheme, &config.policy, setting, options, None, metadata)
+        Self::with(below, scheme, &config.policy, options, None, metadata)
     }
 }
 
 impl<L: Cooperates> WriteBack<L, Announces> {
     /// Create the host's write buffer, empty, over a device across a link.
-    ///
-    /// # Errors
-    /// A value out of range.
-    pub fn in_host(
-        config: &WriteBufferConfig,
-        page_bytes: u64,
-        logical_pages: u32,
-        below: impl FnOnce(u32) -> L,
-    ) -> Result<Self, Misfit> {
-        config.policy.check().map_err(|misfit| misfit.within("host_buffer.policy"))?;
-        let slots = slots(config.size, "host_buffer.size", page_bytes, logical_pages)?;
-        if slots == 0 {
-            let problem = format!("{} holds no page of {page_bytes} bytes", config.size);
-            return Err(Misfit::new("host_buffer.size", problem));
-        }
-        if config.dirty_share_max > Share::ONE {
-            let key = "host_buffer.dirty_share_max";
-            return Err(Misfit::out_of_range(key, config.dirty_share_max, "from 0% to 100%"));
-        }
+    pub(crate) fn in_host(below: L, config: &WriteBufferConfig, setting: &Setting) -> Self {
         let options = Options {
-            memory: Memory::HostBuffer,
-            is_volatile: true,
+            setting: *setting,
             read_allocate: config.read_allocate,
-            write_allocate: true,
             eviction: Eviction::Foreground,
             cause: Cause::Host,
             section: &HOST_BUFFER,
         };
-        let setting = Setting {
-            slots,
-            page_bytes,
-            logical_pages,
-            memory: Memory::HostBuffer,
-            is_volatile: true,
-            write_allocate: true,
-            grants: false,
-        };
-        let dirty_max = config.dirty_share_max.of(slots.into()) as u32;
-        let ageing = Some(Ageing::new(slots, config.dirty_age_max, dirty_max));
+        let dirty_max = config.dirty_share_max.of(setting.slots.into()) as u32;
+        let ageing = Some(Ageing::new(setting.slots, config.dirty_age_max, dirty_max));
         let metadata = Metadata::new(Layout::default(), Duration::ZERO);
-        Ok(Self::with(below(slots), Announces, &config.policy, &setting, options, ageing, metadata))
+        Self::with(below, Announces, &config.policy, options, ageing, metadata)
     }
 }
 
@@ -89,18 +58,16 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         mut below: L,
         mut scheme: S,
         policy: &EvictionConfig,
-        setting: &Setting,
         options: Options,
         ageing: Option<Ageing>,
         metadata: Metadata,
     ) -> Self {
+        let setting = &options.setting;
         let mut cache = Cache::new(policy, setting.slots, setting.logical_pages as usize);
         if below.with_flash(Ftl::takes_hints) {
             cache.keep_placements();
         }
-        if options.cause == Cause::Evict {
-            below.weigh(scheme.weights(&cache));
-        }
+        below.send(Message::Weigh(scheme.weights(&cache)));
         let counters = CacheCounters { capacity_pages: setting.slots, ..CacheCounters::default() };
         Self {
             below,
@@ -117,12 +84,33 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     }
 }
 
+impl WriteBufferConfig {
+    /// The setting of the buffer.
+    ///
+    /// # Errors
+    /// A value out of range.
+    pub(crate) fn setting(&self, page_bytes: u64, logical_pages: u32) -> Result<Setting, Misfit> {
+        self.policy.check().map_err(|misfit| misfit.within("host_buffer.policy"))?;
+        let slots = slots(self.size, "host_buffer.size", page_bytes, logical_pages)?;
+        if slots == 0 {
+            let problem = format!("{} holds no page of {page_bytes} bytes", self.size);
+            return Err(Misfit::new("host_buffer.size", problem));
+        }
+        if self.dirty_share_max > Share::ONE {
+            let key = "host_buffer.dirty_share_max";
+            return Err(Misfit::out_of_range(key, self.dirty_share_max, "from 0% to 100%"));
+        }
+        let (memory, is_volatile, write_allocate) = (Memory::HostBuffer, true, true);
+        Ok(Setting { slots, page_bytes, logical_pages, memory, is_volatile, write_allocate, grants: false })
+    }
+}
+
 impl CacheConfig {
     /// The environment of the cooperation scheme.
     ///
     /// # Errors
     /// The cache is larger than the device.
-    pub fn setting(
+    pub(crate) fn setting(
         &self,
         memory: Memory,
         page_bytes: u64,

@@ -3,7 +3,7 @@
 
 use super::WriteBack;
 use crate::cooperates::{Cached, Cooperates};
-use crate::cooperation::Scheme;
+use crate::cooperation::{Event, Scheme};
 use crate::level::Level;
 use coflash_base::{Lpn, Time};
 use coflash_cache::SlotId;
@@ -55,9 +55,9 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let page = self.cached(slot);
         if !self.cache.is_dirty(slot) && !self.below.keeps(page) {
             self.cache.orphan(slot);
-            self.scheme.became_sole(slot, &self.cache);
+            self.happened(Event::BecameSole, page);
         }
-        self.scheme.evicted(page, &self.cache, &mut self.below);
+        self.happened(Event::Evicted, page);
         let mut written = None;
         if !self.cache.is_dirty(slot) {
             self.counters.clean_evictions_pages += 1;
@@ -65,7 +65,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             let done = self.write_out(page, Reason::Eviction, after, start, media);
             if done.is_err() {
                 // The page stays in the cache.
-                self.scheme.became_sole(slot, &self.cache);
+                self.happened(Event::BecameSole, page);
             }
             written = Some(done?);
         }
@@ -92,7 +92,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let page = self.cached(slot);
         let written = self.write_out(page, Reason::Bound, after, start, media)?;
         self.cache.set_dirty(page.slot, false);
-        self.scheme.cleaned(page, &mut self.below);
+        self.happened(Event::Cleaned, page);
         Ok(Some(written))
     }
 

@@ -4,9 +4,10 @@
 //! copies that the device has discarded by newer data. A flush concerns the whole device: a block trace knows no files,
 //! so an fsync of one file is a flush of all.
 
-use crate::cooperates::{Cached, Cooperates};
-use crate::cooperation::Scheme;
+use crate::cooperates::{Cached, Cooperates, Message};
+use crate::cooperation::{Event, Scheme};
 use crate::linked::Notices;
+use coflash_base::measure::Report;
 use coflash_base::{Amount, Bytes, Duration, Lpn, Share};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_ftl::{Decision, Ftl, Marks};
@@ -76,8 +77,16 @@ impl Scheme for Announces {
     }
 
     #[inline(always)]
-    fn written<B: Cooperates>(&mut self, page: Cached, _: &Cache, below: &mut B) {
-        below.announce(page);
+    fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, _: &mut Cache, below: &mut B) {
+        if event == Event::Written {
+            below.send(Message::Announce(page));
+        }
+    }
+
+    fn report(&self, _: &mut Report) {}
+
+    fn heap_bytes(&self) -> usize {
+        0
     }
 
     fn assert_invariants(&self, _: &Cache, _: &Ftl) {}

@@ -17,24 +17,23 @@ pub use counters::{CacheCounters, DropCounters, HOST_BUFFER};
 pub use host_buffer::{Announces, WriteBufferConfig};
 
 use crate::config::Eviction;
-use crate::cooperates::{Cached, Cooperates};
-use crate::cooperation::{CacheHook, Cooperation, Scheme};
+use crate::cooperates::{Cached, Cooperates, Message};
+use crate::cooperation::{CacheHook, Cooperation, Event, Scheme, Setting};
 use crate::level::{Command, Level};
 use crate::nvm::Metadata;
+use crate::over::below_dispatch;
 use ageing::Ageing;
 use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_media::{Access, Cause, DieId, Media, Memory, Place, Slot};
+use coflash_media::{Access, Cause, DieId, Media, Place, Slot};
 
 /// The differences between the caches.
 #[derive(Clone, Debug)]
 struct Options {
-    memory: Memory,
-    is_volatile: bool,
+    setting: Setting,
     read_allocate: bool,
-    write_allocate: bool,
     eviction: Eviction,
     /// The cause of pages written below; it determines the write stream.
     cause: Cause,
@@ -58,25 +57,7 @@ pub struct WriteBack<L, S = Cooperation> {
 }
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
-    crate::over::cache_over_level!(S, options.memory);
-
-    /// The counters.
-    #[must_use]
-    pub fn counters(&self) -> &CacheCounters {
-        &self.counters
-    }
-
-    /// The counters of drops.
-    #[must_use]
-    pub fn drops(&self) -> &DropCounters {
-        &self.drops
-    }
-
-    /// Whether a restart loses the cache.
-    #[must_use]
-    pub fn is_volatile(&self) -> bool {
-        self.options.is_volatile
-    }
+    crate::over::cache_over_level!(S, options.setting.memory);
 
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
     #[inline(always)]
@@ -90,17 +71,20 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 
     /// Send the cost weights to flash, and handle messages from flash.
     fn exchange(&mut self) {
-        let weights = self.scheme.weights(&self.cache);
-        if self.options.cause == Cause::Evict {
-            self.below.weigh(weights);
-        }
+        self.below.send(Message::Weigh(self.scheme.weights(&self.cache)));
         self.hear();
+    }
+
+    /// Tell the scheme of an event.
+    #[inline(always)]
+    fn happened(&mut self, event: Event, page: Cached) {
+        self.scheme.happened(event, page, &mut self.cache, &mut self.below);
     }
 
     fn hear(&mut self) {
         while let Some(slot) = self.below.next_dropped(&self.cache) {
             self.cache.orphan(slot);
-            self.scheme.became_sole(slot, &self.cache);
+            self.happened(Event::BecameSole, self.cached(slot));
         }
     }
 }
@@ -122,7 +106,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             self.counters.read_hits += 1;
             self.counters.nvm_reads_pages += 1;
             self.cache.touch(slot);
-            self.scheme.used(Cached { lpn: page.lpn, slot }, &self.cache, &mut self.below);
+            self.happened(Event::Used, Cached { lpn: page.lpn, slot });
             return Ok(Some(media.access(self.place(slot), Access::Read { to: page.to }, after)));
         }
         self.counters.read_misses += 1;
@@ -137,7 +121,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             self.counters.nvm_writes_pages += 1;
             media.access(self.place(slot), Access::Fill { from: page.to }, after);
             let page = Cached { lpn: page.lpn, slot };
-            self.scheme.cached_clean(page, &mut self.cache, &mut self.below);
+            self.happened(Event::Filled, page);
             if self.cache.is_dirty(slot) {
                 self.metadata.written(page, false, media);
             }
@@ -159,7 +143,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         if let Some(slot) = self.cache.lookup(page.lpn) {
             self.counters.write_hits += 1;
             self.cache.touch(slot);
-            self.scheme.overwritten(slot, &self.cache);
+            self.happened(Event::Overwritten, Cached { lpn: page.lpn, slot });
             let mut ready = after;
             let is_labelled = self.cache.is_dirty(slot);
             if is_labelled {
@@ -179,7 +163,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             ));
         }
         self.counters.write_misses += 1;
-        if self.options.write_allocate && self.cache.capacity() > 0 {
+        if self.options.setting.write_allocate && self.cache.capacity() > 0 {
             self.write_allocating(page, after, start, media)
         } else {
             let (below, mut io) = self.descend(media, start);
@@ -246,21 +230,13 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let done = media.access(self.place(slot), access, after);
         let page = Cached { lpn: page.lpn, slot };
         self.metadata.written(page, is_labelled, media);
-        self.scheme.written(page, &self.cache, &mut self.below);
+        self.happened(Event::Written, page);
         done
     }
 }
 
 impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S> {
-    fn logical_pages(&self) -> u32 {
-        self.below.logical_pages()
-    }
-
-    #[inline(always)]
-    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
-        self.cache.look_ahead(lpn, ahead);
-        self.below.look_ahead(lpn, ahead);
-    }
+    crate::over::cache_passes_on!();
 
     #[inline(always)]
     fn is_timed(&self) -> bool {
@@ -286,13 +262,6 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
             Some(own) => Some(below.map_or(own, |due| due.min(own))),
             None => below,
         }
-    }
-
-    #[inline]
-    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        self.metadata.begin();
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.begin(&command.page_by_page(), &mut inner)
     }
 
     #[inline]
@@ -340,9 +309,10 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
                 self.counters.dropped_pages += 1;
                 self.became_clean(slot);
             }
-            self.scheme.trimmed(slot, &self.cache);
+            let page = Cached { lpn, slot };
+            self.happened(Event::Trimmed, page);
             self.cache.remove(slot);
-            self.below.forget(Cached { lpn, slot });
+            self.below.send(Message::Forget(page));
         }
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let done = below.trim(lpn, after, &mut inner)?;
@@ -358,7 +328,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
         parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
-        if !self.options.is_volatile {
+        if !self.options.setting.is_volatile {
             return Ok(());
         }
         let start = io.start;
@@ -377,39 +347,15 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         Ok(tail + self.below.take_pending_wait() + self.metadata.fenced())
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.told(tag, at, &mut inner)
-    }
-
-    fn has_idle_work(&self, die: DieId) -> bool {
-        self.below.has_idle_work(die)
-    }
-
-    fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        below.work_idle(die, &mut inner)
-    }
-
     fn report(&self, report: &mut Report) {
         self.below.report(report);
         let counters = CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters };
         report.add_as(self.options.section, &counters);
         if self.options.cause == Cause::Evict {
             report.add(&self.drops);
-        }
-        if self.options.cause == Cause::Evict {
             report.add(self.metadata.counters());
         }
         self.scheme.report(report);
-    }
-
-    fn erase_counts(&self) -> Vec<u32> {
-        self.below.erase_counts()
-    }
-
-    fn invalid_pages(&self) -> Vec<u32> {
-        self.below.invalid_pages()
     }
 
     fn heap_bytes(&self) -> usize {
@@ -436,22 +382,25 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 /// A cache between another cache and flash. The misses of the upper cache come here, and this cache waits for
 /// messages itself, so flash only needs the marks for pages that are dirty in the host.
 impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
-    fn announce(&mut self, page: Cached) {
-        self.shadow(page.lpn, Memory::HostBuffer, true);
-    }
+    crate::takes_no_marks!();
 
-    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
-        if self.knows_host {
-            self.below.shadow(lpn, memory, newer);
+    fn send(&mut self, message: Message) {
+        match message {
+            Message::Announce(_) | Message::Shadow(..) if !self.knows_host => {}
+            Message::Announce(_) | Message::Shadow(..) | Message::TrackHost => self.below.send(message),
+            Message::Mark(_)
+            | Message::Unmark(_)
+            | Message::Invalidate(_)
+            | Message::Forget(_)
+            | Message::Moved(..)
+            | Message::Age(..)
+            | Message::Weigh(_)
+            | Message::Disconnect => {}
         }
     }
 
     fn shadows(&self, lpn: Lpn) -> Marks {
         self.below.shadows(lpn)
-    }
-
-    fn track_host(&mut self) {
-        self.below.track_host();
     }
 
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {

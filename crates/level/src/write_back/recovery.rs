@@ -1,8 +1,8 @@
 //! Recovery after a power cut, restarts, and the handshake of host and device.
 
 use super::WriteBack;
-use crate::cooperates::{Cached, Cooperates};
-use crate::cooperation::Scheme;
+use crate::cooperates::{Cooperates, Message};
+use crate::cooperation::{Event, Scheme};
 use crate::level::{Level, LostPages, Restart};
 use crate::recovery_error::RecoveryError;
 use coflash_base::{Misfit, Time};
@@ -16,11 +16,8 @@ impl<S: Scheme> WriteBack<Ftl, S> {
         contents: &Contents,
         io: &mut Io<'_, M, H>,
     ) -> Result<(), RecoveryError<M::Error>> {
-        let Self { metadata, below, cache, scheme, .. } = self;
-        metadata.recover(contents, below, cache, io.media)?;
-        for slot in cache.occupied() {
-            scheme.became_sole(slot, cache);
-        }
+        self.metadata.recover(contents, &mut self.below, &mut self.cache, io.media)?;
+        self.found_sole();
         let (flash, mut inner) = self.descend(&mut *io.media, io.start);
         flash.finish_gc(&mut inner).map_err(RecoveryError::Flash)
     }
@@ -31,10 +28,15 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     pub(crate) fn recover_host<M: Media>(&mut self, words: &[u64], media: &mut M) -> Result<(), Misfit> {
         let found = self.metadata.read(words)?;
         self.metadata.restore(&found, &mut self.cache, media);
-        for slot in self.cache.occupied() {
-            self.scheme.became_sole(slot, &self.cache);
-        }
+        self.found_sole();
         Ok(())
+    }
+
+    /// All that was found in the cache is a sole copy.
+    fn found_sole(&mut self) {
+        for slot in self.cache.occupied().collect::<Vec<_>>() {
+            self.happened(Event::BecameSole, self.cached(slot));
+        }
     }
 
     /// The handshake of host and device after either has restarted, as that of [`Consistent`](crate::Consistent).
@@ -43,16 +45,11 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         L: Level<M>,
     {
         self.orphan_granted();
-        let Self { below, cache, scheme, metadata, .. } = self;
-        below.disconnect();
-        metadata.repeat_trims(below, io)?;
-        for slot in cache.occupied().collect::<Vec<_>>() {
-            let page = Cached { lpn: cache.page_of(slot), slot };
-            if cache.is_dirty(slot) {
-                scheme.written(page, cache, below);
-            } else {
-                scheme.cached_clean(page, cache, below);
-            }
+        self.below.send(Message::Disconnect);
+        self.metadata.repeat_trims(&mut self.below, io)?;
+        for slot in self.cache.occupied().collect::<Vec<_>>() {
+            let event = if self.cache.is_dirty(slot) { Event::Written } else { Event::Filled };
+            self.happened(event, self.cached(slot));
         }
         Ok(())
     }
@@ -62,7 +59,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             if self.below.is_granted(self.cached(slot)) {
                 self.cache.orphan(slot);
-                self.scheme.became_sole(slot, &self.cache);
+                self.happened(Event::BecameSole, self.cached(slot));
             }
         }
     }
@@ -74,17 +71,17 @@ impl<M: Media, L: Restart<M> + Cooperates, S: Scheme> Restart<M> for WriteBack<L
         let mut lost = 0;
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             let is_dirty = self.cache.is_dirty(slot);
-            if is_dirty && self.options.is_volatile {
+            if is_dirty && self.options.setting.is_volatile {
                 self.became_clean(slot);
                 lost += 1;
             }
-            if !is_dirty || self.options.is_volatile {
+            if !is_dirty || self.options.setting.is_volatile {
                 self.cache.remove(slot);
             }
         }
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let below = below.restart(now, &mut inner)?;
         self.connect(io)?;
-        Ok(below.plus(self.options.memory, lost))
+        Ok(below.plus(self.options.setting.memory, lost))
     }
 }

@@ -6,19 +6,19 @@ use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_level::{CacheLevel, Cached, Command, Cooperates, Level, Linked};
+use coflash_level::{CacheLevel, Cached, Command, Cooperates, Firmware, Level, Linked, Message};
 use coflash_media::image::{Image, ImageError};
 use coflash_media::{DieId, Media, Memory, Slot};
 use std::cell::Cell;
 use std::rc::Rc;
 
 type World = Tapped<Image, Commits>;
-type Down<'a, H> = (&'a mut Linked<Ftl>, Io<'a, World, FarEnd<'a, H>>);
+type Down<'a, H> = (&'a mut Linked<Firmware<Ftl>>, Io<'a, World, FarEnd<'a, H>>);
 
 /// See the module.
 #[derive(Clone)]
 pub(crate) struct Cable {
-    pub(crate) link: Linked<Ftl>,
+    pub(crate) link: Linked<Firmware<Ftl>>,
     sabotage: Sabotage,
     /// Whether the host has no power.
     pub(crate) is_cut: Rc<Cell<bool>>,
@@ -27,7 +27,7 @@ pub(crate) struct Cable {
 }
 
 impl Cable {
-    pub(crate) fn new(link: Linked<Ftl>, sabotage: Sabotage) -> Self {
+    pub(crate) fn new(link: Linked<Firmware<Ftl>>, sabotage: Sabotage) -> Self {
         Self { link, sabotage, is_cut: Rc::default(), late: Vec::new() }
     }
 
@@ -62,6 +62,18 @@ impl<H: GcHook> GcHook for FarEnd<'_, H> {
         let decision = self.above.decide(page, marks, media);
         // It may have lost power before it could answer.
         if self.is_cut.get() { Decision::CopyUnmarked } else { decision }
+    }
+
+    fn programmed_from(&mut self, slot: Slot) {
+        self.above.programmed_from(slot);
+    }
+
+    fn moved<M: Media>(&mut self, media: &mut M) {
+        self.above.moved(media);
+    }
+
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
+        self.above.before_erase(after, media)
     }
 
     fn cached_at(&self, page: Lpn) -> Option<Slot> {
@@ -116,7 +128,7 @@ impl Level<World> for Cable {
         let (link, mut inner) = self.descend(io)?;
         let written = link.write(page, (), &mut inner);
         for page in std::mem::take(&mut self.late) {
-            Cooperates::invalidate(self.link.below_mut(), page);
+            self.link.below_mut().send(Message::Invalidate(page));
         }
         written
     }
@@ -179,42 +191,26 @@ impl Level<World> for Cable {
 impl Cooperates for Cable {
     const LAGS: bool = true;
 
-    fn mark(&mut self, page: Cached) {
-        if self.is_up() {
-            self.link.mark(page);
-        }
-    }
-
-    fn unmark(&mut self, page: Cached) {
-        if self.is_up() {
-            self.link.unmark(page);
-        }
-    }
-
-    fn invalidate(&mut self, page: Cached) {
-        match self.sabotage {
-            Sabotage::LateInvalidate => self.late.push(page),
-            _ if self.is_up() => self.link.invalidate(page),
+    fn send(&mut self, message: Message) {
+        match message {
+            Message::Invalidate(page) if self.sabotage == Sabotage::LateInvalidate => self.late.push(page),
+            // The host's own records.
+            Message::Moved(..) | Message::Disconnect => self.link.send(message),
+            _ if self.is_up() => self.link.send(message),
             _ => {}
         }
     }
 
-    fn forget(&mut self, page: Cached) {
-        if self.is_up() {
-            self.link.forget(page);
-        }
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        self.link.shadows(lpn)
     }
 
-    fn moved(&mut self, page: Cached, to: SlotId) {
-        self.link.moved(page, to);
+    fn may_hold(&self, lpn: Lpn) -> bool {
+        self.link.may_hold(lpn)
     }
 
     fn is_granted(&self, page: Cached) -> bool {
         self.sabotage != Sabotage::TrustGrants && self.link.is_granted(page)
-    }
-
-    fn disconnect(&mut self) {
-        self.link.disconnect();
     }
 
     fn keeps(&mut self, page: Cached) -> bool {
@@ -229,10 +225,6 @@ impl Cooperates for Cable {
         self.link.take_pending_wait()
     }
 
-    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
-        self.link.shadow(lpn, memory, newer);
-    }
-
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
         self.link.with_flash(look)
     }
@@ -244,11 +236,11 @@ impl Cooperates for Cable {
 
 impl Look for CacheLevel<Cable> {
     fn flash(&self) -> &Ftl {
-        self.below().link.below()
+        self.below().link.flash()
     }
 
     fn flash_mut(&mut self) -> &mut Ftl {
-        self.below_mut().link.below_mut()
+        self.below_mut().link.flash_mut()
     }
 
     fn caches(&self) -> Vec<(Memory, &Cache)> {

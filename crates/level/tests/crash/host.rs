@@ -43,7 +43,7 @@ impl Subject {
     fn new(setup: &Setup, sabotage: Sabotage) -> Self {
         let media = setup.image().with_power_switch(setup.layout().words());
         let media = Tapped { inner: media, tap: Commits::new(sabotage) };
-        let level = setup.host_cache_over(setup.flash(), |link| Cable::new(link, sabotage));
+        let level = setup.levels().host_cache(setup.flash(), |link| Cable::new(link, sabotage));
         let stack = Checked::new(level, media, setup.geometry.dies());
         let commits = vec![stack.model.clone()];
         let mut subject = Self { setup: setup.clone(), sabotage, stack, commits, down: None };
@@ -109,7 +109,7 @@ impl Subject {
     /// Messages on their way in either direction are lost.
     fn lose_messages(&mut self) {
         let flash = std::mem::replace(self.stack.level.flash_mut(), self.setup.flash());
-        self.stack.rig.level.below_mut().link.restart_device(flash);
+        self.stack.rig.level.below_mut().link.restart_device(self.setup.stack_config().firmware(flash));
     }
 
     /// Power is gone and back.
@@ -168,14 +168,14 @@ impl Subject {
         };
         if side.has_host() {
             let sabotage = self.sabotage;
-            self.stack.rig.level = self.setup.host_cache_over(flash, |link| Cable::new(link, sabotage));
+            self.stack.rig.level = self.setup.levels().host_cache(flash, |link| Cable::new(link, sabotage));
             self.stack.rig.now = coflash_base::Time::ZERO;
             let words = self.image().words().to_vec();
             let media = &mut self.stack.rig.media;
             let CacheLevel::Consistent(cache) = &mut self.stack.rig.level else { panic!("the scheme") };
             cache.recover_host(&words, media).map_err(|misfit| misfit.to_string())?;
         } else {
-            self.stack.rig.level.below_mut().link.restart_device(flash);
+            self.stack.rig.level.below_mut().link.restart_device(self.setup.stack_config().firmware(flash));
         }
         self.plug_in();
         if self.sabotage == Sabotage::NoHandshake {

@@ -6,8 +6,8 @@ use crate::storms;
 use crate::support::{Look, Named, Operation, Setup, pick};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Duration, Seed, Time};
-use coflash_ftl::{CopyAll, Ftl, Io};
-use coflash_level::{CacheLevel, Linked, Notices, RecoveryError};
+use coflash_ftl::{CopyAll, Io};
+use coflash_level::{HostCacheStack, Notices, RecoveryError};
 use coflash_media::Side;
 use coflash_media::image::ImageError;
 use std::num::NonZeroU32;
@@ -23,7 +23,7 @@ const SCHEMES: [&str; 8] = [
     "\"cdm-invalidate-on-cache\"",
 ];
 
-impl Subject<CacheLevel<Linked<Ftl>>> {
+impl Subject<HostCacheStack> {
     /// A side has power again, and comes back. Every page is checked; returns the fault.
     fn recover(&mut self, side: Side, stream: &mut RandomStream) -> Result<(), String> {
         let restarted = self.come_back(side, stream);
@@ -54,7 +54,7 @@ impl Subject<CacheLevel<Linked<Ftl>>> {
         let io = &mut Io { media: &mut self.stack.rig.media, hook: CopyAll, start: () };
         let level = &mut self.stack.rig.level;
         if side == Side::Device {
-            level.recover_device(self.setup.flash(), &contents, io)
+            level.recover_device(self.setup.firmware(), &contents, io)
         } else {
             level.recover_both(&contents, io)
         }

@@ -10,7 +10,7 @@ use crate::support::{Checked, PAGE_BYTES, Page, PastCache, Setup, content, lpn};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Duration, Seed};
 use coflash_ftl::RefreshConfig;
-use coflash_level::{Cooperates, Device};
+use coflash_level::{Cooperates, Device, Message};
 use coflash_media::Memory;
 use coflash_media::image::{Image, ImageError};
 
@@ -131,7 +131,7 @@ impl Subject {
                 }
             }
             Operation::Dirty(page) => {
-                self.device.level.shadow(lpn(page), Memory::HostBuffer, true);
+                self.device.level.send(Message::Shadow(lpn(page), Memory::HostBuffer, true));
                 self.truth[page as usize].in_host = true;
             }
             Operation::Flush => {

@@ -3,7 +3,7 @@
 use crate::support::{Checked, FILLERS, Operation, PastCache, Setup, V, W, X, Y, Z, lpn};
 use coflash_base::Lpn;
 use coflash_ftl::{FreeMark, Trigger, VictimConfig, WriteStream};
-use coflash_level::{Cooperates, Device};
+use coflash_level::{Cooperates, Device, Message};
 use coflash_media::image::Done;
 use coflash_media::{BlockId, Memory};
 
@@ -89,7 +89,9 @@ fn the_weight_of_a_shadow_may_be_a_fraction() {
     for (lambda, cleaned) in [(0.25, 0), (0.75, 1)] {
         let scheme = format!(r#"{{"name": "delay", "lambda": {lambda}}}"#);
         let found = cleaned_first(&scheme, &[2, 3, 4, 8], |device| {
-            [0, 1].into_iter().for_each(|page| device.level.shadow(lpn(page), Memory::HostBuffer, true));
+            [0, 1]
+                .into_iter()
+                .for_each(|page| device.level.send(Message::Shadow(lpn(page), Memory::HostBuffer, true)));
             apply(device, &[2, 3, 4].map(|page| Operation::Trim(lpn(page))));
         });
         assert_eq!(found, BlockId::new(cleaned), "lambda {lambda}");

@@ -3,7 +3,7 @@
 
 use crate::support::{Checked, Operation, PastCache, Setup, W, X, Y, assert_refused};
 use coflash_ftl::{FreeMark, FtlConfig, Marks, Trigger, WriteStream};
-use coflash_level::{Cooperates, Device};
+use coflash_level::{Cooperates, Device, Message};
 use coflash_media::image::Done;
 use coflash_media::{Cause, Memory, Mode};
 
@@ -148,8 +148,8 @@ impl Scene {
     fn apply(&mut self, event: Event) {
         let mut done = |operation| self.device.apply(operation).expect("flash is sound");
         match event {
-            HostDirties => self.device.level.shadow(X, Memory::HostBuffer, true),
-            HostDrops => self.device.level.shadow(X, Memory::HostBuffer, false),
+            HostDirties => self.device.level.send(Message::Shadow(X, Memory::HostBuffer, true)),
+            HostDrops => self.device.level.send(Message::Shadow(X, Memory::HostBuffer, false)),
             HostWrites => done(Operation::Write(X)),
             // The buffer has one slot.
             DeviceEvicts => done(Operation::Write(Y)),

@@ -10,11 +10,12 @@ use coflash_ftl::{
 };
 use coflash_level::nvm::Layout;
 use coflash_level::{
-    Announces, CacheConfig, CacheLevel, Cooperates, CooperationConfig, Device, DeviceConfig, Eviction,
-    HostConfig, LinkCost, Linked, Placement, Protecting, WriteBack, WriteBufferConfig,
+    CacheConfig, ControllerConfig, CooperationConfig, Device, DeviceConfig, Eviction, Firmware,
+    HostCacheStack, HostConfig, Levels, LinkCost, Placement, StackConfig, WriteBufferConfig,
 };
 use coflash_media::image::Image;
 use coflash_media::{Geometry, Memory};
+use std::convert::identity;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Setup {
     /// The messages between host and device, where the cache is in the host.
     pub(crate) host: HostConfig,
     pub(crate) cost: LinkCost,
+    pub(crate) controller: ControllerConfig,
+    pub(crate) pages_per_unit: u32,
     pub(crate) seed: Seed,
 }
 
@@ -52,6 +55,8 @@ impl Setup {
             buffer: WriteBufferConfig::default(),
             host: HostConfig::default(),
             cost: LinkCost::new(Duration { ns: 1000 }, 1.0),
+            controller: ControllerConfig::default(),
+            pages_per_unit: 1,
             seed: Seed(1),
         }
     }
@@ -178,37 +183,30 @@ impl Setup {
         self.accepted(self.config().erased_flash())
     }
 
-    /// A level across the link, under a cache of `slots` slots in a memory of the host.
-    pub(crate) fn linked<L>(&self, below: L, memory: Memory, slots: u32, host: &HostConfig) -> Linked<L> {
-        Linked::under_cache(below, self.page_bytes(), &self.cost, memory, slots, host, self.seed)
+    pub(crate) fn stack_config(&self) -> StackConfig<'_> {
+        StackConfig {
+            device: self.config(),
+            pages_per_unit: self.pages_per_unit,
+            controller: &self.controller,
+            link: self.cost.clone(),
+            host: &self.host,
+            buffer: &self.buffer,
+        }
+    }
+
+    /// Erased flash under the firmware.
+    pub(crate) fn firmware(&self) -> Firmware<Ftl> {
+        self.stack_config().firmware(self.flash())
+    }
+
+    /// The levels above flash.
+    pub(crate) fn levels(&self) -> Levels<'_> {
+        self.accepted(self.stack_config().levels(self.logical_pages()))
     }
 
     /// A cache in the host.
-    pub(crate) fn host_cache(&self) -> CacheLevel<Linked<Ftl>> {
-        self.host_cache_over(self.flash(), |link| link)
-    }
-
-    /// A cache in the host, over flash and a link that `wrap` may put something between.
-    pub(crate) fn host_cache_over<L: Cooperates>(
-        &self,
-        flash: Ftl,
-        wrap: impl FnOnce(Linked<Ftl>) -> L,
-    ) -> CacheLevel<L> {
-        let grants = self.host.protecting == Protecting::Grants;
-        let setting = self.cache.setting(Memory::Host, self.page_bytes(), self.logical_pages(), grants);
-        let setting = self.accepted(setting);
-        let link = self.linked(flash, Memory::Host, setting.slots, &self.host);
-        self.accepted(CacheLevel::with_scheme(wrap(link), &self.cache, &setting, &self.cooperation))
-    }
-
-    /// A write buffer in the host.
-    pub(crate) fn buffered<L: Cooperates>(&self, below: impl FnOnce(u32) -> L) -> WriteBack<L, Announces> {
-        self.accepted(WriteBack::in_host(&self.buffer, self.page_bytes(), self.logical_pages(), below))
-    }
-
-    /// How a write buffer in the host sends its notices.
-    pub(crate) fn buffer_host(&self) -> HostConfig {
-        self.host.under_buffer(self.buffer.notices)
+    pub(crate) fn host_cache(&self) -> HostCacheStack {
+        self.levels().host_cache(self.flash(), identity)
     }
 
     fn accepted<T>(&self, result: Result<T, Misfit>) -> T {

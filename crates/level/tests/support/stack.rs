@@ -1,4 +1,4 @@
-//! Every shape of stack that a scenario can name, as one type.
+//! The stacks of scenarios, as one type, and a look into them.
 
 use super::setup::Setup;
 use coflash_base::measure::Report;
@@ -6,8 +6,8 @@ use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::Cache;
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_level::{
-    Announces, CacheLevel, Command, Cooperates, Device, Level, Linked, LostPages, Placement, Restart,
-    WriteBack,
+    Buffered, BufferedStack, Command, Cooperates, Device, Firmware, FlashStack, HostCacheStack, Level,
+    Linked, RequestLink, Restart, for_flash_stack,
 };
 use coflash_media::{DieId, Media, Memory};
 
@@ -46,21 +46,29 @@ impl Look for Device {
     }
 }
 
-impl<L: Look> Look for Linked<L> {
-    fn flash(&self) -> &Ftl {
-        self.below().flash()
-    }
+macro_rules! look_below {
+    ($level:ty, $below:ident, $below_mut:ident) => {
+        impl<L: Look> Look for $level {
+            fn flash(&self) -> &Ftl {
+                self.$below().flash()
+            }
 
-    fn flash_mut(&mut self) -> &mut Ftl {
-        self.below_mut().flash_mut()
-    }
+            fn flash_mut(&mut self) -> &mut Ftl {
+                self.$below_mut().flash_mut()
+            }
 
-    fn caches(&self) -> Vec<(Memory, &Cache)> {
-        self.below().caches()
-    }
+            fn caches(&self) -> Vec<(Memory, &Cache)> {
+                self.$below().caches()
+            }
+        }
+    };
 }
 
-impl Look for CacheLevel<Linked<Ftl>> {
+look_below!(Firmware<L>, under, under_mut);
+look_below!(RequestLink<L>, below, below_mut);
+look_below!(Linked<L>, below, below_mut);
+
+impl Look for HostCacheStack {
     fn flash(&self) -> &Ftl {
         self.below().flash()
     }
@@ -74,7 +82,7 @@ impl Look for CacheLevel<Linked<Ftl>> {
     }
 }
 
-impl<L: Look + Cooperates> Look for WriteBack<L, Announces> {
+impl<L: Look + Cooperates> Look for Buffered<L> {
     fn flash(&self) -> &Ftl {
         self.below().flash()
     }
@@ -88,22 +96,33 @@ impl<L: Look + Cooperates> Look for WriteBack<L, Announces> {
     }
 }
 
-/// A stack.
+impl<P: Look, C: Look> Look for FlashStack<P, C> {
+    fn flash(&self) -> &Ftl {
+        for_flash_stack!(self, level => level.flash())
+    }
+
+    fn flash_mut(&mut self) -> &mut Ftl {
+        for_flash_stack!(self, level => level.flash_mut())
+    }
+
+    fn caches(&self) -> Vec<(Memory, &Cache)> {
+        for_flash_stack!(self, level => level.caches())
+    }
+}
+
+/// A stack of a scenario, with or without the host's write buffer.
 #[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "a test has a few")]
 pub(crate) enum Stack {
-    Plain(Linked<Device>),
-    BufferedPlain(WriteBack<Linked<Device>, Announces>),
-    HostCache(CacheLevel<Linked<Ftl>>),
-    BufferedHostCache(WriteBack<CacheLevel<Linked<Ftl>>, Announces>),
+    Direct(FlashStack),
+    Buffered(BufferedStack),
 }
 
 macro_rules! stack_dispatch {
     ($self:expr, $level:pat => $call:expr) => {
         match $self {
-            Stack::Plain($level) => $call,
-            Stack::BufferedPlain($level) => $call,
-            Stack::HostCache($level) => $call,
-            Stack::BufferedHostCache($level) => $call,
+            Stack::Direct($level) => $call,
+            Stack::Buffered($level) => $call,
         }
     };
 }
@@ -111,18 +130,10 @@ macro_rules! stack_dispatch {
 impl Stack {
     /// Creates the stack of a setup.
     pub(crate) fn new(setup: &Setup) -> Self {
-        match (setup.cache.placement, setup.buffer.exists()) {
-            (Placement::InStorage, false) => {
-                Self::Plain(Linked::new(setup.device(), setup.page_bytes(), &setup.cost))
-            }
-            (Placement::InStorage, true) => {
-                let host = setup.buffer_host();
-                Self::BufferedPlain(
-                    setup.buffered(|slots| setup.linked(setup.device(), Memory::HostBuffer, slots, &host)),
-                )
-            }
-            (Placement::Host, false) => Self::HostCache(setup.host_cache()),
-            (Placement::Host, true) => Self::BufferedHostCache(setup.buffered(|_| setup.host_cache())),
+        let levels = setup.levels();
+        match levels.buffer() {
+            Some(buffer) => Self::Buffered(levels.buffered_over(setup.flash(), &buffer)),
+            None => Self::Direct(levels.over(setup.flash())),
         }
     }
 }
@@ -146,7 +157,5 @@ impl<M: Media> Level<M> for Stack {
 }
 
 impl<M: Media> Restart<M> for Stack {
-    coflash_base::forward_to_variant! { stack_dispatch as Restart<M>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-    }
+    coflash_level::forward_restart!(stack_dispatch);
 }

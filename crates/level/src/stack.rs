@@ -1,0 +1,242 @@
+//! The stacks over flash: which levels lie above which, and how they are made. This is the only list: the simulator, served
+//! devices and the tests of this crate take their stacks from here.
+
+use crate::config::Placement;
+use crate::controller::{Controller, ControllerConfig};
+use crate::cooperates::Cooperates;
+use crate::cooperation::{Cooperation, Setting};
+use crate::device::{CacheLevel, Device, DeviceConfig};
+use crate::level::{Command, Level, Restart};
+use crate::linked::{HostConfig, LinkCost, Linked, Protecting, RequestLink};
+use crate::nvm::Layout;
+use crate::recovery_error::RecoveryError;
+use crate::units::Units;
+use crate::write_back::{Announces, WriteBack, WriteBufferConfig};
+use coflash_base::measure::Report;
+use coflash_base::{Ahead, Duration, Lpn, Misfit, Time};
+use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
+use coflash_media::{Contents, DieId, Media, Memory};
+use std::convert::identity;
+
+/// The firmware of the device, between the link and flash, or the device's cache.
+pub type Firmware<L> = Controller<Units<L>>;
+/// A device behind a link that carries whole requests.
+pub type PlainStack = RequestLink<Firmware<Device>>;
+/// A cache in the host, above a link that carries pages.
+pub type HostCacheStack = CacheLevel<Linked<Firmware<Ftl>>>;
+/// The host's write buffer above other levels.
+pub type Buffered<L> = WriteBack<L, Announces>;
+/// The stacks over flash with the host's write buffer above.
+pub type BufferedStack = FlashStack<Buffered<Linked<Firmware<Device>>>, Buffered<HostCacheStack>>;
+
+/// The levels over flash, by the place of the cache.
+#[derive(Clone)]
+#[allow(clippy::large_enum_variant, reason = "a run has a single stack")]
+pub enum FlashStack<P = PlainStack, C = HostCacheStack> {
+    /// The cache is in the device.
+    Plain(P),
+    /// The cache is in the host.
+    HostCache(C),
+}
+
+/// Evaluate an expression for the variant of a [`FlashStack`].
+#[macro_export]
+macro_rules! for_flash_stack {
+    ($stack:expr, $level:pat => $call:expr) => {
+        match $stack {
+            $crate::FlashStack::Plain($level) => $call,
+            $crate::FlashStack::HostCache($level) => $call,
+        }
+    };
+}
+
+/// The configuration of a stack over flash.
+#[derive(Clone, Debug)]
+pub struct StackConfig<'a> {
+    /// The flash, and the cache with its scheme.
+    pub device: DeviceConfig<'a>,
+    /// The pages of an indirection unit.
+    pub pages_per_unit: u32,
+    /// The firmware's time, and the controller's write buffer.
+    pub controller: &'a ControllerConfig,
+    /// The cost of the link.
+    pub link: LinkCost,
+    /// The messages of a cache in the host.
+    pub host: &'a HostConfig,
+    /// The host's write buffer.
+    pub buffer: &'a WriteBufferConfig,
+}
+
+/// The levels of a stack, checked, before they are put over flash.
+pub struct Levels<'a> {
+    config: StackConfig<'a>,
+    setting: Setting,
+    scheme: Cooperation,
+    /// The write buffer in the host, if there is one.
+    buffer: Option<Setting>,
+}
+
+impl<'a> StackConfig<'a> {
+    /// Check the levels over flash of this many logical pages.
+    ///
+    /// # Errors
+    /// The first part of the configuration that does not fit the others.
+    pub fn levels(self, logical_pages: u32) -> Result<Levels<'a>, Misfit> {
+        let (memory, grants) = match self.device.cache.placement {
+            Placement::InStorage => (Memory::Device, false),
+            Placement::Host => (Memory::Host, self.host.protecting == Protecting::Grants),
+        };
+        let (setting, scheme) = self.device.cache(memory, logical_pages, grants)?;
+        let buffer = self.buffer(logical_pages)?;
+        Ok(Levels { config: self, setting, scheme, buffer })
+    }
+
+    /// Check the host's write buffer over a device of this many logical pages; `None` without one.
+    ///
+    /// # Errors
+    /// See [`levels`](Self::levels).
+    pub fn buffer(&self, logical_pages: u32) -> Result<Option<Setting>, Misfit> {
+        let exists = self.buffer.exists();
+        exists.then(|| self.buffer.setting(self.page_bytes(), logical_pages)).transpose()
+    }
+
+    /// Put the firmware over flash, or over the device's cache.
+    pub fn firmware<L>(&self, below: L) -> Firmware<L> {
+        Controller::new(Units::new(below, self.pages_per_unit), self.controller, self.page_bytes())
+    }
+
+    /// Put a link that carries whole requests over a device.
+    pub fn link<L>(&self, device: L) -> RequestLink<L> {
+        RequestLink::new(device, &self.link)
+    }
+
+    /// Put the host's write buffer, and the link below it, over a device.
+    pub fn buffered<L>(&self, device: L, buffer: &Setting) -> Buffered<Linked<L>>
+    where
+        Linked<L>: Cooperates,
+    {
+        let host = self.host.under_buffer(self.buffer.notices);
+        let link = Linked::new(device, buffer, &host, &self.link, self.device.seed);
+        WriteBack::in_host(link, self.buffer, buffer)
+    }
+
+    fn page_bytes(&self) -> u64 {
+        self.device.geometry.page_size.count
+    }
+}
+
+impl Levels<'_> {
+    /// The setting of the host's write buffer, if there is one.
+    #[must_use]
+    pub fn buffer(&self) -> Option<Setting> {
+        self.buffer
+    }
+
+    /// Put the levels over flash, erased or preconditioned, without the host's write buffer.
+    #[must_use]
+    pub fn over(self, flash: Ftl) -> FlashStack {
+        match self.config.device.cache.placement {
+            Placement::InStorage => FlashStack::Plain(self.config.clone().link(self.device(flash))),
+            Placement::Host => FlashStack::HostCache(self.host_cache(flash, identity)),
+        }
+    }
+
+    /// Put the levels over flash, with the host's write buffer above.
+    #[must_use]
+    pub fn buffered_over(self, flash: Ftl, buffer: &Setting) -> BufferedStack {
+        let config = self.config.clone();
+        match config.device.cache.placement {
+            Placement::InStorage => FlashStack::Plain(config.buffered(self.device(flash), buffer)),
+            Placement::Host => FlashStack::HostCache(WriteBack::in_host(
+                self.host_cache(flash, identity),
+                config.buffer,
+                buffer,
+            )),
+        }
+    }
+
+    /// The levels of the device, below the link.
+    fn device(self, flash: Ftl) -> Firmware<Device> {
+        let Self { config, setting, scheme, .. } = self;
+        config.firmware(CacheLevel::with_scheme(flash, config.device.cache, &setting, scheme))
+    }
+
+    /// Put a cache in the host, and the link, over flash. `between` may put a level between the two.
+    pub fn host_cache<L: Cooperates>(
+        self,
+        flash: Ftl,
+        between: impl FnOnce(Linked<Firmware<Ftl>>) -> L,
+    ) -> CacheLevel<L> {
+        let Self { config, setting, scheme, .. } = self;
+        let device = config.firmware(flash);
+        let link = Linked::new(device, &setting, config.host, &config.link, config.device.seed);
+        CacheLevel::with_scheme(between(link), config.device.cache, &setting, scheme)
+    }
+}
+
+impl FlashStack {
+    /// Create the levels over an erased device.
+    ///
+    /// # Errors
+    /// The first part of the configuration that does not fit the others.
+    pub fn erased(config: StackConfig<'_>) -> Result<Self, Misfit> {
+        let flash = config.device.erased_flash()?;
+        Ok(config.levels(flash.logical_pages())?.over(flash))
+    }
+
+    /// Recover the levels after device and host have lost power.
+    ///
+    /// # Errors
+    /// A part that does not fit, contents that no stack of this configuration left, or a failed flash operation.
+    pub fn recover<M: Media, H: GcHook>(
+        config: StackConfig<'_>,
+        contents: &Contents,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<Self, RecoveryError<M::Error>> {
+        let mut stack = Self::erased(config)?;
+        match &mut stack {
+            Self::Plain(link) => link.below_mut().under_mut().restore(contents, io),
+            Self::HostCache(cache) => cache.recover_both(contents, io),
+        }?;
+        Ok(stack)
+    }
+
+    /// The layout of the cache's metadata in non-volatile memory.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        match self {
+            Self::Plain(link) => link.below().under().layout(),
+            Self::HostCache(cache) => cache.layout(),
+        }
+    }
+
+    /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
+    #[must_use]
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        match self {
+            Self::Plain(link) => link.below().under().holds(lpn),
+            Self::HostCache(cache) => cache.holds(lpn),
+        }
+    }
+}
+
+impl<M: Media, P: Level<M>, C: Level<M>> Level<M> for FlashStack<P, C> {
+    crate::forward_level!(for_flash_stack);
+}
+
+impl<M: Media, P: Restart<M>, C: Restart<M>> Restart<M> for FlashStack<P, C> {
+    crate::forward_restart!(for_flash_stack);
+}
+
+impl<L> Firmware<L> {
+    /// The level below the firmware.
+    #[must_use]
+    pub fn under(&self) -> &L {
+        self.below().below()
+    }
+
+    /// Mutable access to the level below the firmware.
+    pub fn under_mut(&mut self) -> &mut L {
+        self.below_mut().below_mut()
+    }
+}
