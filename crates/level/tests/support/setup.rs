@@ -13,8 +13,8 @@ use coflash_level::{
     Announces, CacheConfig, CacheLevel, Cooperates, CooperationConfig, Device, DeviceConfig, Eviction,
     HostConfig, LinkCost, Linked, Placement, Protecting, WriteBack, WriteBufferConfig,
 };
-use coflash_media::image::Image;
 use coflash_media::{Geometry, Memory};
+use coflash_testing::Image;
 
 /// See the module.
 #[derive(Clone, Debug)]
