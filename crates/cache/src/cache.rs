@@ -1,4 +1,5 @@
-//! A cache of logical pages: slots, an index from page to slot, and the eviction policy.
+//! A cache of logical pages: slots, an index from page to slot, and the eviction policy, once or for clean and dirty
+//! pages each.
 //!
 //! The index is a dense table (4 bytes per logical page), so a lookup is one load without hashing. Every operation on a
 //! page is O(1) amortised and allocates nothing.
@@ -9,7 +10,17 @@ use crate::slots::{SlotId, SlotTable};
 use coflash_base::{Ahead, IdMap, IdVec, Lpn, PlacementId};
 use std::ops::Deref;
 
-/// A cache of logical pages. It dereferences to its [`SlotTable`], and changes only through the methods here.
+/// The eviction orders of a cache with two policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Orders {
+    /// One for clean and one for dirty pages.
+    Own,
+    /// One for all pages.
+    Common,
+}
+
+/// A cache of logical pages, with one eviction policy or with two. It dereferences to its [`SlotTable`], and changes
+/// only through the methods here.
 ///
 /// ```
 /// use coflash_base::Lpn;
@@ -25,23 +36,97 @@ use std::ops::Deref;
 /// assert_eq!(cache.lookup(Lpn::new(7)), None);
 /// ```
 #[derive(Clone)]
-pub struct Cache {
+pub struct Cache<const POLICIES: usize = 1> {
     table: SlotTable,
     index: IdMap<Lpn, SlotId>,
-    policy: Eviction,
+    /// Of two, the second is that of dirty pages, or unused where the order is common.
+    policies: [Eviction; POLICIES],
+    orders: Orders,
 }
 
 impl Cache {
     /// Create an empty cache of `slots` pages out of `logical_pages`. Without slots every lookup misses.
     #[must_use]
     pub fn new(config: &EvictionConfig, slots: u32, logical_pages: usize) -> Self {
-        // A device without a cache needs no index.
-        let indexed = if slots == 0 { 0 } else { logical_pages };
-        Self {
-            table: SlotTable::new(slots),
-            index: IdMap::new(indexed),
-            policy: config.build(Shape { slots, pages: logical_pages as u32 }),
+        Self::build(config, [slots], logical_pages, Orders::Common)
+    }
+
+    /// The next page to evict; `None` if the cache is empty. The page stays until it is [removed](Self::remove).
+    /// Without a change in between, the answer stays the same.
+    #[inline]
+    pub fn victim(&mut self) -> Option<SlotId> {
+        self.policies[0].victim(&self.table)
+    }
+
+    /// As [`victim`](Self::victim), to make room for a page that is inserted next: policies that remember evicted pages
+    /// look for it among them first.
+    #[inline]
+    pub fn victim_for(&mut self, lpn: Lpn) -> Option<SlotId> {
+        self.policies[0].arriving(lpn);
+        self.victim()
+    }
+
+    /// The pages likely to be evicted next, if the policy knows them without a search, and how long ahead each is named:
+    /// the next one has been named before. The slot of the one after them is asked for.
+    #[inline]
+    pub fn likely_victims(&self) -> impl Iterator<Item = (Lpn, Ahead)> {
+        let [next, second, third] = self.policies[0].likely_victims();
+        if let Some(slot) = third {
+            self.table.prefetch_victim(slot);
+            self.policies[0].prefetch(slot);
         }
+        let named = [(second, Ahead::Far), (next, Ahead::Near)];
+        named.into_iter().filter_map(|(slot, ahead)| Some((self.table.page_of(slot?), ahead)))
+    }
+}
+
+impl Cache<2> {
+    /// As [`Cache::new`], with clean and dirty pages in these orders.
+    #[must_use]
+    pub fn with_orders(config: &EvictionConfig, slots: u32, logical_pages: usize, orders: Orders) -> Self {
+        let of_dirty = if orders == Orders::Own { slots } else { 0 };
+        Self::build(config, [slots, of_dirty], logical_pages, orders)
+    }
+
+    /// The orders of clean and dirty pages.
+    #[inline]
+    #[must_use]
+    pub fn orders(&self) -> Orders {
+        self.orders
+    }
+
+    /// The next clean or dirty page to evict; where the order is common, the next page of any kind.
+    #[inline]
+    pub fn victim_of(&mut self, dirty: bool) -> Option<SlotId> {
+        let policy = self.policy_of(dirty);
+        self.policies[policy].victim(&self.table)
+    }
+}
+
+impl<const POLICIES: usize> Cache<POLICIES> {
+    /// Create an empty cache with as many slots for each policy; the first has all of them.
+    fn build(config: &EvictionConfig, slots: [u32; POLICIES], logical_pages: usize, orders: Orders) -> Self {
+        // A device without a cache needs no index.
+        let indexed = if slots[0] == 0 { 0 } else { logical_pages };
+        Self {
+            table: SlotTable::new(slots[0]),
+            index: IdMap::new(indexed),
+            policies: slots.map(|slots| config.build(Shape { slots, pages: logical_pages as u32 })),
+            orders,
+        }
+    }
+
+    /// The policy of clean or of dirty pages.
+    #[inline(always)]
+    fn policy_of(&self, dirty: bool) -> usize {
+        usize::from(POLICIES > 1 && dirty && self.orders == Orders::Own)
+    }
+
+    /// The policy of the page in `slot`, and the table that it reads.
+    #[inline(always)]
+    fn policy(&mut self, slot: SlotId) -> (&mut Eviction, &SlotTable) {
+        let policy = if POLICIES > 1 { self.policy_of(self.table.is_dirty(slot)) } else { 0 };
+        (&mut self.policies[policy], &self.table)
     }
 
     /// Keep the placement hint of each written page, for its way to flash. For an empty cache; a byte per slot.
@@ -71,7 +156,7 @@ impl Cache {
             Ahead::Near => {
                 if let Some(slot) = self.lookup(lpn) {
                     self.table.prefetch(slot);
-                    self.policy.prefetch(slot);
+                    self.policies.iter().for_each(|policy| policy.prefetch(slot));
                 }
             }
             Ahead::Last => {}
@@ -82,61 +167,53 @@ impl Cache {
     #[inline]
     pub fn touch(&mut self, slot: SlotId) {
         debug_assert!(self.table.is_occupied(slot), "{slot:?} is free");
-        self.policy.touched(slot, &self.table);
+        let (policy, table) = self.policy(slot);
+        policy.touched(slot, table);
     }
 
     /// Put a page that is not cached into a free slot. Panics if it is cached, or if no slot is free.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
         let slot = self.table.occupy(lpn, dirty);
-        let before = self.index.insert(lpn, slot);
-        assert!(before.is_none(), "{lpn:?} is cached already");
-        self.policy.inserted(slot, &self.table);
+        self.enter(slot, lpn);
         slot
     }
 
     /// As [`insert`](Self::insert), into a given free slot: for recovery after a crash.
     pub fn insert_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
         self.table.occupy_at(slot, lpn, dirty);
+        self.enter(slot, lpn);
+    }
+
+    #[inline]
+    fn enter(&mut self, slot: SlotId, lpn: Lpn) {
         let before = self.index.insert(lpn, slot);
         assert!(before.is_none(), "{lpn:?} is cached already");
-        self.policy.inserted(slot, &self.table);
+        self.came(slot);
     }
 
-    /// The next page to evict; `None` if the cache is empty. The page stays until it is [removed](Self::remove).
-    /// Without a change in between, the answer stays the same.
+    /// The policy sees the page in `slot` from now on.
     #[inline]
-    pub fn victim(&mut self) -> Option<SlotId> {
-        self.policy.victim(&self.table)
+    fn came(&mut self, slot: SlotId) {
+        let (policy, table) = self.policy(slot);
+        policy.inserted(slot, table);
     }
 
-    /// As [`victim`](Self::victim), to make room for a page that is inserted next: policies that remember evicted pages
-    /// look for it among them first.
+    /// The policy sees the page in `slot` no more.
     #[inline]
-    pub fn victim_for(&mut self, lpn: Lpn) -> Option<SlotId> {
-        self.policy.arriving(lpn);
-        self.victim()
-    }
-
-    /// The pages likely to be evicted next, if the policy knows them without a search, and how long ahead each is named:
-    /// the next one has been named before. The slot of the one after them is asked for.
-    #[inline]
-    pub fn likely_victims(&self) -> impl Iterator<Item = (Lpn, Ahead)> {
-        let [next, second, third] = self.policy.likely_victims();
-        if let Some(slot) = third {
-            self.table.prefetch_victim(slot);
-            self.policy.prefetch(slot);
-        }
-        let named = [(second, Ahead::Far), (next, Ahead::Near)];
-        named.into_iter().filter_map(|(slot, ahead)| Some((self.table.page_of(slot?), ahead)))
+    fn left(&mut self, slot: SlotId) {
+        let (policy, table) = self.policy(slot);
+        policy.removed(slot, table);
     }
 
     /// Remove the page in `slot`, whatever its state. Panics if the slot is free.
     #[inline]
     pub fn remove(&mut self, slot: SlotId) {
         let lpn = self.table.page_of(slot);
-        if !self.table.is_pinned(slot) {
-            self.policy.removed(slot, &self.table);
+        if self.table.is_pinned(slot) {
+            self.table.set_pinned(slot, false);
+        } else {
+            self.left(slot);
         }
         if !self.table.is_detached(slot) {
             self.index.remove(lpn);
@@ -150,7 +227,7 @@ impl Cache {
     pub fn pin(&mut self, slot: SlotId) {
         assert!(self.table.is_occupied(slot), "{slot:?} is free");
         assert!(!self.table.is_pinned(slot), "{slot:?} is pinned already");
-        self.policy.removed(slot, &self.table);
+        self.left(slot);
         self.table.set_pinned(slot, true);
     }
 
@@ -159,7 +236,7 @@ impl Cache {
     pub fn unpin(&mut self, slot: SlotId) {
         assert!(self.table.is_pinned(slot), "{slot:?} is not pinned");
         self.table.set_pinned(slot, false);
-        self.policy.inserted(slot, &self.table);
+        self.came(slot);
     }
 
     /// Remove the page in `slot` from the index. The slot stays occupied by an older version that lookups do not find.
@@ -183,31 +260,52 @@ impl Cache {
     /// an orphan.
     #[inline]
     pub fn set_dirty(&mut self, slot: SlotId, dirty: bool) {
-        let before = self.table.is_dirty(slot);
-        self.table.set_dirty(slot, dirty);
-        self.flagged(slot, before);
+        self.flag(slot, dirty, |table| table.set_dirty(slot, dirty));
     }
 
     /// Make a copy an [orphan](SlotTable::is_orphan): GC has dropped its flash page, so it is the sole copy and dirty.
     #[inline]
     pub fn orphan(&mut self, slot: SlotId) {
-        let before = self.table.is_dirty(slot);
-        self.table.set_orphan(slot);
-        self.flagged(slot, before);
+        self.flag(slot, true, |table| table.set_orphan(slot));
     }
 
-    /// Notify the policy if a page became clean or dirty.
+    /// Note that the page in `slot` was overwritten: it is dirty, just used, and no longer pinned.
     #[inline]
-    fn flagged(&mut self, slot: SlotId, was_dirty: bool) {
-        if self.table.is_dirty(slot) != was_dirty && !self.table.is_pinned(slot) {
-            self.policy.flagged(slot, &self.table);
+    pub fn write(&mut self, slot: SlotId) {
+        let (is_pinned, was_dirty) = (self.table.is_pinned(slot), self.table.is_dirty(slot));
+        // A page that changes its order is new there, so that is its use.
+        if !is_pinned && self.policy_of(was_dirty) == self.policy_of(true) {
+            self.touch(slot);
+        }
+        self.set_dirty(slot, true);
+        if is_pinned {
+            self.unpin(slot);
+        }
+    }
+
+    /// Set the flags of a page that is clean or dirty from now on, and notify its policy if that is a change.
+    #[inline]
+    fn flag(&mut self, slot: SlotId, dirty: bool, set: impl FnOnce(&mut SlotTable)) {
+        let was_dirty = self.table.is_dirty(slot);
+        let is_seen = was_dirty != dirty && !self.table.is_pinned(slot);
+        let moves = is_seen && self.policy_of(was_dirty) != self.policy_of(dirty);
+        if moves {
+            self.left(slot);
+        }
+        set(&mut self.table);
+        if moves {
+            self.came(slot);
+        } else if is_seen {
+            let (policy, table) = self.policy(slot);
+            policy.flagged(slot, table);
         }
     }
 
     /// The heap memory in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.table.heap_bytes() + self.index.heap_bytes() + self.policy.heap_bytes()
+        let policies: usize = self.policies.iter().map(Eviction::heap_bytes).sum();
+        self.table.heap_bytes() + self.index.heap_bytes() + policies
     }
 
     /// Recount everything and panic on a mismatch. For tests: it visits all slots and pages.
@@ -223,18 +321,22 @@ impl Cache {
         assert_eq!(indexed, found().count(), "pages in the index and pages in slots");
 
         let mut tracked = IdVec::<SlotId, bool>::filled(false, self.table.capacity() as usize);
-        self.policy.tracked(&mut |slot| {
-            assert!(self.table.is_occupied(slot), "the policy tracks {slot:?}, which is free");
-            assert!(!self.table.is_pinned(slot), "the policy tracks {slot:?}, which is pinned");
-            assert!(!std::mem::replace(&mut tracked[slot], true), "the policy tracks {slot:?} twice");
-        });
+        for (number, policy) in self.policies.iter().enumerate() {
+            policy.tracked(&mut |slot| {
+                assert!(self.table.is_occupied(slot), "the policy tracks {slot:?}, which is free");
+                assert!(!self.table.is_pinned(slot), "the policy tracks {slot:?}, which is pinned");
+                let own = self.policy_of(self.table.is_dirty(slot));
+                assert_eq!(own, number, "{slot:?} is in the order of the other kind");
+                assert!(!std::mem::replace(&mut tracked[slot], true), "the policy tracks {slot:?} twice");
+            });
+        }
         for slot in self.table.occupied().filter(|&slot| !self.table.is_pinned(slot)) {
             assert!(tracked[slot], "the policy has lost {slot:?}");
         }
     }
 }
 
-impl Deref for Cache {
+impl<const POLICIES: usize> Deref for Cache<POLICIES> {
     type Target = SlotTable;
     #[inline]
     fn deref(&self) -> &SlotTable {
@@ -275,7 +377,7 @@ mod tests {
     #[should_panic(expected = "the policy has lost")]
     fn a_slot_lost_by_the_policy_is_found() {
         let mut cache = cache_of_three();
-        cache.policy = EvictionConfig::default().build(Shape { slots: 4, pages: 9 });
+        cache.policies = [EvictionConfig::default().build(Shape { slots: 4, pages: 9 })];
         cache.assert_invariants();
     }
 

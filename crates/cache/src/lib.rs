@@ -5,12 +5,11 @@
 //!
 //! | concept | place |
 //! |---|---|
-//! | a cache: slots, index and policy | [`cache`] |
+//! | a cache: slots, index, and a policy for all pages, or one for clean and one for dirty pages | [`cache`] |
 //! | dirty, orphan, pinned: the flags of a slot | [`slots`] |
 //! | eviction policies | [`evict`], one file a policy |
 //! | evicted pages that policies remember | `ghosts.rs` |
 //! | the optimum: the future known | [`belady`] |
-//! | a cache with separate classes for clean and dirty pages | [`split`] |
 
 pub mod belady;
 pub mod cache;
@@ -19,11 +18,9 @@ mod ghosts;
 mod groups;
 mod shape;
 pub mod slots;
-pub mod split;
 
-pub use cache::Cache;
+pub use cache::{Cache, Orders};
 pub use evict::{Eviction, EvictionConfig, EvictionPolicy, ExternalEviction, MakeEviction};
 pub use groups::BlocksConfig;
 pub use shape::Shape;
 pub use slots::{SlotId, SlotTable};
-pub use split::{Orders, SplitCache};

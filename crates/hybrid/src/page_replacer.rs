@@ -3,7 +3,7 @@
 use crate::partition_resizer::Limits;
 use crate::write_policy::WritePolicy;
 use coflash_base::{IdVec, Lpn, id_type};
-use coflash_cache::{EvictionConfig, Orders, SlotId, SplitCache};
+use coflash_cache::{Cache, EvictionConfig, Orders, SlotId};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,8 +34,7 @@ impl Eviction {
 /// The page replacer.
 #[derive(Clone)]
 pub(crate) struct PageReplacer {
-    pub(crate) cache: SplitCache,
-    orders: Orders,
+    pub(crate) cache: Cache<2>,
     group_pages: u32,
     /// The eviction that each page belongs to.
     evicted_by: IdVec<SlotId, Option<EvictionId>>,
@@ -68,8 +67,7 @@ impl PageReplacer {
         write_policy: WritePolicy,
     ) -> Self {
         Self {
-            cache: SplitCache::new(config, slots, disk_pages, orders),
-            orders,
+            cache: Cache::with_orders(config, slots, disk_pages, orders),
             group_pages,
             evicted_by: IdVec::filled(None, slots as usize),
             evictions: Vec::new(),
@@ -105,13 +103,13 @@ impl PageReplacer {
     /// group: destaging page by page would cost a seek for each page.
     #[inline]
     pub(crate) fn excess(&mut self, limits: Limits, coming: u32) -> Excess {
-        match self.orders {
+        match self.cache.orders() {
             Orders::Own => {
                 if self.dirty_pages() > limits.write_pages.max(self.group_pages) {
                     return Excess::Dirty;
                 }
                 if self.cache.clean_len() + coming > limits.read_pages {
-                    return self.cache.victim(false).map_or(Excess::Nothing, Excess::Clean);
+                    return self.cache.victim_of(false).map_or(Excess::Nothing, Excess::Clean);
                 }
                 Excess::Nothing
             }
@@ -120,7 +118,7 @@ impl PageReplacer {
                 {
                     return Excess::Nothing;
                 }
-                match self.cache.victim(true) {
+                match self.cache.victim_of(true) {
                     Some(slot) if self.cache.is_dirty(slot) => Excess::Dirty,
                     Some(slot) => Excess::Clean(slot),
                     None => Excess::Nothing,
@@ -131,7 +129,7 @@ impl PageReplacer {
 
     /// The next clean page to evict.
     pub(crate) fn clean_victim(&mut self) -> Option<SlotId> {
-        self.cache.victim(false).filter(|&slot| !self.cache.is_dirty(slot))
+        self.cache.victim_of(false).filter(|&slot| !self.cache.is_dirty(slot))
     }
 
     /// Pin the next dirty victims as a group in the order of their addresses. With a common order, clean
@@ -139,7 +137,7 @@ impl PageReplacer {
     pub(crate) fn take_group(&mut self, mut drop: impl FnMut(SlotId)) -> (EvictionId, Vec<SlotId>) {
         self.group.clear();
         while self.group.len() < self.group_pages as usize {
-            let Some(slot) = self.cache.victim(true) else { break };
+            let Some(slot) = self.cache.victim_of(true) else { break };
             if self.cache.is_dirty(slot) {
                 self.cache.pin(slot);
                 self.group.push((self.cache.page_of(slot), slot));
@@ -187,6 +185,14 @@ impl PageReplacer {
             self.evicted_by[slot] = None;
         }
         eviction
+    }
+
+    /// Note a use of the page in `slot`. It does not keep a page that is being evicted.
+    #[inline]
+    pub(crate) fn touch(&mut self, slot: SlotId) {
+        if !self.cache.is_pinned(slot) {
+            self.cache.touch(slot);
+        }
     }
 
     /// Remove a page that no longer belongs to an eviction.

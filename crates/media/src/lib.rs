@@ -1,7 +1,7 @@
 //! The outside world of the firmware: flash memory, the memory of caches, and disks.
 //!
 //! The firmware decides; a media acts. In simulation the media is a [`Timeline`] of busy dies and channels, in tests an
-//! [image](image::Image) of bytes with a power switch, and during warm-up nothing at all ([`Untimed`]).
+//! image of bytes with a power switch, and during warm-up nothing at all ([`Untimed`]).
 //!
 //! | concept | place |
 //! |---|---|
@@ -17,7 +17,6 @@
 //! | transfers of disks in simulated time | `behind.rs` |
 //! | the durable remains of a device after a power cut ([`Contents`]) | `contents.rs` |
 //! | the sides of a link, which may lose power one without the other ([`Side`]) | `side.rs` |
-//! | bytes, the rules of NAND, power cuts | [`image`] |
 
 mod behind;
 mod channel;
@@ -25,7 +24,6 @@ mod contents;
 mod contract;
 pub mod disk;
 mod geometry;
-pub mod image;
 mod moment;
 mod operation;
 mod page_buffer;

@@ -31,7 +31,7 @@
 //! | tables and their cells | `tables.rs`, `cell.rs` |
 //! | the journal | `journal.rs` |
 //! | the places of data, shared, and which may be overwritten | `places.rs` |
-//! | files, memory, a host that loses power, a disk that is only read | `disk.rs`, `read_ahead.rs`, `lossy.rs`, `overlay.rs`, `sectors.rs` |
+//! | files, memory, a disk that is only read | `disk.rs`, `read_ahead.rs`, `overlay.rs`, `sectors.rs` |
 //! | looks for damage | `check.rs` |
 
 mod cell;
@@ -41,7 +41,6 @@ mod disk;
 mod error;
 mod format;
 mod journal;
-mod lossy;
 mod media;
 mod overlay;
 mod page;
@@ -58,7 +57,6 @@ pub use check::check;
 pub use disk::{Disk, Disks, FileDisk, MemoryDisk, SECTOR_BYTES};
 pub use error::{Finding, StoreError};
 pub use format::Format;
-pub use lossy::{HostPower, LossyDisk};
 pub use overlay::Overlay;
 pub use store::{Info, Store};
 

@@ -19,6 +19,8 @@ enum Operation {
         page: Lpn,
         write: bool,
     },
+    /// Makes room for a page that then does not come, as when an eviction fails.
+    Announce(Lpn),
     Evict,
     /// Looks at the victim and lets it stay.
     Peek,
@@ -31,7 +33,8 @@ impl Operation {
     fn draw(stream: &mut RandomStream, pages: u32) -> Self {
         let page = Lpn::new(stream.random_range(0..pages));
         match stream.random_range(0..16) {
-            0..9 => Self::Access { page, write: stream.random() },
+            0..8 => Self::Access { page, write: stream.random() },
+            8 => Self::Announce(page),
             9 => Self::Evict,
             10..12 => Self::Peek,
             12..14 => Self::Trim(page),
@@ -114,6 +117,12 @@ impl Pair {
                     assert_eq!(self.cache.page_of(slot), page);
                     self.order.insert(page, write);
                     self.content.insert(page.get(), Content { dirty: write, orphan: false });
+                }
+            }
+            Operation::Announce(page) => {
+                if self.cache.lookup(page).is_none() && self.cache.is_full() && self.capacity > 0 {
+                    let victim = self.victim_for(page).unwrap();
+                    self.remove(victim);
                 }
             }
             Operation::Evict => {

@@ -9,8 +9,8 @@ use coflash_ftl::{
     Candidate, Decision, FreeMark, Ftl, FtlConfig, GcHook, GcMode, Io, Marks, RecordsDecisions,
     RefreshConfig, Requirements, Source, Spare, WearLevelling, Weight, Weights, WriteStream,
 };
-use coflash_media::image::{Done, Image};
 use coflash_media::{Access, BlockId, Cause, Flash, HostPage, Media, Memory, Mode, Nvm, Place, Slot};
+use coflash_testing::{Done, Image};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 

@@ -6,8 +6,8 @@ use coflash_ftl::placement::Classes;
 use coflash_ftl::{
     FreeMark, Ftl, FtlCounters, GcMode, PlacementConfig, Summary, VictimConfig, WearLevelling, WriteStream,
 };
-use coflash_media::image::Done;
 use coflash_media::{BlockId, Cause, Oob, Ppn};
+use coflash_testing::Done;
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]

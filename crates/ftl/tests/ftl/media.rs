@@ -4,11 +4,11 @@ use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::seed::{RngExt, Seed};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_ftl::{Chips, CopyAll, FtlConfig, FtlCounters, Io, PageRead, Pools, Programs, Summary, Trigger};
-use coflash_media::image::Image;
 use coflash_media::{
     CacheTimings, Cause, Channel, Flash, Geometry, Media, Place, Planes, Ppn, SimulatedMedia, Timeline,
     Timing, Untimed, When,
 };
+use coflash_testing::Image;
 
 /// The final state of a run.
 type Result = (FtlCounters, Programs, Vec<Option<Ppn>>, Vec<u32>);

@@ -5,8 +5,8 @@ use crate::setup::{Reproduce, SLOT, Setup, page_write, pick, victims};
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Index, Lpn};
 use coflash_ftl::{AgeClass, Decision, Ftl, GcHook, GcMode, Io, Marks, PageRead, Trigger, Weight, Weights};
-use coflash_media::image::{Done, Image};
 use coflash_media::{Access, Cause, DieId, Flash, HostPage, Media, Nvm, Oob, Place};
+use coflash_testing::{Done, Image};
 
 const PAGE: usize = 16;
 type Bytes = [u8; PAGE];

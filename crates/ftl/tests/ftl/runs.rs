@@ -4,8 +4,8 @@ use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, Weight, Weights};
-use coflash_media::image::Image;
 use coflash_media::{Cause, DieId, Media, Place};
+use coflash_testing::Image;
 
 /// Of marked pages every other one is dropped; unmarked ones are copied.
 struct Dropping {

@@ -4,8 +4,8 @@ use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_ftl::{CopyAll, FreeMark, GcMode, Io};
-use coflash_media::image::{Done, Image};
 use coflash_media::{Cause, Place};
+use coflash_testing::{Done, Image};
 
 /// Copies and erases in a log.
 fn steps(log: &[Done]) -> usize {

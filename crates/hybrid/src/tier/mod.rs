@@ -37,7 +37,7 @@ use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
 use coflash_base::{Ahead, Bytes, Lpn, Misfit, Share};
-use coflash_cache::{SlotId, SplitCache};
+use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
@@ -206,7 +206,7 @@ impl Tier {
     }
 
     /// The cached pages.
-    pub(crate) fn cache(&self) -> &SplitCache {
+    pub(crate) fn cache(&self) -> &Cache<2> {
         &self.replacer.cache
     }
 
@@ -299,7 +299,7 @@ impl Tier {
             tracker.read(page.lpn, dirty);
         }
         if let Some(slot) = found {
-            self.replacer.cache.touch(slot);
+            self.replacer.touch(slot);
             if let Some(done) = self.read_slot(slot, page, after, io)? {
                 if dirty {
                     self.counters.read_hits_dirty_pages += 1;

@@ -12,8 +12,8 @@ use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_hybrid::{Hybrid, Label, PartialWrites};
 use coflash_level::{Command, Cooperates, Crossing, Level, Op};
 use coflash_media::disk::Direction;
-use coflash_media::image::ImageError;
 use coflash_media::{DieId, Place};
+use coflash_testing::ImageError;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 

@@ -7,11 +7,11 @@ use coflash_base::{Duration, Lpn, Time};
 use coflash_cache::SlotId;
 use coflash_hybrid::{Found, Label, TierMedia};
 use coflash_media::disk::Direction;
-use coflash_media::image::{Image, ImageError, Spare};
 use coflash_media::{
     Access, Backed, BlockId, Cause, Clock, DieId, Flash, Geometry, HostPage, Nvm, Oob, Place, Ppn, Slot,
     Transfer,
 };
+use coflash_testing::{Image, ImageError, Spare};
 use std::collections::BTreeMap;
 
 pub(crate) const PAGE_BYTES: u64 = 64;

@@ -7,8 +7,8 @@ use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_level::{CacheLevel, Cached, Command, Cooperates, Firmware, Level, Linked, Message};
-use coflash_media::image::{Image, ImageError};
 use coflash_media::{DieId, Media, Memory, Slot};
+use coflash_testing::{Image, ImageError};
 use std::cell::Cell;
 use std::rc::Rc;
 

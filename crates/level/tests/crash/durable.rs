@@ -11,8 +11,8 @@ use coflash_base::{Lpn, Seed};
 use coflash_ftl::{FreeMark, FtlConfig, SlcCacheConfig};
 use coflash_level::nvm::Layout;
 use coflash_level::{Device, Level};
-use coflash_media::image::Image;
 use coflash_media::{Cell, Nvm, Place};
+use coflash_testing::Image;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const SCHEMES: [&str; 14] = [
@@ -67,7 +67,7 @@ impl Saboteur {
 }
 
 impl Tap<Image> for Saboteur {
-    fn hear(&mut self, call: Call, image: &mut Image) -> Then<coflash_media::image::ImageError> {
+    fn hear(&mut self, call: Call, image: &mut Image) -> Then<coflash_testing::ImageError> {
         if image.is_dead() {
             return Then::Goes;
         }

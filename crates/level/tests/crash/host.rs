@@ -10,7 +10,7 @@ use coflash_base::{Duration, Seed, Share};
 use coflash_ftl::{CopyAll, GcMode, Io, Trigger};
 use coflash_level::{CacheLevel, Notices, Protecting};
 use coflash_media::Side;
-use coflash_media::image::{Image, ImageError};
+use coflash_testing::{Image, ImageError};
 use std::num::NonZeroU32;
 use std::rc::Rc;
 

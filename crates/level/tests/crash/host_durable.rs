@@ -9,7 +9,7 @@ use coflash_base::{Duration, Seed, Time};
 use coflash_ftl::{CopyAll, Io};
 use coflash_level::{HostCacheStack, Notices, RecoveryError};
 use coflash_media::Side;
-use coflash_media::image::ImageError;
+use coflash_testing::ImageError;
 use std::num::NonZeroU32;
 
 const SCHEMES: [&str; 8] = [

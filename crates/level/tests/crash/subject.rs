@@ -6,8 +6,8 @@ use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{GcMode, Trigger};
 use coflash_level::Device;
 use coflash_level::nvm::{Epoch, Label, Layout};
-use coflash_media::image::{Image, ImageError};
 use coflash_media::{Access, Nvm, Side};
+use coflash_testing::{Image, ImageError};
 use std::cell::Cell;
 use std::rc::Rc;
 

@@ -12,7 +12,7 @@ use coflash_base::{Duration, Seed};
 use coflash_ftl::RefreshConfig;
 use coflash_level::{Cooperates, Device, Message};
 use coflash_media::Memory;
-use coflash_media::image::{Image, ImageError};
+use coflash_testing::{Image, ImageError};
 
 const SCHEMES: [&str; 10] = [
     "\"sgc\"",

@@ -4,8 +4,8 @@ use crate::support::{Checked, FILLERS, Operation, PastCache, Setup, V, W, X, Y, 
 use coflash_base::Lpn;
 use coflash_ftl::{FreeMark, Trigger, VictimConfig, WriteStream};
 use coflash_level::{Cooperates, Device, Message};
-use coflash_media::image::Done;
 use coflash_media::{BlockId, Memory};
+use coflash_testing::Done;
 
 fn apply(device: &mut Checked<Device>, operations: &[Operation]) {
     operations.iter().for_each(|&operation| device.apply(operation).expect("flash is sound"));

@@ -10,7 +10,7 @@ use coflash_base::{Duration, Lpn};
 use coflash_ftl::{CopyAll, Io, Trigger};
 use coflash_level::Device;
 use coflash_media::Contents;
-use coflash_media::image::Image;
+use coflash_testing::Image;
 
 const SLOTS: u32 = 4;
 const DELETIONS: u32 = 3;

@@ -6,7 +6,7 @@ use crate::support::{Call, Checked, Look, Named, Operation, Setup, Stack, Tap, T
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Duration, Lpn, Seed};
 use coflash_ftl::RefreshConfig;
-use coflash_media::image::{Image, ImageError};
+use coflash_testing::{Image, ImageError};
 
 /// Setups in which only requests cause events, and a stream of operations for each.
 fn quiet_setups() -> impl Iterator<Item = (u64, Setup, RandomStream)> {

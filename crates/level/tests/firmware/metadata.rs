@@ -6,7 +6,7 @@ use crate::noted::Noted;
 use crate::support::{Checked, Operation, PastCache, Setup, Tapped, X, Y, Z};
 use coflash_ftl::Trigger;
 use coflash_level::Device;
-use coflash_media::image::Image;
+use coflash_testing::Image;
 
 const READ: Operation = Operation::Read(X);
 const WRITE: Operation = Operation::Write(X);

@@ -3,8 +3,8 @@
 use crate::support::{Call, Tap, Then, lpn, name};
 use coflash_base::Lpn;
 use coflash_level::nvm::{Epoch, Label, Layout};
-use coflash_media::image::{Image, ImageError};
 use coflash_media::{Access, Place};
+use coflash_testing::{Image, ImageError};
 
 /// Words of memory, and a description of the operations on them, on slots and on flash.
 pub(crate) struct Noted {

@@ -4,8 +4,8 @@
 use crate::support::{Checked, Operation, PastCache, Setup, W, X, Y, assert_refused};
 use coflash_ftl::{FreeMark, FtlConfig, Marks, Trigger, WriteStream};
 use coflash_level::{Cooperates, Device, Message};
-use coflash_media::image::Done;
 use coflash_media::{Cause, Memory, Mode};
+use coflash_testing::Done;
 
 /// The state of X's flash page, as the paper writes it: dirty in the device, dirty in the host, valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use crate::support::{
 use coflash_base::Lpn;
 use coflash_ftl::Trigger;
 use coflash_level::Device;
-use coflash_media::image::Done;
 use coflash_media::{Cause, Ppn};
+use coflash_testing::Done;
 
 /// Where a page is, as map, mark and cache tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io};
 use coflash_level::cooperation::Scheme;
 use coflash_level::{CacheLevel, Device, FlashStack, Level, RecoveryError};
-use coflash_media::image::Image;
 use coflash_media::{Access, DieId, HostPage, Nvm, Place, Slot};
+use coflash_testing::Image;
 use std::ops::{Deref, DerefMut, Range};
 
 /// Bytes of a page: two stores, so that a page can be torn; as few as partial writes need to overlap in every way.

@@ -1,8 +1,8 @@
 //! A media that somebody listens to, and may sabotage.
 
 use coflash_base::{Duration, Time};
-use coflash_media::image::Image;
 use coflash_media::{Access, BlockId, Cause, Clock, DieId, Flash, Media, Nvm, Oob, Place, Ppn, Slot};
+use coflash_testing::Image;
 
 /// One call of a media, with its arguments but for the time.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,8 +7,8 @@ use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Time};
 use coflash_ftl::{CopyAll, Coverage, FreeMark, Ftl, Io, PageRead, PageWrite};
 use coflash_level::{Command, Crossing, Level, LostPages, Op, Restart};
-use coflash_media::image::Image;
 use coflash_media::{Clock, DieId, Media, Timeline, Untimed, When};
+use coflash_testing::Image;
 
 /// A media with the present as a moment.
 pub(crate) trait Moments: Clock {

@@ -13,8 +13,8 @@ use coflash_level::{
     CacheConfig, ControllerConfig, CooperationConfig, Device, DeviceConfig, Eviction, Firmware,
     HostCacheStack, HostConfig, Levels, LinkCost, Placement, StackConfig, WriteBufferConfig,
 };
-use coflash_media::image::Image;
 use coflash_media::{Geometry, Memory};
+use coflash_testing::Image;
 use std::convert::identity;
 
 /// See the module.

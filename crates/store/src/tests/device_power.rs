@@ -5,8 +5,8 @@ use crate::disk::Disks;
 use crate::{Store, StoreError};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_media::image::{Image, ImageError};
 use coflash_media::{Access, HostPage, Nvm, Place};
+use coflash_testing::{Image, ImageError};
 
 /// The contents of an image.
 fn state_of(image: &mut Image) -> State {

@@ -2,5 +2,7 @@
 
 mod damage;
 mod device_power;
+mod firmware;
 mod host_power;
+mod lossy;
 mod model;

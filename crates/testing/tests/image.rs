@@ -1,10 +1,10 @@
 //! Flash as bytes: refusals, merged writes, and the map that its out-of-band data gives.
 
 use coflash_base::{Bytes, Lpn};
-use coflash_media::image::{Done, Image, ImageError};
 use coflash_media::{
     Access, BlockId, Cause, Flash, Geometry, HostPage, Memory, Mode, Nvm, Oob, Place, Ppn, Slot,
 };
+use coflash_testing::{Done, Image, ImageError};
 
 /// Two blocks of three pages of four bytes, two cache slots.
 fn image() -> Image {

@@ -1,6 +1,6 @@
 //! Flash and cache memory as an image of bytes, with the rules of NAND, out-of-band data and a power switch.
 //!
-//! The firmware runs over it as over the [`Timeline`](crate::Timeline). It is the reference of the tests, and
+//! The firmware runs over it as over the [`Timeline`](coflash_media::Timeline). It is the reference of the tests, and
 //! the model of the durable state of a real device. Operations act at once.
 //!
 //! **Power** can be cut after any step. A store of eight bytes or a fence is one step; a program or an erase takes two,
@@ -8,11 +8,11 @@
 //! [restart](Image::restart). Any subset of the stores since the last fence may survive. Where the cache is in the host,
 //! one [`Side`] may lose power alone: flash is the device's, slots and words are the host's.
 
-use crate::{
+use coflash_base::{Duration, Index, Lpn, Time};
+use coflash_media::{
     Access, BlockId, Cause, Clock, Contents, DieId, Flash, FoundPage, Geometry, HostPage, Memory, Mode, Nvm,
     Oob, Place, Ppn, Side, Slot,
 };
-use coflash_base::{Duration, Index, Lpn, Time};
 use std::ops::Range;
 
 /// A flash operation in the log, for comparing the calls to two media.

@@ -1,6 +1,8 @@
 //! Devices of every scheme over a container: their guarantees when the process ends, when the host loses
 //! power, and when their own power is cut.
 
+use super::lossy::{HostPower, LossyDisk};
+use crate::{Disk, Disks, Format, MemoryDisk, Store, StoreError};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Amount, Bytes, Lpn, Seed, Share};
 use coflash_ftl::{
@@ -8,7 +10,6 @@ use coflash_ftl::{
 };
 use coflash_level::{CacheConfig, Command, CooperationConfig, Crossing, Device, DeviceConfig, Level, Op};
 use coflash_media::{Contents, Geometry, HostPage};
-use coflash_store::{Disk, Disks, Format, HostPower, LossyDisk, MemoryDisk, Store, StoreError};
 
 const PAGE_BYTES: usize = 32;
 const BLOCKS: u32 = 12;

@@ -1,7 +1,7 @@
 //! A host that loses power: some of the sectors written since the last sync are lost.
 
+use crate::Overlay;
 use crate::disk::{Disk, SECTOR_BYTES};
-use crate::overlay::Overlay;
 use crate::sectors::{self, Sectors};
 use coflash_base::seed::{RandomStream, RngExt};
 use std::io;
@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The power of a host, for all of its disks.
 #[derive(Debug)]
-pub struct HostPower {
+pub(super) struct HostPower {
     steps_left: AtomicU64,
 }
 
@@ -23,16 +23,16 @@ impl Default for HostPower {
 impl HostPower {
     /// The shares of unsynced sectors to keep, to draw from: with most or few of them kept, writes appear in
     /// another order than they were made.
-    pub const SHARES: [f64; 5] = [0.0, 1.0 / 16.0, 0.5, 15.0 / 16.0, 1.0];
+    pub(super) const SHARES: [f64; 5] = [0.0, 1.0 / 16.0, 0.5, 15.0 / 16.0, 1.0];
 
     /// Cut power during the write or sync number `steps` from now; 0 cuts it at once, `u64::MAX` restores it.
-    pub fn cut_after(&self, steps: u64) {
+    pub(super) fn cut_after(&self, steps: u64) {
         self.steps_left.store(steps, Ordering::Relaxed);
     }
 
     /// The number of writes and syncs up to the cut, including the interrupted one.
     #[must_use]
-    pub fn steps_left(&self) -> u64 {
+    pub(super) fn steps_left(&self) -> u64 {
         self.steps_left.load(Ordering::Relaxed)
     }
 
@@ -56,7 +56,7 @@ enum Step {
 
 /// A disk of a host that loses power, over another disk. It keeps a copy of the sectors as of the last sync.
 #[derive(Debug)]
-pub struct LossyDisk<'a, D> {
+pub(super) struct LossyDisk<'a, D> {
     inner: D,
     power: &'a HostPower,
     synced: Mutex<Sectors>,
@@ -66,12 +66,12 @@ pub struct LossyDisk<'a, D> {
 impl<'a, D: Disk> LossyDisk<'a, D> {
     /// Create a disk with durable contents.
     #[must_use]
-    pub fn new(inner: D, power: &'a HostPower) -> Self {
+    pub(super) fn new(inner: D, power: &'a HostPower) -> Self {
         Self { inner, power, synced: Mutex::default(), ignores_syncs: AtomicBool::new(false) }
     }
 
     /// Answer syncs without making anything durable, as a broken disk does.
-    pub fn ignore_syncs(&self) {
+    pub(super) fn ignore_syncs(&self) {
         self.ignores_syncs.store(true, Ordering::Relaxed);
     }
 
@@ -80,7 +80,7 @@ impl<'a, D: Disk> LossyDisk<'a, D> {
     ///
     /// # Errors
     /// The disk below fails.
-    pub fn lose(&self, share: f64, stream: &mut RandomStream) -> io::Result<()> {
+    pub(super) fn lose(&self, share: f64, stream: &mut RandomStream) -> io::Result<()> {
         put_back(&self.synced(), &self.inner, share, stream)?;
         self.synced().clear();
         Ok(())
@@ -90,7 +90,7 @@ impl<'a, D: Disk> LossyDisk<'a, D> {
     ///
     /// # Errors
     /// The disk below fails.
-    pub fn after_loss(&self, share: f64, stream: &mut RandomStream) -> io::Result<Overlay<&D>> {
+    pub(super) fn after_loss(&self, share: f64, stream: &mut RandomStream) -> io::Result<Overlay<&D>> {
         let left = Overlay::new(&self.inner)?;
         put_back(&self.synced(), &left, share, stream)?;
         Ok(left)
@@ -98,7 +98,7 @@ impl<'a, D: Disk> LossyDisk<'a, D> {
 
     /// The number of sectors that a loss of power may lose.
     #[must_use]
-    pub fn unsynced_sectors(&self) -> usize {
+    pub(super) fn unsynced_sectors(&self) -> usize {
         self.synced().len()
     }
 
