@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -205,6 +206,12 @@ def _in_process(
     file: Path, name: str | None, suite: str, cpu_seconds: int, memory_bytes: int
 ) -> tuple[dict[str, float], str]:
     """Evaluate code in a process of its own; returns the values of the workloads that ended, and the error."""
+    if find_spec("resource") is None:
+        msg = (
+            f"{file}: the code of a policy is evaluated under limits of processor time and memory, which need Unix "
+            "(Linux or macOS): use one of these, a container or WSL; run(), and policies in score syntax, work here"
+        )
+        raise CoflashError(msg)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "values"
         out.touch()

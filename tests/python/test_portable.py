@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 
 from coflash import CoflashError, _core, device
 from coflash.cli import app
+from coflash.evaluation import evaluate
 
 ROOT = Path(__file__).parents[2]
 ON_UNIX = {"store", "nbd", "device"}
@@ -77,3 +79,13 @@ def test_where_there_are_no_devices_the_command_line_says_so_and_simulates() -> 
     failed = CliRunner().invoke(app, ["device", "check", "folder"])
     assert isinstance(failed.exception, CoflashError)
     assert "the served device needs Unix" in str(failed.exception)
+
+
+def test_where_a_process_has_no_limits_the_code_of_a_policy_is_not_evaluated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "resource", None)
+    policy = tmp_path / "policy.py"
+    policy.touch()
+    with pytest.raises(CoflashError, match=r"policy\.py: .* which need Unix \(Linux or macOS\)"):
+        evaluate(policy)
