@@ -110,7 +110,7 @@ def evaluate(
             policies, by write amplification; `"cache"` and `"cache-unseen"` for eviction policies, by misses. Judge a
             policy found with one of them by its unseen counterpart.
         cpu_seconds: The limit of the processor time of code.
-        memory_bytes: The limit of its address space.
+        memory_bytes: The limit of its address space; macOS has none.
 
     Raises:
         CoflashError: There is no such suite, file or built-in policy. Errors of the policy's code are in `note`.
@@ -244,7 +244,8 @@ def work() -> None:
 
     path, name, suite, cpu_seconds, memory_bytes, out = json.loads(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    if sys.platform != "darwin":  # which refuses every such limit
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     chosen = _SUITES[suite]
     with Path(out).open("a", encoding="utf-8") as lines:
