@@ -38,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites clippy rust-checks rustdoc python-checks python-tests clients always
+.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites clippy rust-checks rustdoc python-checks python-tests clients always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,10 +46,16 @@ help: ## Show this list
 demo: $(FAST_CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
 	$(BIN)/coflash demo --out $(OUT)
 
+# The make of macOS is older than this option.
+TOGETHER := $(if $(filter output-sync,$(.FEATURES)),--output-sync=line)
 # Rust's and Python's side by side: what one waits for or does on one core, the other uses. The third is the compiled core, which
 # waits for the crates that Rust's tests compile.
 test: ## Set up, and run all that is checked
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=line rust-checks python-tests
+	@$(MAKE) --no-print-directory --jobs=3 $(TOGETHER) rust-checks python-tests
+
+# Minutes for each target, so it is no part of `make test`, which looks for what tests/python/test_portable.py knows to be in the way.
+portable: prerequisites ## Compile for Windows and browsers; only the targets that are installed
+	@$(ALONE) scripts/portable
 
 storm: prerequisites ## Cut power a million times under every scheme and OP-FCL, and of containers (CUTS=1000000)
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-level -p coflash-hybrid --test crash

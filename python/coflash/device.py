@@ -1,16 +1,18 @@
 """Served devices: real bytes on the firmware that the simulator runs, as a network block device.
 
-Nobody should keep data on one: it is for experiments.
+Nobody should keep data on one: it is for experiments. They need Unix (Linux, macOS).
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, final
+from typing import Any, ParamSpec, TypeVar, final
 
 from coflash import _core
 from coflash._core import CoflashError
@@ -22,6 +24,24 @@ from coflash.results.result import Result
 from coflash.scenario import Scenario
 
 _RESULT, _METADATA = "result", "metadata"
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def _on_unix(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Have a function say so where the core is without devices."""
+
+    @wraps(function)
+    def checked(*args: _P.args, **options: _P.kwargs) -> _T:
+        if not hasattr(_core, "ServedDevice"):
+            msg = (
+                f"the served device needs Unix (Linux or macOS), and this is {sys.platform}: "
+                "use one of these, a container or WSL; simulations, traces and reports work here"
+            )
+            raise CoflashError(msg)
+        return function(*args, **options)
+
+    return checked
 
 
 @final
@@ -121,6 +141,7 @@ class Served:
         self.stop()
 
 
+@_on_unix
 def serve(
     scenario: Scenario | str | os.PathLike[str] | None,
     folder: str | os.PathLike[str],
@@ -160,6 +181,7 @@ def serve(
     return Served(served, path, emulated=emulate)
 
 
+@_on_unix
 def cut(folder: str | os.PathLike[str], seed: int = 0, side: str = "device") -> None:
     """Cut the power of a side of a device that another process serves, as `Served.cut` does.
 
@@ -188,6 +210,7 @@ class Explored:
     failures: list[str]
 
 
+@_on_unix
 def explore(
     scenario: Scenario | str | os.PathLike[str] | None,
     folder: str | os.PathLike[str],
@@ -227,6 +250,7 @@ def explore(
     return Explored(**_core.device_explore(folder, core, size, run, check, points, atomic, seed, progress))
 
 
+@_on_unix
 def info(folder: str | os.PathLike[str]) -> tuple[Scenario, dict[str, int]]:
     """Return the scenario of a device, and numbers on its container.
 
@@ -237,6 +261,7 @@ def info(folder: str | os.PathLike[str]) -> tuple[Scenario, dict[str, int]]:
     return Scenario(scenario), numbers
 
 
+@_on_unix
 def check(folder: str | os.PathLike[str]) -> list[str]:
     """Check every record and all data of a device; return the damage. Nothing is written.
 
@@ -259,6 +284,7 @@ def sessions(folder: str | os.PathLike[str]) -> list[Path]:
     return sorted(path.parent for path in found)
 
 
+@_on_unix
 def twin(session: str | os.PathLike[str], progress: Any = None) -> dict[str, tuple[Any, Any]]:
     """Simulate a session, and compare all measures; return those that differ, of the session and of the simulation.
 

@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -109,7 +110,7 @@ def evaluate(
             policies, by write amplification; `"cache"` and `"cache-unseen"` for eviction policies, by misses. Judge a
             policy found with one of them by its unseen counterpart.
         cpu_seconds: The limit of the processor time of code.
-        memory_bytes: The limit of its address space.
+        memory_bytes: The limit of its address space; macOS has none.
 
     Raises:
         CoflashError: There is no such suite, file or built-in policy. Errors of the policy's code are in `note`.
@@ -205,6 +206,12 @@ def _in_process(
     file: Path, name: str | None, suite: str, cpu_seconds: int, memory_bytes: int
 ) -> tuple[dict[str, float], str]:
     """Evaluate code in a process of its own; returns the values of the workloads that ended, and the error."""
+    if find_spec("resource") is None:
+        msg = (
+            f"{file}: the code of a policy is evaluated under limits of processor time and memory, which need Unix "
+            "(Linux or macOS): use one of these, a container or WSL; run(), and policies in score syntax, work here"
+        )
+        raise CoflashError(msg)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "values"
         out.touch()
@@ -237,7 +244,8 @@ def work() -> None:
 
     path, name, suite, cpu_seconds, memory_bytes, out = json.loads(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    if sys.platform != "darwin":  # which refuses every such limit
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     chosen = _SUITES[suite]
     with Path(out).open("a", encoding="utf-8") as lines:

@@ -340,6 +340,7 @@ def test_a_place_without_permission_is_refused(
         assert "ermission" in capfd.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/proc/self/limits").exists(), reason="Linux alone says how much memory is available")
 def test_a_device_that_does_not_fit_into_memory_is_refused_with_its_size() -> None:
     def little() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
+import pytest
+
 import coflash
+import release_notes
 
 ROOT = Path(__file__).parents[2]
 AUTHORS = "The coflash authors"
@@ -69,3 +73,33 @@ def test_there_is_one_licence_and_one_name_for_the_authors() -> None:
 
 def test_the_repository_is_that_of_the_crates() -> None:
     assert found(r"^repository-code: (.+)$", "CITATION.cff") == found(r'^repository = "(.+)"$', "Cargo.toml")
+
+
+def test_a_release_has_its_section_of_the_changelog_for_notes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["release_notes", f"v{VERSION}"])
+    assert release_notes.main() == 0
+    notes = capsys.readouterr().out
+    assert notes.startswith("### ")
+    assert "\n## " not in notes
+    assert notes.strip() in text("CHANGELOG.md")
+    assert len(notes) < 125_000, "a release on GitHub has no more"
+
+
+@pytest.mark.parametrize("tag", ["v9.9.9", VERSION, f"v{VERSION}rc1"])
+def test_a_tag_that_is_not_the_version_makes_no_release(
+    tag: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["release_notes", tag])
+    assert release_notes.main() == 1
+    out, errors = capsys.readouterr()
+    assert out == ""
+    assert f'the tag is "{tag}", and Cargo.toml has version {VERSION}: tag v{VERSION}' in errors
+
+
+def test_every_script_that_a_workflow_runs_is_there() -> None:
+    workflows = [file.read_text("utf-8") for file in sorted((ROOT / ".github/workflows").glob("*.yml"))]
+    scripts = {name for workflow in workflows for name in re.findall(r"\bscripts/[\w.]+", workflow)}
+    assert {"scripts/portable", "scripts/release_notes.py", "scripts/try_wheel.py"} <= scripts
+    assert [name for name in scripts if not (ROOT / name).is_file()] == []

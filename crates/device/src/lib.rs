@@ -17,6 +17,10 @@
 //! | the states that power cuts during a workload leave | `explore.rs`, `changes.rs` |
 //! | a look at a device that is not served | `info.rs` |
 //! | the server, its timer, its control socket | `server.rs`, `control.rs` |
+//!
+//! **Unix only** (Linux, macOS): its files, sockets and permissions are those of Unix.
+//! On other systems this crate is empty.
+#![cfg(unix)]
 
 mod changes;
 pub mod contents_file;

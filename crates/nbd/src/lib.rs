@@ -19,6 +19,10 @@
 //! Each connection has one thread. Whenever bytes arrive, it reads all complete requests, passes them to the
 //! [`Export`] as one batch, and sends all ready answers in one system call. An answer may also come later,
 //! from any thread. All memory that a client can cause to grow has a limit: see the constants.
+//!
+//! **Unix only** (Linux, macOS): it serves Unix sockets, and waits for several at once.
+//! On other systems this crate is empty.
+#![cfg(unix)]
 
 mod address;
 pub mod command;

@@ -1,4 +1,4 @@
-//! Served devices.
+//! Served devices, on Unix only.
 
 use crate::observer::PythonObserver;
 use crate::{PyRunResult, Scenario, ended, object, refused};
@@ -19,7 +19,7 @@ fn sessions(ended: Vec<EndedSession>) -> Sessions {
 
 /// A device that is served; nothing after it was stopped.
 #[pyclass(frozen, module = "coflash._core")]
-pub(crate) struct ServedDevice(Mutex<Option<coflash_device::ServedDevice>>);
+struct ServedDevice(Mutex<Option<coflash_device::ServedDevice>>);
 
 impl ServedDevice {
     fn with<T: Send>(
@@ -108,7 +108,7 @@ impl ServedDevice {
 }
 
 #[pyfunction]
-pub(crate) fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario, Bound<'_, PyAny>)> {
+fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario, Bound<'_, PyAny>)> {
     let (info, scenario) = py.detach(|| coflash_device::info(&Folder::new(&folder))).map_err(refused)?;
     let numbers = serde_json::json!({
         "logical_bytes": info.format.logical_bytes,
@@ -122,13 +122,13 @@ pub(crate) fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario
 }
 
 #[pyfunction]
-pub(crate) fn device_check(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
+fn device_check(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
     let findings = py.detach(|| coflash_device::check(&Folder::new(&folder))).map_err(refused)?;
     Ok(findings.iter().map(ToString::to_string).collect())
 }
 
 #[pyfunction]
-pub(crate) fn device_cut(py: Python<'_>, folder: PathBuf, side: &str, seed: u64) -> PyResult<()> {
+fn device_cut(py: Python<'_>, folder: PathBuf, side: &str, seed: u64) -> PyResult<()> {
     let side = parse_side(side)?;
     py.detach(|| coflash_device::cut(&Folder::new(&folder), side, seed)).map_err(refused)
 }
@@ -138,11 +138,7 @@ fn parse_side(side: &str) -> PyResult<Side> {
 }
 
 #[pyfunction]
-pub(crate) fn device_twin(
-    py: Python<'_>,
-    session: PathBuf,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<PyRunResult> {
+fn device_twin(py: Python<'_>, session: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<PyRunResult> {
     let mut observer = PythonObserver::new(progress, None);
     let twin = py.detach(|| coflash_device::twin_of(&SessionFolder::new(&session), &mut observer));
     twin.map(PyRunResult).map_err(|error| match error {
@@ -153,7 +149,7 @@ pub(crate) fn device_twin(
 
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the options of a command")]
-pub(crate) fn device_explore<'py>(
+fn device_explore<'py>(
     py: Python<'py>,
     folder: PathBuf,
     scenario: Option<&Scenario>,
@@ -196,4 +192,13 @@ pub(crate) fn device_explore<'py>(
             "failures": explored.failures,
         }),
     )
+}
+
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ServedDevice>()?;
+    module.add_function(wrap_pyfunction!(device_info, module)?)?;
+    module.add_function(wrap_pyfunction!(device_check, module)?)?;
+    module.add_function(wrap_pyfunction!(device_cut, module)?)?;
+    module.add_function(wrap_pyfunction!(device_explore, module)?)?;
+    module.add_function(wrap_pyfunction!(device_twin, module)?)
 }

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "documented on the Python side")]
 
 mod costmodel;
+#[cfg(unix)]
 mod device;
 mod external;
 mod observer;
@@ -537,7 +538,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<external::Candidates>()?;
     module.add_class::<PyGenerated>()?;
     module.add_class::<PyFittedWorkload>()?;
-    module.add_class::<device::ServedDevice>()?;
+    #[cfg(unix)]
+    device::add_to(module)?;
     module.add_class::<costmodel::CostModel>()?;
     module.add_class::<costmodel::PyDemand>()?;
     module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
@@ -552,11 +554,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hint, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(warm, module)?)?;
-    module.add_function(wrap_pyfunction!(device::device_info, module)?)?;
-    module.add_function(wrap_pyfunction!(device::device_check, module)?)?;
-    module.add_function(wrap_pyfunction!(device::device_cut, module)?)?;
-    module.add_function(wrap_pyfunction!(device::device_explore, module)?)?;
-    module.add_function(wrap_pyfunction!(device::device_twin, module)?)?;
     module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;

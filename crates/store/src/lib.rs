@@ -33,6 +33,10 @@
 //! | the places of data, shared, and which may be overwritten | `places.rs` |
 //! | files, memory, a disk that is only read | `disk.rs`, `read_ahead.rs`, `overlay.rs`, `sectors.rs` |
 //! | looks for damage | `check.rs` |
+//!
+//! **Unix only** (Linux, macOS): it locks files, and opens them without following links.
+//! On other systems this crate is empty.
+#![cfg(unix)]
 
 mod cell;
 mod check;

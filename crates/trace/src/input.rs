@@ -1,10 +1,9 @@
 //! Byte inputs of a trace.
 
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
-use std::sync::Arc;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A byte input.
 pub(crate) type Input = Box<dyn Read + Send>;
@@ -37,7 +36,8 @@ impl Read for Counted {
 
 /// A file with random access that counts the bytes read.
 pub(crate) struct CountedFile {
-    file: Arc<File>,
+    /// Locked, since a read moves the position of all: to read at a position is another call on each system.
+    file: Arc<Mutex<File>>,
     bytes: u64,
     consumed_bytes: Arc<AtomicU64>,
 }
@@ -46,7 +46,7 @@ impl CountedFile {
     pub(crate) fn open(path: &str, consumed_bytes: &Arc<AtomicU64>) -> io::Result<Self> {
         let file = File::open(path)?;
         let bytes = file.metadata()?.len();
-        Ok(Self { file: Arc::new(file), bytes, consumed_bytes: Arc::clone(consumed_bytes) })
+        Ok(Self { file: Arc::new(Mutex::new(file)), bytes, consumed_bytes: Arc::clone(consumed_bytes) })
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -65,14 +65,16 @@ impl CountedFile {
 
 /// A position in a [`CountedFile`].
 pub(crate) struct FileCursor {
-    file: Arc<File>,
+    file: Arc<Mutex<File>>,
     position: u64,
     consumed_bytes: Arc<AtomicU64>,
 }
 
 impl Read for FileCursor {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.position)?;
+        let mut file = self.file.lock().expect("reading does not panic");
+        file.seek(SeekFrom::Start(self.position))?;
+        let count = file.read(buffer)?;
         self.position += count as u64;
         self.consumed_bytes.fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)

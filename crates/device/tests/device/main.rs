@@ -1,4 +1,5 @@
 //! Served devices: their sessions, and what is kept and measured of these.
+#![cfg(unix)]
 
 mod contents_file;
 mod load;

@@ -1,4 +1,5 @@
 //! The protocol byte by byte, and a server on real sockets.
+#![cfg(unix)]
 
 mod commands;
 #[path = "../../examples/memory/disk.rs"]

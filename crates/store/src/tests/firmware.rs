@@ -1,5 +1,6 @@
 //! Devices of every scheme over a container: their guarantees when the process ends, when the host loses
 //! power, and when their own power is cut.
+#![cfg(unix)]
 
 use super::lossy::{HostPower, LossyDisk};
 use crate::{Disk, Disks, Format, MemoryDisk, Store, StoreError};
