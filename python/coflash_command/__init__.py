@@ -11,7 +11,7 @@ def main() -> None:
     """Run the command line."""
     # Modules and the documents of a thousand runs are no garbage, and by default are searched for it again and again.
     gc.set_threshold(100_000)
-    # It cannot simply be caught: libraries turn it into other errors while they are imported.
+    # To catch it is not enough: libraries turn it into other errors while they are imported.
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))

@@ -82,7 +82,7 @@ pub(crate) fn as_text(windows: &[f64]) -> String {
     windows.join(", ")
 }
 
-/// The note on a run whose write amplification was not steady; so many blocks are erased at once.
+/// The note on a run whose write amplification was not steady; `blocks_per_erase` blocks are erased at once.
 pub(crate) fn unsteady(series: &Series, blocks_per_erase: u32) -> Option<String> {
     let (waf, erases) = quarters(series)?;
     let (has_trend, steady) = judge(&waf);
