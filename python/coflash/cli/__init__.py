@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -163,9 +162,6 @@ def imported(name: str) -> Any:
     return command
 
 
-_GC_OBJECTS = 1_000_000
-"""The objects made after which Python looks for cycles of garbage."""
-
 app = typer.Typer(
     name="coflash",
     cls=Commands,
@@ -193,8 +189,6 @@ def _coflash(
 
 def main() -> None:
     """Run the command line. Exit status 2 means that an argument or input cannot be used; 130 means Control-C."""
-    # Documents of results are large and have no cycles: by default, looking for some takes a third of reading them.
-    gc.set_threshold(_GC_OBJECTS)
     try:
         with _completed() if "_COFLASH_COMPLETE" in os.environ else nullcontext():
             status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way

@@ -137,8 +137,8 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
         "The form of the model was chosen with all points of these drives in view, so drives that are measured later "
         "are the harder test. Chosen were: flash waits for the host between requests sent one at a time; how long "
         "this wait must be for GC to run ahead; reads tell how far GC runs ahead where flash does not wait; a drive "
-        "may keep trimmed pages, and may level wear; reads wait for an exponentially distributed time; the rates at which "
-        "latencies are fitted; the size of blocks; the list of victim policies.",
+        "may keep trimmed pages, and may level wear; reads wait for an exponentially distributed time; the rates at "
+        "which latencies are fitted; the size of blocks; the list of victim policies.",
         "## All errors of held-out points",
         "Each cell: points within the goal / held-out points, and the worst error. Goals: WAF 5 %, throughput 10 %, "
         "all others 15 %. Points whose throughput was not steady when it was measured are left out here and stand in "
