@@ -9,8 +9,8 @@ import signal
 
 def main() -> None:
     """Run the command line."""
-    # Modules and documents of results are large and have no cycles: by default the search for garbage among them takes a
-    # third of the time to read a thousand runs.
+    # Modules and documents of results are large and have no cycles: with Python's own threshold the search for garbage
+    # among them takes a third of the time to read a thousand runs.
     gc.set_threshold(1_000_000)
     # To catch it is not enough: libraries turn it into other errors while they are imported.
     before = signal.getsignal(signal.SIGINT)
