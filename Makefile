@@ -18,7 +18,7 @@ CRATES ?= ftl cache level hybrid
 # What the compiled core is made of, scenarios included: the presets are compiled in.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates scenarios -type f -name '*.rs' -o -type f -name '*.toml' 2>/dev/null)
 
-# Notes of checks that passed, of when they began: they would say the same until one of the project's files changes, or goes.
+# When each check that passed began. It is repeated once a file of the project has changed or gone since.
 CHECKED := target/checked
 FILES := $(shell find * .ci .cargo .github \( -path results -o -path dist -o -name target -o -name __pycache__ \) -prune -o -type f ! -name '*.so' -print | sort)
 

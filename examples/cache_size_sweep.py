@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from coflash import Scenario, sweep
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 
 # %% [markdown]
 # ## The sweep
@@ -88,5 +88,5 @@ swept.results.sql(
 # A page to explore, which shows the same intervals.
 
 # %%
-study = Study.read([OUT])
-write_report(study, OUT / "report.html")
+subject = Subject.read([OUT])
+write_report(subject, OUT / "report.html")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from coflash import Result, Scenario, Table, run
 from coflash.demo import find_trace
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 
 # %% [markdown]
 # ## The runs
@@ -106,11 +106,11 @@ for result in ways:
 # A page to explore.
 
 # %%
-study = Study(
+subject = Subject(
     [none, in_storage, *ways],
     title="Cooperative data management with the cache in the host",
     question="What do messages between cache and flash cost, and what does their delay?",
 )
 place = Path("results/cdm-in-the-host")
 place.mkdir(parents=True, exist_ok=True)
-write_report(study, place / "report.html")
+write_report(subject, place / "report.html")

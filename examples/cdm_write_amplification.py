@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from coflash import Result, Scenario, Table, run
 from coflash.demo import find_trace
 from coflash.figures.publication import write_figures
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 
 # %% [markdown]
 # ## The runs
@@ -92,7 +92,7 @@ for size, without, with_ in zip(SIZES_MIB, baseline, cdm, strict=True):
 # A page to explore, and figures for a paper.
 
 # %%
-study = Study(
+subject = Subject(
     [*baseline, *cdm],
     title="Cooperative data management on an OLTP trace",
     question="How much write amplification and response time does it save, and from which cache size on?",
@@ -100,5 +100,5 @@ study = Study(
 )
 place = Path("results/cdm")
 place.mkdir(parents=True, exist_ok=True)
-write_report(study, place / "report.html")
-write_figures(study, place / "figures", "pdf")
+write_report(subject, place / "report.html")
+write_figures(subject, place / "figures", "pdf")

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from coflash import Result, Scenario, Table, run
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 
 # %% [markdown]
 # ## The drive and its writers
@@ -163,4 +163,4 @@ Table({"placement": np.array(list(PLACEMENTS)), **columns})
 # %%
 OUT = Path("results/kv-cache")
 OUT.mkdir(parents=True, exist_ok=True)
-write_report(Study([*results[16], *results[2]], question=__doc__ or ""), OUT / "report.html")
+write_report(Subject([*results[16], *results[2]], question=__doc__ or ""), OUT / "report.html")

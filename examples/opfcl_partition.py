@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from coflash import Result, Scenario, Table, costmodel, run
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 
 # %% [markdown]
 # ## What the cost model says
@@ -105,11 +105,11 @@ for sample in tier["sizes"][:: max(1, len(tier["sizes"]) // 8)]:
 # A page to explore.
 
 # %%
-study = Study(
+subject = Subject(
     [*fixed, adaptive],
     title="How much of a flash cache should hold data?",
     question="Which share of the flash answers fastest, and does OP-FCL find it?",
 )
 place = Path("results/opfcl")
 place.mkdir(parents=True, exist_ok=True)
-write_report(study, place / "report.html")
+write_report(subject, place / "report.html")

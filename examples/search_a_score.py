@@ -19,7 +19,7 @@ import numpy as np
 
 from coflash import Scenario, Table, evaluate, sweep
 from coflash.evaluation import Evaluation, SuiteName
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 
 # %% [markdown]
 # ## The formula
@@ -120,4 +120,4 @@ DEVICE = Scenario.load("demo").with_(
     }
 )
 swept = sweep(DEVICE, {"gc.victim": ["greedy", "cost-benefit", policy(found)]}, out=OUT)
-write_report(Study.read([OUT]), OUT / "report.html")
+write_report(Subject.read([OUT]), OUT / "report.html")

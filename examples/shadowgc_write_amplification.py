@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from coflash import Result, Scenario, Table, run
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 
 # %% [markdown]
 # ## The runs
@@ -101,7 +101,7 @@ for name, of in results.items():
 # A page to explore. `coflash reproduce shadowgc` does what the paper did, on more workloads.
 
 # %%
-study = Study(
+subject = Subject(
     [result for of in results.values() for result in of.values()],
     title="ShadowGC on skewed writes",
     question="How much write amplification does each half of it save, and how large must the buffers be?",
@@ -109,4 +109,4 @@ study = Study(
 )
 place = Path("results/shadowgc")
 place.mkdir(parents=True, exist_ok=True)
-write_report(study, place / "report.html")
+write_report(subject, place / "report.html")

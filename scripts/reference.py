@@ -100,6 +100,7 @@ def measures_page(sections: list[dict[str, Any]], lists: list[dict[str, Any]]) -
         NOTE,
         "The numbers of a result, by their paths in its `metrics`. A result has a section if its system has that part.",
         "Where a command asks for a measure, its name may be short: `--measure response.p99` is `response_ns.all.p99`.",
+        "A short name of two measures is refused: `host_writes` could be `host_writes_pages` or `host_writes_bytes`.",
         "Measures with a column are in the time series, too.\n",
     ]
     for path, title, meaning, measures in by_path(sections):

@@ -1,5 +1,5 @@
 """`python -m coflash` is `coflash`."""
 
-from coflash.cli import main
+from coflash_command import main
 
 main()

@@ -52,6 +52,6 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
     types("report runs/seeds -o report.html")
     assert "<svg" in Path("report.html").read_text("utf-8") or "<script" in Path("report.html").read_text("utf-8")
     assert "--measure: has no effect on a page" in mistypes("report runs/seeds --measure waf_host")
-    written = types("report runs/seeds --format svg --metric waf_host --over cooperation -o figures")
+    written = types("report runs/seeds --format svg --measure waf_host --over cooperation -o figures")
     assert any("waf" in Path(file).name for file in written.split())
     assert all(Path(file).stat().st_size for file in written.split())

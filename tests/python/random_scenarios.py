@@ -126,7 +126,7 @@ def _extreme(rng: random.Random, value: Any) -> Any:
 
 
 def _any_size(rng: random.Random, bits: int) -> int:
-    """A number of any size up to so many bits."""
+    """A number of any size up to `bits` bits."""
     return int(2 ** rng.uniform(0, bits))
 
 

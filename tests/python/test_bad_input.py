@@ -197,13 +197,13 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     ((*OPEN, "--set", "link.per_command=5000000h"), ["simulated time", "link"]),
     ((*SMALL, "--set", "link.per_command=5000000h"), ["simulated time", "link"]),
     # other files
-    (("grade", "absent"), ["absent", "gc.victim"]),
-    (("grade", "folder"), ["folder", "ends in .py"]),
-    (("grade", "garbage"), ["garbage", "ends in .py"]),
+    (("evaluate", "absent"), ["absent", "gc.victim"]),
+    (("evaluate", "folder"), ["folder", "ends in .py"]),
+    (("evaluate", "garbage"), ["garbage", "ends in .py"]),
     (("calibrate", "garbage"), ["garbage", "no text in UTF-8", "byte"]),
     (("truth", "garbage"), ["garbage", "no text in UTF-8"]),
-    (("compare", "absent", "good"), ["absent", "cannot be read: No such file"]),
-    (("compare", "garbage", "good"), ["garbage", "no text in UTF-8"]),
+    (("results", "jobs", "absent", "good"), ["absent", "cannot be read: No such file"]),
+    (("results", "jobs", "garbage", "good"), ["garbage", "no text in UTF-8"]),
     (("device", "twin", "folder"), ["folder", "no device"]),
     (("device", "twin", "absent"), ["absent", "no device"]),
     # output paths

@@ -15,7 +15,7 @@ from coflash.cli.run_tables import differences_table, points_table, runs_beside,
 from coflash.cli.summary import comparison_table, run_table
 from coflash.evaluation import _SUITES
 from coflash.measures.measure import HEADLINE, MEASURES, WAF_HOST, WAF_MEDIA, applying
-from coflash.report import Study
+from coflash.report import Subject
 from coflash.report.payload import payload
 from coflash.results.assumptions import assumptions_of, texts_of
 from coflash.results.comparison import Case, Comparison
@@ -67,7 +67,7 @@ def test_tables_of_many_runs_have_both_wafs_where_any_run_differs(parts: coflash
     def of(*results: coflash.Result) -> list[bool]:
         cases = tuple(Case(scheme, 1 << 20, result) for scheme, result in zip("ab", results, strict=True))
         comparison = Comparison("c", "q", cases, "a")
-        columns = {metric["path"]: metric for metric in payload(Study(results))[0]["metrics"]}
+        columns = {metric["path"]: metric for metric in payload(Subject(results))[0]["metrics"]}
         side_by_side = coflash.compare(*results)
         return [
             WAF_MEDIA.label in printed(comparison_table(comparison)),
@@ -150,7 +150,7 @@ def test_a_run_tells_what_its_life_takes_for_granted(parts: coflash.Result, qlc:
 def test_runs_side_by_side_tell_what_each_takes_for_granted(parts: coflash.Result, qlc: coflash.Result) -> None:
     page = coflash.compare(parts, qlc)._repr_html_()
     assert all(text in page for text in (*DEFAULTS, *DEFAULTS.values(), "1,000 (default of QLC)", "3 (given)"))
-    data, _ = payload(Study((parts, qlc)))
+    data, _ = payload(Subject((parts, qlc)))
     (section,) = (one for one in data["sections"] if one["path"] == "endurance")
     assert section["assumed"] == [
         {"label": RATED, "texts": [DEFAULTS[RATED], "1,000 (default of QLC)"]},

@@ -114,7 +114,7 @@ def test_control_c_ends_a_run_without_a_word_of_python(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-# Runs a program and sends it Control-C when it is to import so many more modules than its first one.
+# Runs a program and sends it Control-C when it is to import a given number of modules after its first one.
 INTERRUPTED = """\
 import os, runpy, signal, sys
 imports = iter(range(int(sys.argv.pop(1))))

@@ -10,7 +10,7 @@ from coflash import CoflashError, Result
 from coflash.cli.summary import comparison_table, run_table
 from coflash.measures.measure import COPIED, DROPPED
 from coflash.results.comparison import REPORT, Comparison
-from coflash.results.study import Study
+from coflash.results.subject import Subject
 
 MIB = 2**20
 
@@ -44,7 +44,7 @@ def test_a_mixture_of_revisions_is_told(comparison: Comparison) -> None:
     newer = first.result.with_document({**first.result.document, "revision": 9})
     mixed = replace(comparison, cases=(replace(first, result=newer), *others))
     assert "4 of revision 0 (coflash 0.1.0), 1 of revision 9 (coflash 0.1.0)" in mixed._repr_html_()
-    assert "different revisions" in Study.of(mixed).remarks[0]
+    assert "different revisions" in Subject.of(mixed).remarks[0]
 
 
 def test_the_table_has_a_row_for_each_run(comparison: Comparison) -> None:

@@ -113,13 +113,13 @@ def test_what_cannot_be_evaluated_is_named(file: Path, monkeypatch: pytest.Monke
     assert "mine:Mine is no policy for it" in coflash.evaluate(file, "cache").note
 
 
-def test_the_command_grades(file: Path) -> None:
+def test_the_command_evaluates(file: Path) -> None:
     file.write_text(VICTIM.format(body="return candidates.cost.argmin()"), encoding="utf-8")
-    done = command("grade", str(file), "--json", "-")
+    done = command("evaluate", str(file), "--json", "-")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["combined_score"] == coflash.evaluate("greedy")["combined_score"]
     assert "combined" in done.stderr
     file.write_text(VICTIM.format(body="raise ValueError('[bold]')"), encoding="utf-8")
-    done = command("grade", str(file))
+    done = command("evaluate", str(file))
     assert done.returncode == 1
     assert "raised ValueError: [bold]" in done.stderr

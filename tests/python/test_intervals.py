@@ -22,7 +22,7 @@ from coflash.results.differences import difference
 from coflash.results.estimate import estimate, estimate_of, show_estimate
 from coflash.results.notes import together
 from coflash.results.slices import SLICES, sliced
-from coflash.results.study import Study
+from coflash.results.subject import Subject
 from coflash.table import Table
 from sweeps import SMALL
 
@@ -202,7 +202,7 @@ def test_seeds_of_a_replayed_trace_are_told_from_those_of_a_generated_workload(p
     for arguments in (("list",), ("compare", "--where", "cooperation.name=cdm")):
         shown = invoke("results", *arguments, "--in", str(tmp_path / "runs"), "--seeds").stderr
         assert said in " ".join(shown.split()), arguments
-    assert Study.read([tmp_path / "runs"]).is_replayed
+    assert Subject.read([tmp_path / "runs"]).is_replayed
 
 
 def test_notes_that_differ_in_their_numbers_are_told_once() -> None:

@@ -148,7 +148,7 @@ def test_the_shell_is_offered_scenarios_in_files(tmp_path: Path, monkeypatch: py
         # Options that would have no effect.
         (("run", "demo", "--format", "msr"), ("--format: has no effect", "--trace")),
         (("run", "demo", "--columns", "time:us,op,offset:bytes,size:bytes"), ("--columns: has no effect",)),
-        (("report", "x", "--metric", "waf_host"), ("--measure: has no effect",)),
+        (("report", "x", "--measure", "waf_host"), ("--measure: has no effect",)),
         (("results", "list", "--json", "--measure", "waf_host"), ("--measure: has no effect",)),
         (("results", "list", "--json", "--seeds"), ("--seeds: has no effect",)),
         (("results", "sql", "select 1", "--json", "-o", "x.csv"), ("--json: has no effect",)),
@@ -181,6 +181,39 @@ def test_a_run_says_what_it_ran(tmp_path: Path) -> None:
     assert re.fullmatch(r"The simulation itself took .*, at .* requests per second\.", speed), speed
 
 
+def test_the_help_lists_each_command_in_one_of_five_panels() -> None:
+    shown = coflash("--help").stdout
+    titles = re.findall(r"╭─ (\w+) ─", shown)
+    assert titles == ["Options", "Simulate", "Subject", "Traces", "Devices", "Help"]
+    names = re.findall(r"^│ ([a-z]+)  ", shown, re.MULTILINE)
+    assert sorted(names) == sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+    assert "grade" not in names and "compare" not in names
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        (["grade"], ["evaluate"]),
+        (["compare"], ["results", "jobs"]),
+        (["report", "--metric=waf_host"], ["report", "--measure=waf_host"]),
+    ],
+)
+def test_an_old_name_still_works_and_tells_the_new_one(before: list[str], now: list[str]) -> None:
+    old, new = coflash(*before, "--help"), coflash(*now, "--help")
+    assert old.stdout == new.stdout
+    assert (old.returncode, new.returncode, new.stderr) == (0, 0, "")
+    (note,) = old.stderr.splitlines()
+    was, _, called = note.partition(" is now called ")
+    assert was.endswith(before[-1].partition("=")[0])
+    assert now[-1].partition("=")[0] in called
+
+
+def test_a_short_name_of_two_measures_is_refused_with_both() -> None:
+    refused = coflash("sweep", "demo", "--vary", "seed=1..2", "--measure", "host_writes")
+    assert refused.returncode == 2
+    assert '"host_writes" is short for 2 measures (allowed: host_writes_pages, host_writes_bytes)' in refused.stderr
+
+
 @pytest.mark.parametrize("name", ["reproduce", "study", "truth"])
 def test_a_command_of_another_distribution_is_as_the_others_and_installs_no_completion_of_its_own(name: str) -> None:
     done = coflash(name, "--help")
@@ -208,9 +241,7 @@ def _options() -> list[list[str]]:
     return [given for command in typer.main.get_command(app).commands for given in of(imported(command))]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("names", "fewest"), [(["--out", "-o"], 15), (["--workers", "--jobs"], 2), (["--measure", "--metric"], 4)]
-)
+@pytest.mark.parametrize(("names", "fewest"), [(["--out", "-o"], 15), (["--workers", "--jobs"], 2), (["--measure"], 4)])
 def test_one_thing_has_the_same_names_in_every_command(names: list[str], fewest: int) -> None:
     places = [given for given in _options() if {*names, "--output"} & set(given)]
     if ["--jobs"] in places:

@@ -17,7 +17,7 @@ import coflash
 from coflash import CoflashError, Scenario, demo
 from coflash._core import REVISION
 from coflash.demo import find_trace
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 from coflash.results.comparison import Case, Comparison
 from coflash.results.identity import Identity
 from coflash.runs.inputs import inputs_of
@@ -237,7 +237,7 @@ def test_python_writes_over_no_file_of_a_user_either(here: Path) -> None:
         lambda: coflash.warm(SMALL, "source.csv"),
         lambda: coflash.run(SMALL, operations="source.csv"),
         lambda: coflash.trace.generate("zipf", "source.csv", format="parquet"),
-        lambda: write_report(Study.read([here / "results"]), here / "source.csv"),
+        lambda: write_report(Subject.read([here / "results"]), here / "source.csv"),
         lambda: coflash.results("results").export(here / "source.csv"),
     )
     for write in writers:

@@ -21,17 +21,17 @@ from coflash.figures.publication import (
     write_figures,
 )
 from coflash.figures.style import style
-from coflash.report import Study
+from coflash.report import Subject
 from coflash.results.comparison import Comparison
 from coflash.results.histogram import KINDS
 
 
-def study(comparison: Comparison) -> Study:
+def study(comparison: Comparison) -> Subject:
     """The comparison with scenarios that differ as its cases do."""
     for case in comparison.cases:
         scenario = {"cooperation": {"name": case.scheme}, "cache": {"size": f"{case.cache_bytes}B"}}
         case.result.document["scenario"].update(scenario)
-    return Study.of(comparison)
+    return Subject.of(comparison)
 
 
 @pytest.mark.parametrize(("format", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
@@ -74,7 +74,7 @@ def test_a_figure_goes_over_one_column_or_two_and_bears_annotations(tmp_path: Pa
 def test_requests_that_all_take_the_same_are_drawn(tmp_path: Path, result: Result) -> None:
     constant = Histogram(np.array([20], np.uint64), np.array([1000], np.uint64))
     same = Result(result.document, dict.fromkeys(KINDS, constant), result.series(), result.erase_counts())
-    files = write_figures(Study([same]), tmp_path, "png", ["waf_host"])
+    files = write_figures(Subject([same]), tmp_path, "png", ["waf_host"])
     assert [file.stem for file in files] == ["response-times", "programs-by-cause"]
 
 
@@ -90,10 +90,10 @@ def test_keys_are_chosen_by_what_varied(comparison: Comparison) -> None:
         Plan.of(study(comparison), over="gc.victim")
 
 
-def test_an_unknown_metric_is_refused_with_those_that_are(tmp_path: Path, comparison: Comparison) -> None:
-    with pytest.raises(CoflashError, match=r'no metric "waf"; did you mean "waf'):
+def test_an_unknown_measure_is_refused_with_those_that_are(tmp_path: Path, comparison: Comparison) -> None:
+    with pytest.raises(CoflashError, match=r'no measure "waf"; did you mean "waf'):
         write_figures(study(comparison), tmp_path, "png", ["waf"])
-    with pytest.raises(CoflashError, match=r"these runs have no such metric; they have requests, .*waf_host"):
+    with pytest.raises(CoflashError, match=r"these runs have no such measure; they have requests, .*waf_host"):
         write_figures(study(comparison), tmp_path, "png", ["hybrid.flash_pages"])
     assert write_figures(study(comparison), tmp_path, "svg", ["response.p99"])[0].stem == "response_ns-all-p99"
 
@@ -108,8 +108,8 @@ def test_runs_that_differ_in_seed_have_a_confidence_interval(comparison: Compari
     assert {line: list(of) for line, of in lines.items()} == {0: [0], 1: [1, 2], 2: [1, 2]}
 
 
-def swept(result: Result, *scenarios: dict[str, Any], where: tuple[str, ...] = ()) -> Study:
-    return Study([result.with_document({**result.document, "scenario": one}) for one in scenarios], where=where)
+def swept(result: Result, *scenarios: dict[str, Any], where: tuple[str, ...] = ()) -> Subject:
+    return Subject([result.with_document({**result.document, "scenario": one}) for one in scenarios], where=where)
 
 
 def texts(file: Path) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from coflash import CoflashError, Histogram, Result, Scenario, Table, palette
 from coflash.measures.catalogue import measure
 from coflash.measures.measure import HEADLINE
-from coflash.report import Study, report_html
+from coflash.report import Subject, report_html
 from coflash.report.payload import erase_histogram, merged, payload, thinned
 from coflash.results.comparison import Comparison
 from coflash.results.histogram import KINDS, Kind
@@ -112,33 +112,33 @@ def test_values_of_several_kinds_are_words() -> None:
 
 
 def test_the_report_fetches_nothing(comparison: Comparison) -> None:
-    page = report_html(Study.of(comparison)).replace("http://www.w3.org/2000/svg", "")
+    page = report_html(Subject.of(comparison)).replace("http://www.w3.org/2000/svg", "")
     assert "default-src 'none'" in page
     assert not re.search(r"https?://|//cdn|@import|url\(['\"]|<link(?! rel=\"icon\" href=\"data:)|\ssrc=", page)
 
 
 def test_text_cannot_become_markup(comparison: Comparison, result: Result) -> None:
-    page = report_html(Study.of(comparison))
+    page = report_html(Subject.of(comparison))
     assert "Which is &lt;better&gt;?" in page
     assert "<better>" not in page
-    evil = Study(runs(result, {"name": "</script><b>"}, {"name": "x", "description": "<!--<script>"}))
+    evil = Subject(runs(result, {"name": "</script><b>"}, {"name": "x", "description": "<!--<script>"}))
     assert "</script><b>" in data_in(report_html(evil))["keys"][0]["texts"]
 
 
 def test_the_scenario_on_the_page_is_the_scenario(result: Result) -> None:
     scenario = Scenario.load("demo").with_(cooperation__name="none", workload__trace=["a b.csv", 'c"d'])
-    data, _ = payload(Study(runs(result, scenario.to_dict())))
+    data, _ = payload(Subject(runs(result, scenario.to_dict())))
     lines = [data["lines"][line] for line in data["scenarios"][0]]
     assert Scenario.from_toml("\n".join(lines)).hash == scenario.hash
 
 
 def test_there_is_something_to_report() -> None:
     with pytest.raises(CoflashError, match="needs a result"):
-        report_html(Study([]))
+        report_html(Subject([]))
 
 
 def test_every_run_has_its_details_where_the_page_looks_for_them(comparison: Comparison) -> None:
-    data, blob = payload(Study.of(comparison))
+    data, blob = payload(Subject.of(comparison))
     raw = base64.b64decode(blob)
     start = 0
     for shape, case in zip(data["details"], comparison.cases, strict=True):
@@ -212,13 +212,13 @@ def test_every_metric_has_a_name_and_a_unit() -> None:
 
 
 def test_every_colour_is_in_both_colour_schemes(comparison: Comparison) -> None:
-    page = report_html(Study.of(comparison))
+    page = report_html(Subject.of(comparison))
     for name in re.findall(r"--[\w-]+(?=:)", page.split("@media")[0]):
         assert len(re.findall(rf"{name}: #[0-9a-f]{{6}};", page)) == 2, name
 
 
 def test_paper_has_the_colours_of_the_page_in_light(comparison: Comparison) -> None:
-    light = report_html(Study.of(comparison)).split("@media")[0]
+    light = report_html(Subject.of(comparison)).split("@media")[0]
     for place, colour in enumerate(palette.LINES):
         assert f"--series-{place}: {colour};" in light
     for cause, colour in palette.CAUSES.items():
@@ -228,17 +228,17 @@ def test_paper_has_the_colours_of_the_page_in_light(comparison: Comparison) -> N
 def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -> None:
     (tmp_path / "comparison").mkdir()
     comparison.write_files(tmp_path / "comparison")
-    whole = Study.read([tmp_path / "comparison"])
+    whole = Subject.read([tmp_path / "comparison"])
     assert (whole.title, whole.baseline, len(whole.results)) == ("A & B", "none", 5)
     (tmp_path / "half").mkdir()
     comparison.write_files(tmp_path / "half")
     (tmp_path / "half" / "runs" / "no-cache" / "result.json").unlink()
-    assert len(Study.read([tmp_path / "half"]).results) == 4
-    loose = Study.read([tmp_path / "comparison" / "runs", tmp_path / "comparison" / "runs" / "no-cache"])
+    assert len(Subject.read([tmp_path / "half"]).results) == 4
+    loose = Subject.read([tmp_path / "comparison" / "runs", tmp_path / "comparison" / "runs" / "no-cache"])
     assert len(loose.results) == 5
     assert loose.heading == "by hand"
     with pytest.raises(CoflashError, match=r"holds no result of coflash; give a folder"):
         (tmp_path / "empty").mkdir()
-        Study.read([tmp_path / "empty"])
+        Subject.read([tmp_path / "empty"])
     with pytest.raises(CoflashError, match=r"there is no such folder"):
-        Study.read([tmp_path / "nowhere"])
+        Subject.read([tmp_path / "nowhere"])

@@ -17,7 +17,7 @@ from selenium.webdriver.support.select import Select
 
 import coflash
 from coflash.measures.measure import COPIED
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 from coflash.results.differences import difference
 from pages import click, column, complaints, figure, find, look, messages, number, paste, rows_of, run, texts, until
 
@@ -25,7 +25,7 @@ from pages import click, column, complaints, figure, find, look, messages, numbe
 @pytest.fixture(scope="module")
 def file(results: list[coflash.Result], tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("page") / "report.html"
-    write_report(Study(results, question="Does cooperation pay?", baseline="none"), place)
+    write_report(Subject(results, question="Does cooperation pay?", baseline="none"), place)
     return place
 
 
@@ -93,7 +93,7 @@ def test_pairs_that_are_equal_by_construction_are_left_out_of_the_mean_and_count
 ) -> None:
     pairs = [result for result in results if result.seed == 1 and result.scenario.to_dict()["cache"]["size"] != "4MiB"]
     bare = [coflash.run(one.scenario.with_(cache__size="0B")) for one in pairs[1::2]]
-    write_report(Study([*pairs, *bare] if with_cache else bare, baseline="none"), tmp_path / "bare.html")
+    write_report(Subject([*pairs, *bare] if with_cache else bare, baseline="none"), tmp_path / "bare.html")
     page.get((tmp_path / "bare.html").as_uri())
     (note,) = texts(page, "#findings > .note")
     why = "equal by construction: neither run has a part of a system on which cooperation acts."
@@ -121,7 +121,7 @@ def test_what_an_interval_over_seeds_is_stands_beside_it(
     page: WebDriver, results: list[coflash.Result], tmp_path: Path
 ) -> None:
     four = [result for result in results if result.scenario.to_dict()["cache"]["size"] == "1MiB"]
-    write_report(Study(four, baseline="none"), tmp_path / "seeds.html")
+    write_report(Subject(four, baseline="none"), tmp_path / "seeds.html")
     page.get((tmp_path / "seeds.html").as_uri())
     (note,) = texts(page, "#findings > .note")
     assert (

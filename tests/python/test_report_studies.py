@@ -14,7 +14,7 @@ import coflash
 import systems
 from coflash import Result
 from coflash.measures.sections import SECTIONS, sections
-from coflash.report import Study, write_report
+from coflash.report import Subject, write_report
 from coflash.results.histogram import KINDS
 from pages import click, column, complaints, figure, find, rows_of, run, tasks_s, texts, until
 from sweeps import SMALL
@@ -31,7 +31,7 @@ def test_a_search_shows_its_course_what_matters_and_the_front(browser: WebDriver
         trials=12,
         workers=1,
     )
-    write_report(Study.read([tmp_path]), tmp_path / "search.html")
+    write_report(Subject.read([tmp_path]), tmp_path / "search.html")
     browser.get((tmp_path / "search.html").as_uri())
     titles = texts(browser, "#tuning figure h3")
     course = [f"Course of the search: {label}" for label in ("WAF, by host writes", "response, p99")]
@@ -63,7 +63,7 @@ def test_a_search_shows_its_course_what_matters_and_the_front(browser: WebDriver
 
 
 def test_a_single_run_has_what_needs_no_other(browser: WebDriver, results: list[Result], tmp_path: Path) -> None:
-    write_report(Study(results[:1]), tmp_path / "one.html")
+    write_report(Subject(results[:1]), tmp_path / "one.html")
     browser.get((tmp_path / "one.html").as_uri())
     parts = ["What was counted", "Where programs come from", "Run by run", "The device and its parts", "Run it again"]
     assert texts(browser, "h2") == parts
@@ -82,7 +82,7 @@ def test_a_thousand_runs_open_in_two_seconds_of_a_processor(
         document = {**result.document, "scenario": {**result.document["scenario"], "seed": place}}
         histograms = {kind: result.histogram(kind) for kind in KINDS}
         many.append(Result(document, histograms, result.series(), result.erase_counts()))
-    write_report(Study(many), tmp_path / "many.html")
+    write_report(Subject(many), tmp_path / "many.html")
     assert (tmp_path / "many.html").stat().st_size < 12e6
     # The processor time of the page's thread, independent of other load on the machine.
     browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
@@ -102,7 +102,7 @@ def test_a_random_design_is_points_and_no_pairs(browser: WebDriver, results: lis
     ]
     runs = [like.with_document({**like.document, "scenario": {"name": "n", **point}}) for point in points]
     runs[0] = like.with_document({**runs[0].document, "revision": 0})
-    write_report(Study(runs), tmp_path / "lhs.html")
+    write_report(Subject(runs), tmp_path / "lhs.html")
     browser.get((tmp_path / "lhs.html").as_uri())
     assert texts(browser, ".varied dt") == ["cache.size", "gc.low_mark", "x"]
     assert texts(browser, "#findings") == []
@@ -126,7 +126,7 @@ def test_programs_are_means_over_seeds_with_schemes_side_by_side(
         for size, seed in itertools.product(range(1, 21), (1, 2)):
             scenario = {"name": "n", "cooperation": {"name": name}, "cache": {"size": f"{size}MiB"}, "seed": seed}
             many.append(like.with_document({**like.document, "scenario": scenario}))
-    write_report(Study(many), tmp_path / "many.html")
+    write_report(Subject(many), tmp_path / "many.html")
     browser.get((tmp_path / "many.html").as_uri())
     drawn = figure(browser, "Flash programs by cause")
     names = run(browser, "return $$('svg text', $('.plot', arguments[0])).map((one) => one.textContent)", drawn)
@@ -145,7 +145,7 @@ def test_nothing_that_a_user_wrote_is_a_script(browser: WebDriver, results: list
         workload = {**like.workload, "description": harm, "remarks": [harm], "inputs": [{"file": harm, "sha256": harm}]}
         document = {**like.document, "scenario": scenario, "workload": workload}
         evil.append(like.with_document(document))
-    write_report(Study(evil, title=harm, question=harm, background=harm), tmp_path / "evil.html")
+    write_report(Subject(evil, title=harm, question=harm, background=harm), tmp_path / "evil.html")
     browser.get((tmp_path / "evil.html").as_uri())
     assert run(browser, "return document.documentElement.dataset.ready") == "yes"
     assert harm in texts(browser, "h1, .question, .remarks li, .facts dd")
@@ -171,7 +171,7 @@ def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[Result], tmp_p
         series = like.series().to_dict()
         slower = coflash.Table({**series, "start_ns": series["start_ns"] * (place + 3) // 2})
         runs[place] = Result(like.document, {kind: like.histogram(kind) for kind in KINDS}, slower, like.erase_counts())
-    write_report(Study(runs), tmp_path / "dots.html")
+    write_report(Subject(runs), tmp_path / "dots.html")
     browser.get((tmp_path / "dots.html").as_uri())
     for place in range(2):
         click(browser, f'#runs-table input[data-run="{place}"]')
@@ -191,7 +191,7 @@ def test_parts_that_only_some_systems_have_are_shown_for_these(
 ) -> None:
     hybrid, shadow = coflash.run(systems.HYBRID), coflash.run(systems.SHADOW)
     place = tmp_path / "systems.html"
-    study = Study([results[0], hybrid, shadow])
+    study = Subject([results[0], hybrid, shadow])
     write_report(study, place)
     browser.get(place.as_uri())
     found, parts = SECTIONS["hybrid"], sections(result.metrics for result in study.results)
@@ -219,7 +219,7 @@ def test_a_plain_ssd_has_measures_of_the_device_alone(
 ) -> None:
     place = tmp_path / "plain.html"
     bare = [coflash.run(result.scenario.with_(cache__size="0B")) for result in results[:2]]
-    write_report(Study(bare), place)
+    write_report(Subject(bare), place)
     browser.get(place.as_uri())
     assert texts(browser, "#sections h3.sub") == ["Throughput", "Endurance"]
 
@@ -231,7 +231,7 @@ def test_requests_that_all_take_the_same_are_told_in_words(
     like = results[0]
     same = Result(like.document, dict.fromkeys(KINDS, constant), like.series(), like.erase_counts())
     place = tmp_path / "same.html"
-    write_report(Study([same]), place)
+    write_report(Subject([same]), place)
     browser.get(place.as_uri())
     run(browser, "$('#run-details').scrollIntoView()")
     until(lambda: texts(browser, "#run-details .empty"))

@@ -14,7 +14,7 @@ from coflash.cli.run_tables import runs_beside, runs_table
 from coflash.measures.measure import BRIEF
 from coflash.results.database import json_rows
 from coflash.results.selection import matching
-from coflash.results.study import Study
+from coflash.results.subject import Subject
 from sweeps import SMALL
 
 
@@ -136,7 +136,7 @@ def test_runs_of_different_revisions_are_told_and_marked(found: Results, mixed: 
     assert [results.revision(run) for run in ("before", "after1")] == [0, 2]
     assert {row["run"]: row["revision"] for row in results.rows()} == {"before": 0, "after1": 2, "after2": 2}
     assert sorted(results.of_one_point(), key=len) == [("before",), ("after1", "after2")]
-    assert Study([results[run] for run in results]).remarks[0] == note
+    assert Subject([results[run] for run in results]).remarks[0] == note
     beside = coflash.compare(results["before"], results["after1"])
     assert "different revisions" in beside.remarks[0]
     assert "different revisions" in beside._repr_html_()
@@ -180,7 +180,7 @@ def test_a_broken_result_hides_none_below_it(found: Results, tmp_path: Path) -> 
     found["alone"].save(tmp_path / "alone")
     (tmp_path / "result.json").write_text("{", encoding="utf-8")
     assert coflash.results(tmp_path).runs == ("alone",)
-    study = Study.read([tmp_path])
+    study = Subject.read([tmp_path])
     assert len(study.results) == 1
     (note,) = study.broken
     assert note.startswith(f"{tmp_path / 'result.json'}: is no result of coflash: ")

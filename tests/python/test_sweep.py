@@ -21,7 +21,7 @@ from coflash.measures.catalogue import metric, metric_names, named
 from coflash.measures.measure import HEADLINE
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import store_at
-from coflash.results.study import Study
+from coflash.results.subject import Subject
 from coflash.runs.inputs import inputs_of
 from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis
@@ -109,7 +109,7 @@ def test_a_broken_run_is_passed_over_and_done_again_by_its_sweep(tmp_path: Path)
     found = coflash.results(tmp_path)
     assert set(found) == {bare.name, whole.name}
     assert [half.name in note and "is no result" in note for note in found.cautions] == [True]
-    study = Study.read([tmp_path])
+    study = Subject.read([tmp_path])
     assert len(study.results) == 1
     assert [name in note for name, note in zip(sorted([half.name, bare.name]), study.broken, strict=True)] == [True] * 2
     assert any("has no series.parquet" in note for note in study.broken)
@@ -117,7 +117,7 @@ def test_a_broken_run_is_passed_over_and_done_again_by_its_sweep(tmp_path: Path)
     again = coflash.sweep(SMALL, vary, out=tmp_path)
     assert (again.from_before, len(again.results), len(coflash.results(tmp_path))) == (0, 3, 3)
     assert coflash.results(tmp_path).cautions == ()
-    assert len(Study.read([tmp_path]).results) == 3
+    assert len(Subject.read([tmp_path]).results) == 3
 
 
 def test_what_is_there_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

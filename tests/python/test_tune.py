@@ -8,7 +8,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError
-from coflash.results.study import Study
+from coflash.results.subject import Subject
 from coflash.sweep import plan, tune
 from coflash.sweep.goal import condition
 from sweeps import SMALL
@@ -78,7 +78,7 @@ def test_the_course_of_a_search_is_there_while_it_runs(tmp_path: Path, monkeypat
     over = {"cache.size": "1MiB..16MiB:4KiB"}
     coflash.tune(SMALL, over, minimise="waf_host", out=tmp_path, trials=4, workers=1)
     assert seen == [0, 1, 2, 3]
-    study = Study.read([tmp_path])
+    study = Subject.read([tmp_path])
     assert study.search is not None and len(study.search["trials"]) == 4
 
 
@@ -105,7 +105,7 @@ def test_trials_that_fail_are_counted_and_do_not_stop_the_search(tmp_path: Path)
     ("given", "message"),
     [
         ({}, "minimise or maximise is needed"),
-        ({"minimise": ["waf_host", "waf_host"]}, "each metric is allowed once"),
+        ({"minimise": ["waf_host", "waf_host"]}, "each measure is allowed once"),
         ({"minimise": "waf_hots"}, 'did you mean "waf_host"'),
         ({"minimise": "waf_host", "trials": 0}, "at least 1"),
         ({"minimise": "waf_host", "over": {}}, "at least one key"),
@@ -176,8 +176,8 @@ def test_of_several_objectives_there_is_a_front_and_the_best_meets_the_condition
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("response.p99=5ms", "METRIC<VALUE"),
-        ("response.p98<5ms", 'no metric "response.p98"'),
+        ("response.p99=5ms", "MEASURE<VALUE"),
+        ("response.p98<5ms", 'no measure "response.p98"'),
         ("response.p99<5MiB", "5MiB.*unit of ns"),
         ("response.p99<5", "unit of 5 is missing"),
         ("waf_host<low", "'low' was given"),

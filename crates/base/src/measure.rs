@@ -200,7 +200,7 @@ impl Measure {
         Self { unlike: Some(other), ..self }
     }
 
-    /// Its values are the ends of bins, each at most one of so many parts of its value wide.
+    /// Its values are the ends of bins, each at most one part in `parts` of its value wide.
     #[must_use]
     pub const fn binned(self, parts: u32) -> Self {
         Self { parts_of_bin: Some(parts), ..self }

@@ -96,7 +96,7 @@ pub(crate) struct LatencyRecorder {
     max: u64,
 }
 
-/// A bucket is at most one of so many parts of its times wide: three digits.
+/// A bucket is at most one part in 1,024 of its times wide: three digits.
 pub(crate) const PARTS: u32 = 1 << 10;
 
 /// The buckets of each power of two.

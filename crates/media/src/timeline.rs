@@ -32,7 +32,7 @@ use coflash_base::exponential::exponential;
 use coflash_base::{Divisor, Duration, RandomStream, Seed, Time};
 use std::convert::Infallible;
 
-/// The pages that may be on their way from die to die, for each die: so many that dies seldom wait for each other.
+/// The pages that may be on their way from die to die, for each die. With four, dies seldom wait for each other.
 const COPIES_PER_DIE: u32 = 4;
 
 /// The phases of each operation.

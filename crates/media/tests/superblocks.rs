@@ -68,7 +68,7 @@ enum State {
 }
 
 /// The rules, written down a second time, over all tasks at each step: a die begins, of the tasks that may begin, the one that was
-/// issued first; a bus goes to who asks first; so many pages at most are on their way from die to die. What happens at one time
+/// issued first; a bus goes to who asks first; a given number of pages at most are on their way from die to die. What happens at one time
 /// happens in the order in which it began.
 struct Reference<'a> {
     geometry: &'a Geometry,

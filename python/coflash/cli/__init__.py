@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -15,70 +15,90 @@ from typer.core import TyperCommand, TyperGroup
 from coflash._core import REVISION, CoflashError, __version__
 from coflash.cli.usage import UsageError, problem
 
-_COMMANDS = {
-    "init": ("init.init", "Write a scenario to start from: a TOML file with the meaning of every key in a comment."),
-    "run": ("run.run", "Simulate a scenario and show its measures."),
-    "warm": ("warm.warm", "Precondition a scenario's device and save it, so that runs with --warm start from it."),
-    "scenario": ("scenario.app", "List the built-in scenarios; show, check and import scenarios."),
-    "keys": ("keys.keys", "List the keys of a scenario: types, units, defaults, meanings."),
-    "policies": ("policies.policies", "List every algorithm that a scenario can choose by name."),
-    "trace": ("generate.app", "Describe, convert, cut, merge and generate block traces."),
-    "demo": (
-        "demo.demo",
-        "Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace.",
-    ),
-    "grade": (
-        "grade.grade",
-        "Compare a policy of your own with the built-in ones. Exit status 1 means that it failed.",
-    ),
-    "report": (
-        "report.report",
-        "Make a self-contained HTML report of results, which needs no network; or figures for a paper.",
-    ),
-    "validity": (
-        "validity.validity",
-        "Draw the share of valid pages in full blocks over time: of each block, and its distribution.",
-    ),
-    "reproduce": (
-        "reproduce.reproduce",
-        "Run a paper's experiments and put its numbers beside ours; part of coflash-reproduce.",
-    ),
-    "study": (
-        "reproduce.study",
-        "Run a study and report which of its hypotheses hold; part of coflash-reproduce.",
-    ),
-    "truth": (
-        "reproduce.truth",
-        "Fit scenarios to measured drives, and report the errors of predictions; part of coflash-reproduce.",
-    ),
-    "serve": (
-        "device.serve",
-        "Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments.",
-    ),
-    "explore": (
-        "device.explore",
-        "Run a workload once, and check the states that power cuts may leave; exit status 1 means that one is wrong.",
-    ),
-    "device": ("device.app", "Describe and check served devices, cut their power, compare them with the simulation."),
-    "sweep": (
-        "sweep.sweep",
-        "Run a scenario at many points, on all cores; runs that are in the folder already are not repeated.",
-    ),
-    "tune": (
-        "tune.tune",
-        "Search for the values of some keys that minimise or maximise metrics; the same command resumes a search.",
-    ),
-    "calibrate": (
-        "calibrate.calibrate",
-        "Fit a scenario to measurements of a drive, and say how well it predicts those that were held out.",
-    ),
-    "compare": (
-        "compare.compare",
-        "Show two results of the same jobs side by side: a simulated drive and a measured one.",
-    ),
-    "results": ("results.app", "List, compare, query and export the results of many runs."),
+_PANELS = {
+    "Simulate": {
+        "demo": (
+            "demo.demo",
+            "Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace.",
+        ),
+        "init": (
+            "init.init",
+            "Write a scenario to start from: a TOML file with the meaning of every key in a comment.",
+        ),
+        "run": ("run.run", "Simulate a scenario and show its measures."),
+        "warm": (
+            "warm.warm",
+            "Precondition a scenario's device and save it, so that runs with --warm start from it.",
+        ),
+        "sweep": (
+            "sweep.sweep",
+            "Run a scenario at many points, on all cores; runs that are in the folder already are not repeated.",
+        ),
+        "tune": (
+            "tune.tune",
+            "Search for the values of some keys that minimise or maximise measures; the same command resumes a search.",
+        ),
+    },
+    "Subject": {
+        "results": ("results.app", "List, compare, query and export the results of many runs."),
+        "report": (
+            "report.report",
+            "Make a self-contained HTML report of results, which needs no network; or figures for a paper.",
+        ),
+        "validity": (
+            "validity.validity",
+            "Draw the share of valid pages in full blocks over time: of each block, and its distribution.",
+        ),
+        "evaluate": (
+            "evaluate.evaluate",
+            "Compare a policy of your own with the built-in ones. Exit status 1 means that it failed.",
+        ),
+        "calibrate": (
+            "calibrate.calibrate",
+            "Fit a scenario to measurements of a drive, and say how well it predicts those that were held out.",
+        ),
+        "reproduce": (
+            "reproduce.reproduce",
+            "Run a paper's experiments and put its numbers beside ours; part of coflash-reproduce.",
+        ),
+        "study": (
+            "reproduce.study",
+            "Run a study and report which of its hypotheses hold; part of coflash-reproduce.",
+        ),
+        "truth": (
+            "reproduce.truth",
+            "Fit scenarios to measured drives, and report the errors of predictions; part of coflash-reproduce.",
+        ),
+    },
+    "Traces": {
+        "trace": ("generate.app", "Describe, convert, cut, merge and generate block traces."),
+    },
+    "Devices": {
+        "serve": (
+            "device.serve",
+            "Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments.",
+        ),
+        "explore": (
+            "device.explore",
+            "Run a workload, and check the states that power cuts may leave; exit status 1 means that one is wrong.",
+        ),
+        "device": (
+            "device.app",
+            "Describe and check served devices, cut their power, compare them with the simulation.",
+        ),
+    },
+    "Help": {
+        "scenario": ("scenario.app", "List the built-in scenarios; show, check and import scenarios."),
+        "keys": ("keys.keys", "List the keys of a scenario: types, units, defaults, meanings."),
+        "policies": ("policies.policies", "List every algorithm that a scenario can choose by name."),
+    },
 }
-"""The place of each command, and the first line of its help: the list of commands imports no command."""
+"""By panel of the help: the place of each command, and the first line of its help. The list imports no command."""
+
+_COMMANDS = {name: about for commands in _PANELS.values() for name, about in commands.items()}
+
+_RENAMED = {"grade": ["evaluate"], "compare": ["results", "jobs"]}
+"""The present names of commands by those of the version before, which are still understood."""
 
 
 class Commands(TyperGroup):
@@ -86,12 +106,43 @@ class Commands(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = {name: TyperCommand(name, help=summary) for name, (_, summary) in _COMMANDS.items()}
+        self.commands = {
+            name: TyperCommand(name, help=summary, rich_help_panel=panel)
+            for panel, commands in _PANELS.items()
+            for name, (_, summary) in commands.items()
+        }
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command that is called, and import it."""
-        name, command, rest = super().resolve_command(ctx, args)
+        """Find the command that is called, also by its old name, and import it."""
+        if args[0] in _RENAMED:
+            now = _RENAMED[args[0]]
+            if not ctx.resilient_parsing:  # the shell asks for completions
+                _tell_new_name(f"coflash {args[0]}", f"coflash {' '.join(now)}")
+            args = [*now, *args[1:]]
+        name, command, rest = super().resolve_command(ctx, [*_present(args, tell=not ctx.resilient_parsing)])
         return name, command if name is None else imported(name), rest
+
+
+_RENAMED_OPTIONS = {"--metric": "--measure"}
+
+
+def _present(args: list[str], *, tell: bool) -> Iterator[str]:
+    """Yield the arguments with the present names of options."""
+    for argument in args:
+        option, equals, value = argument.partition("=")
+        if option not in _RENAMED_OPTIONS:
+            yield argument
+            continue
+        if tell:
+            _tell_new_name(option, _RENAMED_OPTIONS[option])
+        yield f"{_RENAMED_OPTIONS[option]}{equals}{value}"
+
+
+def _tell_new_name(before: str, now: str) -> None:
+    from coflash.terminal import errors  # no other use of this module needs it before a command runs
+
+    note = f"note: {before} is now called {now}; the next version no longer knows the old name"
+    errors().print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def imported(name: str) -> Any:
@@ -110,9 +161,6 @@ def imported(name: str) -> Any:
     command.name = name
     return command
 
-
-_GC_OBJECTS = 1_000_000
-"""The objects made after which Python looks for cycles of garbage."""
 
 app = typer.Typer(
     name="coflash",
@@ -141,8 +189,6 @@ def _coflash(
 
 def main() -> None:
     """Run the command line. Exit status 2 means that an argument or input cannot be used; 130 means Control-C."""
-    # Documents of results are large and have no cycles: by default, looking for some takes a third of reading them.
-    gc.set_threshold(_GC_OBJECTS)
     try:
         with _completed() if "_COFLASH_COMPLETE" in os.environ else nullcontext():
             status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way

@@ -58,9 +58,8 @@ Measures = Annotated[
     list[str] | None,
     typer.Option(
         "--measure",
-        "--metric",
-        metavar="METRIC",
-        help="Show this metric, such as response.p99. May be repeated.",
+        metavar="MEASURE",
+        help="Show this measure, such as response.p99. May be repeated.",
         autocompletion=complete.measures,
     ),
 ]

@@ -26,7 +26,7 @@ def demo(
     force: Annotated[bool, typer.Option("--force", help="Replace the results of other runs in --out.")] = False,
 ) -> None:
     """Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace."""
-    from coflash.report import Study, write_report  # slow to import; no other command needs it
+    from coflash.report import Subject, write_report  # slow to import; no other command needs it
 
     sizes_bytes = job.QUICK_CACHE_SIZES_BYTES if quick else job.CACHE_SIZES_BYTES
     trace = trace or job.find_trace()
@@ -37,7 +37,7 @@ def demo(
         found = job.compare(display, trace, sizes_bytes)
     with atomic_write.folder(out, comparison.FILES) as new:
         found.write_files(new)
-        write_report(Study.of(found), new / comparison.REPORT)
+        write_report(Subject.of(found), new / comparison.REPORT)
     console = output()
     console.print(comparison_table(found))
     console.print(f"results: {out}", highlight=False, soft_wrap=True)

@@ -123,7 +123,7 @@ def explore(
     ] = "512B",
     seed: Seed = 0,
 ) -> None:
-    """Run a workload once, and check the states that power cuts may leave; exit status 1 means that one is wrong."""
+    """Run a workload, and check the states that power cuts may leave; exit status 1 means that one is wrong."""
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     begun = time.monotonic()
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:

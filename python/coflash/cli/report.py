@@ -15,7 +15,7 @@ from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 
 _OUTPUT = "The file of the page, by default report.html; or the folder of the figures, by default figures."
-_METRIC = "For figures: a metric to draw, such as waf_host. May be repeated."
+_MEASURE = "For figures: a measure to draw, such as waf_host. May be repeated."
 _OVER = "For figures: the key of the axis."
 _BY = "For figures: the key of the lines."
 
@@ -35,7 +35,7 @@ def report(
     ] = "html",
     metrics: Annotated[
         list[str] | None,
-        typer.Option("--measure", "--metric", metavar="PATH", help=_METRIC, autocompletion=complete.measures),
+        typer.Option("--measure", metavar="MEASURE", help=_MEASURE, autocompletion=complete.measures),
     ] = None,
     over: Annotated[
         str | None, typer.Option("--over", metavar="KEY", help=_OVER, autocompletion=complete.key_names)
@@ -62,7 +62,7 @@ def report(
 ) -> None:
     """Make a self-contained HTML report of results, which needs no network; or figures for a paper."""
     # Slow to import, and no other command needs it.
-    from coflash.report import Study, report_html
+    from coflash.report import Subject, report_html
 
     if serve:
         _serve(results, where or (), port, format, output)
@@ -81,17 +81,17 @@ def report(
         check_effect(options, why)
         file = output or Path("report.html")
         atomic_write.check_file(file, kinds.REPORT)
-    study = Study.read(results, where or ())
-    notes(study.remarks)
+    subject = Subject.read(results, where or ())
+    notes(subject.remarks)
     if format == "html":
-        atomic_write.write_file(file, report_html(study))
+        atomic_write.write_file(file, report_html(subject))
         typer.echo(file)
         return
     from coflash.figures.publication import METRICS, Layout, write_figures  # a page needs no Matplotlib
 
     layout = Layout(2 if columns == 2 else 1, height, tuple(annotations or ()))
-    notes(study.assumed([named(name) for name in metrics or METRICS]))
-    for written in write_figures(study, output or Path("figures"), format, metrics or METRICS, over, by, layout):
+    notes(subject.assumed([named(name) for name in metrics or METRICS]))
+    for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by, layout):
         typer.echo(written)
 
 

@@ -25,8 +25,12 @@ from coflash.cli.summary import run_table
 from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
+from coflash.quantity import change, show_change
+from coflash.quantity import show as shown_as
 from coflash.results.database import export_table, json_rows, results
 from coflash.results.differences import METHOD
+from coflash.results.fio_json import beside, fio_json, read_fio_json
+from coflash.results.result import Result
 from coflash.results.store import store_at
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -132,6 +136,23 @@ def compare(
 
 
 @app.command()
+def jobs(
+    first: Annotated[
+        Path,
+        typer.Argument(metavar="FIRST", help="A folder of a result (run --out), or a JSON file of fio or of coflash."),
+    ],
+    second: Annotated[Path, typer.Argument(metavar="SECOND", help="The same; such as what fio measured on a drive.")],
+) -> None:
+    """Show two results job by job: a simulated drive, and what fio measured on a real one."""
+    documents = [fio_json(Result.load(place)) if place.is_dir() else read_fio_json(place) for place in (first, second)]
+    table = plain_table("job", "measure", str(first), str(second), "difference")
+    for row in beside(*documents):
+        numbers = (shown_as(number, row.unit) for number in (row.first, row.second))
+        table.add_row(row.job, row.label, *numbers, show_change(change(row.second, row.first)))
+    show_table(table, output())
+
+
+@app.command()
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as: select run, waf_host from runs")],
     folder: Folder = DEFAULT,
@@ -164,7 +185,7 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .parquet, .csv or .json file.")],
     folder: Folder = DEFAULT,
 ) -> None:
-    """Write a row for each run, with its scenario and all its metrics."""
+    """Write a row for each run, with its scenario and all its measures."""
     atomic_write.check_file(file, kinds.TABLE)
     found = results(folder)
     notes(found.cautions)

@@ -49,8 +49,8 @@ def tune(
         list[str] | None,
         typer.Option(
             "--minimise",
-            metavar="METRIC",
-            help="A metric to minimise, such as response.p99. May be repeated.",
+            metavar="MEASURE",
+            help="A measure to minimise, such as response.p99. May be repeated.",
             autocompletion=complete.measures,
         ),
     ] = None,
@@ -58,15 +58,15 @@ def tune(
         list[str] | None,
         typer.Option(
             "--maximise",
-            metavar="METRIC",
-            help="A metric to maximise, such as cache.hit_ratio. May be repeated.",
+            metavar="MEASURE",
+            help="A measure to maximise, such as cache.hit_ratio. May be repeated.",
             autocompletion=complete.measures,
         ),
     ] = None,
     subject_to: Annotated[
         list[str] | None,
         typer.Option(
-            "--subject-to", metavar="METRIC<VALUE", help="A bound, such as response.p99<5ms. May be repeated."
+            "--subject-to", metavar="MEASURE<VALUE", help="A bound, such as response.p99<5ms. May be repeated."
         ),
     ] = None,
     trace: Traces = None,
@@ -81,7 +81,7 @@ def tune(
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the values of some keys that minimise or maximise metrics; the same command resumes a search."""
+    """Search for the values of some keys that minimise or maximise measures; the same command resumes a search."""
     check_json(json)
     search = Search(
         scenario_with(scenario, assignments),

@@ -36,7 +36,7 @@ from coflash.quantity import number_in
 from coflash.results.estimate import estimate
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.selection import key_called
-from coflash.results.study import Study
+from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key
 
 if TYPE_CHECKING:
@@ -108,25 +108,25 @@ class Plan:
     by: Key | None
 
     @classmethod
-    def of(cls, study: Study, over: str | None = None, by: str | None = None) -> Plan:
+    def of(cls, subject: Subject, over: str | None = None, by: str | None = None) -> Plan:
         """Choose the keys of those paths, or the most suitable ones.
 
         Raises:
             CoflashError: A key does not vary.
         """
-        by_key = key_called(study.varied, by) if by else None
-        meant = [key for key in study.varied if key.path != "seed"]
+        by_key = key_called(subject.varied, by) if by else None
+        meant = [key for key in subject.varied if key.path != "seed"]
         numbers = sorted((k for k in meant if k.numbers is not None and k != by_key), key=lambda k: -len(k.values))
         others = [key for key in meant if key.numbers is None and key != by_key]
-        axis = key_called(study.varied, over) if over else next(iter(numbers + others), None)
+        axis = key_called(subject.varied, over) if over else next(iter(numbers + others), None)
         lines = [key for key in meant if key is not axis and len(key.values) <= len(palette.LINES)]
-        named = [key for key in lines if study.baseline in key.texts]
+        named = [key for key in lines if subject.baseline in key.texts]
         words = [key for key in lines if key.numbers is None]
         return cls(axis, by_key or next(iter(named + words + lines), None))
 
-    def rest(self, study: Study) -> list[Key]:
+    def rest(self, subject: Subject) -> list[Key]:
         """Return the keys, without the seed, that have neither the axis nor the lines."""
-        return [key for key in study.varied if key.path != "seed" and key not in (self.over, self.by)]
+        return [key for key in subject.varied if key.path != "seed" and key not in (self.over, self.by)]
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Point:
 
 
 def write_figures(
-    study: Study,
+    subject: Subject,
     folder: Path,
     format: Format = "pdf",
     metrics: Sequence[str] = METRICS,
@@ -161,7 +161,7 @@ def write_figures(
     """Write a file for each figure into a folder, which is created; return the files.
 
     Args:
-        study: The results.
+        subject: The results.
         folder: The folder; files of the same names are replaced, others stay.
         format: The format of the files.
         metrics: Names of metrics, such as `response.read.p99`: a figure for each. Two more figures show the
@@ -171,39 +171,39 @@ def write_figures(
         layout: Size and annotations; one column without annotations if None.
 
     Raises:
-        CoflashError: matplotlib is missing, a metric, a key or the place of an annotation is unknown, or the folder
+        CoflashError: matplotlib is missing, a measure, a key or the place of an annotation is unknown, or the folder
             cannot be written.
     """
     layout = layout or Layout()
     with style(layout.columns):
-        figures = _figures(study, metrics, Plan.of(study, over, by), layout)
+        figures = _figures(subject, metrics, Plan.of(subject, over, by), layout)
         return write_pictures(folder, ((f"{name}.{format}", picture(figure, format)) for name, figure in figures))
 
 
-def _figures(study: Study, metrics: Sequence[str], plan: Plan, layout: Layout) -> Iterator[tuple[str, Figure]]:
-    rows = [result.metrics.flat() for result in study.results]
+def _figures(subject: Subject, metrics: Sequence[str], plan: Plan, layout: Layout) -> Iterator[tuple[str, Figure]]:
+    rows = [result.metrics.flat() for result in subject.results]
     known = dict.fromkeys(name for row in rows for name, value in row.items() if is_number(value))
     for name in metrics:
         path = name if name in known else metric(name)
         if path not in known:
-            msg = f"{name}: these runs have no such metric; they have {', '.join(known)}"
+            msg = f"{name}: these runs have no such measure; they have {', '.join(known)}"
             raise CoflashError(msg)
         if plan.over is not None:
-            figure = _measure(study, measure(path), [row.get(path) for row in rows], plan, plan.over)
+            figure = _measure(subject, measure(path), [row.get(path) for row in rows], plan, plan.over)
             layout.apply(figure, plan.over)
             yield path.replace(".", "-"), figure
         elif layout.annotations:
             msg = f"annotation {layout.annotations[0]!r}: these runs differ in no key, so that there is no axis"
             raise CoflashError(msg)
-    yield "response-times", _tail(study, plan)
-    yield "programs-by-cause", _programs(study, plan)
+    yield "response-times", _tail(subject, plan)
+    yield "programs-by-cause", _programs(subject, plan)
 
 
 def points(
-    study: Study, values: Sequence[float | None], plan: Plan, bin_width: float = 0.0
+    subject: Subject, values: Sequence[float | None], plan: Plan, bin_width: float = 0.0
 ) -> dict[int, dict[int, Point]]:
     """Average the runs at each value of the lines' key and each value of the axis' key."""
-    rest = plan.rest(study)
+    rest = plan.rest(subject)
     groups: dict[int, dict[int, list[int]]] = {}
     for run, value in enumerate(values):
         if value is not None:
@@ -217,9 +217,9 @@ def points(
     return {line: {at: point(runs) for at, runs in sorted(of.items())} for line, of in sorted(groups.items())}
 
 
-def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
+def _measure(subject: Subject, what: Measure, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
     figure, axes = new_figure(2.3)
-    lines = points(study, values, plan, what.bin_width)
+    lines = points(subject, values, plan, what.bin_width)
     most = max((point.high for line in lines.values() for point in line.values()), default=1.0)
     factor, unit = axis_unit(what.unit, most)
     places = _places(over)
@@ -253,7 +253,7 @@ def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: 
     if plan.by is not None:
         axes.legend(title=plan.by.label, title_fontsize=7)
     _leave_legible(figure, axes)
-    return _captioned(figure, study, *_averaged(study, plan, lines))
+    return _captioned(figure, subject, *_averaged(subject, plan, lines))
 
 
 def _leave_legible(figure: Figure, axes: Axes) -> None:
@@ -278,19 +278,19 @@ def _joined(points: dict[int, Point]) -> list[list[int]]:
     return parts
 
 
-def _averaged(study: Study, plan: Plan, lines: dict[int, dict[int, Point]]) -> Iterator[str]:
+def _averaged(subject: Subject, plan: Plan, lines: dict[int, dict[int, Point]]) -> Iterator[str]:
     """State over what is averaged, over how many runs, and why points are not joined."""
     found = [point for line in lines.values() for point in line.values()]
     counts = sorted({point.runs for point in found})
     runs = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}–{counts[-1]}"
-    rest = plan.rest(study)
+    rest = plan.rest(subject)
     pooled = [key for place, key in enumerate(rest) if any(len({s[place] for s in p.settings}) > 1 for p in found)]
     names = [_counted(key) for key in pooled]
     if pooled:
-        names += ["seeds"] * any(key.path == "seed" for key in study.varied)
+        names += ["seeds"] * any(key.path == "seed" for key in subject.varied)
         yield f"Means over {', '.join(names)} ({runs}); bars: least to most."
     elif counts[-1] > 1:
-        covered = ", for preconditioning and random choices on the same trace" if study.is_replayed else ""
+        covered = ", for preconditioning and random choices on the same trace" if subject.is_replayed else ""
         yield f"Means over seeds ({runs}); bars: 95% confidence{covered}."
     else:
         yield "Each point is one run (n = 1)."
@@ -302,10 +302,10 @@ def _counted(key: Key) -> str:
     return f"{len(key.values)} values of {key.label}"
 
 
-def _captioned(figure: Figure, study: Study, *sentences: str) -> Figure:
+def _captioned(figure: Figure, subject: Subject, *sentences: str) -> Figure:
     """Put sentences below a figure, and the conditions by which its runs were chosen."""
-    chosen = (f"Only runs with {', '.join(study.where)}.",) if study.where else ()
-    mixed = mixed_revisions(result.document for result in study.results)
+    chosen = (f"Only runs with {', '.join(subject.where)}.",) if subject.where else ()
+    mixed = mixed_revisions(result.document for result in subject.results)
     text = " ".join((*sentences, *chosen, *("Runs of different revisions of results are mixed." for _ in mixed)))
     # A $ would begin a formula.
     letters = round(_CAPTION_LETTERS * figure.get_figwidth() / COLUMN_INCHES)
@@ -315,11 +315,11 @@ def _captioned(figure: Figure, study: Study, *sentences: str) -> Figure:
     return figure
 
 
-def _tail(study: Study, plan: Plan) -> Figure:
+def _tail(subject: Subject, plan: Plan) -> Figure:
     figure, axes = new_figure(2.5)
-    chosen = typical(study, plan)
+    chosen = typical(subject, plan)
     for place, run in enumerate(chosen):
-        histogram = study.results[run].histogram()
+        histogram = subject.results[run].histogram()
         beyond = histogram.exceeded_by()
         seen = beyond > 0
         code = plan.by.codes[run] if plan.by else place
@@ -332,7 +332,7 @@ def _tail(study: Study, plan: Plan) -> Figure:
             np.maximum(times_ns, 1.0) / 1e6,
             [*shares, shares[-1]],
             where="post",
-            label=study.labels[run],
+            label=subject.labels[run],
             color=palette.LINES[code % len(palette.LINES)],
             linestyle=DASHES[code % len(DASHES)],
         )
@@ -343,23 +343,25 @@ def _tail(study: Study, plan: Plan) -> Figure:
     axes.set_ylabel("requests that take longer (share)")
     axes.grid()
     axes.legend(loc="lower left")
-    return _captioned(figure, study, f"{len(chosen)} of {len(study.results)} runs." if len(chosen) > 1 else "One run.")
+    return _captioned(
+        figure, subject, f"{len(chosen)} of {len(subject.results)} runs." if len(chosen) > 1 else "One run."
+    )
 
 
-def _programs(study: Study, plan: Plan) -> Figure:
-    points = programs(study, plan)
+def _programs(subject: Subject, plan: Plan) -> Figure:
+    points = programs(subject, plan)
     whole = sum(len(of) for of in points)
     # As many settings as fit, evenly spread, each with all its schemes side by side.
     room = max(1, _BARS_MAX // max(map(len, points)))
     kept = [points[round(place)] for place in np.linspace(0, len(points) - 1, min(room, len(points)))]
     shown = [runs for of in kept for runs in of]
-    keys = [key for key in study.varied if key.path != "seed"]
+    keys = [key for key in subject.varied if key.path != "seed"]
     keys.sort(key=lambda key: key == plan.by)
-    labels = [textwrap.fill(text, _LABEL_LETTERS) for text in study.labelled((runs[0] for runs in shown), keys)]
+    labels = [textwrap.fill(text, _LABEL_LETTERS) for text in subject.labelled((runs[0] for runs in shown), keys)]
     lines = sum(label.count("\n") for label in labels)
-    names = causes(study.results[run].metrics for runs in shown for run in runs)
+    names = causes(subject.results[run].metrics for runs in shown for run in runs)
     pages = {
-        cause: np.array([np.mean([_pages(study.results[run], cause) for run in runs]) for runs in shown])
+        cause: np.array([np.mean([_pages(subject.results[run], cause) for run in runs]) for runs in shown])
         for cause in names
     }
     figure, axes = new_figure(0.95 + 0.19 * len(shown) + 0.09 * lines)
@@ -379,27 +381,27 @@ def _programs(study: Study, plan: Plan) -> Figure:
     counts = sorted({len(runs) for runs in shown})
     means = f"Means over {'–'.join(map(str, counts))} seeds." if counts[-1] > 1 else ""
     left_out = f"{len(shown)} of {whole} points, evenly spread; the others are left out." if len(shown) < whole else ""
-    return _captioned(figure, study, *filter(None, (means, left_out)))
+    return _captioned(figure, subject, *filter(None, (means, left_out)))
 
 
-def programs(study: Study, plan: Plan) -> list[list[list[int]]]:
+def programs(subject: Subject, plan: Plan) -> list[list[list[int]]]:
     """Group the runs that differ in their seed alone, and these groups where they differ in the lines' key alone.
 
     Both are in the order of the values of their keys.
     """
-    rest = [*filter(None, (plan.over,)), *plan.rest(study)]
+    rest = [*filter(None, (plan.over,)), *plan.rest(subject)]
     settings: dict[tuple[int, ...], dict[int, list[int]]] = {}
-    for run in range(len(study.results)):
+    for run in range(len(subject.results)):
         points = settings.setdefault(tuple(key.codes[run] for key in rest), {})
         points.setdefault(plan.by.codes[run] if plan.by else 0, []).append(run)
     return [[runs for _, runs in sorted(points.items())] for _, points in sorted(settings.items())]
 
 
-def typical(study: Study, plan: Plan) -> list[int]:
+def typical(subject: Subject, plan: Plan) -> list[int]:
     """Choose one run for each line, equal in all other keys, at a middle value of the axis; a few at most."""
-    rest = [key for key in study.varied if key not in (plan.over, plan.by)]
+    rest = [key for key in subject.varied if key not in (plan.over, plan.by)]
     groups: dict[tuple[int, ...], list[int]] = {}
-    for run in range(len(study.results)):
+    for run in range(len(subject.results)):
         at = plan.over.codes[run] if plan.over else 0
         groups.setdefault((at, *(key.codes[run] for key in rest)), []).append(run)
     most = max(map(len, groups.values()))

@@ -37,7 +37,7 @@ def named(name: str) -> Measure:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a metric's value can be drawn."""
+    """Whether a measure's value can be drawn."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -47,35 +47,39 @@ def metric_names() -> tuple[str, ...]:
 
 
 def metric(name: str) -> str:
-    """Return the dotted path of a metric, given the path or a short form: units and `all` may be left out.
+    """Return the dotted path of a measure, given the path or a short form: units and `all` may be left out.
 
     `response.p99` is `response_ns.all.p99`, `programs.gc` is `programs_pages.gc`.
 
     Raises:
-        CoflashError: There is no such metric.
+        CoflashError: There is no such measure, or the short form could mean two.
     """
     if name in MEASURES:
         return name
-    by_short: dict[str, str] = {}
+    by_short: dict[str, list[str]] = {}
     for path in metric_names():
-        by_short.setdefault(short(path), path)
+        by_short.setdefault(short(path), []).append(path)
     given = short(name)
     renamed = {short(before): now for before, now in RENAMED.items()}
     if given in renamed and given not in by_short:
         warnings.warn(f"{name} is now called {renamed[given]}", FutureWarning, stacklevel=2)
         return renamed[given]
     if given in by_short:
-        return by_short[given]
+        path, *others = by_short[given]
+        if others:
+            msg = f'"{name}" is short for {len(others) + 1} measures (allowed: {", ".join(by_short[given])})'
+            raise CoflashError(msg)
+        return path
     ends = [short for short in by_short if short.split(".")[-1] == given.split(".")[-1]]
     begins = [short for short in by_short if short.startswith(given)]
     near = difflib.get_close_matches(given, by_short, 1) or begins or ends
     meant = f'; did you mean "{near[0]}"?' if near else ""
-    msg = f'no metric "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})'
+    msg = f'no measure "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})'
     raise CoflashError(msg)
 
 
 def _nearby(given: str, names: Iterable[str]) -> list[str]:
-    """The metrics of the group that was meant; otherwise the single metrics and the groups."""
+    """The measures of the group that was meant; otherwise the single measures and the groups."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(name.partition(".")[0], []).append(name)
@@ -85,6 +89,6 @@ def _nearby(given: str, names: Iterable[str]) -> list[str]:
 
 
 def short(name: str) -> str:
-    """Return the short form of a metric's path, which users type: `response.p99` of `response_ns.all.p99`."""
+    """Return the short form of a measure's path, which users type: `response.p99` of `response_ns.all.p99`."""
     steps = [step for step in name.split(".") if step != "all"]
     return ".".join(_UNIT.sub("", step) for step in steps)

@@ -9,7 +9,7 @@ from string import Template
 
 from coflash._core import CoflashError, __version__
 from coflash.report.payload import payload
-from coflash.results.study import Study
+from coflash.results.subject import Subject
 
 SCRIPTS = (
     "data.js",
@@ -38,27 +38,29 @@ setInterval(async () => {
 """The script that reloads a page when the results of its server change. The address keeps the view."""
 
 
-def report_html(study: Study, live: str = "") -> str:
+def report_html(subject: Subject, live: str = "") -> str:
     """Write the whole report as one HTML text that needs no other file.
 
     Args:
-        study: The results.
+        subject: The results.
         live: The state of the results, for a served page, which reloads when it changes; empty for a file.
 
     Raises:
         CoflashError: There is no result.
     """
-    if not study.results:
+    if not subject.results:
         msg = "a report needs a result; there is none"
         raise CoflashError(msg)
-    data, details = payload(study)
-    so_far = [f"{len(study.results)} results so far; this page updates."] if live else []
-    notes = [*so_far, *(f"Only runs with {condition}." for condition in study.where), *study.remarks]
-    background = f'<details class="background"><summary>Background</summary><p>{escape(study.background)}</p></details>'
+    data, details = payload(subject)
+    so_far = [f"{len(subject.results)} results so far; this page updates."] if live else []
+    notes = [*so_far, *(f"Only runs with {condition}." for condition in subject.where), *subject.remarks]
+    background = (
+        f'<details class="background"><summary>Background</summary><p>{escape(subject.background)}</p></details>'
+    )
     return Template(asset("page.html")).substitute(
-        title=escape(study.heading),
-        question=f'<p class="question">{escape(study.question)}</p>' if study.question else "",
-        background=background if study.background else "",
+        title=escape(subject.heading),
+        question=f'<p class="question">{escape(subject.question)}</p>' if subject.question else "",
+        background=background if subject.background else "",
         notes=f'<ul class="remarks">{"".join(f"<li>{escape(note)}</li>" for note in notes)}</ul>' if notes else "",
         style=asset("report.css"),
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.

@@ -25,7 +25,7 @@ from coflash.results.assumptions import beside
 from coflash.results.differences import METHOD, Interval, difference
 from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
-from coflash.results.study import Study
+from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key, varied_keys
 from coflash.scenario import flat, toml_value
 from coflash.table import Table
@@ -44,26 +44,28 @@ _MEANS = {"response_mean_ns": "requests"}
 """Columns of the series that are means, and the columns that weight them."""
 
 
-def payload(study: Study) -> tuple[dict[str, Any], str]:
+def payload(subject: Subject) -> tuple[dict[str, Any], str]:
     """Return the data of the page: a JSON object, and the details of the runs in base64."""
-    results = study.results
+    results = subject.results
     fine = len(results) <= _FEW_RUNS
     columns = series_columns(results)
     details = [_details(result, columns, fine) for result in results]
     lines, scenarios = _scenarios(results)
-    bare = [key for key in study.varied if key.path != "seed"]
+    bare = [key for key in subject.varied if key.path != "seed"]
     data = {
         "version": __version__,
-        "title": study.heading,
-        "baseline": study.baseline,
-        "labels": study.labels,
-        "points": study.labelled(range(len(results)), bare),
-        "keys": [{**_key(key), "acts": [can_act(key.path, each.metrics) for each in results]} for key in study.varied],
-        "metrics": list(_metrics(study)),
+        "title": subject.heading,
+        "baseline": subject.baseline,
+        "labels": subject.labels,
+        "points": subject.labelled(range(len(results)), bare),
+        "keys": [
+            {**_key(key), "acts": [can_act(key.path, each.metrics) for each in results]} for key in subject.varied
+        ],
+        "metrics": list(_metrics(subject)),
         "sections": list(_sections(results)),
         "causes": causes(result.metrics for result in results),
-        "replayed": study.is_replayed,
-        "differences": list(_differences(study)) if fine else [],
+        "replayed": subject.is_replayed,
+        "differences": list(_differences(subject)) if fine else [],
         "method": METHOD,
         "kinds": KINDS,
         "lines": lines,
@@ -72,7 +74,7 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "series": columns,
         "details": [shape for shape, _ in details],
         "runs": [_facts(result) for result in results],
-        "search": _search(study.search) if study.search else None,
+        "search": _search(subject.search) if subject.search else None,
         "scales": SCALES,
         "units": worths(),
     }
@@ -114,24 +116,24 @@ def _search(document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _differences(study: Study) -> Iterator[dict[str, Any]]:
+def _differences(subject: Subject) -> Iterator[dict[str, Any]]:
     """Yield paired differences from the baseline, or else the first value, between runs alike in all other keys."""
-    keys = [key for key in study.varied if key.path != "seed"]
+    keys = [key for key in subject.varied if key.path != "seed"]
     if not keys:
         return
-    asked = next((key for key in keys if study.baseline in key.texts), None)
+    asked = next((key for key in keys if subject.baseline in key.texts), None)
     key = asked or next((key for key in keys if not key.numbers), keys[0])
-    base = key.texts.index(study.baseline) if asked else 0
+    base = key.texts.index(subject.baseline) if asked else 0
     rest = [other for other in keys if other is not key]
-    measures = applying(HEADLINE, (result.metrics for result in study.results))
+    measures = applying(HEADLINE, (result.metrics for result in subject.results))
     alike: dict[tuple[int, ...], dict[int, list[int]]] = {}
-    for run in range(len(study.results)):
+    for run in range(len(subject.results)):
         by_value = alike.setdefault(tuple(other.codes[run] for other in rest), {})
         by_value.setdefault(key.codes[run], []).append(run)
     for by_value in alike.values():
         firsts = by_value.pop(base, [])
         for code, runs in by_value.items():
-            first, others = ([study.results[run] for run in of] for of in (firsts, runs))
+            first, others = ([subject.results[run] for run in of] for of in (firsts, runs))
             found = [one for one in (difference(each, first, others) for each in measures) if one is not None]
             if not any(one.over_seeds or one.over_slices for one in found):
                 continue
@@ -139,7 +141,7 @@ def _differences(study: Study) -> Iterator[dict[str, Any]]:
                 "key": key.path,
                 "from": base,
                 "to": code,
-                "where": study.labelled(runs[:1], rest)[0] if rest else "",
+                "where": subject.labelled(runs[:1], rest)[0] if rest else "",
                 "runs": [*firsts, *runs],
                 "measures": [
                     {
@@ -171,9 +173,9 @@ def _key(key: Key) -> dict[str, Any]:
     }
 
 
-def _metrics(study: Study) -> Iterator[dict[str, Any]]:
+def _metrics(subject: Subject) -> Iterator[dict[str, Any]]:
     """Yield a column for each number that any run has, the measures of every summary first."""
-    results = study.results
+    results = subject.results
     rows = [result.metrics.flat() for result in results]
     names = causes(result.metrics for result in results)
     found = [measure(path, names) for path in dict.fromkeys(path for row in rows for path in row)]
@@ -187,7 +189,7 @@ def _metrics(study: Study) -> Iterator[dict[str, Any]]:
                 "path": each.path,
                 "label": each.label,
                 "unit": each.unit,
-                "about": plain(" ".join([each.about, *study.assumed([each])])),
+                "about": plain(" ".join([each.about, *subject.assumed([each])])),
                 "better": each.better,
                 "headline": is_headline,
                 "bin_width": each.bin_width,

@@ -12,7 +12,7 @@ from pathlib import Path
 from coflash._core import CoflashError
 from coflash.report.local import LocalPage, local_server
 from coflash.report.page import LIVE, report_html
-from coflash.results.study import Study, result_files
+from coflash.results.subject import Subject, result_files
 
 STATE = "/state"
 """The path of a text that changes when the results do."""
@@ -52,7 +52,7 @@ def _page(paths: Sequence[Path], where: Sequence[str]) -> str:
     """Write the page of the results so far, or a page that says that there are none yet."""
     state = _state(paths)
     try:
-        return report_html(Study.read(paths, where), live=state)
+        return report_html(Subject.read(paths, where), live=state)
     except CoflashError as error:
         script = f"<script>{LIVE.substitute(state=state)}</script>"
         return f"<!doctype html><title>coflash</title><p>No results as yet: {escape(str(error))}</p>{script}"

@@ -53,7 +53,7 @@ class Results:
     """Results of many runs, read at once.
 
     The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `revision`, that of
-    results; `scenario_hash`; `inputs`, the digests of its trace; every key of the scenario; every metric, by its
+    results; `scenario_hash`; `inputs`, the digests of its trace; every key of the scenario; every measure, by its
     dotted path; what a section takes for granted (`assumed.endurance`); and the speed of the simulator
     (`simulator.…`). Values that a run does not have are null.
 
@@ -314,8 +314,10 @@ class Results:
             except duckdb.Error as error:
                 msg = f"SQL: {error}"
                 if unknown := _UNKNOWN_COLUMN.search(str(error)):
-                    near = difflib.get_close_matches(unknown[1], [*self._keys(), *map(short, metric_names())], 1)
-                    msg = f'SQL: no column "{unknown[1]}"; did you mean "{near[0]}"?' if near else msg
+                    meant = [path for path in metric_names() if short(path) == unknown[1]]
+                    names = [*self._keys(), *map(short, metric_names())]
+                    near = " or ".join(meant) or next(iter(difflib.get_close_matches(unknown[1], names, 1)), "")
+                    msg = f'SQL: no column "{unknown[1]}"; did you mean "{near}"?' if near else msg
                 raise CoflashError(msg) from error
 
     def _table_for(self, query: str) -> core.Table:

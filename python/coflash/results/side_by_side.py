@@ -13,7 +13,7 @@ from coflash.measures.sections import sections
 from coflash.quantity import change, show_change
 from coflash.results.assumptions import beside
 from coflash.results.result import Result, mixed_revisions
-from coflash.results.study import Study
+from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key
 from coflash.table import Table
 
@@ -28,17 +28,17 @@ class SideBySide:
     @property
     def keys(self) -> tuple[Key, ...]:
         """The keys in which the scenarios differ."""
-        return Study(self.results).varied
+        return Subject(self.results).varied
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes on these runs: a mixture of revisions, and notes on single runs."""
-        return Study(self.results).remarks
+        return Subject(self.results).remarks
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the runs: the values of these keys."""
-        return Study(self.results).labels
+        return Subject(self.results).labels
 
     def table(self) -> Table:
         """Return a row for each measure: its path, its value in each run, and the relative changes from the first.

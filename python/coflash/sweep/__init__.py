@@ -62,24 +62,24 @@ class Sweep:
         return Results(self.place, store.runs(keys), store.broken)
 
     def estimates(self, measure: Measure | str) -> list[Estimate]:
-        """Estimate a measure, or a metric by its name, at each point, over its seeds.
+        """Estimate a measure, given itself or its name, at each point, over its seeds.
 
         Raises:
-            CoflashError: There is no such metric.
+            CoflashError: There is no such measure.
         """
         what = named(measure) if isinstance(measure, str) else measure
         found = [[self.results.metrics(job.key) for job in point.jobs] for point in self.points]
         return [estimate_of(what, (metrics for metrics in runs if metrics is not None)) for runs in found]
 
     def table(self, *measures: str) -> Table:
-        """Return a row for each point: its values, and the mean and the 95 % confidence interval of each metric.
+        """Return a row for each point: its values, and the mean and the 95 % confidence interval of each measure.
 
         Args:
             measures: Metrics such as `waf_host` or `response.p99`; by default those of tables of many runs. The column
                 with the suffix `.ci95` holds the half-width of the interval, the one with `.runs` the number of runs.
 
         Raises:
-            CoflashError: There is no such metric.
+            CoflashError: There is no such measure.
         """
         import numpy as np
 

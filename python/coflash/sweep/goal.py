@@ -33,10 +33,10 @@ class Goal:
 
 
 def goals(minimise: str | Sequence[str] | None, maximise: str | Sequence[str] | None) -> tuple[Goal, ...]:
-    """Make the goals of a search from the two arguments, each the name of a metric or several.
+    """Make the goals of a search from the two arguments, each the name of a measure or several.
 
     Raises:
-        CoflashError: None is given, one is given twice, or there is no such metric.
+        CoflashError: None is given, one is given twice, or there is no such measure.
     """
     given = [(name, True) for name in _names(minimise)] + [(name, False) for name in _names(maximise)]
     found = tuple(_goal(named(name), is_minimum) for name, is_minimum in given)
@@ -44,7 +44,7 @@ def goals(minimise: str | Sequence[str] | None, maximise: str | Sequence[str] | 
         msg = "tune: minimise or maximise is needed, such as minimise response.p99"
         raise CoflashError(msg)
     if len({goal.name for goal in found}) < len(found):
-        msg = f"tune: {', '.join(goal.name for goal in found)} were given; each metric is allowed once"
+        msg = f"tune: {', '.join(goal.name for goal in found)} were given; each measure is allowed once"
         raise CoflashError(msg)
     return found
 
@@ -63,14 +63,14 @@ def _goal(measure: Measure, is_minimum: bool) -> Goal:
 
 @dataclass(frozen=True)
 class Condition:
-    """A bound of a metric, such as `response.p99<5ms`."""
+    """A bound of a measure, such as `response.p99<5ms`."""
 
     text: str
-    """The condition with the short name of its metric."""
+    """The condition with the short name of its measure."""
     sign: int
     """1 for an upper bound, −1 for a lower one."""
     bound: float
-    """In the unit of the metric."""
+    """In the unit of the measure."""
     value: Value = field(repr=False)
 
     def excess(self, value: float) -> float:
@@ -82,11 +82,11 @@ def condition(text: str) -> Condition:
     """Read a condition.
 
     Raises:
-        CoflashError: It is not written METRIC<VALUE, there is no such metric, or the value has another unit.
+        CoflashError: It is not written MEASURE<VALUE, there is no such measure, or the value has another unit.
     """
     found = _CONDITION.fullmatch(text)
     if found is None:
-        msg = f"subject to {text!r}: METRIC<VALUE or METRIC>VALUE is allowed, such as response.p99<5ms"
+        msg = f"subject to {text!r}: MEASURE<VALUE or MEASURE>VALUE is allowed, such as response.p99<5ms"
         raise CoflashError(msg)
     name, sign, given = found.groups()
     measure = named(name)

@@ -89,7 +89,7 @@ class Tuning:
 
     @property
     def objective(self) -> str:
-        """The name of the first objective; of a metric, its path."""
+        """The name of the first objective; of a measure, its path."""
         return self.goals[0].name
 
     @property
@@ -156,7 +156,7 @@ def tune(
     address: str | None = None,
     progress: bool = False,
 ) -> Tuning:
-    """Search for the values of some keys that minimise or maximise a metric.
+    """Search for the values of some keys that minimise or maximise a measure.
 
     Trials are stored like the runs of a sweep: the same call resumes a search that was stopped, and a call with more
     trials continues one that ended. With one worker the same call tries the same points.
@@ -165,8 +165,8 @@ def tune(
         scenario: The scenario, as an object, as nested dictionaries, or by its name or file.
         over: The search space, by key: ranges such as `"64MiB..1GiB"`, or choices.
         trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
-        minimise: The metric to minimise, such as `"response.p99"`, or several.
-        maximise: The metric to maximise, or several; of several objectives the answer is a Pareto front.
+        minimise: The measure to minimise, such as `"response.p99"`, or several.
+        maximise: The measure to maximise, or several; of several objectives the answer is a Pareto front.
         subject_to: Conditions that the answer must meet, such as `"response.p99<5ms"`.
         out: The folder of results.
         trials: The number of points to try in all.

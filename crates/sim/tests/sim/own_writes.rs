@@ -78,7 +78,7 @@ impl Drop for Trace {
     }
 }
 
-/// The oracle replays the trace so many times, and once more.
+/// The oracle replays the trace as often as it was written before, and once more.
 #[test]
 fn a_run_of_a_trace_goes_on_from_its_own_passes() {
     let cases: [&[(&str, &str)]; 4] = [

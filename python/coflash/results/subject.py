@@ -25,7 +25,7 @@ _RESULT, _COMPARISON, _SEARCH = "result.json", "comparison.json", "tune.json"
 
 
 @dataclass(frozen=True)
-class Study:
+class Subject:
     """Results to report together. The keys that vary are found from their scenarios."""
 
     results: Sequence[Result]
@@ -94,8 +94,8 @@ class Study:
         return assumed(measures, zip(self.labels, (result.document for result in self.results), strict=True))
 
     @classmethod
-    def of(cls, comparison: Comparison) -> Study:
-        """Make a study of a comparison and its question."""
+    def of(cls, comparison: Comparison) -> Subject:
+        """Make the subject of a comparison and its question."""
         return cls(
             results=tuple(case.result for case in comparison.cases),
             title=comparison.title,
@@ -105,7 +105,7 @@ class Study:
         )
 
     @classmethod
-    def read(cls, paths: Sequence[Path], where: Sequence[str] = ()) -> Study:
+    def read(cls, paths: Sequence[Path], where: Sequence[str] = ()) -> Subject:
         """Read every result in the given folders and below them, sorted by the varying keys.
 
         A single comparison is read with its question. A broken result is passed over, and named in `broken`.

@@ -1,4 +1,4 @@
-"""`coflash grade`."""
+"""`coflash evaluate`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from coflash import evaluation
 from coflash.cli.console import JsonFile, Quiet, check_json, errors, output, plain_table, show_table, write_json
-from coflash.evaluation import SuiteName, evaluate
+from coflash.evaluation import SuiteName
 
 
-def grade(
+def evaluate(
     file: Annotated[
         Path,
         typer.Argument(
@@ -27,7 +28,7 @@ def grade(
 ) -> None:
     """Compare a policy of your own with the built-in ones. Exit status 1 means that it failed."""
     check_json(json)
-    found = evaluate(file, suite, cpu_seconds=cpu_seconds)
+    found = evaluation.evaluate(file, suite, cpu_seconds=cpu_seconds)
     write_json(json, found.to_json())
     if not quiet:
         table = plain_table("workload", f"{file.stem}", "best built-in", "", "bound", "score")
