@@ -128,7 +128,9 @@ def needed(crate: str) -> set[str]:
     lock = (SOURCES[0].parents[2] / "Cargo.lock").read_text(encoding="utf-8")
     uses: dict[str, list[str]] = defaultdict(list)
     for package in lock.split("[[package]]")[1:]:
-        name, *rest = re.findall(r'"([\w.-]+)(?: [^"]*)?"', re.sub(r"(?m)^(version|source|checksum) = .*$", "", package))
+        name, *rest = re.findall(
+            r'"([\w.-]+)(?: [^"]*)?"', re.sub(r"(?m)^(version|source|checksum) = .*$", "", package)
+        )
         uses[name] += rest
     found, waiting = set(), [crate]
     while waiting:

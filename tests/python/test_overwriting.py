@@ -11,13 +11,14 @@ import fsspec
 import pytest
 
 import coflash
-from coflash import CoflashError, Scenario, __version__, demo
+from coflash import CoflashError, Scenario, demo
+from coflash._core import REVISION
 from coflash.demo import find_trace
 from coflash.report import Study, write_report
 from coflash.results.comparison import Case, Comparison
 from coflash.results.identity import Identity
 from coflash.runs.inputs import inputs_of
-from coflash.sweep.plan import Plan
+from coflash.sweep.plan import Plan, named_revision
 from processes import coflash as command_line
 from processes import process
 from sweeps import SMALL
@@ -96,14 +97,14 @@ def test_a_run_is_the_same_as_in_a_sweep(tmp_path: Path) -> None:
     for scenario, traces in (
         (SMALL, ()),
         (SMALL, [str(trace)]),
-        (SMALL.with_(workload__trace=[str(trace)]), ()),
+        (SMALL.replaying([str(trace)]), ()),
         (DEVICE.with_(workload__fio=str(jobs)), ()),
         (DEVICE.with_(workload__like=[str(trace)]), ()),
     ):
         ((job,),) = [point.jobs for point in Plan.of(scenario, inputs_of(scenario, traces), [()], 1).points]
         identity = Identity.of_result(coflash.run(scenario, traces).document)
         assert identity.inputs is not None
-        parts = [identity.scenario, *identity.inputs, __version__]
+        parts = [identity.scenario, *identity.inputs, named_revision(REVISION)]
         assert hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16] == job.key
 
 

@@ -48,7 +48,7 @@ class Identity:
         if own_key(workload):
             bare = reading(scenario, ["input"] * len(inputs or ()))
         else:
-            bare = scenario.with_(workload__trace=[], workload__like=[])
+            bare = scenario.with_(workload__trace=[])
         return cls(bare.hash, None if inputs is None else tuple(inputs))
 
     @classmethod

@@ -210,16 +210,12 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
 
 def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
     workload = scenario.to_dict()["workload"]
-    # Files are identified by their content, not their place. With a trace to replay, those of the scenario are unused.
+    # Files are identified by their content, not their place. A trace to replay stands for the scenario's own workload.
     names = ["input"] * len(inputs)
     own = workload[key] if (key := own_key(workload)) else None
     sources = [file.source for file in inputs]
     is_own = bool(inputs) and own in (sources, sources[0])
-    bare = (
-        reading(scenario, names)
-        if is_own
-        else scenario.with_(workload__trace=[], workload__like=[])
-    )
+    bare = reading(scenario, names) if is_own else scenario.replaying(names).with_(workload__trace=[])
     content = [bare.hash, *(file.sha256 for file in inputs)]
     named, *former = (digest([*content, named_revision(revision)]) for revision in range(REVISION, -1, -1))
     return Job(named, label, bare, inputs, former_keys=tuple(former))
