@@ -91,7 +91,7 @@ class Scenario:
         return cls(_core.Scenario.of_run(_as_toml(document["scenario"])))
 
     def replaying(self, trace: Sequence[str]) -> Scenario:
-        """Return a copy that replays these trace files in place of its own workload; without files, itself."""
+        """Return a copy that replays a trace in place of its own workload; without files, the scenario itself."""
         return Scenario(self.core.replaying(trace)) if trace else self
 
     def with_jobs(self, file: str) -> Scenario:

@@ -21,7 +21,7 @@ from coflash.report import Subject, write_report
 from coflash.results.comparison import Case, Comparison
 from coflash.results.identity import Identity
 from coflash.runs.inputs import inputs_of
-from coflash.sweep.plan import Plan
+from coflash.sweep.plan import Plan, named_revision
 from processes import coflash as command_line
 from processes import process
 from sweeps import SMALL
@@ -100,14 +100,14 @@ def test_a_run_is_the_same_as_in_a_sweep(tmp_path: Path) -> None:
     for scenario, traces in (
         (SMALL, ()),
         (SMALL, [str(trace)]),
-        (SMALL.with_(workload__trace=[str(trace)]), ()),
+        (SMALL.replaying([str(trace)]), ()),
         (DEVICE.with_(workload__fio=str(jobs)), ()),
         (DEVICE.with_(workload__like=[str(trace)]), ()),
     ):
         ((job,),) = [point.jobs for point in Plan.of(scenario, inputs_of(scenario, traces), [()], 1).points]
         identity = Identity.of_result(coflash.run(scenario, traces).document)
         assert identity.inputs is not None
-        parts = [identity.scenario, *identity.inputs, f"revision {REVISION}"]
+        parts = [identity.scenario, *identity.inputs, named_revision(REVISION)]
         assert hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16] == job.key
 
 
@@ -270,11 +270,11 @@ def test_two_outputs_are_two_files(here: Path) -> None:
 
 
 def test_a_table_of_a_user_is_none_of_coflash(here: Path) -> None:
-    Path("measured.csv").write_text("load,p99_us\n1,2\n", encoding="utf-8")
+    (here / "measured.csv").write_text("load,p99_us\n1,2\n", encoding="utf-8")
     refused = command_line("results", "export", "measured.csv", "--in", "results")
     assert refused.returncode == 2
     assert "measured.csv: exists and has other columns; delete it or name another" in refused.stderr
-    assert Path("measured.csv").read_text(encoding="utf-8") == "load,p99_us\n1,2\n"
+    assert (here / "measured.csv").read_text(encoding="utf-8") == "load,p99_us\n1,2\n"
 
 
 def test_a_result_that_is_not_whole_is_made_whole(here: Path) -> None:
@@ -291,8 +291,9 @@ def test_a_result_that_is_not_whole_is_made_whole(here: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT TESTED: this system has no pipes with names")
 def test_a_pipe_is_written_to_and_its_reader_lives(here: Path) -> None:
-    os.mkfifo("pipe")
-    with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE) as reader:
+    pipe = here / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen([shutil.which("cat") or "cat", pipe], stdout=subprocess.PIPE) as reader:
         assert command_line(*RUN, "--json", "pipe").returncode == 0
         read, _ = reader.communicate()
     assert b'"scenario_hash"' in read
@@ -301,8 +302,8 @@ def test_a_pipe_is_written_to_and_its_reader_lives(here: Path) -> None:
 @pytest.mark.parametrize("revision", [None, -1, 1.5, True])
 def test_a_revision_that_is_none_hides_no_other_result(revision: object, here: Path) -> None:
     coflash.run(SMALL.with_(seed=9)).save("results/b")
-    document = json.loads(Path("results/b/result.json").read_text(encoding="utf-8"))
-    Path("results/b/result.json").write_text(json.dumps(document | {"revision": revision}), encoding="utf-8")
+    document = json.loads((here / "results/b/result.json").read_text(encoding="utf-8"))
+    (here / "results/b/result.json").write_text(json.dumps(document | {"revision": revision}), encoding="utf-8")
     found = coflash.results("results")
     assert len(found) == 1
     assert "its revision is" in " ".join(found.remarks)

@@ -76,7 +76,7 @@ pub(crate) fn write_own(
     } else {
         String::new()
     };
-    let cache = if scenario.has_cache() { ", which is empty when the run begins," } else { "" };
+    let cache = if scenario.has_cache() { ", which is empty when the run begins," } else { "," };
     let remark = format!(
         "Before the run, the workload's own writes went to flash past the cache{cache} in {passes} passes. Write amplification was {} \
          then: {} in the last {ROUNDS_STEADY} of {} rounds{fills}.",

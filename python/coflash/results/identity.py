@@ -28,10 +28,8 @@ def reading(scenario: Scenario, files: Sequence[str]) -> Scenario:
 
 
 def nameless(scenario: Scenario, own_files: int | None) -> Scenario:
-    """Return a scenario without the names of files: of its own ones, if it reads so many, or else of any."""
-    if own_files:
-        return reading(scenario, ["input"] * own_files)
-    return scenario.with_(workload__trace=[], workload__like=[])
+    """Return a scenario without the names of files: of its own ones, if it reads so many, or else of a trace."""
+    return reading(scenario, ["input"] * own_files) if own_files else scenario.with_(workload__trace=[])
 
 
 @dataclass(frozen=True)

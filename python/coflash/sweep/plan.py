@@ -217,8 +217,9 @@ def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
     workload = scenario.to_dict()["workload"]
     own = workload[key] if (key := own_key(workload)) else None
     sources = [file.source for file in inputs]
-    # Files are identified by their content, not their place. With a trace to replay, those of the scenario are unused.
-    bare = nameless(scenario, len(inputs) if own in (sources, *sources[:1]) else None)
+    # Files are identified by their content, not their place. A trace to replay stands for the scenario's own workload.
+    is_own = own in (sources, *sources[:1])
+    bare = nameless(scenario, len(inputs)) if is_own else nameless(scenario.replaying(sources), None)
     content = [bare.hash, *(file.sha256 for file in inputs)]
     named, *former = (digest([*content, named_revision(revision)]) for revision in range(REVISION, -1, -1))
     return Job(named, label, bare, inputs, former_keys=tuple(former))

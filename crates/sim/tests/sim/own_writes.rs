@@ -40,7 +40,7 @@ fn remarks(result: &RunResult) -> Vec<String> {
 fn passes(result: &RunResult) -> u64 {
     let remarks = remarks(result);
     let remark = remarks.iter().find(|remark| remark.contains("own writes")).expect("a remark");
-    let (_, rest) = remark.split_once("cache, in ").expect(remark);
+    let (_, rest) = remark.split_once(", in ").expect(remark);
     rest.split_once(" passes").expect(remark).0.parse().expect(remark)
 }
 
