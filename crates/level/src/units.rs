@@ -115,13 +115,20 @@ mod tests {
         rig.media.tap.clear();
         let Ok(()) = rig.write(lpn(1), Coverage::Partial);
         let calls = rig.media.tap.iter().map(|call| match *call {
-            Call::Read(page, Place::Buffer, Cause::Host) => ("read", Some(page)),
-            Call::Program(_, oob, Place::Buffer, Cause::Host) => {
-                ("program", oob.lpn.and_then(|page| flash.lookup(page)))
+            Call::Read(page, to, Cause::Host) => ("read", to, Some(page)),
+            Call::Program(_, oob, from, Cause::Host) => {
+                ("program", from, oob.lpn.and_then(|page| flash.lookup(page)))
             }
             other => panic!("{other:?}"),
         });
-        let expected = [1, 0, 2, 3].map(|page| flash.lookup(lpn(page)));
-        assert!(calls.eq(expected.into_iter().flat_map(|page| [("read", page), ("program", page)])));
+        let expected = [(1, Place::Merged), (0, Place::Buffer), (2, Place::Buffer), (3, Place::Buffer)];
+        let expected = expected.map(|(page, place)| (place, flash.lookup(lpn(page))));
+        let expected =
+            expected.into_iter().flat_map(|(at, page)| [("read", at, page), ("program", at, page)]);
+        assert_eq!(
+            calls.collect::<Vec<_>>(),
+            expected.collect::<Vec<_>>(),
+            "the host's part is over its own page"
+        );
     }
 }

@@ -8,11 +8,12 @@ use coflash_base::{Duration, Lpn, Seed};
 use coflash_ftl::RefreshConfig;
 use coflash_testing::{Image, ImageError};
 
-/// Setups in which only requests cause events, and a stream of operations for each.
+/// Setups in which only requests cause events, each of a single page, and a stream of operations for each.
 fn quiet_setups() -> impl Iterator<Item = (u64, Setup, RandomStream)> {
     setups(1).map(|(seed, mut setup)| {
         setup.ftl.refresh = RefreshConfig::default();
         setup.buffer.dirty_age_max = Duration { ns: u64::MAX >> 8 };
+        setup.pages_per_unit = 1;
         (seed, setup, Seed(seed).stream("operations"))
     })
 }
