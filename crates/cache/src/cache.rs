@@ -287,15 +287,20 @@ impl<const POLICIES: usize> Cache<POLICIES> {
     #[inline]
     fn flag(&mut self, slot: SlotId, dirty: bool, set: impl FnOnce(&mut SlotTable)) {
         let was_dirty = self.table.is_dirty(slot);
-        let is_seen = was_dirty != dirty && !self.table.is_pinned(slot);
-        let moves = is_seen && self.policy_of(was_dirty) != self.policy_of(dirty);
-        if moves {
+        if self.policy_of(was_dirty) != self.policy_of(dirty) && !self.table.is_pinned(slot) {
             self.left(slot);
+            set(&mut self.table);
+            self.came(slot);
+            return;
         }
         set(&mut self.table);
-        if moves {
-            self.came(slot);
-        } else if is_seen {
+        self.flagged(slot, was_dirty);
+    }
+
+    /// Notify the policy if a page became clean or dirty.
+    #[inline]
+    fn flagged(&mut self, slot: SlotId, was_dirty: bool) {
+        if self.table.is_dirty(slot) != was_dirty && !self.table.is_pinned(slot) {
             let (policy, table) = self.policy(slot);
             policy.flagged(slot, table);
         }
