@@ -4,7 +4,7 @@ What a paper has in common with a [`Study`][coflash_reproduce.study.Study] of ou
 [`Investigation`][coflash_reproduce.paper.Investigation].
 
 A paper is a module that declares one [`Paper`][coflash_reproduce.paper.Paper]. It neither runs nor draws: `runs` does
-the experiments, `drawing` the figures, `page` the text. The terms:
+the experiments, `drawing` the figures, `page` the page; its prose is in a Markdown file beside it (`text`). The terms:
 
 - an *experiment* is a scenario, a workload, and its cases;
 - a *case* is one run: its line in a figure, its place on the axis, and its changes to the scenario;
@@ -15,7 +15,7 @@ the experiments, `drawing` the figures, `page` the text. The terms:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from coflash.quantity import change
 from coflash.results.result import FILES, Result
 from coflash.results.store import RunFolder
 from coflash.scenario import Scenario
+from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -165,13 +166,10 @@ class Figure:
     """A figure: a measure over an axis, a panel for each experiment, a line for each line of the cases."""
 
     name: str
-    title: str
     measure: Measure
     axis: Axis
     experiments: tuple[str, ...]
     """The names of the experiments, which are shown if they were run."""
-    differs: str
-    """What differs from the paper, in a sentence."""
     baseline: str | None = None
     """The line with which the others are compared."""
     from_zero: bool = True
@@ -200,10 +198,7 @@ class Exhibit:
     """A table of the paper, or one of ours."""
 
     name: str
-    title: str
     grid: Callable[[Runs], Grid]
-    differs: str
-    """What differs from the paper, or what it shows, in a sentence."""
     notes: Notes = lambda _: ()
 
 
@@ -212,12 +207,9 @@ class Picture:
     """A figure of the paper that is not a measure over an axis."""
 
     name: str
-    title: str
     draw: Callable[[Runs], Canvas]
     grid: Callable[[Runs], Grid]
     """Its numbers."""
-    differs: str
-    """What differs from the paper, in a sentence."""
     notes: Notes = lambda _: ()
 
 
@@ -246,9 +238,8 @@ class Investigation:
     """A question that runs answer: a page with figures and tables."""
 
     name: str
-    title: str
-    scales: Mapping[str, str]
-    """The sizes of its experiments by name, each with an explanation of its scaling."""
+    text: Text
+    """What the page says: of each exhibit, of each scale, and of what is left open."""
     experiments: Callable[[str, tuple[str, ...]], tuple[Experiment, ...]]
     """The experiments of a scale, given the traces of the user."""
     exhibits: tuple[Figure | Picture | Exhibit, ...]
@@ -256,12 +247,6 @@ class Investigation:
 
 @dataclass(frozen=True, kw_only=True)
 class Paper(Investigation):
-    """A paper."""
+    """A paper; its sections "source", "idea" and "open questions" say what it is and what it leaves open."""
 
-    source: str
-    """The publication: authors, place, year."""
-    idea: str
-    """The idea, in a few sentences."""
     claims: tuple[Claim, ...]
-    open_questions: tuple[str, ...] = field(default=())
-    """The questions that the paper leaves open, and our choices."""

@@ -58,8 +58,8 @@ def markdown(paper: Paper, command: str, done: Sequence[Inferred], images: str) 
     """
     trials = max(outcome.trials for one in done for outcome in one.outcomes)
     parts = [
-        f"# {paper.title.removesuffix(', reproduced')}: which set-up gives the paper's numbers",
-        f"{paper.source}.",
+        f"# {paper.text.title.removesuffix(', reproduced')}: which set-up gives the paper's numbers",
+        paper.text.bodies["source"],
         f"<!-- Written by `{command}`; every number below comes from its runs, or is the paper's. -->",
         _HOW,
         f"`{command}` made this page (coflash {__version__}, revision {REVISION} of results): "

@@ -6,18 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from statistics import mean
-from typing import Any
 
-from coflash import costmodel
 from coflash.measures.measure import MEAN, Measure
 from coflash.quantity import change
+from coflash_reproduce.opfcl import model
 from coflash_reproduce.opfcl.reading import (
     BOTH,
-    BOTH_R,
-    BOTH_U,
     GC_TIME,
     HITS,
-    READS_U,
     WITHIN,
     early_rise,
     erases_by_share,
@@ -104,13 +100,12 @@ def claims() -> Iterator[Claim]:
 
 
 def _of_the_model() -> Iterator[Claim]:
-    for figure, what, number, of in (
-        ("figure-3", "u of least cost, reads only", READS_U, "u"),
-        ("figure-4", "u of least cost, reads and writes", BOTH_U, "u"),
-        ("figure-4", "r of least cost, reads and writes", BOTH_R, "r"),
+    for figure, what, number, ours in (
+        ("figure-3", "u of least cost, reads only", model.READS_U, lambda *_: model.best_of_reads().u),
+        ("figure-4", "u of least cost, reads and writes", model.BOTH_U, lambda *_: model.best_of_both().u),
+        ("figure-4", "r of least cost, reads and writes", model.BOTH_R, lambda *_: model.best_of_both().r),
     ):
-        demand = costmodel.READS_EXAMPLE if figure == "figure-3" else costmodel.BOTH_EXAMPLE
-        yield _number(figure, what, (), number, partial(_least_cost, demand, of))
+        yield _number(figure, what, (), number, ours)
 
 
 def _of_responses(figure: str, names: Sequence[str]) -> Iterator[Claim]:
@@ -237,10 +232,6 @@ def _bound(
 
 def _one(of: Number, runs: Runs, experiment: str) -> tuple[float, ...]:
     return (of(runs, experiment),)
-
-
-def _least_cost(demand: costmodel.Demand, of: str, *_: Any) -> float:
-    return float(getattr(costmodel.Costs().best(demand, 0.01), of))
 
 
 def _rw_over_fp(runs: Runs, experiment: str) -> float:

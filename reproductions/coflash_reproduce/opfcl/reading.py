@@ -47,8 +47,6 @@ WITHIN = 0.05
 """The maximum by which OP-FCL may exceed the best fixed partition."""
 OVERLOADED = 0.98
 """The utilisation from which on disks do not keep up."""
-READS_U, BOTH_U, BOTH_R = 0.92, 0.64, 0.25
-"""The results of the model for the paper's two examples."""
 
 
 def _hit_ratio(metrics: Metrics) -> float | None:
@@ -497,24 +495,6 @@ def table_of_sizes(names: Sequence[str], runs: Runs) -> Grid:
             at = show(sample["at_ns"], "ns")
             rows.append((experiment.title, at, *(show(one, "share") for one in (reads, writes, 1 - reads - writes))))
     return Grid(("", "at", "read cache", "write cache", "over-provisioned"), tuple(rows))
-
-
-def model_of_reads(_: Runs) -> Grid:
-    """Return the first example of the cost model."""
-    best = costmodel.Costs().best(costmodel.READS_EXAMPLE, 0.01)
-    return Grid(("", "paper", "here"), (("u of least cost", f"near {READS_U}", f"{best.u:.2f}"),))
-
-
-def model_of_both(_: Runs) -> Grid:
-    """Return the second example of the cost model."""
-    best = costmodel.Costs().best(costmodel.BOTH_EXAMPLE, 0.01)
-    there = costmodel.Costs().hybrid_us(costmodel.BOTH_EXAMPLE, BOTH_U, BOTH_R)
-    rows = (
-        ("u of least cost", str(BOTH_U), f"{best.u:.2f}"),
-        ("r of least cost", str(BOTH_R), f"{best.r:.2f}"),
-        ("cost at the paper's u and r over the least", "", show_change(there / best.cost_us - 1)),
-    )
-    return Grid(("", "paper", "here"), rows)
 
 
 def devices(runs: Runs) -> Grid:

@@ -14,7 +14,8 @@ from coflash.quantity import show
 from coflash.results.estimate import Estimate, estimate
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study
+from coflash_reproduce.study import Finding, Study
+from coflash_reproduce.text import Text
 
 TRANSFER_US = 3.4
 """4 KiB at 1.2 GB/s."""
@@ -222,12 +223,9 @@ def _least_us(costs: Costs, demand: Demand, u: float) -> float:
 def _figure(demand: str) -> Figure:
     return Figure(
         {READS: "figure-1", BOTH: "figure-2"}[demand],
-        f"response by caching space, {_DEMAND_TITLES[demand]}",
         RELATIVE,
         Axis("caching space, share of the flash", "%"),
         tuple(f"{name}-{demand}" for name in SYSTEMS),
-        "Mean response in the second half of the run, and the model's cost with its best share of read cache, each "
-        "over its least value.",
         lines=_lines,
     )
 
@@ -303,60 +301,15 @@ def _explanation(_: Runs) -> Iterator[str]:
 
 STUDY = Study(
     name="caching-less",
-    title="Caching less, today",
-    question="OP-FCL leaves much of a flash cache empty, so that cleaning is cheap: in 2012 a write-heavy demand was "
-    "served best with about two thirds of the flash. Flash, disks and what lies behind a cache changed. How much of "
-    "a cache should hold data today?",
-    scales={
-        "quick": "64 MiB of flash, five shares, 2 seeds.",
-        "full": "128 MiB of flash, ten shares, 3 seeds; working sets in proportion.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "Before disks and object stores of today nearly all flash should hold data, also with many writes",
-            "a best simulated share below 75 % for TLC, reads and writes",
-            _alive,
-        ),
-        Hypothesis(
-            "Before QLC flash, TLC should cache less than flash did before a disk in 2012",
-            "a best simulated share less than 10 points below that of 2012",
-            _more_true,
-        ),
-        Hypothesis(
-            "The model's best share is good enough in simulation",
-            "a response at the nearest simulated share more than 10 % above the least",
-            _by_model,
-        ),
-    ),
+    hypotheses=(_alive, _more_true, _by_model),
     explanation=_explanation,
     exhibits=(
-        Exhibit(
-            "table-1",
-            "the best share of caching space",
-            _table,
-            "Demands are the two examples of the paper: reads with Zipf 1.2 over 120 % of the flash; and a fifth of "
-            "such reads beside writes with Zipf 1.4 over 220 %, of whose hits a fifth are reads.",
-        ),
+        Exhibit("table-1", _table),
         _figure(READS),
         _figure(BOTH),
-        Exhibit(
-            "table-2",
-            "where the costs come from",
-            lambda _: Grid(("cost, for 4 KiB", "source"), SOURCES),
-            "Flash costs are those of a die at its full rate; a read or program also takes 3.4 µs of transfer.",
-        ),
-        Exhibit(
-            "table-3",
-            "if the store's costs are off by two",
-            _sensitivity,
-            "The positioning or access times of the store are halved and doubled.",
-        ),
-    ),
-    limits=(
-        "Requests come one at a time, so that no queue forms; a store under load makes misses dearer.",
-        "FP-FCL has one cache for reads and writes; the model divides them.",
-        "The garbage collection of a store of QLC flash is not simulated: its writes cost what a program costs.",
-        "Response time alone: a smaller cache also wears the flash less, and the store more.",
+        Exhibit("table-2", lambda _: Grid(("cost, for 4 KiB", "source"), SOURCES)),
+        Exhibit("table-3", _sensitivity),
     ),
 )

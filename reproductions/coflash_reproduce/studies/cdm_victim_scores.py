@@ -14,7 +14,8 @@ from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show_change
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, asked, four_dies, mean_of, shown
+from coflash_reproduce.study import Finding, Study, asked, four_dies, mean_of, shown
+from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -245,69 +246,12 @@ def _explanation(runs: Runs) -> Iterator[str]:
 
 STUDY = Study(
     name="cdm-victim-scores",
-    title="What a removable page should count",
-    question="Under `cdm` GC drops a valid page whose data the cache holds clean. If the page later leaves the cache "
-    "unmodified, it must be written after all. Two things decide whether that pays, and the paper leaves both open: "
-    "what such a page counts in a victim's cost (`cooperation.removable_weight`: the paper is read as 1; `adaptive` "
-    "and `by-age` estimate it), and with what the later write shares a block (`cooperation.rewrite_stream`: `evict`, "
-    "with what leaves the cache; `gc`, with GC's copies). Counting cached pages in a victim's score is also in Pan, "
-    "Lin, Wu, Zhang and Xu, “Caching-aware garbage collection to improve performance and lifetime for NAND flash "
-    "SSDs”, IEEE Transactions on Consumer Electronics 67(2), 2021, of which only the abstract was at hand.",
-    scales={
-        "quick": "Four dies of 128 blocks, one cache size for each workload.",
-        "full": "The trace on the device of `demo`, everything else on half its dies with 512 blocks each.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "Plain CDM writes more than no cooperation where the cache is small and what is read is cold",
-            "WAF with the smallest cache under pgbench not above that of `none`",
-            _loses,
-        ),
-        Hypothesis(
-            "Either half of the remedy is enough: an estimated weight, or rewrites among GC's copies",
-            "one of these schemes with a WAF above that of `none` in any row",
-            _remedied,
-        ),
-        Hypothesis(
-            "What costs is that cold rewrites lie among what the host writes, not that pages are dropped",
-            "plain CDM above `none` also when all writes share one stream (pgbench, 4 MiB)",
-            _mixing,
-        ),
-        Hypothesis(
-            "Where hot pages are read as much as written, plain CDM is best: what comes back is hot, too",
-            "another scheme below it for hot-cold, 80 % reads, largest cache",
-            _belongs,
-        ),
-        Hypothesis(
-            "Estimates by age save more than one estimate for all pages",
-            "a mean WAF less than half a point below that of `adaptive`",
-            _graded,
-        ),
-    ),
+    hypotheses=(_loses, _remedied, _mixing, _belongs, _graded),
     explanation=_explanation,
     exhibits=(
-        Picture(
-            "figure-1",
-            "WAF and mean response against `none`",
-            _draw,
-            _all,
-            "Each cell has the changes of WAF by host writes and of mean response; less is better. The columns are "
-            "weight and stream.",
-        ),
-        Exhibit(
-            "table-1",
-            "where a rewrite among GC's copies costs more than the copy",
-            _torn,
-            "Hot-cold, 80 % reads, a cache of 1 %, 128 blocks a plane. Both put a page into blocks of the same stream, "
-            "but not beside the same pages. GC copies a victim at a time, so its stream comes in bursts: what is left "
-            "of a block of hot data, then what is left of a block of cold data. A dropped page comes back alone, when "
-            "the cache evicts it, and lies in whatever burst is under way: it leaves holes in cold blocks. Among "
-            "evictions it lies beside its like.",
-        ),
-    ),
-    limits=(
-        "The table has one seed; other seeds move a number by about half a percent.",
-        "A bound on sole copies and weights by age work with the cache in the device only.",
+        Picture("figure-1", _draw, _all),
+        Exhibit("table-1", _torn),
     ),
 )

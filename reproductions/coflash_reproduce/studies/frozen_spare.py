@@ -16,7 +16,8 @@ from coflash.quantity import change, show, show_change
 from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, at, mean_of, shown
+from coflash_reproduce.study import Finding, Study, at, mean_of, shown
+from coflash_reproduce.text import Text
 
 PREFILL, SIZE, HOT, SHADOWS = "prefill", "size", "hot", "shadows"
 GREEDY, COST_BENEFIT, CHOICES = "greedy", "cost-benefit", "d-choices, d = 10"
@@ -360,102 +361,23 @@ def _explanation(runs: Runs) -> Iterator[str]:
 
 STUDY = Study(
     name="frozen-spare",
-    title="Greedy remembers how the device was filled",
-    question="A device is filled at random, then a small part of it is written. Does write amplification depend on the "
-    "filling, and for how long? Evaluations often fill a device with random writes until GC runs, and then replay a "
-    "trace that writes a few percent of it.",
-    scales={
-        "quick": "A die of 1,024 blocks of 64 pages; 2 seeds.",
-        "full": "A die of 2,048 blocks of 64 pages; 5 seeds. A run writes four times the device.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "Up to a threshold of prefill WAF is greedy((α − 1 − p) / h)",
-            "a mean more than 10 % from it below the threshold",
-            _below,
-        ),
-        Hypothesis(
-            "Beyond it greedy is stuck for as long as the run",
-            f"WAF under {STUCK:g} at some prefill beyond, or a last fifth more than 10 % from the second",
-            _stays,
-        ),
-        Hypothesis(
-            "The spare space then lies in blocks that GC never erases",
-            "less than 80 % of invalid pages there under greedy, or more than half under cost-benefit",
-            _lies_in_cold,
-        ),
-        Hypothesis(
-            "A policy that looks at age recovers it: cost-benefit",
-            f"WAF above {RECOVERED:g} at some prefill beyond the threshold",
-            _recovers,
-        ),
-        Hypothesis(
-            "With one block for GC and the host nothing recovers it",
-            f"WAF under {STUCK:g} beyond the threshold, under greedy or cost-benefit",
-            _mixed,
-        ),
-        Hypothesis(
-            "The larger the device, the worse: WAF rises towards that of uniform writes to all of it",
-            "WAF that falls with the number of blocks, or exceeds the limit",
-            _grows,
-        ),
-        Hypothesis(
-            "In ShadowGC's setting (random fill, small written share, greedy) looking at age saves more than shadows",
-            "SGC under greedy below GGC under cost-benefit, GC with a block of its own",
-            _age_beats_shadows,
-        ),
-    ),
+    hypotheses=(_below, _stays, _lies_in_cold, _recovers, _mixed, _grows, _age_beats_shadows),
     explanation=_explanation,
     exhibits=(
         Figure(
             "figure-1",
-            "WAF by prefill",
             WAF_HOST,
             Axis("random writes before, share of the device", "%", logarithmic=True),
             (PREFILL,),
-            "Uniform writes to 1 % of the device, 7 % of it spare.",
             beside=_in_theory,
         ),
         Figure(
-            "figure-2",
-            "where the spare space is",
-            FROZEN,
-            Axis("random writes before, share of the device", "%", logarithmic=True),
-            (PREFILL,),
-            "The share of invalid pages in blocks that were not erased in the run. With one block for all writes "
-            "cost-benefit erases every block, but gains nothing: each is refilled with as many cold pages.",
+            "figure-2", FROZEN, Axis("random writes before, share of the device", "%", logarithmic=True), (PREFILL,)
         ),
-        Figure(
-            "figure-3",
-            "WAF by size of the device",
-            WAF_HOST,
-            Axis("blocks", "", logarithmic=True),
-            (SIZE,),
-            f"Greedy after {STEADY_PASSES} passes, 1 % written.",
-            beside=_limit,
-        ),
-        Figure(
-            "figure-4",
-            "WAF by written share",
-            WAF_HOST,
-            Axis("written share of the device", "%", logarithmic=True),
-            (HOT,),
-            f"After {STEADY_PASSES} passes.",
-        ),
-        Exhibit(
-            "table-1",
-            "what it means for ShadowGC",
-            _shadow_table,
-            "A plane of the paper's device with smaller blocks, buffers in proportion, Zipf 1.0, prefill as in "
-            "`shadowgc-64g`. Changes are from GGC under greedy with the same layout.",
-        ),
-    ),
-    limits=(
-        "One die: with several, each has a hot set of its own, and the number of hot blocks in each counts.",
-        "Pages that are not written in the run are never written. Where cold data are rewritten now and then, their "
-        "blocks come up as victims in the end.",
-        "Beyond the threshold the closed form is a limit, not a prediction for small devices; with a tenth to a third "
-        "of the device written, WAF is a few percent above it (figure 4).",
+        Figure("figure-3", WAF_HOST, Axis("blocks", "", logarithmic=True), (SIZE,), beside=_limit),
+        Figure("figure-4", WAF_HOST, Axis("written share of the device", "%", logarithmic=True), (HOT,)),
+        Exhibit("table-1", _shadow_table),
     ),
 )

@@ -18,7 +18,8 @@ from coflash.quantity import show, show_change
 from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, asked, at, four_dies, shown
+from coflash_reproduce.study import Finding, Study, asked, at, four_dies, shown
+from coflash_reproduce.text import Text
 
 AMONG_COPIES, AMONG_EVICTIONS = "rewritten among GC's copies", "rewritten among evictions"
 STREAMS = {AMONG_COPIES: "gc", AMONG_EVICTIONS: "evict"}
@@ -263,78 +264,13 @@ def _explanation(runs: Runs) -> Iterator[str]:
 
 STUDY = Study(
     name="removable-weight",
-    title="The optimal weight of a removable page",
-    question="CDM's garbage collection drops pages that the cache holds clean. What should such a page count when a "
-    "victim is chosen: nothing (0), as much as a page that must be copied (1), or something between? When does a wrong "
-    "weight matter?",
-    scales={
-        "quick": "Four dies of 64 blocks, 2 seeds; the trace on the device of `demo`, once.",
-        "full": "Four dies of 128 blocks, 3 seeds; the trace on the device of `demo`, once.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "For independent requests the closed form tells which share of drops is written again",
-            "a measured share more than 5 points from it",
-            _closed_form_holds,
-        ),
-        Hypothesis(
-            "Weight 0 is harmless where requests are independent",
-            f"a WAF more than {HARMLESS:.0%} above the least of all weights",
-            _harmless,
-        ),
-        Hypothesis(
-            "Weight 0 fails where data is read in the order in which it was written",
-            f"a WAF less than {FAILS:.0%} above that of weight 1, for random writes beside a scan",
-            _fails,
-        ),
-        Hypothesis(
-            "What decides is that pages which are cached together lie in the same blocks",
-            f"a WAF more than {HARMLESS:.0%} above that of weight 1 for the same requests, the data scattered in flash",
-            _lies_together,
-        ),
-        Hypothesis(
-            "It is enough that all drops come back",
-            f"a WAF less than {FAILS:.0%} above that of weight 1 under pgbench",
-            _unmodified_is_enough,
-        ),
-        Hypothesis(
-            "w* = q is the best weight of the grid, or as good, everywhere",
-            f"a WAF at the weight nearest to w* more than {AS_GOOD:.0%} above the least",
-            _is_optimal,
-        ),
-    ),
+    hypotheses=(_closed_form_holds, _harmless, _fails, _lies_together, _unmodified_is_enough, _is_optimal),
     explanation=_explanation,
     exhibits=(
-        Figure(
-            "figure-1",
-            "WAF by weight",
-            WAF_HOST,
-            Axis("weight of a removable page", ""),
-            WORKLOADS,
-            "Independent requests read and write half each, with a cache of 10 % of the device; the trace has 64 MiB.",
-            from_zero=False,
-        ),
-        Exhibit(
-            "table-1",
-            "what is dropped",
-            _drops_table,
-            "Rewrites among GC's copies, so that s is 0; w* is from the drops at weight 1.",
-        ),
-        Exhibit(
-            "table-2",
-            "what leaves unmodified, for independent requests",
-            _prediction_table,
-            "The last two columns are w* for s = 0 and s = 1.",
-        ),
-    ),
-    limits=(
-        "A fixed weight changes the choice of victims only; GC drops every removable page of a victim. The schemes "
-        "`adaptive` and `by-age` also copy where a drop costs no less.",
-        "The share s of rewrites that are copied again is an argument of the closed form, not predicted by it.",
-        "The closed form weights removable pages by the time for which they are removable. GC asks for those whose "
-        "blocks it cleans, which with unequal popularity are the hotter ones and come back less: it is then too high.",
-        "That drops sort pages by how often they are written is inferred from the counts; no page was followed.",
-        "One recorded trace; `--trace FILE` adds one of your own.",
+        Figure("figure-1", WAF_HOST, Axis("weight of a removable page", ""), WORKLOADS, from_zero=False),
+        Exhibit("table-1", _drops_table),
+        Exhibit("table-2", _prediction_table),
     ),
 )
