@@ -13,7 +13,18 @@ from dataclasses import dataclass
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show, show_change
 from coflash_reproduce.drawing import lines_of
-from coflash_reproduce.paper import Claim, Exhibit, Experiment, Figure, Grid, Investigation, Paper, Picture, Runs
+from coflash_reproduce.paper import (
+    Claim,
+    Exhibit,
+    Experiment,
+    Figure,
+    Grid,
+    Investigation,
+    Numbers,
+    Paper,
+    Picture,
+    Runs,
+)
 from coflash_reproduce.study import HOLDS, Study, Tested
 
 DIRECTION, FAILS = "direction holds", "does not hold"
@@ -33,7 +44,7 @@ class Judged:
     @property
     def verdict(self) -> str:
         """Whether it holds."""
-        pairs = list(zip(self.ours, self.claim.paper, strict=True))
+        pairs = list(zip(self.ours, _each(self.claim.paper), strict=True))
         if self.claim.at_most:
             return HOLDS if all(ours <= paper for ours, paper in pairs) else FAILS
         if all(abs(ours - paper) <= NEAR * abs(paper) for ours, paper in pairs):
@@ -42,11 +53,11 @@ class Judged:
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of the table."""
-        deviations = [_deviation(self.claim, *pair) for pair in zip(self.ours, self.claim.paper, strict=True)]
+        deviations = [_deviation(self.claim, *pair) for pair in zip(self.ours, _each(self.claim.paper), strict=True)]
         return (
             self.claim.exhibit.replace("-", " "),
             f"{self.claim.what}, {self.experiment.title}" if self.experiment else self.claim.what,
-            self.claim.said or _numbers(self.claim, self.claim.paper),
+            self.claim.said or _numbers(self.claim, _each(self.claim.paper)),
             _numbers(self.claim, self.ours),
             " … ".join(deviations),
             self.verdict,
@@ -62,7 +73,7 @@ def judged(of: Paper | Study, runs: Runs) -> list[Judged] | list[Tested]:
     if isinstance(of, Study):
         return of.test(runs)
     return [
-        Judged(claim, experiment, claim.ours(runs, experiment.name if experiment else ""))
+        Judged(claim, experiment, _each(claim.ours(runs, experiment.name if experiment else "")))
         for claim in of.claims
         for experiment in (runs.experiments(claim.experiments) if claim.experiments else [None])
     ]
@@ -173,7 +184,7 @@ def statements_csv(of: Paper | Study, runs: Runs) -> str:
         if isinstance(one, Tested):
             continue
         about = (one.claim.exhibit, one.claim.what, one.experiment.name if one.experiment else "")
-        for published, ours in zip(one.claim.paper, one.ours, strict=True):
+        for published, ours in zip(_each(one.claim.paper), one.ours, strict=True):
             rows.append((*about, repr(published), repr(ours), one.verdict))
     return csv_of([COLUMNS["findings"], *(one.row() for one in found)] if isinstance(of, Study) else rows)
 
@@ -210,6 +221,10 @@ def _figure_grid(figure: Figure, runs: Runs, experiment: Experiment) -> Grid:
             for row, at in zip(rows, places, strict=True):
                 row.append(show_change(change(of.get(at), base.get(at))))
     return Grid(tuple(columns), tuple(map(tuple, rows)))
+
+
+def _each(numbers: Numbers) -> tuple[float, ...]:
+    return numbers if isinstance(numbers, tuple) else (numbers,)
 
 
 def _numbers(claim: Claim, numbers: Sequence[float]) -> str:

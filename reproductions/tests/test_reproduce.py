@@ -20,10 +20,11 @@ from coflash_reproduce import drawing
 from coflash_reproduce.cdm import PAPER, reading, workloads
 from coflash_reproduce.cdm.claims import LIVE, MEAN_WAF_LIVE
 from coflash_reproduce.cdm.workloads import Scale
-from coflash_reproduce.page import DIRECTION, FAILS, HOLDS, Judged
+from coflash_reproduce.page import DIRECTION, FAILS, Judged
 from coflash_reproduce.paper import Case, Claim, Experiment, Figure
 from coflash_reproduce.reproduction import PAPERS, Done, reproduce
 from coflash_reproduce.runs import run_all
+from coflash_reproduce.study import HOLDS
 from processes import coflash
 from sweeps import SMALL
 

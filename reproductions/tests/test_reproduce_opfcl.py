@@ -20,9 +20,10 @@ from coflash.scenario import Scenario
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.opfcl import PAPER, reading, workloads
 from coflash_reproduce.opfcl.workloads import BY_PERIOD, BY_UNIT, FP, MEASURED, OP, OURS, RW, STEADY, Scale
-from coflash_reproduce.page import FAILS, HOLDS, Judged
+from coflash_reproduce.page import FAILS, Judged
 from coflash_reproduce.paper import Claim, Figure, Picture, Runs
 from coflash_reproduce.reproduction import Done, reproduce
+from coflash_reproduce.study import HOLDS
 
 TINY = Scale(
     64,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -48,11 +49,11 @@ def draw_reads(_: Runs) -> Canvas:
 def draw_both(_: Runs) -> Canvas:
     """Draw the cost of reads and writes, for some shares of read cache."""
     shares = (0.0, 0.25, 0.5, 0.75)
-    lines = {f"r = {r:g}": (lambda u, r=r: COSTS.hybrid_us(BOTH_EXAMPLE, u, r)) for r in shares}
+    lines = {f"r = {r:g}": partial(COSTS.hybrid_us, BOTH_EXAMPLE, r=r) for r in shares}
     return _drawn(lines, best_of_both(), 3 * best_of_both().cost_us)
 
 
-def _drawn(lines: dict[str, Callable[[float], float]], best: Partition, most_us: float) -> Canvas:
+def _drawn(lines: Mapping[str, Callable[[float], float]], best: Partition, most_us: float) -> Canvas:
     figure, axes = new_figure(2.3)
     for (label, cost_us), colour, dashes in zip(lines.items(), palette.LINES, DASHES, strict=False):
         costs_ms = [cost_us(percent / 100) / 1000 for percent in PERCENT]
