@@ -276,6 +276,8 @@ class Picture:
 
 Numbers = float | tuple[float, ...]
 """A number, or the two ends of a range."""
+Ours = Callable[[Runs, str], Numbers]
+"""The computation of numbers from an experiment, whose name is empty if they are about all runs together."""
 
 
 @dataclass(frozen=True)
@@ -288,8 +290,7 @@ class Claim:
     experiments: tuple[str, ...]
     """The experiments to compare with it, if they were run; empty if it is about all runs together."""
     paper: Numbers
-    ours: Callable[[Runs, str], Numbers]
-    """The same numbers from an experiment, whose name is empty if the claim is about all runs together."""
+    ours: Ours
     is_change: bool = False
     """Whether the numbers are relative changes; otherwise they are ratios."""
     said: str = ""
