@@ -21,7 +21,7 @@ from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.opfcl import PAPER, reading, workloads
 from coflash_reproduce.opfcl.workloads import BY_PERIOD, BY_UNIT, FP, MEASURED, OP, OURS, RW, STEADY, Scale
 from coflash_reproduce.page import FAILS, Judged
-from coflash_reproduce.paper import Claim, Figure, Picture, Runs
+from coflash_reproduce.paper import Claim, Figure, Picture, Runs, flash_pages
 from coflash_reproduce.reproduction import Done, reproduce
 from coflash_reproduce.study import HOLDS
 
@@ -200,7 +200,7 @@ def test_a_valley_falls_to_its_least_and_rises_from_there(monkeypatch: pytest.Mo
 def test_op_fcl_behind_rw_fcl_is_held_against_rw_fcl_at_its_own_share(done: Done) -> None:
     what = "mean response, OP-FCL against the best fixed share of RW-FCL"
     claims = {row["experiment"]: float(row["here"]) for row in rows(done, "claims") if row["what"] == what}
-    texts = reading.about_rw(done.runs)
+    texts = list(reading.about_rw(done.runs))
     behind = [name for name, above in claims.items() if above > reading.WITHIN]
     assert behind
     assert len(texts) == len(behind)
@@ -379,7 +379,7 @@ def test_disks_that_do_not_keep_up_are_pointed_out(done: Done) -> None:
     busy = [replace(run, document=json.loads(json.dumps(run.document))) for run in runs]
     for run in busy:
         run.document["metrics"]["hybrid"]["disk_utilisation"] = 0.991
-    warned = reading.about_response(["financial"], Runs(tuple(busy)))[0]
+    warned = next(iter(reading.about_response(["financial"], Runs(tuple(busy)))))
     assert "requests come faster than the disks can serve them" in warned
     assert "99.1%" in warned
 
@@ -418,7 +418,7 @@ def test_scaling_keeps_the_papers_shares() -> None:
             continue
         config = 2 if one.name.split("-")[0] in (*workloads.CONFIG_2, "server") else 1
         whole = Scenario.load(f"opfcl-config{config}")
-        divisors = [workloads.flash_bytes(whole) / workloads.flash_bytes(of.scenario) for of in (one, other)]
+        divisors = [flash_pages(whole) / flash_pages(of.scenario) for of in (one, other)]
         assert divisors[0] <= divisors[1]
         if one.name in ("financial", "search"):
             assert divisors == [1, 16]
@@ -446,7 +446,7 @@ def test_a_trace_that_is_given_replaces_the_stand_ins_of_configuration_1(tmp_pat
         "msn-rivals",
     ]
     given = workloads.experiments("tiny", (str(trace),))[0]
-    assert workloads.flash_bytes(given.scenario) == pytest.approx(100_000 * 4096 / 2, rel=0.01)
+    assert flash_pages(given.scenario) == pytest.approx(100_000 / 2, rel=0.01)
     assert given.trace == (str(trace),)
     whole = workloads.experiments("full", (str(trace),))[0]
-    assert workloads.flash_bytes(whole.scenario) == 4 * workloads.GIB
+    assert flash_pages(whole.scenario) == workloads.GIB // 1024
