@@ -241,13 +241,14 @@ Row = tuple[str, ...]
 P = ParamSpec("P")
 
 
-def tabled(*columns: str) -> Callable[[Callable[P, Iterable[Row]]], Callable[P, Grid]]:
-    """Make a function that yields rows return a table with these columns."""
+def tabled(columns: str) -> Callable[[Callable[P, Iterable[Row]]], Callable[P, Grid]]:
+    """Make a function that yields rows return a table with these columns, which are written with bars between them."""
+    names = tuple(name.strip() for name in columns.split("|"))
 
     def of(rows: Callable[P, Iterable[Row]]) -> Callable[P, Grid]:
         @wraps(rows)
         def grid(*args: P.args, **keys: P.kwargs) -> Grid:
-            return Grid(columns, tuple(rows(*args, **keys)))
+            return Grid(names, tuple(rows(*args, **keys)))
 
         return grid
 

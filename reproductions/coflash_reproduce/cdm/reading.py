@@ -67,7 +67,7 @@ def in_the_long_run(run: Run) -> float:
     return programs / int(series["host_writes_pages"][late].sum())
 
 
-@tabled("capacity", "WAF, all writes", "WAF, second half", "theory", "deviation")
+@tabled("capacity | WAF, all writes | WAF, second half | theory | deviation")
 def against_theory(runs: Runs) -> Iterator[Row]:
     """Compare simulation and closed form."""
     for run in runs.of("capacity", of.INDEPENDENT):
@@ -150,7 +150,7 @@ SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16))
 """Fivefold choices of cache sizes, on 64 GiB."""
 
 
-@tabled("workload", "caches", "pages copied", "WAF", "mean response", "its std. deviation")
+@tabled("workload | caches | pages copied | WAF | mean response | its std. deviation")
 def by_sizes(runs: Runs) -> Iterator[Row]:
     """Compare means over several choices of cache sizes."""
     for experiment in runs.experiments(of.CACHED):
@@ -190,7 +190,7 @@ def _changes_at(runs: Runs, experiment: Experiment, places: Iterable[float], mea
     return [relative for relative in changes if relative is not None]
 
 
-@tabled("workload", "cache", "copies, NVM-basic", "copies, CDM", "spared", "dropped", "rewritten")
+@tabled("workload | cache | copies, NVM-basic | copies, CDM | spared | dropped | rewritten")
 def spared(runs: Runs) -> Iterator[Row]:
     """Compare what early invalidation and removable pages spare under CDM."""
     for run, base in runs.pairs(of.CACHED, of.CDM, of.BASELINE):
@@ -234,7 +234,7 @@ def about_buffers(runs: Runs) -> Iterator[str]:
     yield f"Beside CDM the second knowledge changes {', '.join(changes)}."
 
 
-@tabled("host's buffer", "GC knows", "pages copied", "WAF", "change", "mean read", "fast programs")
+@tabled("host's buffer | GC knows | pages copied | WAF | change | mean read | fast programs")
 def two_buffers(runs: Runs) -> Iterator[Row]:
     """Compare what GC gains by knowing the cache, the host's write buffer, or both."""
     for line in dict.fromkeys(run.case.line for run in runs.of(of.BUFFERED)):

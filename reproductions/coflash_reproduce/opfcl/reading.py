@@ -128,7 +128,7 @@ def halves_of_days(run: Run) -> tuple[list[float], list[float]]:
     return ends[::2], ends[1::2]
 
 
-_BESIDE = ("", "best FP-FCL", "response", "best RW-FCL", "response", "line", "settles at", "response")
+_BESIDE = "| best FP-FCL | response | best RW-FCL | response | line | settles at | response"
 
 
 def _beside_fixed(runs: Runs, name: str, title: str) -> Iterator[tuple[Run, Row]]:
@@ -142,9 +142,8 @@ def _beside_fixed(runs: Runs, name: str, title: str) -> Iterator[tuple[Run, Row]
 
 
 @tabled(
-    *_BESIDE,
-    *("over best FP-FCL", "over best RW-FCL", "over best FP-FCL, second half"),
-    "of destaged pages, given up by resizing",
+    f"{_BESIDE} | over best FP-FCL | over best RW-FCL | over best FP-FCL, second half | "
+    "of destaged pages, given up by resizing"
 )
 def best_partitions(runs: Runs) -> Iterator[Row]:
     """Compare OP-FCL with the best fixed shares, and count the workloads with the paper's margin."""
@@ -183,7 +182,7 @@ def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, flo
     return over_fp, over_rw, late_excess(runs, experiment, line)
 
 
-@tabled(*_BESIDE, "over best FP-FCL")
+@tabled(f"{_BESIDE} | over best FP-FCL")
 def best_in_background(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     """Describe the same if no write waits for destaging, so that destages of a resize gain nothing."""
     for experiment in runs.experiments(names):
@@ -204,7 +203,7 @@ def about_background(names: Sequence[str], runs: Runs) -> Iterator[str]:
     yield f"RW-FCL over FP-FCL with as much caching space, where RW-FCL is fastest, first where writes wait: {each}."
 
 
-@tabled("", "line", "caching space", "over", "response", "change", "erases, change", "hit rate, change")
+@tabled("| line | caching space | over | response | change | erases, change | hit rate, change")
 def rivals(runs: Runs) -> Iterator[Row]:
     """Describe GC that drops clean pages, blocks that hold one class of pages, and writes that go through."""
     for experiment in runs.experiments([with_rivals(name) for name in BOTH]):
@@ -239,8 +238,8 @@ def early_rise(runs: Runs, experiment: str) -> float:
 
 
 @tabled(
-    *("", "best FP-FCL", "response", "OP-FCL", "over best FP-FCL", "settles at", "erases at the largest share"),
-    "of their rise, up to 70 %",
+    "| best FP-FCL | response | OP-FCL | over best FP-FCL | settles at | erases at the largest share | "
+    "of their rise, up to 70 %"
 )
 def varied(runs: Runs) -> Iterator[Row]:
     """Compare stand-ins with others that differ in one thing."""
@@ -253,7 +252,7 @@ def varied(runs: Runs) -> Iterator[Row]:
         yield experiment.title, *responses, show_change(excess(runs, name)), settles, *erases
 
 
-@tabled("", "line", "caching space", "flash", "flash, divided", "response", "response", "change")
+@tabled("| line | caching space | flash | flash, divided | response | response | change")
 def divided(runs: Runs) -> Iterator[Row]:
     """Compare runs of the paper's size with those that have everything divided."""
     for experiment in runs.experiments(BOTH):
@@ -446,7 +445,7 @@ def _sizes_panel(axes: Axes, run: Run) -> None:
     axes.grid(axis="y")
 
 
-@tabled("", "at", "read cache", "write cache", "over-provisioned")
+@tabled("| at | read cache | write cache | over-provisioned")
 def table_of_sizes(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     """Return the caches of OP-FCL at some moments."""
     for experiment in runs.experiments(names):
