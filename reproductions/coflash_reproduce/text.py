@@ -40,7 +40,7 @@ class Text:
         for section in sections:
             heading, _, body = section.partition("\n")
             name, _, title_of = heading.partition(": ")
-            bodies[name] = re.sub(r"\n\s*(?!- )", " ", body.strip()).format_map(bodies)
+            bodies[name] = re.sub(r"(?<!\n)\n *(?!- |\n)", " ", body.strip()).format_map(bodies)
             titles[name] = title_of.format_map(bodies)
         scales = {name.removeprefix("scale "): body for name, body in bodies.items() if name.startswith("scale ")}
         return cls(title.strip(), titles, bodies, scales)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from statistics import mean
 
 from coflash.measures.measure import MEAN
@@ -19,6 +20,10 @@ from coflash_reproduce.opfcl.workloads import (
     fixed_share,
     op_fcl,
 )
+from coflash_reproduce.text import Text
+
+TEXT = Text.beside(__file__, {})
+_reading = partial(Reading.of, TEXT)
 
 _SPACE, _SKEW = "workload.synthetic.space", "workload.synthetic.generator.exponent"
 _SHARES = (40, 50, 60, 70, 80, 90, 95)
@@ -185,33 +190,9 @@ def _use(measured: Measured) -> float:
 
 
 _READINGS = (
-    Reading(
-        "one-block",
-        "GC copies into the block that requests fill, its costs are constants",
-        "The parameters of DiskSim's SSD model, which the paper uses; the cost model of its table 1.",
-    ),
-    Reading(
-        "own-block",
-        "GC fills a block of its own",
-        "Common practice; the paper does not say where GC copies to.",
-        {"ftl.shared_streams": [["host", "evict"]]},
-    ),
-    Reading(
-        "background",
-        "no write waits for destaging",
-        "In the model a write pays for the page that it pushes out; a device could do that later.",
-        {"hybrid.destaging": "background"},
-    ),
-    Reading(
-        "measured",
-        "the model's costs are measured",
-        "The paper's model takes GC's cost from the utilisation, and the disk's from its specification.",
-        lines={OP: op_fcl(MEASURED)},
-    ),
-    Reading(
-        "steady",
-        "a write cache shrinks at a steady pace",
-        "How fast a cache gives up its pages is not stated.",
-        lines={OP: op_fcl(STEADY)},
-    ),
+    _reading("one-block"),
+    _reading("own-block", {"ftl.shared_streams": [["host", "evict"]]}),
+    _reading("background", {"hybrid.destaging": "background"}),
+    _reading("measured", lines={OP: op_fcl(MEASURED)}),
+    _reading("steady", lines={OP: op_fcl(STEADY)}),
 )

@@ -10,6 +10,9 @@ from coflash.scenario import Scenario
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown, refuse_traces
 from coflash_reproduce.shadowgc import reading as paper
 from coflash_reproduce.shadowgc.workloads import COMPARED, SCHEMES, SGC, ZGC
+from coflash_reproduce.text import Text
+
+TEXT = Text.beside(__file__, {})
 
 _SPACE, _SKEW, _PAUSE = (
     "workload.synthetic.space",
@@ -127,50 +130,15 @@ def _targets() -> list[Target]:
     return [*of_waf, of_time]
 
 
-def _reading(
-    name: str, title: str, reason: str, *changes: Mapping[str, Any], lines: Mapping[str, Any] | None = None
-) -> Reading:
-    return Reading(name, title, reason, {key: value for one in changes for key, value in one.items()}, lines or {})
+def _reading(name: str, *changes: Mapping[str, Any], lines: Mapping[str, Any] | None = None) -> Reading:
+    return Reading.of(TEXT, name, {key: value for one in changes for key, value in one.items()}, lines or {})
 
 
 _READINGS = (
-    _reading(
-        "two-blocks",
-        "two active blocks, pages written after 30 s",
-        "Section 3.3: one block for host- and twin-shadows, one for normal writes and other relocated pages. Linux "
-        "writes dirty pages after 30 s.",
-    ),
-    _reading(
-        "three-blocks",
-        "a block of its own for GC's other pages, 30 s",
-        "Common practice, against the words of section 3.3.",
-        {_BLOCKS: _THREE_BLOCKS},
-    ),
-    _reading(
-        "two-blocks-no-limit",
-        "two active blocks, no limit of age",
-        "The paper mentions none.",
-        _NO_LIMIT,
-    ),
-    _reading(
-        "three-blocks-no-limit",
-        "a block of its own for GC's other pages, no limit of age",
-        "Both of the above.",
-        {_BLOCKS: _THREE_BLOCKS},
-        _NO_LIMIT,
-    ),
-    _reading(
-        "long-delay",
-        "two active blocks, no limit, a zombie delays its block sixteenfold",
-        "How far zombies put a block off is not stated.",
-        _NO_LIMIT,
-        lines={ZGC: {"cooperation": {"name": "zgc", "lambda": 15.0}}},
-    ),
-    _reading(
-        "cost-benefit",
-        "a block of its own for GC's other pages, no limit, cost-benefit victims",
-        "The paper says greedy. Where victims are chosen by age as well, putting a block off may cost.",
-        {_BLOCKS: _THREE_BLOCKS, _VICTIM: "cost-benefit"},
-        _NO_LIMIT,
-    ),
+    _reading("two-blocks"),
+    _reading("three-blocks", {_BLOCKS: _THREE_BLOCKS}),
+    _reading("two-blocks-no-limit", _NO_LIMIT),
+    _reading("three-blocks-no-limit", {_BLOCKS: _THREE_BLOCKS}, _NO_LIMIT),
+    _reading("long-delay", _NO_LIMIT, lines={ZGC: {"cooperation": {"name": "zgc", "lambda": 15.0}}}),
+    _reading("cost-benefit", {_BLOCKS: _THREE_BLOCKS, _VICTIM: "cost-benefit"}, _NO_LIMIT),
 )
