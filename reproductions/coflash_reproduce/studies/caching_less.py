@@ -13,7 +13,7 @@ from coflash.measures.measure import MEAN, Measure
 from coflash.quantity import show
 from coflash.results.estimate import Estimate, estimate
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
+from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Row, Runs, tabled
 from coflash_reproduce.study import Finding, Study
 from coflash_reproduce.text import Text
 
@@ -180,16 +180,8 @@ def late_ns(runs: Runs, experiment: str) -> dict[float, list[float]]:
     """Return by share the mean response of each seed in the second half of the run, when the cache is warm."""
     found: dict[float, list[float]] = {}
     for run in runs.of(experiment):
-        found.setdefault(run.case.at, []).append(_late_ns(run))
+        found.setdefault(run.case.at, []).append(run.late_ns())
     return found
-
-
-def _late_ns(run: Run) -> float:
-    series = run.result().series()
-    late = slice(len(series) // 2, None)
-    requests, means = series["requests"][late], series["response_mean_ns"][late]
-    answered = requests > 0
-    return float((means[answered] * requests[answered]).sum() / requests.sum())
 
 
 def best_share(runs: Runs, experiment: str) -> Estimate:
@@ -233,35 +225,33 @@ def _figure(demand: str) -> Figure:
 RELATIVE = Measure("response over the least", "ratio", MEAN.read)
 
 
-def _table(runs: Runs) -> Grid:
-    rows = []
+_MODEL_OR_RUNS = " | ".join(f"u, model, {title} | u, simulated" for title in _DEMAND_TITLES.values())
+
+
+@tabled(f"| flash: read / program / copy (µs) | store: read / write (µs) | {_MODEL_OR_RUNS}")
+def _table(runs: Runs) -> Iterator[Row]:
     for name, system in SYSTEMS.items():
-        cells = [f"{system.costs.page_read_us:g} / {system.costs.page_program_us:g} / {system.costs.page_copy_us:g}"]
-        cells.append(f"{system.costs.read_positioning_us:,.0f} / {system.costs.write_positioning_us:,.0f}")
+        costs = system.costs
+        flash = f"{costs.page_read_us:g} / {costs.page_program_us:g} / {costs.page_copy_us:g}"
+        cells = [flash, f"{costs.read_positioning_us:,.0f} / {costs.write_positioning_us:,.0f}"]
         for demand in DEMANDS:
-            cells.append(f"{model_best(name, demand).u:.2f}")
-            cells.append(_share(best_share(runs, f"{name}-{demand}")))
-        rows.append((system.title, *cells))
-    columns = [text for title in _DEMAND_TITLES.values() for text in (f"u, model, {title}", "u, simulated")]
-    return Grid(("", "flash: read / program / copy (µs)", "store: read / write (µs)", *columns), tuple(rows))
+            cells += [f"{model_best(name, demand).u:.2f}", _share(best_share(runs, f"{name}-{demand}"))]
+        yield system.title, *cells
 
 
 def _share(found: Estimate) -> str:
     return f"{found.mean:.2f}" + (f" ± {found.half_width:.2f}" if found.half_width else "")
 
 
-def _sensitivity(_: Runs) -> Grid:
-    rows = []
-    for name in ("tlc-disk", "tlc-objects", "tlc-qlc"):
-        system = SYSTEMS[name]
-        cells = []
-        for factor in (0.5, 1.0, 2.0):
-            costs = system.costs
-            store = {key: getattr(costs, key) * factor for key in ("read_positioning_us", "write_positioning_us")}
-            best = replace(costs, **store).best(BOTH_EXAMPLE, 0.01)
-            cells.append(f"{best.u:.2f}")
-        rows.append((system.title, *cells))
-    return Grid(("reads and writes, u by the model", "store twice as fast", "as above", "half as fast"), tuple(rows))
+@tabled("reads and writes, u by the model | store twice as fast | as above | half as fast")
+def _sensitivity(_: Runs) -> Iterator[Row]:
+    for system in (SYSTEMS[name] for name in ("tlc-disk", "tlc-objects", "tlc-qlc")):
+        read_us, write_us = system.costs.read_positioning_us, system.costs.write_positioning_us
+        scaled = (
+            replace(system.costs, read_positioning_us=factor * read_us, write_positioning_us=factor * write_us)
+            for factor in (0.5, 1.0, 2.0)
+        )
+        yield system.title, *(f"{costs.best(BOTH_EXAMPLE, 0.01).u:.2f}" for costs in scaled)
 
 
 def _alive(runs: Runs) -> Finding:

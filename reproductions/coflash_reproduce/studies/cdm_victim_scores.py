@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from coflash import palette
 from coflash.demo import find_trace
 from coflash.measures.measure import COPIED, MEAN, WAF_HOST, Measure
-from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Run, Runs
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Picture, Row, Run, Runs, tabled
 from coflash_reproduce.study import Finding, Study, asked, four_dies, mean_of, shown
 from coflash_reproduce.text import Text
 
@@ -109,7 +108,7 @@ def _cases(caches: Iterable[float], unit: str, lines: Iterable[str]) -> tuple[Ca
 
 
 @dataclass(frozen=True)
-class Row:
+class Compared:
     """A workload with a cache: the changes of each scheme from `none`."""
 
     title: str
@@ -122,7 +121,7 @@ class Row:
         return change(*values) or 0.0
 
 
-def rows(runs: Runs) -> list[Row]:
+def rows(runs: Runs) -> list[Compared]:
     """Return the workloads with their caches, in order."""
     found: dict[tuple[str, float], dict[str, Run]] = {}
     titles: dict[str, tuple[str, str]] = {}
@@ -131,20 +130,18 @@ def rows(runs: Runs) -> list[Row]:
         if name not in (TORN, TOGETHER):
             found.setdefault((name, run.case.at), {})[run.case.line] = run
             titles[name] = run.experiment.title, "MiB" if name == PGBENCH else "%"
-    return [Row(titles[name][0], f"{at:g} {titles[name][1]}", of) for (name, at), of in found.items()]
+    return [Compared(titles[name][0], f"{at:g} {titles[name][1]}", of) for (name, at), of in found.items()]
 
 
-def _all(runs: Runs) -> Grid:
-    def cell(row: Row, scheme: str) -> str:
-        return ", ".join(show_change(row.change(scheme, measure)) for measure in (WAF_HOST, MEAN))
+@tabled(f"workload | cache | {' | '.join(tuple(SCHEMES)[1:])}")
+def _all(runs: Runs) -> Iterator[Row]:
+    def cells(of: Sequence[Compared]) -> Iterator[str]:
+        for scheme in tuple(SCHEMES)[1:]:
+            yield ", ".join(show_change(max(row.change(scheme, one) for row in of)) for one in (WAF_HOST, MEAN))
 
-    schemes = tuple(SCHEMES)[1:]
-    cells = [(row.title, row.cache, *(cell(row, scheme) for scheme in schemes)) for row in rows(runs)]
-    worst = (
-        ", ".join(show_change(max(row.change(scheme, measure) for row in rows(runs))) for measure in (WAF_HOST, MEAN))
-        for scheme in schemes
-    )
-    return Grid(("workload", "cache", *schemes), (*cells, ("**worst**", "", *worst)))
+    for row in rows(runs):
+        yield row.title, row.cache, *cells([row])
+    yield "**worst**", "", *cells(rows(runs))
 
 
 def _draw(runs: Runs) -> Canvas:
@@ -165,25 +162,19 @@ def _draw(runs: Runs) -> Canvas:
     return canvas
 
 
-def _torn(runs: Runs) -> Grid:
+_DROPS = Measure("pages dropped by GC", "pages", lambda metrics: metrics.gc_drops_pages)
+_OF_TORN = (WAF_HOST, COPIED, _DROPS)
+
+
+@tabled(f"| {' | '.join(measure.label for measure in _OF_TORN)}")
+def _torn(runs: Runs) -> Iterator[Row]:
     names = {NONE: "no cooperation", "adaptive, gc": "copied", AMONG_COPIES: "dropped, rewritten among GC's copies"}
     names[PLAIN] = "dropped, rewritten among evictions"
-    measures = (WAF_HOST, COPIED, _DROPS)
-    cells = [
-        (title, *(shown(mean_of(runs.of(TORN, line), measure), measure) for measure in measures))
-        for line, title in names.items()
-    ]
-    return Grid(("", *(measure.label for measure in measures)), tuple(cells))
+    for line, title in names.items():
+        yield title, *(shown(mean_of(runs.of(TORN, line), measure), measure) for measure in _OF_TORN)
 
 
-_DROPS = Measure("pages dropped by GC", "pages", lambda metrics: metrics.gc_drops_pages)
-
-
-def _programs(metrics: Metrics) -> int:
-    return sum(metrics.programs_pages.to_dict().values())
-
-
-def _smallest(runs: Runs) -> Row:
+def _smallest(runs: Runs) -> Compared:
     return rows(runs)[0]
 
 
@@ -218,12 +209,12 @@ def _graded(runs: Runs) -> Finding:
 
 def _explanation(runs: Runs) -> Iterator[str]:
     row = _smallest(runs)
-    plain, none = row.of[PLAIN].metrics, row.of[NONE].metrics
-    again, drops = plain.drop_rewrites_pages, plain.gc_drops_pages
+    plain, none = row.of[PLAIN], row.of[NONE]
+    again, drops = plain.metrics.drop_rewrites_pages, plain.metrics.gc_drops_pages
     yield (
         f"In the trace hardly any page that was read is written while it is cached: with {row.cache} {again:,} of "
         f"{drops:,} drops were written again. One would think that this costs nothing, a program later for a copy now; "
-        f"yet it takes {_programs(plain) - _programs(none):,} programs more than `none` does. The page that comes back "
+        f"yet it takes {plain.programs - none.programs:,} programs more than `none` does. The page that comes back "
         "is cold: nobody wrote it while it was cached. Written among what the host writes, it is still valid when the "
         "pages around it are not, is copied once more, and keeps the blocks of hot data from being cleaned cheaply."
     )
@@ -234,13 +225,13 @@ def _explanation(runs: Runs) -> Iterator[str]:
         "no less. `by-age` sorts pages into three grades by how long they have not been used, and solves the Markov "
         "chain of the moves between grades."
     )
-    copied, dropped = ([run.metrics for run in runs.of(TORN, line)] for line in ("adaptive, gc", AMONG_COPIES))
-    more = mean(map(_programs, dropped)) - mean(map(_programs, copied))
+    copied, dropped = (runs.of(TORN, line) for line in ("adaptive, gc", AMONG_COPIES))
+    more = mean(run.programs for run in dropped) - mean(run.programs for run in copied)
+    drops = mean(run.metrics.gc_drops_pages for run in dropped)
     yield (
         "The right stream for a rewrite is that of pages as hot as it is: among evictions where reads are of hot data, "
         "among GC's copies where they are of cold data. Copying never errs by much. In the last table a drop whose "
-        f"rewrite lies among GC's copies costs {more / mean(one.gc_drops_pages for one in dropped):.1f} programs more "
-        "than a copy."
+        f"rewrite lies among GC's copies costs {more / drops:.1f} programs more than a copy."
     )
 
 

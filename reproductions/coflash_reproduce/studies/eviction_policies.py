@@ -14,8 +14,8 @@ from coflash.demo import find_trace
 from coflash.measures.measure import MEASURES, P99, WAF_HOST, Measure
 from coflash.quantity import show, show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
-from coflash_reproduce.study import Finding, Study, asked, at, four_dies, mean_of, shown
+from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Line, Row, Runs, tabled
+from coflash_reproduce.study import Finding, Study, asked, at, four_dies, shown
 from coflash_reproduce.text import Text
 
 POLICIES = tuple(
@@ -151,22 +151,15 @@ def _lines(runs: Runs, experiment: Experiment) -> Sequence[Line]:
     return lines
 
 
-def _table(name: str, runs: Runs) -> Grid:
+@tabled("policy | hit ratio | WAF | WAF, cdm | p99 | p99, cdm | TBW | TBW, cdm")
+def _table(name: str, runs: Runs) -> Iterator[Row]:
     def cell(number: int, scheme: str, measure: Measure) -> str:
-        return shown(mean_of(_runs(runs, name, scheme, number), measure), measure)
+        return shown(at(runs, name, scheme, number, measure), measure)
 
-    rows = tuple(
-        (policy, cell(number, "none", HITS), *(cell(number, scheme, one) for one in measured for scheme in SCHEMES))
-        for number, policy in enumerate(POLICIES)
-        for measured in ((WAF_HOST, P99, TBW),)
-        if _runs(runs, name, "none", number)
-    )
-    columns = ("policy", "hit ratio", "WAF", "WAF, cdm", "p99", "p99, cdm", "TBW", "TBW, cdm")
-    return Grid(columns, rows)
-
-
-def _runs(runs: Runs, name: str, scheme: str, number: int) -> list[Run]:
-    return [run for run in runs.of(name, scheme) if run.case.at == number]
+    for number, policy in enumerate(POLICIES):
+        if runs.at(name, "none", number):
+            cells = (cell(number, scheme, one) for one in (WAF_HOST, P99, TBW) for scheme in SCHEMES)
+            yield policy, cell(number, "none", HITS), *cells
 
 
 def _explanation(runs: Runs) -> Iterator[str]:

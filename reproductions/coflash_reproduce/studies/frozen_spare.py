@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import mean
 from typing import Any
 
@@ -16,7 +17,7 @@ from coflash.quantity import change, show, show_change
 from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
-from coflash_reproduce.study import Finding, Study, at, mean_of, shown
+from coflash_reproduce.study import Finding, Study, at, shown
 from coflash_reproduce.text import Text
 
 PREFILL, SIZE, HOT, SHADOWS = "prefill", "size", "hot", "shadows"
@@ -165,17 +166,15 @@ def _shadow_device(scale: Scale) -> Scenario:
 
 def _shadows(scale: Scale) -> Iterator[Case]:
     logical = _logical_pages(scale.shadow_blocks, 128)
-    for layout, streams in LAYOUTS.items():
-        for scheme in ("ggc", "sgc"):
-            for victim in (GREEDY, COST_BENEFIT):
-                for percent in scale.footprint_percent:
-                    changes = {
-                        "cooperation": scheme,
-                        "gc.victim": victim,
-                        "ftl.shared_streams": streams,
-                        "workload.synthetic.space": f"{16 * round(percent / 100 * logical)}KiB",
-                    }
-                    yield Case(_shadow_line(layout, scheme, victim), percent, changes)
+    for layout, scheme, victim in product(LAYOUTS, ("ggc", "sgc"), (GREEDY, COST_BENEFIT)):
+        for percent in scale.footprint_percent:
+            changes = {
+                "cooperation": scheme,
+                "gc.victim": victim,
+                "ftl.shared_streams": LAYOUTS[layout],
+                "workload.synthetic.space": f"{16 * round(percent / 100 * logical)}KiB",
+            }
+            yield Case(_shadow_line(layout, scheme, victim), percent, changes)
 
 
 def _shadow_line(layout: str, scheme: str, victim: str) -> str:
@@ -296,33 +295,25 @@ DEVICE_WAF = Measure("WAF of the device", "ratio", lambda metrics: metrics.host_
 
 
 def _age_beats_shadows(runs: Runs) -> Finding:
-    layout = "GC's own block"
-    places = sorted({run.case.at for run in runs.of(SHADOWS)})
-    found = {
-        place: (
-            mean(_saving(runs, layout, "sgc", GREEDY, place)),
-            mean(_saving(runs, layout, "ggc", COST_BENEFIT, place)),
-        )
-        for place in places
-    }
-    numbers = "; ".join(
-        f"{place:g} %: {show_change(shadows)} and {show_change(age)}" for place, (shadows, age) in found.items()
-    )
-    return Finding(all(age < shadows for shadows, age in found.values()), numbers)
+    holds, numbers = True, []
+    for place in sorted({run.case.at for run in runs.of(SHADOWS)}):
+        both = (("sgc", GREEDY), ("ggc", COST_BENEFIT))
+        shadows, age = (mean(_saving(runs, "GC's own block", *of, place)) for of in both)
+        holds &= age < shadows
+        numbers.append(f"{place:g} %: {show_change(shadows)} and {show_change(age)}")
+    return Finding(holds, "; ".join(numbers))
 
 
 def _shadow_table(runs: Runs) -> Grid:
     places = sorted({run.case.at for run in runs.of(SHADOWS)})
     rows = []
-    for layout in LAYOUTS:
-        for scheme in ("ggc", "sgc"):
-            for victim in (GREEDY, COST_BENEFIT):
-                cells = []
-                for place in places:
-                    of = [run for run in runs.of(SHADOWS, _shadow_line(layout, scheme, victim)) if run.case.at == place]
-                    saved = mean(_saving(runs, layout, scheme, victim, place))
-                    cells += [shown(mean_of(of, DEVICE_WAF), DEVICE_WAF), show_change(saved) if saved else ""]
-                rows.append((layout, scheme.upper(), victim, *cells))
+    for layout, scheme, victim in product(LAYOUTS, ("ggc", "sgc"), (GREEDY, COST_BENEFIT)):
+        cells = []
+        for place in places:
+            waf = at(runs, SHADOWS, _shadow_line(layout, scheme, victim), place, DEVICE_WAF)
+            saved = mean(_saving(runs, layout, scheme, victim, place))
+            cells += [shown(waf, DEVICE_WAF), show_change(saved) if saved else ""]
+        rows.append((layout, scheme.upper(), victim, *cells))
     columns = [text for place in places for text in (f"WAF, {place:g} % written", "change")]
     return Grid(("layout", "scheme", "victims", *columns), tuple(rows))
 

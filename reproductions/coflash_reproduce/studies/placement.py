@@ -12,7 +12,7 @@ from coflash.demo import find_trace
 from coflash.measures.measure import MEAN, WAF_HOST, Measure
 from coflash.quantity import show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Runs
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Runs, tabled
 from coflash_reproduce.study import Finding, Study, at, four_dies, shown
 from coflash_reproduce.text import Text
 
@@ -146,7 +146,7 @@ def _tier(workload: str, scale: Scale) -> Scenario:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class Compared:
     """A system on a workload under a placement."""
 
     system: str
@@ -174,13 +174,13 @@ class Row:
         return self.value(WITH, measure) / self.value(BASE, measure) - 1
 
 
-def rows(runs: Runs, system: str) -> list[Row]:
+def rows(runs: Runs, system: str) -> list[Compared]:
     """Return what was run of a system, in order."""
     names = [workload for workload in WORKLOADS if runs.of(_name(system, workload))]
-    return [Row(system, workload, one, runs) for workload in names for one in _placements(system, workload)]
+    return [Compared(system, workload, one, runs) for workload in names for one in _placements(system, workload)]
 
 
-def _by_workload(runs: Runs) -> list[list[Row]]:
+def _by_workload(runs: Runs) -> list[list[Compared]]:
     """Return the rows of each system on each workload; the first one is that of one block."""
     return [
         [row for row in rows(runs, system) if row.workload == workload]
@@ -199,7 +199,7 @@ def _lowers(runs: Runs) -> Finding:
     return Finding(max(found.values()) < 0, f"the least: {numbers}")
 
 
-def _sorted_best(group: list[Row], line: str) -> Row:
+def _sorted_best(group: list[Compared], line: str) -> Compared:
     """Return the row with the least WAF, that of one block apart."""
     return min(group[1:], key=lambda row: row.value(line, WAF_HOST))
 
@@ -214,7 +214,7 @@ def _less_is_left(runs: Runs) -> Finding:
     return Finding(holds, "; ".join(numbers))
 
 
-def _of(row: Row) -> str:
+def _of(row: Compared) -> str:
     return f"{SYSTEMS[row.system][0]}, {WORKLOADS[row.workload]}"
 
 
@@ -273,15 +273,13 @@ def _draw(runs: Runs) -> Canvas:
     return canvas
 
 
-def _changes(runs: Runs) -> Grid:
-    cells = [
-        (*(_of(group[0]).split(", ", 1)), *(_change_of(group, placement) for placement in PLACEMENTS))
-        for group in _by_workload(runs)
-    ]
-    return Grid(("system", "workload", *PLACEMENTS), tuple(cells))
+@tabled(f"system | workload | {' | '.join(PLACEMENTS)}")
+def _changes(runs: Runs) -> Iterator[Row]:
+    for group in _by_workload(runs):
+        yield *_of(group[0]).split(", ", 1), *(_change_of(group, placement) for placement in PLACEMENTS)
 
 
-def _change_of(group: list[Row], placement: str) -> str:
+def _change_of(group: list[Compared], placement: str) -> str:
     row = next((one for one in group if one.placement == placement), None)
     return ", ".join(show_change(row.change(measure)) for measure in (WAF_HOST, MEAN)) if row else ""
 

@@ -17,7 +17,7 @@ from coflash.measures.metrics import Metrics
 from coflash.quantity import show, show_change
 from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Run, Runs
+from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Row, Run, Runs, tabled
 from coflash_reproduce.study import Finding, Study, asked, at, four_dies, shown
 from coflash_reproduce.text import Text
 
@@ -206,32 +206,23 @@ def _changes(found: Mapping[str, float]) -> str:
     return "; ".join(f"{_TITLES[name]}: {show_change(one)}" for name, one in found.items())
 
 
-def _prediction_table(runs: Runs) -> Grid:
-    rows = [
-        (
-            run.experiment.title,
-            run.case.line,
-            f"{run.case.at:g} %",
-            shown(found, UNMODIFIED),
-            show(theory, "share"),
-            f"{analytic.removable_weight(theory):.2f}",
-            f"{analytic.removable_weight(theory, 1.0):.2f}",
-        )
-        for run, found, theory in _predicted(runs)
-    ]
-    columns = ("", "", "cache", "drops written again", "closed form", "w*, among copies", "w*, all copied again")
-    return Grid(columns, tuple(rows))
+@tabled("| | cache | drops written again | closed form | w*, among copies | w*, all copied again")
+def _prediction_table(runs: Runs) -> Iterator[Row]:
+    for run, found, theory in _predicted(runs):
+        weights = (f"{analytic.removable_weight(theory, *again):.2f}" for again in ((), (1.0,)))
+        measured = (f"{run.case.at:g} %", shown(found, UNMODIFIED), show(theory, "share"))
+        yield run.experiment.title, run.case.line, *measured, *weights
 
 
-def _drops_table(runs: Runs) -> Grid:
-    drops = Measure("drops", "pages", lambda metrics: metrics.gc_drops_pages)
-    rows = []
-    for name in WORKLOADS:
-        if runs.of(name):
-            cells = [shown(at(runs, name, AMONG_COPIES, weight, drops), drops) for weight in (0.0, 1.0)]
-            again = at(runs, name, AMONG_COPIES, 1.0, UNMODIFIED)
-            rows.append((_TITLES[name], *cells, shown(again, UNMODIFIED), f"{_optimal(runs, name):.2f}"))
-    return Grid(("", "drops, weight 0", "drops, weight 1", "written again", "w*"), tuple(rows))
+_DROPS = Measure("drops", "pages", lambda metrics: metrics.gc_drops_pages)
+
+
+@tabled("| drops, weight 0 | drops, weight 1 | written again | w*")
+def _drops_table(runs: Runs) -> Iterator[Row]:
+    for name in (name for name in WORKLOADS if runs.of(name)):
+        cells = [shown(at(runs, name, AMONG_COPIES, weight, _DROPS), _DROPS) for weight in (0.0, 1.0)]
+        again = at(runs, name, AMONG_COPIES, 1.0, UNMODIFIED)
+        yield _TITLES[name], *cells, shown(again, UNMODIFIED), f"{_optimal(runs, name):.2f}"
 
 
 def _explanation(runs: Runs) -> Iterator[str]:
