@@ -104,6 +104,7 @@ def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, i
             f"Of {len(found)} hypotheses {hold} hold. Numbers after ± are half-widths of 95 % confidence intervals "
             "over seeds.",
             shown,
+            said["answer"].format_map(of.answer(runs)),
             *of.explanation(runs),
         ]
     else:

@@ -6,7 +6,7 @@ paper has them, and hypotheses in place of a paper's numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -53,8 +53,10 @@ class Study(Investigation):
     """A study; its sections "question" and "limits" say why it matters, and what it does not show."""
 
     hypotheses: tuple[Hypothesis, ...]
+    answer: Callable[[Runs], Mapping[str, Any]] = lambda _: {}
+    """The numbers of the section "answer"."""
     explanation: Callable[[Runs], Iterable[str]] = lambda _: ()
-    """The answer, a paragraph each."""
+    """What follows it, a paragraph each."""
 
     def test(self, runs: Runs) -> list[Tested]:
         """Test each hypothesis."""

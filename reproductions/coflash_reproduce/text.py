@@ -1,7 +1,8 @@
 """The prose of a paper or a study: a Markdown file beside its module.
 
 The heading `# …` is the title of the page. A section `## NAME: TITLE`, or `## NAME` alone, is what the page says of
-that exhibit, scale or hypothesis. `{NAME}` in a section is a constant of the module, or another section.
+that exhibit, scale or hypothesis. `{NAME}` in a section is a constant of the module, or another section; in the section
+"answer" it is a number that is computed for the page.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Text:
         for section in sections:
             heading, _, body = section.partition("\n")
             name, _, title_of = heading.partition(": ")
-            bodies[name] = re.sub(r"(?<!\n)\n *(?!- |\n)", " ", body.strip()).format_map(bodies)
+            bodies[name] = re.sub(r"(?<!\n)\n *(?!- |\n)", " ", body.strip())
+            if name != "answer":
+                bodies[name] = bodies[name].format_map(bodies)
             titles[name] = title_of.format_map(bodies)
         scales = {name.removeprefix("scale "): body for name, body in bodies.items() if name.startswith("scale ")}
         return cls(title.strip(), titles, bodies, scales)

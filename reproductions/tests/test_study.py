@@ -49,6 +49,10 @@ TEXT = """# A toy
 
 Does {thing} help?
 
+## answer
+
+{runs} runs.
+
 ## scale quick
 
 Small.
@@ -78,7 +82,7 @@ TOY = Study(
     experiments=lambda *_: (Experiment("x", "X", SMALL, cases("greedy", "fifo"), seeds=SEEDS),),
     exhibits=(Figure("spare", WAF_HOST, Axis("spare", "%"), ("x",), baseline="fifo"),),
     hypotheses=(less_with_more_spare, more_with_more_spare),
-    explanation=lambda runs: [f"{len(runs)} runs."],
+    answer=lambda runs: {"runs": len(runs)},
 )
 
 

@@ -67,7 +67,7 @@ def _new_pages(runs: Runs, experiment: str) -> float:
     """Return the share of writes that go to pages not written before."""
     (one,) = runs.experiments((experiment,))
     written, distinct = growth(runs, one)[0].points[-1]
-    return distinct / (written * 2**30)
+    return float(distinct / (written * 2**30))
 
 
 def _over_the_best(names: Iterable[str], layout: str) -> Ours:
@@ -77,7 +77,7 @@ def _over_the_best(names: Iterable[str], layout: str) -> Ours:
         schemes = [line for line in COMPARED if line != GGC]
         changes = {line: mean_changes(runs, names, layout, line, WAF) for line in schemes}
         sgc = changes.pop(SGC)
-        best = [min(0.0, *others) for others in zip(*changes.values(), strict=True)]
+        best: list[float] = [min(0.0, *others) for others in zip(*changes.values(), strict=True)]
         return max((1 + one) / (1 + other) - 1 for one, other in zip(sgc, best, strict=True))
 
     return ours
@@ -163,7 +163,8 @@ def _left_valid(layout: str) -> Ours:
 
 
 def _messages(runs: Runs, _: str) -> float:
-    return max(run.metrics["host"]["to_device"]["messages"] for layout in LAYOUTS for run in _of_sgc(runs, layout))
+    sent = (run.metrics["host"]["to_device"]["messages"] for layout in LAYOUTS for run in _of_sgc(runs, layout))
+    return int(max(sent))
 
 
 def _with_short_notices(runs: Runs, _: str) -> float:

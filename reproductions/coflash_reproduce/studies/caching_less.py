@@ -278,15 +278,8 @@ def _by_model(runs: Runs) -> Finding:
     return Finding(gaps[worst] <= 0.1, numbers)
 
 
-def _explanation(_: Runs) -> Iterator[str]:
-    share, disk = (model_best(name, BOTH) for name in ("tlc-qlc", "tlc-disk"))
-    yield (
-        "A larger cache saves misses; a smaller one saves copies, since garbage collection then has more room. What "
-        "decides is the price of a miss over that of a copy. Before a disk of today a miss costs over a hundred "
-        f"programs of TLC, and the model gives {disk.u:.2f} of the flash to the cache. Before QLC flash a miss costs "
-        f"three to seven programs, and it gives {share.u:.2f}: the rest is better left to garbage collection. Caching "
-        "less has lost its point before disks and object stores, and matters more than ever for flash before flash."
-    )
+def _answer(_: Runs) -> dict[str, Any]:
+    return {"before_qlc": model_best("tlc-qlc", BOTH).u, "before_disk": model_best("tlc-disk", BOTH).u}
 
 
 STUDY = Study(
@@ -294,7 +287,7 @@ STUDY = Study(
     text=Text.beside(__file__, globals()),
     experiments=experiments,
     hypotheses=(_alive, _more_true, _by_model),
-    explanation=_explanation,
+    answer=_answer,
     exhibits=(
         Exhibit("table-1", _table),
         _figure(READS),

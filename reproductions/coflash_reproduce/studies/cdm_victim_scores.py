@@ -207,32 +207,18 @@ def _graded(runs: Runs) -> Finding:
     return Finding(points < -0.005, f"{100 * points:+.2f} points on average".replace("-", "−"))
 
 
-def _explanation(runs: Runs) -> Iterator[str]:
+def _answer(runs: Runs) -> dict[str, Any]:
     row = _smallest(runs)
     plain, none = row.of[PLAIN], row.of[NONE]
-    again, drops = plain.metrics.drop_rewrites_pages, plain.metrics.gc_drops_pages
-    yield (
-        f"In the trace hardly any page that was read is written while it is cached: with {row.cache} {again:,} of "
-        f"{drops:,} drops were written again. One would think that this costs nothing, a program later for a copy now; "
-        f"yet it takes {plain.programs - none.programs:,} programs more than `none` does. The page that comes back "
-        "is cold: nobody wrote it while it was cached. Written among what the host writes, it is still valid when the "
-        "pages around it are not, is copied once more, and keeps the blocks of hot data from being cleaned cheaply."
-    )
-    yield (
-        "`adaptive` counts every page that is cached as it was read until it is overwritten, trimmed or evicted, "
-        "whether GC dropped its flash copy or not: that changes nothing of what the host does. The share that leaves "
-        "unmodified, times what a rewrite costs in copies, is the cost of a drop; GC copies a page where a drop costs "
-        "no less. `by-age` sorts pages into three grades by how long they have not been used, and solves the Markov "
-        "chain of the moves between grades."
-    )
     copied, dropped = (runs.of(TORN, line) for line in ("adaptive, gc", AMONG_COPIES))
     more = mean(run.programs for run in dropped) - mean(run.programs for run in copied)
-    drops = mean(run.metrics.gc_drops_pages for run in dropped)
-    yield (
-        "The right stream for a rewrite is that of pages as hot as it is: among evictions where reads are of hot data, "
-        "among GC's copies where they are of cold data. Copying never errs by much. In the last table a drop whose "
-        f"rewrite lies among GC's copies costs {more / drops:.1f} programs more than a copy."
-    )
+    return {
+        "cache": row.cache,
+        "again": plain.metrics.drop_rewrites_pages,
+        "drops": plain.metrics.gc_drops_pages,
+        "more": plain.programs - none.programs,
+        "more_a_drop": more / mean(run.metrics.gc_drops_pages for run in dropped),
+    }
 
 
 STUDY = Study(
@@ -240,7 +226,7 @@ STUDY = Study(
     text=Text.beside(__file__, globals()),
     experiments=experiments,
     hypotheses=(_loses, _remedied, _mixing, _belongs, _graded),
-    explanation=_explanation,
+    answer=_answer,
     exhibits=(
         Picture("figure-1", _draw, _all),
         Exhibit("table-1", _torn),

@@ -163,11 +163,6 @@ def _table(name: str, runs: Runs) -> Iterator[Row]:
 
 
 def _explanation(runs: Runs) -> Iterator[str]:
-    yield (
-        "A hit ratio counts reads and writes alike. Flash sees only what leaves the cache dirty, so that a policy "
-        "lowers write amplification by keeping what is written, and the block policies by what they evict together; "
-        "CDM adds what is cached clean, since GC need not copy it."
-    )
     for name in _names(runs):
         hits, waf = _values(runs, name, "none", HITS), _values(runs, name, "none", WAF_HOST)
         most, least = max(hits, key=lambda policy: hits[policy]), min(waf, key=lambda policy: waf[policy])

@@ -318,36 +318,18 @@ def _shadow_table(runs: Runs) -> Grid:
     return Grid(("layout", "scheme", "victims", *columns), tuple(rows))
 
 
-def _explanation(runs: Runs) -> Iterator[str]:
+def _answer(runs: Runs) -> dict[str, Any]:
     of = runs.of(PREFILL, GREEDY)
     last = max(run.case.at for run in of)
     stuck = [run.metrics for run in of if run.case.at == last]
-    copied = mean(one.gc_copies_pages / (one.erases_blocks * PAGES_PER_BLOCK) for one in stuck)
-    frozen = mean(one.spare.frozen_pages for one in stuck)
-    invalid = mean(one.spare.invalid_pages for one in stuck)
-    yield (
-        f"After {last / 100:g} passes the victims are {show(copied, 'share')} full. Of {invalid:,.0f} invalid pages "
-        f"{frozen:,.0f} lie in blocks that were never erased: each of them is a little fuller than the victims, "
-        "so greedy never takes one, and the pages that are written have hardly any spare space of their own. Nothing "
-        "changes this, because cold blocks do not become emptier. Cost-benefit leaves "
-        f"{show(at(runs, PREFILL, COST_BENEFIT, last, FROZEN).mean, 'share')} there: it recovers only what the written "
-        "pages need."
-    )
-    yield (
-        "The threshold follows from counting pages. After p passes of random writes, before GC runs, p U pages are "
-        "invalid, and all of them are in blocks that turn cold. What is left, (α − 1 − p) U pages, is the room of the "
-        "h U pages that are written, so that WAF is greedy's for (α − 1 − p) / h. GC turns to cold blocks only when "
-        "victims are fuller than these, so WAF is at most about that of uniform writes to the whole device "
-        f"(`coflash.analytic.greedy_after_fill`). The threshold is {threshold(runs):.1f} % here. With few hot "
-        "blocks the fullness of victims varies; when it exceeds that of the emptiest cold block, GC cleans this one "
-        "and keeps its spare space. This goes on until variation no longer reaches the cold blocks: small devices and "
-        "small hot sets end lower, and d-choices, whose victims vary more, lower still."
-    )
-    yield (
-        "With one block for GC and the host, each block takes the pages that are written and cold ones together, in "
-        "the proportions of the last victim: what was invalid in it becomes invalid again. Any WAF is an equilibrium, "
-        "whatever the victims."
-    )
+    return {
+        "passes": last / 100,
+        "copied": show(mean(one.gc_copies_pages / (one.erases_blocks * PAGES_PER_BLOCK) for one in stuck), "share"),
+        "frozen": mean(one.spare.frozen_pages for one in stuck),
+        "invalid": mean(one.spare.invalid_pages for one in stuck),
+        "left": show(at(runs, PREFILL, COST_BENEFIT, last, FROZEN).mean, "share"),
+        "threshold": threshold(runs),
+    }
 
 
 STUDY = Study(
@@ -355,7 +337,7 @@ STUDY = Study(
     text=Text.beside(__file__, globals()),
     experiments=experiments,
     hypotheses=(_below, _stays, _lies_in_cold, _recovers, _mixed, _grows, _age_beats_shadows),
-    explanation=_explanation,
+    answer=_answer,
     exhibits=(
         Figure(
             "figure-1",

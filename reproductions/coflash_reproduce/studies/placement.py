@@ -299,11 +299,6 @@ def _table(system: str, runs: Runs) -> Grid:
 
 
 def _explanation(runs: Runs) -> Iterator[str]:
-    yield (
-        "Without cooperation `none` and `sepgc` are the same: GC's copies have a block of their own in both. They "
-        "differ where a scheme says which stream a page belongs to. CDM writes a page that GC dropped among GC's "
-        "copies, because it is cold; a placement policy is not told so: `sepgc` puts it among the host's writes."
-    )
     for group in _by_workload(runs):
         if group[0].system != CDM:
             continue
