@@ -268,11 +268,7 @@ def _host_buffer(scale: Scale) -> Experiment:
         Case(
             line,
             100 * gib / CAPACITY_GIB,
-            {
-                "host_buffer.size": _size(scenario, gib),
-                "cooperation": _SCHEMES[line],
-                "cache.volatile": line == SGC,
-            },
+            {"host_buffer.size": _size(scenario, gib), "cooperation": _SCHEMES[line], "cache.volatile": line == SGC},
         )
         for line in (BASELINE, HGC, DGC, SGC, CDM, CDM_HGC)
         for gib in scale.buffer_gib

@@ -27,6 +27,7 @@ from coflash_reproduce.inference.definition import Inference, Measured, Reading,
 from coflash_reproduce.text import Text
 
 TEXT = Text.beside(__file__, {})
+_unknown = partial(Unknown.of, TEXT)
 _reading = partial(Reading.of, TEXT)
 
 CACHE_GIB = (0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0)
@@ -87,28 +88,9 @@ def _size(count: float) -> str:
 def _unknowns(divisor: int) -> tuple[Unknown, ...]:
     step = 2**20 // divisor
     return (
-        Unknown(
-            _SPACE,
-            "live footprint",
-            f"{4 * step}KiB..{48 * step}KiB:{step}KiB",
-            "Table 1 gives a size of 31.2 and 30.7 GB, which may be the address space, or all that is read and "
-            "written. The device exports 54 GiB.",
-            divisor,
-        ),
-        Unknown(
-            _SKEW,
-            "skew (exponent of Zipf's law)",
-            "0.02..1.2",
-            "Neither trace is public in full. 0 is uniform; above 1.2 the smallest cache absorbs nearly everything.",
-        ),
-        Unknown(
-            _PAUSE,
-            "longest pause between requests",
-            f"{125 * PLANES}us..{16000 * PLANES}us*2",
-            "Arrival times are not given. Copies and WAF do not depend on them, responses do. Below 0.1 ms the device "
-            "cannot keep up; Financial1 has a mean of 8.2 ms.",
-            1 / PLANES,
-        ),
+        _unknown(_SPACE, "live footprint", f"{4 * step}KiB..{48 * step}KiB:{step}KiB", divisor),
+        _unknown(_SKEW, "skew (exponent of Zipf's law)", "0.02..1.2"),
+        _unknown(_PAUSE, "longest pause between requests", f"{125 * PLANES}us..{16000 * PLANES}us*2", 1 / PLANES),
     )
 
 
@@ -273,12 +255,7 @@ def _replayed(traces: tuple[str, ...]) -> Inference:
         # A size in percent is of the exported space, which is 85 % of the flash.
         axis={gib: {"cache.size": f"{100 * gib / CAPACITY_GIB / 0.85:.4f}%"} for gib in CACHE_GIB},
         unknowns=(
-            Unknown(
-                "flash.blocks_per_plane",
-                "blocks of 64 pages",
-                f"{blocks[0]}..{blocks[1]}",
-                "The footprint is then 75 % to 35 % of the flash: what the paper's trace touches is not known.",
-            ),
+            _unknown("flash.blocks_per_plane", "blocks of 64 pages", f"{blocks[0]}..{blocks[1]}"),
             Unknown(
                 "replay.time_scale",
                 "factor on the pauses between requests",

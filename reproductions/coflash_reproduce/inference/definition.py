@@ -60,6 +60,11 @@ class Unknown:
     factor: float = 1.0
     """How many times as large it is on the paper's device."""
 
+    @classmethod
+    def of(cls, text: Text, key: str, title: str, values: str, factor: float = 1.0) -> Unknown:
+        """Return an unknown whose reason is the section of its title."""
+        return cls(key, title, values, text.bodies[title], factor)
+
     @property
     def axis(self) -> Range:
         """The axis of the search."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from coflash.measures.measure import Measure
@@ -13,6 +14,7 @@ from coflash_reproduce.shadowgc.workloads import COMPARED, SCHEMES, SGC, ZGC
 from coflash_reproduce.text import Text
 
 TEXT = Text.beside(__file__, {})
+_unknown = partial(Unknown.of, TEXT)
 
 _SPACE, _SKEW, _PAUSE = (
     "workload.synthetic.space",
@@ -81,39 +83,13 @@ def _device(divisor: int) -> Scenario:
 def _unknowns(divisor: int) -> tuple[Unknown, ...]:
     gib = 1024 // divisor
     return (
-        Unknown(
-            _SPACE,
-            "written footprint",
-            f"{gib}MiB..{256 * gib}MiB*2",
-            "0.1 to 25 % of the flash. A volume of MSR Cambridge writes to 1 to 9 % of 1 TB at most.",
-            divisor,
+        _unknown(_SPACE, "written footprint", f"{gib}MiB..{256 * gib}MiB*2", divisor),
+        _unknown(_SKEW, "skew (exponent of Zipf's law)", "0.02..1.2"),
+        _unknown(
+            "host_buffer.size", "host buffer", f"{64 * 1024 // divisor}KiB..{16 * 2**20 // divisor}KiB*2", divisor
         ),
-        Unknown(
-            _SKEW,
-            "skew (exponent of Zipf's law)",
-            "0.02..1.2",
-            "The traces are not at hand. 0 is uniform; above 1.2 the host's buffer absorbs nearly everything.",
-        ),
-        Unknown(
-            "host_buffer.size",
-            "host buffer",
-            f"{64 * 1024 // divisor}KiB..{16 * 2**20 // divisor}KiB*2",
-            "Not stated; a host of the time had gigabytes of memory.",
-            divisor,
-        ),
-        Unknown(
-            "precondition.random_passes",
-            "random prefill (device writes)",
-            "0.02..1.28*2",
-            "“Filled with uniform random writes”; how many is not stated.",
-        ),
-        Unknown(
-            _PAUSE,
-            "mean pause between requests",
-            f"{125 * divisor}us..{16000 * divisor}us*2",
-            "60 to 8,000 requests in a second. It matters only with a limit of age.",
-            1 / divisor,
-        ),
+        _unknown("precondition.random_passes", "random prefill (device writes)", "0.02..1.28*2"),
+        _unknown(_PAUSE, "mean pause between requests", f"{125 * divisor}us..{16000 * divisor}us*2", 1 / divisor),
     )
 
 

@@ -227,8 +227,5 @@ STUDY = Study(
     experiments=experiments,
     hypotheses=(_loses, _remedied, _mixing, _belongs, _graded),
     answer=_answer,
-    exhibits=(
-        Picture("figure-1", _draw, _all),
-        Exhibit("table-1", _torn),
-    ),
+    exhibits=(Picture("figure-1", _draw, _all), Exhibit("table-1", _torn)),
 )

@@ -62,10 +62,7 @@ class Scale:
     read_percent: tuple[int, ...]
 
 
-SCALES = {
-    "quick": Scale(64, 150_000, 2, (5, 20), (50,)),
-    "full": Scale(128, 300_000, 3, (2, 10, 30), (20, 50, 80)),
-}
+SCALES = {"quick": Scale(64, 150_000, 2, (5, 20), (50,)), "full": Scale(128, 300_000, 3, (2, 10, 30), (20, 50, 80))}
 
 
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
