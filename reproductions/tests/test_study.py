@@ -14,8 +14,8 @@ from reproduced import documents, rows
 from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
 from coflash_reproduce.command import STUDIES as NAMES
-from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Runs
-from coflash_reproduce.reproduction import STUDIES, Done, study
+from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Paper, Runs
+from coflash_reproduce.reproduction import PAPERS, STUDIES, Done, study
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.study import Finding, Study, at, shown
 from coflash_reproduce.text import Text
@@ -66,9 +66,13 @@ WAF
 
 a lower WAF
 
-## spare: WAF by spare
+## size
 
 Small.
+
+## spare: WAF by {thing}
+
+{size}
 
 ## limits
 
@@ -159,3 +163,13 @@ def test_an_unknown_study_is_told_the_nearest(tmp_path: Path) -> None:
 def test_every_study_is_known_by_its_name_and_to_the_help() -> None:
     assert all(name == one.name for name, one in STUDIES.items())
     assert tuple(name for name in STUDIES if name != "toy") == NAMES
+
+
+@pytest.mark.parametrize("of", [*PAPERS.values(), *(one for name, one in STUDIES.items() if name != "toy")])
+def test_every_exhibit_and_hypothesis_has_a_section_and_no_other_is_left_over(of: Paper | Study) -> None:
+    tests = of.hypotheses if isinstance(of, Study) else ()
+    said = [exhibit.name for exhibit in of.exhibits] + [test.__name__[1:].replace("_", "-") for test in tests]
+    frame = ["question", "answer", "limits"] if isinstance(of, Study) else ["source", "idea", "open questions"]
+    shared = {"layouts"}  # what two sections of ShadowGC have in common
+    assert of.text.titles.keys() - shared == {*said, *frame, "scale quick", "scale full"}
+    assert all(of.text.titles[name] and of.text.bodies[name] for name in said)
