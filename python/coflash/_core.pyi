@@ -7,12 +7,12 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import NDArray
 
+from coflash.costmodel import Costs, Demand
+
 __all__ = [
     "REVISION",
     "Candidates",
     "CoflashError",
-    "CostDemand",
-    "CostModel",
     "Generated",
     "Likeness",
     "RunResult",
@@ -22,15 +22,17 @@ __all__ = [
     "__version__",
     "built_in_scenarios",
     "cache_hits",
+    "cost_of_request",
+    "cost_of_write",
     "demo_trace",
     "device_check",
     "device_cut",
     "device_explore",
     "device_info",
     "device_twin",
-    "effective_utilisation",
     "hint",
     "job_files",
+    "least_cost",
     "measures",
     "miss_ratio_curves",
     "policies",
@@ -150,43 +152,10 @@ class Likeness:
     def to_toml(self, seed: int) -> str: ...
     def generated(self, seed: int) -> Generated: ...
 
-@final
-class CostModel:
-    def __new__(
-        cls,
-        *,
-        pages_per_block: int,
-        page_program_us: float,
-        page_read_us: float,
-        page_copy_us: float,
-        block_erase_us: float,
-        read_positioning_us: float,
-        write_positioning_us: float,
-        bandwidth_bytes_per_s: int,
-        page_bytes: int,
-        write_through: bool,
-    ) -> CostModel: ...
-    def gc_us(self, u: float, worst: bool) -> float: ...
-    def write_us(self, u: float, worst: bool) -> float: ...
-    def read_cache_us(self, hit_rate: float, write_us: float) -> float: ...
-    def write_cache_us(self, hit_rate: float, reads_of_hits: float, write_us: float) -> float: ...
-    def hybrid_us(self, demand: CostDemand, u: float, r: float) -> float: ...
-    def best(self, demand: CostDemand, step: float, caching_max: float) -> tuple[float, float]: ...
-
-@final
-class CostDemand:
-    def __new__(
-        cls,
-        reads: float,
-        writes: float,
-        read_hit_rates: Sequence[float],
-        write_hit_rates: Sequence[float],
-        segment: float,
-        reads_of_write_hits: float,
-    ) -> CostDemand: ...
-
-def effective_utilisation(copies_a_page: float) -> float: ...
 def victim_utilisation(u: float) -> float: ...
+def cost_of_write(costs: Costs, u: float) -> float: ...
+def cost_of_request(costs: Costs, demand: Demand, u: float, r: float) -> float: ...
+def least_cost(costs: Costs, demand: Demand, step: float, u_max: float) -> tuple[float, float, float]: ...
 
 @final
 class RunResult:

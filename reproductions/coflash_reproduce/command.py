@@ -1,65 +1,93 @@
-"""`coflash reproduce`, which the command line of coflash finds by the entry point of this distribution."""
+"""`coflash reproduce` and `coflash study`, found by the command line through the entry points of this distribution."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from coflash.cli.console import Quiet, errors, output, plain_table
+from coflash.cli.console import Quiet, Workers, errors, output, plain_table
 
-app = typer.Typer(
-    add_completion=False,  # that of `coflash` is for all commands
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+_LOOK: dict[str, Any] = {
+    "add_completion": False,  # that of `coflash` is for all commands
+    "pretty_exceptions_enable": False,
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+app, study_app = typer.Typer(**_LOOK), typer.Typer(**_LOOK)
 
+STUDIES = ("cdm-victim-scores", "frozen-spare", "removable-weight", "caching-less", "eviction-policies", "placement")
+_PAPER, _STUDY = "Which paper: cdm, shadowgc, opfcl.", f"Which study: {', '.join(STUDIES)}."
 _SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
-_OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE if left out."
-_INFER = "Search what the paper leaves open instead: which readings give its numbers, and which do not."
+_TRACE = "The paper's own trace, or one to study beside the others, where it takes one; repeat for its parts."
+_OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE or results/study/NAME-SCALE."
 _PUBLISH = "Write the page and its images into this folder as well."
+_INFER = "Search what the paper leaves open instead, one run at once unless --workers: which readings give its numbers."
+
+Scale = Annotated[str, typer.Option("--scale", metavar="quick|full", help=_SCALE)]
+Traces = Annotated[list[str] | None, typer.Option("--trace", metavar="FILE", help=_TRACE)]
+Out = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help=_OUT)]
+Publish = Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)]
 
 
 @app.command()
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: cdm, shadowgc, opfcl.")],
-    scale: Annotated[str, typer.Option("--scale", metavar="quick|full", help=_SCALE)] = "quick",
-    trace: Annotated[
-        list[str] | None,
-        typer.Option("--trace", metavar="FILE", help="The paper's own trace, where you have it; repeat for its parts."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help=_OUT)] = None,
-    publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            "--workers",
-            "--jobs",
-            metavar="N",
-            min=1,
-            help="Runs at once; by default one for each core, with --infer 1.",
-        ),
-    ] = None,
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=_PAPER)],
+    scale: Scale = "quick",
+    trace: Traces = None,
+    out: Out = None,
+    publish: Publish = None,
+    jobs: Workers = None,
     infer: Annotated[bool, typer.Option("--infer", help=_INFER)] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a paper's experiments and put its numbers beside ours; runs that are in the folder are not repeated."""
-    from coflash_reproduce.inference import infer as search  # both are slow to import
-    from coflash_reproduce.reproduction import reproduce as run
+    if not infer:
+        _carry_out("paper", paper, scale, trace, out, publish, jobs, quiet)
+        return
+    from coflash_reproduce.inference import infer as search  # slow to import
 
     place = out or Path("results/reproduce") / f"{paper}-{scale}"
     console = None if quiet else errors()
-    if infer:
-        page = search(paper, scale, trace or (), out=place, publish=publish, jobs=jobs, console=console)
-        if not quiet:
-            output().print(f"page: {page}", highlight=False, soft_wrap=True)
-        return
-    done = run(paper, scale, trace or (), out=place, publish=publish, jobs=jobs, console=console)
+    page = search(paper, scale, trace or (), out=place, publish=publish, jobs=jobs, console=console)
+    if not quiet:
+        output().print(f"page: {page}", highlight=False, soft_wrap=True)
+
+
+@study_app.command()
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=_STUDY)],
+    scale: Scale = "quick",
+    trace: Traces = None,
+    out: Out = None,
+    publish: Publish = None,
+    jobs: Workers = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a study and say which of its hypotheses hold; runs that are in the folder are not repeated."""
+    _carry_out("study", name, scale, trace, out, publish, jobs, quiet)
+
+
+def _carry_out(
+    kind: Any,
+    name: str,
+    scale: str,
+    trace: list[str] | None,
+    out: Path | None,
+    publish: Path | None,
+    jobs: int | None,
+    quiet: bool,
+) -> None:
+    from coflash_reproduce.page import COLUMNS  # slow to import
+    from coflash_reproduce.reproduction import reproduce as run
+
+    place = out or Path("results") / ("reproduce" if kind == "paper" else kind) / f"{name}-{scale}"
+    console = None if quiet else errors()
+    done = run(name, scale, trace or (), kind=kind, out=place, publish=publish, jobs=jobs, console=console)
     if quiet:
         return
-    shown = plain_table("", "", "paper", "here", "deviation", "")
+    table = plain_table(*COLUMNS["claims" if kind == "paper" else "findings"])
     for one in done.judged:
-        shown.add_row(*one.row())
-    output().print(shown)
+        table.add_row(*one.row())
+    output().print(table)
     output().print(f"page: {done.page}", highlight=False, soft_wrap=True)

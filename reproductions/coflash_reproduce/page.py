@@ -1,4 +1,4 @@
-"""The page of a reproduction: the paper's numbers beside ours, each figure with its numbers, and the differences.
+"""The page of a paper or a study: its statements beside our numbers, each figure with its numbers, the differences.
 
 Every number of ours is computed from the runs when the page is written; none is typed.
 """
@@ -13,9 +13,21 @@ from dataclasses import dataclass
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show, show_change
 from coflash_reproduce.drawing import lines_of
-from coflash_reproduce.paper import Claim, Exhibit, Experiment, Figure, Grid, Investigation, Paper, Picture, Runs
+from coflash_reproduce.paper import (
+    Claim,
+    Exhibit,
+    Experiment,
+    Figure,
+    Grid,
+    Investigation,
+    Numbers,
+    Paper,
+    Picture,
+    Runs,
+)
+from coflash_reproduce.study import HOLDS, Study, Tested
 
-HOLDS, DIRECTION, FAILS = "holds", "direction holds", "does not hold"
+DIRECTION, FAILS = "direction holds", "does not hold"
 NEAR = 0.2
 """A number of the paper holds if ours is within this share of it."""
 
@@ -32,7 +44,7 @@ class Judged:
     @property
     def verdict(self) -> str:
         """Whether it holds."""
-        pairs = list(zip(self.ours, self.claim.paper, strict=True))
+        pairs = list(zip(self.ours, _each(self.claim.paper), strict=True))
         if self.claim.at_most:
             return HOLDS if all(ours <= paper for ours, paper in pairs) else FAILS
         if all(abs(ours - paper) <= NEAR * abs(paper) for ours, paper in pairs):
@@ -41,52 +53,75 @@ class Judged:
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of the table."""
-        deviations = [_deviation(self.claim, *pair) for pair in zip(self.ours, self.claim.paper, strict=True)]
+        deviations = [_deviation(self.claim, *pair) for pair in zip(self.ours, _each(self.claim.paper), strict=True)]
         return (
             self.claim.exhibit.replace("-", " "),
             f"{self.claim.what}, {self.experiment.title}" if self.experiment else self.claim.what,
-            self.claim.said or _numbers(self.claim, self.claim.paper),
+            self.claim.said or _numbers(self.claim, _each(self.claim.paper)),
             _numbers(self.claim, self.ours),
             " … ".join(deviations),
             self.verdict,
         )
 
 
-def judged(paper: Paper, runs: Runs) -> list[Judged]:
-    """Compare each claim with every experiment that it is about."""
+COLUMNS = {"claims": ("", "", "paper", "here", "deviation", ""), "findings": ("hypothesis", "refuted by", "found", "")}
+"""The columns of the table of claims, and of that of findings."""
+
+
+def judged(of: Paper | Study, runs: Runs) -> list[Judged] | list[Tested]:
+    """Compare each claim with every experiment that it is about, or test each hypothesis."""
+    if isinstance(of, Study):
+        return of.test(runs)
     return [
-        Judged(claim, experiment, claim.ours(runs, experiment.name if experiment else ""))
-        for claim in paper.claims
+        Judged(claim, experiment, _each(claim.ours(runs, experiment.name if experiment else "")))
+        for claim in of.claims
         for experiment in (runs.experiments(claim.experiments) if claim.experiments else [None])
     ]
 
 
-def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images: str) -> str:
+def statements_of(of: Paper | Study) -> str:
+    """Return what its statements are called: claims or findings."""
+    return "findings" if isinstance(of, Study) else "claims"
+
+
+def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, images: str) -> str:
     """Write the page.
 
     Args:
-        paper: The paper.
+        of: The paper or the study.
         scale: The scale of the runs.
         traces: The traces of the user.
         runs: Its runs.
         images: The folder of the images, as the page refers to it.
     """
-    verdicts = judged(paper, runs)
-    hold, in_direction, fail = (sum(one.verdict == name for one in verdicts) for name in (HOLDS, DIRECTION, FAILS))
-    bounds = " Where the paper has a bound, it holds if ours is not above it." * any(c.at_most for c in paper.claims)
-    parts = [
-        f"# {paper.title}",
-        f"{paper.source}.",
-        paper.idea,
-        *made_by("reproduce", paper, scale, traces, runs),
-        "## What holds",
-        f"Of {len(verdicts)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "
-        f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the same "
-        f"sign.{bounds} Two numbers are the ends of a range.",
-        table(Grid(("", "", "paper", "here", "deviation", ""), tuple(one.row() for one in verdicts))),
-    ]
-    parts += exhibits(paper, runs, images)
-    parts += ["## What the paper leaves open", "\n".join(f"- {question}" for question in paper.open_questions)]
+    found, said = judged(of, runs), of.text.bodies
+    shown = table(Grid(COLUMNS[statements_of(of)], tuple(one.row() for one in found)))
+    hold, in_direction, fail = (sum(one.verdict == name for one in found) for name in (HOLDS, DIRECTION, FAILS))
+    if isinstance(of, Study):
+        opening, (after, limits) = [said["question"]], ("What this does not show", said["limits"])
+        answer = [
+            "## What was found",
+            f"Of {len(found)} hypotheses {hold} hold. Numbers after ± are half-widths of 95 % confidence intervals "
+            "over seeds.",
+            shown,
+            said["answer"].format_map(of.answer(runs)),
+            *of.explanation(runs),
+        ]
+    else:
+        opening, (after, limits) = (
+            [said["source"], said["idea"]],
+            ("What the paper leaves open", said["open questions"]),
+        )
+        bounds = " Where the paper has a bound, it holds if ours is not above it." * any(c.at_most for c in of.claims)
+        answer = [
+            "## What holds",
+            f"Of {len(found)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "
+            f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the "
+            f"same sign.{bounds} Two numbers are the ends of a range.",
+            shown,
+        ]
+    made = made_by("study" if isinstance(of, Study) else "reproduce", of, scale, traces, runs)
+    parts = [f"# {of.text.title}", *opening, *made, *answer, *exhibits(of, runs, images), f"## {after}", limits]
     return "\n\n".join(parts) + "\n"
 
 
@@ -100,25 +135,19 @@ def made_by(command: str, of: Investigation, scale: str, traces: Sequence[str], 
     yield (
         f"`{whole}` made this page (coflash {__version__}, revision {REVISION} of results): "
         f"{len(different)} runs, {requests:,} requests. "
-        f"{of.scales[scale]}"
+        f"{of.text.scales[scale]}"
     )
 
 
 def exhibits(of: Investigation, runs: Runs, images: str) -> Iterator[str]:
     """Yield the paragraphs of the figures and tables; the images are in the folder `images`."""
     for exhibit in of.exhibits:
-        yield f"## {_heading(exhibit.name)}: {exhibit.title}"
-        if isinstance(exhibit, Figure):
-            yield f"![{exhibit.title}]({images}/{of.name}-{exhibit.name}.png)"
-            yield from _figure_tables(exhibit, runs)
-            yield " ".join([exhibit.differs, *exhibit.notes(runs)])
-        elif isinstance(exhibit, Picture):
-            yield f"![{exhibit.title}]({images}/{of.name}-{exhibit.name}.png)"
-            yield table(exhibit.grid(runs))
-            yield " ".join([exhibit.differs, *exhibit.notes(runs)])
-        else:
-            yield table(exhibit.grid(runs))
-            yield " ".join([exhibit.differs, *exhibit.notes(runs)])
+        title = of.text.titles[exhibit.name]
+        yield f"## {exhibit.name.replace('-', ' ').capitalize()}: {title}"
+        if not isinstance(exhibit, Exhibit):
+            yield f"![{title}]({images}/{of.name}-{exhibit.name}.png)"
+        yield from _figure_tables(exhibit, runs) if isinstance(exhibit, Figure) else [table(exhibit.grid(runs))]
+        yield " ".join([of.text.bodies[exhibit.name], *exhibit.notes(runs)])
 
 
 def figure_csv(figure: Figure, runs: Runs) -> str:
@@ -140,21 +169,25 @@ def figure_csv(figure: Figure, runs: Runs) -> str:
     return csv_of(rows)
 
 
-def exhibit_csv(exhibit: Exhibit | Picture, runs: Runs) -> str:
-    """Write a table as CSV, as it is shown."""
+def exhibit_csv(exhibit: Figure | Exhibit | Picture, runs: Runs) -> str:
+    """Write the numbers of a figure, or a table as it is shown, as CSV."""
+    if isinstance(exhibit, Figure):
+        return figure_csv(exhibit, runs)
     grid = exhibit.grid(runs)
     return csv_of([grid.columns, *grid.rows])
 
 
-def claims_csv(paper: Paper, runs: Runs) -> str:
-    """Write the paper's numbers beside ours as CSV, with all digits."""
+def statements_csv(of: Paper | Study, runs: Runs) -> str:
+    """Write the paper's numbers beside ours, with all digits, or the hypotheses and what was found, as CSV."""
+    found = judged(of, runs)
     rows: list[Sequence[str]] = [("exhibit", "what", "experiment", "paper", "here", "verdict")]
-    for one in judged(paper, runs):
-        for published, ours in zip(one.claim.paper, one.ours, strict=True):
-            numbers = (repr(published), repr(ours))
-            of = one.experiment.name if one.experiment else ""
-            rows.append((one.claim.exhibit, one.claim.what, of, *numbers, one.verdict))
-    return csv_of(rows)
+    for one in found:
+        if isinstance(one, Tested):
+            continue
+        about = (one.claim.exhibit, one.claim.what, one.experiment.name if one.experiment else "")
+        for published, ours in zip(_each(one.claim.paper), one.ours, strict=True):
+            rows.append((*about, repr(published), repr(ours), one.verdict))
+    return csv_of([COLUMNS["findings"], *(one.row() for one in found)] if isinstance(of, Study) else rows)
 
 
 def table(grid: Grid) -> str:
@@ -191,8 +224,8 @@ def _figure_grid(figure: Figure, runs: Runs, experiment: Experiment) -> Grid:
     return Grid(tuple(columns), tuple(map(tuple, rows)))
 
 
-def _heading(name: str) -> str:
-    return name.replace("-", " ").capitalize()
+def _each(numbers: Numbers) -> tuple[float, ...]:
+    return numbers if isinstance(numbers, tuple) else (numbers,)
 
 
 def _numbers(claim: Claim, numbers: Sequence[float]) -> str:

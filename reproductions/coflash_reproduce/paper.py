@@ -4,7 +4,7 @@ What a paper has in common with a [`Study`][coflash_reproduce.study.Study] of ou
 [`Investigation`][coflash_reproduce.paper.Investigation].
 
 A paper is a module that declares one [`Paper`][coflash_reproduce.paper.Paper]. It neither runs nor draws: `runs` does
-the experiments, `drawing` the figures, `page` the text. The terms:
+the experiments, `drawing` the figures, `page` the page; its prose is in a Markdown file beside it (`text`). The terms:
 
 - an *experiment* is a scenario, a workload, and its cases;
 - a *case* is one run: its line in a figure, its place on the axis, and its changes to the scenario;
@@ -14,17 +14,19 @@ the experiments, `drawing` the figures, `page` the text. The terms:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
-from coflash.quantity import change
+from coflash.quantity import change, show_change
 from coflash.results.result import FILES, Result
 from coflash.results.store import RunFolder
 from coflash.scenario import Scenario
+from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -40,6 +42,13 @@ class Case:
     """The place on the figure's axis, in the axis' unit."""
     changes: Mapping[str, Any]
     """The changes to the scenario, by key."""
+
+
+def flash_pages(scenario: Scenario) -> int:
+    """Return the number of all pages of a device's flash."""
+    flash = scenario.to_dict()["flash"]
+    divisions = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
+    return math.prod(flash[division] for division in (*divisions, "pages_per_block"))
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,35 @@ class Run:
         """The metrics."""
         return Metrics(self.document["metrics"])
 
+    def read(self, measure: Measure) -> float:
+        """Return a measure; 0 where it has no value."""
+        return measure.read(self.metrics) or 0.0
+
+    def shown(self, measure: Measure) -> str:
+        """Show a measure with its unit."""
+        return measure.shown(self.metrics)
+
+    def change(self, base: Run, measure: Measure) -> float | None:
+        """Return the relative change of a measure from another run; None where it has none."""
+        return change(measure.read(self.metrics), measure.read(base.metrics))
+
+    def changed(self, base: Run, measure: Measure) -> str:
+        """Show the relative change of a measure from another run."""
+        return show_change(self.change(base, measure))
+
+    @property
+    def programs(self) -> int:
+        """All pages that were programmed."""
+        return sum(self.metrics.programs_pages.to_dict().values())
+
+    def late_ns(self) -> float:
+        """Return the mean response of requests that arrive in the second half of the simulated time."""
+        series = self.result().series()
+        late = slice(len(series) // 2, None)
+        requests, means = series["requests"][late], series["response_mean_ns"][late]
+        answered = requests > 0
+        return float((means[answered] * requests[answered]).sum() / requests.sum())
+
     @property
     def seed(self) -> int:
         """The seed."""
@@ -117,7 +155,14 @@ class Runs:
         """Return the run at a place of a line; None if there is none."""
         return next((run for run in self.of(experiment, line) if run.case.at == at), None)
 
-    def experiments(self, names: Sequence[str]) -> list[Experiment]:
+    def pairs(self, experiments: Iterable[str], line: str, baseline: str) -> Iterator[tuple[Run, Run]]:
+        """Yield the runs of a line, each with the one of the baseline at its place; those without are left out."""
+        for experiment in self.experiments(experiments):
+            for run in self.of(experiment.name, line):
+                if base := self.at(experiment.name, baseline, run.case.at):
+                    yield run, base
+
+    def experiments(self, names: Iterable[str]) -> list[Experiment]:
         """Return those of these experiments that were run, in the order of the names."""
         done = {run.experiment.name: run.experiment for run in self.runs}
         return [done[name] for name in names if name in done]
@@ -156,7 +201,7 @@ class Line:
     """For each point the half-width of its 95 % confidence interval, if it is a mean over seeds."""
 
 
-Notes = Callable[[Runs], Sequence[str]]
+Notes = Callable[[Runs], Iterable[str]]
 """Conclusions from the numbers, in sentences that contain them."""
 
 
@@ -165,13 +210,10 @@ class Figure:
     """A figure: a measure over an axis, a panel for each experiment, a line for each line of the cases."""
 
     name: str
-    title: str
     measure: Measure
     axis: Axis
     experiments: tuple[str, ...]
     """The names of the experiments, which are shown if they were run."""
-    differs: str
-    """What differs from the paper, in a sentence."""
     baseline: str | None = None
     """The line with which the others are compared."""
     from_zero: bool = True
@@ -195,15 +237,30 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
 
+Row = tuple[str, ...]
+P = ParamSpec("P")
+
+
+def tabled(columns: str) -> Callable[[Callable[P, Iterable[Row]]], Callable[P, Grid]]:
+    """Make a function that yields rows return a table with these columns, which are written with bars between them."""
+    names = tuple(name.strip() for name in columns.split("|"))
+
+    def of(rows: Callable[P, Iterable[Row]]) -> Callable[P, Grid]:
+        @wraps(rows)
+        def grid(*args: P.args, **keys: P.kwargs) -> Grid:
+            return Grid(names, tuple(rows(*args, **keys)))
+
+        return grid
+
+    return of
+
+
 @dataclass(frozen=True)
 class Exhibit:
     """A table of the paper, or one of ours."""
 
     name: str
-    title: str
     grid: Callable[[Runs], Grid]
-    differs: str
-    """What differs from the paper, or what it shows, in a sentence."""
     notes: Notes = lambda _: ()
 
 
@@ -212,13 +269,16 @@ class Picture:
     """A figure of the paper that is not a measure over an axis."""
 
     name: str
-    title: str
     draw: Callable[[Runs], Canvas]
     grid: Callable[[Runs], Grid]
     """Its numbers."""
-    differs: str
-    """What differs from the paper, in a sentence."""
     notes: Notes = lambda _: ()
+
+
+Numbers = float | tuple[float, ...]
+"""A number, or the two ends of a range."""
+Ours = Callable[[Runs, str], Numbers]
+"""The computation of numbers from an experiment, whose name is empty if they are about all runs together."""
 
 
 @dataclass(frozen=True)
@@ -230,10 +290,9 @@ class Claim:
     what: str
     experiments: tuple[str, ...]
     """The experiments to compare with it, if they were run; empty if it is about all runs together."""
-    paper: tuple[float, ...]
-    ours: Callable[[Runs, str], tuple[float, ...]]
-    """The same numbers from an experiment, whose name is empty if the claim is about all runs together."""
-    is_change: bool
+    paper: Numbers
+    ours: Ours
+    is_change: bool = False
     """Whether the numbers are relative changes; otherwise they are ratios."""
     said: str = ""
     """The paper's words if it gives no number; `paper` is then our reading of them."""
@@ -246,9 +305,8 @@ class Investigation:
     """A question that runs answer: a page with figures and tables."""
 
     name: str
-    title: str
-    scales: Mapping[str, str]
-    """The sizes of its experiments by name, each with an explanation of its scaling."""
+    text: Text
+    """What the page says: of each exhibit, of each scale, and of what is left open."""
     experiments: Callable[[str, tuple[str, ...]], tuple[Experiment, ...]]
     """The experiments of a scale, given the traces of the user."""
     exhibits: tuple[Figure | Picture | Exhibit, ...]
@@ -256,12 +314,6 @@ class Investigation:
 
 @dataclass(frozen=True, kw_only=True)
 class Paper(Investigation):
-    """A paper."""
+    """A paper; its sections "source", "idea" and "open questions" say what it is and what it leaves open."""
 
-    source: str
-    """The publication: authors, place, year."""
-    idea: str
-    """The idea, in a few sentences."""
     claims: tuple[Claim, ...]
-    open_questions: tuple[str, ...] = field(default=())
-    """The questions that the paper leaves open, and our choices."""

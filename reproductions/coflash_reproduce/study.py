@@ -6,7 +6,7 @@ paper has them, and hypotheses in place of a paper's numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,27 +25,44 @@ class Finding(NamedTuple):
     """The numbers on which the answer rests."""
 
 
+HOLDS, REFUTED = "holds", "refuted"
+Hypothesis = Callable[[Runs], Finding]
+"""The test of a hypothesis; the section of its name says what would hold, and what would refute it."""
+
+
 @dataclass(frozen=True)
-class Hypothesis:
-    """A statement, and what would refute it."""
+class Tested:
+    """A hypothesis, and what the runs say of it."""
 
     what: str
     refuted_by: str
-    """The result that would refute it."""
-    test: Callable[[Runs], Finding]
+    finding: Finding
+
+    @property
+    def verdict(self) -> str:
+        """Whether it holds."""
+        return HOLDS if self.finding.holds else REFUTED
+
+    def row(self) -> tuple[str, ...]:
+        """Return the cells of the table."""
+        return (self.what, self.refuted_by, self.finding.numbers, self.verdict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study(Investigation):
-    """A study."""
+    """A study; its sections "question" and "limits" say why it matters, and what it does not show."""
 
-    question: str
-    """The question and why it matters, in a few sentences."""
     hypotheses: tuple[Hypothesis, ...]
+    answer: Callable[[Runs], Mapping[str, Any]] = lambda _: {}
+    """The numbers of the section "answer"."""
     explanation: Callable[[Runs], Iterable[str]] = lambda _: ()
-    """The answer, a paragraph each."""
-    limits: Sequence[str] = ()
-    """What the study does not show, in sentences."""
+    """What follows it, a paragraph each."""
+
+    def test(self, runs: Runs) -> list[Tested]:
+        """Test each hypothesis."""
+        names = [test.__name__.strip("_").replace("_", "-") for test in self.hypotheses]
+        tests = zip(names, self.hypotheses, strict=True)
+        return [Tested(self.text.titles[name], self.text.bodies[name], test(runs)) for name, test in tests]
 
 
 def four_dies(blocks_per_plane: int) -> Scenario:

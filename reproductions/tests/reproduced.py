@@ -16,7 +16,7 @@ from coflash.figures import style
 from coflash.figures.style import Format
 from coflash_reproduce import drawing
 from coflash_reproduce.paper import Investigation
-from coflash_reproduce.reproduction import Done, Reproduction
+from coflash_reproduce.reproduction import Done
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def tiny_scale(
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(workloads.SCALES, "tiny", scale)
-        patch.setitem(paper.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
+        patch.setitem(paper.text.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
         patch.setitem(style._STYLE, "savefig.dpi", 50)  # which takes half the time of a picture
         patch.setattr(drawing, "FORMATS", formats)
         if recorded is not None:
@@ -41,13 +41,13 @@ def tiny_scale(
         yield
 
 
-def documents(done: Reproduction | Done) -> dict[str, dict[str, Any]]:
+def documents(done: Done) -> dict[str, dict[str, Any]]:
     """What each run was and counted, by its name in the store."""
     runs = (done.page.parent / "store" / "runs").iterdir()
     return {run.name: json.loads((run / "result.json").read_text("utf-8")) for run in runs}
 
 
-def rows(done: Reproduction | Done, exhibit: str) -> list[dict[str, str]]:
+def rows(done: Done, exhibit: str) -> list[dict[str, str]]:
     """The table of an exhibit."""
     with (done.page.parent / "tables" / f"{done.page.stem}-{exhibit}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))

@@ -43,7 +43,7 @@ def test_the_study_finds_where_plain_cdm_loses_and_what_helps(tmp_path: Path) ->
     coflash.trace.slice(TRACE, recorded, count=150_000)
     with tiny_scale(cdm_victim_scores.STUDY, cdm_victim_scores, scale, recorded):
         done = study("cdm-victim-scores", "tiny", out=tmp_path / "out")
-    loses, remedied, mixing, belongs, _ = done.tested
+    loses, remedied, mixing, belongs, _ = done.judged
     assert all(one.finding.holds for one in (loses, remedied, mixing, belongs))
     programs = {
         (one["scenario"]["cooperation"]["rewrite_stream"], len(one["scenario"]["ftl"]["shared_streams"][0])): sum(

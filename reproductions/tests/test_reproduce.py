@@ -20,10 +20,11 @@ from coflash_reproduce import drawing
 from coflash_reproduce.cdm import PAPER, reading, workloads
 from coflash_reproduce.cdm.claims import LIVE, MEAN_WAF_LIVE
 from coflash_reproduce.cdm.workloads import Scale
-from coflash_reproduce.page import DIRECTION, FAILS, HOLDS, Judged
-from coflash_reproduce.paper import Case, Claim, Experiment, Figure
-from coflash_reproduce.reproduction import PAPERS, Reproduction, reproduce
+from coflash_reproduce.page import DIRECTION, FAILS, Judged
+from coflash_reproduce.paper import Case, Claim, Experiment, Figure, flash_pages
+from coflash_reproduce.reproduction import PAPERS, Done, reproduce
 from coflash_reproduce.runs import run_all
+from coflash_reproduce.study import HOLDS
 from processes import coflash
 from sweeps import SMALL
 
@@ -48,12 +49,12 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return reproduce("cdm", "tiny", out=tmp_path_factory.mktemp("cdm") / "out")
 
 
 @pytest.fixture(scope="module")
-def stored(done: Reproduction) -> dict[str, dict[str, Any]]:
+def stored(done: Done) -> dict[str, dict[str, Any]]:
     """What each run counted."""
     return {name: document["metrics"] for name, document in documents(done).items()}
 
@@ -77,7 +78,7 @@ MEASURED = {
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_every_figure_is_drawn_and_its_numbers_are_those_of_the_store(
-    name: str, done: Reproduction, stored: dict[str, dict[str, Any]]
+    name: str, done: Done, stored: dict[str, dict[str, Any]]
 ) -> None:
     images = done.page.parent / "images"
     assert (images / f"cdm-{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -102,7 +103,7 @@ def test_every_figure_is_drawn_and_its_numbers_are_those_of_the_store(
 
 
 def test_the_papers_numbers_stand_beside_those_computed_from_the_store(
-    done: Reproduction, stored: dict[str, dict[str, Any]]
+    done: Done, stored: dict[str, dict[str, Any]]
 ) -> None:
     stated = rows(done, "claims")
     page = done.page.read_text("utf-8")
@@ -123,7 +124,7 @@ def test_the_papers_numbers_stand_beside_those_computed_from_the_store(
     assert all(len(row["verdict"]) > 0 for row in stated)
 
 
-def test_workloads_are_held_against_random_writes_and_caches_against_the_next_larger_one(done: Reproduction) -> None:
+def test_workloads_are_held_against_random_writes_and_caches_against_the_next_larger_one(done: Done) -> None:
     stated = {(row["what"], row["experiment"]): float(row["here"]) for row in rows(done, "claims")}
     waf: dict[str, dict[float, float]] = {}
     for name in ("figure-1", "figure-1-cd"):
@@ -147,7 +148,7 @@ def test_workloads_are_held_against_random_writes_and_caches_against_the_next_la
         assert ours == pytest.approx(sum(grows) / len(grows))
 
 
-def test_every_statement_holds_in_its_direction(done: Reproduction) -> None:
+def test_every_statement_holds_in_its_direction(done: Done) -> None:
     """But for what depends on the capacities, which are not known, and on how full the device is."""
     fail = {one.claim.what for one in done.judged if one.verdict == FAILS}
     may = ("WAF of JEDEC and OLTP, mean over", "WAF over that of random writes", "steps to a larger cache with which")
@@ -157,7 +158,7 @@ def test_every_statement_holds_in_its_direction(done: Reproduction) -> None:
     assert min(means) < MEAN_WAF_LIVE < max(means)
 
 
-def test_a_stand_in_with_the_address_space_of_random_writes_is_held_against_them(done: Reproduction) -> None:
+def test_a_stand_in_with_the_address_space_of_random_writes_is_held_against_them(done: Done) -> None:
     waf = {(row["line"], row["at"]): float(row["WAF, by host writes"]) for row in rows(done, "figure-1-cd")}
     random = {row["at"]: row for row in rows(done, "figure-1") if row["line"] == workloads.RANDOM}
     page = done.page.read_text("utf-8")
@@ -168,7 +169,7 @@ def test_a_stand_in_with_the_address_space_of_random_writes_is_held_against_them
         assert all(waf[narrow, at] < waf[wide, at] for line, at in waf if line == narrow)
 
 
-def test_which_half_of_cdm_saves_what(done: Reproduction) -> None:
+def test_which_half_of_cdm_saves_what(done: Done) -> None:
     for name in ("oltp-variants", "pgbench"):
         waf = {run.case.line: run.metrics.waf_host or 0 for run in done.runs.of(name) if run.case.at == 100 * 4 / 64}
         halves = (waf[workloads.OVERWRITES], waf[workloads.REMOVABLE])
@@ -180,13 +181,13 @@ def test_which_half_of_cdm_saves_what(done: Reproduction) -> None:
     assert recorded[workloads.WEIGHT_0] > recorded[workloads.BASELINE], "weight 0 is excluded by a real trace"
 
 
-def test_the_page_shows_only_images_that_are_there(done: Reproduction) -> None:
+def test_the_page_shows_only_images_that_are_there(done: Done) -> None:
     shown = re.findall(r"!\[[^]]*\]\(([^)]*)\)", done.page.read_text("utf-8"))
     assert len(shown) == len(MEASURED) + len(("variants",))
     assert all((done.page.parent / image).is_file() for image in shown)
 
 
-def test_again_runs_nothing_and_publishes_the_same_page(done: Reproduction, tmp_path: Path) -> None:
+def test_again_runs_nothing_and_publishes_the_same_page(done: Done, tmp_path: Path) -> None:
     out = done.page.parent
     before = {file: file.stat().st_mtime_ns for file in (out / "store").rglob("*")}
     again = reproduce("cdm", "tiny", out=out, publish=tmp_path / "docs")
@@ -213,7 +214,7 @@ def test_scaling_keeps_the_papers_shares() -> None:
     for one, other in zip(full.cases, small.cases, strict=True):
         bytes_full, bytes_small = (int(case.changes["cache.size"].removesuffix("KiB")) for case in (one, other))
         assert bytes_full == 16 * bytes_small
-    assert workloads.raw_pages(full.scenario) == 16 * workloads.raw_pages(small.scenario)
+    assert flash_pages(full.scenario) == 16 * flash_pages(small.scenario)
     assert small.footprint_bytes == full.footprint_bytes // 16
 
 
@@ -225,14 +226,14 @@ def test_a_trace_that_is_given_replaces_the_stand_ins(tmp_path: Path) -> None:
     assert [one.name for one in experiments if one.name in workloads.CACHED] == ["jedec", "jedec-uniform", "oltp"]
     assert last.trace == (str(trace),)
     assert last.footprint_bytes == 100_000 * 4096
-    share = last.footprint_bytes / (workloads.raw_pages(last.scenario) * 4096)
+    share = last.footprint_bytes / (flash_pages(last.scenario) * 4096)
     assert share == pytest.approx(30.7e9 / 2**36, rel=0.02)  # as near as whole blocks in each plane come
     whole = workloads.experiments("full", (str(trace),))[-1]
     assert whole.scenario.to_dict()["flash"] == Scenario.load("cdm-64g").to_dict()["flash"]
 
 
-def test_a_trace_that_arrives_faster_than_the_device_answers_is_said(done: Reproduction, tmp_path: Path) -> None:
-    assert reading.about_load(done.runs) == [], "the stand-ins can be served"
+def test_a_trace_that_arrives_faster_than_the_device_answers_is_said(done: Done, tmp_path: Path) -> None:
+    assert not list(reading.about_load(done.runs)), "the stand-ins can be served"
     of_disk = tmp_path / "fast.csv"
     of_disk.write_text("".join(f"{place},W,{place * 7919 % 50_000},4096\n" for place in range(60_000)))
     columns = {"workload.trace_options": {"columns": "time:us,op,offset:pages,size:bytes"}}

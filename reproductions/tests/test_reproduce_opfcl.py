@@ -20,9 +20,10 @@ from coflash.scenario import Scenario
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.opfcl import PAPER, reading, workloads
 from coflash_reproduce.opfcl.workloads import BY_PERIOD, BY_UNIT, FP, MEASURED, OP, OURS, RW, STEADY, Scale
-from coflash_reproduce.page import FAILS, HOLDS, Judged
-from coflash_reproduce.paper import Claim, Figure, Picture, Runs
-from coflash_reproduce.reproduction import Reproduction, reproduce
+from coflash_reproduce.page import FAILS, Judged
+from coflash_reproduce.paper import Claim, Figure, Picture, Runs, flash_pages
+from coflash_reproduce.reproduction import Done, reproduce
+from coflash_reproduce.study import HOLDS
 
 TINY = Scale(
     64,
@@ -55,22 +56,22 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return reproduce("opfcl", "tiny", out=tmp_path_factory.mktemp("opfcl") / "out")
 
 
 @pytest.fixture(scope="module")
-def stored(done: Reproduction) -> dict[str, dict[str, Any]]:
+def stored(done: Done) -> dict[str, dict[str, Any]]:
     """What each run counted."""
     return {name: document["metrics"] for name, document in documents(done).items()}
 
 
-def section(done: Reproduction, name: str) -> str:
+def section(done: Done, name: str) -> str:
     parts = re.split(r"^## ", done.page.read_text("utf-8"), flags=re.MULTILINE)
     return next(part for part in parts if part.lower().startswith(name.replace("-", " ") + ":"))
 
 
-def test_every_figure_is_there(done: Reproduction) -> None:
+def test_every_figure_is_there(done: Done) -> None:
     images = done.page.parent / "images"
     figures = [exhibit for exhibit in PAPER.exhibits if isinstance(exhibit, Figure | Picture)]
     names = [figure.name.removeprefix("figure-") for figure in figures]
@@ -101,7 +102,7 @@ COUNTED = {
 
 @pytest.mark.parametrize("name", COUNTED)
 def test_the_numbers_of_a_figure_are_those_of_the_store(
-    name: str, done: Reproduction, stored: dict[str, dict[str, Any]]
+    name: str, done: Done, stored: dict[str, dict[str, Any]]
 ) -> None:
     label, measured = COUNTED[name]
     found = rows(done, name)
@@ -114,7 +115,7 @@ def test_the_numbers_of_a_figure_are_those_of_the_store(
         assert f"| {show(float(row[label]), figure.measure.unit)} |" in section(done, name)
 
 
-def test_a_line_across_is_one_run_at_all_places(done: Reproduction) -> None:
+def test_a_line_across_is_one_run_at_all_places(done: Done) -> None:
     figure = next(one for one in PAPER.exhibits if one.name == "figure-6")
     assert isinstance(figure, Figure)
     (experiment,) = done.runs.experiments(["financial"])
@@ -128,7 +129,7 @@ def test_a_line_across_is_one_run_at_all_places(done: Reproduction) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind", "usual"), [("figure-15a", BY_UNIT, 128), ("figure-15b", BY_PERIOD, 64)])
-def test_sensitivity_is_relative_to_the_usual_setting(name: str, kind: str, usual: float, done: Reproduction) -> None:
+def test_sensitivity_is_relative_to_the_usual_setting(name: str, kind: str, usual: float, done: Done) -> None:
     for of in ("financial", "home", "search", "exchange", "msn"):
         means = {run.case.at: run.metrics.response_ns.all.mean or 0.0 for run in done.runs.of(f"{of}-{kind}")}
         found = {
@@ -139,7 +140,7 @@ def test_sensitivity_is_relative_to_the_usual_setting(name: str, kind: str, usua
         assert found == pytest.approx({at: mean / means[usual] for at, mean in means.items()})
 
 
-def test_op_fcl_is_held_against_the_best_fixed_share(done: Reproduction) -> None:
+def test_op_fcl_is_held_against_the_best_fixed_share(done: Done) -> None:
     what = "mean response, OP-FCL against the best fixed share of FP-FCL"
     claims = [row for row in rows(done, "claims") if row["what"] == what]
     assert {row["experiment"] for row in claims} == {"financial", "home", "search", "pgbench", "exchange", "msn"}
@@ -155,7 +156,7 @@ def test_op_fcl_is_held_against_the_best_fixed_share(done: Reproduction) -> None
         assert f"| {show_change(ours / best - 1)} |" in done.page.read_text("utf-8")
 
 
-def at_shares(done: Reproduction, figure: str, label: str) -> dict[tuple[str, str], dict[float, float]]:
+def at_shares(done: Done, figure: str, label: str) -> dict[tuple[str, str], dict[float, float]]:
     """The values of each experiment and line, by the share of the flash."""
     found: dict[tuple[str, str], dict[float, float]] = {}
     for row in rows(done, figure):
@@ -163,7 +164,7 @@ def at_shares(done: Reproduction, figure: str, label: str) -> dict[tuple[str, st
     return found
 
 
-def test_what_is_said_of_whole_lines_is_computed_from_their_figures(done: Reproduction) -> None:
+def test_what_is_said_of_whole_lines_is_computed_from_their_figures(done: Done) -> None:
     claims = {(row["what"], row["experiment"]): float(row["here"]) for row in rows(done, "claims")}
     means = at_shares(done, "figure-6", "response, mean") | at_shares(done, "figure-10", "response, mean")
     for (name, line), values in means.items():
@@ -196,10 +197,10 @@ def test_a_valley_falls_to_its_least_and_rises_from_there(monkeypatch: pytest.Mo
         assert claims._not_a_valley(FP, Runs(()), "") == off, curve
 
 
-def test_op_fcl_behind_rw_fcl_is_held_against_rw_fcl_at_its_own_share(done: Reproduction) -> None:
+def test_op_fcl_behind_rw_fcl_is_held_against_rw_fcl_at_its_own_share(done: Done) -> None:
     what = "mean response, OP-FCL against the best fixed share of RW-FCL"
     claims = {row["experiment"]: float(row["here"]) for row in rows(done, "claims") if row["what"] == what}
-    texts = reading.about_rw(done.runs)
+    texts = list(reading.about_rw(done.runs))
     behind = [name for name, above in claims.items() if above > reading.WITHIN]
     assert behind
     assert len(texts) == len(behind)
@@ -216,7 +217,7 @@ def test_op_fcl_behind_rw_fcl_is_held_against_rw_fcl_at_its_own_share(done: Repr
         assert f"against RW-FCL at {near} %, the nearest share, it is {show_change(ours / rw - 1)}." in text
 
 
-def test_caches_fill_and_settle_and_the_tracker_is_counted(done: Reproduction) -> None:
+def test_caches_fill_and_settle_and_the_tracker_is_counted(done: Done) -> None:
     claims = {(row["what"], row["experiment"]): float(row["here"]) for row in rows(done, "claims")}
     for name in ("search", "exchange", "msn"):
         tier = reading.only(done.runs, name).metrics.hybrid
@@ -254,7 +255,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("what", HELD)
-def test_what_the_paper_says_of_directions_holds_at_any_size(what: str, done: Reproduction) -> None:
+def test_what_the_paper_says_of_directions_holds_at_any_size(what: str, done: Done) -> None:
     verdicts = {row["experiment"]: row["verdict"] for row in rows(done, "claims") if row["what"].startswith(what)}
     assert {name: verdicts[name] for name in HELD[what]} == dict.fromkeys(HELD[what], HOLDS)
 
@@ -293,9 +294,7 @@ SCHEMES = {OP: ("op-fcl", False, True), MEASURED: ("op-fcl", True, True), STEADY
 
 @pytest.mark.parametrize("title", TITLES)
 @pytest.mark.parametrize(("exhibit", "destaging"), [("best-partitions", "foreground"), ("further-2", "background")])
-def test_the_best_partitions_are_found_again_in_the_store(
-    title: str, exhibit: str, destaging: str, done: Reproduction
-) -> None:
+def test_the_best_partitions_are_found_again_in_the_store(title: str, exhibit: str, destaging: str, done: Done) -> None:
     usual: dict[str, Any] = {"destaging": destaging, "active_blocks": "mixed", "write_policy": "write-back"}
     if not title.startswith("pgbench"):  # its device is as large as its trace needs
         usual |= {"period_requests": 2**16 // TINY.parts, "segment": "4MiB", "sequential_unit": "128KiB"}
@@ -326,7 +325,7 @@ def test_the_best_partitions_are_found_again_in_the_store(
             assert row["over best RW-FCL"] in {show_change(one / best_rw - 1) for one in ours}
 
 
-def test_rw_fcl_is_held_against_fp_fcl_where_no_write_waits(done: Reproduction) -> None:
+def test_rw_fcl_is_held_against_fp_fcl_where_no_write_waits(done: Done) -> None:
     (text,) = reading.about_background(workloads.CONFIG_2, done.runs)
     for name, title in zip(workloads.CONFIG_2, ("Exchange-like", "MSN-like"), strict=True):
         rw = min(done.runs.of(name, RW), key=lambda run: run.metrics.response_ns.all.mean or 0.0)
@@ -338,7 +337,7 @@ def test_rw_fcl_is_held_against_fp_fcl_where_no_write_waits(done: Reproduction) 
 
 
 @pytest.mark.parametrize("title", [title for title in TITLES if not title.startswith("pgbench")])
-def test_rivals_are_held_against_the_same_without_them(title: str, done: Reproduction) -> None:
+def test_rivals_are_held_against_the_same_without_them(title: str, done: Done) -> None:
     """Each at the share that it was run at; of OP-FCL the paper's."""
     counted: dict[tuple[str, str, str | None, str], set[float]] = {}
     for document in documents(done).values():
@@ -364,7 +363,7 @@ def test_rivals_are_held_against_the_same_without_them(title: str, done: Reprodu
         assert row["erases, change"] in {show_change(erases / one - 1) if one else "" for one in over}
 
 
-def test_workloads_within_the_bound_are_counted(done: Reproduction) -> None:
+def test_workloads_within_the_bound_are_counted(done: Done) -> None:
     found = rows(done, "best-partitions")
     for row in found[-len(OURS) :]:
         of = [one for one in found[: -len(OURS)] if one["line"] == row["line"]]
@@ -374,18 +373,18 @@ def test_workloads_within_the_bound_are_counted(done: Reproduction) -> None:
             assert row[column] == f"{near} of {len(TITLES)}"
 
 
-def test_disks_that_do_not_keep_up_are_pointed_out(done: Reproduction) -> None:
+def test_disks_that_do_not_keep_up_are_pointed_out(done: Done) -> None:
     assert "faster than the disks" not in done.page.read_text("utf-8")
     runs = done.runs.of("financial")
     busy = [replace(run, document=json.loads(json.dumps(run.document))) for run in runs]
     for run in busy:
         run.document["metrics"]["hybrid"]["disk_utilisation"] = 0.991
-    warned = reading.about_response(["financial"], Runs(tuple(busy)))[0]
+    warned = next(iter(reading.about_response(["financial"], Runs(tuple(busy)))))
     assert "requests come faster than the disks can serve them" in warned
     assert "99.1%" in warned
 
 
-def test_the_model_is_the_papers_and_the_sizes_sum_to_the_flash(done: Reproduction) -> None:
+def test_the_model_is_the_papers_and_the_sizes_sum_to_the_flash(done: Done) -> None:
     model = {row["what"]: float(row["here"]) for row in rows(done, "claims") if row["experiment"] == ""}
     assert model["u of least cost, reads only"] == pytest.approx(0.92, abs=0.02)
     assert model["u of least cost, reads and writes"] == pytest.approx(0.64, abs=0.02)
@@ -396,7 +395,7 @@ def test_the_model_is_the_papers_and_the_sizes_sum_to_the_flash(done: Reproducti
             assert shares[2] > 0
 
 
-def test_less_room_for_garbage_collection_costs_erases(done: Reproduction) -> None:
+def test_less_room_for_garbage_collection_costs_erases(done: Done) -> None:
     for name in ("financial", "home"):
         roomy, tight = (done.runs.at(name, FP, at) for at in (50, 90))
         assert roomy and tight
@@ -419,7 +418,7 @@ def test_scaling_keeps_the_papers_shares() -> None:
             continue
         config = 2 if one.name.split("-")[0] in (*workloads.CONFIG_2, "server") else 1
         whole = Scenario.load(f"opfcl-config{config}")
-        divisors = [workloads.flash_bytes(whole) / workloads.flash_bytes(of.scenario) for of in (one, other)]
+        divisors = [flash_pages(whole) / flash_pages(of.scenario) for of in (one, other)]
         assert divisors[0] <= divisors[1]
         if one.name in ("financial", "search"):
             assert divisors == [1, 16]
@@ -447,7 +446,7 @@ def test_a_trace_that_is_given_replaces_the_stand_ins_of_configuration_1(tmp_pat
         "msn-rivals",
     ]
     given = workloads.experiments("tiny", (str(trace),))[0]
-    assert workloads.flash_bytes(given.scenario) == pytest.approx(100_000 * 4096 / 2, rel=0.01)
+    assert flash_pages(given.scenario) == pytest.approx(100_000 / 2, rel=0.01)
     assert given.trace == (str(trace),)
     whole = workloads.experiments("full", (str(trace),))[0]
-    assert workloads.flash_bytes(whole.scenario) == 4 * workloads.GIB
+    assert flash_pages(whole.scenario) == workloads.GIB // 1024

@@ -14,7 +14,7 @@ from reproduced import documents, rows, tiny_scale
 
 from coflash import CoflashError, Scenario, trace
 from coflash.quantity import show, show_change
-from coflash_reproduce.reproduction import Reproduction, reproduce
+from coflash_reproduce.reproduction import Done, reproduce
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.shadowgc import PAPER, reading, workloads
 from coflash_reproduce.shadowgc.workloads import SCHEMES, Scale
@@ -53,12 +53,12 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+def done(tmp_path_factory: pytest.TempPathFactory) -> Done:
     return reproduce("shadowgc", "tiny", out=tmp_path_factory.mktemp("shadowgc") / "out")
 
 
 @pytest.fixture(scope="module")
-def stored(done: Reproduction) -> dict[str, dict[str, Any]]:
+def stored(done: Done) -> dict[str, dict[str, Any]]:
     return documents(done)
 
 
@@ -85,7 +85,7 @@ PANELS = {"figure-6": (6, len(HOST_MIB)), "figure-7": (6, len(HOST_MIB)), "devic
 
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_figures_numbers_are_those_of_the_runs_that_it_is_of(
-    name: str, done: Reproduction, stored: dict[str, dict[str, Any]]
+    name: str, done: Done, stored: dict[str, dict[str, Any]]
 ) -> None:
     images = done.page.parent / "images"
     assert (images / f"shadowgc-{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -139,7 +139,7 @@ def test_the_papers_active_blocks_are_the_default_and_three_a_variant() -> None:
 _BUFFERS = ("host_buffer.size", "cache.size")
 
 
-def test_the_averages_beside_the_papers_leave_out_buffers_larger_than_its(done: Reproduction) -> None:
+def test_the_averages_beside_the_papers_leave_out_buffers_larger_than_its(done: Done) -> None:
     page = done.page.read_text("utf-8")
     found = rows(done, "figure-6")
     claims = {row["what"]: row for row in rows(done, "claims")}
@@ -154,7 +154,7 @@ def test_the_averages_beside_the_papers_leave_out_buffers_larger_than_its(done: 
         assert f"| {show_change(-0.162)} | {show_change(mean(changes))} |" in page
 
 
-def test_sgc_is_held_against_the_best_other_scheme_and_shadows_against_what_they_save(done: Reproduction) -> None:
+def test_sgc_is_held_against_the_best_other_scheme_and_shadows_against_what_they_save(done: Done) -> None:
     claims = {row["what"]: float(row["here"]) for row in rows(done, "claims")}
     shares: dict[tuple[str, float], float] = {}
     for row in rows(done, "figure-8"):
@@ -191,13 +191,13 @@ def test_sgc_is_held_against_the_best_other_scheme_and_shadows_against_what_they
                 assert claims[what] == pytest.approx(max(over))
 
 
-def test_what_buffers_absorb_is_beside_each_workload(done: Reproduction) -> None:
+def test_what_buffers_absorb_is_beside_each_workload(done: Done) -> None:
     found = {row[""]: row for row in rows(done, "sizes")}
     share = {title: float(row["absorbed in the host"].split()[0]) for title, row in found.items()}
     assert share["sequential"] == 0.0 < share["Zipf"] < share["Zipf, 1 GiB"]
 
 
-def test_the_statements_go_the_papers_way(done: Reproduction) -> None:
+def test_the_statements_go_the_papers_way(done: Done) -> None:
     """Where the device is tiny, those that do not depend on how many pages a buffer holds."""
     verdicts = {(row["exhibit"], row["what"], row["experiment"]): row["verdict"] for row in rows(done, "claims")}
     fails = {key for key, verdict in verdicts.items() if verdict == "does not hold"}
@@ -213,7 +213,7 @@ def test_the_statements_go_the_papers_way(done: Reproduction) -> None:
     assert not holds & fails
 
 
-def test_the_shares_of_shadows_are_those_that_gc_counted(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+def test_the_shares_of_shadows_are_those_that_gc_counted(done: Done, stored: dict[str, dict[str, Any]]) -> None:
     kinds = {"dirty in the host": "host", "dirty in the device": "device", "dirty in both": "twin"}
     runs = {row["run"]: row for row in rows(done, "figure-6") if row["line"] == "SGC"}
     expected = {}
@@ -227,7 +227,7 @@ def test_the_shares_of_shadows_are_those_that_gc_counted(done: Reproduction, sto
     assert max(expected.values()) > 0.01
 
 
-def test_the_footprint_is_that_of_the_trace(done: Reproduction, tiny: Path) -> None:
+def test_the_footprint_is_that_of_the_trace(done: Done, tiny: Path) -> None:
     info = trace.info((tiny,), page="16KiB")
     found = [row for row in rows(done, "figure-1") if row["experiment"] == "pgbench"]
     assert (found[0]["at"], found[0]["written footprint"]) == ("0.0", "0.0")
@@ -236,7 +236,7 @@ def test_the_footprint_is_that_of_the_trace(done: Reproduction, tiny: Path) -> N
 
 
 def test_double_caching_sets_the_device_alone_beside_the_device_behind_a_host_buffer(
-    done: Reproduction, stored: dict[str, dict[str, Any]]
+    done: Done, stored: dict[str, dict[str, Any]]
 ) -> None:
     found = {row[""]: row for row in rows(done, "double-caching")}
     assert len(found) == 3
@@ -257,7 +257,7 @@ def test_double_caching_sets_the_device_alone_beside_the_device_behind_a_host_bu
     assert written[False] < written[True]
 
 
-def test_the_page_shows_every_figure_with_its_lines_alone(done: Reproduction) -> None:
+def test_the_page_shows_every_figure_with_its_lines_alone(done: Done) -> None:
     page = done.page.read_text("utf-8")
     images = re.findall(r"!\[[^]]*\]\(([^)]*)\)", page)
     assert len(images) == 10
@@ -268,7 +268,7 @@ def test_the_page_shows_every_figure_with_its_lines_alone(done: Reproduction) ->
 
 
 def test_figure_2_is_of_its_schemes_where_the_footprint_is_a_volumes(
-    done: Reproduction, stored: dict[str, dict[str, Any]]
+    done: Done, stored: dict[str, dict[str, Any]]
 ) -> None:
     for name, label in (("figure-2a", "WAF, by pages to the device"), ("figure-2b", "GC time per page to the device")):
         found = rows(done, name)
@@ -282,7 +282,7 @@ def test_figure_2_is_of_its_schemes_where_the_footprint_is_a_volumes(
         assert {float(row[label]) for row in found} <= measured
 
 
-def test_victims_by_age_are_set_beside_greedy_ones(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+def test_victims_by_age_are_set_beside_greedy_ones(done: Done, stored: dict[str, dict[str, Any]]) -> None:
     found = rows(done, "victims")
     assert [(row[""], row["victims"]) for row in found] == [
         (layout, victim) for layout in workloads.LAYOUTS for victim in ("greedy", "cost-benefit")
@@ -292,7 +292,7 @@ def test_victims_by_age_are_set_beside_greedy_ones(done: Reproduction, stored: d
     assert {row["WAF, GGC"] for row in found if row["victims"] == "cost-benefit"} <= waf
 
 
-def test_a_restart_is_set_beside_the_run_without_one(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+def test_a_restart_is_set_beside_the_run_without_one(done: Done, stored: dict[str, dict[str, Any]]) -> None:
     found = rows(done, "restart")
     assert [(row[""], row["restart"]) for row in found] == [
         (f"{title}, {layout}", kind)
@@ -308,7 +308,7 @@ def test_a_restart_is_set_beside_the_run_without_one(done: Reproduction, stored:
         assert (lost > 0) == (row["restart"] == "sudden")
 
 
-def test_what_shadowgc_costs_is_counted_in_its_runs(done: Reproduction) -> None:
+def test_what_shadowgc_costs_is_counted_in_its_runs(done: Done) -> None:
     claims = {row["what"]: row for row in rows(done, "claims") if row["exhibit"] == "overheads"}
     for layout in workloads.LAYOUTS:
         sgc = [
@@ -347,7 +347,7 @@ def test_each_trace_that_is_given_is_a_workload_on_a_device_that_fits_it(tmp_pat
     assert flash == workloads.raw_bytes(found["zipf"].scenario) or flash < 4 * footprint + 32 * 16384
 
 
-def test_a_generators_growth_is_that_of_its_requests(done: Reproduction) -> None:
+def test_a_generators_growth_is_that_of_its_requests(done: Done) -> None:
     for name, percent in {"zipf": None, "volume-10g": 1, "volume-1g": 0.1}.items():
         found = [row for row in rows(done, "figure-1") if row["experiment"] == name]
         assert float(found[-1]["at"]) == round(6_000 * 16384 / 2**30, 2)
@@ -357,7 +357,7 @@ def test_a_generators_growth_is_that_of_its_requests(done: Reproduction) -> None
             assert distinct == round(6400 * percent / 100) * 16384
 
 
-def test_the_change_by_footprint_is_that_of_the_runs(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+def test_the_change_by_footprint_is_that_of_the_runs(done: Done, stored: dict[str, dict[str, Any]]) -> None:
     waf = {}
     usual = next(one for one in workloads.experiments("tiny", ()) if one.name == "zipf").scenario.to_dict()
     for run in stored.values():
@@ -384,12 +384,12 @@ def test_the_change_by_footprint_is_that_of_the_runs(done: Reproduction, stored:
     assert compared == 2 * len(PERCENT) * 4
 
 
-def test_what_two_experiments_have_in_common_is_run_once(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+def test_what_two_experiments_have_in_common_is_run_once(done: Done, stored: dict[str, dict[str, Any]]) -> None:
     keys = [run.key for run in done.runs]
     assert len(set(keys)) == len(stored) < len(keys)
 
 
-def test_a_block_for_shadows_is_one_of_as_many_spare_blocks_as_the_device_has(done: Reproduction) -> None:
+def test_a_block_for_shadows_is_one_of_as_many_spare_blocks_as_the_device_has(done: Done) -> None:
     found = rows(done, "rooms")
     assert [row["spare blocks of a pool"] for row in found] == ["13", "26", "52"]
     for row in found:

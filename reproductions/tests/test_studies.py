@@ -21,7 +21,7 @@ def test_greedy_gets_stuck_where_the_spare_space_lies_in_cold_blocks(tmp_path: P
     scale = frozen_spare.Scale(1024, (0.02, 0.1), (256, 1024), (1,), (1,), 256, 1)
     with tiny_scale(frozen_spare.STUDY, frozen_spare, scale):
         done = study("frozen-spare", "tiny", out=tmp_path, jobs=1)
-    assert [one.hypothesis.what for one in done.tested if not one.finding.holds] == []
+    assert [one.what for one in done.judged if not one.finding.holds] == []
     noted = {
         (one["scenario"]["gc"]["victim"]["name"], one["scenario"]["precondition"]["random_passes"])
         for one in documents(done).values()
@@ -47,7 +47,7 @@ def test_less_should_be_cached_before_flash_than_before_disks(tmp_path: Path) ->
     scale = caching_less.Scale(256, 32, 4, (30, 45, 60, 75, 90), 1)
     with tiny_scale(caching_less.STUDY, caching_less, scale):
         done = study("caching-less", "tiny", out=tmp_path, jobs=1)
-    alive, more_true, _ = done.tested
+    alive, more_true, _ = done.judged
     assert alive.finding.holds
     assert more_true.finding.holds
     before_qlc, before_disk = (caching_less.model_best(name, caching_less.BOTH).u for name in ("tlc-qlc", "tlc-disk"))
@@ -61,7 +61,7 @@ def test_weight_0_fails_where_removable_pages_lie_together(tmp_path: Path) -> No
     scale = removable_weight.Scale(64, 80_000, 1, (5, 20), (50,))
     with tiny_scale(removable_weight.STUDY, removable_weight, scale, trace):
         done = study("removable-weight", "tiny", out=tmp_path / "out", jobs=1)
-    closed_form, harmless, fails, together, _, _ = done.tested
+    closed_form, harmless, fails, together, _, _ = done.judged
     assert all(one.finding.holds for one in (closed_form, harmless, fails, together))
 
 
@@ -69,7 +69,7 @@ def test_hits_do_not_tell_which_policy_wears_flash_least(tmp_path: Path) -> None
     scale = eviction_policies.Scale(64, 30_000, 1, with_trace=False)
     with tiny_scale(eviction_policies.STUDY, eviction_policies, scale):
         done = study("eviction-policies", "tiny", out=tmp_path, jobs=1)
-    hits_tell, resist, *_ = done.tested
+    hits_tell, resist, *_ = done.judged
     assert not hits_tell.finding.holds
     assert resist.finding.holds
     page = done.page.read_text("utf-8")

@@ -13,11 +13,12 @@ from reproduced import documents, rows
 
 from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
-from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Runs
-from coflash_reproduce.reproduction import STUDIES, Done, study
+from coflash_reproduce.command import STUDIES as NAMES
+from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Paper, Runs
+from coflash_reproduce.reproduction import PAPERS, STUDIES, Done, study
 from coflash_reproduce.runs import run_all
-from coflash_reproduce.study import Finding, Hypothesis, Study, at, shown
-from coflash_reproduce.study_command import NAMES
+from coflash_reproduce.study import Finding, Study, at, shown
+from coflash_reproduce.text import Text
 from processes import coflash
 from sweeps import SMALL
 
@@ -42,19 +43,50 @@ def more_with_more_spare(runs: Runs) -> Finding:
     return less_with_more_spare(runs)._replace(holds=not less_with_more_spare(runs).holds)
 
 
+TEXT = """# A toy
+
+## question
+
+Does {thing} help?
+
+## answer
+
+{runs} runs.
+
+## scale quick
+
+Small.
+
+## less-with-more-spare: More spare space, fewer copies
+
+a higher
+WAF
+
+## more-with-more-spare: More spare space, more copies
+
+a lower WAF
+
+## size
+
+Small.
+
+## spare: WAF by {thing}
+
+{size}
+
+## limits
+
+- Large
+  devices.
+- Old ones.
+"""
 TOY = Study(
     name="toy",
-    title="A toy",
-    question="Does spare space help?",
-    scales={"quick": "Small."},
+    text=Text.of(TEXT, {"thing": "spare space"}),
     experiments=lambda *_: (Experiment("x", "X", SMALL, cases("greedy", "fifo"), seeds=SEEDS),),
-    exhibits=(Figure("spare", "WAF by spare", WAF_HOST, Axis("spare", "%"), ("x",), "Small.", baseline="fifo"),),
-    hypotheses=(
-        Hypothesis("More spare space, fewer copies", "a higher WAF", less_with_more_spare),
-        Hypothesis("More spare space, more copies", "a lower WAF", more_with_more_spare),
-    ),
-    explanation=lambda runs: [f"{len(runs)} runs."],
-    limits=("Large devices.",),
+    exhibits=(Figure("spare", WAF_HOST, Axis("spare", "%"), ("x",), baseline="fifo"),),
+    hypotheses=(less_with_more_spare, more_with_more_spare),
+    answer=lambda runs: {"runs": len(runs)},
 )
 
 
@@ -91,15 +123,17 @@ def test_every_number_is_a_mean_over_seeds_with_its_interval(done: Done) -> None
 
 
 def test_a_hypothesis_holds_or_is_refuted_by_the_runs(done: Done) -> None:
-    assert [one.verdict for one in done.tested] == ["holds", "refuted"]
+    assert [one.verdict for one in done.judged] == ["holds", "refuted"]
     few, many = (mean(measured(done, "greedy", share)) for share in PLACES)
     assert many < few
     page = done.page.read_text("utf-8")
     assert "Of 2 hypotheses 1 hold" in page
+    assert "| More spare space, fewer copies | a higher WAF |" in page
     assert re.search(r"\| More spare space, more copies \| a lower WAF \| .* \| refuted \|", page)
     assert [row[""] for row in rows(done, "findings")] == ["holds", "refuted"]
     assert "12 runs." in page
-    assert "- Large devices." in page
+    assert page.startswith("# A toy\n\nDoes spare space help?\n\n")
+    assert page.endswith("## What this does not show\n\n- Large devices.\n- Old ones.\n")
 
 
 def test_a_change_compares_runs_of_the_same_seed(done: Done) -> None:
@@ -129,3 +163,13 @@ def test_an_unknown_study_is_told_the_nearest(tmp_path: Path) -> None:
 def test_every_study_is_known_by_its_name_and_to_the_help() -> None:
     assert all(name == one.name for name, one in STUDIES.items())
     assert tuple(name for name in STUDIES if name != "toy") == NAMES
+
+
+@pytest.mark.parametrize("of", [*PAPERS.values(), *(one for name, one in STUDIES.items() if name != "toy")])
+def test_every_exhibit_and_hypothesis_has_a_section_and_no_other_is_left_over(of: Paper | Study) -> None:
+    tests = of.hypotheses if isinstance(of, Study) else ()
+    said = [exhibit.name for exhibit in of.exhibits] + [test.__name__[1:].replace("_", "-") for test in tests]
+    frame = ["question", "answer", "limits"] if isinstance(of, Study) else ["source", "idea", "open questions"]
+    shared = {"layouts"}  # what two sections of ShadowGC have in common
+    assert of.text.titles.keys() - shared == {*said, *frame, "scale quick", "scale full"}
+    assert all(of.text.titles[name] and of.text.bodies[name] for name in said)

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from coflash import CoflashError, Histogram, Result
 from coflash.figures.publication import (
@@ -20,7 +23,7 @@ from coflash.figures.publication import (
     typical,
     write_figures,
 )
-from coflash.figures.style import style
+from coflash.figures.style import new_figure, picture, style
 from coflash.report import Subject
 from coflash.results.comparison import Comparison
 from coflash.results.histogram import KINDS
@@ -44,6 +47,24 @@ def test_figures_are_written_the_same_each_time(
     for one, other in zip(*files, strict=True):
         assert one.read_bytes().startswith(start)
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_png_of_lines_has_few_colours_and_one_of_cells_has_all() -> None:
+    def colours(draw: Callable[[Any], Any]) -> int:
+        with style():
+            figure, axes = new_figure(2)
+            draw(axes)
+            with Image.open(BytesIO(picture(figure, "png"))) as drawn:
+                return len(drawn.convert("RGB").getcolors(1 << 24) or ())
+
+    shares = np.linspace(0, 1, 400)
+    assert colours(lambda axes: axes.scatter(shares, shares, c=shares)) <= 48
+    assert colours(lambda axes: axes.imshow([shares])) > 200
+
+
+def test_the_pictures_of_the_docs_are_small() -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    assert sum(file.stat().st_size for file in docs.rglob("*.png")) <= 3_000_000
 
 
 def test_axes_say_what_is_measured_in_which_unit(tmp_path: Path, comparison: Comparison) -> None:

@@ -1,4 +1,4 @@
-//! The cost of a page request to a hybrid of flash and disk as a function of the partition of flash: equations 1 to 6
+//! The cost of a page request to a hybrid of flash and disk as a function of the partition of flash: equations 3 to 6
 //! and Algorithm 1 of the paper.
 //!
 //! The legend:
@@ -48,19 +48,6 @@ impl FlashCosts {
             page_copy: if copy_back { copy } else { copy + transfer * 2 + ecc_decode },
             block_erase,
         }
-    }
-
-    /// Equation 1: C_GC, cleaning a block if all blocks are equally full. The worst case.
-    #[must_use]
-    pub fn gc_worst_ns(&self, u: f64) -> f64 {
-        (u * self.pages()).ceil() * self.page_copy.ns as f64 + self.block_erase.ns as f64
-    }
-
-    /// Equation 2: C_PW, programming a page with its share of [`gc_worst_ns`](Self::gc_worst_ns). Infinite if cleaning
-    /// frees no page.
-    #[must_use]
-    pub fn write_worst_ns(&self, u: f64) -> f64 {
-        self.gc_worst_ns(u) / ((1.0 - u) * self.pages()).floor() + self.page_program.ns as f64
     }
 
     /// Equation 3: C_GC, cleaning the block with the fewest valid pages under uniform updates. The mean case.

@@ -540,10 +540,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyFittedWorkload>()?;
     #[cfg(unix)]
     device::add_to(module)?;
-    module.add_class::<costmodel::CostModel>()?;
-    module.add_class::<costmodel::PyDemand>()?;
     module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
-    module.add_function(wrap_pyfunction!(costmodel::solve_copies, module)?)?;
+    module.add_function(wrap_pyfunction!(costmodel::cost_of_write, module)?)?;
+    module.add_function(wrap_pyfunction!(costmodel::cost_of_request, module)?)?;
+    module.add_function(wrap_pyfunction!(costmodel::least_cost, module)?)?;
     module.add_function(wrap_pyfunction!(built_in_scenarios, module)?)?;
     module.add_function(wrap_pyfunction!(demo_trace, module)?)?;
     module.add_function(wrap_pyfunction!(measures, module)?)?;

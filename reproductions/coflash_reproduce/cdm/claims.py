@@ -8,21 +8,8 @@ from functools import partial
 from statistics import mean
 
 from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
-from coflash_reproduce.cdm.workloads import (
-    ANYWHERE,
-    BASELINE,
-    CACHED,
-    CDM,
-    INDEPENDENT,
-    JEDEC,
-    JEDEC_LIVE,
-    OLTP,
-    OLTP_LIVE,
-    RANDOM,
-    SEQUENTIAL,
-    UNIFORM_LIVE,
-)
-from coflash_reproduce.paper import Claim, Runs
+from coflash_reproduce.cdm import workloads as of
+from coflash_reproduce.paper import Claim, Numbers, Ours, Runs
 
 RANDOM_WAF, SEQUENTIAL_WAF = 2.84, 1.0
 """The paper's measurements without a cache, over its capacities."""
@@ -35,140 +22,110 @@ GREATEST_WAF, MEAN_WAF_LIVE = 6.0, 2.07
 """The paper's measurements of JEDEC and OLTP without a cache; the mean is that of an earlier version in Korean."""
 COPIES_MEAN, RESPONSE_MEAN, STDDEV_MEAN = -0.514, -0.15, -0.354
 """The averages of the paper's abstract, over both workloads."""
-LIVE = (JEDEC_LIVE, UNIFORM_LIVE, OLTP_LIVE)
+LIVE = (of.JEDEC_LIVE, of.UNIFORM_LIVE, of.OLTP_LIVE)
 
 
 def mean_waf(runs: Runs, experiment: str, line: str) -> float:
     """Return the write amplification of a line, mean over its places."""
-    return mean(run.metrics.waf_host or 0 for run in runs.of(experiment, line))
-
-
-def _mean_waf_of(line: str, runs: Runs, _: str) -> tuple[float, ...]:
-    return (mean_waf(runs, "capacity", line),)
-
-
-def _mean_change(measure: Measure) -> Callable[[Runs, str], tuple[float, ...]]:
-    return lambda runs, experiment: (mean(runs.changes(experiment, CDM, BASELINE, measure)),)
-
-
-def _range_of_changes(measure: Measure) -> Callable[[Runs, str], tuple[float, ...]]:
-    def ends(runs: Runs, experiment: str) -> tuple[float, ...]:
-        changes = runs.changes(experiment, CDM, BASELINE, measure)
-        return max(changes), min(changes)
-
-    return ends
-
-
-def _greatest_waf(runs: Runs, experiment: str) -> tuple[float, ...]:
-    return (max(run.metrics.waf_host or 0 for line in LIVE for run in runs.of(experiment, line)),)
-
-
-def _mean_waf_live(runs: Runs, experiment: str) -> tuple[float, ...]:
-    return (mean(mean_waf(runs, experiment, line) for line in LIVE),)
+    return mean(run.read(WAF_HOST) for run in runs.of(experiment, line))
 
 
 def over_random(runs: Runs, line: str) -> float:
     """Return the write amplification of a stand-in over that of random writes, mean over the capacities of both."""
-    random = {run.case.at: run.metrics.waf_host or 0 for run in runs.of("capacity", RANDOM)}
-    live = {run.case.at: run.metrics.waf_host or 0 for run in runs.of("live-capacity", line)}
+    random, live = (_waf(runs, *of_line) for of_line in (("capacity", of.RANDOM), ("live-capacity", line)))
     return mean(live[at] / waf for at, waf in random.items() if at in live)
 
 
-def _over_random(line: str, runs: Runs, _: str) -> tuple[float, ...]:
-    return (over_random(runs, line),)
+def _over_random(line: str, runs: Runs, _: str) -> float:
+    return over_random(runs, line)
 
 
-def _at_20_percent(runs: Runs, experiment: str) -> tuple[float, ...]:
-    by_share = {run.case.at: run.metrics.waf_host or 0 for run in runs.of(experiment, ANYWHERE)}
-    return (by_share[20] / by_share[100],)
+def _waf(runs: Runs, experiment: str, line: str) -> dict[float, float]:
+    return {run.case.at: run.read(WAF_HOST) for run in runs.of(experiment, line)}
 
 
-def _with_few_random(runs: Runs, experiment: str) -> tuple[float, ...]:
-    by_share = {run.case.at: run.metrics.waf_host or 0 for run in runs.of(experiment, ANYWHERE) if run.case.at}
-    return (by_share[min(by_share)] / by_share[100],)
+def _changes(runs: Runs, experiment: str, measure: Measure) -> list[float]:
+    return runs.changes(experiment, of.CDM, of.BASELINE, measure)
 
 
-def _mean_of_both(measure: Measure) -> Callable[[Runs, str], tuple[float, ...]]:
+def _mean_change(measure: Measure) -> Ours:
+    return lambda runs, experiment: mean(_changes(runs, experiment, measure))
+
+
+def _ends(runs: Runs, experiment: str) -> Numbers:
+    """Return the least and the greatest change of write amplification."""
+    changes = _changes(runs, experiment, WAF_HOST)
+    return max(changes), min(changes)
+
+
+def _greatest_waf(runs: Runs, experiment: str) -> float:
+    return max(run.read(WAF_HOST) for line in LIVE for run in runs.of(experiment, line))
+
+
+def _mean_waf_live(runs: Runs, experiment: str) -> float:
+    return mean(mean_waf(runs, experiment, line) for line in LIVE)
+
+
+def _over_all_random(share: Callable[[list[float]], float]) -> Ours:
+    """Return the write amplification with a share of random writes over that with all."""
+
+    def ours(runs: Runs, experiment: str) -> float:
+        by_share = _waf(runs, experiment, of.ANYWHERE)
+        return by_share[share([at for at in by_share if at])] / by_share[100]
+
+    return ours
+
+
+def _mean_of_both(measure: Measure) -> Ours:
     """Return the mean of JEDEC's change and OLTP's, each over its stand-ins."""
 
-    def of_both(runs: Runs, _: str) -> tuple[float, ...]:
-        kinds = ([one.name for one in runs.experiments(names)] for names in (JEDEC, OLTP))
-        return (mean(mean(_mean_change(measure)(runs, name)[0] for name in names) for names in kinds),)
+    def ours(runs: Runs, _: str) -> float:
+        kinds = (runs.experiments(names) for names in (of.JEDEC, of.OLTP))
+        return mean(mean(mean(_changes(runs, one.name, measure)) for one in several) for several in kinds)
 
-    return of_both
+    return ours
 
 
-def _growing_steps(measure: Measure, runs: Runs, experiment: str) -> tuple[float, ...]:
+def _growing_steps(measure: Measure) -> Ours:
     """Return the share of steps to the next larger cache with which the saving grows, or stays complete."""
-    changes = runs.changes(experiment, CDM, BASELINE, measure)
-    return (mean(float(after < before or after <= -1) for before, after in itertools.pairwise(changes)),)
+
+    def ours(runs: Runs, experiment: str) -> float:
+        steps = itertools.pairwise(_changes(runs, experiment, measure))
+        return mean(float(after < before or after <= -1) for before, after in steps)
+
+    return ours
 
 
 def claims() -> Iterator[Claim]:
     """Return the paper's numbers."""
-    capacity, share = ("capacity",), ("random-share",)
     # The paper may repeat the same writes or the same kind of writes.
-    for line in (RANDOM, INDEPENDENT):
-        yield Claim(
-            "figure-1",
-            f"WAF, mean over the capacities: {line}",
-            capacity,
-            (RANDOM_WAF,),
-            partial(_mean_waf_of, line),
-            is_change=False,
-        )
-    yield Claim(
-        "figure-1",
-        f"WAF, mean over the capacities: {SEQUENTIAL}",
-        capacity,
-        (SEQUENTIAL_WAF,),
-        partial(_mean_waf_of, SEQUENTIAL),
-        is_change=False,
-    )
-    yield Claim(
-        "figure-2",
-        "WAF with 20 % random writes over that with 100 %",
-        share,
-        (1.0,),
-        _at_20_percent,
-        is_change=False,
-        said="near 1",
-    )
-    yield Claim(
-        "figure-2",
-        "WAF with the least share of random writes over that with 100 %",
-        share,
-        (1.0,),
-        _with_few_random,
-        is_change=False,
-        said="near 1",
-    )
-    for what, waf, of_live in (
-        ("greatest", GREATEST_WAF, _greatest_waf),
-        ("mean", MEAN_WAF_LIVE, _mean_waf_live),
-    ):
-        title = f"WAF of JEDEC and OLTP, {what} over the capacities"
-        yield Claim("figure-1-cd", title, ("live-capacity",), (waf,), of_live, is_change=False)
+    for line, waf in ((of.RANDOM, RANDOM_WAF), (of.INDEPENDENT, RANDOM_WAF), (of.SEQUENTIAL, SEQUENTIAL_WAF)):
+        ours = partial(mean_waf, line=line)
+        yield Claim("figure-1", f"WAF, mean over the capacities: {line}", ("capacity",), waf, ours)
+    for share, place in (("20 %", lambda _: 20), ("the least share of", min)):
+        what = f"WAF with {share} random writes over that with 100 %"
+        yield Claim("figure-2", what, ("random-share",), 1.0, _over_all_random(place), said="near 1")
+    for which, waf, of_live in (("greatest", GREATEST_WAF, _greatest_waf), ("mean", MEAN_WAF_LIVE, _mean_waf_live)):
+        title = f"WAF of JEDEC and OLTP, {which} over the capacities"
+        yield Claim("figure-1-cd", title, ("live-capacity",), waf, of_live)
     for line in LIVE:
         title = f"WAF over that of random writes, mean over the capacities of both: {line}"
-        ratio = partial(_over_random, line)
-        yield Claim("figure-1-cd", title, (), (1.0,), ratio, is_change=False, said="very similar")
+        yield Claim("figure-1-cd", title, (), 1.0, partial(_over_random, line), said="very similar")
     for figure, what, average, measure in (
         ("figure-6", "pages copied", COPIES_MEAN, COPIED),
         ("figure-8", "mean response", RESPONSE_MEAN, MEAN),
         ("figure-9", "its std. deviation", STDDEV_MEAN, STDDEV),
     ):
         title = f"{what}, mean change of JEDEC and OLTP (abstract)"
-        yield Claim(figure, title, (), (average,), _mean_of_both(measure), is_change=True)
+        yield Claim(figure, title, (), average, _mean_of_both(measure), is_change=True)
     for figure, saving, measure in (("figure-6", "the saving", COPIED), ("figure-7", "the saving of WAF", WAF_HOST)):
         title = f"steps to a larger cache with which {saving} grows"
-        steps = partial(_growing_steps, measure)
-        yield Claim(figure, title, CACHED, (1.0,), steps, is_change=False, said="all")
-    for names, of in ((JEDEC, "jedec"), (OLTP, "oltp")):
-        for figure, what, paper, ours in (
-            ("figure-6", "pages copied, mean change", (COPIES_CHANGE[of],), _mean_change(COPIED)),
-            ("figure-7", "WAF, least and greatest change", WAF_CHANGES[of], _range_of_changes(WAF_HOST)),
-            ("figure-8", "mean response, mean change", (MEAN_CHANGE[of],), _mean_change(MEAN)),
-            ("figure-9", "its std. deviation, mean change", (STDDEV_CHANGE[of],), _mean_change(STDDEV)),
+        yield Claim(figure, title, of.CACHED, 1.0, _growing_steps(measure), said="all")
+    for names, paper in ((of.JEDEC, "jedec"), (of.OLTP, "oltp")):
+        for figure, what, numbers, measured in (
+            ("figure-6", "pages copied, mean change", COPIES_CHANGE[paper], _mean_change(COPIED)),
+            ("figure-7", "WAF, least and greatest change", WAF_CHANGES[paper], _ends),
+            ("figure-8", "mean response, mean change", MEAN_CHANGE[paper], _mean_change(MEAN)),
+            ("figure-9", "its std. deviation, mean change", STDDEV_CHANGE[paper], _mean_change(STDDEV)),
         ):
-            yield Claim(figure, what, names, paper, ours, is_change=True)
+            yield Claim(figure, what, names, numbers, measured, is_change=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from coflash import trace
 from coflash.demo import find_trace
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Experiment
+from coflash_reproduce.paper import Case, Experiment, flash_pages
 
 GIB = 2**30
 CAPACITY_GIB, PLANES = 64, 64
@@ -119,13 +118,6 @@ def _blocks(capacity_gib: float) -> int:
     return max(32, round(capacity_gib * 4096 / CAPACITY_GIB))
 
 
-def raw_pages(scenario: Scenario) -> int:
-    """Return the number of all pages of its flash."""
-    flash = scenario.to_dict()["flash"]
-    divisions = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
-    return math.prod(flash[division] for division in (*divisions, "pages_per_block"))
-
-
 def _space(count: float) -> str:
     """Write a size in whole pages."""
     return f"{int(count) // 4096 * 4096}B"
@@ -169,7 +161,7 @@ def _by_random_share(scale: Scale) -> Experiment:
 
 def _size(scenario: Scenario, gib: float) -> str:
     """Write a size that is the same share of this device as `gib` is of the paper's."""
-    return f"{round(raw_pages(scenario) * gib / CAPACITY_GIB) * 4}KiB"
+    return f"{round(flash_pages(scenario) * gib / CAPACITY_GIB) * 4}KiB"
 
 
 def _cached(scale: Scale, scenario: Scenario, lines: Sequence[str], parts: Sequence[str] = ()) -> tuple[Case, ...]:
@@ -276,11 +268,7 @@ def _host_buffer(scale: Scale) -> Experiment:
         Case(
             line,
             100 * gib / CAPACITY_GIB,
-            {
-                "host_buffer.size": _size(scenario, gib),
-                "cooperation": _SCHEMES[line],
-                "cache.volatile": line == SGC,
-            },
+            {"host_buffer.size": _size(scenario, gib), "cooperation": _SCHEMES[line], "cache.volatile": line == SGC},
         )
         for line in (BASELINE, HGC, DGC, SGC, CDM, CDM_HGC)
         for gib in scale.buffer_gib

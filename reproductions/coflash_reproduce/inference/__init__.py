@@ -37,11 +37,7 @@ SCALES = {
     "full": {"cdm": Effort(12, 512), "opfcl": Effort(12, 128), "shadowgc": Effort(24, 1024)},
 }
 """The effort by scale and paper."""
-INFERENCES: dict[str, Inferences] = {
-    "cdm": cdm.inferences,
-    "opfcl": opfcl.inferences,
-    "shadowgc": shadowgc.inferences,
-}
+INFERENCES: dict[str, Inferences] = {"cdm": cdm.inferences, "opfcl": opfcl.inferences, "shadowgc": shadowgc.inferences}
 
 
 def infer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from statistics import mean
 from typing import Any
 
@@ -23,6 +24,11 @@ from coflash_reproduce.cdm.workloads import (
     ROUNDS,
 )
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown
+from coflash_reproduce.text import Text
+
+TEXT = Text.beside(__file__, {})
+_unknown = partial(Unknown.of, TEXT)
+_reading = partial(Reading.of, TEXT)
 
 CACHE_GIB = (0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 """The cache sizes, on the paper's device."""
@@ -36,6 +42,7 @@ _SPACE, _SKEW, _PAUSE = (
     "workload.synthetic.generator.exponent",
     "workload.synthetic.arrival.max",
 )
+_RUNS = {"name": "runs", "sequential_share": "94%", "from": "uniform"}
 _WEIGHT_0 = {"cooperation": {"name": "cdm", "removable_weight": 0.0}}
 
 
@@ -81,28 +88,9 @@ def _size(count: float) -> str:
 def _unknowns(divisor: int) -> tuple[Unknown, ...]:
     step = 2**20 // divisor
     return (
-        Unknown(
-            _SPACE,
-            "live footprint",
-            f"{4 * step}KiB..{48 * step}KiB:{step}KiB",
-            "Table 1 gives a size of 31.2 and 30.7 GB, which may be the address space, or all that is read and "
-            "written. The device exports 54 GiB.",
-            divisor,
-        ),
-        Unknown(
-            _SKEW,
-            "skew (exponent of Zipf's law)",
-            "0.02..1.2",
-            "Neither trace is public in full. 0 is uniform; above 1.2 the smallest cache absorbs nearly everything.",
-        ),
-        Unknown(
-            _PAUSE,
-            "longest pause between requests",
-            f"{125 * PLANES}us..{16000 * PLANES}us*2",
-            "Arrival times are not given. Copies and WAF do not depend on them, responses do. Below 0.1 ms the device "
-            "cannot keep up; Financial1 has a mean of 8.2 ms.",
-            1 / PLANES,
-        ),
+        _unknown(_SPACE, "live footprint", f"{4 * step}KiB..{48 * step}KiB:{step}KiB", divisor),
+        _unknown(_SKEW, "skew (exponent of Zipf's law)", "0.02..1.2"),
+        _unknown(_PAUSE, "longest pause between requests", f"{125 * PLANES}us..{16000 * PLANES}us*2", 1 / PLANES),
     )
 
 
@@ -150,30 +138,14 @@ _SELECTED = {
 }
 
 
-_REFERENCE = Reading(
-    "reference",
-    "as the reproduction reads it",
-    "NVM-basic is the same non-volatile cache without cooperation; the whole exported space is mapped before, as after "
-    "the warm-up that the paper describes; GC copies into the block that requests fill; a removable page counts as "
-    "valid in a victim's cost; reads enter the cache; ten rounds are ten times as many requests, drawn anew.",
-)
+_REFERENCE = _reading("reference")
 
 
 def _rounds(requests: int) -> tuple[Reading, ...]:
     """Return what else ten rounds may be, given the requests of one."""
     return (
-        Reading(
-            "repeated",
-            "ten identical rounds",
-            "“Repeat 10 times” may mean the same requests at the same addresses.",
-            {"workload.repeat": ROUNDS, "workload.synthetic.requests": requests},
-        ),
-        Reading(
-            "one-round",
-            "ten runs of one round, and their mean",
-            "“Repeat 10 times” may mean this as well.",
-            {"workload.synthetic.requests": requests},
-        ),
+        _reading("repeated", {"workload.repeat": ROUNDS, "workload.synthetic.requests": requests}),
+        _reading("one-round", {"workload.synthetic.requests": requests}),
     )
 
 
@@ -185,32 +157,10 @@ def _shared(scale: float) -> tuple[Reading, ...]:
     """
     commits = {"name": "cdm-consistent", "commit_interval": f"{round(5e6 * scale)}us"}
     return (
-        Reading(
-            "erased",
-            "only the footprint is mapped",
-            "The paper warms up by sequential writes; of how much of the device is not said. What is never written is "
-            "then spare space.",
-            {"precondition": {"fill": "none"}},
-        ),
-        Reading(
-            "own-block",
-            "GC copies into a block of its own",
-            "The usual choice of today, where the paper has a single active block in each plane.",
-            {"ftl.shared_streams": [["host", "evict"]]},
-        ),
-        Reading(
-            "over-provisioning",
-            "15 % spare of what is exported",
-            "Over-provisioning is usually a share of the exported space.",
-            {"ftl.spare.definition": "over_provisioning"},
-        ),
-        Reading(
-            "consistent",
-            "consistent CDM was evaluated",
-            "Section 4 says of the evaluated system that its GC sets pages to write-protected, which is of the "
-            "consistent scheme.",
-            lines={CDM: {"cooperation": commits}},
-        ),
+        _reading("erased", {"precondition": {"fill": "none"}}),
+        _reading("own-block", {"ftl.shared_streams": [["host", "evict"]]}),
+        _reading("over-provisioning", {"ftl.spare.definition": "over_provisioning"}),
+        _reading("consistent", lines={CDM: {"cooperation": commits}}),
     )
 
 
@@ -229,18 +179,11 @@ def _jedec(divisor: int) -> Inference:
                 "Table 1 calls it the size of the workload.",
                 {_SPACE: _size(JEDEC_BYTES / divisor)},
             ),
-            Reading(
+            _reading(
                 "sequential",
-                "runs of 16 requests from uniform starts",
-                "Clients write files in sequence; the order of the licensed trace is not known to us.",
                 {"workload.synthetic.generator": {"name": "runs", "sequential_share": "94%", "from": "uniform"}},
             ),
-            Reading(
-                "drains",
-                "NVM-basic drains at each flush",
-                "The slides call it a temporary cache like DRAM. 5 % of the requests are flushes.",
-                lines={BASELINE: {"cache.volatile": True}},
-            ),
+            _reading("drains", lines={BASELINE: {"cache.volatile": True}}),
             *_rounds(JEDEC_REQUESTS // divisor),
             *_shared(PLANES / divisor),
         ),
@@ -270,19 +213,8 @@ def _oltp(divisor: int) -> Inference:
 
 
 _OLTP_ONLY = (
-    Reading(
-        "weight-0",
-        "removable pages count as invalid in a victim's cost",
-        "The paper does not say what GC makes of them when it chooses a victim. What a dropped page costs depends on "
-        "the order in which pages are used again, which a stationary generator lacks: `--trace` tells more.",
-        lines={CDM: _WEIGHT_0},
-    ),
-    Reading(
-        "no-read-allocate",
-        "reads do not enter the cache",
-        "The paper describes writes; that a page read enters too is not said of the evaluation.",
-        {"cache.read_allocate": False},
-    ),
+    _reading("weight-0", lines={CDM: _WEIGHT_0}),
+    _reading("no-read-allocate", {"cache.read_allocate": False}),
 )
 
 
@@ -323,12 +255,7 @@ def _replayed(traces: tuple[str, ...]) -> Inference:
         # A size in percent is of the exported space, which is 85 % of the flash.
         axis={gib: {"cache.size": f"{100 * gib / CAPACITY_GIB / 0.85:.4f}%"} for gib in CACHE_GIB},
         unknowns=(
-            Unknown(
-                "flash.blocks_per_plane",
-                "blocks of 64 pages",
-                f"{blocks[0]}..{blocks[1]}",
-                "The footprint is then 75 % to 35 % of the flash: what the paper's trace touches is not known.",
-            ),
+            _unknown("flash.blocks_per_plane", "blocks of 64 pages", f"{blocks[0]}..{blocks[1]}"),
             Unknown(
                 "replay.time_scale",
                 "factor on the pauses between requests",

@@ -25,6 +25,7 @@ from coflash.quantity import Unit, change, parsed, show, show_change
 from coflash.scenario import Scenario, toml_value
 from coflash.sweep.design import Assignment, axis_of
 from coflash.sweep.design import Axis as Range
+from coflash_reproduce.text import Text
 
 Numbers = Mapping[tuple[str, float], Metrics]
 """The metrics of a set-up, by line and place."""
@@ -59,6 +60,11 @@ class Unknown:
     factor: float = 1.0
     """How many times as large it is on the paper's device."""
 
+    @classmethod
+    def of(cls, text: Text, key: str, title: str, values: str, factor: float = 1.0) -> Unknown:
+        """Return an unknown whose reason is the section of its title."""
+        return cls(key, title, values, text.bodies[title], factor)
+
     @property
     def axis(self) -> Range:
         """The axis of the search."""
@@ -88,6 +94,13 @@ class Reading:
     """The changes to the scenario, by key; an unknown that they set is not searched."""
     lines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Further changes to the runs of a line."""
+
+    @classmethod
+    def of(
+        cls, text: Text, name: str, changes: Mapping[str, Any] = {}, lines: Mapping[str, Mapping[str, Any]] = {}
+    ) -> Reading:
+        """Return a reading whose title and reason are the section of its name."""
+        return cls(name, text.titles[name], text.bodies[name], changes, lines)
 
 
 @dataclass(frozen=True)

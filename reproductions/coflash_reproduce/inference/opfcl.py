@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from statistics import mean
 
 from coflash.measures.measure import MEAN
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown, refuse_traces
 from coflash_reproduce.opfcl.claims import BEST_SHARES, ERASES_AXES, FINANCIAL_USE
 from coflash_reproduce.opfcl.reading import ERASES, WITHIN, settled
-from coflash_reproduce.opfcl.workloads import (
-    FINANCIAL_REQUESTS,
-    FP,
-    MEASURED,
-    OP,
-    STEADY,
-    device,
-    fixed_share,
-    op_fcl,
-)
+from coflash_reproduce.opfcl.workloads import FINANCIAL_REQUESTS, FP, MEASURED, OP, STEADY, device, fixed_share, op_fcl
+from coflash_reproduce.text import Text
+
+TEXT = Text.beside(__file__, {})
+_unknown = partial(Unknown.of, TEXT)
+_reading = partial(Reading.of, TEXT)
 
 _SPACE, _SKEW = "workload.synthetic.space", "workload.synthetic.generator.exponent"
 _SHARES = (40, 50, 60, 70, 80, 90, 95)
@@ -39,44 +36,16 @@ class _Workload:
     pause: str
     """The mean time between requests: the length of the trace by its requests."""
     space_gib: tuple[float, float]
-    """The range of the space."""
-    why: str
-    """The reason for it."""
+    """The range of the space; the section of its name has the reason."""
     configuration: int = 1
     size: str = "4KiB"
     """The size of a request."""
 
 
 _WORKLOADS = (
-    _Workload(
-        "financial",
-        "Financial",
-        FINANCIAL_REQUESTS,
-        "23%",
-        "8200us",
-        (1.5, 12),
-        "The published trace touches 3.8 GiB; how much of it goes past the cache as sequential is not stated.",
-    ),
-    _Workload(
-        "home",
-        "Home",
-        20_000_000,
-        "19%",
-        "8160us",
-        (2, 24),
-        "The paper gives 16 GiB for the space that requests touch, and 4.6 GiB for the part that is written.",
-    ),
-    _Workload(
-        "exchange",
-        "Exchange",
-        30_000_000,
-        "45%",
-        "6ms",
-        (20, 160),
-        "About 74 GiB, as far as the paper's table 1 is known to us; how evenly requests use them is not stated.",
-        configuration=2,
-        size="8KiB",
-    ),
+    _Workload("financial", "Financial", FINANCIAL_REQUESTS, "23%", "8200us", (1.5, 12)),
+    _Workload("home", "Home", 20_000_000, "19%", "8160us", (2, 24)),
+    _Workload("exchange", "Exchange", 30_000_000, "45%", "6ms", (20, 160), configuration=2, size="8KiB"),
 )
 
 
@@ -129,16 +98,10 @@ def _inference(divisor: int, of: _Workload) -> Inference:
                 _SPACE,
                 "space that requests are for",
                 f"{low}MiB..{high}MiB:{max(1, low // 8)}MiB",
-                of.why,
+                TEXT.bodies[of.name],
                 divisor,
             ),
-            Unknown(
-                _SKEW,
-                "skew (exponent of Zipf's law)",
-                "0.5..1.4",
-                "The popularity of pages is not stated. Below 0.5 hardly anything is asked for twice in time, above "
-                "1.4 a few pages are nearly all that is.",
-            ),
+            _unknown(_SKEW, "skew (exponent of Zipf's law)", "0.5..1.4"),
         ),
         targets=tuple(_targets(of)),
         readings=_READINGS,
@@ -185,33 +148,9 @@ def _use(measured: Measured) -> float:
 
 
 _READINGS = (
-    Reading(
-        "one-block",
-        "GC copies into the block that requests fill, its costs are constants",
-        "The parameters of DiskSim's SSD model, which the paper uses; the cost model of its table 1.",
-    ),
-    Reading(
-        "own-block",
-        "GC fills a block of its own",
-        "Common practice; the paper does not say where GC copies to.",
-        {"ftl.shared_streams": [["host", "evict"]]},
-    ),
-    Reading(
-        "background",
-        "no write waits for destaging",
-        "In the model a write pays for the page that it pushes out; a device could do that later.",
-        {"hybrid.destaging": "background"},
-    ),
-    Reading(
-        "measured",
-        "the model's costs are measured",
-        "The paper's model takes GC's cost from the utilisation, and the disk's from its specification.",
-        lines={OP: op_fcl(MEASURED)},
-    ),
-    Reading(
-        "steady",
-        "a write cache shrinks at a steady pace",
-        "How fast a cache gives up its pages is not stated.",
-        lines={OP: op_fcl(STEADY)},
-    ),
+    _reading("one-block"),
+    _reading("own-block", {"ftl.shared_streams": [["host", "evict"]]}),
+    _reading("background", {"hybrid.destaging": "background"}),
+    _reading("measured", lines={OP: op_fcl(MEASURED)}),
+    _reading("steady", lines={OP: op_fcl(STEADY)}),
 )

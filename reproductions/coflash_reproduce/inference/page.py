@@ -31,7 +31,7 @@ from coflash_reproduce.inference.search import (
     verdict,
 )
 from coflash_reproduce.page import table
-from coflash_reproduce.paper import Grid, Paper
+from coflash_reproduce.paper import Grid, Paper, Row, tabled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,8 +58,8 @@ def markdown(paper: Paper, command: str, done: Sequence[Inferred], images: str) 
     """
     trials = max(outcome.trials for one in done for outcome in one.outcomes)
     parts = [
-        f"# {paper.title.removesuffix(', reproduced')}: which set-up gives the paper's numbers",
-        f"{paper.source}.",
+        f"# {paper.text.title.removesuffix(', reproduced')}: which set-up gives the paper's numbers",
+        paper.text.bodies["source"],
         f"<!-- Written by `{command}`; every number below comes from its runs, or is the paper's. -->",
         _HOW,
         f"`{command}` made this page (coflash {__version__}, revision {REVISION} of results): "
@@ -187,15 +187,13 @@ def freedom(done: Inferred) -> Iterator[str]:
         yield f"{label}: {'; '.join(names) or 'none'}."
 
 
-def _unknowns(done: Inferred) -> Grid:
-    inference = done.inference
-    rows = []
-    for unknown in inference.unknowns:
+@tabled("unknown | searched | why")
+def _unknowns(done: Inferred) -> Iterator[Row]:
+    for unknown in done.inference.unknowns:
         low, high = (unknown.shown(unknown.number(unknown.axis.at(share))) for share in (0.0, 0.999))
-        rows.append((unknown.title, f"{low} to {high}", unknown.reason))
-    for name, choice in inference.selected.items():
-        rows.append((name, choice, "Not stated. Every choice is read from the same runs."))
-    return Grid(("unknown", "searched", "why"), tuple(rows))
+        yield unknown.title, f"{low} to {high}", unknown.reason
+    for name, choice in done.inference.selected.items():
+        yield name, choice, "Not stated. Every choice is read from the same runs."
 
 
 def _readings(done: Inferred) -> Grid:

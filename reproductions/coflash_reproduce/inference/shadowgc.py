@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from coflash.measures.measure import Measure
@@ -10,6 +11,10 @@ from coflash.scenario import Scenario
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown, refuse_traces
 from coflash_reproduce.shadowgc import reading as paper
 from coflash_reproduce.shadowgc.workloads import COMPARED, SCHEMES, SGC, ZGC
+from coflash_reproduce.text import Text
+
+TEXT = Text.beside(__file__, {})
+_unknown = partial(Unknown.of, TEXT)
 
 _SPACE, _SKEW, _PAUSE = (
     "workload.synthetic.space",
@@ -78,39 +83,13 @@ def _device(divisor: int) -> Scenario:
 def _unknowns(divisor: int) -> tuple[Unknown, ...]:
     gib = 1024 // divisor
     return (
-        Unknown(
-            _SPACE,
-            "written footprint",
-            f"{gib}MiB..{256 * gib}MiB*2",
-            "0.1 to 25 % of the flash. A volume of MSR Cambridge writes to 1 to 9 % of 1 TB at most.",
-            divisor,
+        _unknown(_SPACE, "written footprint", f"{gib}MiB..{256 * gib}MiB*2", divisor),
+        _unknown(_SKEW, "skew (exponent of Zipf's law)", "0.02..1.2"),
+        _unknown(
+            "host_buffer.size", "host buffer", f"{64 * 1024 // divisor}KiB..{16 * 2**20 // divisor}KiB*2", divisor
         ),
-        Unknown(
-            _SKEW,
-            "skew (exponent of Zipf's law)",
-            "0.02..1.2",
-            "The traces are not at hand. 0 is uniform; above 1.2 the host's buffer absorbs nearly everything.",
-        ),
-        Unknown(
-            "host_buffer.size",
-            "host buffer",
-            f"{64 * 1024 // divisor}KiB..{16 * 2**20 // divisor}KiB*2",
-            "Not stated; a host of the time had gigabytes of memory.",
-            divisor,
-        ),
-        Unknown(
-            "precondition.random_passes",
-            "random prefill (device writes)",
-            "0.02..1.28*2",
-            "“Filled with uniform random writes”; how many is not stated.",
-        ),
-        Unknown(
-            _PAUSE,
-            "mean pause between requests",
-            f"{125 * divisor}us..{16000 * divisor}us*2",
-            "60 to 8,000 requests in a second. It matters only with a limit of age.",
-            1 / divisor,
-        ),
+        _unknown("precondition.random_passes", "random prefill (device writes)", "0.02..1.28*2"),
+        _unknown(_PAUSE, "mean pause between requests", f"{125 * divisor}us..{16000 * divisor}us*2", 1 / divisor),
     )
 
 
@@ -127,50 +106,15 @@ def _targets() -> list[Target]:
     return [*of_waf, of_time]
 
 
-def _reading(
-    name: str, title: str, reason: str, *changes: Mapping[str, Any], lines: Mapping[str, Any] | None = None
-) -> Reading:
-    return Reading(name, title, reason, {key: value for one in changes for key, value in one.items()}, lines or {})
+def _reading(name: str, *changes: Mapping[str, Any], lines: Mapping[str, Any] | None = None) -> Reading:
+    return Reading.of(TEXT, name, {key: value for one in changes for key, value in one.items()}, lines or {})
 
 
 _READINGS = (
-    _reading(
-        "two-blocks",
-        "two active blocks, pages written after 30 s",
-        "Section 3.3: one block for host- and twin-shadows, one for normal writes and other relocated pages. Linux "
-        "writes dirty pages after 30 s.",
-    ),
-    _reading(
-        "three-blocks",
-        "a block of its own for GC's other pages, 30 s",
-        "Common practice, against the words of section 3.3.",
-        {_BLOCKS: _THREE_BLOCKS},
-    ),
-    _reading(
-        "two-blocks-no-limit",
-        "two active blocks, no limit of age",
-        "The paper mentions none.",
-        _NO_LIMIT,
-    ),
-    _reading(
-        "three-blocks-no-limit",
-        "a block of its own for GC's other pages, no limit of age",
-        "Both of the above.",
-        {_BLOCKS: _THREE_BLOCKS},
-        _NO_LIMIT,
-    ),
-    _reading(
-        "long-delay",
-        "two active blocks, no limit, a zombie delays its block sixteenfold",
-        "How far zombies put a block off is not stated.",
-        _NO_LIMIT,
-        lines={ZGC: {"cooperation": {"name": "zgc", "lambda": 15.0}}},
-    ),
-    _reading(
-        "cost-benefit",
-        "a block of its own for GC's other pages, no limit, cost-benefit victims",
-        "The paper says greedy. Where victims are chosen by age as well, putting a block off may cost.",
-        {_BLOCKS: _THREE_BLOCKS, _VICTIM: "cost-benefit"},
-        _NO_LIMIT,
-    ),
+    _reading("two-blocks"),
+    _reading("three-blocks", {_BLOCKS: _THREE_BLOCKS}),
+    _reading("two-blocks-no-limit", _NO_LIMIT),
+    _reading("three-blocks-no-limit", {_BLOCKS: _THREE_BLOCKS}, _NO_LIMIT),
+    _reading("long-delay", _NO_LIMIT, lines={ZGC: {"cooperation": {"name": "zgc", "lambda": 15.0}}}),
+    _reading("cost-benefit", {_BLOCKS: _THREE_BLOCKS, _VICTIM: "cost-benefit"}, _NO_LIMIT),
 )

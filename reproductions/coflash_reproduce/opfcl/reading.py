@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from coflash import costmodel
 from coflash.measures.measure import MEAN, Measure
 from coflash.measures.metrics import Metrics
-from coflash.quantity import change, show, show_change
+from coflash.quantity import show, show_change
 from coflash_reproduce.opfcl.workloads import (
     CONFIG_1,
     CONFIG_2,
@@ -25,11 +25,10 @@ from coflash_reproduce.opfcl.workloads import (
     RW,
     SILENT,
     VARIED,
-    flash_bytes,
     in_background,
     with_rivals,
 )
-from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Run, Runs
+from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,8 +46,6 @@ WITHIN = 0.05
 """The maximum by which OP-FCL may exceed the best fixed partition."""
 OVERLOADED = 0.98
 """The utilisation from which on disks do not keep up."""
-READS_U, BOTH_U, BOTH_R = 0.92, 0.64, 0.25
-"""The results of the model for the paper's two examples."""
 
 
 def _hit_ratio(metrics: Metrics) -> float | None:
@@ -73,7 +70,7 @@ ERASES = Measure("erases of a block, mean", "ratio", lambda m: m.erase_count.mea
 
 def least(runs: Runs, experiment: str, line: str) -> Run:
     """Return the run of a line with the shortest mean response."""
-    return min(runs.of(experiment, line), key=lambda run: MEAN.read(run.metrics) or 0.0)
+    return min(runs.of(experiment, line), key=lambda run: run.read(MEAN))
 
 
 def only(runs: Runs, experiment: str, line: str = OP) -> Run:
@@ -84,23 +81,13 @@ def only(runs: Runs, experiment: str, line: str = OP) -> Run:
 
 def excess(runs: Runs, experiment: str, over: str = FP, line: str = OP) -> float:
     """Return the relative change of OP-FCL's mean response from that of the best fixed share."""
-    best = least(runs, experiment, over)
-    return change(MEAN.read(only(runs, experiment, line).metrics), MEAN.read(best.metrics)) or 0.0
-
-
-def late_ns(run: Run) -> float:
-    """Return the mean response of requests that arrive in the second half of the simulated time."""
-    series = run.result().series()
-    late = slice(len(series) // 2, None)
-    requests, means = series["requests"][late], series["response_mean_ns"][late]
-    answered = requests > 0
-    return float((means[answered] * requests[answered]).sum() / requests.sum())
+    return only(runs, experiment, line).change(least(runs, experiment, over), MEAN) or 0.0
 
 
 def late_excess(runs: Runs, experiment: str, line: str = OP) -> float:
     """Return the same relative change over the second half of the simulated time."""
-    best = min(late_ns(run) for run in runs.of(experiment, FP))
-    return late_ns(only(runs, experiment, line)) / best - 1
+    best = min(run.late_ns() for run in runs.of(experiment, FP))
+    return only(runs, experiment, line).late_ns() / best - 1
 
 
 def sizes(metrics: Metrics) -> list[dict[str, Any]]:
@@ -141,48 +128,53 @@ def halves_of_days(run: Run) -> tuple[list[float], list[float]]:
     return ends[::2], ends[1::2]
 
 
-def best_partitions(runs: Runs) -> Grid:
-    """Compare OP-FCL with the best fixed shares, and count the workloads with the paper's margin."""
-    found = runs.experiments(BOTH)
-    rows = []
-    for experiment in found:
-        fixed = [least(runs, experiment.name, line) for line in (FP, RW)]
-        shares = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), MEAN.shown(run.metrics))]
-        for line in OURS:
-            run = only(runs, experiment.name, line)
-            changes = (show_change(one) for one in _excesses(runs, experiment.name, line))
-            settles = show(mean(settled(run.metrics)), "share")
-            rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), *changes, _given_up(run)))
-            shares = [""] * len(shares)
+_BESIDE = "| best FP-FCL | response | best RW-FCL | response | line | settles at | response"
+
+
+def _beside_fixed(runs: Runs, name: str, title: str) -> Iterator[tuple[Run, Row]]:
+    """Yield each of our lines, and its cells beside the best fixed shares, which stand in the first row alone."""
+    fixed = [least(runs, name, line) for line in (FP, RW)]
+    shares = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), run.shown(MEAN))]
     for line in OURS:
-        near = zip(*(_excesses(runs, experiment.name, line) for experiment in found), strict=True)
-        counts = (f"{sum(one <= WITHIN for one in column)} of {len(column)}" for column in near)
-        rows.append((f"within {WITHIN:.0%}", "", "", "", "", line, "", "", *counts, ""))
-    columns = ("", "best FP-FCL", "response", "best RW-FCL", "response", "line", "settles at", "response")
-    above = ("over best FP-FCL", "over best RW-FCL", "over best FP-FCL, second half")
-    return Grid((*columns, *above, "of destaged pages, given up by resizing"), tuple(rows))
+        run = only(runs, name, line)
+        yield run, (title, *shares, line, show(mean(settled(run.metrics)), "share"), run.shown(MEAN))
+        shares = [""] * len(shares)
 
 
-def about_rw(runs: Runs) -> list[str]:
-    """Name the workloads in which OP-FCL is behind the best RW-FCL, and compare it with RW-FCL at its own share."""
-    texts = []
+@tabled(
+    f"{_BESIDE} | over best FP-FCL | over best RW-FCL | over best FP-FCL, second half | "
+    "of destaged pages, given up by resizing"
+)
+def best_partitions(runs: Runs) -> Iterator[Row]:
+    """Compare OP-FCL with the best fixed shares, and count the workloads with the paper's margin."""
+    found: dict[str, list[tuple[float, ...]]] = {line: [] for line in OURS}
     for experiment in runs.experiments(BOTH):
+        for run, cells in _beside_fixed(runs, experiment.name, experiment.title):
+            found[run.case.line].append(_excesses(runs, experiment.name, run.case.line))
+            yield *cells, *map(show_change, found[run.case.line][-1]), _given_up(run)
+    for line, excesses in found.items():
+        counts = (f"{sum(one <= WITHIN for one in column)} of {len(column)}" for column in zip(*excesses, strict=True))
+        yield f"within {WITHIN:.0%}", "", "", "", "", line, "", "", *counts, ""
+
+
+def about_rw(runs: Runs) -> Iterator[str]:
+    """Name the workloads in which OP-FCL is behind the best RW-FCL, and compare it with RW-FCL at its own share."""
+    behind = [one for one in runs.experiments(BOTH) if excess(runs, one.name, RW) > WITHIN]
+    for experiment in behind:
         name = experiment.name
-        above = excess(runs, name, RW)
-        if above <= WITHIN:
-            continue
         ours, learnt = only(runs, name), only(runs, name, MEASURED)
         share, later = (mean(settled(run.metrics)) for run in (ours, learnt))
         near = min(runs.of(name, RW), key=lambda run: abs(run.case.at - 100 * share))
-        given_up = _given_up(learnt) or "none"
-        texts.append(
-            f"With {experiment.title} OP-FCL is {above:.1%} slower than the best RW-FCL. It settles at "
-            f"{show(share, 'share')}; against RW-FCL at {CACHING_AXIS.text(near.case.at)}, the nearest share, it is "
-            f"{show_change(change(MEAN.read(ours.metrics), MEAN.read(near.metrics)))}. By measured costs it settles at "
+        yield (
+            f"With {experiment.title} OP-FCL is {excess(runs, name, RW):.1%} slower than the best RW-FCL. It settles "
+            f"at {show(share, 'share')}; against RW-FCL at {CACHING_AXIS.text(near.case.at)}, the nearest share, it is "
+            f"{ours.changed(near, MEAN)}. By measured costs it settles at "
             f"{show(later, 'share')} and is {show_change(excess(runs, name, RW, MEASURED))} against the best RW-FCL, "
-            f"where {given_up} of what it destages is given up by resizing, for which no write waits."
+            f"where {_given_up(learnt) or 'none'} of what it destages is given up by resizing, for which no write "
+            "waits."
         )
-    return texts or [f"OP-FCL is within {WITHIN:.0%} of the best RW-FCL with each of them."]
+    if not behind:
+        yield f"OP-FCL is within {WITHIN:.0%} of the best RW-FCL with each of them."
 
 
 def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
@@ -190,40 +182,30 @@ def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, flo
     return over_fp, over_rw, late_excess(runs, experiment, line)
 
 
-def best_in_background(names: Sequence[str], runs: Runs) -> Grid:
+@tabled(f"{_BESIDE} | over best FP-FCL")
+def best_in_background(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     """Describe the same if no write waits for destaging, so that destages of a resize gain nothing."""
-    rows = []
     for experiment in runs.experiments(names):
-        fixed = [least(runs, experiment.name, line) for line in (FP, RW)]
-        shares = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), MEAN.shown(run.metrics))]
-        for line in OURS:
-            run, above = only(runs, experiment.name, line), excess(runs, experiment.name, line=line)
-            settles = show(mean(settled(run.metrics)), "share")
-            rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), show_change(above)))
-            shares = [""] * len(shares)
-    columns = ("", "best FP-FCL", "response", "best RW-FCL", "response", "line", "settles at", "response")
-    return Grid((*columns, "over best FP-FCL"), tuple(rows))
+        for run, cells in _beside_fixed(runs, experiment.name, experiment.title):
+            yield *cells, show_change(excess(runs, experiment.name, line=run.case.line))
 
 
-def about_background(names: Sequence[str], runs: Runs) -> list[str]:
+def about_background(names: Sequence[str], runs: Runs) -> Iterator[str]:
     """Compare RW-FCL with FP-FCL at the same share, where writes wait for destaging and where none does."""
     texts = []
     for experiment in runs.experiments(names):
-        at = least(runs, experiment.name, RW).case.at
-        changes = (_rw_over_fp(runs, name, at) for name in (experiment.name, in_background([experiment.name])[0]))
-        texts.append("{} {} and {} at {}".format(experiment.title, *map(show_change, changes), CACHING_AXIS.text(at)))
+        at, changes = least(runs, experiment.name, RW).case.at, []
+        for name in (experiment.name, in_background([experiment.name])[0]):
+            rw, fp = (runs.at(name, line, at) for line in (RW, FP))
+            changes.append(rw.changed(fp, MEAN) if rw and fp else show_change(None))
+        texts.append(f"{experiment.title} {' and '.join(changes)} at {CACHING_AXIS.text(at)}")
     each = "; ".join(texts)
-    return [f"RW-FCL over FP-FCL with as much caching space, where RW-FCL is fastest, first where writes wait: {each}."]
+    yield f"RW-FCL over FP-FCL with as much caching space, where RW-FCL is fastest, first where writes wait: {each}."
 
 
-def _rw_over_fp(runs: Runs, name: str, at: float) -> float | None:
-    rw, fp = (runs.at(name, line, at) for line in (RW, FP))
-    return change(MEAN.read(rw.metrics), MEAN.read(fp.metrics)) if rw and fp else None
-
-
-def rivals(runs: Runs) -> Grid:
+@tabled("| line | caching space | over | response | change | erases, change | hit rate, change")
+def rivals(runs: Runs) -> Iterator[Row]:
     """Describe GC that drops clean pages, blocks that hold one class of pages, and writes that go through."""
-    rows = []
     for experiment in runs.experiments([with_rivals(name) for name in BOTH]):
         name = experiment.name
         fixed = {run.case.at: run for run in runs.of(name, FP)}
@@ -232,18 +214,13 @@ def rivals(runs: Runs) -> Grid:
         pairs += [(only(runs, name, line), only(runs, name)) for line in (OP_BY_CLASS, OP_THROUGH)]
         for run, over in pairs:
             share = CACHING_AXIS.text(run.case.at) if over.case.line == FP else "its own"
-            changes = (
-                show_change(change(measure.read(run.metrics), measure.read(over.metrics)))
-                for measure in (MEAN, ERASES, HITS)
-            )
-            rows.append((experiment.title, run.case.line, share, over.case.line, MEAN.shown(run.metrics), *changes))
-    columns = ("", "line", "caching space", "over", "response", "change", "erases, change", "hit rate, change")
-    return Grid(columns, tuple(rows))
+            changes = (run.changed(over, measure) for measure in (MEAN, ERASES, HITS))
+            yield experiment.title, run.case.line, share, over.case.line, run.shown(MEAN), *changes
 
 
 def erases_by_share(runs: Runs, experiment: str) -> dict[float, float]:
     """Return FP-FCL's mean erases of a block at each of its shares."""
-    return {run.case.at: ERASES.read(run.metrics) or 0.0 for run in runs.of(experiment, FP)}
+    return {run.case.at: run.read(ERASES) for run in runs.of(experiment, FP)}
 
 
 def most_erases(runs: Runs, experiment: str) -> float:
@@ -260,42 +237,33 @@ def early_rise(runs: Runs, experiment: str) -> float:
     return (until - first) / whole if whole else 0.0
 
 
-def varied(runs: Runs) -> Grid:
+@tabled(
+    "| best FP-FCL | response | OP-FCL | over best FP-FCL | settles at | erases at the largest share | "
+    "of their rise, up to 70 %"
+)
+def varied(runs: Runs) -> Iterator[Row]:
     """Compare stand-ins with others that differ in one thing."""
-    rows = []
     for experiment in runs.experiments([name for pair in VARIED.items() for name in reversed(pair)]):
         name = experiment.name
         best, ours = least(runs, name, FP), only(runs, name)
-        rows.append(
-            (
-                experiment.title,
-                CACHING_AXIS.text(best.case.at),
-                MEAN.shown(best.metrics),
-                MEAN.shown(ours.metrics),
-                show_change(excess(runs, name)),
-                show(mean(settled(ours.metrics)), "share"),
-                f"{most_erases(runs, name):.1f}",
-                show(early_rise(runs, name), "share"),
-            )
-        )
-    columns = ("", "best FP-FCL", "response", "OP-FCL", "over best FP-FCL", "settles at", "erases at the largest share")
-    return Grid((*columns, "of their rise, up to 70 %"), tuple(rows))
+        responses = (CACHING_AXIS.text(best.case.at), best.shown(MEAN), ours.shown(MEAN))
+        settles = show(mean(settled(ours.metrics)), "share")
+        erases = (f"{most_erases(runs, name):.1f}", show(early_rise(runs, name), "share"))
+        yield experiment.title, *responses, show_change(excess(runs, name)), settles, *erases
 
 
-def divided(runs: Runs) -> Grid:
+@tabled("| line | caching space | flash | flash, divided | response | response | change")
+def divided(runs: Runs) -> Iterator[Row]:
     """Compare runs of the paper's size with those that have everything divided."""
-    rows = []
     for experiment in runs.experiments(BOTH):
         for run in runs.of(with_rivals(experiment.name)):
             whole = runs.at(experiment.name, run.case.line, run.case.at)
             if whole is None or whole.metrics.hybrid.flash_pages <= run.metrics.hybrid.flash_pages:
                 continue
             at = "its own" if run.case.line == OP else CACHING_AXIS.text(run.case.at)
-            sizes_of_flash = (show(flash_bytes(one.scenario), "bytes") for one in (whole, run))
-            means = (MEAN.shown(one.metrics) for one in (whole, run))
-            changed = show_change(change(MEAN.read(run.metrics), MEAN.read(whole.metrics)))
-            rows.append((experiment.title, run.case.line, at, *sizes_of_flash, *means, changed))
-    return Grid(("", "line", "caching space", "flash", "flash, divided", "response", "response", "change"), tuple(rows))
+            sizes_of_flash = (show(PAGE_BYTES * flash_pages(one.scenario), "bytes") for one in (whole, run))
+            means = (one.shown(MEAN) for one in (whole, run))
+            yield experiment.title, run.case.line, at, *sizes_of_flash, *means, run.changed(whole, MEAN)
 
 
 def _given_up(run: Run) -> str:
@@ -303,106 +271,93 @@ def _given_up(run: Run) -> str:
     return show(tier.given_up_pages / tier.destages_pages, "share") if tier.destages_pages else ""
 
 
-def about_response(names: Sequence[str], runs: Runs) -> list[str]:
+def about_response(names: Sequence[str], runs: Runs) -> Iterator[str]:
     """Name the workloads with more than the paper's margin, and their differences."""
-    texts = []
+    nothing = True
     for experiment in runs.experiments(names):
-        texts += _about_disks(runs, experiment)
+        for text in _about_disks(runs, experiment):
+            yield text
+            nothing = False
         above = excess(runs, experiment.name)
         if above <= WITHIN:
             continue
+        nothing = False
         ours, best = only(runs, experiment.name), least(runs, experiment.name, FP)
-        texts.append(
+        yield (
             f"With {experiment.title} OP-FCL is {above:.1%} slower than FP-FCL at {CACHING_AXIS.text(best.case.at)}: "
-            f"its hit rate is {HITS.shown(ours.metrics)} against {HITS.shown(best.metrics)}, its GC time a request "
-            f"{GC_TIME.shown(ours.metrics)} against {GC_TIME.shown(best.metrics)}, and dirty pages destaged for each "
+            f"its hit rate is {ours.shown(HITS)} against {best.shown(HITS)}, its GC time a request "
+            f"{ours.shown(GC_TIME)} against {best.shown(GC_TIME)}, and dirty pages destaged for each "
             f"thousand requests {_destages(ours):.0f} against {_destages(best):.0f}. In the second half of the run it "
             f"is {show_change(late_excess(runs, experiment.name))} against what is best then; by measured costs, "
             f"{show_change(excess(runs, experiment.name, line=MEASURED))} over all."
         )
-    if not texts:
-        texts = [f"OP-FCL is within {WITHIN:.0%} of the best fixed share with each of them."]
-    return texts
+    if nothing:
+        yield f"OP-FCL is within {WITHIN:.0%} of the best fixed share with each of them."
 
 
-def _about_disks(runs: Runs, experiment: Experiment) -> list[str]:
+def _about_disks(runs: Runs, experiment: Experiment) -> Iterator[str]:
     """State whether requests arrive faster than the disks can serve them in the best run."""
-    if experiment.scenario.replay_mode != "open":
-        return []
-    idlest = min(
-        (run for run in runs.of(experiment.name)), key=lambda run: float(run.metrics.hybrid.disk_utilisation or 0.0)
-    )
-    busy = float(idlest.metrics.hybrid.disk_utilisation or 0.0)
-    if busy < OVERLOADED:
-        return []
-    return [
-        f"**With {experiment.title} requests come faster than the disks can serve them**: they are busy for {busy:.1%} "
-        "of the time, and with no partition for less. Then a mean response says how long the trace is, and not how "
-        "good a partition: replay it at a lower rate, or on more disks."
-    ]
+    busy = min(float(run.metrics.hybrid.disk_utilisation or 0.0) for run in runs.of(experiment.name))
+    if experiment.scenario.replay_mode == "open" and busy >= OVERLOADED:
+        yield (
+            f"**With {experiment.title} requests come faster than the disks can serve them**: they are busy for "
+            f"{busy:.1%} of the time, and with no partition for less. Then a mean response says how long the trace is, "
+            "and not how good a partition: replay it at a lower rate, or on more disks."
+        )
 
 
 def _destages(run: Run) -> float:
     return 1000 * float(run.metrics.hybrid.destages_pages) / run.metrics.requests
 
 
-def about_copies(names: Sequence[str], runs: Runs) -> list[str]:
+def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
     """Compare garbage collection with the expectation of the cost model."""
     texts = []
     for experiment in runs.experiments(names):
         run = least(runs, experiment.name, FP)
-        valid = costmodel.victim_utilisation(run.case.at / 100)
-        texts.append(
-            f"{copies_a_page(run):.2f} with {experiment.title} at {CACHING_AXIS.text(run.case.at)} "
-            f"({valid / (1 - valid):.2f})"
-        )
-    return [
+        valid, put = costmodel.victim_utilisation(run.case.at / 100), _puts(run)
+        copies = run.metrics.gc_copies_pages / put if put else 0.0
+        at = CACHING_AXIS.text(run.case.at)
+        texts.append(f"{copies:.2f} with {experiment.title} at {at} ({valid / (1 - valid):.2f})")
+    yield (
         "Pages copied for each page that is put into flash, with FP-FCL at its best share, and in brackets what the "
-        f"model expects there by equation 3: {', '.join(texts)}.",
-        *(text for experiment in runs.experiments(names) for text in _about_dip(runs, experiment)),
-    ]
+        f"model expects there by equation 3: {', '.join(texts)}."
+    )
+    for experiment in runs.experiments(names):
+        yield from _about_dip(runs, experiment)
 
 
-def _about_dip(runs: Runs, experiment: Experiment) -> list[str]:
+def _about_dip(runs: Runs, experiment: Experiment) -> Iterator[str]:
     """State why GC takes less time in a larger cache, if it does."""
     fixed = runs.of(experiment.name, FP)
-    least_gc = min(fixed, key=lambda run: GC_TIME.read(run.metrics) or 0.0)
-    smallest, is_search = fixed[0], experiment.name == "search"
+    pair = smallest, least_gc = fixed[0], min(fixed, key=lambda run: run.read(GC_TIME))
     if least_gc is smallest or not smallest.metrics.requests:
-        return []
-    put = [f"{_puts(run):.2f}" for run in (smallest, least_gc)]
-    shares = [CACHING_AXIS.text(run.case.at) for run in (smallest, least_gc)]
-    text = (
-        f"With {experiment.title} GC takes {GC_TIME.shown(smallest.metrics)} a request at {shares[0]} and "
-        f"{GC_TIME.shown(least_gc.metrics)} at {shares[1]}: a larger cache misses less, and a request puts "
-        f"{put[0]} and {put[1]} pages into flash."
+        return
+    first, second = (f"at {CACHING_AXIS.text(run.case.at)}" for run in pair)
+    puts = [f"{_puts(run) / run.metrics.requests:.2f}" for run in pair]
+    of_search = " The paper's erases of this trace fall for that reason (figure 14)." * (experiment.name == "search")
+    yield (
+        f"With {experiment.title} GC takes {smallest.shown(GC_TIME)} a request {first} and {least_gc.shown(GC_TIME)} "
+        f"{second}: a larger cache misses less, and a request puts {' and '.join(puts)} pages into flash.{of_search}"
     )
-    return [f"{text} The paper's erases of this trace fall for that reason (figure 14)." if is_search else text]
 
 
-def _puts(run: Run) -> float:
-    programs = run.metrics.programs_pages
-    return float(programs.host + programs.evict) / run.metrics.requests
+def _puts(run: Run) -> int:
+    """Return the pages that were put into flash."""
+    return int(run.metrics.programs_pages.host + run.metrics.programs_pages.evict)
 
 
-def copies_a_page(run: Run) -> float:
-    """Return the number of GC copies for each page put into flash."""
-    programs = run.metrics.programs_pages
-    put = programs.host + programs.evict
-    return run.metrics.gc_copies_pages / put if put else 0.0
-
-
-def about_erases(runs: Runs) -> list[str]:
+def about_erases(runs: Runs) -> Iterator[str]:
     """Describe the erases that OP-FCL saves."""
     ratios = [
         f"{erases_ratio(runs, experiment):.2f} and {_erases_ratio(least(runs, experiment.name, FP), runs):.2f} with "
         f"{experiment.title}"
         for experiment in runs.experiments(BOTH)
     ]
-    return [
+    yield (
         "FP-FCL's erases at its largest share over those of OP-FCL, and at the share that is fastest: "
         f"{', '.join(ratios)}."
-    ]
+    )
 
 
 def erases_ratio(runs: Runs, experiment: Experiment) -> float:
@@ -419,29 +374,35 @@ RELATIVE = Measure("response over the usual one", "ratio", MEAN.read)
 """The mean response over that at the paper's usual setting."""
 
 
+def means(runs: Runs, experiment: str) -> dict[float, float]:
+    """Return the mean responses of an experiment by place."""
+    return {run.case.at: run.read(MEAN) for run in runs.of(experiment)}
+
+
 def relative(usual: float, runs: Runs, experiment: Experiment) -> list[Line]:
     """Return OP-FCL's mean responses over that at this place of the axis."""
-    means = {run.case.at: MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name)}
-    return [Line(OP, tuple((at, mean / means[usual]) for at, mean in means.items()))] if usual in means else []
+    found = means(runs, experiment.name)
+    return [Line(OP, tuple((at, one / found[usual]) for at, one in found.items()))] if usual in found else []
 
 
-def about_range(names: Sequence[str], runs: Runs) -> list[str]:
+def _ranges(names: Sequence[str], runs: Runs, least_at: float = 0.0) -> str:
+    found = [
+        (experiment.title, [one for at, one in means(runs, experiment.name).items() if at >= least_at])
+        for experiment in runs.experiments(names)
+    ]
+    return ", ".join(f"{title} by {max(of) / min(of) - 1:.1%}" for title, of in found if of)
+
+
+def about_range(names: Sequence[str], runs: Runs) -> Iterator[str]:
     """Describe the effect of a parameter."""
-    texts = []
-    for experiment in runs.experiments(names):
-        values = [MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name)]
-        texts.append(f"{experiment.title} by {max(values) / min(values) - 1:.1%}")
-    return [f"From least to most the mean response varies: {', '.join(texts)}."]
+    yield f"From least to most the mean response varies: {_ranges(names, runs)}."
 
 
-def about_units(names: Sequence[str], runs: Runs) -> list[str]:
+def about_units(names: Sequence[str], runs: Runs) -> Iterator[str]:
     """Describe the effect of the sequential unit, and that of units above the size of every request."""
-    texts = []
-    for experiment in runs.experiments(names):
-        values = [MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name) if run.case.at >= 32]
-        texts.append(f"{experiment.title} by {max(values) / min(values) - 1:.1%}" if values else "")
-    largest = [text for text in texts if text]
-    return [*about_range(names, runs), *([f"From 32 KiB on: {', '.join(largest)}."] if largest else [])]
+    yield from about_range(names, runs)
+    if largest := _ranges(names, runs, 32):
+        yield f"From 32 KiB on: {largest}."
 
 
 def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:
@@ -484,58 +445,41 @@ def _sizes_panel(axes: Axes, run: Run) -> None:
     axes.grid(axis="y")
 
 
-def table_of_sizes(names: Sequence[str], runs: Runs) -> Grid:
+@tabled("| at | read cache | write cache | over-provisioned")
+def table_of_sizes(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     """Return the caches of OP-FCL at some moments."""
-    rows = []
     for experiment in runs.experiments(names):
         run = only(runs, experiment.name)
-        samples, flash_pages = sizes(run.metrics), run.metrics.hybrid.flash_pages
+        samples, flash = sizes(run.metrics), run.metrics.hybrid.flash_pages
         moments = 8 if experiment.name in DAYS else 4
         for moment in range(moments + 1):
             sample = samples[moment * (len(samples) - 1) // moments]
-            reads, writes = sample["read_limit_pages"] / flash_pages, sample["write_limit_pages"] / flash_pages
-            at = show(sample["at_ns"], "ns")
-            rows.append((experiment.title, at, *(show(one, "share") for one in (reads, writes, 1 - reads - writes))))
-    return Grid(("", "at", "read cache", "write cache", "over-provisioned"), tuple(rows))
-
-
-def model_of_reads(_: Runs) -> Grid:
-    """Return the first example of the cost model."""
-    best = costmodel.Costs().best(costmodel.READS_EXAMPLE, 0.01)
-    return Grid(("", "paper", "here"), (("u of least cost", f"near {READS_U}", f"{best.u:.2f}"),))
-
-
-def model_of_both(_: Runs) -> Grid:
-    """Return the second example of the cost model."""
-    best = costmodel.Costs().best(costmodel.BOTH_EXAMPLE, 0.01)
-    there = costmodel.Costs().hybrid_us(costmodel.BOTH_EXAMPLE, BOTH_U, BOTH_R)
-    rows = (
-        ("u of least cost", str(BOTH_U), f"{best.u:.2f}"),
-        ("r of least cost", str(BOTH_R), f"{best.r:.2f}"),
-        ("cost at the paper's u and r over the least", "", show_change(there / best.cost_us - 1)),
-    )
-    return Grid(("", "paper", "here"), rows)
+            reads, writes = sample["read_limit_pages"] / flash, sample["write_limit_pages"] / flash
+            shares = (show(one, "share") for one in (reads, writes, 1 - reads - writes))
+            yield experiment.title, show(sample["at_ns"], "ns"), *shares
 
 
 def devices(runs: Runs) -> Grid:
     """Describe the workloads and their devices."""
-    device = ("flash", "segment", "period", "tracker, of the flash", "without its index")
-    names = (*device, "requests", "pages read", "pages written", "past the cache", "issued")
-    columns: dict[str, tuple[str, ...]] = {}
-    for experiment in runs.experiments(BOTH):
-        run, values = only(runs, experiment.name), experiment.scenario.to_dict()
-        metrics = run.metrics
-        pages = metrics.host_reads_pages + metrics.host_writes_pages
-        passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
-        columns[experiment.title] = (
-            show(flash_bytes(experiment.scenario), "bytes"),
-            values["hybrid"]["segment"],
-            f"{values['hybrid']['period_requests']:,} requests",
-            *(show(tracker_share(run, whole), "share") for whole in (True, False)),
-            f"{metrics.requests:,}",
-            f"{metrics.host_reads_pages:,}",
-            f"{metrics.host_writes_pages:,}",
-            show(passed / pages, "share"),
-            experiment.issued,
-        )
-    return Grid(("", *columns), tuple(zip(names, *columns.values(), strict=True)))
+    found = runs.experiments(BOTH)
+    columns = [_device(only(runs, experiment.name)) for experiment in found]
+    rows = tuple((name, *(column[name] for column in columns)) for name in (columns[0] if columns else ()))
+    return Grid(("", *(experiment.title for experiment in found)), rows)
+
+
+def _device(run: Run) -> dict[str, str]:
+    hybrid, metrics = run.experiment.scenario.to_dict()["hybrid"], run.metrics
+    pages = metrics.host_reads_pages + metrics.host_writes_pages
+    passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
+    return {
+        "flash": show(PAGE_BYTES * flash_pages(run.scenario), "bytes"),
+        "segment": hybrid["segment"],
+        "period": f"{hybrid['period_requests']:,} requests",
+        "tracker, of the flash": show(tracker_share(run), "share"),
+        "without its index": show(tracker_share(run, with_index=False), "share"),
+        "requests": f"{metrics.requests:,}",
+        "pages read": f"{metrics.host_reads_pages:,}",
+        "pages written": f"{metrics.host_writes_pages:,}",
+        "past the cache": show(passed / pages, "share"),
+        "issued": run.experiment.issued,
+    }

@@ -122,14 +122,6 @@ def sensitivity(kind: str, names: Sequence[str] = SENSITIVE) -> tuple[str, ...]:
     return tuple(f"{name}-{kind}" for name in names)
 
 
-def flash_bytes(scenario: Scenario) -> int:
-    """Return the size of all flash."""
-    flash = scenario.to_dict()["flash"]
-    divisions = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
-    pages: int = math.prod(flash[division] for division in (*divisions, "pages_per_block"))
-    return 4096 * pages
-
-
 _TITLES = {
     "financial": "Financial-like",
     "home": "Home-like",

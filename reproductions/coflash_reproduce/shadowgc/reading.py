@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from statistics import mean
@@ -12,9 +12,9 @@ from coflash import trace
 from coflash._core import CoflashError
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
-from coflash.quantity import change, show, show_change
+from coflash.quantity import show, show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Run, Runs
+from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, tabled
 from coflash_reproduce.shadowgc.workloads import (
     AGE_LIMITS,
     BUFFERED,
@@ -134,22 +134,25 @@ def motivation(measure: Measure) -> Callable[[Runs, Experiment], list[Line]]:
     """Return the lines of figure 2: its schemes, where the footprint is that of a volume."""
 
     def lines(runs: Runs, experiment: Experiment) -> list[Line]:
-        found = []
-        for line in MOTIVATION:
-            places = (run for run in runs.of(experiment.name, line) if run.case.at in VOLUMES.values())
-            points = ((run.case.at, measure.read(run.metrics)) for run in places)
-            found.append(Line(line, tuple(sorted((at, value) for at, value in points if value is not None))))
-        return found
+        of = {line: [run for run in runs.of(experiment.name, line) if _is_volume(run)] for line in MOTIVATION}
+        return [_line(line, found, lambda run: measure.read(run.metrics)) for line, found in of.items()]
 
     return lines
 
 
+def _is_volume(run: Run) -> bool:
+    return run.case.at in VOLUMES.values()
+
+
+def _line(label: str, of: Iterable[Run], value: Callable[[Run], float | None]) -> Line:
+    points = ((run.case.at, value(run)) for run in of)
+    return Line(label, tuple(sorted((at, found) for at, found in points if found is not None)))
+
+
 def changes(runs: Runs, experiment: Experiment) -> list[Line]:
     """Return the lines of each scheme's change of write amplification from GGC, and of the paper's mean for SGC."""
-    lines = []
-    for line in COMPARED[1:]:
-        points = ((run.case.at, against_ggc(runs, run)) for run in runs.of(experiment.name, line))
-        lines.append(Line(line, tuple(sorted((at, value) for at, value in points if value is not None))))
+    of = {line: runs.of(experiment.name, line) for line in COMPARED[1:]}
+    lines = [_line(line, found, lambda run: against_ggc(runs, run)) for line, found in of.items()]
     places = sorted({at for line in lines for at, _ in line.points})
     shown = [line for line in lines if line.points]
     return [*shown, Line(PAPER_SGC, tuple((at, WAF_CHANGES[SGC]) for at in places))]
@@ -161,86 +164,72 @@ PAPER_SGC = "SGC, paper's mean"
 def against_ggc(runs: Runs, run: Run, measure: Measure = WAF) -> float | None:
     """Return a run's change from GGC at the same place; None without such a run."""
     base = runs.at(run.experiment.name, GGC, run.case.at)
-    return change(measure.read(run.metrics), measure.read(base.metrics)) if base else None
+    return run.change(base, measure) if base else None
 
 
-def regimes(runs: Runs) -> Grid:
+@tabled(
+    f"active blocks | written to | host buffer of it | absorbed there | WAF, {GGC} | WAF, {SGC} | "
+    "from the buffers | discarded | moved: dirty in the host | dirty in the device"
+)
+def regimes(runs: Runs) -> Iterator[Row]:
     """Tabulate the moved pages by written space, with one host buffer."""
-    columns = (
-        "active blocks",
-        "written to",
-        "host buffer of it",
-        "absorbed there",
-        f"WAF, {GGC}",
-        f"WAF, {SGC}",
-        "from the buffers",
-    )
-    rows = []
-    for one in runs.experiments(FOOTPRINTS):
-        for run in sorted(runs.of(one.name, SGC), key=lambda run: -run.case.at):
-            base = runs.at(one.name, GGC, run.case.at)
-            if base is None:
-                continue
+    for name in FOOTPRINTS:
+        for run, base in sorted(runs.pairs([name], SGC, GGC), key=lambda pair: -pair[0].case.at):
             programs, written = run.metrics.programs_pages, _written(run.metrics)
-            buffer, discarded = base.metrics["host_buffer"], run.metrics["shadows"]["discarded_twins_pages"]
+            buffer = base.metrics["host_buffer"]
             footprint = run.case.at / 100 * raw_bytes(run.scenario) / PAGE_BYTES
-            rows.append(
-                (
-                    one.title.removesuffix(" active blocks"),
-                    FOOTPRINT_AXIS.text(run.case.at),
-                    show(buffer["capacity_pages"] / footprint, "share"),
-                    show(buffer["absorbed_pages"] / base.metrics.host_writes_pages, "share"),
-                    WAF.shown(base.metrics),
-                    WAF.shown(run.metrics),
-                    f"{(programs.host + programs.evict) / written:.3f}",
-                    show(discarded / written, "share"),
-                    *(show(_moved(run.metrics, kind), "share") for kind in ("host", "device")),
-                )
+            shares = (buffer["capacity_pages"] / footprint, buffer["absorbed_pages"] / base.metrics.host_writes_pages)
+            moved = (_moved(run.metrics, kind) for kind in ("host", "device"))
+            yield (
+                run.experiment.title.removesuffix(" active blocks"),
+                FOOTPRINT_AXIS.text(run.case.at),
+                *(show(share, "share") for share in shares),
+                base.shown(WAF),
+                run.shown(WAF),
+                f"{(programs.host + programs.evict) / written:.3f}",
+                *(show(one, "share") for one in (_discarded(run) / written, *moved)),
             )
-    moved = ("moved: dirty in the host", "dirty in the device")
-    return Grid((*columns, "discarded", *moved), tuple(rows))
 
 
-def victims(runs: Runs) -> Grid:
+def _discarded(run: Run) -> int:
+    return int(run.metrics["shadows"]["discarded_twins_pages"])
+
+
+_VICTIM_SCHEMES = (DELAY, SEPARATION, ZGC, HGC, SGC)
+
+
+@tabled(f"| victims | WAF, {GGC} | {' | '.join(_VICTIM_SCHEMES)}")
+def victims(runs: Runs) -> Iterator[Row]:
     """Tabulate each scheme's change of write amplification by the choice of victims."""
-    schemes = (DELAY, SEPARATION, ZGC, HGC, SGC)
-    rows = []
-    for one in runs.experiments(tuple(in_layout("victims", layout) for layout in LAYOUTS)):
-        for at, victim in enumerate(VICTIMS):
-            base = runs.at(one.name, GGC, at)
-            if base is not None:
-                changes = (_change(runs, one.name, scheme, at) for scheme in schemes)
-                rows.append((one.title, victim, WAF.shown(base.metrics), *changes))
-    return Grid(("", "victims", f"WAF, {GGC}", *schemes), tuple(rows))
+    for one in runs.experiments([in_layout("victims", layout) for layout in LAYOUTS]):
+        for base in runs.of(one.name, GGC):
+            changes = (_change(runs, one.name, scheme, base.case.at) for scheme in _VICTIM_SCHEMES)
+            yield one.title, VICTIMS[int(base.case.at)], base.shown(WAF), *changes
 
 
-def restarts(runs: Runs) -> Grid:
+@tabled(
+    "| restart | restarts | lost by one in the host | in the device | refreshed | of all programs | "
+    f"dies busy with it | until all are idle, at most | WAF, {SGC} | change"
+)
+def restarts(runs: Runs) -> Iterator[Row]:
     """Tabulate the cost of restarts, by what precedes them."""
-    rows = []
-    for one in runs.experiments(RESTARTS):
-        base = runs.at(one.name, "no restart", 0)
+    for name in RESTARTS:
         for kind in list(SHUTDOWNS)[1:]:
-            run = runs.at(one.name, kind, 0)
-            if run is None or base is None:
-                continue
-            counted = run.metrics["restart"]
-            happened = counted["restarts"]
-            rows.append(
-                (
-                    one.title,
+            for run, base in runs.pairs([name], kind, "no restart"):
+                counted = run.metrics["restart"]
+                happened = counted["restarts"]
+                pages = ("lost_host_pages", "lost_device_pages", "refreshed_pages")
+                yield (
+                    run.experiment.title,
                     kind,
                     str(happened),
-                    *(show(counted[f"lost_{where}_pages"] / happened, "pages") for where in ("host", "device")),
-                    show(counted["refreshed_pages"] / happened, "pages"),
+                    *(show(counted[one] / happened, "pages") for one in pages),
                     show(refreshed(run.metrics), "share"),
                     show(counted["die_time_ns"] / happened, "ns"),
                     show(counted["busy_max_ns"], "ns"),
-                    WAF.shown(run.metrics),
-                    show_change(change(WAF.read(run.metrics), WAF.read(base.metrics))),
+                    run.shown(WAF),
+                    run.changed(base, WAF),
                 )
-            )
-    columns = ("", "restart", "restarts", "lost by one in the host", "in the device", "refreshed", "of all programs")
-    return Grid((*columns, "dies busy with it", "until all are idle, at most", f"WAF, {SGC}", "change"), tuple(rows))
 
 
 def refreshed(metrics: Metrics) -> float:
@@ -266,61 +255,51 @@ def marks_bytes(run: Run) -> float:
     return float((run.metrics["fast_blocks"]["states_bytes"] - pages / 8) / pages * 2**37 / PAGE_BYTES)
 
 
-def overheads(runs: Runs) -> Grid:
+@tabled(
+    "| blocks erased | of their pages copied | blocks for shadows that GC chose | valid pages in these | "
+    "notices | messages for these alone"
+)
+def overheads(runs: Runs) -> Iterator[Row]:
     """Tabulate what GC finds in the blocks for shadows, and how notices reach the device."""
-    rows = []
-    for layout in LAYOUTS:
-        for one in runs.experiments([in_layout(name, layout) for name in WORKLOADS]):
-            of = [run for run in runs.of(one.name, SGC) if run.case.at == HOST_MIB]
-            for run in of:
-                metrics, pages = run.metrics, _pages_per_block(run)
-                chosen, notices = metrics["fast_blocks"]["victims_blocks"], metrics["host"]["to_device"]
-                rows.append(
-                    (
-                        one.title,
-                        show(metrics.erases_blocks, "blocks"),
-                        show(metrics.gc_copies_pages / max(1, metrics.erases_blocks * pages), "share"),
-                        show(chosen, "blocks"),
-                        show(left_valid([run]), "share") if chosen else "",
-                        f"{notices['sent']:,}",
-                        f"{notices['messages']:,}",
-                    )
-                )
-    columns = ("", "blocks erased", "of their pages copied", "blocks for shadows that GC chose", "valid pages in these")
-    return Grid((*columns, "notices", "messages for these alone"), tuple(rows))
+    for one in runs.experiments([in_layout(name, layout) for layout in LAYOUTS for name in WORKLOADS]):
+        if run := runs.at(one.name, SGC, HOST_MIB):
+            metrics, erased = run.metrics, run.metrics.erases_blocks
+            chosen, notices = metrics["fast_blocks"]["victims_blocks"], metrics["host"]["to_device"]
+            copied = metrics.gc_copies_pages / max(1, erased * _pages_per_block(run))
+            valid = show(left_valid([run]), "share") if chosen else ""
+            blocks = (show(erased, "blocks"), show(copied, "share"), show(chosen, "blocks"), valid)
+            yield one.title, *blocks, f"{notices['sent']:,}", f"{notices['messages']:,}"
 
 
-def about_overheads(runs: Runs) -> list[str]:
+def about_overheads(runs: Runs) -> Iterator[str]:
     """Describe short notices, and the memory for shadows."""
     texts = []
     for one in runs.experiments(NOTICED):
         usual, *short = runs.of(one.name)
-        waits = [show(run.metrics["host"]["to_device"]["delay_mean_ns"], "ns") for run in (usual, *short)]
-        changed = (show_change(change(WAF.read(run.metrics), WAF.read(usual.metrics))) for run in short)
-        each = ", ".join(f"{relative} ({wait})" for relative, wait in zip(changed, waits[1:], strict=True))
-        texts.append(f"{one.title} {each}, otherwise {waits[0]}")
+        first, *waits = [show(run.metrics["host"]["to_device"]["delay_mean_ns"], "ns") for run in (usual, *short)]
+        each = ", ".join(f"{run.changed(usual, WAF)} ({wait})" for run, wait in zip(short, waits, strict=True))
+        texts.append(f"{one.title} {each}, otherwise {first}")
     memory = max(marks_bytes(run) for one in runs.experiments(WORKLOADS) for run in runs.of(one.name, SGC))
-    return [
+    yield (
         f"With room for one notice of 5 bytes in a command, and for two, WAF under SGC changes by (the mean wait of a "
         f"notice in brackets): {'; '.join(texts)}. A page that becomes dirty in the host is announced by one notice, "
         "and written by one command later: with room for one the queue of notices never empties, and those of pages "
-        "that are written soon come too late.",
-        f"The two further bits of a page, and four bytes a block, take {show(memory, 'bytes')} of a device of 128 GiB.",
-    ]
+        "that are written soon come too late."
+    )
+    yield (
+        f"The two further bits of a page, and four bytes a block, take {show(memory, 'bytes')} of a device of 128 GiB."
+    )
 
 
-def rooms(runs: Runs) -> Grid:
+@tabled(f"device | spare blocks of a pool | moved: dirty in the host | WAF, {GGC} | WAF, {SEPARATION} | change")
+def rooms(runs: Runs) -> Iterator[Row]:
     """Tabulate the cost of a block for shadows without shadows, by the number of spare blocks."""
-    rows = []
-    for one in runs.experiments(tuple(ROOMS)):
-        base, apart = runs.at(one.name, GGC, 0), runs.at(one.name, SEPARATION, 0)
-        if base is None or apart is None:
-            continue
+    for apart, base in runs.pairs(ROOMS, SEPARATION, GGC):
+        values = base.scenario.to_dict()
+        planes = values["flash"]["planes_per_die"] if values["ftl"]["pools"] == "die" else 1
+        spare = planes * values["flash"]["blocks_per_plane"] * 0.07 / 1.07
         moved = show(_moved(apart.metrics, "host"), "share")
-        waf = WAF.shown(base.metrics), WAF.shown(apart.metrics), show_change(against_ggc(runs, apart))
-        rows.append((one.title, f"{_spare_blocks(base):.0f}", moved, *waf))
-    columns = ("device", "spare blocks of a pool", "moved: dirty in the host", f"WAF, {GGC}", f"WAF, {SEPARATION}")
-    return Grid((*columns, "change"), tuple(rows))
+        yield base.experiment.title, f"{spare:.0f}", moved, base.shown(WAF), apart.shown(WAF), apart.changed(base, WAF)
 
 
 def shadows(metrics: Metrics) -> float:
@@ -354,41 +333,35 @@ def mean_changes(runs: Runs, names: Iterable[str], layout: str, line: str, measu
     return found
 
 
-def by_scheme(runs: Runs) -> Grid:
+_CHANGED = tuple(SCHEMES)[1:]
+
+
+@tabled(f"| WAF, {GGC} | {' | '.join(_CHANGED)} | GC time, {SGC}")
+def by_scheme(runs: Runs) -> Iterator[Row]:
     """Return each scheme's change of write amplification: a row for each workload and layout, means, the paper's."""
-    schemes = [scheme for scheme in SCHEMES if scheme != GGC]
-    rows = []
+    of = [*((scheme, WAF) for scheme in _CHANGED), (SGC, GC_TIME)]
     for layout in LAYOUTS:
         for one in runs.experiments([in_layout(name, layout) for name in WORKLOADS]):
-            baseline = mean(WAF.read(run.metrics) or 0 for run in runs.of(one.name, GGC) if run.case.at in SWEPT_MIB)
-            found = [_swept_changes(runs, one.name, scheme, WAF) for scheme in schemes]
-            time = _swept_changes(runs, one.name, SGC, GC_TIME)
-            shown = (show_change(mean(values) if values else None) for values in (*found, time))
-            rows.append((one.title, f"{baseline:.3f}", *shown))
+            baseline = mean(run.read(WAF) for run in runs.of(one.name, GGC) if run.case.at in SWEPT_MIB)
+            found = (_swept_changes(runs, one.name, *which) for which in of)
+            yield one.title, f"{baseline:.3f}", *(show_change(mean(values) if values else None) for values in found)
         for group, names in GROUPS.items():
-            means = [mean(mean_changes(runs, names, layout, scheme, WAF)) for scheme in schemes]
-            means.append(mean(mean_changes(runs, names, layout, SGC, GC_TIME)))
-            rows.append((f"**mean, {group}, {layout}**", "", *map(show_change, means)))
-    paper = (*(WAF_CHANGES.get(scheme) for scheme in schemes), SGC_GC_TIME_CHANGE)
-    rows.append(("**paper, mean of 15 traces**", "", *map(show_change, paper)))
-    return Grid(("", f"WAF, {GGC}", *schemes, f"GC time, {SGC}"), tuple(rows))
+            means = (show_change(mean(mean_changes(runs, names, layout, *which))) for which in of)
+            yield f"**mean, {group}, {layout}**", "", *means
+    paper = (*(WAF_CHANGES.get(scheme) for scheme in _CHANGED), SGC_GC_TIME_CHANGE)
+    yield "**paper, mean of 15 traces**", "", *map(show_change, paper)
 
 
-def double_caching(runs: Runs) -> Grid:
+@tabled(f"| device buffer | {GGC}, off | {GGC}, on | absorbed by it | {DGC}, off | {DGC}, on | {SGC}, on")
+def double_caching(runs: Runs) -> Iterator[Row]:
     """Return the same workload with and without the host's buffer."""
-    rows = []
     for one in runs.experiments(BUFFERED):
         for off in runs.of(alone(one.name), GGC):
-            at = off.case.at
-            on = runs.at(by_device(one.name), GGC, at)
-            if on is None:
-                continue
-            absorbed = 1 - _written(on.metrics) / _written(off.metrics)
-            saved = [_change(runs, name, DGC, at) for name in (alone(one.name), by_device(one.name))]
-            row = (WAF.shown(off.metrics), WAF.shown(on.metrics), show(absorbed, "share"), *saved)
-            rows.append((one.title, DEVICE_AXIS.text(at), *row, _change(runs, by_device(one.name), SGC, at)))
-    columns = ("", "device buffer", f"{GGC}, off", f"{GGC}, on", "absorbed by it")
-    return Grid((*columns, f"{DGC}, off", f"{DGC}, on", f"{SGC}, on"), tuple(rows))
+            at, without, with_it = off.case.at, alone(one.name), by_device(one.name)
+            if on := runs.at(with_it, GGC, at):
+                absorbed = show(1 - _written(on.metrics) / _written(off.metrics), "share")
+                changes = (_change(runs, *of, at) for of in ((without, DGC), (with_it, DGC), (with_it, SGC)))
+                yield one.title, DEVICE_AXIS.text(at), off.shown(WAF), on.shown(WAF), absorbed, *changes
 
 
 def _change(runs: Runs, experiment: str, line: str, at: float) -> str:
@@ -396,34 +369,31 @@ def _change(runs: Runs, experiment: str, line: str, at: float) -> str:
     return show_change(against_ggc(runs, run)) if run else ""
 
 
-def sizes(runs: Runs) -> Grid:
+@tabled(
+    "| flash | buffers, device and host | requests | written, times the flash | flushes | "
+    "written because of one | absorbed in the host | in the device | dies busy"
+)
+def sizes(runs: Runs) -> Iterator[Row]:
     """Tabulate the device and the workloads."""
-    rows = []
     for one in runs.experiments(WORKLOADS):
         run = next(run for run in runs.of(one.name, GGC) if run.case.at == HOST_MIB)
         metrics, values = run.metrics, run.scenario.to_dict()
-        buffer, cache = metrics["host_buffer"], metrics["cache"]
-        flushed = buffer["flushed_pages"] / max(1, buffer["written_pages"])
-        absorbed = buffer["absorbed_pages"] / metrics.host_writes_pages
-        again = cache["write_hits"] / max(1, cache["write_hits"] + cache["write_misses"])
-        flash = raw_bytes(run.scenario)
-        rows.append(
-            (
-                one.title,
-                show(flash, "bytes"),
-                f"{values['cache']['size']}, {values['host_buffer']['size']}",
-                f"{metrics.requests:,}",
-                f"{metrics.host_writes_pages * PAGE_BYTES / flash:.2f}",
-                show(metrics.flushes / metrics.requests, "share"),
-                show(flushed, "share"),
-                show(absorbed, "share"),
-                show(again, "share"),
-                show(_busy(run), "share"),
-            )
+        buffer, cache, flash = metrics["host_buffer"], metrics["cache"], raw_bytes(run.scenario)
+        shares = (
+            metrics.flushes / metrics.requests,
+            buffer["flushed_pages"] / max(1, buffer["written_pages"]),
+            buffer["absorbed_pages"] / metrics.host_writes_pages,
+            cache["write_hits"] / max(1, cache["write_hits"] + cache["write_misses"]),
+            _busy(run),
         )
-    columns = ("", "flash", "buffers, device and host", "requests", "written, times the flash", "flushes")
-    absorbed = ("absorbed in the host", "in the device")
-    return Grid((*columns, "written because of one", *absorbed, "dies busy"), tuple(rows))
+        yield (
+            one.title,
+            show(flash, "bytes"),
+            f"{values['cache']['size']}, {values['host_buffer']['size']}",
+            f"{metrics.requests:,}",
+            f"{metrics.host_writes_pages * PAGE_BYTES / flash:.2f}",
+            *(show(share, "share") for share in shares),
+        )
 
 
 def _busy(run: Run) -> float:
@@ -433,29 +403,23 @@ def _busy(run: Run) -> float:
     return float((metrics.gc_time_ns + metrics.service_time_ns) / (dies * max(1, metrics.simulated_ns)))
 
 
-def about_given(runs: Runs) -> list[str]:
+def about_given(runs: Runs) -> Iterator[str]:
     """Describe the limits of the given traces."""
-    texts = []
     for one in runs.experiments(GIVEN):
         busiest = max(runs.of(one.name), key=_busy)
         if _busy(busiest) > SATURATED:
-            busy = f"Under {busiest.case.line} dies are busy {show(_busy(busiest), 'share')} of the time"
-            meaning = "what a page costs stands, when it is answered does not."
-            texts.append(f"**{one.title}: its requests come faster than the device serves them.** {busy}: {meaning}")
-        programs = max(sum(run.metrics.programs_pages.to_dict().values()) for run in runs.of(one.name, GGC))
-        opened = _opened_pages(busiest)
-        if opened > SHORT * programs:
-            once = (
-                f"The blocks that planes open for shadows, once, have {opened:,} pages, all programs are {programs:,}"
+            yield (
+                f"**{one.title}: its requests come faster than the device serves them.** Under {busiest.case.line} "
+                f"dies are busy {show(_busy(busiest), 'share')} of the time: what a page costs stands, when it is "
+                "answered does not."
             )
-            texts.append(f"**{one.title} is short.** {once}: what separation costs counts too much.")
-    return texts
-
-
-def _opened_pages(run: Run) -> int:
-    """Return the pages of the first block for shadows of each plane."""
-    flash = run.scenario.to_dict()["flash"]
-    return int(raw_bytes(run.scenario) / PAGE_BYTES / flash["blocks_per_plane"])
+        programs, flash = max(run.programs for run in runs.of(one.name, GGC)), busiest.scenario.to_dict()["flash"]
+        opened = int(raw_bytes(busiest.scenario) / PAGE_BYTES / flash["blocks_per_plane"])  # one block of each plane
+        if opened > SHORT * programs:
+            yield (
+                f"**{one.title} is short.** The blocks that planes open for shadows, once, have {opened:,} pages, all "
+                f"programs are {programs:,}: what separation costs counts too much."
+            )
 
 
 SHORT = 0.01
@@ -464,16 +428,16 @@ SATURATED = 0.95
 """The utilisation above which dies never catch up."""
 
 
-def about_growth(runs: Runs) -> list[str]:
+def about_growth(runs: Runs) -> Iterator[str]:
     """Describe the mean number of writes of a page."""
     texts = []
     for one in runs.experiments(WORKLOADS):
         written, distinct = growth(runs, one)[0].points[-1]
         texts.append(f"{one.title} {written * 2**30 / distinct:.1f}")
-    return [f"Times that a page is written, on average: {'; '.join(texts)}."]
+    yield f"Times that a page is written, on average: {'; '.join(texts)}."
 
 
-def about_footprints(runs: Runs) -> list[str]:
+def about_footprints(runs: Runs) -> Iterator[str]:
     """Describe where the paper's number for SGC is reached, and why not elsewhere."""
     texts = []
     for one in runs.experiments(FOOTPRINTS):
@@ -481,37 +445,37 @@ def about_footprints(runs: Runs) -> list[str]:
         reached = [FOOTPRINT_AXIS.text(at) for at, value in sgc.points if value <= WAF_CHANGES[SGC]]
         least = show_change(min(value for _, value in sgc.points))
         texts.append(f"{one.title}, at {', '.join(reached)}" if reached else f"{one.title}, nowhere ({least} at most)")
-    return [
-        f"The paper's {show_change(WAF_CHANGES[SGC])} of {SGC} is reached: {'; '.join(texts)}.",
-        _nearest(runs),
-        _why(runs),
-    ]
+    yield f"The paper's {show_change(WAF_CHANGES[SGC])} of {SGC} is reached: {'; '.join(texts)}."
+    yield _nearest(runs)
+    yield _why(runs)
 
 
 def _nearest(runs: Runs) -> str:
     """Name the experiment that is nearest to the paper for all schemes, by the sum of their deviations."""
+
+    def listed(found: Mapping[str, float]) -> str:
+        return ", ".join(f"{scheme} {show_change(value)}" for scheme, value in found.items())
+
     found = []
     for one in runs.experiments(FOOTPRINTS):
         lines = {line.label: dict(line.points) for line in changes(runs, one)}
         for at in lines[SGC]:
             ours = {scheme: lines[scheme][at] for scheme in WAF_CHANGES}
             off = sum(abs(value - WAF_CHANGES[scheme]) for scheme, value in ours.items())
-            shown = ", ".join(f"{scheme} {show_change(value)}" for scheme, value in ours.items())
-            found.append((off, f"{FOOTPRINT_AXIS.text(at)} of the flash, {one.title} ({shown})"))
-    paper = ", ".join(f"{scheme} {show_change(value)}" for scheme, value in WAF_CHANGES.items())
-    return f"Together they are nearest to the paper's ({paper}) at {min(found)[1]}."
+            found.append((off, f"{FOOTPRINT_AXIS.text(at)} of the flash, {one.title} ({listed(ours)})"))
+    return f"Together they are nearest to the paper's ({listed(WAF_CHANGES)}) at {min(found)[1]}."
 
 
 def _why(runs: Runs) -> str:
     """Explain the difference of the layouts by what GC moves and what the device discards."""
     texts = []
     for one in runs.experiments(FOOTPRINTS):
-        of = [run for run in runs.of(one.name, SGC) if run.case.at in VOLUMES.values()]
+        of = list(filter(_is_volume, runs.of(one.name, SGC)))
         moved = [shadows(run.metrics) for run in of]
-        discarded = [run.metrics["shadows"]["discarded_twins_pages"] / _written(run.metrics) for run in of]
-        ends = (f"{show(min(values), 'share')} to {show(max(values), 'share')}" for values in (moved, discarded))
+        discarded = [_discarded(run) / _written(run.metrics) for run in of]
+        ends = [f"{show(min(values), 'share')} to {show(max(values), 'share')}" for values in (moved, discarded)]
         texts.append(
-            "with {} {} of the pages moved are shadows, and {} of those written are discarded".format(one.title, *ends)
+            f"with {one.title} {ends[0]} of the pages moved are shadows, and {ends[1]} of those written are discarded"
         )
     return (
         f"Over footprints of 0.1 to 10 % under {SGC}, {'; '.join(texts)}. Separation, delay, fast programs and pages "
@@ -521,58 +485,46 @@ def _why(runs: Runs) -> str:
     )
 
 
-def about_ages(runs: Runs) -> list[str]:
+def about_ages(runs: Runs) -> Iterator[str]:
     """Describe the effect of the age limit on the host's buffer."""
     texts = []
-    for one in runs.experiments(tuple(AGE_LIMITS)):
-        for run in runs.of(one.name, SGC):
-            buffer = run.metrics["host_buffer"]
-            aged = buffer["aged_pages"] / max(1, buffer["written_pages"])
-            texts.append(f"{HOST_AXIS.text(run.case.at)}, {one.title.split(', ')[-1]}: {show(aged, 'share')}")
-    return [f"Of the pages written to the device, those whose age was reached: {'; '.join(texts)}."]
+    for run in (run for name in AGE_LIMITS for run in runs.of(name, SGC)):
+        buffer, limit = run.metrics["host_buffer"], run.experiment.title.split(", ")[-1]
+        aged = buffer["aged_pages"] / max(1, buffer["written_pages"])
+        texts.append(f"{HOST_AXIS.text(run.case.at)}, {limit}: {show(aged, 'share')}")
+    yield f"Of the pages written to the device, those whose age was reached: {'; '.join(texts)}."
 
 
-def _spare_blocks(run: Run) -> float:
-    """Return the spare blocks of a pool."""
-    values = run.scenario.to_dict()
-    planes = values["flash"]["planes_per_die"] if values["ftl"]["pools"] == "die" else 1
-    return float(planes * values["flash"]["blocks_per_plane"] * 0.07 / 1.07)
-
-
-def about_kinds(runs: Runs) -> list[str]:
+def about_kinds(runs: Runs) -> Iterator[str]:
     """Describe the share of shadows among the moved pages."""
-    swept = [
-        shadows(run.metrics)
-        for one in runs.experiments(SWEPT)
-        for run in runs.of(one.name, SGC)
-        if run.case.at in SWEPT_MIB
-    ]
-    return [
+    of = (run for name in SWEPT for run in runs.of(name, SGC) if run.case.at in SWEPT_MIB)
+    swept = [shadows(run.metrics) for run in of]
+    yield (
         f"With host buffers of 64 MiB to 1 GiB on 1 TiB shadows are {show(min(swept), 'share')} to "
         f"{show(max(swept), 'share')} of the pages moved. They matter more than that: a device-shadow that is taken "
         "from the buffer, or a twin that is discarded, is a page less to write, with all copies that it would cause; "
         "and where shadows are, hot pages are."
-    ]
+    )
 
 
-def about_device(runs: Runs) -> list[str]:
+def about_device(runs: Runs) -> Iterator[str]:
     """Describe the writes that a large device buffer saves."""
     texts = []
     for one in runs.experiments(tuple(map(by_device, BUFFERED))):
         largest = max(runs.of(one.name, DGC), key=lambda run: run.case.at)
         saved = largest.metrics["shadows"]["from_buffer_pages"] / _written(largest.metrics)
         texts.append(f"{one.title} {show(saved, 'share')} and {show_change(against_ggc(runs, largest)) or '–'}")
-    return [
+    yield (
         "Pages that GC takes from the largest one, and that need not be written again, for each page written to the "
         f"device; and the change of WAF under DGC: {'; '.join(texts)}."
-    ]
+    )
 
 
-def about_sizes(runs: Runs) -> list[str]:
+def about_sizes(runs: Runs) -> Iterator[str]:
     """Describe the changes at the smallest and the largest host buffer."""
     texts = []
     for one in runs.experiments(SWEPT):
-        at = sorted({run.case.at for run in runs.of(one.name, SGC)})
-        ends = [_change(runs, one.name, SGC, place) or "–" for place in (at[0], at[-1])]
+        at = [run.case.at for run in runs.of(one.name, SGC)]
+        ends = [_change(runs, one.name, SGC, place) or "–" for place in (min(at), max(at))]
         texts.append(f"{one.title} {ends[0]} and {ends[1]}")
-    return [f"SGC against GGC with the smallest and with the largest host buffer: {'; '.join(texts)}."]
+    yield f"SGC against GGC with the smallest and with the largest host buffer: {'; '.join(texts)}."

@@ -103,10 +103,7 @@ class Scale:
     """The maximum of requests from such a trace; None for all."""
 
 
-SCALES = {
-    "quick": Scale(187_500, 1, pages_per_block=128, requests_max=1_000_000),
-    "full": Scale(750_000, 2),
-}
+SCALES = {"quick": Scale(187_500, 1, pages_per_block=128, requests_max=1_000_000), "full": Scale(750_000, 2)}
 
 
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:

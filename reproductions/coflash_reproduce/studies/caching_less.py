@@ -13,8 +13,9 @@ from coflash.measures.measure import MEAN, Measure
 from coflash.quantity import show
 from coflash.results.estimate import Estimate, estimate
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study
+from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Row, Runs, tabled
+from coflash_reproduce.study import Finding, Study
+from coflash_reproduce.text import Text
 
 TRANSFER_US = 3.4
 """4 KiB at 1.2 GB/s."""
@@ -179,16 +180,8 @@ def late_ns(runs: Runs, experiment: str) -> dict[float, list[float]]:
     """Return by share the mean response of each seed in the second half of the run, when the cache is warm."""
     found: dict[float, list[float]] = {}
     for run in runs.of(experiment):
-        found.setdefault(run.case.at, []).append(_late_ns(run))
+        found.setdefault(run.case.at, []).append(run.late_ns())
     return found
-
-
-def _late_ns(run: Run) -> float:
-    series = run.result().series()
-    late = slice(len(series) // 2, None)
-    requests, means = series["requests"][late], series["response_mean_ns"][late]
-    answered = requests > 0
-    return float((means[answered] * requests[answered]).sum() / requests.sum())
 
 
 def best_share(runs: Runs, experiment: str) -> Estimate:
@@ -222,12 +215,9 @@ def _least_us(costs: Costs, demand: Demand, u: float) -> float:
 def _figure(demand: str) -> Figure:
     return Figure(
         {READS: "figure-1", BOTH: "figure-2"}[demand],
-        f"response by caching space, {_DEMAND_TITLES[demand]}",
         RELATIVE,
         Axis("caching space, share of the flash", "%"),
         tuple(f"{name}-{demand}" for name in SYSTEMS),
-        "Mean response in the second half of the run, and the model's cost with its best share of read cache, each "
-        "over its least value.",
         lines=_lines,
     )
 
@@ -235,35 +225,33 @@ def _figure(demand: str) -> Figure:
 RELATIVE = Measure("response over the least", "ratio", MEAN.read)
 
 
-def _table(runs: Runs) -> Grid:
-    rows = []
+_MODEL_OR_RUNS = " | ".join(f"u, model, {title} | u, simulated" for title in _DEMAND_TITLES.values())
+
+
+@tabled(f"| flash: read / program / copy (µs) | store: read / write (µs) | {_MODEL_OR_RUNS}")
+def _table(runs: Runs) -> Iterator[Row]:
     for name, system in SYSTEMS.items():
-        cells = [f"{system.costs.page_read_us:g} / {system.costs.page_program_us:g} / {system.costs.page_copy_us:g}"]
-        cells.append(f"{system.costs.read_positioning_us:,.0f} / {system.costs.write_positioning_us:,.0f}")
+        costs = system.costs
+        flash = f"{costs.page_read_us:g} / {costs.page_program_us:g} / {costs.page_copy_us:g}"
+        cells = [flash, f"{costs.read_positioning_us:,.0f} / {costs.write_positioning_us:,.0f}"]
         for demand in DEMANDS:
-            cells.append(f"{model_best(name, demand).u:.2f}")
-            cells.append(_share(best_share(runs, f"{name}-{demand}")))
-        rows.append((system.title, *cells))
-    columns = [text for title in _DEMAND_TITLES.values() for text in (f"u, model, {title}", "u, simulated")]
-    return Grid(("", "flash: read / program / copy (µs)", "store: read / write (µs)", *columns), tuple(rows))
+            cells += [f"{model_best(name, demand).u:.2f}", _share(best_share(runs, f"{name}-{demand}"))]
+        yield system.title, *cells
 
 
 def _share(found: Estimate) -> str:
     return f"{found.mean:.2f}" + (f" ± {found.half_width:.2f}" if found.half_width else "")
 
 
-def _sensitivity(_: Runs) -> Grid:
-    rows = []
-    for name in ("tlc-disk", "tlc-objects", "tlc-qlc"):
-        system = SYSTEMS[name]
-        cells = []
-        for factor in (0.5, 1.0, 2.0):
-            costs = system.costs
-            store = {key: getattr(costs, key) * factor for key in ("read_positioning_us", "write_positioning_us")}
-            best = replace(costs, **store).best(BOTH_EXAMPLE, 0.01)
-            cells.append(f"{best.u:.2f}")
-        rows.append((system.title, *cells))
-    return Grid(("reads and writes, u by the model", "store twice as fast", "as above", "half as fast"), tuple(rows))
+@tabled("reads and writes, u by the model | store twice as fast | as above | half as fast")
+def _sensitivity(_: Runs) -> Iterator[Row]:
+    for system in (SYSTEMS[name] for name in ("tlc-disk", "tlc-objects", "tlc-qlc")):
+        read_us, write_us = system.costs.read_positioning_us, system.costs.write_positioning_us
+        scaled = (
+            replace(system.costs, read_positioning_us=factor * read_us, write_positioning_us=factor * write_us)
+            for factor in (0.5, 1.0, 2.0)
+        )
+        yield system.title, *(f"{costs.best(BOTH_EXAMPLE, 0.01).u:.2f}" for costs in scaled)
 
 
 def _alive(runs: Runs) -> Finding:
@@ -290,73 +278,21 @@ def _by_model(runs: Runs) -> Finding:
     return Finding(gaps[worst] <= 0.1, numbers)
 
 
-def _explanation(_: Runs) -> Iterator[str]:
-    share, disk = (model_best(name, BOTH) for name in ("tlc-qlc", "tlc-disk"))
-    yield (
-        "A larger cache saves misses; a smaller one saves copies, since garbage collection then has more room. What "
-        "decides is the price of a miss over that of a copy. Before a disk of today a miss costs over a hundred "
-        f"programs of TLC, and the model gives {disk.u:.2f} of the flash to the cache. Before QLC flash a miss costs "
-        f"three to seven programs, and it gives {share.u:.2f}: the rest is better left to garbage collection. Caching "
-        "less has lost its point before disks and object stores, and matters more than ever for flash before flash."
-    )
+def _answer(_: Runs) -> dict[str, Any]:
+    return {"before_qlc": model_best("tlc-qlc", BOTH).u, "before_disk": model_best("tlc-disk", BOTH).u}
 
 
 STUDY = Study(
     name="caching-less",
-    title="Caching less, today",
-    question="OP-FCL leaves much of a flash cache empty, so that cleaning is cheap: in 2012 a write-heavy demand was "
-    "served best with about two thirds of the flash. Flash, disks and what lies behind a cache changed. How much of "
-    "a cache should hold data today?",
-    scales={
-        "quick": "64 MiB of flash, five shares, 2 seeds.",
-        "full": "128 MiB of flash, ten shares, 3 seeds; working sets in proportion.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "Before disks and object stores of today nearly all flash should hold data, also with many writes",
-            "a best simulated share below 75 % for TLC, reads and writes",
-            _alive,
-        ),
-        Hypothesis(
-            "Before QLC flash, TLC should cache less than flash did before a disk in 2012",
-            "a best simulated share less than 10 points below that of 2012",
-            _more_true,
-        ),
-        Hypothesis(
-            "The model's best share is good enough in simulation",
-            "a response at the nearest simulated share more than 10 % above the least",
-            _by_model,
-        ),
-    ),
-    explanation=_explanation,
+    hypotheses=(_alive, _more_true, _by_model),
+    answer=_answer,
     exhibits=(
-        Exhibit(
-            "table-1",
-            "the best share of caching space",
-            _table,
-            "Demands are the two examples of the paper: reads with Zipf 1.2 over 120 % of the flash; and a fifth of "
-            "such reads beside writes with Zipf 1.4 over 220 %, of whose hits a fifth are reads.",
-        ),
+        Exhibit("table-1", _table),
         _figure(READS),
         _figure(BOTH),
-        Exhibit(
-            "table-2",
-            "where the costs come from",
-            lambda _: Grid(("cost, for 4 KiB", "source"), SOURCES),
-            "Flash costs are those of a die at its full rate; a read or program also takes 3.4 µs of transfer.",
-        ),
-        Exhibit(
-            "table-3",
-            "if the store's costs are off by two",
-            _sensitivity,
-            "The positioning or access times of the store are halved and doubled.",
-        ),
-    ),
-    limits=(
-        "Requests come one at a time, so that no queue forms; a store under load makes misses dearer.",
-        "FP-FCL has one cache for reads and writes; the model divides them.",
-        "The garbage collection of a store of QLC flash is not simulated: its writes cost what a program costs.",
-        "Response time alone: a smaller cache also wears the flash less, and the store more.",
+        Exhibit("table-2", lambda _: Grid(("cost, for 4 KiB", "source"), SOURCES)),
+        Exhibit("table-3", _sensitivity),
     ),
 )

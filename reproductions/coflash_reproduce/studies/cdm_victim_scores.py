@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from coflash import palette
 from coflash.demo import find_trace
 from coflash.measures.measure import COPIED, MEAN, WAF_HOST, Measure
-from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, asked, four_dies, mean_of, shown
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Picture, Row, Run, Runs, tabled
+from coflash_reproduce.study import Finding, Study, asked, four_dies, mean_of, shown
+from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -108,7 +108,7 @@ def _cases(caches: Iterable[float], unit: str, lines: Iterable[str]) -> tuple[Ca
 
 
 @dataclass(frozen=True)
-class Row:
+class Compared:
     """A workload with a cache: the changes of each scheme from `none`."""
 
     title: str
@@ -121,7 +121,7 @@ class Row:
         return change(*values) or 0.0
 
 
-def rows(runs: Runs) -> list[Row]:
+def rows(runs: Runs) -> list[Compared]:
     """Return the workloads with their caches, in order."""
     found: dict[tuple[str, float], dict[str, Run]] = {}
     titles: dict[str, tuple[str, str]] = {}
@@ -130,20 +130,18 @@ def rows(runs: Runs) -> list[Row]:
         if name not in (TORN, TOGETHER):
             found.setdefault((name, run.case.at), {})[run.case.line] = run
             titles[name] = run.experiment.title, "MiB" if name == PGBENCH else "%"
-    return [Row(titles[name][0], f"{at:g} {titles[name][1]}", of) for (name, at), of in found.items()]
+    return [Compared(titles[name][0], f"{at:g} {titles[name][1]}", of) for (name, at), of in found.items()]
 
 
-def _all(runs: Runs) -> Grid:
-    def cell(row: Row, scheme: str) -> str:
-        return ", ".join(show_change(row.change(scheme, measure)) for measure in (WAF_HOST, MEAN))
+@tabled(f"workload | cache | {' | '.join(tuple(SCHEMES)[1:])}")
+def _all(runs: Runs) -> Iterator[Row]:
+    def cells(of: Sequence[Compared]) -> Iterator[str]:
+        for scheme in tuple(SCHEMES)[1:]:
+            yield ", ".join(show_change(max(row.change(scheme, one) for row in of)) for one in (WAF_HOST, MEAN))
 
-    schemes = tuple(SCHEMES)[1:]
-    cells = [(row.title, row.cache, *(cell(row, scheme) for scheme in schemes)) for row in rows(runs)]
-    worst = (
-        ", ".join(show_change(max(row.change(scheme, measure) for row in rows(runs))) for measure in (WAF_HOST, MEAN))
-        for scheme in schemes
-    )
-    return Grid(("workload", "cache", *schemes), (*cells, ("**worst**", "", *worst)))
+    for row in rows(runs):
+        yield row.title, row.cache, *cells([row])
+    yield "**worst**", "", *cells(rows(runs))
 
 
 def _draw(runs: Runs) -> Canvas:
@@ -164,25 +162,19 @@ def _draw(runs: Runs) -> Canvas:
     return canvas
 
 
-def _torn(runs: Runs) -> Grid:
+_DROPS = Measure("pages dropped by GC", "pages", lambda metrics: metrics.gc_drops_pages)
+_OF_TORN = (WAF_HOST, COPIED, _DROPS)
+
+
+@tabled(f"| {' | '.join(measure.label for measure in _OF_TORN)}")
+def _torn(runs: Runs) -> Iterator[Row]:
     names = {NONE: "no cooperation", "adaptive, gc": "copied", AMONG_COPIES: "dropped, rewritten among GC's copies"}
     names[PLAIN] = "dropped, rewritten among evictions"
-    measures = (WAF_HOST, COPIED, _DROPS)
-    cells = [
-        (title, *(shown(mean_of(runs.of(TORN, line), measure), measure) for measure in measures))
-        for line, title in names.items()
-    ]
-    return Grid(("", *(measure.label for measure in measures)), tuple(cells))
+    for line, title in names.items():
+        yield title, *(shown(mean_of(runs.of(TORN, line), measure), measure) for measure in _OF_TORN)
 
 
-_DROPS = Measure("pages dropped by GC", "pages", lambda metrics: metrics.gc_drops_pages)
-
-
-def _programs(metrics: Metrics) -> int:
-    return sum(metrics.programs_pages.to_dict().values())
-
-
-def _smallest(runs: Runs) -> Row:
+def _smallest(runs: Runs) -> Compared:
     return rows(runs)[0]
 
 
@@ -215,99 +207,25 @@ def _graded(runs: Runs) -> Finding:
     return Finding(points < -0.005, f"{100 * points:+.2f} points on average".replace("-", "−"))
 
 
-def _explanation(runs: Runs) -> Iterator[str]:
+def _answer(runs: Runs) -> dict[str, Any]:
     row = _smallest(runs)
-    plain, none = row.of[PLAIN].metrics, row.of[NONE].metrics
-    again, drops = plain.drop_rewrites_pages, plain.gc_drops_pages
-    yield (
-        f"In the trace hardly any page that was read is written while it is cached: with {row.cache} {again:,} of "
-        f"{drops:,} drops were written again. One would think that this costs nothing, a program later for a copy now; "
-        f"yet it takes {_programs(plain) - _programs(none):,} programs more than `none` does. The page that comes back "
-        "is cold: nobody wrote it while it was cached. Written among what the host writes, it is still valid when the "
-        "pages around it are not, is copied once more, and keeps the blocks of hot data from being cleaned cheaply."
-    )
-    yield (
-        "`adaptive` counts every page that is cached as it was read until it is overwritten, trimmed or evicted, "
-        "whether GC dropped its flash copy or not: that changes nothing of what the host does. The share that leaves "
-        "unmodified, times what a rewrite costs in copies, is the cost of a drop; GC copies a page where a drop costs "
-        "no less. `by-age` sorts pages into three grades by how long they have not been used, and solves the Markov "
-        "chain of the moves between grades."
-    )
-    copied, dropped = ([run.metrics for run in runs.of(TORN, line)] for line in ("adaptive, gc", AMONG_COPIES))
-    more = mean(map(_programs, dropped)) - mean(map(_programs, copied))
-    yield (
-        "The right stream for a rewrite is that of pages as hot as it is: among evictions where reads are of hot data, "
-        "among GC's copies where they are of cold data. Copying never errs by much. In the last table a drop whose "
-        f"rewrite lies among GC's copies costs {more / mean(one.gc_drops_pages for one in dropped):.1f} programs more "
-        "than a copy."
-    )
+    plain, none = row.of[PLAIN], row.of[NONE]
+    copied, dropped = (runs.of(TORN, line) for line in ("adaptive, gc", AMONG_COPIES))
+    more = mean(run.programs for run in dropped) - mean(run.programs for run in copied)
+    return {
+        "cache": row.cache,
+        "again": plain.metrics.drop_rewrites_pages,
+        "drops": plain.metrics.gc_drops_pages,
+        "more": plain.programs - none.programs,
+        "more_a_drop": more / mean(run.metrics.gc_drops_pages for run in dropped),
+    }
 
 
 STUDY = Study(
     name="cdm-victim-scores",
-    title="What a removable page should count",
-    question="Under `cdm` GC drops a valid page whose data the cache holds clean. If the page later leaves the cache "
-    "unmodified, it must be written after all. Two things decide whether that pays, and the paper leaves both open: "
-    "what such a page counts in a victim's cost (`cooperation.removable_weight`: the paper is read as 1; `adaptive` "
-    "and `by-age` estimate it), and with what the later write shares a block (`cooperation.rewrite_stream`: `evict`, "
-    "with what leaves the cache; `gc`, with GC's copies). Counting cached pages in a victim's score is also in Pan, "
-    "Lin, Wu, Zhang and Xu, “Caching-aware garbage collection to improve performance and lifetime for NAND flash "
-    "SSDs”, IEEE Transactions on Consumer Electronics 67(2), 2021, of which only the abstract was at hand.",
-    scales={
-        "quick": "Four dies of 128 blocks, one cache size for each workload.",
-        "full": "The trace on the device of `demo`, everything else on half its dies with 512 blocks each.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "Plain CDM writes more than no cooperation where the cache is small and what is read is cold",
-            "WAF with the smallest cache under pgbench not above that of `none`",
-            _loses,
-        ),
-        Hypothesis(
-            "Either half of the remedy is enough: an estimated weight, or rewrites among GC's copies",
-            "one of these schemes with a WAF above that of `none` in any row",
-            _remedied,
-        ),
-        Hypothesis(
-            "What costs is that cold rewrites lie among what the host writes, not that pages are dropped",
-            "plain CDM above `none` also when all writes share one stream (pgbench, 4 MiB)",
-            _mixing,
-        ),
-        Hypothesis(
-            "Where hot pages are read as much as written, plain CDM is best: what comes back is hot, too",
-            "another scheme below it for hot-cold, 80 % reads, largest cache",
-            _belongs,
-        ),
-        Hypothesis(
-            "Estimates by age save more than one estimate for all pages",
-            "a mean WAF less than half a point below that of `adaptive`",
-            _graded,
-        ),
-    ),
-    explanation=_explanation,
-    exhibits=(
-        Picture(
-            "figure-1",
-            "WAF and mean response against `none`",
-            _draw,
-            _all,
-            "Each cell has the changes of WAF by host writes and of mean response; less is better. The columns are "
-            "weight and stream.",
-        ),
-        Exhibit(
-            "table-1",
-            "where a rewrite among GC's copies costs more than the copy",
-            _torn,
-            "Hot-cold, 80 % reads, a cache of 1 %, 128 blocks a plane. Both put a page into blocks of the same stream, "
-            "but not beside the same pages. GC copies a victim at a time, so its stream comes in bursts: what is left "
-            "of a block of hot data, then what is left of a block of cold data. A dropped page comes back alone, when "
-            "the cache evicts it, and lies in whatever burst is under way: it leaves holes in cold blocks. Among "
-            "evictions it lies beside its like.",
-        ),
-    ),
-    limits=(
-        "The table has one seed; other seeds move a number by about half a percent.",
-        "A bound on sole copies and weights by age work with the cache in the device only.",
-    ),
+    hypotheses=(_loses, _remedied, _mixing, _belongs, _graded),
+    answer=_answer,
+    exhibits=(Picture("figure-1", _draw, _all), Exhibit("table-1", _torn)),
 )

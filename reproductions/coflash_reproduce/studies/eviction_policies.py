@@ -14,8 +14,9 @@ from coflash.demo import find_trace
 from coflash.measures.measure import MEASURES, P99, WAF_HOST, Measure
 from coflash.quantity import show, show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, asked, at, four_dies, mean_of, shown
+from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Line, Row, Runs, tabled
+from coflash_reproduce.study import Finding, Study, asked, at, four_dies, shown
+from coflash_reproduce.text import Text
 
 POLICIES = tuple(
     policy.name for family in coflash.policies() if family.key == "cache.policy" for policy in family.policies
@@ -150,30 +151,18 @@ def _lines(runs: Runs, experiment: Experiment) -> Sequence[Line]:
     return lines
 
 
-def _table(name: str, runs: Runs) -> Grid:
+@tabled("policy | hit ratio | WAF | WAF, cdm | p99 | p99, cdm | TBW | TBW, cdm")
+def _table(name: str, runs: Runs) -> Iterator[Row]:
     def cell(number: int, scheme: str, measure: Measure) -> str:
-        return shown(mean_of(_runs(runs, name, scheme, number), measure), measure)
+        return shown(at(runs, name, scheme, number, measure), measure)
 
-    rows = tuple(
-        (policy, cell(number, "none", HITS), *(cell(number, scheme, one) for one in measured for scheme in SCHEMES))
-        for number, policy in enumerate(POLICIES)
-        for measured in ((WAF_HOST, P99, TBW),)
-        if _runs(runs, name, "none", number)
-    )
-    columns = ("policy", "hit ratio", "WAF", "WAF, cdm", "p99", "p99, cdm", "TBW", "TBW, cdm")
-    return Grid(columns, rows)
-
-
-def _runs(runs: Runs, name: str, scheme: str, number: int) -> list[Run]:
-    return [run for run in runs.of(name, scheme) if run.case.at == number]
+    for number, policy in enumerate(POLICIES):
+        if runs.at(name, "none", number):
+            cells = (cell(number, scheme, one) for one in (WAF_HOST, P99, TBW) for scheme in SCHEMES)
+            yield policy, cell(number, "none", HITS), *cells
 
 
 def _explanation(runs: Runs) -> Iterator[str]:
-    yield (
-        "A hit ratio counts reads and writes alike, but flash sees only what leaves the cache dirty. A policy lowers "
-        "write amplification by keeping pages that are written; block policies also lower it by evicting the pages of "
-        "a block together. CDM gains from pages that are cached clean as well, since GC need not copy them."
-    )
     for name in _names(runs):
         hits, waf = _values(runs, name, "none", HITS), _values(runs, name, "none", WAF_HOST)
         most, least = max(hits, key=lambda policy: hits[policy]), min(waf, key=lambda policy: waf[policy])
@@ -188,66 +177,12 @@ def _explanation(runs: Runs) -> Iterator[str]:
 
 STUDY = Study(
     name="eviction-policies",
-    title="Eviction policies in front of flash",
-    question="Cache policies are compared by their hits, flash devices by their write amplification. Which policy "
-    "should a cache in front of flash have: is the one with the most hits also the one that wears flash least and "
-    "answers soonest, and does it stay so if garbage collection knows what is cached (CDM)?",
-    scales={
-        "quick": "Four dies of 64 blocks, 2 seeds; the trace on the device of `demo`, once.",
-        "full": "Four dies of 128 blocks, 3 seeds; the trace on the device of `demo`, once.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "The order of policies by hits is that by write amplification",
-            f"a rank correlation of hit ratio and falling WAF below {TOGETHER} on some workload",
-            _hits_tell,
-        ),
-        Hypothesis(
-            "Policies that are made to resist scans have more hits than LRU beside a scan",
-            f"a hit ratio no higher than LRU's under one of {', '.join(RESIST_SCANS)}",
-            _resist,
-        ),
-        Hypothesis(
-            "CDM raises write amplification under no policy",
-            f"a WAF more than {ALIKE:.0%} above that without cooperation, under any policy on any workload",
-            _cdm_helps,
-        ),
-        Hypothesis(
-            "The policy with the least write amplification stays the best, or as good, with CDM",
-            f"a WAF more than {ALIKE:.0%} above the least with CDM, on some workload",
-            _best_stays,
-        ),
-    ),
+    hypotheses=(_hits_tell, _resist, _cdm_helps, _best_stays),
     explanation=_explanation,
     exhibits=(
-        Figure(
-            "figure-1",
-            "WAF by hit ratio, a point for each policy",
-            WAF_HOST,
-            Axis("hit ratio", "%"),
-            tuple(WORKLOADS),
-            "All policies have their default parameters. Lines join the points in the order of hits.",
-            from_zero=False,
-            lines=_lines,
-        ),
-        *(
-            Exhibit(
-                f"table-{number}",
-                title,
-                partial(_table, name),
-                "The hit ratio is that without cooperation. TBW is what the host can write until blocks have had 3,000 "
-                "erases on average.",
-            )
-            for number, (name, title) in enumerate(WORKLOADS.items(), start=1)
-            if name != GIVEN
-        ),
-    ),
-    limits=(
-        "Default parameters; the block policies take 64 pages for a block, the number in a flash block of this device.",
-        "Pages are read and written alike: the cache takes in what is read. One size of cache for each workload.",
-        "The optimum (`belady`) is missing: it needs accesses ahead, which no device knows; "
-        "`coflash trace info --policies` draws it beside the others.",
-        "One recorded trace; `--trace FILE` adds one of your own.",
+        Figure("figure-1", WAF_HOST, Axis("hit ratio", "%"), tuple(WORKLOADS), from_zero=False, lines=_lines),
+        *(Exhibit(f"table-{at}", partial(_table, name)) for at, name in enumerate(WORKLOADS, 1) if name != GIVEN),
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import mean
 from typing import Any
 
@@ -16,7 +17,8 @@ from coflash.quantity import change, show, show_change
 from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, at, mean_of, shown
+from coflash_reproduce.study import Finding, Study, at, shown
+from coflash_reproduce.text import Text
 
 PREFILL, SIZE, HOT, SHADOWS = "prefill", "size", "hot", "shadows"
 GREEDY, COST_BENEFIT, CHOICES = "greedy", "cost-benefit", "d-choices, d = 10"
@@ -164,17 +166,15 @@ def _shadow_device(scale: Scale) -> Scenario:
 
 def _shadows(scale: Scale) -> Iterator[Case]:
     logical = _logical_pages(scale.shadow_blocks, 128)
-    for layout, streams in LAYOUTS.items():
-        for scheme in ("ggc", "sgc"):
-            for victim in (GREEDY, COST_BENEFIT):
-                for percent in scale.footprint_percent:
-                    changes = {
-                        "cooperation": scheme,
-                        "gc.victim": victim,
-                        "ftl.shared_streams": streams,
-                        "workload.synthetic.space": f"{16 * round(percent / 100 * logical)}KiB",
-                    }
-                    yield Case(_shadow_line(layout, scheme, victim), percent, changes)
+    for layout, scheme, victim in product(LAYOUTS, ("ggc", "sgc"), (GREEDY, COST_BENEFIT)):
+        for percent in scale.footprint_percent:
+            changes = {
+                "cooperation": scheme,
+                "gc.victim": victim,
+                "ftl.shared_streams": LAYOUTS[layout],
+                "workload.synthetic.space": f"{16 * round(percent / 100 * logical)}KiB",
+            }
+            yield Case(_shadow_line(layout, scheme, victim), percent, changes)
 
 
 def _shadow_line(layout: str, scheme: str, victim: str) -> str:
@@ -295,167 +295,62 @@ DEVICE_WAF = Measure("WAF of the device", "ratio", lambda metrics: metrics.host_
 
 
 def _age_beats_shadows(runs: Runs) -> Finding:
-    layout = "GC's own block"
-    places = sorted({run.case.at for run in runs.of(SHADOWS)})
-    found = {
-        place: (
-            mean(_saving(runs, layout, "sgc", GREEDY, place)),
-            mean(_saving(runs, layout, "ggc", COST_BENEFIT, place)),
-        )
-        for place in places
-    }
-    numbers = "; ".join(
-        f"{place:g} %: {show_change(shadows)} and {show_change(age)}" for place, (shadows, age) in found.items()
-    )
-    return Finding(all(age < shadows for shadows, age in found.values()), numbers)
+    holds, numbers = True, []
+    for place in sorted({run.case.at for run in runs.of(SHADOWS)}):
+        both = (("sgc", GREEDY), ("ggc", COST_BENEFIT))
+        shadows, age = (mean(_saving(runs, "GC's own block", *of, place)) for of in both)
+        holds &= age < shadows
+        numbers.append(f"{place:g} %: {show_change(shadows)} and {show_change(age)}")
+    return Finding(holds, "; ".join(numbers))
 
 
 def _shadow_table(runs: Runs) -> Grid:
     places = sorted({run.case.at for run in runs.of(SHADOWS)})
     rows = []
-    for layout in LAYOUTS:
-        for scheme in ("ggc", "sgc"):
-            for victim in (GREEDY, COST_BENEFIT):
-                cells = []
-                for place in places:
-                    of = [run for run in runs.of(SHADOWS, _shadow_line(layout, scheme, victim)) if run.case.at == place]
-                    saved = mean(_saving(runs, layout, scheme, victim, place))
-                    cells += [shown(mean_of(of, DEVICE_WAF), DEVICE_WAF), show_change(saved) if saved else ""]
-                rows.append((layout, scheme.upper(), victim, *cells))
+    for layout, scheme, victim in product(LAYOUTS, ("ggc", "sgc"), (GREEDY, COST_BENEFIT)):
+        cells = []
+        for place in places:
+            waf = at(runs, SHADOWS, _shadow_line(layout, scheme, victim), place, DEVICE_WAF)
+            saved = mean(_saving(runs, layout, scheme, victim, place))
+            cells += [shown(waf, DEVICE_WAF), show_change(saved) if saved else ""]
+        rows.append((layout, scheme.upper(), victim, *cells))
     columns = [text for place in places for text in (f"WAF, {place:g} % written", "change")]
     return Grid(("layout", "scheme", "victims", *columns), tuple(rows))
 
 
-def _explanation(runs: Runs) -> Iterator[str]:
+def _answer(runs: Runs) -> dict[str, Any]:
     of = runs.of(PREFILL, GREEDY)
     last = max(run.case.at for run in of)
     stuck = [run.metrics for run in of if run.case.at == last]
-    copied = mean(one.gc_copies_pages / (one.erases_blocks * PAGES_PER_BLOCK) for one in stuck)
-    frozen = mean(one.spare.frozen_pages for one in stuck)
-    invalid = mean(one.spare.invalid_pages for one in stuck)
-    yield (
-        f"After {last / 100:g} passes the victims are {show(copied, 'share')} full. Of {invalid:,.0f} invalid pages "
-        f"{frozen:,.0f} lie in blocks that were never erased: each of them is a little fuller than the victims, "
-        "so greedy never takes one, and the pages that are written have hardly any spare space of their own. Nothing "
-        "changes this, because cold blocks do not become emptier. Cost-benefit leaves "
-        f"{show(at(runs, PREFILL, COST_BENEFIT, last, FROZEN).mean, 'share')} there: it recovers only what the written "
-        "pages need."
-    )
-    yield (
-        "The threshold follows from counting pages. After p passes of random writes, before GC runs, p U pages are "
-        "invalid, and all of them are in blocks that turn cold. What is left, (α − 1 − p) U pages, is the room of the "
-        "h U pages that are written, so that WAF is greedy's for (α − 1 − p) / h. GC turns to cold blocks only when "
-        "victims are fuller than these, so WAF is at most about that of uniform writes to the whole device "
-        f"(`coflash.analytic.greedy_after_fill`). The threshold is {threshold(runs):.1f} % here. With few hot "
-        "blocks the fullness of victims varies; when it exceeds that of the emptiest cold block, GC cleans this one "
-        "and keeps its spare space. This goes on until variation no longer reaches the cold blocks: small devices and "
-        "small hot sets end lower, and d-choices, whose victims vary more, lower still."
-    )
-    yield (
-        "With one block for GC and the host, each block takes the pages that are written and cold ones together, in "
-        "the proportions of the last victim: what was invalid in it becomes invalid again. Any WAF is an equilibrium, "
-        "whatever the victims."
-    )
+    return {
+        "passes": last / 100,
+        "copied": show(mean(one.gc_copies_pages / (one.erases_blocks * PAGES_PER_BLOCK) for one in stuck), "share"),
+        "frozen": mean(one.spare.frozen_pages for one in stuck),
+        "invalid": mean(one.spare.invalid_pages for one in stuck),
+        "left": show(at(runs, PREFILL, COST_BENEFIT, last, FROZEN).mean, "share"),
+        "threshold": threshold(runs),
+    }
 
 
 STUDY = Study(
     name="frozen-spare",
-    title="Greedy remembers how the device was filled",
-    question="A device is filled at random, then a small part of it is written. Does write amplification depend on the "
-    "filling, and for how long? Evaluations often fill a device with random writes until GC runs, and then replay a "
-    "trace that writes a few percent of it.",
-    scales={
-        "quick": "A die of 1,024 blocks of 64 pages; 2 seeds.",
-        "full": "A die of 2,048 blocks of 64 pages; 5 seeds. A run writes four times the device.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "Up to a threshold of prefill WAF is greedy((α − 1 − p) / h)",
-            "a mean more than 10 % from it below the threshold",
-            _below,
-        ),
-        Hypothesis(
-            "Beyond it greedy is stuck for as long as the run",
-            f"WAF under {STUCK:g} at some prefill beyond, or a last fifth more than 10 % from the second",
-            _stays,
-        ),
-        Hypothesis(
-            "The spare space then lies in blocks that GC never erases",
-            "less than 80 % of invalid pages there under greedy, or more than half under cost-benefit",
-            _lies_in_cold,
-        ),
-        Hypothesis(
-            "A policy that looks at age recovers it: cost-benefit",
-            f"WAF above {RECOVERED:g} at some prefill beyond the threshold",
-            _recovers,
-        ),
-        Hypothesis(
-            "With one block for GC and the host nothing recovers it",
-            f"WAF under {STUCK:g} beyond the threshold, under greedy or cost-benefit",
-            _mixed,
-        ),
-        Hypothesis(
-            "The larger the device, the worse: WAF rises towards that of uniform writes to all of it",
-            "WAF that falls with the number of blocks, or exceeds the limit",
-            _grows,
-        ),
-        Hypothesis(
-            "In ShadowGC's setting (random fill, small written share, greedy) looking at age saves more than shadows",
-            "SGC under greedy below GGC under cost-benefit, GC with a block of its own",
-            _age_beats_shadows,
-        ),
-    ),
-    explanation=_explanation,
+    hypotheses=(_below, _stays, _lies_in_cold, _recovers, _mixed, _grows, _age_beats_shadows),
+    answer=_answer,
     exhibits=(
         Figure(
             "figure-1",
-            "WAF by prefill",
             WAF_HOST,
             Axis("random writes before, share of the device", "%", logarithmic=True),
             (PREFILL,),
-            "Uniform writes to 1 % of the device, 7 % of it spare.",
             beside=_in_theory,
         ),
         Figure(
-            "figure-2",
-            "where the spare space is",
-            FROZEN,
-            Axis("random writes before, share of the device", "%", logarithmic=True),
-            (PREFILL,),
-            "The share of invalid pages in blocks that were not erased in the run. With one block for all writes "
-            "cost-benefit erases every block, but gains nothing: each is refilled with as many cold pages.",
+            "figure-2", FROZEN, Axis("random writes before, share of the device", "%", logarithmic=True), (PREFILL,)
         ),
-        Figure(
-            "figure-3",
-            "WAF by size of the device",
-            WAF_HOST,
-            Axis("blocks", "", logarithmic=True),
-            (SIZE,),
-            f"Greedy after {STEADY_PASSES} passes, 1 % written.",
-            beside=_limit,
-        ),
-        Figure(
-            "figure-4",
-            "WAF by written share",
-            WAF_HOST,
-            Axis("written share of the device", "%", logarithmic=True),
-            (HOT,),
-            f"After {STEADY_PASSES} passes.",
-        ),
-        Exhibit(
-            "table-1",
-            "what it means for ShadowGC",
-            _shadow_table,
-            "A plane of the paper's device with smaller blocks, buffers in proportion, Zipf 1.0, prefill as in "
-            "`shadowgc-64g`. Changes are from GGC under greedy with the same layout.",
-        ),
-    ),
-    limits=(
-        "One die: with several, each has a hot set of its own, and the number of hot blocks in each counts.",
-        "Pages that are not written in the run are never written. Where cold data are rewritten now and then, their "
-        "blocks come up as victims in the end.",
-        "Beyond the threshold the closed form is a limit, not a prediction for small devices; with a tenth to a third "
-        "of the device written, WAF is a few percent above it (figure 4).",
+        Figure("figure-3", WAF_HOST, Axis("blocks", "", logarithmic=True), (SIZE,), beside=_limit),
+        Figure("figure-4", WAF_HOST, Axis("written share of the device", "%", logarithmic=True), (HOT,)),
+        Exhibit("table-1", _shadow_table),
     ),
 )

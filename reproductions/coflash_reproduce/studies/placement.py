@@ -12,8 +12,9 @@ from coflash.demo import find_trace
 from coflash.measures.measure import MEAN, WAF_HOST, Measure
 from coflash.quantity import show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, at, four_dies, shown
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Runs, tabled
+from coflash_reproduce.study import Finding, Study, at, four_dies, shown
+from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -145,7 +146,7 @@ def _tier(workload: str, scale: Scale) -> Scenario:
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class Compared:
     """A system on a workload under a placement."""
 
     system: str
@@ -173,13 +174,13 @@ class Row:
         return self.value(WITH, measure) / self.value(BASE, measure) - 1
 
 
-def rows(runs: Runs, system: str) -> list[Row]:
+def rows(runs: Runs, system: str) -> list[Compared]:
     """Return what was run of a system, in order."""
     names = [workload for workload in WORKLOADS if runs.of(_name(system, workload))]
-    return [Row(system, workload, one, runs) for workload in names for one in _placements(system, workload)]
+    return [Compared(system, workload, one, runs) for workload in names for one in _placements(system, workload)]
 
 
-def _by_workload(runs: Runs) -> list[list[Row]]:
+def _by_workload(runs: Runs) -> list[list[Compared]]:
     """Return the rows of each system on each workload; the first one is that of one block."""
     return [
         [row for row in rows(runs, system) if row.workload == workload]
@@ -198,7 +199,7 @@ def _lowers(runs: Runs) -> Finding:
     return Finding(max(found.values()) < 0, f"the least: {numbers}")
 
 
-def _sorted_best(group: list[Row], line: str) -> Row:
+def _sorted_best(group: list[Compared], line: str) -> Compared:
     """Return the row with the least WAF, that of one block apart."""
     return min(group[1:], key=lambda row: row.value(line, WAF_HOST))
 
@@ -213,7 +214,7 @@ def _less_is_left(runs: Runs) -> Finding:
     return Finding(holds, "; ".join(numbers))
 
 
-def _of(row: Row) -> str:
+def _of(row: Compared) -> str:
     return f"{SYSTEMS[row.system][0]}, {WORKLOADS[row.workload]}"
 
 
@@ -272,15 +273,13 @@ def _draw(runs: Runs) -> Canvas:
     return canvas
 
 
-def _changes(runs: Runs) -> Grid:
-    cells = [
-        (*(_of(group[0]).split(", ", 1)), *(_change_of(group, placement) for placement in PLACEMENTS))
-        for group in _by_workload(runs)
-    ]
-    return Grid(("system", "workload", *PLACEMENTS), tuple(cells))
+@tabled(f"system | workload | {' | '.join(PLACEMENTS)}")
+def _changes(runs: Runs) -> Iterator[Row]:
+    for group in _by_workload(runs):
+        yield *_of(group[0]).split(", ", 1), *(_change_of(group, placement) for placement in PLACEMENTS)
 
 
-def _change_of(group: list[Row], placement: str) -> str:
+def _change_of(group: list[Compared], placement: str) -> str:
     row = next((one for one in group if one.placement == placement), None)
     return ", ".join(show_change(row.change(measure)) for measure in (WAF_HOST, MEAN)) if row else ""
 
@@ -300,11 +299,6 @@ def _table(system: str, runs: Runs) -> Grid:
 
 
 def _explanation(runs: Runs) -> Iterator[str]:
-    yield (
-        "Without cooperation `none` and `sepgc` are the same: GC's copies have a block of their own in both. They "
-        "differ where a scheme says which stream a page belongs to. CDM writes a page that GC dropped among GC's "
-        "copies, because it is cold; a placement policy is not told so: `sepgc` puts it among the host's writes."
-    )
     for group in _by_workload(runs):
         if group[0].system != CDM:
             continue
@@ -318,71 +312,12 @@ def _explanation(runs: Runs) -> Iterator[str]:
 
 STUDY = Study(
     name="placement",
-    title="What is left of cooperation when data are placed well?",
-    question="CDM, ShadowGC and OP-FCL lower write amplification by what one layer knows of another. They were "
-    "compared with devices that write all pages to one block, or to one for each stream. A placement policy gathers "
-    "pages that become invalid together, and needs no cooperation. Do both gain from the same pages, or do their gains "
-    "add up?",
-    scales={
-        "quick": "The generators only, on devices of 512 superblocks, 2 seeds.",
-        "full": "The trace on the device of `demo`, once; the generators on devices of 512 superblocks, 3 seeds.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "Each system lowers WAF under every placement",
-            "a WAF no lower than the baseline's under the same placement, anywhere",
-            _lowers,
-        ),
-        Hypothesis(
-            "Placement leaves less to gain: the system's gain is smaller under the best placement than with one block",
-            "a gain at least as large under the placement with the least WAF of the baseline, on some workload",
-            _less_is_left,
-        ),
-        Hypothesis(
-            "With one block the system gains more than the best placement does without it",
-            "a change of WAF from one block by placement alone at least as large, on some workload",
-            _more_than_placement,
-        ),
-        Hypothesis(
-            "The gains add up: the least WAF of all has a placement policy and the system",
-            "a least WAF without the system, or with it but without a policy, on some workload",
-            _add_up,
-        ),
-        Hypothesis(
-            "No system costs response time under any placement",
-            f"a mean response more than {ALIKE:.0%} above the baseline's under the same placement",
-            _response,
-        ),
-    ),
+    hypotheses=(_lowers, _less_is_left, _more_than_placement, _add_up, _response),
     explanation=_explanation,
     exhibits=(
-        Picture(
-            "figure-1",
-            "the change that each system makes, by placement",
-            _draw,
-            _changes,
-            "WAF and mean response, against the system's own baseline under the same placement.",
-        ),
-        *(
-            Exhibit(
-                f"table-{number}",
-                f"{title} by placement",
-                partial(_table, system),
-                "Means over seeds. One block takes all writes; `none` are write streams, with a block for GC's copies.",
-            )
-            for number, (system, (title, _)) in enumerate(SYSTEMS.items(), start=1)
-        ),
-    ),
-    limits=(
-        "One pool of superblocks for CDM and ShadowGC; OP-FCL's flash is one die. Caches are about 2 % of the flash "
-        "under the generators: a larger cache absorbs what placement policies could tell apart.",
-        "A placement policy of OP-FCL's flash sees slots of the cache in place of the disk's pages: what it has learnt "
-        "of a page does not follow it out of the cache and back. The tier passes no hints on, so `fdp` is left out.",
-        "Default parameters of the policies, greedy GC, popularity that does not change in the generators.",
-        "One recorded trace.",
-        "A first quick run had Zipf 0.9 and caches of 10 %, where no policy gained anything on the first two systems. "
-        "Skew and caches were changed after it, and one block took the place of `none` as what the second and third "
-        "hypothesis compare with.",
+        Picture("figure-1", _draw, _changes),
+        *(Exhibit(f"table-{number}", partial(_table, system)) for number, system in enumerate(SYSTEMS, 1)),
     ),
 )

@@ -17,8 +17,9 @@ from coflash.measures.metrics import Metrics
 from coflash.quantity import show, show_change
 from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, asked, at, four_dies, shown
+from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Row, Run, Runs, tabled
+from coflash_reproduce.study import Finding, Study, asked, at, four_dies, shown
+from coflash_reproduce.text import Text
 
 AMONG_COPIES, AMONG_EVICTIONS = "rewritten among GC's copies", "rewritten among evictions"
 STREAMS = {AMONG_COPIES: "gc", AMONG_EVICTIONS: "evict"}
@@ -61,10 +62,7 @@ class Scale:
     read_percent: tuple[int, ...]
 
 
-SCALES = {
-    "quick": Scale(64, 150_000, 2, (5, 20), (50,)),
-    "full": Scale(128, 300_000, 3, (2, 10, 30), (20, 50, 80)),
-}
+SCALES = {"quick": Scale(64, 150_000, 2, (5, 20), (50,)), "full": Scale(128, 300_000, 3, (2, 10, 30), (20, 50, 80))}
 
 
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
@@ -205,136 +203,43 @@ def _changes(found: Mapping[str, float]) -> str:
     return "; ".join(f"{_TITLES[name]}: {show_change(one)}" for name, one in found.items())
 
 
-def _prediction_table(runs: Runs) -> Grid:
-    rows = [
-        (
-            run.experiment.title,
-            run.case.line,
-            f"{run.case.at:g} %",
-            shown(found, UNMODIFIED),
-            show(theory, "share"),
-            f"{analytic.removable_weight(theory):.2f}",
-            f"{analytic.removable_weight(theory, 1.0):.2f}",
-        )
-        for run, found, theory in _predicted(runs)
-    ]
-    columns = ("", "", "cache", "drops written again", "closed form", "w*, among copies", "w*, all copied again")
-    return Grid(columns, tuple(rows))
+@tabled("| | cache | drops written again | closed form | w*, among copies | w*, all copied again")
+def _prediction_table(runs: Runs) -> Iterator[Row]:
+    for run, found, theory in _predicted(runs):
+        weights = (f"{analytic.removable_weight(theory, *again):.2f}" for again in ((), (1.0,)))
+        measured = (f"{run.case.at:g} %", shown(found, UNMODIFIED), show(theory, "share"))
+        yield run.experiment.title, run.case.line, *measured, *weights
 
 
-def _drops_table(runs: Runs) -> Grid:
-    drops = Measure("drops", "pages", lambda metrics: metrics.gc_drops_pages)
-    rows = []
-    for name in WORKLOADS:
-        if runs.of(name):
-            cells = [shown(at(runs, name, AMONG_COPIES, weight, drops), drops) for weight in (0.0, 1.0)]
-            again = at(runs, name, AMONG_COPIES, 1.0, UNMODIFIED)
-            rows.append((_TITLES[name], *cells, shown(again, UNMODIFIED), f"{_optimal(runs, name):.2f}"))
-    return Grid(("", "drops, weight 0", "drops, weight 1", "written again", "w*"), tuple(rows))
+_DROPS = Measure("drops", "pages", lambda metrics: metrics.gc_drops_pages)
 
 
-def _explanation(runs: Runs) -> Iterator[str]:
-    yield (
-        "A drop saves a copy, and costs a program later if the page leaves the cache unmodified. A program takes a "
-        "free page as a copy does, so the expected cost of a drop, in copies, is w* = q (1 + s): q is the share of "
-        "removable pages that leave unmodified, s the share of rewrites that lie among hotter data and are copied once "
-        "more. For independent requests to an LRU cache q follows from each page's hit ratio and the read share "
-        "(`coflash.analytic.leaves_unmodified`), and the hit ratios from cache and footprint (`lru_hit_ratios`)."
-    )
-    yield (
-        "So w* is near 1 for small caches and few writes, whatever the popularity. Weight 0 is harmless where "
-        "requests are independent, for another reason: removable pages then lie in all blocks alike. A low weight "
-        "lowers the cost of every block, and of none before the others. Where pages are read in the order in which "
-        "they lie in flash, whole blocks become removable. At weight 0 such a block is the cheapest victim, however "
-        "full; GC drops all of it, and all of it comes back."
-    )
+@tabled("| drops, weight 0 | drops, weight 1 | written again | w*")
+def _drops_table(runs: Runs) -> Iterator[Row]:
+    for name in (name for name in WORKLOADS if runs.of(name)):
+        cells = [shown(at(runs, name, AMONG_COPIES, weight, _DROPS), _DROPS) for weight in (0.0, 1.0)]
+        again = at(runs, name, AMONG_COPIES, 1.0, UNMODIFIED)
+        yield _TITLES[name], *cells, shown(again, UNMODIFIED), f"{_optimal(runs, name):.2f}"
+
+
+def _answer(runs: Runs) -> dict[str, Any]:
     none, full = (
         [run.metrics for run in runs.of(SCATTERED, AMONG_COPIES) if run.case.at == weight] for weight in (0, 1)
     )
     drops = sum(one.gc_drops_pages for one in none) - sum(one.gc_drops_pages for one in full)
     copies = sum(one.gc_copies_pages for one in full) - sum(one.gc_copies_pages for one in none)
-    yield (
-        "w* counts what a drop costs and saves by itself. Where cold pages lie scattered among those that are written, "
-        f"weight 0 does better than that: each further drop saves {copies / drops:.1f} copies. A page that was dropped "
-        "comes back among other cold pages, and no longer has to be copied with every block of written ones. A weight "
-        "that counts this would have to know where pages lie."
-    )
+    return {"saved": copies / drops}
 
 
 STUDY = Study(
     name="removable-weight",
-    title="The optimal weight of a removable page",
-    question="CDM's garbage collection drops pages that the cache holds clean. What should such a page count when a "
-    "victim is chosen: nothing (0), as much as a page that must be copied (1), or something between? When does a wrong "
-    "weight matter?",
-    scales={
-        "quick": "Four dies of 64 blocks, 2 seeds; the trace on the device of `demo`, once.",
-        "full": "Four dies of 128 blocks, 3 seeds; the trace on the device of `demo`, once.",
-    },
+    text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(
-        Hypothesis(
-            "For independent requests the closed form tells which share of drops is written again",
-            "a measured share more than 5 points from it",
-            _closed_form_holds,
-        ),
-        Hypothesis(
-            "Weight 0 is harmless where requests are independent",
-            f"a WAF more than {HARMLESS:.0%} above the least of all weights",
-            _harmless,
-        ),
-        Hypothesis(
-            "Weight 0 fails where data is read in the order in which it was written",
-            f"a WAF less than {FAILS:.0%} above that of weight 1, for random writes beside a scan",
-            _fails,
-        ),
-        Hypothesis(
-            "What decides is that pages which are cached together lie in the same blocks",
-            f"a WAF more than {HARMLESS:.0%} above that of weight 1 for the same requests, the data scattered in flash",
-            _lies_together,
-        ),
-        Hypothesis(
-            "It is enough that all drops come back",
-            f"a WAF less than {FAILS:.0%} above that of weight 1 under pgbench",
-            _unmodified_is_enough,
-        ),
-        Hypothesis(
-            "w* = q is the best weight of the grid, or as good, everywhere",
-            f"a WAF at the weight nearest to w* more than {AS_GOOD:.0%} above the least",
-            _is_optimal,
-        ),
-    ),
-    explanation=_explanation,
+    hypotheses=(_closed_form_holds, _harmless, _fails, _lies_together, _unmodified_is_enough, _is_optimal),
+    answer=_answer,
     exhibits=(
-        Figure(
-            "figure-1",
-            "WAF by weight",
-            WAF_HOST,
-            Axis("weight of a removable page", ""),
-            WORKLOADS,
-            "Independent requests read and write half each, with a cache of 10 % of the device; the trace has 64 MiB.",
-            from_zero=False,
-        ),
-        Exhibit(
-            "table-1",
-            "what is dropped",
-            _drops_table,
-            "Rewrites among GC's copies, so that s is 0; w* is from the drops at weight 1.",
-        ),
-        Exhibit(
-            "table-2",
-            "what leaves unmodified, for independent requests",
-            _prediction_table,
-            "The last two columns are w* for s = 0 and s = 1.",
-        ),
-    ),
-    limits=(
-        "A fixed weight changes the choice of victims only; GC drops every removable page of a victim. The schemes "
-        "`adaptive` and `by-age` also copy where a drop costs no less.",
-        "The share s of rewrites that are copied again is an argument of the closed form, not predicted by it.",
-        "The closed form weights removable pages by the time for which they are removable. GC asks for those whose "
-        "blocks it cleans, which with unequal popularity are the hotter ones and come back less: it is then too high.",
-        "That drops sort pages by how often they are written is inferred from the counts; no page was followed.",
-        "One recorded trace; `--trace FILE` adds one of your own.",
+        Figure("figure-1", WAF_HOST, Axis("weight of a removable page", ""), WORKLOADS, from_zero=False),
+        Exhibit("table-1", _drops_table),
+        Exhibit("table-2", _prediction_table),
     ),
 )

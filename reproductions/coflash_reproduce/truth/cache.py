@@ -54,9 +54,7 @@ class CacheRun:
         result, pages = _simulate(self, spare, small)
         begin = (1 - _LAST) * self.passes
         return replace(
-            self,
-            whole=waf_between(result, pages, 0, self.passes),
-            last=waf_between(result, pages, begin, self.passes),
+            self, whole=waf_between(result, pages, 0, self.passes), last=waf_between(result, pages, begin, self.passes)
         )
 
 

@@ -45,19 +45,6 @@ fn a_page_write_costs_what_the_specification_says() {
 }
 
 #[test]
-fn the_worst_case_rounds_to_whole_pages() {
-    let flash = Costs::CONFIG_1.flash;
-    // 0.9 · 64 = 57.6: 58 pages are copied and 6 gained.
-    assert_near(flash.gc_worst_ns(0.9), 58.0 * 225e3 + 1.5e6, 1e-6);
-    assert_near(flash.write_worst_ns(0.9), (58.0 * 225e3 + 1.5e6) / 6.0 + 300e3, 1e-6);
-    assert!(flash.write_worst_ns(0.99).is_infinite(), "a block that gives up no page");
-    for step in 0..98 {
-        let u = f64::from(step) / 100.0;
-        assert!(flash.write_worst_ns(u) >= flash.write_ns(u), "the worst case at {u} is worse");
-    }
-}
-
-#[test]
 fn requests_cost_what_their_parts_cost() {
     let costs = Costs::CONFIG_1;
     let transfer = 4096.0 / 72e6 * 1e9;
