@@ -98,7 +98,7 @@ def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, i
     shown = table(Grid(COLUMNS[statements_of(of)], tuple(one.row() for one in found)))
     hold, in_direction, fail = (sum(one.verdict == name for one in found) for name in (HOLDS, DIRECTION, FAILS))
     if isinstance(of, Study):
-        opening, (after, limits) = [said["question"]], ("What this does not show", said["limits"])
+        command, opening, after, limits = "study", ["question"], "What this does not show", "limits"
         answer = [
             "## What was found",
             f"Of {len(found)} hypotheses {hold} hold. Numbers after ± are half-widths of 95 % confidence intervals "
@@ -108,10 +108,8 @@ def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, i
             *of.explanation(runs),
         ]
     else:
-        opening, (after, limits) = (
-            [said["source"], said["idea"]],
-            ("What the paper leaves open", said["open questions"]),
-        )
+        command, opening, after = "reproduce", ["source", "idea"], "What the paper leaves open"
+        limits = "open questions"
         bounds = " Where the paper has a bound, it holds if ours is not above it." * any(c.at_most for c in of.claims)
         answer = [
             "## What holds",
@@ -120,8 +118,8 @@ def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, i
             f"same sign.{bounds} Two numbers are the ends of a range.",
             shown,
         ]
-    made = made_by("study" if isinstance(of, Study) else "reproduce", of, scale, traces, runs)
-    parts = [f"# {of.text.title}", *opening, *made, *answer, *exhibits(of, runs, images), f"## {after}", limits]
+    made = [*(said[name] for name in opening), *made_by(command, of, scale, traces, runs)]
+    parts = [f"# {of.text.title}", *made, *answer, *exhibits(of, runs, images), f"## {after}", said[limits]]
     return "\n\n".join(parts) + "\n"
 
 

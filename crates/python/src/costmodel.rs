@@ -83,7 +83,8 @@ impl PyCosts {
             bandwidth_bytes_per_s: self.bandwidth_bytes_per_s,
             page_bytes: self.page_bytes,
         };
-        let write_policy = if self.write_through { WritePolicy::WriteThrough } else { WritePolicy::WriteBack };
+        let write_policy =
+            if self.write_through { WritePolicy::WriteThrough } else { WritePolicy::WriteBack };
         Ok(Costs { flash, disk, write_policy })
     }
 }
@@ -118,7 +119,12 @@ pub(crate) fn cost_of_request(costs: PyCosts, demand: PyDemand, u: f64, r: f64) 
 
 /// u, r, and the cost there.
 #[pyfunction]
-pub(crate) fn least_cost(costs: PyCosts, demand: PyDemand, step: f64, u_max: f64) -> PyResult<(f64, f64, f64)> {
+pub(crate) fn least_cost(
+    costs: PyCosts,
+    demand: PyDemand,
+    step: f64,
+    u_max: f64,
+) -> PyResult<(f64, f64, f64)> {
     if !(step > 0.0 && step < 1.0) {
         return Err(refused(format!("step is {step}; above 0 and below 1 is allowed")));
     }

@@ -80,12 +80,13 @@ def picture(figure: Figure, format: Format) -> bytes:
 
 def _in_few_colours(png: BytesIO) -> bytes:
     """Return a picture of lines and letters at a quarter of its size: each colour becomes the nearest of a few."""
-    from PIL import Image
+    from PIL import Image, PngImagePlugin
 
     with Image.open(png) as picture:
         few = picture.convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, 1, dither=Image.Dither.NONE)
-        file = BytesIO()
-        few.save(file, "png", optimize=True, dpi=picture.info["dpi"])
+        drawn_by, file = PngImagePlugin.PngInfo(), BytesIO()
+        drawn_by.add_text("Software", picture.info["Software"])  # by which `kinds.FIGURE` knows it
+        few.save(file, "png", optimize=True, dpi=picture.info["dpi"], pnginfo=drawn_by)
     return file.getvalue()
 
 

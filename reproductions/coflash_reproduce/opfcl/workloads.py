@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coflash import trace
@@ -122,38 +122,26 @@ def sensitivity(kind: str, names: Sequence[str] = SENSITIVE) -> tuple[str, ...]:
     return tuple(f"{name}-{kind}" for name in names)
 
 
-_TITLES = {
-    "financial": "Financial-like",
-    "home": "Home-like",
-    "search": "Search-like",
-    "exchange": "Exchange-like",
-    "msn": "MSN-like",
-    "days": "four days",
-    "server-days": "four days",
-    "financial-wide": "Financial-like, a third more space",
-    "home-skewed": "Home-like, more skewed",
-    "exchange-flat": "Exchange-like, less skewed",
-    "msn-flat": "MSN-like, less skewed",
+_STAND_INS = {
+    "financial": ("Financial-like", 3.8),
+    "home": ("Home-like", 16),
+    "search": ("Search-like", 5),
+    "exchange": ("Exchange-like", 74),
+    "msn": ("MSN-like", 36),
+    "days": ("four days", 12),
+    "server-days": ("four days", 36),
+    "financial-wide": ("Financial-like, a third more space", 5.1),
+    "home-skewed": ("Home-like, more skewed", 16),
+    "exchange-flat": ("Exchange-like, less skewed", 74),
+    "msn-flat": ("MSN-like, less skewed", 36),
 }
-_SPACE_GIB = {
-    "financial": 3.8,
-    "financial-wide": 5.1,
-    "home": 16,
-    "home-skewed": 16,
-    "search": 5,
-    "exchange": 74,
-    "exchange-flat": 74,
-    "msn": 36,
-    "msn-flat": 36,
-    "days": 12,
-    "server-days": 36,
-}
+"""The titles of the stand-ins, and the space that they touch, in GiB before the division."""
 _SMALLEST_BYTES = 64 * 2**20
 """The least space of the preset of Financial."""
 
 
 def _space_bytes(name: str, divisor: int) -> int:
-    return max(_SMALLEST_BYTES, int(_SPACE_GIB[name] * GIB / divisor) // 2**20 * 2**20)
+    return max(_SMALLEST_BYTES, int(_STAND_INS[name][1] * GIB / divisor) // 2**20 * 2**20)
 
 
 def _workload(name: str, divisor: int) -> dict[str, Any]:
@@ -306,7 +294,7 @@ def _made_up(scale: Scale, name: str, divisor: int) -> Experiment:
         cases = (*(fixed_share(FP, "fp-fcl", share) for share in scale.rw_percent), ours)
     else:
         cases = _partitions(scale)
-    return Experiment(name, _TITLES[name], scenario, cases)
+    return Experiment(name, _STAND_INS[name][0], scenario, cases)
 
 
 def _pgbench(scale: Scale) -> Experiment:
@@ -333,42 +321,38 @@ def _fitted(
     return Experiment(name, title, scenario, _partitions(scale), tuple(traces), footprint_bytes)
 
 
+def _with_cases(of: Experiment, kind: str, cases: Iterable[Case]) -> Experiment:
+    """Return the same workload in other cases."""
+    return replace(of, name=f"{of.name}-{kind}", cases=tuple(cases))
+
+
 def _by_unit(scale: Scale, of: Experiment) -> Experiment:
-    cases = tuple(Case(OP, unit, {**op_fcl(), "hybrid.sequential_unit": f"{unit}KiB"}) for unit in scale.units_kib)
-    return Experiment(f"{of.name}-{BY_UNIT}", of.title, of.scenario, cases)
+    units = ((unit, {**op_fcl(), "hybrid.sequential_unit": f"{unit}KiB"}) for unit in scale.units_kib)
+    return _with_cases(of, BY_UNIT, (Case(OP, *unit) for unit in units))
 
 
 def _by_period(scale: Scale, of: Experiment) -> Experiment:
     usual = of.scenario.to_dict()["hybrid"]["period_requests"]
-    cases = tuple(
-        Case(
-            OP,
-            2.0 ** (power - 10),
-            {**op_fcl(), "hybrid.period_requests": max(1, round(usual * 2.0 ** (power - PERIOD_LOG2)))},
-        )
-        for power in scale.periods_log2
-    )
-    return Experiment(f"{of.name}-{BY_PERIOD}", of.title, of.scenario, cases)
+    periods = {power: max(1, round(usual * 2.0 ** (power - PERIOD_LOG2))) for power in scale.periods_log2}
+    changes = ((2.0 ** (power - 10), {**op_fcl(), "hybrid.period_requests": one}) for power, one in periods.items())
+    return _with_cases(of, BY_PERIOD, (Case(OP, *change) for change in changes))
 
 
 def _by_segment(scale: Scale, of: Experiment) -> Experiment:
     usual_bytes, _ = quantity(of.scenario.to_dict()["hybrid"]["segment"])
-
-    def segment(mib: int) -> str:
-        return f"{int(usual_bytes * mib / SEGMENT_MIB) // 4096 * 4096}B"
-
-    cases = tuple(
-        Case(line, mib, {**op_fcl(line), "hybrid.segment": segment(mib)})
+    sizes = {mib: f"{int(usual_bytes * mib / SEGMENT_MIB) // 4096 * 4096}B" for mib in scale.segments_mib}
+    cases = [
+        Case(line, mib, {**op_fcl(line), "hybrid.segment": size})
         for line in (OP, MEASURED)
-        for mib in scale.segments_mib
-    )
-    return Experiment(f"{of.name}-{BY_SEGMENT}", of.title, of.scenario, cases)
+        for mib, size in sizes.items()
+    ]
+    return _with_cases(of, BY_SEGMENT, cases)
 
 
 def _in_background(of: Experiment) -> Experiment:
     """Return the same without writes that wait for destaging."""
-    cases = tuple(Case(one.line, one.at, {**one.changes, "hybrid.destaging": "background"}) for one in of.cases)
-    return Experiment(f"{of.name}-{BACKGROUND}", of.title, of.scenario, cases, of.trace, of.footprint_bytes)
+    background = {"hybrid.destaging": "background"}
+    return _with_cases(of, BACKGROUND, (replace(one, changes={**one.changes, **background}) for one in of.cases))
 
 
 def _with_rivals(scale: Scale, of: Experiment) -> Experiment:
@@ -386,4 +370,4 @@ def _with_rivals(scale: Scale, of: Experiment) -> Experiment:
     ]
     ours: dict[str, dict[str, Any]] = {OP: {}, OP_BY_CLASS: by_class, OP_THROUGH: through}
     cases += [Case(line, INITIAL_PERCENT, {**op_fcl(), **more}) for line, more in ours.items()]
-    return Experiment(with_rivals(of.name), of.title, of.scenario, tuple(cases), of.trace, of.footprint_bytes)
+    return _with_cases(of, RIVALS, cases)
