@@ -181,6 +181,11 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (("trace", "info", "good", "--format", "foi"), ["format", 'did you mean "fio"?']),
     # conflicting input
     (
+        ("run", "random-5g", "--set", "workload.fio=a.fio"),
+        ["workload: synthetic and fio were given", "leave out", "--fio"],
+    ),
+    ((*trace("good"), "--set", "workload.fio=a.fio", "--set", "workload.trace=['t']"), ["workload: trace and fio"]),
+    (
         (*trace("wide"), "--set", "workload.remap=none"),
         ["1099511631872", "exports 29.91 MiB", 'flash.exported to "1048577MiB"'],
     ),

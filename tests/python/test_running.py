@@ -66,6 +66,19 @@ def test_a_write_of_a_part_of_a_page_passes_a_write_buffer_and_a_cache() -> None
     assert coflash.run(coflash.Scenario.load("demo").with_(keys)).metrics.requests == 2_000
 
 
+@pytest.mark.parametrize("own", ["synthetic = { requests = 9 }", "preset = 'oltp-like'", "fio = 'absent.fio'"])
+def test_a_trace_that_is_given_runs_in_place_of_the_workload_of_the_scenario(own: str) -> None:
+    device = "flash = { channels = 2, blocks_per_plane = 64, pages_per_block = 16 }\nworkload.remap = 'modulo'\n"
+    scenario = coflash.Scenario.from_toml(f"{device}workload.requests_max = 100\nworkload.{own}")
+    given = coflash.run(scenario, find_trace())
+    named = coflash.run(scenario.replaying([str(find_trace())]))
+    assert given.scenario == named.scenario
+    assert given.metrics == named.metrics
+    earlier = scenario.to_dict()["workload"] | {"trace": [str(find_trace())]}
+    document = {**given.document, "scenario": {**given.document["scenario"], "workload": earlier}}
+    assert given.with_document(document).scenario == named.scenario, "an older result named both"
+
+
 def test_keys_without_effect_are_a_warning_and_a_note() -> None:
     needs = "gc.steps_max has no effect without gc.mode = "
     scenario = coflash.Scenario.load("demo").with_(gc__steps_max=3, workload__requests_max=1000)

@@ -1,6 +1,6 @@
 //! Generated workloads, written as traces: the same requests as in a run of their scenario.
 
-use crate::run::TRACES;
+use crate::with_traces::TRACES;
 use coflash_base::Bytes;
 use coflash_base::suggest::hint;
 use coflash_engine::{Cancellable, Observer, RunError};

@@ -3,7 +3,7 @@
 //!
 //! | concept | place |
 //! |---|---|
-//! | runs whose workload may be a trace | `run.rs` |
+//! | runs whose workload may be a trace | `with_traces.rs` |
 //! | records of operations and decisions as Parquet files | `record.rs` |
 //! | statistics and tools of traces | `inspect.rs` |
 //! | generated workloads as traces | `generate.rs` |
@@ -17,7 +17,7 @@ mod likeness;
 mod miss_ratio;
 mod policies;
 mod record;
-mod run;
+mod with_traces;
 
 pub use coflash_engine::{
     BUILT_IN, Cancelled, Engine, Input, JobReport, Latency, Metrics, NoObserver, Observer, OpReport,
@@ -31,4 +31,4 @@ pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};
 pub use policies::policies;
 pub use record::Records;
-pub use run::{TRACES, describe, run, run_from, run_recorded, warm};
+pub use with_traces::{TRACES, describe, run, run_from, run_recorded, warm};
