@@ -28,9 +28,6 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH PYTHONDONTWRITEBYTECODE
 # Cargo would look for make's job server, which its recipes do not have.
 ALONE := env -u MAKEFLAGS -u MFLAGS
-# Clippy's driver compiles what is tested: the lints come in the same pass, and a warning fails, each time anew. It leaves out
-# the compiler's own optimisations before LLVM's: no released program is built by it.
-LINTED := $(ALONE) RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__
 export PIP_QUIET := 1
 # Python compiles what it imports, a small part.
 export PIP_COMPILE := 0
@@ -38,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites clippy rust-checks rustdoc python-checks python-tests clients always
+.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,7 +115,8 @@ clean: ## Remove all that was built, the Python environment included
 
 rust-checks: $(BUILD_TOOLS) clients
 	$(ALONE) cargo fmt --all --check
-	$(LINTED) cargo test --locked --workspace --quiet
+	$(ALONE) cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
+	$(ALONE) cargo test --locked --workspace --quiet
 	$(MAKE) --no-print-directory rustdoc
 
 rustdoc: $(BUILD_TOOLS)
@@ -161,15 +159,10 @@ $(CHECKED)/core: $(CHECKED)/lints $(CORE)
 # not replaced: the new one would begin with the same test, and hang or crash as well. Three workers on two cores: some tests wait for
 # a browser or for another process.
 python-tests: python-checks clients
-	$(LINTED) $(BIN)/pytest --numprocesses=3 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
+	$(ALONE) $(BIN)/pytest --numprocesses=3 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)
-
-# Only what is tested needs it.
-$(CORE) rust-checks python-tests: | clippy
-clippy:
-	@command -v clippy-driver >/dev/null || { echo "missing: clippy: rustup component add clippy" >&2; exit 1; }
 
 # Before any test: one that began in the midst of it would find half a program.
 clients:
@@ -189,6 +182,6 @@ $(DEV_TOOLS): $(BUILD_TOOLS)
 # One core is installed at a time; the crates of both are kept.
 $(VENV)/.core-%: $(BUILD_TOOLS) $(CORE_SOURCES) reproductions/pyproject.toml
 	@rm -f $(VENV)/.core-*
-	$(if $(filter dev,$*),$(LINTED),$(ALONE)) $(BIN)/maturin develop --group build --profile $* --locked
+	$(ALONE) $(BIN)/maturin develop --group build --profile $* --locked
 	$(BIN)/python -m pip install --no-deps --no-build-isolation --editable reproductions
 	@touch $@
