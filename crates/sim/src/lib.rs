@@ -19,12 +19,7 @@ mod policies;
 mod record;
 mod with_traces;
 
-pub use coflash_engine::{
-    BUILT_IN, Cancelled, Engine, Input, JobReport, Latency, Metrics, NoObserver, Observer, OpReport,
-    PartOfPage, Payload, Phase, REVISION, RunError, RunResult, Scenario, ScenarioError, Series, ServiceError,
-    Simulator, SoFar, VERSION, WarmDevice, WarmError, WarmFileError, Workload, cautions, job_files, lists,
-    scenario, sections, warm_key,
-};
+pub use coflash_engine::*;
 pub use generate::{Generated, generate};
 pub use inspect::{inspect, rewrite};
 pub use likeness::{Cached, FittedWorkload, Measured, like};
