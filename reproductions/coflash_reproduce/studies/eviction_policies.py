@@ -170,9 +170,9 @@ def _runs(runs: Runs, name: str, scheme: str, number: int) -> list[Run]:
 
 def _explanation(runs: Runs) -> Iterator[str]:
     yield (
-        "A hit ratio counts reads and writes alike, but flash sees only what leaves the cache dirty. A policy lowers "
-        "write amplification by keeping pages that are written; block policies also lower it by evicting the pages of "
-        "a block together. CDM gains from pages that are cached clean as well, since GC need not copy them."
+        "A hit ratio counts reads and writes alike. Flash sees only what leaves the cache dirty, so that a policy "
+        "lowers write amplification by keeping what is written, and the block policies by what they evict together; "
+        "CDM adds what is cached clean, since GC need not copy it."
     )
     for name in _names(runs):
         hits, waf = _values(runs, name, "none", HITS), _values(runs, name, "none", WAF_HOST)

@@ -242,11 +242,11 @@ def _explanation(runs: Runs) -> Iterator[str]:
         "(`coflash.analytic.leaves_unmodified`), and the hit ratios from cache and footprint (`lru_hit_ratios`)."
     )
     yield (
-        "So w* is near 1 for small caches and few writes, whatever the popularity. Weight 0 is harmless where "
-        "requests are independent, for another reason: removable pages then lie in all blocks alike. A low weight "
-        "lowers the cost of every block, and of none before the others. Where pages are read in the order in which "
-        "they lie in flash, whole blocks become removable. At weight 0 such a block is the cheapest victim, however "
-        "full; GC drops all of it, and all of it comes back."
+        "So w* is near 1 for small caches and few writes, whatever the popularity. That weight 0 is harmless where "
+        "requests are independent has another reason: removable pages then lie in all blocks alike, and a weight that "
+        "lowers the cost of every block lowers none before the others. Where pages are read in the order in which they "
+        "lie in flash, whole blocks become removable. At weight 0 such a block is the cheapest victim, however full; "
+        "GC drops all of it, and all of it comes back."
     )
     none, full = (
         [run.metrics for run in runs.of(SCATTERED, AMONG_COPIES) if run.case.at == weight] for weight in (0, 1)

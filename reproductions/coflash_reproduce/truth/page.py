@@ -134,11 +134,11 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
         "between such requests, and to reads where it does not; trimmed pages are kept only where freed ones are off "
         "by more than twice the goal. Wear is levelled only where fitted writes under skew are missed without and met "
         "with it. "
-        "The form of the model was chosen with all points of these drives in view, so drives that are measured later "
-        "are the harder test. Chosen were: flash waits for the host between requests sent one at a time; how long "
-        "this wait must be for GC to run ahead; reads tell how far GC runs ahead where flash does not wait; a drive "
-        "may keep trimmed pages, and may level wear; reads wait for an exponentially distributed time; the rates at "
-        "which latencies are fitted; the size of blocks; the list of victim policies.",
+        "The form of the model (that flash waits for the host between such requests, from which wait on GC may run "
+        "ahead, that reads tell it elsewhere, that a drive may keep trimmed pages or level wear, that reads wait for "
+        "an exponentially distributed time, at which rates latencies are fitted, how large blocks are, the list of "
+        "victim policies) was chosen with all points of these drives in view: drives that are measured later are the "
+        "harder test.",
         "## All errors of held-out points",
         "Each cell: points within the goal / held-out points, and the worst error. Goals: WAF 5 %, throughput 10 %, "
         "all others 15 %. Points whose throughput was not steady when it was measured are left out here and stand in "
