@@ -1,6 +1,6 @@
 //! Write amplification: programs for each page or byte written.
 
-use crate::metrics::HostCounters;
+use crate::host::HostCounters;
 use coflash_base::measure::{Report, ratio};
 use coflash_ftl::Programs;
 use coflash_level::{CacheCounters, HOST_BUFFER};

@@ -1,6 +1,6 @@
 //! Measures of the device as a product: throughput, endurance, energy. All follow from counters of the run.
 
-use crate::metrics::{HostCounters, ReadResponses, WriteResponses};
+use crate::host::{HostCounters, ReadResponses, WriteResponses};
 use coflash_base::measure::{Assumption, Report, ratio};
 use coflash_ftl::Programs;
 use coflash_media::{Cell, FlashOperations, Geometry};

@@ -3,8 +3,8 @@
 //! they have a [`Payload`].
 
 use crate::address::{AddressMap, Lpns};
+use crate::host::HostCounters;
 use crate::latency::LatencyRecorder;
-use crate::metrics::HostCounters;
 use crate::payload::{PartOfPage, Payload};
 use crate::series::Recorder;
 use coflash_base::{Ahead, Duration, Lpn, Time};

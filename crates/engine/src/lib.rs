@@ -11,7 +11,7 @@
 //! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
 //! | closed loops side by side: the jobs of a job file | `jobs.rs` |
 //! | the data of requests, where a media holds bytes ([`Payload`]) | `payload.rs` |
-//! | metrics of a result | `metrics.rs`; the counters of the levels are in their own crates |
+//! | metrics of a result | `metrics.rs`, of the host's requests `host.rs`; the counters of the levels are in their own crates |
 //! | throughput, endurance, energy | `device.rs` |
 //! | whether the device keeps up with the host | `load.rs` |
 //! | the note on spare space that GC never recovers | `spare.rs` |
@@ -30,6 +30,7 @@ mod device;
 mod engine;
 mod error;
 mod future;
+mod host;
 mod input;
 mod job_report;
 mod jobs;

@@ -1,9 +1,10 @@
 //! A result: the scenario, its metrics, and the speed of the simulator.
 
+use crate::host::HostCounters;
 use crate::input::Input;
 use crate::job_report::JobReport;
 use crate::latency::Latency;
-use crate::metrics::{HostCounters, Metrics};
+use crate::metrics::Metrics;
 use crate::series::Series;
 use coflash_base::measure::Assumption;
 use coflash_scenario::Scenario;

@@ -188,7 +188,7 @@ pub struct Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::HostCounters;
+    use crate::host::HostCounters;
 
     fn column<'a>(series: &'a Series, name: &str) -> &'a [u64] {
         &series.columns.iter().find(|column| column.0 == name).unwrap().1

@@ -7,12 +7,11 @@ use crate::cooperation::{Cooperation, CooperationConfig, Setting};
 use crate::level::{Command, Level, Restart};
 use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
-use crate::stack::{Firmware, HostCacheStack};
 use crate::write_back::WriteBack;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
 use coflash_cache::Cache;
-use coflash_ftl::{CopyAll, Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{Contents, DieId, Geometry, Media, Memory};
 
 /// The configuration of a device.
@@ -76,6 +75,8 @@ macro_rules! cache_level_dispatch {
     };
 }
 
+pub(crate) use cache_level_dispatch;
+
 impl<L: Cooperates> CacheLevel<L> {
     /// Put the empty cache of a scheme over a level.
     pub fn with_scheme(below: L, config: &CacheConfig, setting: &Setting, scheme: Cooperation) -> Self {
@@ -122,58 +123,6 @@ impl<L: Cooperates> CacheLevel<L> {
     pub fn holds(&self, lpn: Lpn) -> bool {
         self.cache().lookup(lpn).is_some() || self.below().with_flash(|flash| flash.lookup(lpn).is_some())
     }
-}
-
-/// A cache in the host, across a link.
-impl HostCacheStack {
-    /// Recover an empty cache over an erased device after both sides have started anew.
-    ///
-    /// # Errors
-    /// Contents that no stack of this configuration left, or a failed flash operation.
-    pub fn recover_both<M: Media, H: GcHook>(
-        &mut self,
-        contents: &Contents,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>> {
-        recover_flash(self.below_mut().below_mut().under_mut(), contents, io)?;
-        cache_level_dispatch!(self, cache => cache.recover_host(&contents.words, io.media))?;
-        self.connect(io).map_err(RecoveryError::Flash)
-    }
-
-    /// Recover the device after it alone has lost power; the cache in the host has gone on. Messages on their way are
-    /// lost. `erased` is the erased device, below the link.
-    ///
-    /// # Errors
-    /// See [`recover_both`](Self::recover_both).
-    pub fn recover_device<M: Media, H: GcHook>(
-        &mut self,
-        mut erased: Firmware<Ftl>,
-        contents: &Contents,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>> {
-        let flash = erased.under_mut();
-        flash.continue_counters(self.below().below().under());
-        recover_flash(flash, contents, io)?;
-        self.below_mut().restart_device(erased);
-        self.connect(io).map_err(RecoveryError::Flash)
-    }
-
-    /// The handshake of host and device after either has restarted.
-    fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        cache_level_dispatch!(self, cache => cache.connect(io))
-    }
-}
-
-/// Recover a device across a link. Whatever the host knows better follows in the handshake.
-fn recover_flash<M: Media, H: GcHook>(
-    flash: &mut Ftl,
-    contents: &Contents,
-    io: &mut Io<'_, M, H>,
-) -> Result<(), RecoveryError<M::Error>> {
-    flash.recover(contents, |_| true)?;
-    // The host is not asked before the handshake: nothing is marked.
-    let mut io = Io { media: &mut *io.media, hook: CopyAll, start: io.start };
-    flash.finish_gc(&mut io).map_err(RecoveryError::Flash)
 }
 
 /// A device.

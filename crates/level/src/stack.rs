@@ -5,7 +5,7 @@ use crate::config::Placement;
 use crate::controller::{Controller, ControllerConfig};
 use crate::cooperates::Cooperates;
 use crate::cooperation::{Cooperation, Setting};
-use crate::device::{CacheLevel, Device, DeviceConfig};
+use crate::device::{CacheLevel, Device, DeviceConfig, cache_level_dispatch};
 use crate::level::{Command, Level, Restart};
 use crate::linked::{HostConfig, LinkCost, Linked, Protecting, RequestLink};
 use crate::nvm::Layout;
@@ -14,7 +14,7 @@ use crate::units::Units;
 use crate::write_back::{Announces, WriteBack, WriteBufferConfig};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Time};
-use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
+use coflash_ftl::{CopyAll, Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{Contents, DieId, Media, Memory};
 use std::convert::identity;
 
@@ -239,4 +239,56 @@ impl<L> Firmware<L> {
     pub fn under_mut(&mut self) -> &mut L {
         self.below_mut().below_mut()
     }
+}
+
+/// A cache in the host, across a link.
+impl HostCacheStack {
+    /// Recover an empty cache over an erased device after both sides have started anew.
+    ///
+    /// # Errors
+    /// Contents that no stack of this configuration left, or a failed flash operation.
+    pub fn recover_both<M: Media, H: GcHook>(
+        &mut self,
+        contents: &Contents,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), RecoveryError<M::Error>> {
+        recover_flash(self.below_mut().below_mut().under_mut(), contents, io)?;
+        cache_level_dispatch!(self, cache => cache.recover_host(&contents.words, io.media))?;
+        self.connect(io).map_err(RecoveryError::Flash)
+    }
+
+    /// Recover the device after it alone has lost power; the cache in the host has gone on. Messages on their way are
+    /// lost. `erased` is the erased device, below the link.
+    ///
+    /// # Errors
+    /// See [`recover_both`](Self::recover_both).
+    pub fn recover_device<M: Media, H: GcHook>(
+        &mut self,
+        mut erased: Firmware<Ftl>,
+        contents: &Contents,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), RecoveryError<M::Error>> {
+        let flash = erased.under_mut();
+        flash.continue_counters(self.below().below().under());
+        recover_flash(flash, contents, io)?;
+        self.below_mut().restart_device(erased);
+        self.connect(io).map_err(RecoveryError::Flash)
+    }
+
+    /// The handshake of host and device after either has restarted.
+    fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        cache_level_dispatch!(self, cache => cache.connect(io))
+    }
+}
+
+/// Recover a device across a link. Whatever the host knows better follows in the handshake.
+fn recover_flash<M: Media, H: GcHook>(
+    flash: &mut Ftl,
+    contents: &Contents,
+    io: &mut Io<'_, M, H>,
+) -> Result<(), RecoveryError<M::Error>> {
+    flash.recover(contents, |_| true)?;
+    // The host is not asked before the handshake: nothing is marked.
+    let mut io = Io { media: &mut *io.media, hook: CopyAll, start: io.start };
+    flash.finish_gc(&mut io).map_err(RecoveryError::Flash)
 }

@@ -126,9 +126,9 @@ def check_file(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]] 
             if not os.access(path, os.W_OK):  # to open a pipe and to close it would end its reader
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
+        path = path.resolve()
         if path.exists():
             _check_old(path, kind, inputs)
-        path = path.resolve()
         with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
             return
 
@@ -137,7 +137,7 @@ def _check_old(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]])
     if any(file.exists() and path.samefile(file) for file in map(Path, inputs)):
         msg = f"{path}: is an input of the same command; name another file"
         raise CoflashError(msg)
-    if is_document(path.resolve().with_name(RESULT)) and path.suffix in (".json", ".parquet", ".toml"):
+    if is_document(path.with_name(RESULT)) and path.suffix in (".json", ".parquet", ".toml"):
         msg = f"{path}: belongs to the saved result in {path.parent}, which --out writes; name another file"
         raise CoflashError(msg)
     if path.stat().st_size and not kind.is_of(Ends.of(path)):

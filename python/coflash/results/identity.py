@@ -28,7 +28,7 @@ def reading(scenario: Scenario, files: Sequence[str]) -> Scenario:
 
 
 def nameless(scenario: Scenario, own_files: int | None) -> Scenario:
-    """Return a scenario without the names of files: of its own ones, if it reads so many, or else of a trace."""
+    """Return a scenario without the names of files: of its own ones if `own_files` are read, or else of a trace."""
     return reading(scenario, ["input"] * own_files) if own_files else scenario.with_(workload__trace=[])
 
 
