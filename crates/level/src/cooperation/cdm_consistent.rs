@@ -181,10 +181,8 @@ impl Scheme for CdmConsistent {
         Decision::Drop
     }
 
-    /// Its cache, `Consistent`, has a path of its own.
-    fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, _: &mut Cache, _: &mut B) {
-        unreachable!("{event:?} of {page:?}")
-    }
+    /// Nothing: its cache, `Consistent`, has a path of its own.
+    fn happened<B: Cooperates>(&mut self, _: Event, _: Cached, _: &mut Cache, _: &mut B) {}
 
     fn report(&self, report: &mut Report) {
         report.add(&self.counters);

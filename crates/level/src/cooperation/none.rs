@@ -37,6 +37,7 @@ impl Scheme for None {
         Decision::COPY
     }
 
+    #[inline(always)]
     fn happened<B: Cooperates>(&mut self, _: Event, _: Cached, _: &mut Cache, _: &mut B) {}
 
     fn report(&self, _: &mut Report) {}

@@ -68,9 +68,8 @@ impl<H: GcHook> GcHook for AcrossLink<'_, H> {
         }
     }
 
-    /// GC takes nothing from slots across the link.
-    fn programmed_from(&mut self, slot: Slot) {
-        unreachable!("{slot:?} is across the link")
+    fn programmed_from(&mut self, _: Slot) {
+        unreachable!("GC takes nothing from slots across the link")
     }
 
     #[inline(always)]

@@ -106,7 +106,7 @@ impl<L: Cooperates> Linked<L> {
                 | Message::Age(..)
                 | Message::Shadow(..)
                 | Message::TrackHost
-                | Message::Disconnect => unreachable!("{notice:?} is no notice"),
+                | Message::Disconnect => unreachable!("it is no notice"),
             }
             self.below.send(notice);
         }
