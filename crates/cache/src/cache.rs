@@ -5,19 +5,11 @@
 //! page is O(1) amortised and allocates nothing.
 
 use crate::evict::{Eviction, EvictionConfig};
+use crate::orders::{Orders, Policies, PolicyPair};
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{Ahead, IdMap, IdVec, Lpn, PlacementId};
 use std::ops::Deref;
-
-/// The eviction orders of a cache with two policies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Orders {
-    /// One for clean and one for dirty pages.
-    Own,
-    /// One for all pages.
-    Common,
-}
 
 /// A cache of logical pages, with one eviction policy or with two. It dereferences to its [`SlotTable`], and changes
 /// only through the methods here.
@@ -36,33 +28,32 @@ pub enum Orders {
 /// assert_eq!(cache.lookup(Lpn::new(7)), None);
 /// ```
 #[derive(Clone)]
-pub struct Cache<const POLICIES: usize = 1> {
+pub struct Cache<P = Eviction> {
     table: SlotTable,
     index: IdMap<Lpn, SlotId>,
-    /// Of two, the second is that of dirty pages, or unused where the order is common.
-    policies: [Eviction; POLICIES],
-    orders: Orders,
+    policies: P,
 }
 
 impl Cache {
     /// Create an empty cache of `slots` pages out of `logical_pages`. Without slots every lookup misses.
     #[must_use]
     pub fn new(config: &EvictionConfig, slots: u32, logical_pages: usize) -> Self {
-        Self::build(config, [slots], logical_pages, Orders::Common)
+        let policy = config.build(Shape { slots, pages: logical_pages as u32 });
+        Self::with_policies(policy, slots, logical_pages)
     }
 
     /// The next page to evict; `None` if the cache is empty. The page stays until it is [removed](Self::remove).
     /// Without a change in between, the answer stays the same.
     #[inline]
     pub fn victim(&mut self) -> Option<SlotId> {
-        self.policies[0].victim(&self.table)
+        self.policies.victim(&self.table)
     }
 
     /// As [`victim`](Self::victim), to make room for a page that is inserted next: policies that remember evicted pages
     /// look for it among them first.
     #[inline]
     pub fn victim_for(&mut self, lpn: Lpn) -> Option<SlotId> {
-        self.policies[0].arriving(lpn);
+        self.policies.arriving(lpn);
         self.victim()
     }
 
@@ -70,63 +61,59 @@ impl Cache {
     /// the next one has been named before. The slot of the one after them is asked for.
     #[inline]
     pub fn likely_victims(&self) -> impl Iterator<Item = (Lpn, Ahead)> {
-        let [next, second, third] = self.policies[0].likely_victims();
+        let [next, second, third] = self.policies.likely_victims();
         if let Some(slot) = third {
             self.table.prefetch_victim(slot);
-            self.policies[0].prefetch(slot);
+            self.policies.prefetch(slot);
         }
         let named = [(second, Ahead::Far), (next, Ahead::Near)];
         named.into_iter().filter_map(|(slot, ahead)| Some((self.table.page_of(slot?), ahead)))
     }
 }
 
-impl Cache<2> {
+impl Cache<PolicyPair> {
     /// As [`Cache::new`], with clean and dirty pages in these orders.
     #[must_use]
     pub fn with_orders(config: &EvictionConfig, slots: u32, logical_pages: usize, orders: Orders) -> Self {
         let of_dirty = if orders == Orders::Own { slots } else { 0 };
-        Self::build(config, [slots, of_dirty], logical_pages, orders)
+        let policies =
+            [slots, of_dirty].map(|slots| config.build(Shape { slots, pages: logical_pages as u32 }));
+        Self::with_policies(PolicyPair { policies, orders }, slots, logical_pages)
     }
 
-    /// The orders of clean and dirty pages.
+    /// The eviction orders of clean and dirty pages.
     #[inline]
     #[must_use]
     pub fn orders(&self) -> Orders {
-        self.orders
+        self.policies.orders()
     }
 
     /// The next clean or dirty page to evict; where the order is common, the next page of any kind.
     #[inline]
     pub fn victim_of(&mut self, dirty: bool) -> Option<SlotId> {
-        let policy = self.policy_of(dirty);
-        self.policies[policy].victim(&self.table)
+        let number = self.policy_of(dirty);
+        self.policies.policy(number).victim(&self.table)
     }
 }
 
-impl<const POLICIES: usize> Cache<POLICIES> {
-    /// Create an empty cache with as many slots for each policy; the first has all of them.
-    fn build(config: &EvictionConfig, slots: [u32; POLICIES], logical_pages: usize, orders: Orders) -> Self {
+impl<P: Policies> Cache<P> {
+    fn with_policies(policies: P, slots: u32, logical_pages: usize) -> Self {
         // A device without a cache needs no index.
-        let indexed = if slots[0] == 0 { 0 } else { logical_pages };
-        Self {
-            table: SlotTable::new(slots[0]),
-            index: IdMap::new(indexed),
-            policies: slots.map(|slots| config.build(Shape { slots, pages: logical_pages as u32 })),
-            orders,
-        }
+        let indexed = if slots == 0 { 0 } else { logical_pages };
+        Self { table: SlotTable::new(slots), index: IdMap::new(indexed), policies }
     }
 
-    /// The policy of clean or of dirty pages.
+    /// The number of the policy of clean or of dirty pages.
     #[inline(always)]
     fn policy_of(&self, dirty: bool) -> usize {
-        usize::from(POLICIES > 1 && dirty && self.orders == Orders::Own)
+        usize::from(dirty && self.policies.orders() == Orders::Own)
     }
 
-    /// The policy of the page in `slot`, and the table that it reads.
+    /// The policy of the page in `slot`, and the table that it reads. With a common order the slot is not looked at.
     #[inline(always)]
     fn policy(&mut self, slot: SlotId) -> (&mut Eviction, &SlotTable) {
-        let policy = if POLICIES > 1 { self.policy_of(self.table.is_dirty(slot)) } else { 0 };
-        (&mut self.policies[policy], &self.table)
+        let is_second = self.policies.orders() == Orders::Own && self.table.is_dirty(slot);
+        (self.policies.policy(usize::from(is_second)), &self.table)
     }
 
     /// Keep the placement hint of each written page, for its way to flash. For an empty cache; a byte per slot.
@@ -156,7 +143,7 @@ impl<const POLICIES: usize> Cache<POLICIES> {
             Ahead::Near => {
                 if let Some(slot) = self.lookup(lpn) {
                     self.table.prefetch(slot);
-                    self.policies.iter().for_each(|policy| policy.prefetch(slot));
+                    self.policies.all().iter().for_each(|policy| policy.prefetch(slot));
                 }
             }
             Ahead::Last => {}
@@ -210,9 +197,7 @@ impl<const POLICIES: usize> Cache<POLICIES> {
     #[inline]
     pub fn remove(&mut self, slot: SlotId) {
         let lpn = self.table.page_of(slot);
-        if self.table.is_pinned(slot) {
-            self.table.set_pinned(slot, false);
-        } else {
+        if !self.table.is_pinned(slot) {
             self.left(slot);
         }
         if !self.table.is_detached(slot) {
@@ -309,7 +294,7 @@ impl<const POLICIES: usize> Cache<POLICIES> {
     /// The heap memory in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        let policies: usize = self.policies.iter().map(Eviction::heap_bytes).sum();
+        let policies: usize = self.policies.all().iter().map(Eviction::heap_bytes).sum();
         self.table.heap_bytes() + self.index.heap_bytes() + policies
     }
 
@@ -326,7 +311,7 @@ impl<const POLICIES: usize> Cache<POLICIES> {
         assert_eq!(indexed, found().count(), "pages in the index and pages in slots");
 
         let mut tracked = IdVec::<SlotId, bool>::filled(false, self.table.capacity() as usize);
-        for (number, policy) in self.policies.iter().enumerate() {
+        for (number, policy) in self.policies.all().iter().enumerate() {
             policy.tracked(&mut |slot| {
                 assert!(self.table.is_occupied(slot), "the policy tracks {slot:?}, which is free");
                 assert!(!self.table.is_pinned(slot), "the policy tracks {slot:?}, which is pinned");
@@ -341,7 +326,7 @@ impl<const POLICIES: usize> Cache<POLICIES> {
     }
 }
 
-impl<const POLICIES: usize> Deref for Cache<POLICIES> {
+impl<P> Deref for Cache<P> {
     type Target = SlotTable;
     #[inline]
     fn deref(&self) -> &SlotTable {
@@ -382,7 +367,7 @@ mod tests {
     #[should_panic(expected = "the policy has lost")]
     fn a_slot_lost_by_the_policy_is_found() {
         let mut cache = cache_of_three();
-        cache.policies = [EvictionConfig::default().build(Shape { slots: 4, pages: 9 })];
+        cache.policies = EvictionConfig::default().build(Shape { slots: 4, pages: 9 });
         cache.assert_invariants();
     }
 

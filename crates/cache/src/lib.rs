@@ -5,7 +5,8 @@
 //!
 //! | concept | place |
 //! |---|---|
-//! | a cache: slots, index, and a policy for all pages, or one for clean and one for dirty pages | [`cache`] |
+//! | a cache: slots, index and policy | [`cache`] |
+//! | an order for all pages, or one for clean and one for dirty pages | `orders.rs` |
 //! | dirty, orphan, pinned: the flags of a slot | [`slots`] |
 //! | eviction policies | [`evict`], one file a policy |
 //! | evicted pages that policies remember | `ghosts.rs` |
@@ -16,11 +17,13 @@ pub mod cache;
 pub mod evict;
 mod ghosts;
 mod groups;
+mod orders;
 mod shape;
 pub mod slots;
 
-pub use cache::{Cache, Orders};
+pub use cache::Cache;
 pub use evict::{Eviction, EvictionConfig, EvictionPolicy, ExternalEviction, MakeEviction};
 pub use groups::BlocksConfig;
+pub use orders::{Orders, Policies, PolicyPair};
 pub use shape::Shape;
 pub use slots::{SlotId, SlotTable};

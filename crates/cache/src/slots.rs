@@ -33,7 +33,6 @@ pub struct SlotTable {
     free: Vec<SlotId>,
     occupied: u32,
     dirty: u32,
-    pinned: u32,
 }
 
 impl SlotTable {
@@ -45,7 +44,6 @@ impl SlotTable {
             free: (0..slots).rev().map(SlotId::new).collect(),
             occupied: 0,
             dirty: 0,
-            pinned: 0,
         }
     }
 
@@ -102,13 +100,6 @@ impl SlotTable {
     #[must_use]
     pub fn clean_len(&self) -> u32 {
         self.occupied - self.dirty
-    }
-
-    /// The number of pinned pages.
-    #[inline]
-    #[must_use]
-    pub fn pinned_len(&self) -> u32 {
-        self.pinned
     }
 
     /// The page in `slot`. Panics if the slot is free.
@@ -235,11 +226,8 @@ impl SlotTable {
         self.set_flags(slot, self.flags[slot] & PLACE | DIRTY | ORPHAN);
     }
 
-    /// Panics in tests if it changes nothing.
     #[inline]
     pub(crate) fn set_pinned(&mut self, slot: SlotId, pinned: bool) {
-        debug_assert_ne!(self.is_pinned(slot), pinned, "{slot:?}");
-        self.pinned = self.pinned + u32::from(pinned) - u32::from(!pinned);
         self.set_flags(slot, self.flags[slot] & !PINNED | if pinned { PINNED } else { 0 });
     }
 
@@ -269,8 +257,6 @@ impl SlotTable {
         assert_eq!(self.occupied().count(), self.occupied as usize, "count of occupied slots");
         let dirty = self.pages.ids().filter(|&slot| self.is_dirty(slot)).count();
         assert_eq!(dirty, self.dirty as usize, "count of dirty pages");
-        let pinned = self.pages.ids().filter(|&slot| self.is_pinned(slot)).count();
-        assert_eq!(pinned, self.pinned as usize, "count of pinned pages");
         let mut listed = IdVec::<SlotId, bool>::filled(false, self.pages.len());
         self.free.iter().for_each(|&slot| listed[slot] = true);
         for slot in self.pages.ids().filter(|&slot| !self.is_occupied(slot)) {

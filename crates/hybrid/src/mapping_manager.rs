@@ -26,7 +26,7 @@ use crate::counters::MappingCounters;
 use crate::media::{Label, TierMedia};
 use crate::store::Store;
 use coflash_base::{IdVec, Index, Lpn};
-use coflash_cache::{Cache, SlotId};
+use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_media::{Cause, Oob, Place};
 
 const WORD_BYTES: u64 = 8;
@@ -349,7 +349,7 @@ impl MappingManager {
     }
 
     /// Panic unless every cached page is recorded. For tests.
-    pub(crate) fn assert_invariants(&self, cache: &Cache<2>) {
+    pub(crate) fn assert_invariants(&self, cache: &Cache<PolicyPair>) {
         for slot in cache.occupied() {
             assert!(self.recorded.get(cache.page_of(slot)), "{slot:?} holds a page that is not recorded");
             assert!(self.versions[slot] < self.next_version, "{slot:?} has a version to come");

@@ -3,7 +3,7 @@
 use crate::partition_resizer::Limits;
 use crate::write_policy::WritePolicy;
 use coflash_base::{IdVec, Lpn, id_type};
-use coflash_cache::{Cache, EvictionConfig, Orders, SlotId};
+use coflash_cache::{Cache, EvictionConfig, Orders, PolicyPair, SlotId};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,9 @@ impl Eviction {
 /// The page replacer.
 #[derive(Clone)]
 pub(crate) struct PageReplacer {
-    pub(crate) cache: Cache<2>,
+    pub(crate) cache: Cache<PolicyPair>,
+    /// The number of pinned pages: those of pending evictions, and of one to begin.
+    pinned: u32,
     group_pages: u32,
     /// The eviction that each page belongs to.
     evicted_by: IdVec<SlotId, Option<EvictionId>>,
@@ -68,6 +70,7 @@ impl PageReplacer {
     ) -> Self {
         Self {
             cache: Cache::with_orders(config, slots, disk_pages, orders),
+            pinned: 0,
             group_pages,
             evicted_by: IdVec::filled(None, slots as usize),
             evictions: Vec::new(),
@@ -96,7 +99,7 @@ impl PageReplacer {
     /// The number of dirty pages that are not being evicted.
     #[inline]
     pub(crate) fn dirty_pages(&self) -> u32 {
-        self.cache.dirty_len() - self.cache.pinned_len()
+        self.cache.dirty_len() - self.pinned
     }
 
     /// The next eviction, if `coming` more clean pages are to be inserted. The write cache may always hold a
@@ -114,8 +117,7 @@ impl PageReplacer {
                 Excess::Nothing
             }
             Orders::Common => {
-                if self.cache.len() - self.cache.pinned_len() + coming <= limits.pages().max(self.group_pages)
-                {
+                if self.cache.len() - self.pinned + coming <= limits.pages().max(self.group_pages) {
                     return Excess::Nothing;
                 }
                 match self.cache.victim_of(true) {
@@ -139,7 +141,7 @@ impl PageReplacer {
         while self.group.len() < self.group_pages as usize {
             let Some(slot) = self.cache.victim_of(true) else { break };
             if self.cache.is_dirty(slot) {
-                self.cache.pin(slot);
+                self.pin(slot);
                 self.group.push((self.cache.page_of(slot), slot));
             } else {
                 self.cache.remove(slot);
@@ -195,9 +197,24 @@ impl PageReplacer {
         }
     }
 
+    /// Pin the page in `slot`: it is being evicted.
+    pub(crate) fn pin(&mut self, slot: SlotId) {
+        self.cache.pin(slot);
+        self.pinned += 1;
+    }
+
+    /// Note that the page in `slot` was overwritten: it is dirty, and stays.
+    #[inline]
+    pub(crate) fn write(&mut self, slot: SlotId) {
+        self.keep(slot);
+        self.pinned -= u32::from(self.cache.is_pinned(slot));
+        self.cache.write(slot);
+    }
+
     /// Remove a page that no longer belongs to an eviction.
     pub(crate) fn remove(&mut self, slot: SlotId) {
         self.keep(slot);
+        self.pinned -= u32::from(self.cache.is_pinned(slot));
         self.cache.remove(slot);
         if let Some(lacking) = &mut self.lacking {
             lacking.remove(&slot);
@@ -223,6 +240,7 @@ impl PageReplacer {
         let Eviction { slots, overwritten, .. } = self.end(id);
         for slot in slots {
             self.cache.unpin(slot);
+            self.pinned -= 1;
             if let Some(lacking) = &mut self.lacking {
                 lacking.remove(&slot);
             }
@@ -256,6 +274,8 @@ impl PageReplacer {
 
     pub(crate) fn assert_invariants(&self) {
         self.cache.assert_invariants();
+        let pinned = self.cache.occupied().filter(|&slot| self.cache.is_pinned(slot)).count();
+        assert_eq!(pinned, self.pinned as usize, "count of pinned pages");
         for slot in self.evicted_by.ids() {
             let evicted = self.evicted_by[slot].is_some();
             let pinned = self.cache.is_occupied(slot) && self.cache.is_pinned(slot);
@@ -345,7 +365,7 @@ mod tests {
     fn what_is_overwritten_past_the_cache_is_known_by_page_and_by_slot() {
         let mut replacer = holding(Orders::Own, 3, 0);
         let slot = SlotId::new(1);
-        replacer.cache.pin(slot);
+        replacer.pin(slot);
         let id =
             replacer.begin(Eviction { slots: vec![slot], overwritten: Some((Lpn::new(1), 3)), stays: false });
         let pages = || (0..6).map(Lpn::new);

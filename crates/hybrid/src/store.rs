@@ -1,13 +1,13 @@
 //! Flash of the tier: the FTL with a hook for cached pages.
 
 use coflash_base::Lpn;
-use coflash_cache::{Cache, SlotId};
+use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_ftl::{Coverage, Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite, WriteStream};
 use coflash_media::{Cause, DieId, Media, Place};
 
 /// The parts of the tier that a flash operation needs.
 pub(crate) struct Store<'a, M: Media> {
-    pub(crate) cache: &'a mut Cache<2>,
+    pub(crate) cache: &'a mut Cache<PolicyPair>,
     pub(crate) ftl: &'a mut Ftl,
     /// The decision about clean pages of GC's victims.
     pub(crate) clean: Decision,
@@ -17,7 +17,7 @@ pub(crate) struct Store<'a, M: Media> {
 
 /// GC's hook: a clean page may be dropped, since the disk holds it, or copied to blocks of clean pages.
 struct DiskHoldsIt<'a> {
-    cache: &'a mut Cache<2>,
+    cache: &'a mut Cache<PolicyPair>,
     clean: Decision,
 }
 

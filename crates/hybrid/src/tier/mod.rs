@@ -37,7 +37,7 @@ use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
 use coflash_base::{Ahead, Bytes, Lpn, Misfit, Share};
-use coflash_cache::{Cache, SlotId};
+use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
@@ -206,7 +206,7 @@ impl Tier {
     }
 
     /// The cached pages.
-    pub(crate) fn cache(&self) -> &Cache<2> {
+    pub(crate) fn cache(&self) -> &Cache<PolicyPair> {
         &self.replacer.cache
     }
 
@@ -344,10 +344,10 @@ impl Tier {
             if let Some(tracker) = &mut self.tracker {
                 tracker.forget(lpn);
             }
-            let cache = &mut self.replacer.cache;
+            let cache = &self.replacer.cache;
             if let Some(slot) = found.filter(|&slot| cache.is_dirty(slot) && !cache.is_pinned(slot)) {
                 // Pinned, so that no group includes it: that would race with this write.
-                cache.pin(slot);
+                self.replacer.pin(slot);
             }
             return Ok(None);
         }
@@ -366,8 +366,7 @@ impl Tier {
             if !whole && let Some(read) = self.read_merged(slot, after, io)? {
                 (from, after) = (Place::Merged, read);
             }
-            self.replacer.keep(slot);
-            self.replacer.cache.write(slot);
+            self.replacer.write(slot);
             slot
         } else {
             if self.replacer.cache.is_full() {
@@ -379,7 +378,7 @@ impl Tier {
         let done = self.program(slot, from, page.cause, after, io)?;
         if self.writes_through {
             // It stays until the disk has it.
-            self.replacer.cache.pin(slot);
+            self.replacer.pin(slot);
         }
         // The page is dirty, so GC keeps it.
         self.keep_limits(0, io)?;
@@ -409,8 +408,7 @@ impl Tier {
         io: &mut TierIo<'_, M>,
     ) -> Result<Option<M::When>, M::Error> {
         // A clean page must not be dropped between this and the write.
-        self.replacer.cache.write(slot);
-        self.replacer.keep(slot);
+        self.replacer.write(slot);
         let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
         store.read(PageRead { lpn: Lpn::new(slot.get()), to: Place::Merged, cause: Cause::Host }, after)
     }
