@@ -55,7 +55,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let page = self.cached(slot);
         if !self.cache.is_dirty(slot) && !self.below.keeps(page) {
             self.cache.orphan(slot);
-            self.happened(Event::BecameSole, page);
+            self.became_sole(page);
         }
         self.happened(Event::Evicted, page);
         let mut written = None;
@@ -65,7 +65,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             let done = self.write_out(page, Reason::Eviction, after, start, media);
             if done.is_err() {
                 // The page stays in the cache.
-                self.happened(Event::BecameSole, page);
+                self.became_sole(page);
             }
             written = Some(done?);
         }

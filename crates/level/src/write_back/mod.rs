@@ -81,10 +81,16 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         self.scheme.happened(event, page, &mut self.cache, &mut self.below);
     }
 
+    /// Rare, and so not part of the path of a page.
+    #[cold]
+    fn became_sole(&mut self, page: Cached) {
+        self.happened(Event::BecameSole, page);
+    }
+
     fn hear(&mut self) {
         while let Some(slot) = self.below.next_dropped(&self.cache) {
             self.cache.orphan(slot);
-            self.happened(Event::BecameSole, self.cached(slot));
+            self.became_sole(self.cached(slot));
         }
     }
 }

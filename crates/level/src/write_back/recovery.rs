@@ -35,7 +35,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// All that was found in the cache is a sole copy.
     fn found_sole(&mut self) {
         for slot in self.cache.occupied().collect::<Vec<_>>() {
-            self.happened(Event::BecameSole, self.cached(slot));
+            self.became_sole(self.cached(slot));
         }
     }
 
@@ -59,7 +59,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             if self.below.is_granted(self.cached(slot)) {
                 self.cache.orphan(slot);
-                self.happened(Event::BecameSole, self.cached(slot));
+                self.became_sole(self.cached(slot));
             }
         }
     }
