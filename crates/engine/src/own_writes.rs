@@ -15,7 +15,7 @@ use crate::traces::Traces;
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
 use coflash_level::{Command, Crossing, Level, Units};
 use coflash_media::Untimed;
-use coflash_scenario::Scenario;
+use coflash_scenario::{Fill, Scenario};
 use coflash_workload::{Op, Source};
 use std::cell::Cell;
 
@@ -70,9 +70,12 @@ pub(crate) fn write_own(
     let first = rounds.len() - ROUNDS_STEADY;
     let [from, to] = [mapped[first], mapped[rounds.len()]].map(|share| 100.0 * share);
     let fills = if (to - from).abs() > 100.0 * MAPPED_CHANGE_MAX {
-        format!(
-            ", while the pages with data went from {from:.1} to {to:.1} % of the device: a precondition.fill would begin with all"
-        )
+        let advice = if scenario.precondition.fill == Fill::None {
+            ": a device that precondition.fill has filled would begin with all"
+        } else {
+            ""
+        };
+        format!(", while the pages with data went from {from:.1} to {to:.1} % of the device{advice}")
     } else {
         String::new()
     };

@@ -19,7 +19,10 @@ from typing import IO
 
 from coflash._core import CoflashError
 from coflash.files.errors import named
-from coflash.files.kinds import RECORD, RESULT, Ends, Kind, is_document
+from coflash.files.kinds import RECORD, RESULT, SCENARIO, Ends, Kind, is_document
+
+_OF_RESULTS = (".json", ".parquet", ".toml")
+"""How the names of the files of a saved result end."""
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -137,7 +140,7 @@ def _check_old(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]])
     if any(file.exists() and path.samefile(file) for file in map(Path, inputs)):
         msg = f"{path}: is an input of the same command; name another file"
         raise CoflashError(msg)
-    if is_document(path.with_name(RESULT)) and path.suffix in (".json", ".parquet", ".toml"):
+    if path.with_name(SCENARIO).exists() and is_document(path.with_name(RESULT)) and path.suffix in _OF_RESULTS:
         msg = f"{path}: belongs to the saved result in {path.parent}, which --out writes; name another file"
         raise CoflashError(msg)
     if path.stat().st_size and not kind.is_of(Ends.of(path)):

@@ -13,8 +13,8 @@ from typing import NamedTuple
 _END_BYTES = 1 << 16
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _IOLOG = b"fio version 3 iolog\n0 coflash add\n"
-RESULT = "result.json"
-"""The document of a saved result."""
+RESULT, SCENARIO = "result.json", "scenario.toml"
+"""The document and the scenario of a saved result."""
 _TRACE = b"coflash.trace"
 """An entry of the metadata of each Parquet and Arrow trace."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-DOCUMENT, _SCENARIO = kinds.RESULT, "scenario.toml"
+DOCUMENT, _SCENARIO = kinds.RESULT, kinds.SCENARIO
 _SERIES, _HISTOGRAMS, _ERASES = "series.parquet", "histograms.parquet", "erase_counts.parquet"
 TABLES = {"series": _SERIES, "histograms": _HISTOGRAMS, "erase_counts": _ERASES}
 """The file of each table."""

@@ -129,7 +129,7 @@ fn what_is_still_not_steady_and_what_writes_nothing_say_so() {
         ("workload.synthetic.requests", "2000"),
     ]);
     let told = remarks(&result(&few)).concat();
-    assert!(told.contains("still not steady then: ") && told.contains("of 25 rounds."), "{told}");
+    assert!(told.contains("still not steady then: ") && told.contains("of 25 rounds"), "{told}");
     let reads = small(&[
         ("precondition.until_steady", "true"),
         ("workload.synthetic.read_share", "100%"),
