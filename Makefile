@@ -7,8 +7,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILD_TOOLS := $(VENV)/.build-tools
 DEV_TOOLS := $(VENV)/.dev-tools
-# The compiled core: the one that is tested shares its crates with Rust's own tests, the fast one is for simulating.
+# The compiled core: the one that is tested shares its crates with Rust's own tests, that of the demo is soon compiled, and the
+# fast one is that of wheels.
 CORE := $(VENV)/.core-dev
+DEMO_CORE := $(VENV)/.core-demo
 FAST_CORE := $(VENV)/.core-release
 OUT ?= results/demo
 CUTS ?= 1000000
@@ -40,7 +42,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(FAST_CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
+demo: $(DEMO_CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
 	$(BIN)/coflash demo --out $(OUT)
 
 # The make of macOS is older than this option.
