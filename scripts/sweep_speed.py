@@ -4,7 +4,7 @@ The overhead is measured in processor time, which hardly depends on other progra
 wall time, on an idle machine. Rounds alternate, so that slow changes of the machine affect both sides of a ratio, and
 the median of the rounds counts.
 
-The installed core is measured: `make demo` installs a release build.
+The installed core is measured: `make bench` installs a release build.
 """
 
 from __future__ import annotations
