@@ -23,6 +23,14 @@ from typer.core import TyperGroup
 from coflash.cli import app, imported
 
 ROOT = Path(__file__).parents[1]
+ROOMS = {
+    "kernel": "crates/kernel/README.md",
+    "traces": "crates/traces/README.md",
+    "device": "crates/device/README.md",
+    "laboratory": "python/README.md",
+    "evidence": "reproductions/README.md",
+}
+"""The front pages of the rooms."""
 _LINK = re.compile(r"\[(?P<text>[^]\n]*\n?[^]\n]*)\]\((?P<to>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 _CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?\n", re.M)
 
@@ -31,8 +39,9 @@ def sources() -> dict[str, str]:
     """Return the files of the repository that are pages, with the place of each on the site."""
     docs = {f"docs/{file.relative_to(ROOT / 'docs').as_posix()}" for file in ROOT.glob("docs/**/*.md")}
     texts = {"README.md": "index.md"} | {name: name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")}
+    rooms = {file: f"rooms/{name}.md" for name, file in ROOMS.items()}
     examples = {f"examples/{file.name}": f"examples/{file.stem}.md" for file in ROOT.glob("examples/*.py")}
-    return {file: file.removeprefix("docs/") for file in docs} | texts | examples
+    return {file: file.removeprefix("docs/") for file in docs} | texts | rooms | examples
 
 
 def page(file: str) -> str:
@@ -54,8 +63,10 @@ def place_of(file: str) -> str | None:
         return places[file]
     if not (ROOT / file).is_file():
         return None
-    if source := re.fullmatch(r"crates/(\w+)/src/(.*\.rs)", file):
+    if source := re.fullmatch(r"crates/(?:\w+/)?(\w+)/src/(.*\.rs)", file):
         return f"rust/src/coflash_{source[1]}/{source[2]}.html"
+    if source := re.fullmatch(r"crates/(?:\w+/)?(\w+)/examples/.*\.rs", file):
+        return f"rust/coflash_{source[1]}/index.html"
     return file.removeprefix("docs/") if file.startswith("docs/") else None
 
 
@@ -93,7 +104,7 @@ def crates() -> str:
     """List the crates, each with the first sentence of its front page."""
     about = "# Rust\n\nThe core is a workspace of crates; the front page of each describes its contents.\n"
     rows = [about, "| crate | |", "|---|---|"]
-    for file in sorted(ROOT.glob("crates/*/src/lib.rs")):
+    for file in sorted(ROOT.glob("crates/**/src/lib.rs")):
         name = file.parts[-3]
         if name != "python":  # a shell around the core, documented as the package
             (about, *_) = file.read_text("utf-8").removeprefix("//! ").split(".")

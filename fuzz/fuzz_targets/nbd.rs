@@ -4,7 +4,7 @@
 
 #![no_main]
 
-#[path = "../../crates/nbd/examples/memory/disk.rs"]
+#[path = "../../crates/device/nbd/examples/memory/disk.rs"]
 mod disk;
 
 use coflash_nbd::command::{MAX_REQUESTS, Next, Requests};

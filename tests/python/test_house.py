@@ -158,14 +158,14 @@ def test_lines_are_counted_without_comments_blanks_and_tests(tmp_path: Path) -> 
 
 
 def test_a_silent_default_and_a_homonym_are_found(tmp_path: Path) -> None:
-    source = tmp_path / "crates/level/src"
+    source = tmp_path / "crates/kernel/level/src"
     source.mkdir(parents=True)
     trait = "pub trait Hears {\n    fn must(&self);\n    fn may(&self, x: u8) -> u8 {\n        x\n    }\n"
     own = "    fn quiet(&self) {}\n    fn works(&self) -> u8 {\n        self.may(3)\n    }\n}\npub struct Served;\n"
     (source / "a.rs").write_text(trait + own)
     (source / "b.rs").write_text("pub enum Served {}\nstruct Other;\n")
     assert rooms.silent_defaults(tmp_path) == {"Hears": (2, 4)}
-    assert rooms.homonyms(tmp_path)["kernel"] == {"Served": ["crates/level/src/a.rs", "crates/level/src/b.rs"]}
+    assert rooms.homonyms(tmp_path)["kernel"] == {"Served": ["crates/kernel/level/src/a.rs", "crates/kernel/level/src/b.rs"]}
 
 
 def test_the_inner_folder_is_the_room() -> None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-SOURCES = sorted((Path(__file__).parents[2] / "crates").glob("*/src"))
+CRATES = Path(__file__).parents[2] / "crates"
+SOURCES = sorted(manifest.parent / "src" for manifest in CRATES.glob("**/Cargo.toml"))
 
 Module = tuple[str, ...]
 """Its path in the crate; also the path of something in it."""
@@ -125,7 +126,7 @@ def test_a_circle_through_a_name_that_is_passed_on_is_found(tmp_path: Path) -> N
 
 def needed(crate: str) -> set[str]:
     """The crates that a crate is built from, those of its tests included."""
-    lock = (SOURCES[0].parents[2] / "Cargo.lock").read_text(encoding="utf-8")
+    lock = (CRATES.parent / "Cargo.lock").read_text(encoding="utf-8")
     uses: dict[str, list[str]] = defaultdict(list)
     for package in lock.split("[[package]]")[1:]:
         names = re.sub(r"(?m)^(version|source|checksum) = .*$", "", package)

@@ -21,12 +21,12 @@ ON_UNIX = {"store", "nbd", "device"}
 OF_ONE_SYSTEM = re.compile(r"\bstd::os::(?!raw\b)|\b(?:rustix|libc)::")
 OF_ITS_OWN_SYSTEM = re.compile(r"#\[cfg\(target_os = .*?\n}\n", re.DOTALL)
 """An item that is for a named system alone, to its end."""
-CRATES = sorted(file.parent for file in ROOT.glob("crates/*/Cargo.toml"))
+CRATES = sorted(file.parent for file in ROOT.glob("crates/**/Cargo.toml"))
 DEVICES = {name for name in dir(_core) if name == "ServedDevice" or name.startswith("device_")}
 
 
 @pytest.mark.parametrize(
-    "crate", sorted(file.parent for file in ROOT.glob("crates/*/Cargo.toml")), ids=lambda c: c.name
+    "crate", sorted(file.parent for file in ROOT.glob("crates/**/Cargo.toml")), ids=lambda c: c.name
 )
 def test_only_the_crates_of_the_device_name_the_interfaces_of_one_system(crate: Path) -> None:
     sources = {file: OF_ITS_OWN_SYSTEM.sub("", file.read_text("utf-8")) for file in crate.glob("src/**/*.rs")}

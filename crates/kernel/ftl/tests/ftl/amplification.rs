@@ -439,7 +439,7 @@ fn victims_differ_by_workload() {
     assert_documented(&rows.collect::<Vec<_>>());
 }
 
-const DOCUMENTED: &str = include_str!("../../../../docs/placement.md");
+const DOCUMENTED: &str = include_str!("../../../../../docs/placement.md");
 
 /// The documentation has these rows of a table, one after another.
 fn assert_documented(rows: &[String]) {

@@ -17,7 +17,7 @@ fn samples(format: &str) -> Vec<Vec<u8>> {
     if format == "parquet" {
         return vec![parquet()];
     }
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../fuzz/seeds");
     let whole = fs::read_dir(seeds).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
     let found: Vec<_> = whole.filter_map(|seed| content(seed, format)).collect();
     assert!(!found.is_empty(), "fuzz/seeds has none for {format}");

@@ -19,7 +19,7 @@ macro_rules! built_in {
         /// Every built-in scenario.
         pub const BUILT_IN: &[BuiltIn] = &[$(BuiltIn {
             name: $name,
-            text: include_str!(concat!("../../../scenarios/", $name, ".toml")),
+            text: include_str!(concat!("../../../../scenarios/", $name, ".toml")),
         }),*];
     };
 }
