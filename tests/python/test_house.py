@@ -165,7 +165,9 @@ def test_a_silent_default_and_a_homonym_are_found(tmp_path: Path) -> None:
     (source / "a.rs").write_text(trait + own)
     (source / "b.rs").write_text("pub enum Served {}\nstruct Other;\n")
     assert rooms.silent_defaults(tmp_path) == {"Hears": (2, 4)}
-    assert rooms.homonyms(tmp_path)["kernel"] == {"Served": ["crates/kernel/level/src/a.rs", "crates/kernel/level/src/b.rs"]}
+    assert rooms.homonyms(tmp_path)["kernel"] == {
+        "Served": ["crates/kernel/level/src/a.rs", "crates/kernel/level/src/b.rs"]
+    }
 
 
 def test_the_inner_folder_is_the_room() -> None:

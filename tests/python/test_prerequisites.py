@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -57,3 +58,21 @@ def test_a_client_that_cannot_be_installed_is_named_and_keeps_no_other_away(tmp_
     assert {"chromium", "chromium-driver", "libnbd-bin"} <= set(named)
     assert "fio" not in named
     assert done.returncode == 0
+
+
+def test_the_demo_installs_no_tool_of_developers(tmp_path: Path) -> None:
+    """Without a group that it names, maturin installs the one called dev: 1.2 GB."""
+    make = shutil.which("make")
+    assert make is not None
+    asked = subprocess.run(
+        [make, "--dry-run", "--always-make", "demo", f"VENV={tmp_path}"],
+        cwd=SCRIPTS.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    installs = [line for line in asked.splitlines() if " install " in line or "maturin develop" in line]
+    assert any("maturin develop --group build " in line for line in installs)
+    assert not any("--group dev" in line or "--group docs" in line for line in installs)
+    project = (SCRIPTS.parent / "pyproject.toml").read_text(encoding="utf-8")
+    assert re.search(r'^build = \["flit_core==[\d.]+", "maturin==[\d.]+"\]$', project, re.MULTILINE)
