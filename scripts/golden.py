@@ -3,9 +3,9 @@
 Each `tests/golden/NAME.toml` runs on its own workload; `NAME.json` keeps its metrics. `policies.json` has a digest for
 each policy. All of them have the revision of results under which they were written.
 
-Numbers that have changed for the same scenario are refused, unless REVISION in crates/kernel/engine/src/lib.rs was raised and
-CHANGELOG.md names the new revision under "Results changed": results of different numbers must not pass for equal. With
---check, write nothing and fail if a result has changed.
+Numbers that have changed for the same scenario are refused, unless REVISION in crates/kernel/engine/src/lib.rs was
+raised and CHANGELOG.md names the new revision under "Results changed": results of different numbers must not pass for
+equal. With --check, write nothing and fail if a result has changed.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def merged(old: Mapping[str, Mapping[str, Any]], new: Entries, revision: int, ch
         raise RefusedError(msg)
     if changed and revision == kept:
         msg = (
-            f"{_listed(changed)} changed, and REVISION in crates/kernel/engine/src/lib.rs is still {revision}: mend the code; "
-            f'or raise REVISION to {revision + 1}, say in CHANGELOG.md under "Results changed" what "revision '
+            f"{_listed(changed)} changed, and REVISION in crates/kernel/engine/src/lib.rs is still {revision}: mend the "
+            f'code; or raise REVISION to {revision + 1}, say in CHANGELOG.md under "Results changed" what "revision '
             f'{revision + 1}" changes, and write the results again: make golden'
         )
         raise RefusedError(msg)
