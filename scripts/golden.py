@@ -57,8 +57,8 @@ def merged(old: Mapping[str, Mapping[str, Any]], new: Entries, revision: int, ch
         raise RefusedError(msg)
     if changed and revision == kept:
         msg = (
-            f"{_listed(changed)} changed, and REVISION in crates/kernel/engine/src/lib.rs is still {revision}: mend the "
-            f'code; or raise REVISION to {revision + 1}, say in CHANGELOG.md under "Results changed" what '
+            f"{_listed(changed)} changed, and REVISION in crates/kernel/engine/src/lib.rs is still {revision}: mend "
+            f'the code; or raise REVISION to {revision + 1}, say in CHANGELOG.md under "Results changed" what '
             f'"revision {revision + 1}" changes, and write the results again: make golden'
         )
         raise RefusedError(msg)
