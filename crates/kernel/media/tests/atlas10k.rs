@@ -17,7 +17,8 @@ struct Measured {
 
 fn trace() -> Option<Vec<Measured>> {
     let given = std::env::var_os("COFLASH_TRACES").map(PathBuf::from);
-    let root = given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/traces"));
+    let root =
+        given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/traces"));
     let packed = std::fs::read(root.join(TRACE)).ok()?;
     let text =
         String::from_utf8(zstd::decode_all(packed.as_slice()).expect("the trace unpacks")).expect("text");

@@ -189,8 +189,8 @@ fn drained(source: &mut dyn Source) -> Vec<Request> {
 
 #[test]
 fn the_exact_curve_of_the_recorded_trace_equals_simulated_caches() {
-    let path =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/traces/pgbench-oltp-400k.iolog.zst").to_owned();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/traces/pgbench-oltp-400k.iolog.zst")
+        .to_owned();
     let requests = drained(&mut open(&[path], &TraceOptions::default()).unwrap());
     assert_simulated(&requests, &info(&requests, "exact"), &[256, 4096, 65_536]);
 }

@@ -135,8 +135,8 @@ fn ends_of_the_range_can_be_fitted() {
 
 #[test]
 fn the_recorded_trace_is_met() {
-    let path =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/traces/pgbench-oltp-400k.iolog.zst").to_owned();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/traces/pgbench-oltp-400k.iolog.zst")
+        .to_owned();
     let fitted = fit(&[path], &FitOptions::default()).unwrap();
     assert_alike(&fitted, 0.1);
 }

@@ -186,7 +186,8 @@ fn footprint_gib(info: &WorkloadInfo) -> f64 {
 /// The folder of traces that are too large, or not permitted, to be distributed with the project.
 fn elsewhere(name: &str) -> Option<String> {
     let given = std::env::var_os("COFLASH_TRACES").map(PathBuf::from);
-    let root = given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/traces"));
+    let root =
+        given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/traces"));
     let path = root.join(name);
     path.exists().then(|| path.to_str().expect("a path of text").to_owned())
 }
