@@ -184,7 +184,7 @@ def test_a_run_says_what_it_ran(tmp_path: Path) -> None:
 def test_the_help_lists_each_command_in_one_of_five_panels() -> None:
     shown = coflash("--help").stdout
     titles = re.findall(r"╭─ (\w+) ─", shown)
-    assert titles == ["Options", "Simulate", "Subject", "Traces", "Devices", "Help"]
+    assert titles == ["Options", "Simulate", "Study", "Traces", "Devices", "Help"]
     names = re.findall(r"^│ ([a-z]+)  ", shown, re.MULTILINE)
     assert sorted(names) == sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
     assert "grade" not in names and "compare" not in names

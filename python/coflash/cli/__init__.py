@@ -39,7 +39,7 @@ _PANELS = {
             "Search for the values of some keys that minimise or maximise measures; the same command resumes a search.",
         ),
     },
-    "Subject": {
+    "Study": {
         "results": ("results.app", "List, compare, query and export the results of many runs."),
         "report": (
             "report.report",
