@@ -1,7 +1,7 @@
 """Which run a result is of. The result of another run is never replaced without a word.
 
 A run is its scenario without the names of files, and the content of these files. The key of a run in a sweep is made
-from the same parts, and from the version of coflash, which is left out here: another version may replace its older
+from the same parts and the revision of results. The revision is left out here: another one may replace its older
 result.
 """
 
@@ -34,7 +34,7 @@ def nameless(scenario: Scenario, own_files: int | None) -> Scenario:
 
 @dataclass(frozen=True)
 class Identity:
-    """Everything that a result follows from, but the version of coflash."""
+    """Everything that a result follows from, but the revision of results."""
 
     scenario: str
     """The hash of the scenario without the names of its files."""

@@ -1,9 +1,9 @@
 //! Preconditioning by the run's own workload: its writes and trims are repeated below the cache, until write amplification is steady. A
 //! generated workload has other draws in each pass: the same draws again would be another workload, with a period.
 //!
-//! The method is that of SNIA's Performance Test Specification: rounds, of which the last five must be steady, and 25 of which are
-//! the limit. A round is a whole number of passes over the workload, so that a workload that changes on its way has equal rounds, and
-//! writes at least a quarter of the device. Rounds before GC erases do not count, nor do rounds in which the pages with data become
+//! The method is that of SNIA's Performance Test Specification. The workload writes in rounds until the last five are steady, in 25
+//! rounds at most. A round writes at least a quarter of the device in whole passes over the workload: so a workload that changes on
+//! its way has equal rounds, too. Rounds before GC erases do not count, nor do rounds in which the pages with data become
 //! more or fewer: an erased device amplifies little at first, and slowly more for as long as it fills.
 
 use crate::course::Course;
@@ -39,11 +39,9 @@ pub(crate) fn write_own(
 ) -> Result<(Ftl, String), RunError> {
     let logical_pages = ftl.logical_pages();
     let mut level = Units::new(ftl, scenario.pages_per_unit());
-    let (mut passes, mut rounds, mut with_gc) = (0, Vec::new(), 0);
-    let full = |level: &Units<Ftl>| level.below().mapped().count() as f64 / f64::from(logical_pages);
-    let mut mapped = vec![full(&level)];
-    let steady = loop {
-        let (programs, erases) = (level.below().programs().all(), erases(level.below()));
+    let (mut passes, mut rounds) = (0, Vec::new());
+    let mut state = State::of(level.below());
+    while rounds.len() < ROUNDS_MAX && !last(&rounds).is_some_and(are_steady) {
         let mut written = 0;
         while written < u64::from(logical_pages).div_ceil(PARTS_OF_DEVICE) {
             passes += 1;
@@ -57,24 +55,21 @@ pub(crate) fn write_own(
             written += pass;
             course.before += pass;
         }
-        rounds.push((level.below().programs().all() - programs) as f64 / written as f64);
-        with_gc = if self::erases(level.below()) > erases { with_gc + 1 } else { 0 };
-        mapped.push(full(&level));
-        let steady = with_gc >= ROUNDS_STEADY
-            && rounds.last_chunk::<ROUNDS_STEADY>().is_some_and(|last| is_steady(last))
-            && (mapped[rounds.len()] - mapped[rounds.len() - ROUNDS_STEADY]).abs() <= MAPPED_CHANGE_MAX;
-        if steady || rounds.len() == ROUNDS_MAX {
-            break steady;
-        }
-    };
-    let first = rounds.len() - ROUNDS_STEADY;
-    let [from, to] = [mapped[first], mapped[rounds.len()]].map(|share| 100.0 * share);
-    let fills = if (to - from).abs() > 100.0 * MAPPED_CHANGE_MAX {
+        let before = std::mem::replace(&mut state, State::of(level.below()));
+        rounds.push(Round {
+            waf: (state.programs - before.programs) as f64 / written as f64,
+            has_gc: state.erases > before.erases,
+            mapped: [before.mapped, state.mapped],
+        });
+    }
+    let last = last(&rounds).expect("as many rounds at least");
+    let fills = if fills(last) {
         let advice = if scenario.precondition.fill == Fill::None {
             ": a device that precondition.fill has filled would begin with all"
         } else {
             ""
         };
+        let [from, to] = mapped(last).map(|share| 100.0 * share);
         format!(", while the pages with data went from {from:.1} to {to:.1} % of the device{advice}")
     } else {
         String::new()
@@ -83,16 +78,61 @@ pub(crate) fn write_own(
     let remark = format!(
         "Before the run, the workload's own writes went to flash past the cache{cache} in {passes} passes. Write amplification was {} \
          then: {} in the last {ROUNDS_STEADY} of {} rounds{fills}.",
-        if steady { "steady" } else { "still not steady" },
-        as_text(&rounds[first..]),
+        if are_steady(last) { "steady" } else { "still not steady" },
+        as_text(&wafs(last)),
         rounds.len()
     );
     Ok((level.into_below(), remark))
 }
 
-/// The erases of all blocks.
-fn erases(ftl: &Ftl) -> u64 {
-    ftl.erase_counts().map(u64::from).sum()
+/// Counts of flash between two rounds.
+struct State {
+    programs: u64,
+    erases: u64,
+    /// The pages with data, as a part of the device.
+    mapped: f64,
+}
+
+impl State {
+    fn of(ftl: &Ftl) -> Self {
+        Self {
+            programs: ftl.programs().all(),
+            erases: ftl.erase_counts().map(u64::from).sum(),
+            mapped: ftl.mapped().count() as f64 / f64::from(ftl.logical_pages()),
+        }
+    }
+}
+
+struct Round {
+    waf: f64,
+    has_gc: bool,
+    /// The pages with data before and after it, as parts of the device.
+    mapped: [f64; 2],
+}
+
+type Last = [Round; ROUNDS_STEADY];
+
+fn last(rounds: &[Round]) -> Option<&Last> {
+    rounds.last_chunk()
+}
+
+fn wafs(rounds: &Last) -> [f64; ROUNDS_STEADY] {
+    std::array::from_fn(|number| rounds[number].waf)
+}
+
+/// The pages with data before and after rounds.
+fn mapped([first, .., last]: &Last) -> [f64; 2] {
+    [first.mapped[0], last.mapped[1]]
+}
+
+/// Whether the pages with data become more or fewer.
+fn fills(rounds: &Last) -> bool {
+    let [from, to] = mapped(rounds);
+    (to - from).abs() > MAPPED_CHANGE_MAX
+}
+
+fn are_steady(rounds: &Last) -> bool {
+    rounds.iter().all(|round| round.has_gc) && is_steady(&wafs(rounds)) && !fills(rounds)
 }
 
 /// Write and trim as the workload does, once. Returns the pages written by the host.
