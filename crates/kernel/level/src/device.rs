@@ -1,18 +1,12 @@
-//! A level under the cache of its cooperation scheme; over an FTL this is a device.
+//! A device: an FTL under the cache of its cooperation scheme.
 
 use crate::config::CacheConfig;
-use crate::consistent::Consistent;
-use crate::cooperates::Cooperates;
 use crate::cooperation::{Cooperation, CooperationConfig, Setting};
-use crate::level::{Command, Level, Restart};
-use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
 use crate::write_back::WriteBack;
-use coflash_base::measure::Report;
-use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
-use coflash_cache::Cache;
-use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite};
-use coflash_media::{Contents, DieId, Geometry, Media, Memory};
+use coflash_base::{Misfit, Seed};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io};
+use coflash_media::{Contents, Geometry, Media, Memory};
 
 /// The configuration of a device.
 #[derive(Clone, Copy, Debug)]
@@ -53,80 +47,11 @@ impl DeviceConfig<'_> {
     }
 }
 
-/// The cache of a cooperation scheme, over a level.
-#[derive(Clone)]
-#[allow(clippy::large_enum_variant, reason = "a stack has a single one")]
-pub enum CacheLevel<L> {
-    /// A write-back cache.
-    WriteBack(WriteBack<L>),
-    /// A crash-consistent cache.
-    Consistent(Consistent<L>),
-}
+/// A device: the cache of its scheme over its FTL.
+pub type Device = WriteBack<Ftl>;
 
 /// A device.
-pub type Device = CacheLevel<Ftl>;
-
-macro_rules! cache_level_dispatch {
-    ($self:expr, $cache:pat => $call:expr) => {
-        match $self {
-            CacheLevel::WriteBack($cache) => $call,
-            CacheLevel::Consistent($cache) => $call,
-        }
-    };
-}
-
-pub(crate) use cache_level_dispatch;
-
-impl<L: Cooperates> CacheLevel<L> {
-    /// Put the empty cache of a scheme over a level.
-    pub fn with_scheme(below: L, config: &CacheConfig, setting: &Setting, scheme: Cooperation) -> Self {
-        match scheme {
-            Cooperation::CdmConsistent(scheme) => {
-                Self::Consistent(Consistent::over(below, config, setting, scheme))
-            }
-            scheme => Self::WriteBack(WriteBack::over(below, config, setting, scheme)),
-        }
-    }
-
-    /// The level below.
-    #[inline]
-    #[must_use]
-    pub fn below(&self) -> &L {
-        cache_level_dispatch!(self, cache => cache.below())
-    }
-
-    /// Convert into the level below, without the cache.
-    #[must_use]
-    pub fn into_below(self) -> L {
-        cache_level_dispatch!(self, cache => cache.into_below())
-    }
-
-    /// Mutable access to the level below, past the cache. For warming up.
-    pub fn below_mut(&mut self) -> &mut L {
-        cache_level_dispatch!(self, cache => cache.below_mut())
-    }
-
-    /// The layout of its metadata in non-volatile memory.
-    #[must_use]
-    pub fn layout(&self) -> Layout {
-        cache_level_dispatch!(self, cache => cache.metadata().layout)
-    }
-
-    /// The cached pages.
-    #[must_use]
-    pub fn cache(&self) -> &Cache {
-        cache_level_dispatch!(self, cache => cache.cache())
-    }
-
-    /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
-    #[must_use]
-    pub fn holds(&self, lpn: Lpn) -> bool {
-        self.cache().lookup(lpn).is_some() || self.below().with_flash(|flash| flash.lookup(lpn).is_some())
-    }
-}
-
-/// A device.
-impl CacheLevel<Ftl> {
+impl Device {
     /// Create an erased device with an empty cache.
     ///
     /// # Errors
@@ -160,26 +85,4 @@ impl CacheLevel<Ftl> {
         device.restore(contents, io)?;
         Ok(device)
     }
-
-    /// Bring an erased device to the state that was found.
-    pub(crate) fn restore<M: Media, H: GcHook>(
-        &mut self,
-        contents: &Contents,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>> {
-        cache_level_dispatch!(self, cache => cache.recover(contents, io))
-    }
-}
-
-impl<M: Media, L: Level<M> + Cooperates> Level<M> for CacheLevel<L> {
-    crate::forward_level!(cache_level_dispatch);
-}
-
-impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for CacheLevel<L> {
-    crate::forward_restart!(cache_level_dispatch);
-}
-
-/// Messages of a buffer in the host go to flash if the scheme uses them.
-impl<L: Cooperates> Cooperates for CacheLevel<L> {
-    crate::cooperates::forward_cooperates!(cache_level_dispatch, lags: false);
 }

@@ -4,19 +4,19 @@
 //! | concept | place |
 //! |---|---|
 //! | levels, and the life of a request | [`Level`] |
-//! | a write-back cache: in the device, in the host, the host's write buffer | [`WriteBack`] |
-//! | the crash-consistent cache (`cdm-consistent`), in the device or in the host, and its recovery | [`Consistent`] |
+//! | the cache: in the device, in the host, the host's write buffer | [`WriteBack`] |
+//! | what makes a cache crash-consistent (`cdm-consistent`) | `write_back/consistency.rs` |
 //! | a link that carries whole requests | [`RequestLink`] |
 //! | a link below a cache: the notices that cross it, questions and grants | [`Linked`] |
 //! | the time of the firmware, and the controller's write buffer | [`Controller`] |
 //! | indirection units larger than a page | [`Units`] |
 //! | the FTL as a level | `flash.rs`; the FTL itself is the crate `coflash-ftl` |
 //! | which level lies above which, and how stacks are made | `stack.rs` |
-//! | the cache of a scheme; over an FTL a device | [`CacheLevel`], [`Device`] |
+//! | a cache over an FTL: a device | [`Device`] |
 //! | marks, invalidations, weights: cooperation between cache and flash | [`Cooperates`] |
 //! | CDM, ShadowGC and their baselines | [`cooperation`], a file each |
 //! | CDM's states S0, S1, S2 | not stored: they follow from the map, the mark and the cache (`cooperation/cdm.rs`) |
-//! | CDM's consistent states S0 to S5, commit, checkpoint | `cooperation/cdm_consistent.rs` (definitions), `consistent/mod.rs` (transitions) |
+//! | CDM's consistent states S0 to S5, commit, checkpoint | `cooperation/cdm_consistent.rs` (definitions), `write_back/consistency.rs` (transitions) |
 //! | metadata in non-volatile memory, and recovery from it | [`nvm`] |
 //! | ShadowGC's states of a page | three bits: valid, and a mark for each memory (`cooperation/shadow.rs`) |
 //! | `removable_weight`: the expected cost of a drop | `cooperation/cdm.rs`, `cooperation/rewrite_predictor.rs` |
@@ -31,7 +31,6 @@ extern crate self as coflash_level;
 mod support;
 
 mod config;
-mod consistent;
 mod controller;
 mod cooperates;
 pub mod cooperation;
@@ -48,11 +47,10 @@ mod write_back;
 
 pub use coflash_base::Op;
 pub use config::{CacheConfig, Eviction, Placement};
-pub use consistent::Consistent;
 pub use controller::{Controller, ControllerConfig};
 pub use cooperates::{Cached, Cooperates, Message};
 pub use cooperation::{Cooperation, CooperationConfig};
-pub use device::{CacheLevel, Device, DeviceConfig};
+pub use device::{Device, DeviceConfig};
 pub use level::{Command, Crossing, Level, LostPages, Restart};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,

@@ -5,7 +5,7 @@ use crate::config::Placement;
 use crate::controller::{Controller, ControllerConfig};
 use crate::cooperates::Cooperates;
 use crate::cooperation::{Cooperation, Setting};
-use crate::device::{CacheLevel, Device, DeviceConfig, cache_level_dispatch};
+use crate::device::{Device, DeviceConfig};
 use crate::level::{Command, Level, Restart};
 use crate::linked::{HostConfig, LinkCost, Linked, Protecting, RequestLink};
 use crate::nvm::Layout;
@@ -23,7 +23,7 @@ pub type Firmware<L> = Controller<Units<L>>;
 /// A device behind a link that carries whole requests.
 pub type PlainStack = RequestLink<Firmware<Device>>;
 /// A cache in the host, above a link that carries pages.
-pub type HostCacheStack = CacheLevel<Linked<Firmware<Ftl>>>;
+pub type HostCacheStack = WriteBack<Linked<Firmware<Ftl>>>;
 /// The host's write buffer above other levels.
 pub type Buffered<L> = WriteBack<L, Announces>;
 /// The stacks over flash with the host's write buffer above.
@@ -158,7 +158,7 @@ impl Levels<'_> {
     /// The levels of the device, below the link.
     fn device(self, flash: Ftl) -> Firmware<Device> {
         let Self { config, setting, scheme, .. } = self;
-        config.firmware(CacheLevel::with_scheme(flash, config.device.cache, &setting, scheme))
+        config.firmware(WriteBack::with_scheme(flash, config.device.cache, &setting, scheme))
     }
 
     /// Put a cache in the host, and the link, over flash. `between` may put a level between the two.
@@ -166,11 +166,11 @@ impl Levels<'_> {
         self,
         flash: Ftl,
         between: impl FnOnce(Linked<Firmware<Ftl>>) -> L,
-    ) -> CacheLevel<L> {
+    ) -> WriteBack<L> {
         let Self { config, setting, scheme, .. } = self;
         let device = config.firmware(flash);
         let link = Linked::new(device, &setting, config.host, &config.link, config.device.seed);
-        CacheLevel::with_scheme(between(link), config.device.cache, &setting, scheme)
+        WriteBack::with_scheme(between(link), config.device.cache, &setting, scheme)
     }
 }
 
@@ -253,7 +253,7 @@ impl HostCacheStack {
         io: &mut Io<'_, M, H>,
     ) -> Result<(), RecoveryError<M::Error>> {
         recover_flash(self.below_mut().below_mut().under_mut(), contents, io)?;
-        cache_level_dispatch!(self, cache => cache.recover_host(&contents.words, io.media))?;
+        self.recover_host(&contents.words, io.media)?;
         self.connect(io).map_err(RecoveryError::Flash)
     }
 
@@ -273,11 +273,6 @@ impl HostCacheStack {
         recover_flash(flash, contents, io)?;
         self.below_mut().restart_device(erased);
         self.connect(io).map_err(RecoveryError::Flash)
-    }
-
-    /// The handshake of host and device after either has restarted.
-    fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        cache_level_dispatch!(self, cache => cache.connect(io))
     }
 }
 

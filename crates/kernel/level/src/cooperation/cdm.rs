@@ -357,7 +357,7 @@ impl<V: Variant> CooperationScheme for Cdm<V> {
 impl<V: Variant> Scheme for Cdm<V> {
     /// S1 → S2 without a copy; S0 is copied.
     #[inline(always)]
-    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision {
+    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &Cache) -> Decision {
         if !marks.device {
             return if V::KNOWS_HOST { self.shadows.copied_as_hgc(marks) } else { Decision::COPY };
         }
@@ -365,8 +365,7 @@ impl<V: Variant> Scheme for Cdm<V> {
         if self.sole_copies.are_at_bound(cache) || !self.pays(slot) {
             return Decision::COPY;
         }
-        cache.orphan(slot);
-        self.sole_copies.added(slot, cache);
+        self.sole_copies.added(slot, cache.dirty_len() + 1);
         Decision::Drop
     }
 
@@ -409,7 +408,7 @@ impl<V: Variant> Scheme for Cdm<V> {
                 if V::KNOWS_HOST {
                     below.send(Message::Shadow(page.lpn, Memory::Host, false));
                 }
-                self.sole_copies.added(page.slot, cache);
+                self.sole_copies.added(page.slot, cache.dirty_len());
             }
             Event::Trimmed => {
                 self.overwritten(page.slot, cache);
@@ -425,7 +424,7 @@ impl<V: Variant> Scheme for Cdm<V> {
                 }
                 self.sole_copies.removed(page.slot);
             }
-            Event::BecameSole => self.sole_copies.added(page.slot, cache),
+            Event::BecameSole => self.sole_copies.added(page.slot, cache.dirty_len()),
             // S2 → S1
             Event::Cleaned => {
                 self.sole_copies.cleaned(page.slot);

@@ -1,12 +1,11 @@
 //! Cooperation schemes between cache and flash. Each is one file and one line in the list below.
 
 use crate::cooperates::{Cached, Cooperates};
-use crate::nvm::Metadata;
 use coflash_base::measure::Report;
 use coflash_base::{Lpn, Misfit};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{Decision, Ftl, GcHook, Marks, Requirements, Weight, Weights, WriteStream};
-use coflash_media::{Media, Memory, Slot};
+use coflash_ftl::{Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
+use coflash_media::Memory;
 
 mod cdm;
 mod cdm_consistent;
@@ -14,7 +13,6 @@ mod none;
 mod rewrite_predictor;
 mod shadow;
 mod sole_copies;
-mod standby;
 
 coflash_base::policy_family! { ($)
     /// How cache and flash cooperate.
@@ -36,7 +34,6 @@ coflash_base::policy_family! { ($)
     }
 }
 
-pub(crate) use cdm_consistent::Deletion;
 pub use cdm_consistent::{CdmConsistent, CdmConsistentConfig, CommitCounters};
 pub use shadow::{SgcConfig, ShadowCounters, Shadows, Twins};
 pub use sole_copies::SoleCopyCounters;
@@ -90,10 +87,10 @@ pub enum Event {
 /// event. A hook sees cache and flash after the event, unless it says otherwise. A method has a default only where the default is
 /// that of no cooperation: what it leaves out costs neither data nor a number of the result.
 pub trait Scheme {
-    /// Decide about a valid page of GC's victim. To drop a page that is cached clean, the scheme first makes
-    /// the cached copy an orphan: the orphan is written at its eviction. If GC programs the cached copy
-    /// instead of the flash page, the cached copy becomes clean after the program has succeeded.
-    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision;
+    /// Decide about a valid page of GC's victim. A page that is dropped is cached clean. Its copy becomes an orphan, which is
+    /// written at its eviction. If GC programs the cached copy instead of the flash page, the cached copy becomes clean after
+    /// the program has succeeded.
+    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &Cache) -> Decision;
 
     /// Something happened to a page.
     fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, cache: &mut Cache, below: &mut B);
@@ -179,7 +176,7 @@ impl CooperationConfig {
 #[deny(clippy::missing_trait_methods, reason = "a hook left out would be that of no cooperation")]
 impl Scheme for Cooperation {
     coflash_base::forward_to_variant! { cooperation_dispatch;
-        fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision;
+        fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &Cache) -> Decision;
         fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, cache: &mut Cache, below: &mut B);
         fn copies_unmarked(&mut self, pages: u32);
         fn weights(&mut self, cache: &Cache) -> Weights;
@@ -191,61 +188,6 @@ impl Scheme for Cooperation {
         fn report(&self, report: &mut Report);
         fn heap_bytes(&self) -> usize;
         fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
-    }
-}
-
-/// A cache and its scheme as GC's hook.
-pub struct CacheHook<'a, S> {
-    pub(crate) scheme: &'a mut S,
-    pub(crate) cache: &'a mut Cache,
-    pub(crate) metadata: &'a mut Metadata,
-    pub(crate) memory: Memory,
-}
-
-impl<S: Scheme> GcHook for CacheHook<'_, S> {
-    #[inline(always)]
-    fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Decision {
-        let decision = self.scheme.decide(lpn, marks, self.cache);
-        if decision == Decision::Drop {
-            let slot = self.cache.lookup(lpn).expect("a dropped page is cached");
-            self.metadata.protect(Cached { lpn, slot }, media);
-            if self.memory == Memory::Host {
-                // The answer crosses the link, and flash acts on it.
-                self.metadata.settle(media);
-            }
-        }
-        decision
-    }
-
-    fn programmed_from(&mut self, slot: Slot) {
-        let slot = SlotId::new(slot.number);
-        self.cache.set_dirty(slot, false);
-        self.metadata.moving(slot);
-    }
-
-    #[inline(always)]
-    fn moved<M: Media>(&mut self, media: &mut M) {
-        self.metadata.free_moved(media);
-    }
-
-    #[inline]
-    fn cached_at(&self, page: Lpn) -> Option<Slot> {
-        self.cache.lookup(page).map(|slot| Slot { memory: self.memory, number: slot.get() })
-    }
-
-    fn copies_unmarked(&mut self, pages: u32) -> bool {
-        self.scheme.copies_unmarked(pages);
-        true
-    }
-
-    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
-        self.metadata.settle(media);
-        after
-    }
-
-    #[inline(always)]
-    fn weights(&mut self) -> Weights {
-        self.scheme.weights(self.cache)
     }
 }
 

@@ -33,7 +33,7 @@ impl CooperationScheme for None {
 
 impl Scheme for None {
     #[inline(always)]
-    fn decide(&mut self, _: Lpn, _: Marks, _: &mut Cache) -> Decision {
+    fn decide(&mut self, _: Lpn, _: Marks, _: &Cache) -> Decision {
         Decision::COPY
     }
 

@@ -330,7 +330,7 @@ impl<P: Variant> CooperationScheme for Shadow<P> {
 
 impl<P: Variant> Scheme for Shadow<P> {
     #[inline(always)]
-    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision {
+    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &Cache) -> Decision {
         let Features { separate, fast, from_buffer, .. } = self.features;
         *self.counters.moved_mut(marks) += 1;
         if !marks.any() {

@@ -62,10 +62,10 @@ impl SoleCopies {
         if self.are_at_bound(cache) { self.recent.back() } else { None }
     }
 
-    /// Add a slot: the host wrote to it, or GC dropped the flash copy.
+    /// Add a slot, one of this many with dirty pages: the host wrote to it, or GC dropped the flash copy.
     #[inline]
-    pub(crate) fn added(&mut self, slot: SlotId, cache: &Cache) {
-        self.counters.peak_pages = self.counters.peak_pages.max(cache.dirty_len());
+    pub(crate) fn added(&mut self, slot: SlotId, dirty_pages: u32) {
+        self.counters.peak_pages = self.counters.peak_pages.max(dirty_pages);
         if self.is_bounded() {
             if self.recent.contains(slot) {
                 self.recent.remove(slot);
@@ -77,7 +77,7 @@ impl SoleCopies {
     /// Add a slot filled by a read; its flash copy is invalidated.
     pub(crate) fn added_by_read(&mut self, slot: SlotId, cache: &Cache) {
         self.counters.from_reads_pages += 1;
-        self.added(slot, cache);
+        self.added(slot, cache.dirty_len());
     }
 
     /// Remove a slot that was written to flash and stays cached.

@@ -4,7 +4,7 @@
 use super::{Epoch, Label, Layout};
 use crate::cooperates::Cached;
 use coflash_base::{Duration, Lpn};
-use coflash_cache::SlotId;
+use coflash_cache::{Cache, SlotId};
 use coflash_ftl::Ftl;
 use coflash_media::Nvm;
 
@@ -20,9 +20,12 @@ coflash_base::measures! {
 
 /// The metadata of a cache in non-volatile memory.
 ///
-/// A label of data says that after a restart the valid version of the page is in the slot, not in flash. The
+/// Without commits, a label of data says that after a restart the valid version of the page is in the slot, not in flash. The
 /// data in the slot is durable before its label; the version in flash is given up after it. A slot is used
 /// again only when its label is durably free.
+///
+/// With commits, a slot has a durable label before its data is touched, of the uncommitted epoch: a crash in between leaves a
+/// void label.
 #[derive(Clone)]
 pub(crate) struct Metadata {
     pub(crate) layout: Layout,
@@ -34,6 +37,8 @@ pub(crate) struct Metadata {
     moving: Vec<SlotId>,
     /// Whether an answer must wait for stores since the last fence.
     unfenced: bool,
+    /// Whether clean copies are labelled as data from the start, since flash may drop their pages without asking.
+    pub(crate) protects_ahead: bool,
     fence: Duration,
     /// The fences of the current request.
     fences: u64,
@@ -41,8 +46,8 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// Begin with words of zeros; a fence takes `fence`.
-    pub(crate) fn new(layout: Layout, fence: Duration) -> Self {
+    /// Begin with words of zeros; a fence takes `fence`. `grants`: whether flash may drop pages without asking.
+    pub(crate) fn new(layout: Layout, grants: bool, fence: Duration) -> Self {
         Self {
             layout,
             committed: Epoch(0),
@@ -50,6 +55,7 @@ impl Metadata {
             absent_pages: 0,
             moving: Vec::new(),
             unfenced: false,
+            protects_ahead: layout.has_commits() && grants,
             fence,
             fences: 0,
             counters: MetadataCounters::default(),
@@ -106,6 +112,36 @@ impl Metadata {
         self.store(self.layout.slot(slot.get()), label.encode(), media);
     }
 
+    /// Label a slot that the data of flash will fill.
+    #[inline(always)]
+    pub(crate) fn filling<M: Nvm>(&mut self, page: Cached, media: &mut M) {
+        if self.layout.has_commits() {
+            self.label(page.slot, Label::Clean(page.lpn), media);
+            self.fence(media);
+        }
+    }
+
+    /// Label a slot that holds the data of flash, before flash may drop its page without asking.
+    #[inline(always)]
+    pub(crate) fn filled<M: Nvm>(&mut self, page: Cached, media: &mut M) {
+        if self.protects_ahead {
+            self.protect(page, media);
+            self.fence(media);
+        }
+    }
+
+    /// Label a slot that the host's data will fill or change: it is uncommitted.
+    #[inline(always)]
+    pub(crate) fn writing<M: Nvm>(&mut self, page: Cached, is_new: bool, media: &mut M) {
+        if self.layout.has_commits() {
+            self.label(page.slot, Label::Data(page.lpn, self.epoch()), media);
+            // Otherwise both labels that the slot may have after a crash are void.
+            if is_new || self.protects_ahead {
+                self.fence(media);
+            }
+        }
+    }
+
     /// Label the data in a slot as the committed version of its page. The label is durable at the next fence.
     #[inline]
     pub(crate) fn protect<M: Nvm>(&mut self, page: Cached, media: &mut M) {
@@ -116,9 +152,12 @@ impl Metadata {
     }
 
     /// Make the data that the host has just written to a slot durable: at once for a new label, since flash
-    /// may then give up its version; otherwise before the answer.
+    /// may then give up its version; otherwise before the answer. With commits it is durable from its commit on.
     #[inline]
     pub(crate) fn written<M: Nvm>(&mut self, page: Cached, is_labelled: bool, media: &mut M) {
+        if self.layout.has_commits() {
+            return;
+        }
         if is_labelled {
             self.unfenced |= self.layout.slots > 0;
         } else {
@@ -134,6 +173,43 @@ impl Metadata {
             self.settle(media);
             self.label(slot, Label::Free, media);
             self.fence(media);
+        }
+    }
+
+    /// Commit all writes so far, at one moment.
+    pub(crate) fn commit<M: Nvm>(&mut self, media: &mut M) {
+        self.fence(media);
+        self.set_committed(self.epoch(), media);
+    }
+
+    fn set_committed<M: Nvm>(&mut self, epoch: Epoch, media: &mut M) {
+        self.committed = epoch;
+        self.store(Layout::COMMITTED, epoch.0.into(), media);
+        self.fence(media);
+    }
+
+    /// Reset all committed slots to the first epoch when epochs have run out. No data is uncommitted at that moment.
+    pub(crate) fn renumber_if_last<M: Nvm>(&mut self, cache: &Cache, media: &mut M) {
+        if self.committed < Epoch::MAX {
+            return;
+        }
+        // The commit has erased all older versions, so no label of an earlier epoch is ambiguous.
+        for slot in cache.occupied() {
+            if cache.is_dirty(slot) || self.protects_ahead {
+                self.label(slot, Label::Data(cache.page_of(slot), Epoch(0)), media);
+            }
+        }
+        self.fence(media);
+        self.set_committed(Epoch(0), media);
+    }
+
+    /// Note that the data of a slot was written below. With commits the slot is emptied next, or labelled as clean.
+    #[inline]
+    pub(crate) fn written_out<M: Nvm>(&mut self, slot: SlotId, media: &mut M) {
+        if self.layout.has_commits() {
+            self.fence(media);
+        } else {
+            self.free(slot, media);
         }
     }
 

@@ -99,6 +99,11 @@ impl Layout {
     /// The word of the committed epoch.
     pub const COMMITTED: u32 = 0;
 
+    /// Whether writes wait for commits. Otherwise a trim is carried out at once, and needs no entry.
+    pub(crate) fn has_commits(self) -> bool {
+        self.deletions > 0
+    }
+
     /// The word of a slot's label.
     #[must_use]
     pub fn slot(self, slot: u32) -> u32 {

@@ -1,6 +1,7 @@
 //! Construction of the three kinds of cache: in the device, in the host, and the host's write buffer.
 
 use super::ageing::Ageing;
+use super::consistency::Consistency;
 use super::{Announces, CacheCounters, DropCounters, HOST_BUFFER, Options, WriteBack, WriteBufferConfig};
 use crate::config::{CacheConfig, Eviction, slots};
 use crate::cooperates::{Cooperates, Message};
@@ -14,7 +15,12 @@ use coflash_media::{Cause, Memory};
 impl<L: Cooperates> WriteBack<L> {
     /// Create an empty cache with its scheme over a level.
     #[must_use]
-    pub fn over(mut below: L, config: &CacheConfig, setting: &Setting, mut scheme: Cooperation) -> Self {
+    pub fn with_scheme(
+        mut below: L,
+        config: &CacheConfig,
+        setting: &Setting,
+        mut scheme: Cooperation,
+    ) -> Self {
         below.with_flash(|ftl| scheme.attach(ftl));
         let options = Options {
             setting: *setting,
@@ -26,13 +32,17 @@ impl<L: Cooperates> WriteBack<L> {
         if scheme.knows().host {
             below.send(Message::TrackHost);
         }
+        let consistency = match &scheme {
+            Cooperation::CdmConsistent(scheme) => Some(Consistency::new(&scheme.0, setting.slots)),
+            _ => None,
+        };
         let layout = Layout {
             slots: if config.volatile { 0 } else { setting.slots },
-            deletions: 0,
+            deletions: consistency.as_ref().map_or(0, |consistency| consistency.free_entries.len() as u32),
             logical_pages: setting.logical_pages,
         };
-        let metadata = Metadata::new(layout, config.fence);
-        Self::with(below, scheme, &config.policy, options, None, metadata)
+        let metadata = Metadata::new(layout, setting.grants, config.fence);
+        Self { consistency, ..Self::with(below, scheme, &config.policy, options, None, metadata) }
     }
 }
 
@@ -48,7 +58,7 @@ impl<L: Cooperates> WriteBack<L, Announces> {
         };
         let dirty_max = config.dirty_share_max.of(setting.slots.into()) as u32;
         let ageing = Some(Ageing::new(setting.slots, config.dirty_age_max, dirty_max));
-        let metadata = Metadata::new(Layout::default(), Duration::ZERO);
+        let metadata = Metadata::new(Layout::default(), false, Duration::ZERO);
         Self::with(below, Announces, &config.policy, options, ageing, metadata)
     }
 }
@@ -77,6 +87,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             metadata,
             options,
             ageing,
+            consistency: None,
             now: Time::ZERO,
             counters,
             drops: DropCounters::default(),

@@ -5,6 +5,7 @@ use super::WriteBack;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::{Event, Scheme};
 use crate::level::Level;
+use crate::nvm::Label;
 use coflash_base::{Lpn, Time};
 use coflash_cache::SlotId;
 use coflash_ftl::{Coverage, PageWrite, WriteStream};
@@ -12,7 +13,7 @@ use coflash_media::{Media, Place};
 
 /// The reason for writing a dirty page below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
+pub(super) enum Reason {
     Eviction,
     Bound,
     Age,
@@ -21,10 +22,15 @@ enum Reason {
 }
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
+    /// A page, new in its slot or clean until now, is dirty before the host's data enters the slot.
     #[inline(always)]
-    pub(super) fn became_dirty(&mut self, slot: SlotId) {
+    pub(super) fn became_dirty<M: Media>(&mut self, page: Cached, is_new: bool, media: &mut M) {
         if let Some(ageing) = &mut self.ageing {
-            ageing.became_dirty(slot, self.now);
+            ageing.became_dirty(page.slot, self.now);
+        }
+        self.metadata.writing(page, is_new, media);
+        if let Some(consistency) = &mut self.consistency {
+            consistency.add_uncommitted(page.slot, &mut self.cache);
         }
     }
 
@@ -33,6 +39,34 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         if let Some(ageing) = &mut self.ageing {
             ageing.became_clean(slot);
         }
+    }
+
+    /// Empty a slot. Its data is elsewhere, or wanted no more.
+    #[inline(always)]
+    pub(super) fn vacate<M: Media>(&mut self, slot: SlotId, media: &mut M) {
+        if let Some(consistency) = &mut self.consistency {
+            consistency.forget(slot);
+            self.metadata.label(slot, Label::Free, media);
+        }
+        self.cache.remove(slot);
+    }
+
+    /// Make room for page `lpn`, which is read. Returns what [`make_room`](Self::make_room) does.
+    #[inline(always)]
+    pub(super) fn make_room_to_fill<M: Media>(
+        &mut self,
+        lpn: Lpn,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<Option<M::When>, M::Error>
+    where
+        L: Level<M>,
+    {
+        if self.consistency.is_some() {
+            return self.free_slot(start, media).map(|()| None);
+        }
+        self.make_room(lpn, after, start, media)
     }
 
     /// Evict a page if the cache has no room for page `lpn`. Returns the moment at which its slot is empty,
@@ -54,8 +88,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let slot = self.cache.victim_for(lpn).expect("a full cache has a victim");
         let page = self.cached(slot);
         if !self.cache.is_dirty(slot) && !self.below.keeps(page) {
-            self.cache.orphan(slot);
-            self.became_sole(page);
+            self.orphan(slot);
         }
         self.happened(Event::Evicted, page);
         let mut written = None;
@@ -179,7 +212,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 
     /// Write the cached copy of a page below.
     #[inline]
-    fn write_out<M: Media>(
+    pub(super) fn write_out<M: Media>(
         &mut self,
         page: Cached,
         reason: Reason,
@@ -211,7 +244,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let (below, mut io) = self.descend(media, start);
         let done = below.write(write, after, &mut io)?;
         self.metadata.programmed(lpn, media);
-        self.metadata.free(slot, media);
+        self.metadata.written_out(slot, media);
         self.became_clean(slot);
         Ok(done)
     }

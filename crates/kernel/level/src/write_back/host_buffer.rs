@@ -72,7 +72,7 @@ pub struct Announces;
 
 impl Scheme for Announces {
     #[inline(always)]
-    fn decide(&mut self, _: Lpn, _: Marks, _: &mut Cache) -> Decision {
+    fn decide(&mut self, _: Lpn, _: Marks, _: &Cache) -> Decision {
         Decision::COPY
     }
 

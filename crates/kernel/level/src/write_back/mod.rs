@@ -1,5 +1,6 @@
-//! A write-back cache over any level. The device's cache, a cache in the host and the host's write buffer differ only
-//! in options.
+//! The cache of the stack: a write-back cache over any level. The device's cache, a cache in the host and the host's write buffer
+//! differ only in options, and in two parts that one may have: the age of dirty pages (`ageing.rs`), and versions that wait for a
+//! commit (`consistency.rs`).
 //!
 //! ```text
 //! read miss ──▶ clean ──(eviction)──▶ gone
@@ -9,18 +10,23 @@
 mod ageing;
 mod build;
 mod clean;
+mod commit;
+mod consistency;
 mod counters;
+mod hook;
 mod host_buffer;
 mod recovery;
+mod room;
+mod standby;
 
 pub use counters::{CacheCounters, DropCounters, HOST_BUFFER};
 pub use host_buffer::{Announces, WriteBufferConfig};
 
 use crate::config::Eviction;
 use crate::cooperates::{Cached, Cooperates, Message};
-use crate::cooperation::{CacheHook, Cooperation, Event, Scheme, Setting};
+use crate::cooperation::{Cooperation, Event, Scheme, Setting};
 use crate::level::{Command, Level};
-use crate::nvm::Metadata;
+use crate::nvm::{Layout, Metadata};
 use crate::over::below_dispatch;
 use ageing::Ageing;
 use coflash_base::measure::{Report, SectionInfo};
@@ -28,6 +34,9 @@ use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_media::{Access, Cause, DieId, Media, Place, Slot};
+use commit::Rest;
+use consistency::Consistency;
+use hook::CacheHook;
 
 /// The differences between the caches.
 #[derive(Clone, Debug)]
@@ -49,6 +58,7 @@ pub struct WriteBack<L, S = Cooperation> {
     metadata: Metadata,
     options: Options,
     ageing: Option<Ageing>,
+    consistency: Option<Consistency>,
     now: Time,
     /// Whether the scheme uses marks for pages that are dirty in the host.
     knows_host: bool,
@@ -57,7 +67,54 @@ pub struct WriteBack<L, S = Cooperation> {
 }
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
-    crate::over::cache_over_level!(S, options.setting.memory);
+    crate::over::level_over!();
+
+    /// The cached pages.
+    #[must_use]
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// The layout of its metadata in non-volatile memory.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.metadata.layout
+    }
+
+    /// The scheme.
+    #[must_use]
+    pub fn scheme(&self) -> &S {
+        &self.scheme
+    }
+
+    /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
+    #[must_use]
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        self.cache.lookup(lpn).is_some() || self.below.with_flash(|flash| flash.lookup(lpn).is_some())
+    }
+
+    /// Borrow the level below, and the media with this cache as GC's hook.
+    #[inline(always)]
+    fn descend<'s, M: Media>(
+        &'s mut self,
+        media: &'s mut M,
+        start: M::When,
+    ) -> (&'s mut L, Io<'s, M, CacheHook<'s, S>>) {
+        let memory = self.options.setting.memory;
+        let Self { below, cache, scheme, metadata, consistency, .. } = self;
+        let hook = CacheHook { scheme, cache, metadata, consistency, memory };
+        (below, Io { media, hook, start })
+    }
+
+    #[inline(always)]
+    fn place(&self, slot: SlotId) -> Slot {
+        Slot { memory: self.options.setting.memory, number: slot.get() }
+    }
+
+    #[inline(always)]
+    fn cached(&self, slot: SlotId) -> Cached {
+        Cached { lpn: self.cache.page_of(slot), slot }
+    }
 
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
     #[inline(always)]
@@ -87,11 +144,44 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         self.happened(Event::BecameSole, page);
     }
 
+    /// Make a clean copy the sole one: flash has dropped its page under a grant, or may have.
+    #[cold]
+    fn orphan(&mut self, slot: SlotId) {
+        consistency::orphan(slot, &mut self.consistency, &mut self.cache);
+        self.happened(Event::BecameSole, self.cached(slot));
+    }
+
     fn hear(&mut self) {
         while let Some(slot) = self.below.next_dropped(&self.cache) {
-            self.cache.orphan(slot);
-            self.became_sole(self.cached(slot));
+            self.orphan(slot);
         }
+    }
+
+    /// The part that only a consistent cache has.
+    fn consistency(&mut self) -> &mut Consistency {
+        self.consistency.as_mut().expect("this is the path of a consistent cache")
+    }
+
+    #[inline(always)]
+    fn is_deleted(&self, lpn: Lpn) -> bool {
+        self.consistency.as_ref().is_some_and(|consistency| consistency.deletions.contains_key(&lpn))
+    }
+
+    /// Note a use of the page in a slot.
+    #[inline(always)]
+    fn touch(&mut self, slot: SlotId) {
+        match &mut self.consistency {
+            None => self.cache.touch(slot),
+            Some(consistency) => consistency.touch(slot, &mut self.cache),
+        }
+    }
+
+    /// Whether the copy of a page is write-protected: a commit has promised it.
+    #[inline(always)]
+    fn is_protected(&self, slot: SlotId) -> bool {
+        self.consistency
+            .as_ref()
+            .is_some_and(|consistency| self.cache.is_dirty(slot) && !consistency.uncommitted.contains(slot))
     }
 }
 
@@ -111,25 +201,31 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         if let Some(slot) = self.cache.lookup(page.lpn) {
             self.counters.read_hits += 1;
             self.counters.nvm_reads_pages += 1;
-            self.cache.touch(slot);
+            self.touch(slot);
             self.happened(Event::Used, Cached { lpn: page.lpn, slot });
             return Ok(Some(media.access(self.place(slot), Access::Read { to: page.to }, after)));
         }
         self.counters.read_misses += 1;
+        if self.is_deleted(page.lpn) {
+            return Ok(None);
+        }
         let (below, mut io) = self.descend(media, start);
         let Some(done) = below.read(page, after, &mut io)? else { return Ok(None) };
         if self.options.read_allocate && self.cache.capacity() > 0 {
-            // The answer does not wait for the eviction and the fill, but both occupy the device.
-            if self.make_room(page.lpn, after, start, media).is_err() {
+            // The answer does not wait for the eviction and the fill, but both occupy the device. The read succeeds even if no
+            // page can be evicted.
+            if self.make_room_to_fill(page.lpn, after, start, media).is_err() {
                 return Ok(Some(done));
             }
             let slot = self.cache.insert(page.lpn, false);
+            let cached = Cached { lpn: page.lpn, slot };
             self.counters.nvm_writes_pages += 1;
+            self.metadata.filling(cached, media);
             media.access(self.place(slot), Access::Fill { from: page.to }, after);
-            let page = Cached { lpn: page.lpn, slot };
-            self.happened(Event::Filled, page);
+            self.metadata.filled(cached, media);
+            self.happened(Event::Filled, cached);
             if self.cache.is_dirty(slot) {
-                self.metadata.written(page, false, media);
+                self.metadata.written(cached, false, media);
             }
         }
         Ok(Some(done))
@@ -146,31 +242,18 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     where
         L: Level<M>,
     {
-        if let Some(slot) = self.cache.lookup(page.lpn) {
-            self.counters.write_hits += 1;
-            self.cache.touch(slot);
-            self.happened(Event::Overwritten, Cached { lpn: page.lpn, slot });
-            let mut ready = after;
-            let is_labelled = self.cache.is_dirty(slot);
-            if is_labelled {
-                self.counters.absorbed_pages += 1;
-            } else {
-                ready = self.clean_for_another(after, start, media)?.unwrap_or(after);
-                self.became_dirty(slot);
+        let cached = self.writable(page.lpn, start, media)?;
+        match cached {
+            Some(slot) => {
+                self.counters.write_hits += 1;
+                if !self.is_protected(slot) {
+                    return self.overwrite(page, slot, after, start, media);
+                }
             }
-            self.cache.set_dirty(slot, true);
-            return Ok(self.write_slot(
-                page,
-                slot,
-                Access::Write { from: page.from },
-                is_labelled,
-                ready,
-                media,
-            ));
+            None => self.counters.write_misses += 1,
         }
-        self.counters.write_misses += 1;
         if self.options.setting.write_allocate && self.cache.capacity() > 0 {
-            self.write_allocating(page, after, start, media)
+            self.write_allocating(page, cached, after, start, media)
         } else {
             let (below, mut io) = self.descend(media, start);
             let done = below.write(page, after, &mut io)?;
@@ -179,10 +262,41 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         }
     }
 
+    #[inline(always)]
+    fn overwrite<M: Media>(
+        &mut self,
+        page: PageWrite,
+        slot: SlotId,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<M::When, M::Error>
+    where
+        L: Level<M>,
+    {
+        let cached = Cached { lpn: page.lpn, slot };
+        self.happened(Event::Overwritten, cached);
+        let mut ready = after;
+        let is_labelled = self.cache.is_dirty(slot);
+        if is_labelled {
+            self.counters.absorbed_pages += 1;
+        } else {
+            ready = self.clean_for_another(after, start, media)?.unwrap_or(after);
+        }
+        self.cache.set_dirty(slot, true);
+        if !is_labelled {
+            self.became_dirty(cached, false, media);
+        }
+        let access = Access::Write { from: page.from };
+        Ok(self.write_slot(page, slot, access, is_labelled, ready, media))
+    }
+
+    /// Write a page into a slot of its own. `older` is that of its committed version, if that is cached and must stay.
     #[inline]
     fn write_allocating<M: Media>(
         &mut self,
         page: PageWrite,
+        older: Option<SlotId>,
         after: M::When,
         start: M::When,
         media: &mut M,
@@ -198,18 +312,32 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             Some(evicted) => waits.then_some(evicted),
             None => self.clean_for_another(after, start, media)?,
         };
+        if let Some(older) = older {
+            self.cache.detach(older);
+        }
         let slot = self.cache.insert(page.lpn, true);
-        self.became_dirty(slot);
+        let cached = Cached { lpn: page.lpn, slot };
+        self.became_dirty(cached, true, media);
         let (mut ready, mut access) = (written.unwrap_or(after), Access::WriteNew { from: page.from });
-        // The read overlaps the write of the evicted page: waiting would leave the die idle. The slot waits
-        // for both.
-        if page.coverage == Coverage::Partial {
+        let is_partial = page.coverage == Coverage::Partial;
+        let rest = self.keep_older(cached, older, media);
+        if let Rest::Cached(older) = rest {
+            access = Access::Write { from: page.from };
+            if is_partial {
+                self.counters.nvm_reads_pages += 1;
+                self.counters.nvm_writes_pages += 1;
+                let whole = Access::WriteNew { from: Place::Slot(self.place(older)) };
+                ready = media.access(self.place(slot), whole, ready);
+            }
+        } else if is_partial && !matches!(rest, Rest::Deleted) {
+            // The read overlaps the write of the evicted page: waiting would leave the die idle. The slot waits
+            // for both.
             let rest = PageRead { lpn: page.lpn, to: Place::Slot(self.place(slot)), cause: page.cause };
             let (below, mut io) = self.descend(media, start);
             let filled = below.read(rest, after, &mut io);
             if filled.is_err() {
                 self.became_clean(slot);
-                self.cache.remove(slot);
+                self.vacate(slot, media);
             }
             if let Some(filled) = filled? {
                 ready = written.map_or(filled, |written| media.both(written, filled));
@@ -242,14 +370,37 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 }
 
 impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S> {
-    crate::over::cache_passes_on!();
+    #[inline(always)]
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        self.cache.look_ahead(lpn, ahead);
+        self.below.look_ahead(lpn, ahead);
+    }
+
+    #[inline]
+    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        self.metadata.begin();
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.begin(&command.page_by_page(), &mut inner)
+    }
+
+    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.told(tag, at, &mut inner)
+    }
+
+    fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.work_idle(die, &mut inner)
+    }
+
+    crate::forward_level!(below_dispatch: numbers);
 
     #[inline(always)]
     fn is_timed(&self) -> bool {
-        L::LAGS || self.ageing.is_some() || self.below.is_timed()
+        L::LAGS || self.ageing.is_some() || self.consistency.is_some() || self.below.is_timed()
     }
 
-    /// Handle the messages that have arrived, and write the dirty pages due by now.
+    /// Handle the messages that have arrived, write the dirty pages due by now, and commit if a commit is due.
     #[inline]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         let start = io.start;
@@ -258,9 +409,15 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         if L::LAGS {
             self.hear();
         }
+        if let Some(consistency) = &mut self.consistency
+            && consistency.is_due(now)
+        {
+            self.commit(start, io.media);
+        }
         self.clean_aged(now, start, io.media)
     }
 
+    /// A commit may wait for the next request.
     #[inline(always)]
     fn next_due(&self) -> Option<Time> {
         let below = self.below.next_due();
@@ -278,7 +435,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
         let Some(done) = self.read_page(page, after, io.start, io.media)? else {
-            if L::LAGS {
+            if L::LAGS && self.consistency.is_none() {
                 self.exchange();
             }
             return Ok(None);
@@ -304,6 +461,10 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
+        if self.consistency.is_some() {
+            self.trim_at_commit(lpn, io.start, io.media);
+            return Ok(self.settle(after, io.media));
+        }
         self.metadata.trimmed(lpn, io.media);
         if L::LAGS {
             // The device may erase the page, but not an older version of it, before the request ends.
@@ -325,7 +486,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         Ok(self.settle(done, io.media))
     }
 
-    /// A non-volatile cache is durable, like flash. A volatile cache writes every dirty page below and then
+    /// A non-volatile cache is durable, like flash, or from the next commit on: a few stores and no flash operation. A volatile cache writes every dirty page below and then
     /// flushes the level below. It also waits for pending programs: pages evicted in the background, or taken
     /// from the cache by GC, are not in flash yet.
     fn flush<H: GcHook>(
@@ -334,6 +495,12 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
         parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
+        if self.consistency.is_some() {
+            self.commit(io.start, io.media);
+            if L::LAGS {
+                parts.push(self.settle(after, io.media));
+            }
+        }
         if !self.options.setting.is_volatile {
             return Ok(());
         }
@@ -346,7 +513,9 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 
     #[inline]
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
-        self.metadata.settle(io.media);
+        if self.consistency.is_none() {
+            self.metadata.settle(io.media);
+        }
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let tail = below.end(&mut inner)?;
         // Zero, unless the last page was read and no level held it.
@@ -361,6 +530,9 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
             report.add(&self.drops);
             report.add(self.metadata.counters());
         }
+        if let Some(consistency) = &self.consistency {
+            report.add(&consistency.counters);
+        }
         self.scheme.report(report);
     }
 
@@ -370,6 +542,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
             + self.scheme.heap_bytes()
             + self.metadata.heap_bytes()
             + self.ageing.as_ref().map_or(0, Ageing::heap_bytes)
+            + self.consistency.as_ref().map_or(0, Consistency::heap_bytes)
     }
 
     fn assert_invariants(&self) {
@@ -378,7 +551,13 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         self.below.assert_agrees(&self.cache, |cache, flash| {
             self.scheme.assert_invariants(cache, flash);
             self.metadata.assert_agrees(flash);
+            if let Some(consistency) = &self.consistency {
+                consistency.assert_agrees(cache, flash);
+            }
         });
+        if let Some(consistency) = &self.consistency {
+            consistency.assert_cache(&self.cache, self.metadata.layout.deletions);
+        }
         if let Some(ageing) = &self.ageing {
             ageing.assert_invariants(&self.cache);
         }

@@ -10,14 +10,14 @@ use coflash_ftl::{Ftl, GcHook, Io};
 use coflash_media::{Contents, Media};
 
 impl<S: Scheme> WriteBack<Ftl, S> {
-    /// Recover an empty cache over an erased FTL after a power cut.
-    pub(crate) fn recover<M: Media, H: GcHook>(
+    /// Bring an empty cache over an erased FTL to the state found after a power cut; see [`Device::recover`](crate::Device::recover).
+    pub(crate) fn restore<M: Media, H: GcHook>(
         &mut self,
         contents: &Contents,
         io: &mut Io<'_, M, H>,
     ) -> Result<(), RecoveryError<M::Error>> {
         self.metadata.recover(contents, &mut self.below, &mut self.cache, io.media)?;
-        self.found_sole();
+        self.found(io.media);
         let (flash, mut inner) = self.descend(&mut *io.media, io.start);
         flash.finish_gc(&mut inner).map_err(RecoveryError::Flash)
     }
@@ -25,25 +25,35 @@ impl<S: Scheme> WriteBack<Ftl, S> {
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// Recover an empty cache in the host after the host has lost power. [`connect`](Self::connect) follows.
-    pub(crate) fn recover_host<M: Media>(&mut self, words: &[u64], media: &mut M) -> Result<(), Misfit> {
+    ///
+    /// # Errors
+    /// Words that a cache of this size cannot have written.
+    pub fn recover_host<M: Media>(&mut self, words: &[u64], media: &mut M) -> Result<(), Misfit> {
         let found = self.metadata.read(words)?;
         self.metadata.restore(&found, &mut self.cache, media);
-        self.found_sole();
+        self.found(media);
         Ok(())
     }
 
     /// All that was found in the cache is a sole copy.
-    fn found_sole(&mut self) {
+    fn found<M: Media>(&mut self, media: &mut M) {
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             self.became_sole(self.cached(slot));
         }
+        // The power cut may have prevented it after the last epoch.
+        self.metadata.renumber_if_last(&self.cache, media);
     }
 
-    /// The handshake of host and device after either has restarted, as that of [`Consistent`](crate::Consistent).
-    pub(crate) fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error>
+    /// The handshake of host and device after either has restarted; `consistency.rs` has the table.
+    ///
+    /// # Errors
+    /// A message was not answered.
+    pub fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error>
     where
         L: Level<M>,
     {
+        // Flash may have dropped a granted page and erased it. After a restart the device may find an older
+        // version instead.
         self.orphan_granted();
         self.below.send(Message::Disconnect);
         self.metadata.repeat_trims(&mut self.below, io)?;
@@ -58,15 +68,13 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     fn orphan_granted(&mut self) {
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             if self.below.is_granted(self.cached(slot)) {
-                self.cache.orphan(slot);
-                self.became_sole(self.cached(slot));
+                self.orphan(slot);
             }
         }
     }
-}
 
-impl<M: Media, L: Restart<M> + Cooperates, S: Scheme> Restart<M> for WriteBack<L, S> {
-    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
+    /// Lose what a restart loses: clean copies, and dirty ones if the memory is volatile. Returns the number of versions lost.
+    fn lose_volatile(&mut self) -> u64 {
         self.orphan_granted();
         let mut lost = 0;
         for slot in self.cache.occupied().collect::<Vec<_>>() {
@@ -79,6 +87,13 @@ impl<M: Media, L: Restart<M> + Cooperates, S: Scheme> Restart<M> for WriteBack<L
                 self.cache.remove(slot);
             }
         }
+        lost
+    }
+}
+
+impl<M: Media, L: Restart<M> + Cooperates, S: Scheme> Restart<M> for WriteBack<L, S> {
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
+        let lost = if self.consistency.is_some() { self.roll_back(io.media) } else { self.lose_volatile() };
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let below = below.restart(now, &mut inner)?;
         self.connect(io)?;

@@ -6,7 +6,7 @@ use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_level::{CacheLevel, Cached, Command, Cooperates, Firmware, Level, Linked, Message};
+use coflash_level::{Cached, Command, Cooperates, Firmware, Level, Linked, Message, WriteBack};
 use coflash_media::{DieId, Media, Memory, Slot};
 use coflash_testing::{Image, ImageError};
 use std::cell::Cell;
@@ -234,7 +234,7 @@ impl Cooperates for Cable {
     }
 }
 
-impl Look for CacheLevel<Cable> {
+impl Look for WriteBack<Cable> {
     fn flash(&self) -> &Ftl {
         self.below().link.flash()
     }

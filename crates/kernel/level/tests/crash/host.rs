@@ -8,7 +8,7 @@ use crate::support::{Checked, Look, Named, Operation, Page, Setup, Tapped, lpn, 
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Duration, Seed, Share};
 use coflash_ftl::{CopyAll, GcMode, Io, Trigger};
-use coflash_level::{CacheLevel, Notices, Protecting};
+use coflash_level::{Notices, Protecting, WriteBack};
 use coflash_media::Side;
 use coflash_testing::{Image, ImageError};
 use std::num::NonZeroU32;
@@ -21,7 +21,7 @@ const PROTECTING: [Protecting; 2] = [Protecting::Request, Protecting::Grants];
 struct Subject {
     setup: Setup,
     sabotage: Sabotage,
-    stack: Checked<CacheLevel<Cable>, Tapped<Image, Commits>>,
+    stack: Checked<WriteBack<Cable>, Tapped<Image, Commits>>,
     /// As of each commit. The last may be under way; the first is the last known to be complete.
     commits: Vec<Vec<Page>>,
     /// The sides that have lost power and are not back yet.
@@ -172,8 +172,7 @@ impl Subject {
             self.stack.rig.now = coflash_base::Time::ZERO;
             let words = self.image().words().to_vec();
             let media = &mut self.stack.rig.media;
-            let CacheLevel::Consistent(cache) = &mut self.stack.rig.level else { panic!("the scheme") };
-            cache.recover_host(&words, media).map_err(|misfit| misfit.to_string())?;
+            self.stack.rig.level.recover_host(&words, media).map_err(|misfit| misfit.to_string())?;
         } else {
             self.stack.rig.level.below_mut().link.restart_device(self.setup.stack_config().firmware(flash));
         }
@@ -182,8 +181,7 @@ impl Subject {
             return Ok(());
         }
         let io = &mut Io { media: &mut self.stack.rig.media, hook: CopyAll, start: () };
-        let CacheLevel::Consistent(cache) = &mut self.stack.rig.level else { panic!("the scheme") };
-        cache.connect(io).map_err(failed)
+        self.stack.rig.level.connect(io).map_err(failed)
     }
 }
 

@@ -1,0 +1,67 @@
+//! The cache as GC's hook.
+
+use super::consistency::{Consistency, orphan};
+use crate::cooperates::Cached;
+use crate::cooperation::Scheme;
+use crate::nvm::Metadata;
+use coflash_base::Lpn;
+use coflash_cache::{Cache, SlotId};
+use coflash_ftl::{Decision, GcHook, Marks, Weights};
+use coflash_media::{Media, Memory, Slot};
+
+/// A cache and its scheme as GC's hook.
+pub(super) struct CacheHook<'a, S> {
+    pub(super) scheme: &'a mut S,
+    pub(super) cache: &'a mut Cache,
+    pub(super) metadata: &'a mut Metadata,
+    pub(super) consistency: &'a mut Option<Consistency>,
+    pub(super) memory: Memory,
+}
+
+impl<S: Scheme> GcHook for CacheHook<'_, S> {
+    #[inline(always)]
+    fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Decision {
+        let decision = self.scheme.decide(lpn, marks, self.cache);
+        if decision == Decision::Drop {
+            let slot = self.cache.lookup(lpn).expect("a dropped page is cached");
+            orphan(slot, self.consistency, self.cache);
+            self.metadata.protect(Cached { lpn, slot }, media);
+            if self.memory == Memory::Host {
+                // The answer crosses the link, and flash acts on it.
+                self.metadata.settle(media);
+            }
+        }
+        decision
+    }
+
+    fn programmed_from(&mut self, slot: Slot) {
+        let slot = SlotId::new(slot.number);
+        self.cache.set_dirty(slot, false);
+        self.metadata.moving(slot);
+    }
+
+    #[inline(always)]
+    fn moved<M: Media>(&mut self, media: &mut M) {
+        self.metadata.free_moved(media);
+    }
+
+    #[inline]
+    fn cached_at(&self, page: Lpn) -> Option<Slot> {
+        self.cache.lookup(page).map(|slot| Slot { memory: self.memory, number: slot.get() })
+    }
+
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
+        self.scheme.copies_unmarked(pages);
+        true
+    }
+
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
+        self.metadata.settle(media);
+        after
+    }
+
+    #[inline(always)]
+    fn weights(&mut self) -> Weights {
+        self.scheme.weights(self.cache)
+    }
+}
