@@ -51,24 +51,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         self.cache.remove(slot);
     }
 
-    /// Make room for page `lpn`, which is read. Returns what [`make_room`](Self::make_room) does.
-    #[inline(always)]
-    pub(super) fn make_room_to_fill<M: Media>(
-        &mut self,
-        lpn: Lpn,
-        after: M::When,
-        start: M::When,
-        media: &mut M,
-    ) -> Result<Option<M::When>, M::Error>
-    where
-        L: Level<M>,
-    {
-        if self.consistency.is_some() {
-            return self.free_slot(start, media).map(|()| None);
-        }
-        self.make_room(lpn, after, start, media)
-    }
-
     /// Evict a page if the cache has no room for page `lpn`. Returns the moment at which its slot is empty,
     /// if a program was needed.
     #[inline]

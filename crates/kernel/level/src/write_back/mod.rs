@@ -214,7 +214,11 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         if self.options.read_allocate && self.cache.capacity() > 0 {
             // The answer does not wait for the eviction and the fill, but both occupy the device. The read succeeds even if no
             // page can be evicted.
-            if self.make_room_to_fill(page.lpn, after, start, media).is_err() {
+            let room = match self.consistency {
+                Some(_) => self.free_slot(start, media).map(|()| None),
+                None => self.make_room(page.lpn, after, start, media),
+            };
+            if room.is_err() {
                 return Ok(Some(done));
             }
             let slot = self.cache.insert(page.lpn, false);
@@ -242,53 +246,43 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     where
         L: Level<M>,
     {
-        let cached = self.writable(page.lpn, start, media)?;
-        match cached {
-            Some(slot) => {
+        let older = match self.consistency {
+            Some(_) => self.writable(page.lpn, start, media)?,
+            None => self.cache.lookup(page.lpn),
+        };
+        match older {
+            Some(slot) if !self.is_protected(slot) => {
                 self.counters.write_hits += 1;
-                if !self.is_protected(slot) {
-                    return self.overwrite(page, slot, after, start, media);
+                let cached = Cached { lpn: page.lpn, slot };
+                if self.consistency.is_none() {
+                    self.cache.touch(slot);
                 }
+                self.happened(Event::Overwritten, cached);
+                let mut ready = after;
+                let is_labelled = self.cache.is_dirty(slot);
+                if is_labelled {
+                    self.counters.absorbed_pages += 1;
+                } else {
+                    ready = self.clean_for_another(after, start, media)?.unwrap_or(after);
+                }
+                self.cache.set_dirty(slot, true);
+                if !is_labelled {
+                    self.became_dirty(cached, false, media);
+                }
+                let access = Access::Write { from: page.from };
+                return Ok(self.write_slot(page, slot, access, is_labelled, ready, media));
             }
+            Some(_) => self.counters.write_hits += 1,
             None => self.counters.write_misses += 1,
         }
         if self.options.setting.write_allocate && self.cache.capacity() > 0 {
-            self.write_allocating(page, cached, after, start, media)
+            self.write_allocating(page, older, after, start, media)
         } else {
             let (below, mut io) = self.descend(media, start);
             let done = below.write(page, after, &mut io)?;
             self.metadata.programmed(page.lpn, media);
             Ok(done)
         }
-    }
-
-    #[inline(always)]
-    fn overwrite<M: Media>(
-        &mut self,
-        page: PageWrite,
-        slot: SlotId,
-        after: M::When,
-        start: M::When,
-        media: &mut M,
-    ) -> Result<M::When, M::Error>
-    where
-        L: Level<M>,
-    {
-        let cached = Cached { lpn: page.lpn, slot };
-        self.happened(Event::Overwritten, cached);
-        let mut ready = after;
-        let is_labelled = self.cache.is_dirty(slot);
-        if is_labelled {
-            self.counters.absorbed_pages += 1;
-        } else {
-            ready = self.clean_for_another(after, start, media)?.unwrap_or(after);
-        }
-        self.cache.set_dirty(slot, true);
-        if !is_labelled {
-            self.became_dirty(cached, false, media);
-        }
-        let access = Access::Write { from: page.from };
-        Ok(self.write_slot(page, slot, access, is_labelled, ready, media))
     }
 
     /// Write a page into a slot of its own. `older` is that of its committed version, if that is cached and must stay.

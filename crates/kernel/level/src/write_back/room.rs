@@ -10,28 +10,9 @@ use coflash_cache::SlotId;
 use coflash_media::Media;
 
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
-    /// The copy of a page that is about to be written. If it is write-protected, or there is none, a consistent cache has a free slot.
-    #[inline(always)]
+    /// The copy of a page that is about to be written: uncommitted, or clean and unmarked, or write-protected. In the last case,
+    /// and without a copy, there is a free slot.
     pub(super) fn writable<M: Media>(
-        &mut self,
-        lpn: Lpn,
-        start: M::When,
-        media: &mut M,
-    ) -> Result<Option<SlotId>, M::Error>
-    where
-        L: Level<M>,
-    {
-        if self.consistency.is_some() {
-            return self.writable_or_room(lpn, start, media);
-        }
-        let slot = self.cache.lookup(lpn);
-        if let Some(slot) = slot {
-            self.cache.touch(slot);
-        }
-        Ok(slot)
-    }
-
-    fn writable_or_room<M: Media>(
         &mut self,
         lpn: Lpn,
         start: M::When,
