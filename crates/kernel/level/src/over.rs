@@ -93,6 +93,12 @@ macro_rules! cache_passes_on {
             below.begin(&command.page_by_page(), &mut inner)
         }
 
+        fn elsewhere(&self, page: Lpn) -> Option<crate::Elsewhere> {
+            let (newer, same) = (crate::Elsewhere::Newer, crate::Elsewhere::Same);
+            let here = self.cache.lookup(page).map(|slot| if self.cache.is_dirty(slot) { newer } else { same });
+            here.or_else(|| self.below.elsewhere(page))
+        }
+
         fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
             let (below, mut inner) = self.descend(&mut *io.media, io.start);
             below.told(tag, at, &mut inner)
