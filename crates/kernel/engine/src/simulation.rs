@@ -5,12 +5,12 @@ use crate::error::RunError;
 use crate::input::Inputs;
 use crate::job_report::JobReport;
 use crate::jobs::Jobs;
+use crate::metrics::Metrics;
 use crate::observer::{Cancelled, Observer, Phase, SoFar};
 use crate::open_workload::{OpenWorkload, Supply};
 use crate::replay::Replay;
 use crate::result::{RunResult, Workload};
 use coflash_base::Lpn;
-use coflash_base::measure::Report;
 use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, Level};
 use coflash_media::{SimulatedMedia, Timeline};
@@ -68,10 +68,16 @@ impl<'a> Simulation<'a> {
         self.0.so_far()
     }
 
-    /// The counters of all levels so far.
+    /// The metrics that are known before the end: the counters of all levels.
     #[must_use]
-    pub fn report(&self) -> Report {
-        self.0.report()
+    pub fn metrics(&self) -> Metrics {
+        self.0.metrics()
+    }
+
+    /// The requests served; 0 for jobs.
+    #[must_use]
+    pub fn served(&self) -> u64 {
+        self.0.progress().1
     }
 
     /// The flash translation layer.
@@ -99,7 +105,8 @@ impl<'a> Simulation<'a> {
 trait Steps {
     fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError>;
     fn so_far(&self) -> SoFar;
-    fn report(&self) -> Report;
+    fn metrics(&self) -> Metrics;
+    fn progress(&self) -> (Option<f64>, u64);
     fn ftl(&self) -> &Ftl;
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere>;
     fn finish(self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError>;
@@ -163,8 +170,16 @@ impl<L: Level<M>, M: SimulatedMedia<Error = Infallible>> Steps for Running<'_, L
         self.engine.so_far()
     }
 
-    fn report(&self) -> Report {
-        self.engine.report()
+    fn metrics(&self) -> Metrics {
+        Metrics::new(self.engine.report())
+    }
+
+    /// The share of the workload that has been read, if known, and the requests served.
+    fn progress(&self) -> (Option<f64>, u64) {
+        match &self.rest {
+            Rest::Requests(replay) => replay.progress(),
+            Rest::Jobs(_) => (None, 0),
+        }
     }
 
     fn ftl(&self) -> &Ftl {
@@ -177,10 +192,7 @@ impl<L: Level<M>, M: SimulatedMedia<Error = Infallible>> Steps for Running<'_, L
 
     fn finish(mut self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
         while self.step(usize::MAX, observer)? {}
-        let (fraction, requests) = match &self.rest {
-            Rest::Requests(replay) => replay.progress(),
-            Rest::Jobs(_) => (None, 0),
-        };
+        let (fraction, requests) = self.progress();
         drain(&mut self.engine, &mut || observer.progress(Phase::Replay, fraction, requests))?;
         let wall_seconds = self.stopwatch.seconds();
         let (mode, more, jobs) = self.end();
