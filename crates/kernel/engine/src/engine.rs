@@ -138,7 +138,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
                 last_answer: Time::ZERO,
             },
             restarts: None,
-            erases_before: level.erase_counts(),
+            erases_before: level.ftl().erase_counts().collect(),
             owner: 0,
             level,
             media,

@@ -6,7 +6,7 @@
 //!
 //! | concept | place |
 //! |---|---|
-//! | a run from its scenario to its result | `run.rs` |
+//! | a run: what is prepared for it; its course, step by step ([`Simulation`]); the replay of its requests | `run.rs`; `simulation.rs`; `replay.rs` |
 //! | the workload of a run; the reader of traces | `open_workload.rs`; `traces.rs` |
 //! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
 //! | closed loops side by side: the jobs of a job file | `jobs.rs` |
@@ -43,10 +43,12 @@ mod open_workload;
 mod own_writes;
 mod payload;
 mod precondition;
+mod replay;
 mod result;
 mod retention;
 mod run;
 mod series;
+mod simulation;
 mod spare;
 mod steady;
 mod traces;
@@ -68,8 +70,9 @@ pub use open_workload::requests;
 pub use payload::{PartOfPage, Payload};
 pub use result::{RunResult, Simulator, Workload};
 pub use retention::cautions;
-pub use run::{Given, check, run, run_source};
+pub use run::{Given, begin, check, run, run_source};
 pub use series::Series;
+pub use simulation::Simulation;
 pub use traces::{Opened, Traces};
 pub use warm::{WarmDevice, warm, warm_key};
 

@@ -214,6 +214,6 @@ fn over(after: Time, before: Time) -> Duration {
 pub(crate) fn three_digits(time: Duration) -> String {
     let (factor, unit) = if time.ns < 1_000_000_000 { (1e6, "ms") } else { (1e9, "s") };
     let value = time.ns as f64 / factor;
-    let digits = (2.0 - value.log10().floor()).clamp(0.0, 3.0) as usize;
+    let digits = (2.0 - libm::log10(value).floor()).clamp(0.0, 3.0) as usize;
     format!("{value:.digits$} {unit}")
 }

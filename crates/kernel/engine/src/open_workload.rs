@@ -186,6 +186,9 @@ fn repeated<S: Source + 'static>(
 ) -> Result<(Supply, String), RunError> {
     let rounds = scenario.workload.repeat.unwrap_or(1);
     let times = if rounds > 1 { format!(", {rounds} times") } else { String::new() };
-    let source = ReadAhead::new(Repeat::new(first, rounds, open))?;
-    Ok((Supply::Requests(Box::new(source)), description + &times))
+    let source = Repeat::new(first, rounds, open);
+    // A browser gives no threads.
+    let source: Box<dyn Source> =
+        if cfg!(target_family = "wasm") { Box::new(source) } else { Box::new(ReadAhead::new(source)?) };
+    Ok((Supply::Requests(source), description + &times))
 }

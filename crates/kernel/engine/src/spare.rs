@@ -23,12 +23,13 @@ pub(crate) const FROZEN: &str = "Most of the spare space lies in blocks that GC 
 
 impl SpareSpace {
     /// Count from the invalid pages and the erases of each block.
-    pub(crate) fn of(invalid: &[u32], erases: &[u32]) -> Self {
-        let sum = |frozen_only: bool| {
-            let blocks = std::iter::zip(invalid, erases).filter(|&(_, &erases)| !frozen_only || erases == 0);
-            blocks.map(|(&pages, _)| u64::from(pages)).sum()
-        };
-        Self { invalid_pages: sum(false), frozen_pages: sum(true) }
+    pub(crate) fn of(invalid: impl Iterator<Item = u32>, erases: &[u32]) -> Self {
+        let mut spare = Self::default();
+        for (pages, &erases) in std::iter::zip(invalid, erases) {
+            spare.invalid_pages += u64::from(pages);
+            spare.frozen_pages += u64::from(if erases == 0 { pages } else { 0 });
+        }
+        spare
     }
 
     /// Whether GC copies much because it passes over blocks that hold most of the spare space.

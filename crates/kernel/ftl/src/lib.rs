@@ -21,6 +21,7 @@
 //! | refresh, fast blocks | `ftl/refresh.rs` |
 //! | static wear levelling | `ftl/wear.rs` |
 //! | recovery of the map after a crash | `ftl/recovery.rs` |
+//! | the state of blocks and pages, for those who look | `ftl/view.rs` |
 //! | the state of a warm device | `ftl/snapshot.rs` |
 
 mod block;
@@ -46,7 +47,7 @@ pub use config::{
     Trigger, WearLevelling,
 };
 pub use counters::{FtlCounters, PlacementClass, Programs, UsedSpace};
-pub use ftl::{FastBlockCounters, Ftl, Io, SlcCounters};
+pub use ftl::{BlockState, BlockView, FastBlockCounters, Ftl, Io, PageView, SlcCounters};
 pub use hook::{CopyAll, Decision, GcHook, Source};
 pub use ids::LocalBlock;
 pub use marks::Marks;

@@ -1,6 +1,7 @@
 //! Recorders of the decisions of garbage collection.
 
-use coflash_base::Time;
+use crate::hook::Decision;
+use coflash_base::{Lpn, Time};
 use coflash_media::BlockId;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -39,6 +40,9 @@ pub trait RecordsDecisions: Debug + Send {
         time: Option<Time>,
         candidates: &mut dyn Iterator<Item = Candidate>,
     );
+
+    /// Record what becomes of a valid page of a victim, at this index of its block.
+    fn answered(&mut self, victim: BlockId, index: u32, page: Lpn, decision: Decision);
 }
 
 /// A recorder that an FTL shares with others.

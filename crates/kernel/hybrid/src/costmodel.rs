@@ -86,8 +86,8 @@ pub fn victim_utilisation(u: f64) -> f64 {
         if middle <= low || middle >= high {
             return middle;
         }
-        // (x − 1) / ln x grows with x; ln_1p keeps its accuracy near 1, and at 0 it is 0.
-        let value = if middle == 0.0 { 0.0 } else { (middle - 1.0) / (middle - 1.0).ln_1p() };
+        // (x − 1) / ln x grows with x; log1p keeps its accuracy near 1, and at 0 it is 0.
+        let value = if middle == 0.0 { 0.0 } else { (middle - 1.0) / libm::log1p(middle - 1.0) };
         if value < u { low = middle } else { high = middle }
     }
 }

@@ -14,7 +14,9 @@ use crate::write_policy::WritePolicy;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite, WriteStream};
-use coflash_level::{CacheCounters, Command, Cooperates, DropCounters, Level, Message, Op, RecoveryError};
+use coflash_level::{
+    CacheCounters, Command, Cooperates, DropCounters, Elsewhere, Level, Message, Op, RecoveryError,
+};
 use coflash_media::disk::{Direction, Disks};
 use coflash_media::{Backed, Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
 use std::collections::VecDeque;
@@ -474,12 +476,12 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         report.add_list(&Sizes::INFO, sizes.iter());
     }
 
-    fn erase_counts(&self) -> Vec<u32> {
-        self.tier.ftl().erase_counts().collect()
+    fn ftl(&self) -> &Ftl {
+        self.tier.ftl()
     }
 
-    fn invalid_pages(&self) -> Vec<u32> {
-        self.tier.ftl().invalid_pages().collect()
+    fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
+        self.tier.is_on_disk(page).then_some(Elsewhere::Same)
     }
 
     fn heap_bytes(&self) -> usize {

@@ -1,6 +1,6 @@
 //! The FTL as the lowest level of a stack.
 
-use crate::level::{Command, Level, LostPages, Restart};
+use crate::level::{Command, Elsewhere, Level, LostPages, Restart};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite, PlacementClass};
@@ -109,12 +109,12 @@ impl<M: Media> Level<M> for Ftl {
         }
     }
 
-    fn erase_counts(&self) -> Vec<u32> {
-        Self::erase_counts(self).collect()
+    fn ftl(&self) -> &Ftl {
+        self
     }
 
-    fn invalid_pages(&self) -> Vec<u32> {
-        Self::invalid_pages(self).collect()
+    fn elsewhere(&self, _: Lpn) -> Option<Elsewhere> {
+        None
     }
 
     fn heap_bytes(&self) -> usize {

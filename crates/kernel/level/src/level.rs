@@ -20,7 +20,7 @@
 
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Time};
-use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
+use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{DieId, Media, Memory};
 
 /// The header of a request; its pages follow.
@@ -151,17 +151,27 @@ pub trait Level<M: Media> {
     /// Add the counters of this level and of the levels below to a report.
     fn report(&self, report: &mut Report);
 
-    /// The erase count of each block.
-    fn erase_counts(&self) -> Vec<u32>;
+    /// The flash translation layer at the bottom, to be looked at.
+    fn ftl(&self) -> &Ftl;
 
-    /// The number of invalid pages of each block that is full; 0 for others.
-    fn invalid_pages(&self) -> Vec<u32>;
+    /// What another tier holds of a page of [`ftl`](Self::ftl), by its number there: the uppermost cache or write buffer
+    /// that has it, or the disks below.
+    fn elsewhere(&self, page: Lpn) -> Option<Elsewhere>;
 
     /// The heap memory in bytes.
     fn heap_bytes(&self) -> usize;
 
     /// Panic unless the level is consistent in itself and with the levels below. For tests: it recounts everything.
     fn assert_invariants(&self);
+}
+
+/// What another tier holds of a page in flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Elsewhere {
+    /// The same data.
+    Same,
+    /// Newer data.
+    Newer,
 }
 
 /// Versions of pages that a restart has lost, since no flush or commit had made them durable.
@@ -261,13 +271,13 @@ macro_rules! forward_level {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn logical_pages(&self) -> u32;
             fn has_idle_work(&self, die: DieId) -> bool;
-            fn erase_counts(&self) -> Vec<u32>;
-            fn invalid_pages(&self) -> Vec<u32>;
+            fn ftl(&self) -> &coflash_ftl::Ftl;
         }
     };
     (@rest $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
+            fn elsewhere(&self, page: Lpn) -> Option<$crate::Elsewhere>;
             fn next_due(&self) -> Option<Time>;
             fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn assert_invariants(&self);

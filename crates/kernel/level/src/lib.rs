@@ -51,7 +51,7 @@ pub use controller::{Controller, ControllerConfig};
 pub use cooperates::{Cached, Cooperates, Message};
 pub use cooperation::{Cooperation, CooperationConfig};
 pub use device::{Device, DeviceConfig};
-pub use level::{Command, Crossing, Level, LostPages, Restart};
+pub use level::{Command, Crossing, Elsewhere, Level, LostPages, Restart};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
     Notices, Protecting, RequestLink, Sharing, link_sections,

@@ -145,7 +145,7 @@ pub fn miss_ratio_curves(
     let mut cache_pages: Vec<u64> = options.sizes.iter().map(|size| size.count / page_bytes).collect();
     if cache_pages.is_empty() {
         cache_pages
-            .extend((0..=16).map(|step| (footprint as f64 / 2.0_f64.powf(f64::from(step) / 2.0)) as u64));
+            .extend((0..=16).map(|step| (footprint as f64 / libm::exp2(f64::from(step) / 2.0)) as u64));
         cache_pages.retain(|&pages| pages > 0);
     }
     cache_pages.sort_unstable();

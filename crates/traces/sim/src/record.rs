@@ -4,9 +4,9 @@
 //! operations in the order of issue once they have ended, so that memory is bounded. A file is written whole
 //! or not at all.
 
-use coflash_base::{AtomicFile, Time};
+use coflash_base::{AtomicFile, Lpn, Time};
 use coflash_engine::{Given, RunError, Scenario};
-use coflash_ftl::{Candidate, RecordsDecisions};
+use coflash_ftl::{Candidate, Decision, RecordsDecisions};
 use coflash_media::{BlockId, FlashOperation, OperationKind, RecordsOperations};
 use coflash_trace::table::{Layout, TableWriter, Value};
 use std::collections::VecDeque;
@@ -174,6 +174,9 @@ impl Recorder {
 }
 
 impl RecordsDecisions for Recorder {
+    /// Nothing: a row is a candidate.
+    fn answered(&mut self, _: BlockId, _: u32, _: Lpn, _: Decision) {}
+
     fn opened(&mut self, block: BlockId, class: u32) {
         self.classes[block.get() as usize] = Some(class);
     }

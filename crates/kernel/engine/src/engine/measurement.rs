@@ -45,7 +45,7 @@ impl Meters {
 impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// The counters of all levels and of the media.
     #[cold]
-    pub(super) fn report(&self) -> Report {
+    pub(crate) fn report(&self) -> Report {
         let mut report = Report::until(self.meters.last_answer);
         let Meters { host, read, write, other, .. } = &self.meters;
         report.add(&HostCounters { requests: read.count() + write.count() + other.count(), ..*host });
@@ -97,7 +97,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// The final metrics.
     fn measured(&self, scenario: &Scenario, mode: ReplayMode) -> Measured {
-        let erases: Vec<u32> = std::iter::zip(self.level.erase_counts(), &self.erases_before)
+        let erases: Vec<u32> = std::iter::zip(self.level.ftl().erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();
         let mut report = self.report();
@@ -116,7 +116,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         report.add(&ReadResponses::from(&read));
         report.add(&WriteResponses::from(&write));
         report.add(&EraseCounts::of(&erases));
-        let spare = SpareSpace::of(&self.level.invalid_pages(), &erases);
+        let spare = SpareSpace::of(self.level.ftl().invalid_pages(), &erases);
         report.add(&spare);
         let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
         let fading = fading(scenario, &report);

@@ -9,7 +9,7 @@ use coflash_base::measure::Report;
 use coflash_base::seed::RngExt;
 use coflash_base::{Ahead, Duration, Lpn, Seed, Time};
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
-use coflash_level::{Command, FlashStack, Level, PlainStack};
+use coflash_level::{Command, Elsewhere, FlashStack, Level, PlainStack};
 use coflash_media::{BlockId, Cause, Channel, Clock, DieId, Flash, Place, SimulatedMedia, Timeline, When};
 use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request};
@@ -103,12 +103,19 @@ fn after_the_last_request_nothing_is_idle() {
 }
 
 /// A stack that records its calls; the test sets the completion of each part.
-#[derive(Default)]
 struct Script {
     /// The completions of the next parts, in reverse order.
     done: Vec<When>,
     asked: Vec<String>,
     looks: RefCell<Vec<(u32, Ahead)>>,
+    ftl: Ftl,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        let ftl = Scenario::default().erased_flash().expect("the default device");
+        Self { done: Vec::new(), asked: Vec::new(), looks: RefCell::default(), ftl }
+    }
 }
 
 impl Script {
@@ -188,12 +195,12 @@ impl<M: SimulatedMedia> Level<M> for Script {
 
     fn report(&self, _: &mut Report) {}
 
-    fn erase_counts(&self) -> Vec<u32> {
-        Vec::new()
+    fn ftl(&self) -> &Ftl {
+        &self.ftl
     }
 
-    fn invalid_pages(&self) -> Vec<u32> {
-        Vec::new()
+    fn elsewhere(&self, _: Lpn) -> Option<Elsewhere> {
+        None
     }
 
     fn heap_bytes(&self) -> usize {

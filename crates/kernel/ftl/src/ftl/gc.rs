@@ -268,6 +268,14 @@ impl Ftl {
             let sequence = sequence + u64::from(number);
             Oob { lpn: owner[from], sequence, mode: Mode::Normal }
         };
+        if self.recorder.is_some() {
+            let mut left = run.pages;
+            for lpn in owners.into_iter().flatten() {
+                let from = Ppn::new(first.get() + left.trailing_zeros());
+                self.record_answer(self.dims.block_of(first), from, lpn, Decision::COPY);
+                left &= left - 1;
+            }
+        }
         let (copied, ended) = io.media.copy_run(run, oob, cause, io.start);
         self.pages.place_run(&owners[..copied as usize], run.to);
         self.sequence += u64::from(copied);
@@ -359,6 +367,7 @@ impl Ftl {
         let lpn = self.pages.owner[from].expect("a valid page has an owner");
         let marks = self.marks_of(victim, from);
         let decision = io.hook.decide(lpn, marks, io.media);
+        self.record_answer(victim, from, lpn, decision);
         let (source, stream, mode) = match decision {
             Decision::Copy { source, stream, mode } => (source, stream, mode),
             Decision::CopyUnmarked => (Source::Flash, WriteStream::Gc, Mode::Normal),

@@ -17,6 +17,7 @@ mod refresh;
 mod slc_cache;
 mod snapshot;
 mod superseded;
+mod view;
 mod wear;
 
 use crate::block::{self, Blocks, Histories, History, State};
@@ -42,6 +43,7 @@ pub use refresh::FastBlockCounters;
 use refresh::Refresh;
 use slc_cache::SlcCache;
 pub use slc_cache::SlcCounters;
+pub use view::{BlockState, BlockView, PageView};
 use wear::Wear;
 
 /// The context of a call: media, GC's hook, and the start of the request.

@@ -161,6 +161,11 @@ impl Placer {
         }
     }
 
+    /// The class for which a block was last opened; none without a policy.
+    pub(super) fn class_of(&self, block: BlockId) -> Option<u32> {
+        self.has_policy().then(|| self.blocks[block].class.get())
+    }
+
     /// Note that a block takes over the data of another.
     pub(super) fn took_over(&mut self, block: BlockId, from: BlockId) {
         if self.has_policy() {

@@ -2,10 +2,11 @@
 
 use super::Ftl;
 use crate::block::State;
+use crate::hook::Decision;
 use crate::ids::{GroupId, PoolId};
 use crate::recorder::{Candidate, DecisionRecorder};
-use coflash_base::Time;
-use coflash_media::BlockId;
+use coflash_base::{Lpn, Time};
+use coflash_media::{BlockId, Ppn};
 
 impl Ftl {
     /// Report each decision of GC to a recorder from now on, and the open blocks at once.
@@ -22,6 +23,15 @@ impl Ftl {
     pub(super) fn record_opened(&self, block: BlockId, group: GroupId) {
         if let Some(recorder) = &self.recorder {
             recorder.lock().expect("no holder has panicked").opened(block, group.get());
+        }
+    }
+
+    /// Record what becomes of a page of a victim.
+    #[inline(always)]
+    pub(super) fn record_answer(&self, victim: BlockId, from: Ppn, page: Lpn, decision: Decision) {
+        if let Some(recorder) = &self.recorder {
+            let index = from.get() - self.geometry.page(victim, 0).get();
+            recorder.lock().expect("no holder has panicked").answered(victim, index, page, decision);
         }
     }
 

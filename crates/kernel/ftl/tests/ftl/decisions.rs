@@ -63,12 +63,19 @@ impl GcHook for TwoMemories {
 struct Picks {
     group_of: BTreeMap<BlockId, u32>,
     of_shadows: (u64, u64),
+    /// The answers for pages of victims: copies, drops.
+    answers: (u64, u64),
 }
 
 /// With no stream shared, the last of the groups: host, eviction, GC, shadows.
 const SHADOWS: u32 = 3;
 
 impl RecordsDecisions for Picks {
+    fn answered(&mut self, _: BlockId, _: u32, _: Lpn, decision: Decision) {
+        let (copies, drops) = &mut self.answers;
+        *if decision == Decision::Drop { drops } else { copies } += 1;
+    }
+
     fn opened(&mut self, block: BlockId, group: u32) {
         self.group_of.insert(block, group);
     }
@@ -241,7 +248,14 @@ impl Checked {
         self.ftl.assert_invariants();
         let counted = self.ftl.fast_block_counters().expect("shadows are apart");
         assert_eq!(counted.states_bytes, self.ftl.state_bytes() as u64);
-        let picked = self.picks.lock().expect("nobody panicked").of_shadows;
+        let Picks { of_shadows: picked, answers, .. } = *self.picks.lock().expect("nobody panicked");
+        let programs =
+            [Cause::Gc, Cause::WearLevelling, Cause::Refresh].map(|cause| self.ftl.programs().of(cause));
+        assert_eq!(
+            answers,
+            (programs.iter().sum(), self.ftl.counters().gc_drops_pages),
+            "every page is told of once"
+        );
         // A block that takes over cold data is not opened, and its last group says nothing.
         if self.setup.ftl.wear_levelling != WearLevelling::Static {
             assert_eq!((counted.victims_blocks, counted.victims_valid_pages), picked, "fast victims");

@@ -24,7 +24,7 @@ const BUSY_MAX: f64 = 0.95;
 #[must_use]
 pub fn effective_utilisation(copies_a_page: f64) -> f64 {
     let victim = copies_a_page / (1.0 + copies_a_page);
-    if victim > 0.0 { ((victim - 1.0) / victim.ln()).min(1.0) } else { 0.0 }
+    if victim > 0.0 { ((victim - 1.0) / libm::log(victim)).min(1.0) } else { 0.0 }
 }
 
 /// A measurement of GC in a period.

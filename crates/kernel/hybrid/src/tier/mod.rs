@@ -36,7 +36,7 @@ use crate::sequential_detector::SequentialDetector;
 use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
-use coflash_base::{Ahead, Bytes, Lpn, Misfit, Share};
+use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Share};
 use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
@@ -203,6 +203,12 @@ impl Tier {
         if let Some(tracker) = &self.tracker {
             tracker.look_ahead(lpn, ahead);
         }
+    }
+
+    /// Whether the disk holds the data of a page of flash: a clean page.
+    pub(crate) fn is_on_disk(&self, page: Lpn) -> bool {
+        let (cache, slot) = (&self.replacer.cache, SlotId::from_index(page.index()));
+        page.get() < cache.capacity() && cache.is_occupied(slot) && !cache.is_dirty(slot)
     }
 
     /// The cached pages.

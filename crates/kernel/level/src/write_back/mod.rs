@@ -25,7 +25,7 @@ pub use host_buffer::{Announces, WriteBufferConfig};
 use crate::config::Eviction;
 use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::{Cooperation, Event, Scheme, Setting};
-use crate::level::{Command, Level};
+use crate::level::{Command, Elsewhere, Level};
 use crate::nvm::{Layout, Metadata};
 use crate::over::below_dispatch;
 use ageing::Ageing;
@@ -375,6 +375,11 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         self.metadata.begin();
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         below.begin(&command.page_by_page(), &mut inner)
+    }
+
+    fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
+        let here = |slot| if self.cache.is_dirty(slot) { Elsewhere::Newer } else { Elsewhere::Same };
+        self.cache.lookup(page).map(here).or_else(|| self.below.elsewhere(page))
     }
 
     fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {

@@ -6,7 +6,7 @@ use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_level::{Cached, Command, Cooperates, Firmware, Level, Linked, Message, WriteBack};
+use coflash_level::{Cached, Command, Cooperates, Elsewhere, Firmware, Level, Linked, Message, WriteBack};
 use coflash_media::{DieId, Media, Memory, Slot};
 use coflash_testing::{Image, ImageError};
 use std::cell::Cell;
@@ -171,12 +171,12 @@ impl Level<World> for Cable {
         Level::<World>::report(&self.link, report);
     }
 
-    fn erase_counts(&self) -> Vec<u32> {
-        Level::<World>::erase_counts(&self.link)
+    fn ftl(&self) -> &Ftl {
+        Level::<World>::ftl(&self.link)
     }
 
-    fn invalid_pages(&self) -> Vec<u32> {
-        Level::<World>::invalid_pages(&self.link)
+    fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
+        Level::<World>::elsewhere(&self.link, page)
     }
 
     fn heap_bytes(&self) -> usize {

@@ -41,7 +41,7 @@ fn run<M: Media + Moments>(
         look(&mut rig, done);
     }
     rig.assert_invariants();
-    let erases = Level::<M>::erase_counts(&rig.level);
+    let erases = Level::<M>::ftl(&rig.level).erase_counts().collect();
     (Outcome { calls: rig.media.tap.clone(), report: rig.report(), erases }, rig.media.inner)
 }
 

@@ -91,7 +91,7 @@ impl<L: Level<Timeline>> Timed<L> {
 
     /// Erases a block of the last die at 0.
     fn erase_on_last_die(&mut self) {
-        let block = Level::<Timeline>::erase_counts(&self.0.level).len() as u32 - 1;
+        let block = Level::<Timeline>::ftl(&self.0.level).erase_counts().count() as u32 - 1;
         let Ok(_) = self.0.media.erase(BlockId::new(block), Cause::Gc, at(0));
     }
 }

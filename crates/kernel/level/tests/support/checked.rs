@@ -118,7 +118,7 @@ impl<M: Bytes + Moments> Checked<Device, M> {
         let io = &mut Io { media: &mut self.rig.media, hook: CopyAll, start: () };
         self.rig.level = Device::recover(&setup.config(), &contents, io)?;
         self.rig.now = Time::ZERO;
-        let worn = Level::<M>::erase_counts(&self.rig.level);
+        let worn = Level::<M>::ftl(&self.rig.level).erase_counts().collect::<Vec<_>>();
         let erases = self.rig.media.image().contents().erases;
         // A superblock is a block of every plane.
         worn.chunks(erases.len()).for_each(|plane| assert_eq!(plane, erases, "erase counts"));

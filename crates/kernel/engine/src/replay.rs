@@ -1,0 +1,297 @@
+//! The replay of a workload: its requests are issued at their times, or in a closed loop.
+
+use crate::engine::{Engine, GROUP, ServiceError};
+use crate::error::RunError;
+use crate::memory::{self, human};
+use crate::observer::{Observer, Phase};
+use crate::simulation::LOOK_PAGES;
+use coflash_base::Time;
+use coflash_level::Level;
+use coflash_media::SimulatedMedia;
+use coflash_scenario::{Remap, ReplayMode, Scenario, ScenarioError};
+use coflash_workload::{BATCH_REQUESTS, Request, Source, no_handle};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::convert::Infallible;
+
+/// The replay of requests in one order.
+pub(crate) struct Replay<'a> {
+    scenario: &'a Scenario,
+    source: Box<dyn Source>,
+    issuer: Issuer,
+    /// The remark on a workload without times, for which a closed loop is used.
+    at_once: Option<String>,
+    memory_bytes: u64,
+    batch: Vec<Request>,
+    /// The place of the next request in the batch.
+    next: usize,
+    /// Requests in the batches before this one.
+    served: u64,
+    /// Requests that may still be read.
+    left: u64,
+}
+
+impl<'a> Replay<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, source: Box<dyn Source>) -> Self {
+        Self {
+            scenario,
+            source,
+            issuer: Issuer::new(scenario, scenario.replay_mode()),
+            at_once: None,
+            memory_bytes: memory::available_bytes().unwrap_or(u64::MAX),
+            batch: Vec::with_capacity(BATCH_REQUESTS),
+            next: 0,
+            served: 0,
+            left: scenario.workload.requests_max.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Issue the next requests, at most `requests_max` and those of a batch. Returns false after the last one.
+    pub(crate) fn step<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+        &mut self,
+        engine: &mut Engine<L, M>,
+        requests_max: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, RunError> {
+        if self.next == self.batch.len() && !self.read(engine, observer)? {
+            return Ok(false);
+        }
+        let end = self.batch.len().min(self.next.saturating_add(requests_max));
+        let look_bytes = LOOK_PAGES * self.scenario.flash.page_size.count;
+        let mut bytes = 0;
+        for index in self.next..end {
+            if index % GROUP == 0 {
+                engine.look_ahead(&self.batch[index..]);
+            }
+            let request = &self.batch[index];
+            if self.issuer.issue(request, engine).is_err() {
+                return Err(self.out_of_space(index, engine, observer)?);
+            }
+            bytes += request.length;
+            if bytes >= look_bytes {
+                observer.progress(Phase::Replay, self.source.progress(), self.served + index as u64)?;
+                bytes = 0;
+            }
+        }
+        self.next = end;
+        if engine.is_out_of_time() {
+            return Err(RunError::out_of_time());
+        }
+        let (waiting, waiting_bytes) = engine.under_way();
+        if waiting_bytes > self.memory_bytes {
+            return Err(RunError::TooFar(format!(
+                "requests arrive faster than the device answers: {waiting} wait and fill the memory; set replay.mode to \
+                 \"closed\", or a larger replay.time_scale"
+            )));
+        }
+        Ok(true)
+    }
+
+    /// Read the next batch. Returns false if there is none.
+    fn read<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+        &mut self,
+        engine: &Engine<L, M>,
+        observer: &mut dyn Observer,
+    ) -> Result<bool, RunError> {
+        self.served += self.batch.len() as u64;
+        observer.replaying(self.source.progress(), self.served, &|| engine.so_far())?;
+        self.source.next_batch(&mut self.batch)?;
+        self.batch.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
+        (self.next, self.left) = (0, self.left - self.batch.len() as u64);
+        if self.batch.is_empty() {
+            return Ok(false);
+        }
+        if let Some(handles) = self.scenario.ftl.placement.handles() {
+            check_hints(&self.batch, handles)?;
+        }
+        if self.served == 0 {
+            self.at_once = without_times(self.scenario, &self.batch);
+            if self.at_once.is_some() {
+                self.issuer = Issuer::new(self.scenario, ReplayMode::Closed);
+            }
+        }
+        if self.batch.last().is_some_and(|last| self.issuer.arrival(last) > Time::LAST) {
+            return Err(RunError::out_of_time());
+        }
+        Ok(true)
+    }
+
+    /// The share of the workload that has been read, if known, and the number of requests issued.
+    pub(crate) fn progress(&self) -> (Option<f64>, u64) {
+        (self.source.progress(), self.served + self.next as u64)
+    }
+
+    /// The mode of the replay, and the remarks on the workload.
+    pub(crate) fn end(&self) -> (ReplayMode, Vec<String>) {
+        let mode = if self.at_once.is_some() { ReplayMode::Closed } else { self.scenario.replay_mode() };
+        (mode, self.source.remarks().into_iter().chain(self.at_once.clone()).collect())
+    }
+
+    /// Read the rest of the workload, from a request of the batch on, to determine the required capacity.
+    fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+        &mut self,
+        first: usize,
+        engine: &mut Engine<L, M>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunError, RunError> {
+        let Self { scenario, source, batch, .. } = self;
+        let dense = scenario.workload.remap == Remap::Dense;
+        let device = engine.logical_bytes();
+        let (mut end, mut longest) = (0, 0);
+        let mut look = |request: &Request, engine: &mut Engine<L, M>| {
+            end = end.max(request.offset + request.length);
+            longest = longest.max(request.length);
+            // A workload that can never fit is not counted, to save memory.
+            if dense && request.length <= device {
+                engine.touch(request);
+            }
+        };
+        batch[first..].iter().for_each(|request| look(request, engine));
+        let mut seen = 0;
+        loop {
+            observer.progress(Phase::Replay, source.progress(), seen)?;
+            source.next_batch(batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            batch.iter().for_each(|request| look(request, engine));
+            seen += batch.len() as u64;
+        }
+        let remap = scenario.workload.remap;
+        let (needed_bytes, needed) = if longest > device && remap != Remap::None {
+            (longest, format!("a request of the workload is {} long", human(longest)))
+        } else if let Some(touched) = engine.pages_touched() {
+            let bytes = touched * scenario.flash.page_size.count;
+            (bytes, format!("the workload touches {touched} pages, {}", human(bytes)))
+        } else {
+            (end, format!("the workload's addresses reach {} ({end} bytes)", human(end)))
+        };
+        let otherwise = match remap {
+            Remap::None => {
+                ", or set workload.remap to \"dense\" (touched pages are packed) or \"modulo\" (addresses wrap)"
+            }
+            Remap::Dense | Remap::Modulo => "",
+        };
+        let room = human(device);
+        let larger = if scenario.hybrid.is_some() {
+            format!(
+                "the disks hold {room} ({device} bytes): give them more (hybrid.disks.model.capacity, hybrid.disks.count)"
+            )
+        } else {
+            let enough_mib = needed_bytes.div_ceil(1 << 20);
+            format!(
+                "the device exports {room} ({device} bytes): set flash.exported to \"{enough_mib}MiB\" or more"
+            )
+        };
+        Ok(RunError::TooFar(format!("{needed}; {larger}{otherwise}")))
+    }
+}
+
+/// The remark on a workload without times of its own: more requests arrive first, all at the same time, than
+/// a closed loop has outstanding. `None` for any other workload, and if the scenario sets the mode of replay.
+fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
+    let depth = scenario.replay.queue_depth;
+    // A generated workload says itself whether it has times.
+    let is_recorded = scenario.workload.is_recorded();
+    let at_once = first.len() > depth as usize && first.iter().all(|one| one.arrival == first[0].arrival);
+    (scenario.replay.mode.is_none() && is_recorded && at_once).then(|| {
+        format!(
+            "the first {} requests arrive at the same time, so that times are taken for missing: requests follow one \
+             another in a closed loop with {depth} outstanding (replay.mode = \"closed\"; \"open\" keeps to the times)",
+            first.len()
+        )
+    })
+}
+
+/// Refuse hints beyond the handles of the device.
+fn check_hints(batch: &[Request], handles: u32) -> Result<(), RunError> {
+    let highest = batch.iter().filter_map(|request| request.placement).max();
+    match highest.filter(|placement| placement.get() >= handles) {
+        None => Ok(()),
+        Some(placement) => Err(ScenarioError::new("workload", no_handle(placement, handles)).into()),
+    }
+}
+
+/// The issue times of requests.
+enum Issuer {
+    Open {
+        time_scale: f64,
+    },
+    /// Pending completions with known times.
+    Closed {
+        queue_depth: usize,
+        under_way: usize,
+        answers: BinaryHeap<Reverse<Time>>,
+        now: Time,
+    },
+}
+
+impl Issuer {
+    fn new(scenario: &Scenario, mode: ReplayMode) -> Self {
+        match mode {
+            ReplayMode::Open => Self::Open { time_scale: scenario.replay.time_scale },
+            ReplayMode::Closed => Self::Closed {
+                queue_depth: scenario.replay.queue_depth as usize,
+                under_way: 0,
+                answers: BinaryHeap::new(),
+                now: Time::ZERO,
+            },
+        }
+    }
+
+    /// The arrival time of the request in the workload; ignored in a closed loop.
+    #[inline]
+    fn arrival(&self, request: &Request) -> Time {
+        match self {
+            Self::Open { time_scale } if *time_scale == 1.0 => request.arrival,
+            Self::Open { time_scale } => {
+                Time { ns: (request.arrival.ns as f64 * *time_scale).round() as u64 }
+            }
+            Self::Closed { .. } => Time::ZERO,
+        }
+    }
+
+    /// Issue `request`.
+    #[inline(always)]
+    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+        &mut self,
+        request: &Request,
+        engine: &mut Engine<L, M>,
+    ) -> Result<(), ServiceError<Infallible>> {
+        let mut arrival = self.arrival(request);
+        let mut answers = match self {
+            Self::Open { .. } => None,
+            Self::Closed { queue_depth, under_way, answers, now } => {
+                if under_way == queue_depth {
+                    *now = Self::next_answer(answers, engine).max(*now);
+                } else {
+                    *under_way += 1;
+                }
+                arrival = *now;
+                Some(answers)
+            }
+        };
+        let known = engine.issue(request, arrival, (), |answer| {
+            answers.iter_mut().for_each(|answers| answers.push(Reverse(answer.at)));
+        })?;
+        if let Some(answers) = answers {
+            answers.extend(known.map(Reverse));
+        }
+        Ok(())
+    }
+
+    /// The earliest completion, after processing all events before it.
+    fn next_answer<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+        answers: &mut BinaryHeap<Reverse<Time>>,
+        engine: &mut Engine<L, M>,
+    ) -> Time {
+        loop {
+            let known = answers.peek().map_or(Time { ns: u64::MAX }, |Reverse(at)| *at);
+            let Ok(is_first) = engine.await_report(known, |answer| answers.push(Reverse(answer.at)));
+            if is_first {
+                break;
+            }
+        }
+        answers.pop().expect("a request under way has an answer to come").0
+    }
+}

@@ -1,0 +1,234 @@
+//! A run that goes on step by step: what is served so far can be looked at between two requests.
+
+use crate::engine::Engine;
+use crate::error::RunError;
+use crate::input::Inputs;
+use crate::job_report::JobReport;
+use crate::jobs::Jobs;
+use crate::metrics::Metrics;
+use crate::observer::{Cancelled, Observer, Phase, SoFar};
+use crate::open_workload::{OpenWorkload, Supply};
+use crate::replay::Replay;
+use crate::result::{RunResult, Workload};
+use coflash_base::Lpn;
+use coflash_ftl::Ftl;
+use coflash_level::{Elsewhere, Level};
+use coflash_media::{SimulatedMedia, Timeline};
+#[cfg(not(test))]
+use coflash_scenario::for_stack;
+use coflash_scenario::{ReplayMode, Scenario, Stack};
+use std::convert::Infallible;
+
+/// Unit tests run the plain stack alone: for each, the whole simulator is compiled once more. `tests/` runs them all.
+#[cfg(test)]
+macro_rules! for_stack {
+    ($stack:expr, flash $flash:pat => $on_flash:expr, hybrid $hybrid:pat => $on_hybrid:expr) => {
+        match $stack {
+            Stack::Flash(coflash_level::FlashStack::Plain($flash)) => $on_flash,
+            _ => unreachable!("a unit test of another stack"),
+        }
+    };
+}
+
+/// Pages between two calls of the observer within a batch: long requests must not delay Ctrl-C.
+pub(crate) const LOOK_PAGES: u64 = 1 << 14;
+
+/// A run under way: its device is preconditioned, and some of its requests are served.
+pub struct Simulation<'a>(Box<dyn Steps + 'a>);
+
+impl<'a> Simulation<'a> {
+    /// Put the levels of a stack to work on a workload.
+    pub(crate) fn of(
+        scenario: &'a Scenario,
+        stack: Stack,
+        media: Timeline,
+        workload: OpenWorkload<'a>,
+    ) -> Self {
+        for_stack!(stack,
+            flash level => {
+                let engine = Engine::new(scenario, level, media).with_restarts(scenario);
+                Self(Box::new(Running::new(scenario, engine, workload)))
+            },
+            hybrid level => Self(Box::new(Running::new(scenario, Engine::new(scenario, level, media), workload)))
+        )
+    }
+
+    /// Serve up to `requests_max` requests, at least one; jobs of a job file run to their end. Returns false if there was none
+    /// left.
+    ///
+    /// # Errors
+    /// An error of the workload, or a cancellation.
+    pub fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError> {
+        self.0.step(requests_max.max(1), observer)
+    }
+
+    /// Interim metrics.
+    #[must_use]
+    pub fn so_far(&self) -> SoFar {
+        self.0.so_far()
+    }
+
+    /// The metrics that are known before the end: the counters of all levels.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.0.metrics()
+    }
+
+    /// The requests served; 0 for jobs.
+    #[must_use]
+    pub fn served(&self) -> u64 {
+        self.0.progress().1
+    }
+
+    /// The flash translation layer.
+    #[must_use]
+    pub fn ftl(&self) -> &Ftl {
+        self.0.ftl()
+    }
+
+    /// What another tier holds of a page of flash.
+    #[must_use]
+    pub fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
+        self.0.elsewhere(page)
+    }
+
+    /// Serve all requests that are left, and measure.
+    ///
+    /// # Errors
+    /// See [`step`](Self::step).
+    pub fn finish(self, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+        self.0.finish(observer)
+    }
+}
+
+/// A run over any stack.
+trait Steps {
+    fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError>;
+    fn so_far(&self) -> SoFar;
+    fn metrics(&self) -> Metrics;
+    fn progress(&self) -> (Option<f64>, u64);
+    fn ftl(&self) -> &Ftl;
+    fn elsewhere(&self, page: Lpn) -> Option<Elsewhere>;
+    fn finish(self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError>;
+}
+
+/// What is left of a workload.
+enum Rest<'a> {
+    Requests(Replay<'a>),
+    Jobs(Jobs),
+}
+
+struct Running<'a, L, M: SimulatedMedia> {
+    scenario: &'a Scenario,
+    engine: Engine<L, M>,
+    rest: Rest<'a>,
+    description: String,
+    inputs: Inputs<'a>,
+    logical_bytes: u64,
+    remarks: Vec<String>,
+    stopwatch: Stopwatch,
+}
+
+impl<'a, L: Level<M>, M: SimulatedMedia<Error = Infallible>> Running<'a, L, M> {
+    fn new(scenario: &'a Scenario, engine: Engine<L, M>, workload: OpenWorkload<'a>) -> Self {
+        let OpenWorkload { supply, description, inputs, logical_bytes, remarks, .. } = workload;
+        let rest = match supply {
+            Supply::Requests(source) => Rest::Requests(Replay::new(scenario, source)),
+            Supply::Jobs(jobs) => Rest::Jobs(jobs),
+        };
+        let stopwatch = Stopwatch::start();
+        Self { scenario, engine, rest, description, inputs, logical_bytes, remarks, stopwatch }
+    }
+
+    /// The mode of the replay, remarks on the workload, and the reports of jobs.
+    fn end(&self) -> (ReplayMode, Vec<String>, Vec<JobReport>) {
+        match &self.rest {
+            Rest::Requests(replay) => {
+                let (mode, remarks) = replay.end();
+                (mode, remarks, Vec::new())
+            }
+            Rest::Jobs(jobs) => {
+                let (remarks, reports) = jobs.reports();
+                (self.scenario.replay_mode(), remarks, reports)
+            }
+        }
+    }
+}
+
+impl<L: Level<M>, M: SimulatedMedia<Error = Infallible>> Steps for Running<'_, L, M> {
+    fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError> {
+        match &mut self.rest {
+            Rest::Requests(replay) => replay.step(&mut self.engine, requests_max, observer),
+            Rest::Jobs(jobs) => {
+                jobs.run(&mut self.engine, self.scenario.workload.requests_max, observer)?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn so_far(&self) -> SoFar {
+        self.engine.so_far()
+    }
+
+    fn metrics(&self) -> Metrics {
+        Metrics::new(self.engine.report())
+    }
+
+    /// The share of the workload that has been read, if known, and the requests served.
+    fn progress(&self) -> (Option<f64>, u64) {
+        match &self.rest {
+            Rest::Requests(replay) => replay.progress(),
+            Rest::Jobs(_) => (None, 0),
+        }
+    }
+
+    fn ftl(&self) -> &Ftl {
+        self.engine.level().ftl()
+    }
+
+    fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
+        self.engine.level().elsewhere(page)
+    }
+
+    fn finish(mut self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+        while self.step(usize::MAX, observer)? {}
+        let (fraction, requests) = self.progress();
+        drain(&mut self.engine, &mut || observer.progress(Phase::Replay, fraction, requests))?;
+        let wall_seconds = self.stopwatch.seconds();
+        let (mode, more, jobs) = self.end();
+        let Self { scenario, engine, description, inputs, logical_bytes, mut remarks, .. } = *self;
+        remarks.extend(more);
+        let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
+        let workload = Workload { description, replay, logical_bytes, inputs, remarks };
+        Ok(engine.result(scenario, mode, workload, wall_seconds).with_jobs(jobs))
+    }
+}
+
+/// Go on until all requests are completed; `look` reports progress.
+fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    engine: &mut Engine<L, M>,
+    look: &mut dyn FnMut() -> Result<(), Cancelled>,
+) -> Result<(), RunError> {
+    loop {
+        look()?;
+        let Ok(more) = engine.drain(LOOK_PAGES);
+        if !more {
+            break;
+        }
+    }
+    if engine.is_out_of_time() { Err(RunError::out_of_time()) } else { Ok(()) }
+}
+
+/// The only reader of wall time: for the speed of the simulator, never for a metric. A browser has no such clock.
+struct Stopwatch(Option<std::time::Instant>);
+
+impl Stopwatch {
+    #[allow(clippy::disallowed_methods, reason = "see above")]
+    fn start() -> Self {
+        Self((!cfg!(target_family = "wasm")).then(std::time::Instant::now))
+    }
+
+    fn seconds(&self) -> f64 {
+        self.0.map_or(0.0, |start| start.elapsed().as_secs_f64())
+    }
+}

@@ -1,0 +1,162 @@
+//! The functions that a page calls. Numbers go in and out as they are; a text goes in by its place and length in the module's
+//! memory, and comes out at [`output`] with its length in [`output_length`].
+
+use crate::lab::{BLOCK_WORDS, Lab};
+use crate::recorded;
+use std::cell::RefCell;
+
+/// What a function returns after an error: its text is the output.
+const FAILED: u32 = u32::MAX;
+
+#[derive(Default)]
+struct Instance {
+    lab: Option<Lab>,
+    input: Vec<u8>,
+    output: Vec<u8>,
+}
+
+thread_local! {
+    static INSTANCE: RefCell<Instance> = RefCell::default();
+}
+
+fn with<T>(work: impl FnOnce(&mut Instance) -> T) -> T {
+    INSTANCE.with_borrow_mut(work)
+}
+
+/// Do something with the run, if one has begun.
+fn with_lab(work: impl FnOnce(&mut Lab, &mut Vec<u8>) -> Result<u32, String>) -> u32 {
+    with(|instance| match &mut instance.lab {
+        Some(lab) => work(lab, &mut instance.output).unwrap_or_else(|problem| {
+            instance.output = problem.into_bytes();
+            FAILED
+        }),
+        None => {
+            instance.output = b"no run has begun".to_vec();
+            FAILED
+        }
+    })
+}
+
+/// Make room for an input of this many bytes; returns its place.
+#[unsafe(no_mangle)]
+pub extern "C" fn input(bytes: usize) -> *mut u8 {
+    with(|instance| {
+        instance.input = vec![0; bytes];
+        instance.input.as_mut_ptr()
+    })
+}
+
+/// The place of the last output.
+#[unsafe(no_mangle)]
+pub extern "C" fn output() -> *const u8 {
+    with(|instance| instance.output.as_ptr())
+}
+
+/// The bytes of the last output.
+#[unsafe(no_mangle)]
+pub extern "C" fn output_length() -> usize {
+    with(|instance| instance.output.len())
+}
+
+/// Take the input as recorded requests for the scenarios with a trace.
+#[unsafe(no_mangle)]
+pub extern "C" fn bring_records() -> u32 {
+    with(|instance| match recorded::bring(&std::mem::take(&mut instance.input)) {
+        Ok(()) => 0,
+        Err(problem) => {
+            instance.output = problem.into_bytes();
+            FAILED
+        }
+    })
+}
+
+/// Begin the run of the input, a scenario (TOML).
+#[unsafe(no_mangle)]
+pub extern "C" fn begin() -> u32 {
+    with(|instance| {
+        let text = String::from_utf8_lossy(&std::mem::take(&mut instance.input)).into_owned();
+        instance.lab = None;
+        match Lab::begin(&text) {
+            Ok(lab) => {
+                instance.lab = Some(lab);
+                0
+            }
+            Err(error) => {
+                instance.output = error.to_string().into_bytes();
+                FAILED
+            }
+        }
+    })
+}
+
+/// Serve the next requests; returns how many there were.
+#[unsafe(no_mangle)]
+pub extern "C" fn step(requests: u32) -> u32 {
+    with_lab(|lab, _| {
+        lab.step(requests.into()).map(|served| served as u32).map_err(|error| error.to_string())
+    })
+}
+
+/// Serve requests until GC picks a victim, at most this many; returns how many there were.
+#[unsafe(no_mangle)]
+pub extern "C" fn step_to_victim(requests: u32) -> u32 {
+    with_lab(|lab, _| {
+        lab.step_to_victim(requests.into()).map(|served| served as u32).map_err(|error| error.to_string())
+    })
+}
+
+/// Write the counters so far to the output (JSON).
+#[unsafe(no_mangle)]
+pub extern "C" fn counters() -> u32 {
+    with_lab(|lab, output| {
+        *output = lab.counters().into_bytes();
+        Ok(0)
+    })
+}
+
+/// Write the numbers of all blocks to the output; returns the number of blocks.
+#[unsafe(no_mangle)]
+pub extern "C" fn blocks() -> u32 {
+    with_lab(|lab, output| {
+        let words = lab.block_words();
+        *output = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Ok((words.len() / BLOCK_WORDS) as u32)
+    })
+}
+
+/// Write the bytes of all pages to the output; returns the pages of a block.
+#[unsafe(no_mangle)]
+pub extern "C" fn pages() -> u32 {
+    with_lab(|lab, output| {
+        *output = lab.page_bytes().to_vec();
+        Ok(lab.pages_per_block())
+    })
+}
+
+/// Write the victims since the last call to the output; returns the number of their words.
+#[unsafe(no_mangle)]
+pub extern "C" fn victims() -> u32 {
+    with_lab(|lab, output| {
+        let words = lab.take_victims();
+        *output = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        Ok(words.len() as u32)
+    })
+}
+
+/// Serve what is left, and write the result to the output (JSON). The run is over then.
+#[unsafe(no_mangle)]
+pub extern "C" fn finish() -> u32 {
+    with(|instance| {
+        let done = instance.lab.take().ok_or_else(|| "no run has begun".to_owned());
+        match done.and_then(|lab| lab.finish().map_err(|error| error.to_string())) {
+            Ok(result) => {
+                instance.output = result.into_bytes();
+                0
+            }
+            Err(problem) => {
+                instance.output = problem.into_bytes();
+                FAILED
+            }
+        }
+    })
+}

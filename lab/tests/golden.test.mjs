@@ -1,0 +1,53 @@
+// The kernel in WebAssembly gives the results of the golden scenarios, and at what rate.
+// node --test lab/tests/golden.test.mjs, after `make lab` has built the module.
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+import { Kernel } from "./kernel.mjs";
+
+const root = new URL("../../", import.meta.url);
+const golden = new URL("tests/golden/", root);
+const file = process.env.COFLASH_LAB_MODULE ?? new URL("target/lab/coflash_lab.wasm", root);
+const module = new WebAssembly.Module(readFileSync(file));
+
+const names = readdirSync(golden).filter((name) => name.endsWith(".toml")).map((name) => name.slice(0, -5));
+const text = (name) => readFileSync(new URL(name, golden), "utf-8");
+
+for (const name of names) {
+  test(`${name} has its golden result`, async () => {
+    const kernel = await Kernel.of(module);
+    kernel.begin(text(`${name}.toml`));
+    const begun = performance.now();
+    const result = kernel.finish();
+    const seconds = (performance.now() - begun) / 1000;
+    const expected = JSON.parse(text(`${name}.json`));
+    for (const key of ["scenario_hash", "seed", "workload", "metrics"]) {
+      assert.deepEqual(result[key], expected[key], key);
+    }
+    const programs = Object.values(result.metrics.programs_pages).reduce((sum, count) => sum + count, 0);
+    console.log(`${name}: ${(programs / seconds / 1e6).toFixed(2)} million programs a second`);
+  });
+}
+
+test("a run step by step ends as a run at once", async () => {
+  const [steps, once] = [await Kernel.of(module), await Kernel.of(module)];
+  steps.begin(text("cdm-adaptive.toml"));
+  once.begin(text("cdm-adaptive.toml"));
+  let served = 0;
+  for (let size = 1; ; size = (size * 7) % 1009) {
+    const more = steps.step(size);
+    served += more;
+    assert.equal(steps.counters().requests, served);
+    if (more === 0) break;
+  }
+  assert.deepEqual(steps.finish(), once.finish());
+});
+
+test("an error names what is wrong, and another run may begin", async () => {
+  const kernel = await Kernel.of(module);
+  assert.throws(() => kernel.step(1), /no run has begun/);
+  assert.throws(() => kernel.begin("[flash]\nchanels = 1\n"), /chanels.*channels/s);
+  kernel.begin(text("greedy-uniform.toml"));
+  assert.equal(kernel.step(5), 5);
+});
