@@ -8,7 +8,8 @@ from itertools import combinations
 from statistics import mean
 
 from coflash.measures.measure import Measure
-from coflash_reproduce.paper import Claim, Numbers, Ours, Run, Runs
+from coflash_reproduce.claim import Claim, Kind, Numbers, Ours
+from coflash_reproduce.paper import Run, Runs
 from coflash_reproduce.shadowgc.reading import (
     GC_TIME,
     GROUPS,
@@ -103,8 +104,8 @@ def claims() -> Iterator[Claim]:
     modest = tuple(name for name in WORKLOADS if name not in (*GIVEN, *slow, *linear))
     classes = partial(Claim, "figure-1", ours=_new_pages)
     share = "writes to pages not written before, of all writes"
-    yield classes(f"{share}, as src12", slow, 0.1, said="very few (at most 0.1)", at_most=True)
-    yield classes(f"{share}, as prn1", modest, 0.6, said="a modest share (at most 0.6)", at_most=True)
+    yield classes(f"{share}, as src12", slow, 0.1, said="very few (at most 0.1)", kind=Kind.BOUND)
+    yield classes(f"{share}, as prn1", modest, 0.6, said="a modest share (at most 0.6)", kind=Kind.BOUND)
     yield classes(f"{share}, as web2", linear, 1.0, said="almost all (1)")
     volumes = next(iter(GROUPS.values()))
     for layout in LAYOUTS:
@@ -127,12 +128,12 @@ def claims() -> Iterator[Claim]:
             of = f"{group}, {layout}"
             what = f"WAF under {SGC} over the best of the others, at most, {of}"
             best = _over_the_best(names, layout)
-            yield about_all("figure-6", what, paper=0.0, ours=best, said="lower than all", at_most=True)
+            yield about_all("figure-6", what, paper=0.0, ours=best, said="lower than all", kind=Kind.BOUND)
         for measure in (WAF, GC_TIME):
             what = f"pairs of runs in which more shadows go with a larger fall of {SHORT[measure]}, {layout}"
             agree = partial(Claim, "figure-8", experiments=(), said="all")
             yield agree(what, paper=1.0, ours=_agreement(layout, measure))
-    refreshes = partial(about_all, "restart", paper=REFRESH_MAX, said="below 1 %", at_most=True)
+    refreshes = partial(about_all, "restart", paper=REFRESH_MAX, said="below 1 %", kind=Kind.BOUND)
     every = tuple(in_layout(name, layout) for layout in LAYOUTS for name in WORKLOADS)
     yield refreshes("refreshes, of all programs, at most", ours=_refresh_max(every))
     often = _refresh_max(RESTARTS)
@@ -145,13 +146,13 @@ def _of_overheads() -> Iterator[Claim]:
     about_all = partial(Claim, "overheads", experiments=())
     for layout in LAYOUTS:
         what = f"valid pages, of those of the blocks for shadows that GC chose, {layout}"
-        yield about_all(what, paper=0.5, ours=_left_valid(layout), said="most are invalid", at_most=True)
+        yield about_all(what, paper=0.5, ours=_left_valid(layout), said="most are invalid", kind=Kind.BOUND)
     what = "memory for the states of shadows, 128 GB in pages of 16 KiB, MB"
     yield about_all(what, paper=2.0, ours=lambda runs, _: max(map(marks_bytes, _of_sgc(runs, TWO))) / 2**20)
     what = "messages for notices alone, the most of any run"
-    yield about_all(what, paper=0.0, ours=_messages, said="no additional messages", at_most=True)
+    yield about_all(what, paper=0.0, ours=_messages, said="no additional messages", kind=Kind.BOUND)
     what = f"WAF under {SGC} with 5 bytes for notices in a command, over that with 64, at most"
-    yield about_all(what, paper=1.01, ours=_with_short_notices, said="5 bytes may be used", at_most=True)
+    yield about_all(what, paper=1.01, ours=_with_short_notices, said="5 bytes may be used", kind=Kind.BOUND)
 
 
 def _of_sgc(runs: Runs, layout: str) -> list[Run]:
