@@ -14,6 +14,7 @@ from coflash._core import REVISION, __version__
 from coflash.quantity import change, show, show_change
 from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS, NEAR, Judged, counts, each, judge
 from coflash_reproduce.drawing import lines_of
+from coflash_reproduce.output import SHOWN
 from coflash_reproduce.paper import (
     Exhibit,
     Experiment,
@@ -104,7 +105,7 @@ def exhibits(of: Investigation, runs: Runs, images: str) -> Iterator[str]:
         title = of.text.titles[exhibit.name]
         yield f"## {exhibit.name.replace('-', ' ').capitalize()}: {title}"
         if not isinstance(exhibit, Exhibit):
-            yield f"![{title}]({images}/{of.name}-{exhibit.name}.png)"
+            yield f"![{title}]({images}/{of.name}-{exhibit.name}.{SHOWN})"
         yield from _figure_tables(exhibit, runs) if isinstance(exhibit, Figure) else [table(exhibit.grid(runs))]
         yield " ".join([of.text.bodies[exhibit.name], *exhibit.notes(runs)])
 
