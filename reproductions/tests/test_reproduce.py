@@ -193,7 +193,7 @@ def test_again_runs_nothing_and_publishes_the_same_page(done: Done, tmp_path: Pa
     assert {file: file.stat().st_mtime_ns for file in (out / "store").rglob("*")} == before
     assert (tmp_path / "docs" / "cdm.md").read_bytes() == again.page.read_bytes()
     images = {file.name: file.read_bytes() for file in (tmp_path / "docs" / "images").iterdir()}
-    assert images == {file.name: file.read_bytes() for file in (out / "images").glob("*.png")}
+    assert images == {file.name: file.read_bytes() for file in (out / "images").glob("*.svg")}
     assert {file.name for file in (tmp_path / "docs").iterdir()} == {"cdm.md", "images"}
 
 

@@ -77,8 +77,8 @@ def test_every_figure_is_there(done: Done) -> None:
     names = [figure.name.removeprefix("figure-") for figure in figures]
     assert names == ["3", "4", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15a", "15b", "further-1"]
     for figure in figures:
-        assert (images / f"opfcl-{figure.name}.png").read_bytes().startswith(b"\x89PNG")
-        assert f"](images/opfcl-{figure.name}.png)" in section(done, figure.name)
+        assert (images / f"opfcl-{figure.name}.svg").read_bytes().startswith(b"<?xml")
+        assert f"](images/opfcl-{figure.name}.svg)" in section(done, figure.name)
 
 
 def hit_ratio(metrics: dict[str, Any]) -> float:

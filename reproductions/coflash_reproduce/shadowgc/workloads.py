@@ -113,13 +113,12 @@ class Scale:
     """The seeds of the main set-up."""
     shares_percent: tuple[float, ...] = SHARES_PERCENT
     """The buffers of the map."""
-    map_pages_per_block: int = 32
-    """The size of the device of the map, which has many runs."""
     requests_max: int | None = None
     """The maximum of requests from a trace of the user; None for all."""
 
 
-SCALES = {"quick": Scale(150_000, pages_per_block=32, seeds=2, requests_max=1_000_000), "full": Scale(600_000)}
+QUICK = Scale(150_000, blocks_per_plane=1024, seeds=2, requests_max=1_000_000)
+SCALES = {"quick": QUICK, "full": Scale(600_000)}
 
 
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
@@ -141,7 +140,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         if name in GIVEN:
             literal = Scenario.load("shadowgc-1t").to_dict() | {"workload": scenario.to_dict()["workload"]}
             done.append(Experiment(f"{name}-1t", title, Scenario.from_dict(literal), _cases(COMPARED), files))
-    main = _generated(scale)
+    main = main_set_up(scale)
     done += [_by_lambda(main), _by_live_flash(main), _variants(main), *_map(scale), *_on_1_tib(scale)]
     done += [_restarted(scale, main), _with_short_notices(main)]
     return tuple(done)
@@ -201,15 +200,16 @@ def _made_up(scale: Scale) -> dict[str, dict[str, Any]]:
 _ZONES = [{"traffic": "90%", "space": "5%"}, {"traffic": "10%", "space": "95%"}]
 
 
-def _generated(scale: Scale) -> Scenario:
+def main_set_up(scale: Scale) -> Scenario:
+    """Return the scenario of the main set-up."""
     return _device(scale, _made_up(scale)[MAIN])
 
 
-def _device(scale: Scale, workload: Mapping[str, Any], blocks_per_plane: int | None = None) -> Scenario:
+def _device(scale: Scale, workload: Mapping[str, Any]) -> Scenario:
     """Return a plane of `shadowgc-64g`, all of it live, with the buffers of the main set-up."""
     values = Scenario.load("shadowgc-64g").to_dict()
     size = {"channels": 1, "chips_per_channel": 1, "planes_per_die": 1}
-    size |= {"blocks_per_plane": blocks_per_plane or scale.blocks_per_plane, "pages_per_block": scale.pages_per_block}
+    size |= {"blocks_per_plane": scale.blocks_per_plane, "pages_per_block": scale.pages_per_block}
     made = Scenario.from_dict({**values, "flash": {**values["flash"], **size}, "workload": workload})
     return made.with_({**buffers(made, HOST_PERCENT, DEVICE_PERCENT), **NO_LIMIT})
 
@@ -228,11 +228,13 @@ def _fitting(scale: Scale, file: str, workload: dict[str, Any]) -> Scenario:
     if footprint is None:
         msg = f"{file}: its requests are scattered too far to fit a device to them"
         raise CoflashError(msg)
-    return _device(scale, workload, math.ceil(footprint * 1.07 / scale.pages_per_block) + _BLOCKS_MORE)
+    pages_per_block = min(scale.pages_per_block, max(4, footprint // _BLOCKS_MIN))
+    blocks = math.ceil(footprint * 1.07 / pages_per_block) + 2
+    return _device(replace(scale, pages_per_block=pages_per_block, blocks_per_plane=blocks), workload)
 
 
-_BLOCKS_MORE = 2
-"""Blocks beyond those of the footprint and 7 %, for what is rounded away."""
+_BLOCKS_MIN = 512
+"""The blocks of a device that fits a trace, unless they would be too small: GC keeps some back."""
 
 
 def _cases(lines: Sequence[str], at: float = 0, changes: Mapping[str, Any] | None = None) -> tuple[Case, ...]:
@@ -271,10 +273,13 @@ def _variants(main: Scenario) -> Experiment:
 _SPACE = "workload.synthetic.space"
 
 
+_SMALL: dict[str, Any] = {"blocks_per_plane": QUICK.blocks_per_plane, "requests": QUICK.requests}
+"""The device of the map, which has many runs."""
+
+
 def _map(scale: Scale) -> Iterator[Experiment]:
     """Return the sizes of both buffers, an experiment for each of the host's."""
-    small = replace(scale, pages_per_block=scale.map_pages_per_block, requests=scale.requests // 4)
-    main = _generated(small)
+    main = main_set_up(replace(scale, **_SMALL) if scale.blocks_per_plane > QUICK.blocks_per_plane else scale)
     for host in scale.shares_percent:
         cases: list[Case] = []
         for device in scale.shares_percent:
