@@ -39,6 +39,7 @@ PAPER = Paper(
             from_zero=False,
             lines=reading.by_place((HGC, DGC, SGC)),
             across=(reading.PAPER_SGC,),
+            notes=reading.about_live,
         ),
         Picture("map", reading.draw_map, reading.cells, reading.about_map),
         Figure(

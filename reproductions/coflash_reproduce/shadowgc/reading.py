@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -145,7 +146,7 @@ def barred(name: str, lines: Sequence[str], measure: Measure, notes: Notes = lam
         found = normalised(runs, lines, measure)
         return Grid(("", *lines), tuple((title, *(f"{one:.3f}" for one in of.values())) for title, of in found.items()))
 
-    label = f"{measure.label.split(',')[0]}, normalised to {GGC}"
+    label = f"{re.split(', | per ', measure.label)[0]}, normalised to {GGC}"
     return Picture(name, lambda runs: drawing.bars(normalised(runs, lines, measure), label), grid, notes)
 
 
@@ -171,7 +172,7 @@ def tabled_shadows(runs: Runs) -> Iterator[Row]:
         yield title, *(show(one, "share") for one in of.values())
 
 
-@tabled("| paper | main set-up | its three seeds | mean of the workloads | 1 TiB live, two blocks | three blocks")
+@tabled("| paper | main set-up | with each seed | mean of the workloads | 1 TiB live, two blocks | three blocks")
 def averages(runs: Runs) -> Iterator[Row]:
     """Tabulate the paper's five averages beside the main set-up, all workloads, and the literal sizes."""
     names = [one.name for one in runs.experiments(WORKLOADS)]
@@ -230,6 +231,14 @@ def by_place(lines: Sequence[str]) -> Callable[[Runs, Experiment], list[Line]]:
         return [*(_line(line, points) for line, points in changes.items()), of_paper]
 
     return found
+
+
+def about_live(runs: Runs) -> Iterator[str]:
+    """Say how many pages of the blocks for shadows are valid when GC chooses them, by live flash."""
+    of = sorted(runs.of("live", SGC), key=lambda run: run.case.at)
+    found = ((run, left_valid([run])) for run in of)
+    texts = (f"{LIVE_AXIS.text(run.case.at)} {show(valid, 'share')}" for run, valid in found if valid is not None)
+    yield f"Valid pages in the blocks for shadows that GC chose under SGC: {'; '.join(texts)}."
 
 
 PAPER_SGC, PAPER_ZGC = "SGC, paper's mean", "ZGC, paper's mean"

@@ -78,7 +78,8 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "three active blocks": {_BLOCKS: LAYOUTS[THREE]},
     "pages written after 30 s": LINUX,
     "a prefill of one pass": {"precondition.random_passes": 1.0},
-    "blocks of 512 pages, as the paper's": {"flash.pages_per_block": 4, "flash.blocks_per_plane": 1 / 4},
+    "blocks of 512 pages, as the paper's": {"flash.pages_per_block": 4, "workload.synthetic.requests": 4},
+    "the same, but as few as fit": {"flash.pages_per_block": 4, "flash.blocks_per_plane": 1 / 4},
     "blocks of 32 pages": {"flash.pages_per_block": 1 / 4, "flash.blocks_per_plane": 4},
     "cost-benefit victims": {"gc.victim": "cost-benefit"},
     "Zipf 0.5": {"workload.synthetic.generator.exponent": 0.5},
@@ -261,12 +262,14 @@ def _by_live_flash(main: Scenario) -> Experiment:
 def _variants(main: Scenario) -> Experiment:
     values = main.to_dict()
     own = {f"flash.{key}": values["flash"][key] for key in ("pages_per_block", "blocks_per_plane")}
+    own["workload.synthetic.requests"] = values["workload"]["synthetic"]["requests"]
     cases: list[Case] = []
     for at, variant in enumerate(VARIANTS.values()):
         changes = {key: int(value * own[key]) if key in own else value for key, value in variant.items()}
         if share := changes.get(_SPACE):
             changes[_SPACE] = f"{round(share * raw_bytes(main) / 1.07 / PAGE_BYTES) * PAGE_BYTES // 2**10}KiB"
-        cases += _cases(COMPARED, at, changes)
+        sizes = buffers(main.with_(changes), HOST_PERCENT, DEVICE_PERCENT)
+        cases += _cases(COMPARED, at, changes | sizes)
     return Experiment("variants", TITLES[MAIN], main, tuple(cases))
 
 
