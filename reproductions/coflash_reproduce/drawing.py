@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from coflash import palette
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _HEIGHT_INCHES = 2.7, 2.5
-_ALONE_INCHES = 3.8
+_ALONE_INCHES, _BARS_INCHES = 3.8, 7.0
 _PANELS_ABREAST = 4
 _SHORT_LABEL = 28
 """The length of a label up to which two fit side by side."""
@@ -85,6 +85,54 @@ def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
             columns = entries if len(panels) > 1 else 1 + (max(map(len, found)) < _SHORT_LABEL)
             canvas.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
         return _in_each_format(canvas)
+
+
+def bars(groups: Mapping[str, Mapping[str, float]], label: str, *, stacked: bool = False) -> Canvas:
+    """Draw a group of bars for each name, beside or upon each other, on an axis that begins at 0."""
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(_BARS_INCHES, _HEIGHT_INCHES), layout="constrained")
+    axes = canvas.add_subplot()
+    lines = list(dict.fromkeys(line for of in groups.values() for line in of))
+    width = 0.6 if stacked else 0.8 / len(lines)
+    below = [0.0] * len(groups)
+    for index, line in enumerate(lines):
+        heights = [of.get(line, 0.0) for of in groups.values()]
+        aside = 0.0 if stacked else (index - (len(lines) - 1) / 2) * width
+        places = [place + aside for place in range(len(groups))]
+        axes.bar(places, heights, width, below, color=palette.LINES[index], label=line)
+        if stacked:
+            below = [low + height for low, height in zip(below, heights, strict=True)]
+    axes.set_xticks(range(len(groups)), list(groups), rotation=20, ha="right")
+    axes.set_ylabel(label)
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y")
+    canvas.legend(loc="outside upper center", ncols=len(lines))
+    return canvas
+
+
+def cells(panels: Mapping[str, Sequence[Sequence[tuple[str, str]]]], places: Sequence[str], x: str, y: str) -> Canvas:
+    """Draw panels of cells, a row for each place of y from below: each has the colour of its label, and a text."""
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.patches import Patch, Rectangle
+
+    canvas = Canvas(figsize=(_PANEL_INCHES * len(panels), _PANEL_INCHES), layout="constrained")
+    labels = dict.fromkeys(label for rows in panels.values() for row in rows for label, _ in row)
+    colours = dict(zip(sorted(labels), palette.LINES, strict=False))
+    for index, (title, rows) in enumerate(panels.items(), 1):
+        axes = canvas.add_subplot(1, len(panels), index)
+        for height, row in enumerate(rows):
+            for across, (label, text) in enumerate(row):
+                axes.add_patch(Rectangle((across, height), 1, 1, color=colours[label], alpha=0.35, linewidth=0))
+                axes.text(across + 0.5, height + 0.5, text, ha="center", va="center", fontsize=6)
+        middles = [place + 0.5 for place in range(len(places))]
+        axes.set(xlim=(0, len(places)), ylim=(0, len(places)), title=title, xlabel=x, ylabel=y if index == 1 else "")
+        axes.set_xticks(middles, places)
+        axes.set_yticks(middles, places)
+        axes.title.set_fontsize(8)
+    patches = [Patch(color=colour, alpha=0.35, label=label) for label, colour in colours.items()]
+    canvas.legend(handles=patches, loc="outside upper center", ncols=len(patches))
+    return canvas
 
 
 def _in_each_format(canvas: Canvas) -> dict[Format, bytes]:

@@ -11,6 +11,8 @@ from coflash.files import atomic_write
 
 IMAGES = "images"
 """The folder of the images, beside the page."""
+SHOWN: Format = "svg"
+"""The format of the images that pages show."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,12 @@ class Output:
         return [self.out] if self.publish is None else [self.out, self.publish]
 
     def write_image(self, name: str, drawn: Mapping[Format, bytes]) -> None:
-        """Write an image in each format; the published one is a PNG."""
+        """Write an image in each format; that which the page shows is published, or a PNG."""
         for kind, content in drawn.items():
             atomic_write.write_file(self.out / IMAGES / f"{name}.{kind}", content)
         if self.publish is not None:
-            atomic_write.write_file(self.publish / IMAGES / f"{name}.png", drawn["png"])
+            kind = SHOWN if SHOWN in drawn else "png"
+            atomic_write.write_file(self.publish / IMAGES / f"{name}.{kind}", drawn[kind])
 
     def write_page(self, name: str, text: str) -> Path:
         """Write the page; return its file among all files."""

@@ -7,64 +7,27 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show, show_change
+from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS, NEAR, Judged, counts, each, judge
 from coflash_reproduce.drawing import lines_of
+from coflash_reproduce.output import SHOWN
 from coflash_reproduce.paper import (
-    Claim,
     Exhibit,
     Experiment,
     Figure,
     Grid,
     Investigation,
-    Numbers,
     Paper,
     Picture,
     Runs,
 )
-from coflash_reproduce.study import HOLDS, Study, Tested
+from coflash_reproduce.study import Study, Tested
 
-DIRECTION, FAILS = "direction holds", "does not hold"
-NEAR = 0.2
-"""A number of the paper holds if ours is within this share of it."""
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A claim compared with an experiment."""
-
-    claim: Claim
-    experiment: Experiment | None
-    """None if the claim is about all runs together."""
-    ours: tuple[float, ...]
-
-    @property
-    def verdict(self) -> str:
-        """Whether it holds."""
-        pairs = list(zip(self.ours, _each(self.claim.paper), strict=True))
-        if self.claim.at_most:
-            return HOLDS if all(ours <= paper for ours, paper in pairs) else FAILS
-        if all(abs(ours - paper) <= NEAR * abs(paper) for ours, paper in pairs):
-            return HOLDS
-        return DIRECTION if self.claim.is_change and all(ours * paper > 0 for ours, paper in pairs) else FAILS
-
-    def row(self) -> tuple[str, ...]:
-        """Return the cells of the table."""
-        deviations = [_deviation(self.claim, *pair) for pair in zip(self.ours, _each(self.claim.paper), strict=True)]
-        return (
-            self.claim.exhibit.replace("-", " "),
-            f"{self.claim.what}, {self.experiment.title}" if self.experiment else self.claim.what,
-            self.claim.said or _numbers(self.claim, _each(self.claim.paper)),
-            _numbers(self.claim, self.ours),
-            " … ".join(deviations),
-            self.verdict,
-        )
-
-
-COLUMNS = {"claims": ("", "", "paper", "here", "deviation", ""), "findings": ("hypothesis", "refuted by", "found", "")}
+COLUMNS = {"claims": ("", "", "paper", "here", "refuted by", ""), "findings": ("hypothesis", "refuted by", "found", "")}
 """The columns of the table of claims, and of that of findings."""
 
 
@@ -72,11 +35,7 @@ def judged(of: Paper | Study, runs: Runs) -> list[Judged] | list[Tested]:
     """Compare each claim with every experiment that it is about, or test each hypothesis."""
     if isinstance(of, Study):
         return of.test(runs)
-    return [
-        Judged(claim, experiment, _each(claim.ours(runs, experiment.name if experiment else "")))
-        for claim in of.claims
-        for experiment in (runs.experiments(claim.experiments) if claim.experiments else [None])
-    ]
+    return judge(of.claims, runs)
 
 
 def statements_of(of: Paper | Study) -> str:
@@ -96,13 +55,12 @@ def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, i
     """
     found, said = judged(of, runs), of.text.bodies
     shown = table(Grid(COLUMNS[statements_of(of)], tuple(one.row() for one in found)))
-    hold, in_direction, fail = (sum(one.verdict == name for one in found) for name in (HOLDS, DIRECTION, FAILS))
     if isinstance(of, Study):
         command, opening, after, limits = "study", ["question"], "What this does not show", "limits"
         answer = [
             "## What was found",
-            f"Of {len(found)} hypotheses {hold} hold. Numbers after ± are half-widths of 95 % confidence intervals "
-            "over seeds.",
+            f"Of {len(found)} hypotheses {sum(one.verdict == HOLDS for one in found)} hold. "
+            "Numbers after ± are half-widths of 95 % confidence intervals over seeds.",
             shown,
             said["answer"].format_map(of.answer(runs)),
             *of.explanation(runs),
@@ -110,12 +68,16 @@ def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, i
     else:
         command, opening, after = "reproduce", ["source", "idea"], "What the paper leaves open"
         limits = "open questions"
-        bounds = " Where the paper has a bound, it holds if ours is not above it." * any(c.at_most for c in of.claims)
+        tested = [one.verdict for one in found if one.verdict in (HOLDS, DIRECTION, FAILS)]
         answer = [
             "## What holds",
-            f"Of {len(found)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "
-            f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the "
-            f"same sign.{bounds} Two numbers are the ends of a range.",
+            f"The runs could refute {len(tested)} of {len(found)} statements: {tested.count(HOLDS)} of these hold, "
+            f"{tested.count(DIRECTION)} in their direction only, {tested.count(FAILS)} do not. The others say nothing "
+            "here, since the runs have no effect that could refute them; or what we put in decides them; or they are "
+            "another reading of a number that is counted.",
+            table(counts(judge(of.claims, runs))),
+            f"A number holds if ours is within {NEAR:.0%} of it, and in its direction if ours is a change of the same "
+            f"sign and at least {NEAR:.0%} of its size. Two numbers are the ends of a range, or the legs of a curve.",
             shown,
         ]
     made = [*(said[name] for name in opening), *made_by(command, of, scale, traces, runs)]
@@ -143,7 +105,7 @@ def exhibits(of: Investigation, runs: Runs, images: str) -> Iterator[str]:
         title = of.text.titles[exhibit.name]
         yield f"## {exhibit.name.replace('-', ' ').capitalize()}: {title}"
         if not isinstance(exhibit, Exhibit):
-            yield f"![{title}]({images}/{of.name}-{exhibit.name}.png)"
+            yield f"![{title}]({images}/{of.name}-{exhibit.name}.{SHOWN})"
         yield from _figure_tables(exhibit, runs) if isinstance(exhibit, Figure) else [table(exhibit.grid(runs))]
         yield " ".join([of.text.bodies[exhibit.name], *exhibit.notes(runs)])
 
@@ -183,7 +145,7 @@ def statements_csv(of: Paper | Study, runs: Runs) -> str:
         if isinstance(one, Tested):
             continue
         about = (one.claim.exhibit, one.claim.what, one.experiment.name if one.experiment else "")
-        for published, ours in zip(_each(one.claim.paper), one.ours, strict=True):
+        for published, ours in itertools.zip_longest(each(one.claim.paper), one.ours):
             rows.append((*about, repr(published), repr(ours), one.verdict))
     return csv_of([COLUMNS["findings"], *(one.row() for one in found)] if isinstance(of, Study) else rows)
 
@@ -220,20 +182,6 @@ def _figure_grid(figure: Figure, runs: Runs, experiment: Experiment) -> Grid:
             for row, at in zip(rows, places, strict=True):
                 row.append(show_change(change(of.get(at), base.get(at))))
     return Grid(tuple(columns), tuple(map(tuple, rows)))
-
-
-def _each(numbers: Numbers) -> tuple[float, ...]:
-    return numbers if isinstance(numbers, tuple) else (numbers,)
-
-
-def _numbers(claim: Claim, numbers: Sequence[float]) -> str:
-    return " … ".join(show_change(number) if claim.is_change else f"{number:.2f}" for number in numbers)
-
-
-def _deviation(claim: Claim, ours: float, paper: float) -> str:
-    if claim.is_change:
-        return f"{100 * (ours - paper):+.1f} points".replace("-", "−")
-    return show_change(change(ours, paper))
 
 
 def csv_of(rows: Sequence[Sequence[str]]) -> str:

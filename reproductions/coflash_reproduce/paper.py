@@ -9,7 +9,7 @@ the experiments, `drawing` the figures, `page` the page; its prose is in a Markd
 - an *experiment* is a scenario, a workload, and its cases;
 - a *case* is one run: its line in a figure, its place on the axis, and its changes to the scenario;
 - an *exhibit* is a figure or a table of the paper;
-- a *claim* is a number of the paper, and the computation of ours from the runs.
+- a *claim* is a statement of the paper, and the computation of ours from the runs ([`claim`][coflash_reproduce.claim]).
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
+
+    from coflash_reproduce.claim import Claim
 
 
 @dataclass(frozen=True)
@@ -273,31 +275,6 @@ class Picture:
     grid: Callable[[Runs], Grid]
     """Its numbers."""
     notes: Notes = lambda _: ()
-
-
-Numbers = float | tuple[float, ...]
-"""A number, or the two ends of a range."""
-Ours = Callable[[Runs, str], Numbers]
-"""The computation of numbers from an experiment, whose name is empty if they are about all runs together."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A number, or the two ends of a range, that the paper published."""
-
-    exhibit: str
-    """The name of its figure or table."""
-    what: str
-    experiments: tuple[str, ...]
-    """The experiments to compare with it, if they were run; empty if it is about all runs together."""
-    paper: Numbers
-    ours: Ours
-    is_change: bool = False
-    """Whether the numbers are relative changes; otherwise they are ratios."""
-    said: str = ""
-    """The paper's words if it gives no number; `paper` is then our reading of them."""
-    at_most: bool = False
-    """Whether the paper's number is an upper bound."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ def tiny_scale(
     workloads: ModuleType,
     scale: object,
     recorded: Path | None = None,
-    formats: tuple[Format, ...] = ("png",),
+    formats: tuple[Format, ...] = ("svg",),
 ) -> Iterator[None]:
     """A paper or a study with the scale "tiny", too; with another trace for the shipped one, which does not shrink.
 

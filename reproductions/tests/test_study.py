@@ -144,7 +144,7 @@ def test_a_change_compares_runs_of_the_same_seed(done: Done) -> None:
 
 def test_the_published_page_has_its_image(done: Done) -> None:
     docs = done.page.parents[1] / "docs"
-    assert {file.relative_to(docs).as_posix() for file in docs.rglob("*.*")} == {"toy.md", "images/toy-spare.png"}
+    assert {file.relative_to(docs).as_posix() for file in docs.rglob("*.*")} == {"toy.md", "images/toy-spare.svg"}
     assert (docs / "toy.md").read_bytes() == done.page.read_bytes()
 
 

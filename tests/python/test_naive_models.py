@@ -103,6 +103,8 @@ SCHEMES: list[dict[str, Any]] = [
     {"name": "dgc"},
     {"name": "sgc", "twins_at_flush": "durable"},
     {"name": "sgc", "twins_at_flush": "discarded"},
+    {"name": "hgc-dgc"},
+    {"name": "twin-discard"},
 ]
 
 

@@ -9,7 +9,8 @@ from statistics import mean
 
 from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
 from coflash_reproduce.cdm import workloads as of
-from coflash_reproduce.paper import Claim, Numbers, Ours, Runs
+from coflash_reproduce.claim import Claim, Numbers, Ours
+from coflash_reproduce.paper import Runs
 
 RANDOM_WAF, SEQUENTIAL_WAF = 2.84, 1.0
 """The paper's measurements without a cache, over its capacities."""

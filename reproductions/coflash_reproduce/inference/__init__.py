@@ -34,7 +34,7 @@ class Effort:
 
 SCALES = {
     "quick": {"cdm": Effort(6, 1024), "opfcl": Effort(6, 128), "shadowgc": Effort(6, 1024)},
-    "full": {"cdm": Effort(12, 512), "opfcl": Effort(12, 128), "shadowgc": Effort(24, 1024)},
+    "full": {"cdm": Effort(12, 512), "opfcl": Effort(12, 128), "shadowgc": Effort(24, 512)},
 }
 """The effort by scale and paper."""
 INFERENCES: dict[str, Inferences] = {"cdm": cdm.inferences, "opfcl": opfcl.inferences, "shadowgc": shadowgc.inferences}

@@ -30,6 +30,7 @@ from coflash_reproduce.inference.search import (
     Outcome,
     verdict,
 )
+from coflash_reproduce.output import SHOWN
 from coflash_reproduce.page import table
 from coflash_reproduce.paper import Grid, Paper, Row, tabled
 
@@ -143,7 +144,7 @@ def _inference(paper: Paper, done: Inferred, images: str) -> Iterator[str]:
     yield inference.scaling
     yield " ".join(freedom(done))
     yield table(_unknowns(done))
-    yield f"![Residual by unknown]({images}/{image_name(paper, inference)}.png)"
+    yield f"![Residual by unknown]({images}/{image_name(paper, inference)}.{SHOWN})"
     yield (
         f"The residual of each set-up, for the first reading and for the three others that come nearest; those above "
         f"{show(_WORST, 'share')} are left out. Below the dotted line a set-up fits."

@@ -1,4 +1,4 @@
-"""What the ShadowGC paper leaves open: footprints, the host's buffer, the prefill, the layout and the age limit."""
+"""What the ShadowGC paper leaves open: the buffers against the live flash, the age limit, the weight of a zombie."""
 
 from __future__ import annotations
 
@@ -7,90 +7,80 @@ from functools import partial
 from typing import Any
 
 from coflash.measures.measure import Measure
-from coflash.scenario import Scenario
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown, refuse_traces
 from coflash_reproduce.shadowgc import reading as paper
-from coflash_reproduce.shadowgc.workloads import COMPARED, SCHEMES, SGC, ZGC
+from coflash_reproduce.shadowgc import workloads as of
 from coflash_reproduce.text import Text
 
 TEXT = Text.beside(__file__, {})
 _unknown = partial(Unknown.of, TEXT)
 
-_SPACE, _SKEW, _PAUSE = (
-    "workload.synthetic.space",
-    "workload.synthetic.generator.exponent",
-    "workload.synthetic.arrival.mean",
-)
-_TWO_BLOCKS, _THREE_BLOCKS = [["host", "evict", "gc"]], [["host", "evict"]]
-_BLOCKS, _AGE, _VICTIM = "ftl.shared_streams", "host_buffer.dirty_age_max", "gc.victim"
-_NO_LIMIT = {_AGE: "8760h", _PAUSE: "256ms"}
-"""Pages stay dirty for up to a year, so that no result but times depends on the rate."""
+_HOST, _DEVICE, _AGE = "host_buffer.size", "cache.size", "host_buffer.dirty_age_max"
+_SPACE, _SKEW = "workload.synthetic.space", "workload.synthetic.generator.exponent"
 _NOISE = 0.05
-"""Changes below it are within what a run's chance makes of a small footprint; errors are relative to it at least."""
-_FLASH_MIB = 2**20
-"""The flash of the paper's device."""
+"""Changes below it are within what a run's chance makes of a small device; errors are relative to it at least."""
+_PAGES_PER_BLOCK = 128
 
 
 def inferences(divisor: int, traces: tuple[str, ...]) -> tuple[Inference, ...]:
     """Return the one of its averages over traces.
 
     Args:
-        divisor: That of the device, its buffers and the rate: a power of 2 up to 1024.
+        divisor: That of the paper's 1 TiB: a power of 2 up to 1024.
         traces: None: the unknowns are those of a generator.
 
     Raises:
         CoflashError: A trace was given.
     """
     refuse_traces("shadowgc", traces)
+    blocks = 2**26 // divisor // _PAGES_PER_BLOCK  # pages of 16 KiB
+    scenario = of.main_set_up(of.Scale(of.QUICK.requests, blocks, _PAGES_PER_BLOCK))
+    mib = of.raw_bytes(scenario) // 2**20
     return (
         Inference(
             name="shadowgc",
             title="averages over the traces",
-            scenario=_device(divisor),
-            scaling=f"One plane of 2,048 blocks with {_FLASH_MIB // divisor * 64 // 2048} pages each, {divisor} times "
-            "smaller than the paper's device, with buffers, footprint and rate in proportion; values are shown as on "
-            "the paper's device. One stream of writes by Zipf's law stands for fifteen traces. The error of a number "
-            f"below {_NOISE:.0%} is relative to {_NOISE:.0%}: smaller changes are within what chance makes of a run.",
-            lines={line: {"cooperation": SCHEMES[line]} for line in COMPARED},
+            scenario=scenario,
+            scaling=f"One plane of {blocks:,} blocks with {_PAGES_PER_BLOCK} pages each, {divisor} times smaller than "
+            "the paper's device; the live flash is shown as on 1 TiB. One stream of writes by Zipf's law stands for "
+            f"fifteen traces. The error of a number below {_NOISE:.0%} is relative to {_NOISE:.0%}: smaller changes "
+            "are within what chance makes of a run. The weight of a zombie is a further unknown, which each reading "
+            "sets: ZGC's number depends on it, and no other.",
+            lines={line: {"cooperation": of.SCHEMES[line]} for line in of.COMPARED},
             axis={0.0: {}},
-            unknowns=_unknowns(divisor),
+            unknowns=(
+                _unknown(_HOST, "host buffer", "0.1%..10%*1.2"),
+                _unknown(_DEVICE, "device buffer", "0.1%..10%*1.2"),
+                _unknown(_SKEW, "skew (exponent of Zipf's law)", "0.02..1.2"),
+                _unknown(_SPACE, "live flash", f"{mib // 16}MiB..{mib * 7 // 8}MiB:{mib // 16}MiB", divisor),
+                _unknown(_AGE, "limit of age", "4s..4096s*2"),
+            ),
             targets=tuple(_targets()),
-            readings=_READINGS,
+            readings=tuple(_readings(mib, divisor)),
             is_average=True,
         ),
     )
 
 
-def _device(divisor: int) -> Scenario:
-    base = Scenario.load("shadowgc-64g").to_dict()
-    pages = _FLASH_MIB // divisor * 64  # of 16 KiB
-    flash = {"channels": 1, "chips_per_channel": 1, "planes_per_die": 1, "pages_per_block": pages // 2048}
-    workload = {
-        "synthetic": {
-            "generator": {"name": "zipf", "exponent": 1.0},
-            "requests": pages,
-            "space": f"{_FLASH_MIB // divisor // 64}MiB",
-            "size": {"name": "fixed", "size": "16KiB"},
-            "align": "16KiB",
-            "arrival": {"name": "poisson", "mean": "128ms"},
-        }
-    }
-    cache = {**base["cache"], "size": f"{128 * 1024 // divisor}KiB"}
-    whole = {**base, "flash": {**base["flash"], **flash}, "cache": cache, "workload": workload}
-    return Scenario.from_dict(whole).with_({_BLOCKS: _TWO_BLOCKS})
+def _readings(mib: int, divisor: int) -> list[Reading]:
+    all_live = {_SPACE: f"{mib * 100 // 107}MiB"}
+    live = {**of.NO_LIMIT, **all_live}
+    literal = {_DEVICE: f"{of.DEVICE_MIB * 1024 // divisor}KiB", **of.LINUX}
+    three = {"ftl.shared_streams": of.LAYOUTS[of.THREE]}
+    weights = {f"weight-{weight}": {of.ZGC: _weight(weight)} for weight in (1, 4, 15)}
+    return [
+        Reading.of(TEXT, "live", live),
+        Reading.of(TEXT, "least-ratio", {**live, _DEVICE: "0.1%"}),
+        Reading.of(TEXT, "age", all_live),
+        Reading.of(TEXT, "part-live", of.NO_LIMIT),
+        Reading.of(TEXT, "literal", literal),
+        Reading.of(TEXT, "three-blocks", {**live, **three}),
+        *(Reading.of(TEXT, name, live, lines) for name, lines in weights.items()),
+    ]
 
 
-def _unknowns(divisor: int) -> tuple[Unknown, ...]:
-    gib = 1024 // divisor
-    return (
-        _unknown(_SPACE, "written footprint", f"{gib}MiB..{256 * gib}MiB*2", divisor),
-        _unknown(_SKEW, "skew (exponent of Zipf's law)", "0.02..1.2"),
-        _unknown(
-            "host_buffer.size", "host buffer", f"{64 * 1024 // divisor}KiB..{16 * 2**20 // divisor}KiB*2", divisor
-        ),
-        _unknown("precondition.random_passes", "random prefill (device writes)", "0.02..1.28*2"),
-        _unknown(_PAUSE, "mean pause between requests", f"{125 * divisor}us..{16000 * divisor}us*2", 1 / divisor),
-    )
+def _weight(weight: int) -> Mapping[str, Any]:
+    return {"cooperation": {"name": "zgc", "lambda": float(weight)}}
 
 
 def _change(line: str, measure: Measure) -> Callable[[Measured], float]:
@@ -98,23 +88,7 @@ def _change(line: str, measure: Measure) -> Callable[[Measured], float]:
 
 
 def _targets() -> list[Target]:
-    of_waf = [
-        Target(f"WAF under {line}, mean change", number, _change(line, paper.WAF), _NOISE)
-        for line, number in paper.WAF_CHANGES.items()
+    return [
+        Target(f"{what}, mean change", number, _change(line, measure), _NOISE)
+        for (what, (line, measure)), number in zip(paper.AVERAGES.items(), paper.PAPERS, strict=True)
     ]
-    of_time = Target(f"GC time under {SGC}, mean change", paper.SGC_GC_TIME_CHANGE, _change(SGC, paper.GC_TIME), _NOISE)
-    return [*of_waf, of_time]
-
-
-def _reading(name: str, *changes: Mapping[str, Any], lines: Mapping[str, Any] | None = None) -> Reading:
-    return Reading.of(TEXT, name, {key: value for one in changes for key, value in one.items()}, lines or {})
-
-
-_READINGS = (
-    _reading("two-blocks"),
-    _reading("three-blocks", {_BLOCKS: _THREE_BLOCKS}),
-    _reading("two-blocks-no-limit", _NO_LIMIT),
-    _reading("three-blocks-no-limit", {_BLOCKS: _THREE_BLOCKS}, _NO_LIMIT),
-    _reading("long-delay", _NO_LIMIT, lines={ZGC: {"cooperation": {"name": "zgc", "lambda": 15.0}}}),
-    _reading("cost-benefit", {_BLOCKS: _THREE_BLOCKS, _VICTIM: "cost-benefit"}, _NO_LIMIT),
-)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from statistics import mean
 
 from coflash.measures.measure import MEAN, Measure
+from coflash_reproduce.claim import Claim, Kind, Numbers
 from coflash_reproduce.opfcl import model
 from coflash_reproduce.opfcl import workloads as of
 from coflash_reproduce.opfcl.reading import (
@@ -31,7 +32,7 @@ from coflash_reproduce.opfcl.reading import (
     tracker_share,
 )
 from coflash_reproduce.opfcl.workloads import CONFIG_1, CONFIG_2, FP, OP, RW, sensitivity, with_rivals
-from coflash_reproduce.paper import Claim, Numbers, Runs
+from coflash_reproduce.paper import Runs
 
 ERASES_RATIO = 3.0
 """The largest reduction of erases."""
@@ -54,7 +55,7 @@ SMALL: tuple[str, ...] = ("financial", "home", "search", "given")
 WRITERS = ("financial", "home", "given", *CONFIG_2)
 
 
-bound = partial(Claim, at_most=True)
+bound = partial(Claim, kind=Kind.BOUND)
 change_bound = partial(bound, is_change=True)
 
 

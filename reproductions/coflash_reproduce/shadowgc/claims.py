@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import combinations
 from statistics import mean
 
 from coflash.measures.measure import Measure
-from coflash_reproduce.paper import Claim, Numbers, Ours, Run, Runs
+from coflash_reproduce.claim import FALLS, INPUT, READING, RISES, Claim, Kind, Numbers, Ours
+from coflash_reproduce.paper import Run, Runs
 from coflash_reproduce.shadowgc.reading import (
+    AVERAGES,
     GC_TIME,
-    GROUPS,
-    NOTICED,
+    PAPERS,
     REFRESH_MAX,
-    RESTARTS,
     SGC_BEST,
-    SGC_GC_TIME_CHANGE,
     SGC_LEAST,
+    TERABYTE,
     WAF,
-    WAF_CHANGES,
-    against_ggc,
+    changed,
     growth,
     left_valid,
     marks_bytes,
-    mean_changes,
+    normalised,
     refreshed,
     shadows,
 )
@@ -32,35 +31,123 @@ from coflash_reproduce.shadowgc.workloads import (
     COMPARED,
     DELAY,
     GGC,
-    GIVEN,
-    LAYOUTS,
+    LAMBDAS,
+    MAIN,
     SEPARATION,
     SGC,
-    SWEPT_MIB,
-    TWO,
-    VOLUMES,
+    TITLES,
     WORKLOADS,
-    in_layout,
+    ZGC,
 )
 
 SHORT = {WAF: "WAF", GC_TIME: "GC time"}
 """The measures as statements call them."""
+_APART = 0.01
+"""The least difference of shares of shadows, in points of the pages moved, that tells two workloads apart."""
 
 
-def _mean_change(names: Iterable[str], layout: str, line: str, measure: Measure) -> Ours:
-    return lambda runs, _: mean(mean_changes(runs, names, layout, line, measure))
+def claims() -> Iterator[Claim]:
+    """Return what the paper says, in the order of its figures; of its numbers only means over its traces are known."""
+    yield from _of_footprints()
+    about_all = partial(Claim, experiments=())
+    for figure, measure in (("figure-2a", WAF), ("figure-2b", GC_TIME)):
+        for line, way, said in ((DELAY, RISES, "tends to degrade"), (SEPARATION, FALLS, "improves")):
+            what = f"{SHORT[measure]}, {line}"
+            effect = partial(about_all, figure, kind=Kind.EFFECT, said=said)
+            yield effect(what, paper=way, ours=_change(MAIN, line, measure))
+            yield effect(f"{what}, mean of the workloads", paper=way, ours=_average(line, measure), aside=READING)
+        strong = max(LAMBDAS)
+        what = f"{SHORT[measure]}, {DELAY} with λ = {strong}"
+        yield effect(what, paper=RISES, ours=_heaviest(measure), said="tends to degrade", aside=READING)
+    for (what, (line, measure)), paper in zip(AVERAGES.items(), PAPERS, strict=True):
+        number = partial(about_all, "figure-6" if measure is WAF else "figure-7", paper=paper, is_change=True)
+        chosen = INPUT if line == ZGC else ""  # the weight of a zombie was chosen for it
+        yield number(f"{what}, mean change", ours=_change(MAIN, line, measure), aside=chosen)
+        yield number(f"{what}, mean of the workloads", ours=_average(line, measure), aside=READING)
+        for name in TERABYTE:
+            ours = _change(name, line, measure)
+            yield number(
+                f"{what}, 1 TiB live, {name.removeprefix('terabyte-')} active blocks", ours=ours, aside=READING
+            )
+    extremes, what = (SGC_LEAST, SGC_BEST), f"WAF under {SGC}, least and most change of a workload"
+    yield about_all("figure-6", what, paper=extremes, ours=_range, is_change=True, aside=INPUT)
+    what = f"WAF under {SGC} against the best of the others"
+    yield Claim("figure-6", what, WORKLOADS, FALLS, _over_the_best, kind=Kind.EFFECT, said="lower than all")
+    for measure in (WAF, GC_TIME):
+        what = f"pairs of workloads of which the one with more shadows has the larger fall of {SHORT[measure]}"
+        yield about_all("figure-8", what, paper=1.0, ours=_agreement(measure), said="all")
+    for kind in ("no restart", "sudden"):
+        what = "refreshes, of all programs, over four weeks" + (", with restarts" if kind == "sudden" else "")
+        bound = partial(about_all, "restart", kind=Kind.BOUND, is_change=True, said="below 1 %")
+        yield bound(what, paper=REFRESH_MAX, ours=partial(_refreshes, kind))
+    yield from _of_overheads()
 
 
-def _sgc_range(layout: str) -> Ours:
-    def ours(runs: Runs, _: str) -> Numbers:
-        found = mean_changes(runs, WORKLOADS, layout, SGC, WAF)
-        return max(found), min(found)
+def _of_footprints() -> Iterator[Claim]:
+    """Return what the paper says of figure 1, which our workloads were chosen to have."""
+    linear, slow = ("sequential",), ("hot-cold",)
+    modest = tuple(name for name in TITLES if name not in (*slow, *linear))
+    share = "writes to pages not written before, of all writes"
+    classes = partial(Claim, "figure-1", ours=_new_pages, kind=Kind.BOUND, aside=INPUT)
+    for like, names, most, said in (("src12", slow, 0.1, "very few"), ("prn1", modest, 0.6, "a modest share")):
+        yield classes(f"{share}, as {like}", names, most, said=f"{said} (at most {most:g})")
+    yield Claim("figure-1", f"{share}, as web2", linear, 1.0, _new_pages, said="almost all (1)", aside=INPUT)
+
+
+def _of_overheads() -> Iterator[Claim]:
+    """Return what the paper says of its costs, in sections 3.2 to 3.4."""
+    about_all = partial(Claim, "overheads", experiments=())
+    what = "valid pages, of those of the blocks for shadows that GC chose"
+    yield about_all(what, paper=0.5, ours=_left_valid, said="most are invalid", kind=Kind.BOUND)
+    what = "memory for the states of shadows, 128 GB in pages of 16 KiB, MB"
+    yield about_all(what, paper=2.0, ours=lambda runs, _: max(map(marks_bytes, runs.of(MAIN, SGC))) / 2**20)
+    what = "messages for notices alone, the most of any run"
+    # Notices that go with commands are what we chose.
+    yield about_all(what, paper=0.0, ours=_messages, said="no additional messages", kind=Kind.BOUND, aside=INPUT)
+    what = f"WAF under {SGC} with 5 bytes for notices in a command, against that with 64"
+    yield about_all(what, paper=0.01, ours=_short_notices, said="5 bytes may be used", kind=Kind.ALIKE, is_change=True)
+
+
+def _change(name: str, line: str, measure: Measure) -> Ours:
+    return lambda runs, _: changed(runs, name, line, measure)
+
+
+def _average(line: str, measure: Measure) -> Ours:
+    return lambda runs, _: normalised(runs, (line,), measure)["average"][line] - 1
+
+
+def _heaviest(measure: Measure) -> Ours:
+    def ours(runs: Runs, _: str) -> float | None:
+        (base,), heaviest = runs.of("lambda", GGC), runs.at("lambda", DELAY, max(LAMBDAS))
+        return heaviest.change(base, measure) if heaviest else None
 
     return ours
 
 
-def _refresh_max(names: Iterable[str]) -> Ours:
-    return lambda runs, _: max(refreshed(run.metrics) for name in names for run in runs.of(name))
+def _range(runs: Runs, _: str) -> Numbers:
+    found = [of[SGC] - 1 for of in normalised(runs, (SGC,), WAF).values()]
+    return max(found), min(found)
+
+
+def _over_the_best(runs: Runs, name: str) -> float | None:
+    changes = {line: changed(runs, name, line, WAF) for line in COMPARED[1:]}
+    known = {line: 1 + change for line, change in changes.items() if change is not None}
+    sgc = known.pop(SGC, None)
+    return None if sgc is None else sgc / min(1.0, *known.values()) - 1
+
+
+def _agreement(measure: Measure) -> Ours:
+    """Return the share of pairs of workloads in which more shadows go with a larger fall; None without such a pair."""
+
+    def ours(runs: Runs, _: str) -> float | None:
+        points = [
+            (mean(shadows(run.metrics) for run in runs.of(name, SGC)), changed(runs, name, SGC, measure) or 0.0)
+            for name in (one.name for one in runs.experiments(WORKLOADS))
+        ]
+        pairs = [(one, other) for one, other in combinations(points, 2) if abs(one[0] - other[0]) >= _APART]
+        return mean(float((one[0] > other[0]) == (one[1] < other[1])) for one, other in pairs) if pairs else None
+
+    return ours
 
 
 def _new_pages(runs: Runs, experiment: str) -> float:
@@ -70,103 +157,31 @@ def _new_pages(runs: Runs, experiment: str) -> float:
     return float(distinct / (written * 2**30))
 
 
-def _over_the_best(names: Iterable[str], layout: str) -> Ours:
-    """Return by how much SGC's WAF is above that of the best other scheme, in the workload where it is the most."""
-
-    def ours(runs: Runs, _: str) -> float:
-        schemes = [line for line in COMPARED if line != GGC]
-        changes = {line: mean_changes(runs, names, layout, line, WAF) for line in schemes}
-        sgc = changes.pop(SGC)
-        best: list[float] = [min(0.0, *others) for others in zip(*changes.values(), strict=True)]
-        return max((1 + one) / (1 + other) - 1 for one, other in zip(sgc, best, strict=True))
-
-    return ours
+def _refreshes(kind: str, runs: Runs, _: str) -> float | None:
+    """Return the share of refreshes; None where no block for shadows was there, or could fall due in the time."""
+    (run,) = runs.of("restart", kind)
+    refresh = run.scenario.to_dict()["ftl"]["refresh"]
+    due_ns = 3.6e12 * (_hours(refresh["fast_retention"]) - _hours(refresh["power_off"]))
+    could = run.metrics["shadows"]["fast_pages"] and (kind != "no restart" or run.metrics.simulated_ns > due_ns)
+    return refreshed(run.metrics) if could else None
 
 
-def _agreement(layout: str, measure: Measure) -> Ours:
-    """Return the share of pairs of SGC's runs in which the one with more shadows has the larger change."""
-
-    def ours(runs: Runs, _: str) -> float:
-        names = [in_layout(name, layout) for name in (*GIVEN, *VOLUMES)]
-        of = [run for name in names for run in runs.of(name, SGC) if run.case.at in SWEPT_MIB]
-        points = [(shadows(run.metrics), against_ggc(runs, run, measure) or 0.0) for run in of]
-        pairs = [(one, other) for one, other in combinations(points, 2) if one[0] != other[0]]
-        return mean(float((one[0] > other[0]) == (one[1] < other[1])) for one, other in pairs) if pairs else 0.0
-
-    return ours
+def _hours(text: str) -> float:
+    return float(text.removesuffix("h"))
 
 
-def claims() -> Iterator[Claim]:
-    """Return the paper's numbers, of which we know only means over its traces, and what it says of figures 1 and 2."""
-    about_all = partial(Claim, experiments=(), is_change=True)
-    slow, linear = ("volume-10g", "volume-1g"), ("sequential",)
-    modest = tuple(name for name in WORKLOADS if name not in (*GIVEN, *slow, *linear))
-    classes = partial(Claim, "figure-1", ours=_new_pages)
-    share = "writes to pages not written before, of all writes"
-    yield classes(f"{share}, as src12", slow, 0.1, said="very few (at most 0.1)", at_most=True)
-    yield classes(f"{share}, as prn1", modest, 0.6, said="a modest share (at most 0.6)", at_most=True)
-    yield classes(f"{share}, as web2", linear, 1.0, said="almost all (1)")
-    volumes = next(iter(GROUPS.values()))
-    for layout in LAYOUTS:
-        for figure, measure in (("figure-2a", WAF), ("figure-2b", GC_TIME)):
-            for line, sign, said in ((DELAY, 0.01, "tends to degrade"), (SEPARATION, -0.05, "improves")):
-                ours = _mean_change(volumes, layout, line, measure)
-                yield about_all(figure, f"{SHORT[measure]}, {line}, {layout}", paper=sign, ours=ours, said=said)
-    for layout in LAYOUTS:
-        for group, names in GROUPS.items():
-            of = f"mean change, {group}, {layout}"
-            for line, paper in WAF_CHANGES.items():
-                ours = _mean_change(names, layout, line, WAF)
-                yield about_all("figure-6", f"WAF under {line}, {of}", paper=paper, ours=ours)
-            ours = _mean_change(names, layout, SGC, GC_TIME)
-            yield about_all("figure-7", f"GC time under {SGC}, {of}", paper=SGC_GC_TIME_CHANGE, ours=ours)
-        extremes = (SGC_LEAST, SGC_BEST)
-        what = f"WAF under {SGC}, least and most change, {layout}"
-        yield about_all("figure-6", what, paper=extremes, ours=_sgc_range(layout))
-        for group, names in GROUPS.items():
-            of = f"{group}, {layout}"
-            what = f"WAF under {SGC} over the best of the others, at most, {of}"
-            best = _over_the_best(names, layout)
-            yield about_all("figure-6", what, paper=0.0, ours=best, said="lower than all", at_most=True)
-        for measure in (WAF, GC_TIME):
-            what = f"pairs of runs in which more shadows go with a larger fall of {SHORT[measure]}, {layout}"
-            agree = partial(Claim, "figure-8", experiments=(), said="all")
-            yield agree(what, paper=1.0, ours=_agreement(layout, measure))
-    refreshes = partial(about_all, "restart", paper=REFRESH_MAX, said="below 1 %", at_most=True)
-    every = tuple(in_layout(name, layout) for layout in LAYOUTS for name in WORKLOADS)
-    yield refreshes("refreshes, of all programs, at most", ours=_refresh_max(every))
-    often = _refresh_max(RESTARTS)
-    yield refreshes("refreshes, of all programs, with restarts, at most", ours=often)
-    yield from _of_overheads()
+def _of_sgc(runs: Runs) -> list[Run]:
+    return [run for one in runs.experiments(WORKLOADS) for run in runs.of(one.name, SGC)]
 
 
-def _of_overheads() -> Iterator[Claim]:
-    """Return what the paper says of its costs, in sections 3.2 to 3.4."""
-    about_all = partial(Claim, "overheads", experiments=())
-    for layout in LAYOUTS:
-        what = f"valid pages, of those of the blocks for shadows that GC chose, {layout}"
-        yield about_all(what, paper=0.5, ours=_left_valid(layout), said="most are invalid", at_most=True)
-    what = "memory for the states of shadows, 128 GB in pages of 16 KiB, MB"
-    yield about_all(what, paper=2.0, ours=lambda runs, _: max(map(marks_bytes, _of_sgc(runs, TWO))) / 2**20)
-    what = "messages for notices alone, the most of any run"
-    yield about_all(what, paper=0.0, ours=_messages, said="no additional messages", at_most=True)
-    what = f"WAF under {SGC} with 5 bytes for notices in a command, over that with 64, at most"
-    yield about_all(what, paper=1.01, ours=_with_short_notices, said="5 bytes may be used", at_most=True)
-
-
-def _of_sgc(runs: Runs, layout: str) -> list[Run]:
-    return [run for name in WORKLOADS for run in runs.of(in_layout(name, layout), SGC)]
-
-
-def _left_valid(layout: str) -> Ours:
-    return lambda runs, _: left_valid(_of_sgc(runs, layout))
+def _left_valid(runs: Runs, _: str) -> float | None:
+    return left_valid(_of_sgc(runs))
 
 
 def _messages(runs: Runs, _: str) -> float:
-    sent = (run.metrics["host"]["to_device"]["messages"] for layout in LAYOUTS for run in _of_sgc(runs, layout))
-    return int(max(sent))
+    return float(max(run.metrics["host"]["to_device"]["messages"] for run in _of_sgc(runs)))
 
 
-def _with_short_notices(runs: Runs, _: str) -> float:
-    found = ([run.read(WAF) for run in runs.of(one.name)] for one in runs.experiments(NOTICED))
-    return max(short / usual for usual, short, _ in found)
+def _short_notices(runs: Runs, _: str) -> float | None:
+    usual, short, _more = runs.of("notices")
+    return short.change(usual, WAF)

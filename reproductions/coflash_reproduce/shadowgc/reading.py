@@ -2,66 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from coflash import trace
-from coflash._core import CoflashError
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import show, show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, tabled
+from coflash_reproduce import drawing
+from coflash_reproduce.claim import NEAR
+from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Notes, Picture, Row, Run, Runs, tabled
 from coflash_reproduce.shadowgc.workloads import (
-    AGE_LIMITS,
-    BUFFERED,
+    BOTH,
     COMPARED,
     DELAY,
     DGC,
     GGC,
     GIVEN,
     HGC,
-    HOST_MIB,
     LAYOUTS,
-    MOTIVATION,
+    LITERAL,
+    MAIN,
+    MAP_LAMBDAS,
     PAGE_BYTES,
-    RESTARTED,
-    ROOMS,
-    SCHEMES,
     SEPARATION,
     SGC,
+    SHARES_PERCENT,
     SHUTDOWNS,
-    SWEPT_MIB,
-    VICTIMS,
-    VOLUMES,
+    TWINS,
+    VARIANTS,
     WORKLOADS,
     ZGC,
     alone,
-    by_device,
-    in_layout,
-    noticed,
+    by_host,
+    on_1_tib,
     raw_bytes,
-    restarted,
+    zombie,
 )
 
-HOST_AXIS = Axis("host buffer, on 1 TiB", "MiB", logarithmic=True)
-DEVICE_AXIS = Axis("device buffer, share of the flash", "%", logarithmic=True)
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+HOST_AXIS = Axis("host buffer, share of the live flash", "%", logarithmic=True)
 WRITTEN_AXIS = Axis("written", "GiB")
-FOOTPRINT_AXIS = Axis("written to, share of the flash", "%", logarithmic=True)
-PREFILL_AXIS = Axis("random overwrites, device writes", "", logarithmic=True)
-FOOTPRINTS = tuple(in_layout("footprint", layout) for layout in LAYOUTS)
-"""The experiments by written space."""
-PREFILLS = tuple(in_layout("prefill", layout) for layout in LAYOUTS)
-"""The experiments by prefill."""
-RESTARTS = tuple(restarted(in_layout(name, layout)) for name in RESTARTED for layout in LAYOUTS)
-"""The experiments with restarts."""
-NOTICED = tuple(noticed(in_layout(name, layout)) for name in RESTARTED for layout in LAYOUTS)
-"""The experiments by the bytes for notices in a command."""
-SWEPT = tuple(in_layout(name, layout) for layout in LAYOUTS for name in (*GIVEN, *VOLUMES))
-"""The experiments by the size of the host's buffer."""
+LIVE_AXIS = Axis("live flash", "GiB", logarithmic=True)
+LAMBDA_AXIS = Axis("weight of a zombie λ", "")
+SHARE_AXIS = Axis("written to, share of 1 TiB", "%", logarithmic=True)
+TERABYTE = tuple(map(on_1_tib, LAYOUTS))
+"""The experiments with all of 1 TiB live."""
 
 WAF_CHANGES = {ZGC: -0.009, HGC: -0.064, DGC: -0.023, SGC: -0.162}
 """The paper's measurements of each scheme against GGC, on average over its traces."""
@@ -73,10 +67,6 @@ REFRESH_MAX = 0.01
 
 KINDS = {"dirty in the host": "host", "dirty in the device": "device", "dirty in both": "twin"}
 """The kinds of shadows, by their counter."""
-
-
-GROUPS: dict[str, tuple[str, ...]] = {"0.1 to 10 % of the flash": (*GIVEN, *VOLUMES), "all workloads": WORKLOADS}
-"""The workloads whose mean is held against the paper's mean."""
 
 
 def _written(metrics: Metrics) -> int:
@@ -105,9 +95,10 @@ WAF = Measure("WAF, by pages to the device", "ratio", _waf)
 GC_TIME = Measure("GC time per page to the device", "ns", _gc_time)
 FOOTPRINT = Measure("written footprint", "bytes", lambda _: None)
 SHADOWS = Measure("of the pages moved", "share", lambda _: None)
-
-
 CHANGE = Measure("change of WAF against GGC", "share", lambda _: None)
+AVERAGES = {**{f"WAF, {line}": (line, WAF) for line in WAF_CHANGES}, f"GC time, {SGC}": (SGC, GC_TIME)}
+"""The paper's five averages: the scheme and the measure of each."""
+PAPERS = (*WAF_CHANGES.values(), SGC_GC_TIME_CHANGE)
 
 
 def growth(_: Runs, experiment: Experiment) -> list[Line]:
@@ -130,106 +121,235 @@ def _growth(scenario: Scenario, files: tuple[str, ...]) -> tuple[tuple[int, int]
     return tuple(zip(found["written_pages"], found["distinct_pages"], strict=True))
 
 
-def motivation(measure: Measure) -> Callable[[Runs, Experiment], list[Line]]:
-    """Return the lines of figure 2: its schemes, where the footprint is that of a volume."""
-
-    def lines(runs: Runs, experiment: Experiment) -> list[Line]:
-        of = {line: [run for run in runs.of(experiment.name, line) if _is_volume(run)] for line in MOTIVATION}
-        return [_line(line, found, lambda run: measure.read(run.metrics)) for line, found in of.items()]
-
-    return lines
+def changed(runs: Runs, name: str, line: str, measure: Measure, at: float | None = None) -> float | None:
+    """Return a scheme's mean change from GGC over seeds and places, or at one place; None if it was not run."""
+    chosen = Runs(tuple(run for run in runs.of(name) if at in (None, run.case.at)))
+    found = chosen.changes(name, line, GGC, measure)
+    return mean(found) if found else None
 
 
-def _is_volume(run: Run) -> bool:
-    return run.case.at in VOLUMES.values()
+def normalised(runs: Runs, lines: Sequence[str], measure: Measure) -> dict[str, dict[str, float]]:
+    """Return each scheme's measure over GGC's for each workload, by title, and their mean."""
+    found = {
+        one.title: {
+            line: 1 + change for line in lines if (change := changed(runs, one.name, line, measure)) is not None
+        }
+        for one in runs.experiments(WORKLOADS)
+    }
+    return found | {"average": {line: mean(of[line] for of in found.values()) for line in lines}}
 
 
-def _line(label: str, of: Iterable[Run], value: Callable[[Run], float | None]) -> Line:
-    points = ((run.case.at, value(run)) for run in of)
-    return Line(label, tuple(sorted((at, found) for at, found in points if found is not None)))
+def barred(name: str, lines: Sequence[str], measure: Measure, notes: Notes = lambda _: ()) -> Picture:
+    """Return a figure with a group of bars for each workload, as the paper has one for each of its traces."""
+
+    def grid(runs: Runs) -> Grid:
+        found = normalised(runs, lines, measure)
+        return Grid(("", *lines), tuple((title, *(f"{one:.3f}" for one in of.values())) for title, of in found.items()))
+
+    label = f"{re.split(', | per ', measure.label)[0]}, normalised to {GGC}"
+    return Picture(name, lambda runs: drawing.bars(normalised(runs, lines, measure), label), grid, notes)
 
 
-def changes(runs: Runs, experiment: Experiment) -> list[Line]:
-    """Return the lines of each scheme's change of write amplification from GGC, and of the paper's mean for SGC."""
-    of = {line: runs.of(experiment.name, line) for line in COMPARED[1:]}
-    lines = [_line(line, found, lambda run: against_ggc(runs, run)) for line, found in of.items()]
-    places = sorted({at for line in lines for at, _ in line.points})
-    shown = [line for line in lines if line.points]
-    return [*shown, Line(PAPER_SGC, tuple((at, WAF_CHANGES[SGC]) for at in places))]
+def _shadow_shares(runs: Runs) -> dict[str, dict[str, float]]:
+    """Return the shares of shadows among the pages that GC moved under SGC, for each workload, by kind."""
+    of = {one.title: runs.of(one.name, SGC) for one in runs.experiments(WORKLOADS)}
+    return {
+        title: {label: mean(_moved(run.metrics, kind) for run in each) for label, kind in KINDS.items()}
+        for title, each in of.items()
+    }
 
 
-PAPER_SGC = "SGC, paper's mean"
+def draw_shadows(runs: Runs) -> Canvas:
+    """Draw these shares upon each other."""
+    percent = {title: {kind: 100 * one for kind, one in of.items()} for title, of in _shadow_shares(runs).items()}
+    return drawing.bars(percent, "of the pages moved (%)", stacked=True)
 
 
-def against_ggc(runs: Runs, run: Run, measure: Measure = WAF) -> float | None:
-    """Return a run's change from GGC at the same place; None without such a run."""
-    base = runs.at(run.experiment.name, GGC, run.case.at)
-    return run.change(base, measure) if base else None
+@tabled(f"| {' | '.join(KINDS)}")
+def tabled_shadows(runs: Runs) -> Iterator[Row]:
+    """Tabulate them."""
+    for title, of in _shadow_shares(runs).items():
+        yield title, *(show(one, "share") for one in of.values())
+
+
+@tabled("| paper | main set-up | with each seed | mean of the workloads | 1 TiB live, two blocks | three blocks")
+def averages(runs: Runs) -> Iterator[Row]:
+    """Tabulate the paper's five averages beside the main set-up, all workloads, and the literal sizes."""
+    names = [one.name for one in runs.experiments(WORKLOADS)]
+    for (what, (line, measure)), paper in zip(AVERAGES.items(), PAPERS, strict=True):
+        of_seeds = runs.changes(MAIN, line, GGC, measure)
+        over = mean(found for name in names if (found := changed(runs, name, line, measure)) is not None)
+        literal = (changed(runs, name, line, measure) for name in TERABYTE)
+        seeds = f"{show_change(min(of_seeds))} … {show_change(max(of_seeds))}"
+        yield (
+            what,
+            show_change(paper),
+            show_change(mean(of_seeds)),
+            seeds,
+            show_change(over),
+            *map(show_change, literal),
+        )
+
+
+@tabled("| WAF | GC time | taken from the buffer | moved by fast programs | twins not written")
+def parts(runs: Runs) -> Iterator[Row]:
+    """Tabulate the parts of SGC, alone and together: changes, and pages for each page written to the device."""
+    for line in (HGC, DGC, TWINS, BOTH, SGC):
+        of = [run.metrics for run in runs.of(MAIN, line)]
+        counters = ("from_buffer_pages", "fast_pages", "discarded_twins_pages")
+        pages = (mean(one["shadows"][counter] / _written(one) for one in of) for counter in counters)
+        changes = (show_change(changed(runs, MAIN, line, measure)) for measure in (WAF, GC_TIME))
+        yield line, *changes, *(show(one, "share") for one in pages)
+
+
+def about_parts(runs: Runs) -> Iterator[str]:
+    """Say how much more SGC saves than its parts alone."""
+    waf = {line: changed(runs, MAIN, line, WAF) or 0.0 for line in (HGC, DGC, TWINS, BOTH, SGC)}
+    yield (
+        f"HGC and DGC alone add up to {show_change(waf[HGC] + waf[DGC])}; together they give {show_change(waf[BOTH])}, "
+        f"{_points(waf[BOTH] - waf[HGC] - waf[DGC])} more. Twins that are not written add "
+        f"{_points(waf[SGC] - waf[BOTH])} to that, and give {show_change(waf[TWINS])} alone. The paper's sum is "
+        f"{show_change(WAF_CHANGES[HGC] + WAF_CHANGES[DGC])}, and its SGC {show_change(WAF_CHANGES[SGC])}."
+    )
+
+
+def _points(change: float) -> str:
+    return f"{abs(100 * change):.1f} points"
+
+
+def _line(label: str, points: Mapping[float, float | None]) -> Line:
+    return Line(label, tuple(sorted((at, value) for at, value in points.items() if value is not None)))
+
+
+def by_place(lines: Sequence[str]) -> Callable[[Runs, Experiment], list[Line]]:
+    """Return the lines of each scheme's change of write amplification from GGC at the same place."""
+
+    def found(runs: Runs, experiment: Experiment) -> list[Line]:
+        places = sorted({run.case.at for run in runs.of(experiment.name, SGC)})
+        changes = {line: {at: changed(runs, experiment.name, line, WAF, at) for at in places} for line in lines}
+        of_paper = _line(PAPER_SGC, dict.fromkeys(places, WAF_CHANGES[SGC]))
+        return [*(_line(line, points) for line, points in changes.items()), of_paper]
+
+    return found
+
+
+def about_live(runs: Runs) -> Iterator[str]:
+    """Say how many pages of the blocks for shadows are valid when GC chooses them, by live flash."""
+    of = sorted(runs.of("live", SGC), key=lambda run: run.case.at)
+    found = ((run, left_valid([run])) for run in of)
+    texts = (f"{LIVE_AXIS.text(run.case.at)} {show(valid, 'share')}" for run, valid in found if valid is not None)
+    yield f"Valid pages in the blocks for shadows that GC chose under SGC: {'; '.join(texts)}."
+
+
+PAPER_SGC, PAPER_ZGC = "SGC, paper's mean", "ZGC, paper's mean"
+
+
+def by_lambda(runs: Runs, experiment: Experiment) -> list[Line]:
+    """Return the changes under delay and ZGC by the weight of a zombie; separation alone has none."""
+    (base,), (apart,) = (runs.of(experiment.name, line) for line in (GGC, SEPARATION))
+    weighed = {
+        line: {run.case.at: run.change(base, WAF) for run in runs.of(experiment.name, line)} for line in (DELAY, ZGC)
+    }
+    places = weighed[ZGC]
+    across = {SEPARATION: apart.change(base, WAF), PAPER_ZGC: WAF_CHANGES[ZGC]}
+    lines = [*weighed.items(), *((label, dict.fromkeys(places, value)) for label, value in across.items())]
+    return [_line(label, points) for label, points in lines]
+
+
+def degrades_from(runs: Runs) -> float | None:
+    """Return the least weight from which on delay costs; None if it costs at none."""
+    (experiment,) = runs.experiments(("lambda",))
+    delay = by_lambda(runs, experiment)[0].points
+    return next((at for index, (at, _) in enumerate(delay) if all(value > 0 for _, value in delay[index:])), None)
+
+
+def about_lambda(runs: Runs) -> Iterator[str]:
+    """Say from which weight on delay costs."""
+    at = degrades_from(runs)
+    yield f"Delay alone costs from λ = {at:g} on." if at is not None else "Delay alone costs at no weight."
+
+
+@tabled(f"change | WAF, {GGC} | {' | '.join(AVERAGES)} | within a fifth of the paper's")
+def variants(runs: Runs) -> Iterator[Row]:
+    """Tabulate the five averages under changes to the main set-up, one at a time."""
+    for at, title in enumerate(VARIANTS):
+        base = runs.at("variants", GGC, at)
+        found = [changed(runs, "variants", line, measure, at) or 0.0 for line, measure in AVERAGES.values()]
+        near = sum(abs(ours - paper) <= NEAR * abs(paper) for ours, paper in zip(found, PAPERS, strict=True))
+        assert base
+        yield title, base.shown(WAF), *map(show_change, found), f"{near} of {len(PAPERS)}"
+
+
+def _compared(runs: Runs, host: float, device: float, weight: float) -> dict[str, float]:
+    """Return the changes of the schemes at a cell of the map."""
+    lines = {ZGC: zombie(ZGC, weight), **{line: line for line in (HGC, DGC, SGC)}}
+    return {label: changed(runs, by_host(host), line, WAF, device) or 0.0 for label, line in lines.items()}
+
+
+def _shares(runs: Runs) -> tuple[float, ...]:
+    return tuple(at for at in SHARES_PERCENT if runs.of(by_host(at)))
+
+
+def draw_map(runs: Runs) -> Canvas:
+    """Draw which scheme has the least write amplification, by both buffers, for each weight of a zombie."""
+    shares, panels = _shares(runs), {}
+    for weight in MAP_LAMBDAS:
+        rows = []
+        for host in shares:
+            of = [_compared(runs, host, device, weight) for device in shares]
+            best = [min(one, key=one.__getitem__) for one in of]
+            rows.append([(name, show_change(one[name])) for name, one in zip(best, of, strict=True)])
+        panels[f"ZGC with λ = {weight:g}"] = rows
+    x, y = "device buffer, of the live flash (%)", "host buffer, of the live flash (%)"
+    return drawing.cells(panels, [f"{share:g}" for share in shares], x, y)
 
 
 @tabled(
-    f"active blocks | written to | host buffer of it | absorbed there | WAF, {GGC} | WAF, {SGC} | "
-    "from the buffers | discarded | moved: dirty in the host | dirty in the device"
+    f"host buffer | device buffer | WAF, {GGC} | {' | '.join(zombie(ZGC, weight) for weight in MAP_LAMBDAS)} | "
+    f"{HGC} | {DGC} | {SGC}"
 )
-def regimes(runs: Runs) -> Iterator[Row]:
-    """Tabulate the moved pages by written space, with one host buffer."""
-    for name in FOOTPRINTS:
-        for run, base in sorted(runs.pairs([name], SGC, GGC), key=lambda pair: -pair[0].case.at):
-            programs, written = run.metrics.programs_pages, _written(run.metrics)
-            buffer = base.metrics["host_buffer"]
-            footprint = run.case.at / 100 * raw_bytes(run.scenario) / PAGE_BYTES
-            shares = (buffer["capacity_pages"] / footprint, buffer["absorbed_pages"] / base.metrics.host_writes_pages)
-            moved = (_moved(run.metrics, kind) for kind in ("host", "device"))
-            yield (
-                run.experiment.title.removesuffix(" active blocks"),
-                FOOTPRINT_AXIS.text(run.case.at),
-                *(show(share, "share") for share in shares),
-                base.shown(WAF),
-                run.shown(WAF),
-                f"{(programs.host + programs.evict) / written:.3f}",
-                *(show(one, "share") for one in (_discarded(run) / written, *moved)),
-            )
+def cells(runs: Runs) -> Iterator[Row]:
+    """Tabulate the map."""
+    lines = (*(zombie(ZGC, weight) for weight in MAP_LAMBDAS), HGC, DGC, SGC)
+    for host in _shares(runs):
+        for base in runs.of(by_host(host), GGC):
+            changes = (show_change(changed(runs, by_host(host), line, WAF, base.case.at)) for line in lines)
+            yield HOST_AXIS.text(host), HOST_AXIS.text(base.case.at), base.shown(WAF), *changes
 
 
-def _discarded(run: Run) -> int:
-    return int(run.metrics["shadows"]["discarded_twins_pages"])
-
-
-_VICTIM_SCHEMES = (DELAY, SEPARATION, ZGC, HGC, SGC)
-
-
-@tabled(f"| victims | WAF, {GGC} | {' | '.join(_VICTIM_SCHEMES)}")
-def victims(runs: Runs) -> Iterator[Row]:
-    """Tabulate each scheme's change of write amplification by the choice of victims."""
-    for one in runs.experiments([in_layout("victims", layout) for layout in LAYOUTS]):
-        for base in runs.of(one.name, GGC):
-            changes = (_change(runs, one.name, scheme, base.case.at) for scheme in _VICTIM_SCHEMES)
-            yield one.title, VICTIMS[int(base.case.at)], base.shown(WAF), *changes
+def about_map(runs: Runs) -> Iterator[str]:
+    """Count the cells in which each scheme is the best."""
+    shares, texts = _shares(runs), []
+    for weight in MAP_LAMBDAS:
+        of = [_compared(runs, host, device, weight) for host in shares for device in shares]
+        best = [min(one, key=one.__getitem__) for one in of]
+        won = ", ".join(f"{name} {best.count(name)}" for name in dict.fromkeys(sorted(best)))
+        texts.append(f"λ = {weight:g}: {won}")
+    yield f"Of {len(shares) ** 2} cells, the least WAF with {'; '.join(texts)}."
 
 
 @tabled(
-    "| restart | restarts | lost by one in the host | in the device | refreshed | of all programs | "
+    "| restarts | lost by one in the host | in the device | refreshed | of all programs | "
     f"dies busy with it | until all are idle, at most | WAF, {SGC} | change"
 )
 def restarts(runs: Runs) -> Iterator[Row]:
     """Tabulate the cost of restarts, by what precedes them."""
-    for name in RESTARTS:
-        for kind in list(SHUTDOWNS)[1:]:
-            for run, base in runs.pairs([name], kind, "no restart"):
-                counted = run.metrics["restart"]
-                happened = counted["restarts"]
-                pages = ("lost_host_pages", "lost_device_pages", "refreshed_pages")
-                yield (
-                    run.experiment.title,
-                    kind,
-                    str(happened),
-                    *(show(counted[one] / happened, "pages") for one in pages),
-                    show(refreshed(run.metrics), "share"),
-                    show(counted["die_time_ns"] / happened, "ns"),
-                    show(counted["busy_max_ns"], "ns"),
-                    run.shown(WAF),
-                    run.changed(base, WAF),
-                )
+    (base,) = runs.of("restart", "no restart")
+    yield "no restart", "", "", "", "", show(refreshed(base.metrics), "share"), "", "", base.shown(WAF), ""
+    for run in (run for kind in list(SHUTDOWNS)[1:] for run in runs.of("restart", kind)):
+        counted = run.metrics["restart"]
+        happened = counted["restarts"]
+        pages = ("lost_host_pages", "lost_device_pages", "refreshed_pages")
+        yield (
+            run.case.line,
+            str(happened),
+            *(show(counted[one] / happened, "pages") for one in pages),
+            show(refreshed(run.metrics), "share"),
+            show(counted["die_time_ns"] / happened, "ns"),
+            show(counted["busy_max_ns"], "ns"),
+            run.shown(WAF),
+            run.changed(base, WAF),
+        )
 
 
 def refreshed(metrics: Metrics) -> float:
@@ -238,11 +358,15 @@ def refreshed(metrics: Metrics) -> float:
     return float(programs.refresh / max(1, sum(programs.to_dict().values())))
 
 
-def left_valid(runs: Iterable[Run]) -> float:
-    """Return the share of valid pages in the blocks for shadows that GC chose; 0 if it chose none."""
+def left_valid(runs: Iterable[Run]) -> float | None:
+    """Return the share of valid pages in the blocks for shadows that GC chose; None if they are too few to tell."""
     counted = [(run.metrics["fast_blocks"], _pages_per_block(run)) for run in runs]
-    chosen = sum(of["victims_blocks"] * pages for of, pages in counted)
-    return float(sum(of["victims_valid_pages"] for of, _ in counted) / max(1, chosen))
+    chosen = sum(of["victims_blocks"] for of, _ in counted)
+    pages = sum(of["victims_blocks"] * pages for of, pages in counted)
+    return sum(of["victims_valid_pages"] for of, _ in counted) / pages if chosen >= _FEW_BLOCKS else None
+
+
+_FEW_BLOCKS = 100
 
 
 def _pages_per_block(run: Run) -> int:
@@ -261,45 +385,30 @@ def marks_bytes(run: Run) -> float:
 )
 def overheads(runs: Runs) -> Iterator[Row]:
     """Tabulate what GC finds in the blocks for shadows, and how notices reach the device."""
-    for one in runs.experiments([in_layout(name, layout) for layout in LAYOUTS for name in WORKLOADS]):
-        if run := runs.at(one.name, SGC, HOST_MIB):
-            metrics, erased = run.metrics, run.metrics.erases_blocks
-            chosen, notices = metrics["fast_blocks"]["victims_blocks"], metrics["host"]["to_device"]
-            copied = metrics.gc_copies_pages / max(1, erased * _pages_per_block(run))
-            valid = show(left_valid([run]), "share") if chosen else ""
-            blocks = (show(erased, "blocks"), show(copied, "share"), show(chosen, "blocks"), valid)
-            yield one.title, *blocks, f"{notices['sent']:,}", f"{notices['messages']:,}"
+    for one in runs.experiments(WORKLOADS):
+        run = runs.of(one.name, SGC)[0]
+        metrics, erased = run.metrics, run.metrics.erases_blocks
+        chosen, notices = metrics["fast_blocks"]["victims_blocks"], metrics["host"]["to_device"]
+        copied = metrics.gc_copies_pages / max(1, erased * _pages_per_block(run))
+        valid = show(left_valid([run]), "share")
+        blocks = (show(erased, "blocks"), show(copied, "share"), show(chosen, "blocks"), valid)
+        yield one.title, *blocks, f"{notices['sent']:,}", f"{notices['messages']:,}"
 
 
 def about_overheads(runs: Runs) -> Iterator[str]:
     """Describe short notices, and the memory for shadows."""
-    texts = []
-    for one in runs.experiments(NOTICED):
-        usual, *short = runs.of(one.name)
-        first, *waits = [show(run.metrics["host"]["to_device"]["delay_mean_ns"], "ns") for run in (usual, *short)]
-        each = ", ".join(f"{run.changed(usual, WAF)} ({wait})" for run, wait in zip(short, waits, strict=True))
-        texts.append(f"{one.title} {each}, otherwise {first}")
-    memory = max(marks_bytes(run) for one in runs.experiments(WORKLOADS) for run in runs.of(one.name, SGC))
+    usual, *short = runs.of("notices")
+    first, *waits = [show(run.metrics["host"]["to_device"]["delay_mean_ns"], "ns") for run in (usual, *short)]
+    each = ", ".join(f"{run.changed(usual, WAF)} ({wait})" for run, wait in zip(short, waits, strict=True))
+    memory = max(marks_bytes(run) for run in runs.of(MAIN, SGC))
     yield (
         f"With room for one notice of 5 bytes in a command, and for two, WAF under SGC changes by (the mean wait of a "
-        f"notice in brackets): {'; '.join(texts)}. A page that becomes dirty in the host is announced by one notice, "
-        "and written by one command later: with room for one the queue of notices never empties, and those of pages "
-        "that are written soon come too late."
+        f"notice in brackets): {each}, otherwise {first}. A page that becomes dirty in the host is announced by one "
+        "notice, and written by one command later."
     )
     yield (
         f"The two further bits of a page, and four bytes a block, take {show(memory, 'bytes')} of a device of 128 GiB."
     )
-
-
-@tabled(f"device | spare blocks of a pool | moved: dirty in the host | WAF, {GGC} | WAF, {SEPARATION} | change")
-def rooms(runs: Runs) -> Iterator[Row]:
-    """Tabulate the cost of a block for shadows without shadows, by the number of spare blocks."""
-    for apart, base in runs.pairs(ROOMS, SEPARATION, GGC):
-        values = base.scenario.to_dict()
-        planes = values["flash"]["planes_per_die"] if values["ftl"]["pools"] == "die" else 1
-        spare = planes * values["flash"]["blocks_per_plane"] * 0.07 / 1.07
-        moved = show(_moved(apart.metrics, "host"), "share")
-        yield base.experiment.title, f"{spare:.0f}", moved, base.shown(WAF), apart.shown(WAF), apart.changed(base, WAF)
 
 
 def shadows(metrics: Metrics) -> float:
@@ -307,66 +416,15 @@ def shadows(metrics: Metrics) -> float:
     return sum(_moved(metrics, kind) for kind in KINDS.values())
 
 
-def kinds(runs: Runs, experiment: Experiment) -> list[Line]:
-    """Return the shares of shadows among the pages that GC moved under SGC, by kind."""
-    of = runs.of(experiment.name, SGC)
-    return [Line(label, tuple((run.case.at, _moved(run.metrics, kind)) for run in of)) for label, kind in KINDS.items()]
-
-
-def _swept_changes(runs: Runs, experiment: str, line: str, measure: Measure) -> list[float]:
-    """Return a scheme's changes from GGC, at the sizes of the host's buffer that stand for the paper's."""
-    swept = (run for run in runs.of(experiment, line) if run.case.at in SWEPT_MIB)
-    return [relative for run in swept if (relative := against_ggc(runs, run, measure)) is not None]
-
-
-def mean_changes(runs: Runs, names: Iterable[str], layout: str, line: str, measure: Measure) -> list[float]:
-    """Return a scheme's mean change from GGC for each of these workloads in which it was run.
-
-    Raises:
-        CoflashError: Nothing was written to the device, so that there is nothing to compare.
-    """
-    done = [one.name for one in runs.experiments([in_layout(name, layout) for name in names])]
-    found = [mean(changes) for name in done if (changes := _swept_changes(runs, name, line, measure))]
-    if not found:
-        msg = f"{', '.join(done)}: next to nothing is written to the device"
-        raise CoflashError(msg)
-    return found
-
-
-_CHANGED = tuple(SCHEMES)[1:]
-
-
-@tabled(f"| WAF, {GGC} | {' | '.join(_CHANGED)} | GC time, {SGC}")
-def by_scheme(runs: Runs) -> Iterator[Row]:
-    """Return each scheme's change of write amplification: a row for each workload and layout, means, the paper's."""
-    of = [*((scheme, WAF) for scheme in _CHANGED), (SGC, GC_TIME)]
-    for layout in LAYOUTS:
-        for one in runs.experiments([in_layout(name, layout) for name in WORKLOADS]):
-            baseline = mean(run.read(WAF) for run in runs.of(one.name, GGC) if run.case.at in SWEPT_MIB)
-            found = (_swept_changes(runs, one.name, *which) for which in of)
-            yield one.title, f"{baseline:.3f}", *(show_change(mean(values) if values else None) for values in found)
-        for group, names in GROUPS.items():
-            means = (show_change(mean(mean_changes(runs, names, layout, *which))) for which in of)
-            yield f"**mean, {group}, {layout}**", "", *means
-    paper = (*(WAF_CHANGES.get(scheme) for scheme in _CHANGED), SGC_GC_TIME_CHANGE)
-    yield "**paper, mean of 15 traces**", "", *map(show_change, paper)
-
-
-@tabled(f"| device buffer | {GGC}, off | {GGC}, on | absorbed by it | {DGC}, off | {DGC}, on | {SGC}, on")
+@tabled(f"| {GGC}, off | {GGC}, on | absorbed by it | {DGC}, off | {DGC}, on | {SGC}, on")
 def double_caching(runs: Runs) -> Iterator[Row]:
     """Return the same workload with and without the host's buffer."""
-    for one in runs.experiments(BUFFERED):
-        for off in runs.of(alone(one.name), GGC):
-            at, without, with_it = off.case.at, alone(one.name), by_device(one.name)
-            if on := runs.at(with_it, GGC, at):
-                absorbed = show(1 - _written(on.metrics) / _written(off.metrics), "share")
-                changes = (_change(runs, *of, at) for of in ((without, DGC), (with_it, DGC), (with_it, SGC)))
-                yield one.title, DEVICE_AXIS.text(at), off.shown(WAF), on.shown(WAF), absorbed, *changes
-
-
-def _change(runs: Runs, experiment: str, line: str, at: float) -> str:
-    run = runs.at(experiment, line, at)
-    return show_change(against_ggc(runs, run)) if run else ""
+    for one in runs.experiments(WORKLOADS):
+        off, on = (runs.of(name, GGC)[0] for name in (alone(one.name), one.name))
+        absorbed = show(1 - _written(on.metrics) / max(1, _written(off.metrics)), "share")
+        of = ((alone(one.name), DGC), (one.name, DGC), (one.name, SGC))
+        changes = (show_change(changed(runs, *which, WAF)) for which in of)
+        yield one.title, off.shown(WAF), on.shown(WAF), absorbed, *changes
 
 
 @tabled(
@@ -376,7 +434,7 @@ def _change(runs: Runs, experiment: str, line: str, at: float) -> str:
 def sizes(runs: Runs) -> Iterator[Row]:
     """Tabulate the device and the workloads."""
     for one in runs.experiments(WORKLOADS):
-        run = next(run for run in runs.of(one.name, GGC) if run.case.at == HOST_MIB)
+        run = runs.of(one.name, GGC)[0]
         metrics, values = run.metrics, run.scenario.to_dict()
         buffer, cache, flash = metrics["host_buffer"], metrics["cache"], raw_bytes(run.scenario)
         shares = (
@@ -403,29 +461,22 @@ def _busy(run: Run) -> float:
     return float((metrics.gc_time_ns + metrics.service_time_ns) / (dies * max(1, metrics.simulated_ns)))
 
 
-def about_given(runs: Runs) -> Iterator[str]:
-    """Describe the limits of the given traces."""
-    for one in runs.experiments(GIVEN):
-        busiest = max(runs.of(one.name), key=_busy)
-        if _busy(busiest) > SATURATED:
-            yield (
-                f"**{one.title}: its requests come faster than the device serves them.** Under {busiest.case.line} "
-                f"dies are busy {show(_busy(busiest), 'share')} of the time: what a page costs stands, when it is "
-                "answered does not."
-            )
-        programs, flash = max(run.programs for run in runs.of(one.name, GGC)), busiest.scenario.to_dict()["flash"]
-        opened = int(raw_bytes(busiest.scenario) / PAGE_BYTES / flash["blocks_per_plane"])  # one block of each plane
-        if opened > SHORT * programs:
-            yield (
-                f"**{one.title} is short.** The blocks that planes open for shadows, once, have {opened:,} pages, all "
-                f"programs are {programs:,}: what separation costs counts too much."
-            )
-
-
-SHORT = 0.01
-"""The share of all programs in the blocks that planes open once, above which a trace is too short for the device."""
 SATURATED = 0.95
 """The utilisation above which dies never catch up."""
+
+
+def about_given(runs: Runs) -> Iterator[str]:
+    """Say which of the given traces come faster than they are served, and what they give on the literal device."""
+    for one in runs.experiments((*GIVEN, *LITERAL)):
+        busiest = max(map(_busy, runs.of(one.name)))
+        if busiest > SATURATED:
+            yield (
+                f"**{one.title}: its requests come faster than the device serves them.** Dies are busy "
+                f"{show(busiest, 'share')} of the time: what a page costs stands, when it is answered does not."
+            )
+    for one in runs.experiments(LITERAL):
+        of = ", ".join(f"{line} {show_change(changed(runs, one.name, line, WAF))}" for line in COMPARED[1:])
+        yield f"{one.title} on 1 TiB with the literal sizes: {of}."
 
 
 def about_growth(runs: Runs) -> Iterator[str]:
@@ -435,96 +486,3 @@ def about_growth(runs: Runs) -> Iterator[str]:
         written, distinct = growth(runs, one)[0].points[-1]
         texts.append(f"{one.title} {written * 2**30 / distinct:.1f}")
     yield f"Times that a page is written, on average: {'; '.join(texts)}."
-
-
-def about_footprints(runs: Runs) -> Iterator[str]:
-    """Describe where the paper's number for SGC is reached, and why not elsewhere."""
-    texts = []
-    for one in runs.experiments(FOOTPRINTS):
-        sgc = next(line for line in changes(runs, one) if line.label == SGC)
-        reached = [FOOTPRINT_AXIS.text(at) for at, value in sgc.points if value <= WAF_CHANGES[SGC]]
-        least = show_change(min(value for _, value in sgc.points))
-        texts.append(f"{one.title}, at {', '.join(reached)}" if reached else f"{one.title}, nowhere ({least} at most)")
-    yield f"The paper's {show_change(WAF_CHANGES[SGC])} of {SGC} is reached: {'; '.join(texts)}."
-    yield _nearest(runs)
-    yield _why(runs)
-
-
-def _nearest(runs: Runs) -> str:
-    """Name the experiment that is nearest to the paper for all schemes, by the sum of their deviations."""
-
-    def listed(found: Mapping[str, float]) -> str:
-        return ", ".join(f"{scheme} {show_change(value)}" for scheme, value in found.items())
-
-    found = []
-    for one in runs.experiments(FOOTPRINTS):
-        lines = {line.label: dict(line.points) for line in changes(runs, one)}
-        for at in lines[SGC]:
-            ours = {scheme: lines[scheme][at] for scheme in WAF_CHANGES}
-            off = sum(abs(value - WAF_CHANGES[scheme]) for scheme, value in ours.items())
-            found.append((off, f"{FOOTPRINT_AXIS.text(at)} of the flash, {one.title} ({listed(ours)})"))
-    return f"Together they are nearest to the paper's ({listed(WAF_CHANGES)}) at {min(found)[1]}."
-
-
-def _why(runs: Runs) -> str:
-    """Explain the difference of the layouts by what GC moves and what the device discards."""
-    texts = []
-    for one in runs.experiments(FOOTPRINTS):
-        of = list(filter(_is_volume, runs.of(one.name, SGC)))
-        moved = [shadows(run.metrics) for run in of]
-        discarded = [_discarded(run) / _written(run.metrics) for run in of]
-        ends = [f"{show(min(values), 'share')} to {show(max(values), 'share')}" for values in (moved, discarded)]
-        texts.append(
-            f"with {one.title} {ends[0]} of the pages moved are shadows, and {ends[1]} of those written are discarded"
-        )
-    return (
-        f"Over footprints of 0.1 to 10 % under {SGC}, {'; '.join(texts)}. Separation, delay, fast programs and pages "
-        "from the buffer act on shadows among the pages moved. Where written pages and GC's copies fill one block, the "
-        "valid pages of victims are cold, and there is next to nothing to act on: what remains is that twins are not "
-        "written."
-    )
-
-
-def about_ages(runs: Runs) -> Iterator[str]:
-    """Describe the effect of the age limit on the host's buffer."""
-    texts = []
-    for run in (run for name in AGE_LIMITS for run in runs.of(name, SGC)):
-        buffer, limit = run.metrics["host_buffer"], run.experiment.title.split(", ")[-1]
-        aged = buffer["aged_pages"] / max(1, buffer["written_pages"])
-        texts.append(f"{HOST_AXIS.text(run.case.at)}, {limit}: {show(aged, 'share')}")
-    yield f"Of the pages written to the device, those whose age was reached: {'; '.join(texts)}."
-
-
-def about_kinds(runs: Runs) -> Iterator[str]:
-    """Describe the share of shadows among the moved pages."""
-    of = (run for name in SWEPT for run in runs.of(name, SGC) if run.case.at in SWEPT_MIB)
-    swept = [shadows(run.metrics) for run in of]
-    yield (
-        f"With host buffers of 64 MiB to 1 GiB on 1 TiB shadows are {show(min(swept), 'share')} to "
-        f"{show(max(swept), 'share')} of the pages moved. They matter more than that: a device-shadow that is taken "
-        "from the buffer, or a twin that is discarded, is a page less to write, with all copies that it would cause; "
-        "and where shadows are, hot pages are."
-    )
-
-
-def about_device(runs: Runs) -> Iterator[str]:
-    """Describe the writes that a large device buffer saves."""
-    texts = []
-    for one in runs.experiments(tuple(map(by_device, BUFFERED))):
-        largest = max(runs.of(one.name, DGC), key=lambda run: run.case.at)
-        saved = largest.metrics["shadows"]["from_buffer_pages"] / _written(largest.metrics)
-        texts.append(f"{one.title} {show(saved, 'share')} and {show_change(against_ggc(runs, largest)) or '–'}")
-    yield (
-        "Pages that GC takes from the largest one, and that need not be written again, for each page written to the "
-        f"device; and the change of WAF under DGC: {'; '.join(texts)}."
-    )
-
-
-def about_sizes(runs: Runs) -> Iterator[str]:
-    """Describe the changes at the smallest and the largest host buffer."""
-    texts = []
-    for one in runs.experiments(SWEPT):
-        at = [run.case.at for run in runs.of(one.name, SGC)]
-        ends = [_change(runs, one.name, SGC, place) or "–" for place in (min(at), max(at))]
-        texts.append(f"{one.title} {ends[0]} and {ends[1]}")
-    yield f"SGC against GGC with the smallest and with the largest host buffer: {'; '.join(texts)}."

@@ -49,6 +49,8 @@ def scheme(parameters: dict[str, Any]) -> Scheme:
         "hgc": Scheme(HOST, apart=HOST, fast=True),
         "dgc": Scheme(DEVICE, from_buffer=True),
         "sgc": Scheme(BOTH, apart=HOST, fast=True, from_buffer=True, discards_twins=True),
+        "hgc-dgc": Scheme(BOTH, apart=HOST, fast=True, from_buffer=True),
+        "twin-discard": Scheme(BOTH, discards_twins=True),
     }[parameters["name"]]
 
 

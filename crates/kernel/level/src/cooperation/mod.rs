@@ -31,6 +31,8 @@ coflash_base::policy_family! { ($)
         "hgc" => Hgc(shadow::Shadow<shadow::Hgc>),
         "dgc" => Dgc(shadow::Shadow<shadow::Dgc>),
         "sgc" => Sgc(shadow::Shadow<shadow::Sgc>),
+        "hgc-dgc" => HgcDgc(shadow::Shadow<shadow::HgcDgc>),
+        "twin-discard" => TwinDiscard(shadow::Shadow<shadow::TwinDiscard>),
     }
 }
 

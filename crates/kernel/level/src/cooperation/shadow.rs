@@ -31,6 +31,10 @@
 //! | `hgc` | host | | yes | yes | | |
 //! | `dgc` | device | | | | yes | |
 //! | `sgc` | both | | host | host | yes | yes |
+//! | `hgc-dgc` | both | | host | host | yes | |
+//! | `twin-discard` | both | | | | | yes |
+//!
+//! The last two take `sgc` apart: what discarding twins saves, alone and beside the rest.
 
 use super::{CooperationScheme, Event, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
@@ -210,6 +214,12 @@ variants! {
             breaks_promise: config.twins_at_flush == Twins::Discarded,
             ..Features::default()
         };
+    /// `hgc-dgc`
+    HgcDgc(NoParameters), "hgc and dgc together: sgc, but the device writes pages that are dirty in both buffers.",
+        |_| Features { knows: Marks::BOTH, separate: HOST, fast: true, from_buffer: true, ..Features::default() };
+    /// `twin-discard`
+    TwinDiscard(NoParameters), "The device does not write pages that are dirty in both buffers; GC knows of none.",
+        |_| Features { knows: Marks::BOTH, discards_twins: true, ..Features::default() };
 }
 
 const MOVED: &[&str] = &["moved_valid_pages", "moved_host_pages", "moved_device_pages", "moved_twin_pages"];
@@ -320,8 +330,9 @@ impl<P: Variant> CooperationScheme for Shadow<P> {
             return Err(Misfit::out_of_range("cooperation.lambda", features.lambda, "from 0 to 15"));
         }
         if features.discards_twins && !setting.is_volatile {
-            let problem = "false was given; sgc discards the device's copy of pages that are dirty in the host, which a \
-                           non-volatile cache has promised to keep: true is allowed, or cooperation \"dgc\" or \"hgc\"";
+            let problem = "false was given; sgc and twin-discard let go of the device's copy of pages that are dirty in the \
+                           host, which a non-volatile cache has promised to keep: true is allowed, or cooperation \
+                           \"hgc-dgc\", \"dgc\" or \"hgc\"";
             return Err(Misfit::new("cache.volatile", problem));
         }
         Ok(Self { features, counters: ShadowCounters::default(), variant: PhantomData })

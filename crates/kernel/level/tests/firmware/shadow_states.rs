@@ -48,15 +48,23 @@ enum Cost {
 use Cost::{Copied, CopiedFast, Nothing, Taken, TakenFast, Written};
 
 /// The schemes by their bits and actions: a column of the table for each line.
-const SCHEMES: [&[&str]; 5] = [&["ggc"], &["separation", "delay", "zgc"], &["hgc"], &["dgc"], &["sgc"]];
+const SCHEMES: [&[&str]; 7] = [
+    &["ggc"],
+    &["separation", "delay", "zgc"],
+    &["hgc"],
+    &["dgc"],
+    &["sgc"],
+    &["hgc-dgc"],
+    &["twin-discard"],
+];
 
 /// How the schemes of each column see a page in each state: without the bits that they do not keep.
-const SEEN: [(State, [State; 5]); 5] = [
-    (S000, [S000, S000, S000, S000, S000]),
-    (S001, [S001, S001, S001, S001, S001]),
-    (S011, [S001, S011, S011, S001, S011]),
-    (S101, [S001, S001, S001, S101, S101]),
-    (S111, [S001, S011, S011, S101, S111]),
+const SEEN: [(State, [State; 7]); 5] = [
+    (S000, [S000, S000, S000, S000, S000, S000, S000]),
+    (S001, [S001, S001, S001, S001, S001, S001, S001]),
+    (S011, [S001, S011, S011, S001, S011, S011, S011]),
+    (S101, [S001, S001, S001, S101, S101, S101, S101]),
+    (S111, [S001, S011, S011, S101, S111, S111, S111]),
 ];
 
 /// Every event in every state: the next state as each column's schemes see it, and the cost. In S000
@@ -64,44 +72,44 @@ const SEEN: [(State, [State; 5]); 5] = [
 /// not in the buffer is not evicted from it; without a flash page there is nothing for GC.
 #[rustfmt::skip]
 #[allow(clippy::type_complexity, reason = "it is a table")]
-const TABLE: &[(State, Event, [(State, Cost); 5])] = &[
-    //                     ggc                 separation, …       hgc                 dgc                 sgc
-    (S000, HostDirties,   [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]), // a page without flash page has no state
-    (S000, HostWrites,    [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S000, HostDrops,     [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S000, Flush,         [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S000, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S000, Restart,       [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]), // a trim is durable
-    (S001, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S001, Nothing),    (S011, Nothing)]),
-    (S001, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing)]),
-    (S001, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]),
-    (S001, Flush,         [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]),
-    (S001, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S001, Gc,            [(S001, Copied),     (S001, Copied),     (S001, Copied),     (S001, Copied),     (S001, Copied)]),
-    (S001, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]),
-    (S011, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S001, Nothing),    (S011, Nothing)]),
-    (S011, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing)]),
-    (S011, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]),
-    (S011, Flush,         [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S001, Nothing),    (S011, Nothing)]),
-    (S011, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S011, Gc,            [(S001, Copied),     (S011, Copied),     (S011, CopiedFast), (S001, Copied),     (S011, CopiedFast)]),
-    (S011, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]),
-    (S101, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S101, Nothing),    (S111, Nothing)]),
-    (S101, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing)]),
-    (S101, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing)]),
-    (S101, DeviceEvicts,  [(S001, Written),    (S001, Written),    (S001, Written),    (S001, Written),    (S001, Written)]),
-    (S101, Flush,         [(S001, Written),    (S001, Written),    (S001, Written),    (S001, Written),    (S001, Written)]),
-    (S101, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S101, Gc,            [(S001, Copied),     (S001, Copied),     (S001, Copied),     (S001, Taken),      (S001, Taken)]),
-    (S101, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]),
-    (S111, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S101, Nothing),    (S111, Nothing)]),
-    (S111, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing)]),
-    (S111, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing)]),
-    (S111, DeviceEvicts,  [(S001, Written),    (S011, Written),    (S011, Written),    (S001, Written),    (S011, Nothing)]), // sgc discards it
-    (S111, Flush,         [(S001, Written),    (S011, Written),    (S011, Written),    (S001, Written),    (S011, Written)]), // a promise
-    (S111, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S111, Gc,            [(S001, Copied),     (S011, Copied),     (S011, CopiedFast), (S001, Taken),      (S011, TakenFast)]),
-    (S111, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]),
+const TABLE: &[(State, Event, [(State, Cost); 7])] = &[
+    //                     ggc                 separation, …       hgc                 dgc                 sgc                hgc-dgc             twin-discard
+    (S000, HostDirties,   [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]), // a page without flash page has no state
+    (S000, HostWrites,    [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]),
+    (S000, HostDrops,     [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]),
+    (S000, Flush,         [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]),
+    (S000, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]),
+    (S000, Restart,       [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]), // a trim is durable
+    (S001, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S001, Nothing),    (S011, Nothing), (S011, Nothing),    (S011, Nothing)]),
+    (S001, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing), (S101, Nothing),    (S101, Nothing)]),
+    (S001, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing), (S001, Nothing),    (S001, Nothing)]),
+    (S001, Flush,         [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing), (S001, Nothing),    (S001, Nothing)]),
+    (S001, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]),
+    (S001, Gc,            [(S001, Copied),     (S001, Copied),     (S001, Copied),     (S001, Copied),     (S001, Copied), (S001, Copied),     (S001, Copied)]),
+    (S001, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing), (S001, Nothing),    (S001, Nothing)]),
+    (S011, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S001, Nothing),    (S011, Nothing), (S011, Nothing),    (S011, Nothing)]),
+    (S011, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing), (S101, Nothing),    (S101, Nothing)]),
+    (S011, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing), (S001, Nothing),    (S001, Nothing)]),
+    (S011, Flush,         [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S001, Nothing),    (S011, Nothing), (S011, Nothing),    (S011, Nothing)]),
+    (S011, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]),
+    (S011, Gc,            [(S001, Copied),     (S011, Copied),     (S011, CopiedFast), (S001, Copied),     (S011, CopiedFast), (S011, CopiedFast), (S011, Copied)]),
+    (S011, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing), (S001, Nothing),    (S001, Nothing)]),
+    (S101, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S101, Nothing),    (S111, Nothing), (S111, Nothing),    (S111, Nothing)]),
+    (S101, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing), (S101, Nothing),    (S101, Nothing)]),
+    (S101, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing), (S101, Nothing),    (S101, Nothing)]),
+    (S101, DeviceEvicts,  [(S001, Written),    (S001, Written),    (S001, Written),    (S001, Written),    (S001, Written), (S001, Written),    (S001, Written)]),
+    (S101, Flush,         [(S001, Written),    (S001, Written),    (S001, Written),    (S001, Written),    (S001, Written), (S001, Written),    (S001, Written)]),
+    (S101, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]),
+    (S101, Gc,            [(S001, Copied),     (S001, Copied),     (S001, Copied),     (S001, Taken),      (S001, Taken), (S001, Taken),      (S101, Copied)]),
+    (S101, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing), (S001, Nothing),    (S001, Nothing)]),
+    (S111, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S101, Nothing),    (S111, Nothing), (S111, Nothing),    (S111, Nothing)]),
+    (S111, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing), (S101, Nothing),    (S101, Nothing)]),
+    (S111, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing), (S101, Nothing),    (S101, Nothing)]),
+    (S111, DeviceEvicts,  [(S001, Written),    (S011, Written),    (S011, Written),    (S001, Written),    (S011, Nothing), (S011, Written),    (S011, Nothing)]), // sgc discards it
+    (S111, Flush,         [(S001, Written),    (S011, Written),    (S011, Written),    (S001, Written),    (S011, Written), (S011, Written),    (S011, Written)]), // a promise
+    (S111, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing), (S000, Nothing),    (S000, Nothing)]),
+    (S111, Gc,            [(S001, Copied),     (S011, Copied),     (S011, CopiedFast), (S001, Taken),      (S011, TakenFast), (S011, TakenFast),  (S111, Copied)]),
+    (S111, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing), (S001, Nothing),    (S001, Nothing)]),
 ];
 
 struct Scene {
@@ -237,8 +245,8 @@ fn an_eviction_after_gc_costs_what_gc_has_left_to_do() {
 
 #[test]
 fn shadows_have_blocks_of_their_own_where_a_scheme_says_so() {
-    let together = ["ggc", "delay", "dgc", "cdm"].map(|scheme| (scheme, false));
-    let apart = ["separation", "zgc", "hgc", "sgc", "cdm-hgc"].map(|scheme| (scheme, true));
+    let together = ["ggc", "delay", "dgc", "twin-discard", "cdm"].map(|scheme| (scheme, false));
+    let apart = ["separation", "zgc", "hgc", "sgc", "hgc-dgc", "cdm-hgc"].map(|scheme| (scheme, true));
     for (scheme, apart) in together.into_iter().chain(apart) {
         let setup = Setup::oldest_first().with_slots(1).with_scheme(&format!("\"{scheme}\""));
         let flash = setup.fit(5, 1).flash();
@@ -270,12 +278,14 @@ fn volatile_and_durable_caches_have_their_schemes() {
         setup.cache.volatile = volatile;
         Device::new(&setup.config()).err()
     };
-    for scheme in ["none", "ggc", "separation", "delay", "zgc", "hgc", "dgc"] {
+    for scheme in ["none", "ggc", "separation", "delay", "zgc", "hgc", "dgc", "hgc-dgc"] {
         for volatile in [false, true] {
             assert_eq!(refused(&format!("\"{scheme}\""), volatile), None, "{scheme}, {volatile}");
         }
     }
-    for (scheme, volatile) in [("cdm", true), ("cdm-consistent", true), ("sgc", false)] {
+    for (scheme, volatile) in
+        [("cdm", true), ("cdm-consistent", true), ("sgc", false), ("twin-discard", false)]
+    {
         assert_eq!(refused(&format!("\"{scheme}\""), !volatile), None, "{scheme}");
         let misfit = refused(&format!("\"{scheme}\""), volatile).expect("it is refused");
         assert!(misfit.key == "cache.volatile" && misfit.problem.contains(scheme), "{misfit}");

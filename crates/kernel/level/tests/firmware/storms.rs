@@ -40,6 +40,8 @@ const SCHEMES: &[&str] = &[
     r#""hgc""#,
     r#""dgc""#,
     r#""sgc""#,
+    r#""hgc-dgc""#,
+    r#""twin-discard""#,
 ];
 
 /// Draws a stack of a shape. Some schemes are refused in the host.

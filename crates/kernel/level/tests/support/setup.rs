@@ -83,7 +83,7 @@ impl Setup {
     /// With the cooperation as a scenario writes it, and a cache that goes with it.
     pub(crate) fn with_scheme(mut self, json: &str) -> Self {
         self.cooperation = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
-        self.cache.volatile = self.cooperation.name() == "sgc";
+        self.cache.volatile = ["sgc", "twin-discard"].contains(&self.cooperation.name());
         self
     }
 

@@ -36,7 +36,9 @@ fn a_buffer_of_no_size_is_none() {
 
 #[test]
 fn every_scheme_runs_and_moves_what_it_knows_of() {
-    for scheme in ["none", "ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc"] {
+    for scheme in
+        ["none", "ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc", "hgc-dgc", "twin-discard"]
+    {
         let metrics = measure(&[("cooperation", scheme)]);
         let of = |path: &str| metrics.count(path);
         assert_eq!(of("requests"), 40_000, "{scheme}: every request is answered once");
@@ -55,15 +57,23 @@ fn every_scheme_runs_and_moves_what_it_knows_of() {
         let expected = match scheme {
             "ggc" => [false, false, false],
             "dgc" => [false, true, false],
-            "sgc" => [true, true, true],
+            "sgc" | "hgc-dgc" | "twin-discard" => [true, true, true],
             _ => [true, false, false],
         };
         let knows = [moved[1], moved[2], moved[3]].map(|pages| pages > 0);
         assert_eq!(knows, expected, "{scheme}: {moved:?}");
-        assert_eq!(of("shadows.from_buffer_pages") > 0, ["dgc", "sgc"].contains(&scheme), "{scheme}");
-        assert_eq!(of("shadows.fast_pages") > 0, ["hgc", "sgc"].contains(&scheme), "{scheme}");
-        assert_eq!(of("shadows.discarded_twins_pages") > 0, scheme == "sgc", "{scheme}");
-        let apart = ["separation", "zgc", "hgc", "sgc"].contains(&scheme);
+        assert_eq!(
+            of("shadows.from_buffer_pages") > 0,
+            ["dgc", "sgc", "hgc-dgc"].contains(&scheme),
+            "{scheme}"
+        );
+        assert_eq!(of("shadows.fast_pages") > 0, ["hgc", "sgc", "hgc-dgc"].contains(&scheme), "{scheme}");
+        assert_eq!(
+            of("shadows.discarded_twins_pages") > 0,
+            ["sgc", "twin-discard"].contains(&scheme),
+            "{scheme}"
+        );
+        let apart = ["separation", "zgc", "hgc", "sgc", "hgc-dgc"].contains(&scheme);
         assert_eq!(metrics.value("fast_blocks.states_bytes").is_some(), apart, "{scheme}");
         if apart {
             let victims = of("fast_blocks.victims_blocks");
@@ -128,7 +138,7 @@ fn every_page_written_is_accounted_for_in_either_buffer() {
         ("restart.at", r#"["20s", "50s", "100h"]"#),
     ];
     let mut seen = [0_u64; 3];
-    for scheme in ["ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc"] {
+    for scheme in ["ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc", "hgc-dgc", "twin-discard"] {
         for size in ["0B", "4MiB"] {
             let mut changes = busy.to_vec();
             changes.extend([("cooperation", scheme), ("host_buffer.size", size)]);

@@ -1,0 +1,182 @@
+"""A statement of a paper: what it says, what the runs say of it, and what would refute it.
+
+A [`Claim`][coflash_reproduce.claim.Claim] can fail. Its kind says how our number is held against the paper's:
+
+- a *number* holds within `NEAR` of the paper's, above or below it; a change that misses it still holds in its direction
+  with the paper's sign and at least `NEAR` of its size;
+- a *bound* holds if ours is not above it: for words such as "below 1 %" and "lower than all";
+- *about the same* holds if the change is within the bound, up or down;
+- a *direction or shape* holds if each change goes the paper's way (`FALLS`, `RISES`) by at least `least`. With all of
+  them smaller it says nothing; otherwise it does not hold. `climb` and `valley` give the changes of a curve.
+
+The computation of ours returns None where the runs have nothing that could refute the statement, such as refreshes
+where none can fall due: it says nothing. `INPUT` marks a statement that is decided by what we put in, and `READING`
+another reading of a number that is counted already: both are shown, and not counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from coflash.quantity import show_change
+from coflash_reproduce.paper import Experiment, Grid, Runs
+from coflash_reproduce.study import HOLDS
+
+__all__ = ["HOLDS", "Claim", "Judged", "Kind", "climb", "counts", "each", "judge", "valley"]
+
+NEAR = 0.2
+"""A number of the paper holds if ours is within this share of it."""
+LEAST = 0.01
+"""The least change that is an effect, not chance."""
+FALLS, RISES = -1.0, 1.0
+"""The directions of a change."""
+DIRECTION, FAILS, NOTHING = "direction holds", "does not hold", "says nothing"
+INPUT, READING = "input", "another reading"
+
+Numbers = float | tuple[float, ...]
+"""A number, or several: the two ends of a range, or the changes along a curve."""
+Ours = Callable[[Runs, str], Numbers | None]
+"""The computation of numbers from an experiment, whose name is empty if they are about all runs together."""
+
+
+class Kind(Enum):
+    """How our numbers are held against the paper's."""
+
+    NUMBER = "number"
+    BOUND = "bound"
+    ALIKE = "about the same"
+    EFFECT = "direction or shape"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement that the paper published."""
+
+    exhibit: str
+    """The name of its figure or table."""
+    what: str
+    experiments: tuple[str, ...]
+    """The experiments to compare with it, if they were run; empty if it is about all runs together."""
+    paper: Numbers
+    """Its number, or the ends of its range; of a direction or shape the directions."""
+    ours: Ours
+    is_change: bool = False
+    """Whether the numbers are relative changes; otherwise they are ratios."""
+    said: str = ""
+    """The paper's statement in a few words of ours, if it gives no number."""
+    kind: Kind = Kind.NUMBER
+    least: float = LEAST
+    """The least change that is an effect."""
+    aside: str = ""
+    """Why it is not counted: `INPUT` or `READING`."""
+
+    def verdict(self, ours: Sequence[float]) -> str:
+        """Say whether it holds."""
+        if not ours:
+            return NOTHING
+        pairs = list(zip(ours, each(self.paper), strict=True))
+        match self.kind:
+            case Kind.BOUND:
+                return HOLDS if all(one <= paper for one, paper in pairs) else FAILS
+            case Kind.ALIKE:
+                return HOLDS if all(abs(one) <= paper for one, paper in pairs) else FAILS
+            case Kind.EFFECT if all(abs(one) < self.least for one in ours):
+                return NOTHING
+            case Kind.EFFECT:
+                return HOLDS if all(one * way >= self.least for one, way in pairs) else FAILS
+        if all(abs(one - paper) <= NEAR * abs(paper) for one, paper in pairs):
+            return HOLDS
+        same = self.is_change and all(one * paper >= NEAR * paper**2 for one, paper in pairs)
+        return DIRECTION if same else FAILS
+
+    @property
+    def refuted_by(self) -> str:
+        """What would refute it, in words."""
+        match self.kind:
+            case Kind.BOUND:
+                return f"above {self.shown(each(self.paper))}"
+            case Kind.ALIKE:
+                return f"beyond {self.shown(each(self.paper)).replace('+', '±')}"
+            case Kind.EFFECT:
+                ways = ", then ".join("fall" if way < 0 else "rise" for way in each(self.paper))
+                return f"no {ways} of {self.least:.0%} or more"
+        ranges = (self.shown(sorted((paper * (1 - NEAR), paper * (1 + NEAR)))) for paper in each(self.paper))
+        return f"outside {', '.join(ranges)}"
+
+    def shown(self, numbers: Sequence[float]) -> str:
+        """Show numbers as its own are shown."""
+        as_change = self.is_change or self.kind is Kind.EFFECT
+        return " … ".join(show_change(number) if as_change else f"{number:.2f}" for number in numbers)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim compared with an experiment."""
+
+    claim: Claim
+    experiment: Experiment | None
+    """None if the claim is about all runs together."""
+    ours: tuple[float, ...]
+    """Empty if the runs say nothing of it."""
+
+    @property
+    def verdict(self) -> str:
+        """Whether it holds, or why it is not counted."""
+        return self.claim.aside or self.claim.verdict(self.ours)
+
+    def row(self) -> tuple[str, ...]:
+        """Return the cells of the table."""
+        claim = self.claim
+        return (
+            claim.exhibit.replace("-", " "),
+            f"{claim.what}, {self.experiment.title}" if self.experiment else claim.what,
+            claim.said or claim.shown(each(claim.paper)),
+            claim.shown(self.ours) or "–",
+            "" if claim.aside == INPUT else claim.refuted_by,
+            self.verdict,
+        )
+
+
+def judge(claims: Iterable[Claim], runs: Runs) -> list[Judged]:
+    """Compare each claim with every experiment that it is about."""
+    return [
+        Judged(claim, experiment, () if ours is None else each(ours))
+        for claim in claims
+        for experiment in (runs.experiments(claim.experiments) if claim.experiments else [None])
+        for ours in [claim.ours(runs, experiment.name if experiment else "")]
+    ]
+
+
+def counts(found: Sequence[Judged]) -> Grid:
+    """Count the statements of each kind by their verdicts."""
+    verdicts = (HOLDS, DIRECTION, FAILS, NOTHING, INPUT, READING)
+    counted = Counter((one.claim.kind.value, one.verdict) for one in found)
+    counted.update(("all", one.verdict) for one in found)
+    kinds = [*dict.fromkeys(one.claim.kind.value for one in found), "all"]
+    rows = ((kind, *(str(counted[kind, verdict]) for verdict in verdicts)) for kind in kinds)
+    return Grid(("", *verdicts), tuple(rows))
+
+
+def each(numbers: Numbers) -> tuple[float, ...]:
+    """Return one number or several as several."""
+    return numbers if isinstance(numbers, tuple) else (numbers,)
+
+
+def climb(values: Sequence[float], least: float = LEAST) -> float:
+    """Return the rise from the first value to the last, as a share of the greatest.
+
+    If one is lower than an earlier one by at least `least`, it does not rise all along: return that fall, negative.
+    """
+    greatest = max(map(abs, values)) or 1.0
+    falls = [value - max(values[: at + 1]) for at, value in enumerate(values)]
+    fall = min(falls) / greatest
+    return fall if fall <= -least else (values[-1] - values[0]) / greatest
+
+
+def valley(values: Sequence[float], least: float = LEAST) -> tuple[float, float]:
+    """Return the fall to the least value, and the rise after it, for a curve that falls and then rises."""
+    lowest = values.index(min(values))
+    return -climb(values[lowest::-1], least), climb(values[lowest:], least)
