@@ -32,7 +32,7 @@ pub(crate) enum Answer {
 impl Answer {
     fn of(decision: Decision) -> Self {
         match decision {
-            Decision::Drop => Self::Drop,
+            Decision::Drop | Decision::Evict => Self::Drop,
             Decision::Copy { mode: Mode::Fast, .. } => Self::Fast,
             Decision::Copy { source: Source::Slot(_), .. } => Self::FromBuffer,
             Decision::Copy { source: Source::Flash, .. } | Decision::CopyUnmarked => Self::Copy,

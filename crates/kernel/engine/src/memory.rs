@@ -54,8 +54,9 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
     // A bit for each trimmed page.
     let metadata = logical_pages / 8;
-    // The place of the superseded flash copy of each page, and a bit for each page there.
-    let superseded = 4 * logical_pages + pages / 8;
+    // The place of the superseded flash copy of each page, and a bit for each page there; for a placement policy its class and time.
+    let last_copy = if ftl.placement.targets() > 0 { 8 } else { 0 };
+    let superseded = (4 + last_copy) * logical_pages + pages / 8;
     let cooperation = match &scenario.cooperation {
         CooperationConfig::CdmConsistent(config) => {
             superseded + 20 * slots + 4 * u64::from(config.deletions_max.get())

@@ -23,11 +23,19 @@ pub enum Decision {
     CopyUnmarked,
     /// The page is dropped: another memory holds the data and has taken responsibility for it.
     Drop,
+    /// The page is dropped, and the level above gives it up, too: what is written under its number later is another page.
+    Evict,
 }
 
 impl Decision {
     /// A copy from flash to GC's own stream, for a page that no other memory holds.
     pub const COPY: Self = Self::Copy { source: Source::Flash, stream: WriteStream::Gc, mode: Mode::Normal };
+
+    /// Whether the page takes no place in flash from now on.
+    #[must_use]
+    pub fn frees(self) -> bool {
+        matches!(self, Self::Drop | Self::Evict)
+    }
 }
 
 /// The source of the data when GC moves a page.
@@ -42,7 +50,7 @@ pub enum Source {
 /// The level above the FTL, as GC sees it. A cooperation scheme decides for its cache. What a hook leaves out costs no data.
 pub trait GcHook {
     /// Decide about a valid page of a victim. Called once per page, before its copy. `marks` were set by
-    /// [`Ftl::set_mark`](crate::Ftl::set_mark). After [`Decision::Drop`] the page is no longer mapped, so
+    /// [`Ftl::set_mark`](crate::Ftl::set_mark). After [`Decision::Drop`] and [`Decision::Evict`] the page is no longer mapped, so
     /// another memory must hold its data. The hook must not call back into the FTL.
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision;
 

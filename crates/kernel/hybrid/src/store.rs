@@ -33,7 +33,7 @@ impl GcHook for DiskHoldsIt<'_> {
         if !self.cache.is_occupied(slot) || self.cache.is_dirty(slot) || self.cache.is_pinned(slot) {
             return Decision::COPY;
         }
-        if self.clean == Decision::Drop {
+        if self.clean.frees() {
             self.cache.remove(slot);
         }
         self.clean

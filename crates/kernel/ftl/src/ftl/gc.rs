@@ -136,7 +136,7 @@ impl Ftl {
             let page = self.geometry.page(cleaning.block, index);
             let decision = self.relocate(cleaning.cause, pool, cleaning.block, page, io)?;
             self.invalidate_page(page);
-            if decision != Decision::Drop {
+            if !decision.frees() {
                 self.collector.set_cleaning(pool, cleaning);
                 io.hook.moved(io.media);
                 return Ok(true);
@@ -371,8 +371,11 @@ impl Ftl {
         let (source, stream, mode) = match decision {
             Decision::Copy { source, stream, mode } => (source, stream, mode),
             Decision::CopyUnmarked => (Source::Flash, WriteStream::Gc, Mode::Normal),
-            Decision::Drop => {
+            Decision::Drop | Decision::Evict => {
                 self.pages.map.clear(lpn);
+                if decision == Decision::Drop {
+                    self.placer.taken_over(lpn, victim);
+                }
                 self.counters.gc_drops_pages += 1;
                 return Ok(decision);
             }

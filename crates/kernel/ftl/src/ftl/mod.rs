@@ -380,6 +380,7 @@ impl Ftl {
     #[inline]
     pub fn invalidate(&mut self, lpn: Lpn) {
         self.settle_superseded(lpn);
+        self.placer.trimmed(lpn);
         self.pages.set_newer_in_host(lpn, false);
         let page = self.pages.map.get(lpn);
         self.pages.map.clear(lpn);

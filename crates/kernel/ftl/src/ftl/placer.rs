@@ -32,6 +32,34 @@ pub(super) struct Placer {
     block_bytes: u64,
     takes_hints: bool,
     follows_blocks: bool,
+    pages: u32,
+    /// The last copies of pages without a valid one.
+    last: LastCopies,
+}
+
+/// Where the last copy of each logical page was placed, for pages that a cache holds in its stead: to the policy they are not new
+/// when they come back. Empty until the first one; 8 bytes a logical page.
+#[derive(Clone, Default)]
+struct LastCopies(Vec<u64>);
+
+impl LastCopies {
+    /// Bits of the class; above them a bit that there is one, and the time.
+    const CLASS_BITS: u32 = CLASSES_MAX.ilog2();
+
+    #[inline]
+    fn remember(&mut self, lpn: Lpn, Placed { class, opened_at }: Placed, pages: u32) {
+        if self.0.is_empty() {
+            self.0 = vec![0; pages as usize];
+        }
+        self.0[lpn.index()] = (opened_at << 1 | 1) << Self::CLASS_BITS | u64::from(class.get());
+    }
+
+    #[inline]
+    fn take(&mut self, lpn: Lpn) -> Option<Placed> {
+        let word = std::mem::take(self.0.get_mut(lpn.index())?);
+        let class = Class::new(word as u32 % CLASSES_MAX);
+        (word != 0).then(|| Placed { class, opened_at: word >> (Self::CLASS_BITS + 1) })
+    }
 }
 
 impl Placer {
@@ -58,6 +86,8 @@ impl Placer {
             block_bytes: page_bytes * u64::from(geometry.pages_per_block),
             takes_hints: config.handles().is_some(),
             follows_blocks: config.follows_blocks(),
+            pages: dims.logical_pages,
+            last: LastCopies::default(),
         }
     }
 
@@ -94,6 +124,7 @@ impl Placer {
         self.counts.clone_from(&before.counts);
     }
 
+    /// A page that GC dropped, and that comes back as cold as GC's copies, is a copy to the policy: nobody has written it.
     fn user_group(
         &mut self,
         lpn: Lpn,
@@ -101,9 +132,14 @@ impl Placer {
         placement: Option<PlacementId>,
         replaces: Option<BlockId>,
     ) -> GroupId {
-        let replaces = replaces.map(|block| self.blocks[block]);
-        let write = UserWrite { lpn, stream, now: self.now, replaces, placement };
-        let class = self.policy.user_write(write);
+        let last = self.last.take(lpn);
+        let replaces = replaces.map(|block| self.blocks[block]).or(last);
+        let class = match replaces.filter(|_| stream == WriteStream::Gc) {
+            Some(Placed { class: from, .. }) => {
+                self.policy.gc_write(GcWrite { lpn, stream, now: self.now, from })
+            }
+            None => self.policy.user_write(UserWrite { lpn, stream, now: self.now, replaces, placement }),
+        };
         self.now += 1;
         self.counts[class].user_pages += 1;
         GroupId::new(class.get())
@@ -199,7 +235,21 @@ impl Placer {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.blocks.heap_bytes() + self.policy.heap_bytes()
+        self.blocks.heap_bytes() + self.policy.heap_bytes() + self.last.0.capacity() * size_of::<u64>()
+    }
+
+    /// Note that a cache holds a page in place of its copy in this block: newer data, or the only copy.
+    #[inline]
+    pub(super) fn taken_over(&mut self, lpn: Lpn, block: BlockId) {
+        if self.has_policy() {
+            self.last.remember(lpn, self.blocks[block], self.pages);
+        }
+    }
+
+    /// Note that a page is trimmed: when it is written again, it is new.
+    #[inline]
+    pub(super) fn trimmed(&mut self, lpn: Lpn) {
+        self.last.take(lpn);
     }
 
     pub(super) fn save(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -19,6 +19,7 @@ impl Ftl {
             self.early = PageBits::new(&self.geometry);
         }
         self.early.set(self.dims.block_of(page), page);
+        self.placer.taken_over(lpn, self.dims.block_of(page));
         self.invalidate_page(page);
     }
 

@@ -132,7 +132,7 @@ impl Tier {
             return Err(Misfit::new("destage_pages", problem));
         }
         let scheme = config.scheme.build();
-        let clean = if scheme.drops_clean() { Decision::Drop } else { config.active_blocks.copies_clean() };
+        let clean = if scheme.drops_clean() { Decision::Evict } else { config.active_blocks.copies_clean() };
         let step = segment_pages as f64 / f64::from(flash_pages);
         let kept = 1.0 - config.decay.as_f64().min(Share::ONE.as_f64());
         let tracks = scheme.divides();
