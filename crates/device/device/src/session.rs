@@ -15,7 +15,7 @@ use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
 use coflash_level::FlashStack;
 use coflash_media::{Contents, Side, SimulatedMedia};
 use coflash_scenario::{ReplayMode, Scenario};
-use coflash_store::{Disk, Store, StoreError};
+use coflash_store::{Damage, Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
 use std::io;
 
@@ -29,8 +29,8 @@ pub enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The data of a cache slot is damaged.
-    #[error("the data of a cache slot does not match its checksum")]
-    DamagedSlot,
+    #[error("a cache slot cannot be read: {0}")]
+    DamagedSlot(Damage),
     /// The device has lost power alone and cannot come back.
     #[error("{0}")]
     Restart(String),
@@ -496,7 +496,7 @@ impl<S: DeviceBytes> Session<S> {
             let done = passed.map_err(Failure::from).and_then(|()| work(self));
             let store = &mut self.engine.media_mut().store;
             if !store.is_off() {
-                return if store.take_slot_damage() { Err(Failure::DamagedSlot) } else { done };
+                return store.take_slot_damage().map_or(done, |damage| Err(Failure::DamagedSlot(damage)));
             }
             if !store.outlives_device() {
                 return Err(StoreError::PowerCut.into());

@@ -40,10 +40,12 @@
 
 mod cell;
 mod check;
+mod code;
 mod data_file;
 mod disk;
 mod error;
 mod format;
+mod guarded;
 mod journal;
 mod media;
 mod overlay;
@@ -59,7 +61,7 @@ mod tables;
 
 pub use check::check;
 pub use disk::{Disk, Disks, FileDisk, MemoryDisk, SECTOR_BYTES};
-pub use error::{Finding, StoreError};
+pub use error::{Damage, Finding, StoreError};
 pub use format::Format;
 pub use overlay::Overlay;
 pub use store::{Info, Store};
