@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The name of the trace's format, which the trace reader knows.
 pub(crate) const FORMAT: &str = "coflash";
 
+/// The first line of a trace.
+pub(crate) const HEADER: &str = "ns,op,offset,size\n";
+
 /// A writer of a trace. The first error is kept until the end, so that no request is stopped by it.
 pub struct Recorder {
     out: BufWriter<Box<dyn Write + Send>>,
@@ -31,7 +34,7 @@ impl Recorder {
     /// Record to a writer.
     pub fn to(out: impl Write + Send + 'static) -> Self {
         let mut out = BufWriter::new(Box::new(out) as Box<dyn Write + Send>);
-        let written = writeln!(out, "ns,op,offset,size");
+        let written = out.write_all(HEADER.as_bytes());
         Self { out, written, requests: 0, folder: None }
     }
 
@@ -70,6 +73,11 @@ impl Recorder {
         field(op, b",")?;
         field(digits.format(offset), b",")?;
         field(digits.format(length), b"\n")
+    }
+
+    /// Record nothing from here on; requests are still counted.
+    pub(crate) fn stop(&mut self) {
+        *self = Self { requests: self.requests, ..Self::to(io::sink()) };
     }
 
     pub(crate) fn finish(mut self) -> io::Result<()> {

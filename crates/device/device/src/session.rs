@@ -537,8 +537,18 @@ impl<D: Disk> Session<Store<D>> {
         self.engine.media_mut().store.write_out()
     }
 
-    /// Whether a write to the host's files has failed: then no more writes are made.
-    pub fn is_read_only(&self) -> bool {
-        self.engine.media().store.failure().is_some()
+    /// The container.
+    pub(crate) fn store(&mut self) -> &mut Store<D> {
+        &mut self.engine.media_mut().store
+    }
+
+    /// Why writes are refused, if they are: a write to the host's files has failed.
+    pub fn refusal(&self) -> Option<&StoreError> {
+        self.engine.media().store.failure()
+    }
+
+    /// Record no more: what was recorded cannot be written.
+    pub(crate) fn stop_recording(&mut self) {
+        self.recorder.stop();
     }
 }

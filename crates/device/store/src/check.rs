@@ -15,7 +15,7 @@ pub fn check(disks: &Disks<impl Disk>) -> Result<Vec<Finding>, StoreError> {
     let overlay = |disk| Overlay::new(disk).map_err(while_doing("opening the container"));
     let disks = Disks { data: overlay(&disks.data)?, metadata: overlay(&disks.metadata)? };
     match Store::open(disks) {
-        Ok((store, _)) => Ok([store.found(), &store.scrub()].concat()),
+        Ok((mut store, _)) => Ok([store.take_found(), store.scrub()].concat()),
         Err(StoreError::Damaged(findings)) => Ok(findings),
         Err(other) => Err(other),
     }

@@ -32,7 +32,8 @@ pub enum StoreError {
 }
 
 /// The first few findings, and how many more there are.
-fn list(findings: &[Finding]) -> String {
+#[must_use]
+pub fn list(findings: &[Finding]) -> String {
     const SHOWN: usize = 3;
     let mut text = findings.iter().take(SHOWN).map(Finding::to_string).collect::<Vec<_>>().join("; ");
     if findings.len() > SHOWN {

@@ -15,6 +15,12 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct FirstFailure(Arc<OnceLock<StoreError>>);
 
 impl FirstFailure {
+    /// Note a failure; the first one stays.
+    pub(crate) fn set(&self, failure: StoreError) {
+        // Another failure came first.
+        let _ = self.0.set(failure);
+    }
+
     pub(crate) fn get(&self) -> Option<&StoreError> {
         self.0.get()
     }
@@ -45,8 +51,7 @@ impl<D: Disk> Guarded<D> {
             return false;
         }
         let done = work(self.disk.below()).map_err(while_doing(action));
-        // Another failure of the other disk came first.
-        done.map_err(|failure| self.failure.0.set(failure)).is_ok()
+        done.map_err(|failure| self.failure.set(failure)).is_ok()
     }
 }
 

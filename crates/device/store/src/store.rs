@@ -16,6 +16,7 @@ use crate::sabotage::{Sabotage, is_sabotaged};
 use crate::tables::{Mended, Read, Tables};
 use coflash_base::Index;
 use coflash_media::{Contents, Ppn};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A flash device, with the memory of its cache, in the two files of a container.
@@ -49,7 +50,7 @@ pub struct Store<D> {
 const TRIES_AHEAD: u32 = 64;
 
 /// The description of a container.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Info {
     /// The intended use.
     pub format: Format,
@@ -230,10 +231,15 @@ impl<D: Disk> Store<D> {
         self.broken.as_ref().or(self.failure.get())
     }
 
-    /// What opening has found and mended, and what is lost.
-    #[must_use]
-    pub fn found(&self) -> &[Finding] {
-        &self.found
+    /// Refuse writes from here on, as after a failed one: what belongs to them cannot be written. What was written is synced.
+    pub fn refuse_writes(&mut self, why: StoreError) {
+        self.is_for_reading = self.sync_point().is_ok();
+        self.failure.set(why);
+    }
+
+    /// Take what opening has found and mended, and what is lost.
+    pub fn take_found(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.found)
     }
 
     /// Hand all changes to the host: from here on they survive the end of this process. Call it before
