@@ -228,6 +228,8 @@ impl Scan {
         let journals = read_all(metadata, &layout.journal, &layout.journals);
         let mut scan = Self::of(journals.map_err(while_doing("reading the journal"))?, epoch, layout.seed);
         scan.check(layout).map_err(|finding| StoreError::Damaged(vec![finding]))?;
+        // The first one has all sound entries.
+        scan.journals.truncate(1);
         Ok(scan)
     }
 
