@@ -94,7 +94,8 @@ pub fn cut(folder: &Folder, side: Side, seed: u64) -> Result<(), DeviceError> {
 
 /// Describe a device that another process serves.
 pub(crate) fn info(folder: &Folder) -> Result<Told, DeviceError> {
-    let told: Option<Told> = serde_json::from_str(&ask(folder, "info")?).map_err(|error| folder.unusable(error))?;
+    let told: Option<Told> =
+        serde_json::from_str(&ask(folder, "info")?).map_err(|error| folder.unusable(error))?;
     told.ok_or_else(|| folder.unusable("its power could not be switched on again"))
 }
 

@@ -9,8 +9,8 @@ use coflash_base::Time;
 use coflash_media::Side;
 use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
 use coflash_store::{Store, StoreError, list};
-use std::io::ErrorKind;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 

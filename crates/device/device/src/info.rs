@@ -27,7 +27,9 @@ impl Told {
 /// There is no device, or it is damaged.
 pub fn info(folder: &Folder) -> Result<Told, DeviceError> {
     let disks = match folder.disks() {
-        Err(DeviceError::Io { problem, .. }) if problem.kind() == ErrorKind::ResourceBusy => return control::info(folder),
+        Err(DeviceError::Io { problem, .. }) if problem.kind() == ErrorKind::ResourceBusy => {
+            return control::info(folder);
+        }
         disks => disks?,
     };
     let overlay = |disk| Overlay::new(disk).map_err(|problem| folder.io(problem));

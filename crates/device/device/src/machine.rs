@@ -97,7 +97,10 @@ impl Machine {
         let made = self.made.take();
         self.folder.remove(self.is_recorded.then_some(&self.session_folder), made);
         // Failures are ignored: the start has failed for another reason.
-        self.trace.filter(|_| self.is_recorded).into_iter().for_each(|trace| drop(std::fs::remove_file(trace)));
+        self.trace
+            .filter(|_| self.is_recorded)
+            .into_iter()
+            .for_each(|trace| drop(std::fs::remove_file(trace)));
     }
 
     /// The scenario of the device.
@@ -175,16 +178,19 @@ impl Machine {
     }
 
     fn power_on(&mut self, mut store: Store<FileDisk>, found: Option<&Contents>) -> Result<(), DeviceError> {
-        let (scenario, recorder) = match self.session_folder.begin(&self.scenario, found, self.trace.as_deref()) {
-            Ok(begun) => begun,
-            // A device without room for another session can still be read.
-            Err(problem) if store.failure().is_some() || (self.made.is_none() && has_no_room(&problem)) => {
-                self.folder.remove(Some(&self.session_folder), None);
-                store.refuse_writes(StoreError::host("recording the session", &problem));
-                (self.scenario.clone(), Recorder::to(io::sink()))
-            }
-            Err(problem) => return Err(self.folder.io(problem)),
-        };
+        let (scenario, recorder) =
+            match self.session_folder.begin(&self.scenario, found, self.trace.as_deref()) {
+                Ok(begun) => begun,
+                // A device without room for another session can still be read.
+                Err(problem)
+                    if store.failure().is_some() || (self.made.is_none() && has_no_room(&problem)) =>
+                {
+                    self.folder.remove(Some(&self.session_folder), None);
+                    store.refuse_writes(StoreError::host("recording the session", &problem));
+                    (self.scenario.clone(), Recorder::to(io::sink()))
+                }
+                Err(problem) => return Err(self.folder.io(problem)),
+            };
         self.is_recorded = store.failure().is_none();
         let session = Session::start(scenario, store, found, recorder, self.cut);
         self.session = Some(session.map_err(|problem| self.folder.unusable(problem))?);

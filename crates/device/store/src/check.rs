@@ -47,7 +47,9 @@ impl<D: Disk> Store<D> {
                 let looked = data.map_or(Looked::Damaged, |data| data.code.mend(&mut copy));
                 let problem = match (&found, looked) {
                     (Ok(()), Looked::Sound) => continue,
-                    (Ok(()), Looked::Mended(at)) => format!("byte {at} of its data is damaged; its code mends it"),
+                    (Ok(()), Looked::Mended(at)) => {
+                        format!("byte {at} of its data is damaged; its code mends it")
+                    }
                     (Ok(()), Looked::Damaged) => "its data does not match its checksum".to_owned(),
                     (Err(error), _) => format!("its data cannot be read: {error}"),
                 };

@@ -130,7 +130,9 @@ impl FileDisk {
         let because = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let options = options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
         let (file, refusal) = match options.open(path) {
-            Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) => {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+            {
                 let reading = options.write(false).create_new(false).open(path);
                 (reading.map_err(because)?, Some(error.kind()))
             }

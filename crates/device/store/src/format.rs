@@ -149,7 +149,8 @@ impl Superblock {
             let problem = format!("a scenario that takes {} B was given; {most} B is allowed", format.len());
             return Err(StoreError::Foreign(problem));
         }
-        let mut bytes = [&MAGIC[..], &self.version.to_le_bytes(), &(format.len() as u32).to_le_bytes()].concat();
+        let mut bytes =
+            [&MAGIC[..], &self.version.to_le_bytes(), &(format.len() as u32).to_le_bytes()].concat();
         bytes.extend(self.epoch.to_le_bytes());
         let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes), &format);
         bytes.extend(checksum.to_le_bytes());
@@ -243,8 +244,7 @@ impl Layout {
         let journal = journal_start..journal_start + journal_bytes;
         let count = if version == VERSION_WITHOUT_COPIES { 1 } else { 2 };
         let journals: Vec<_> = (0..count).map(|copy| copy * journal_bytes).collect();
-        let of_blocks =
-            Table::after::<BlockCell>(journal.start + count * journal_bytes, blocks.into());
+        let of_blocks = Table::after::<BlockCell>(journal.start + count * journal_bytes, blocks.into());
         let words = Table::after::<WordCell>(of_blocks.end(), format.words.into());
         let slots = Table::after::<SlotCell>(words.end(), format.slots.into());
         let of_pages = Table::after::<PageCell>(slots.end(), pages.into());

@@ -196,7 +196,9 @@ fn read_all(metadata: &impl Disk, area: &Range<u64>, journals: &[u64]) -> io::Re
     }
     let nothing = || vec![0; (area.end - area.start) as usize];
     let is_one_of = all.len() > 1;
-    all.into_iter().map(|read| read.or_else(|error| if is_one_of { Ok(nothing()) } else { Err(error) })).collect()
+    all.into_iter()
+        .map(|read| read.or_else(|error| if is_one_of { Ok(nothing()) } else { Err(error) }))
+        .collect()
 }
 
 /// The entries of a journal as read from disk.
@@ -242,7 +244,8 @@ impl Scan {
             let follows = |header: &Header| {
                 header.epoch == epoch && header.number == number + 1 && header.previous == previous
             };
-            let sound = |bytes: &Vec<u8>| Header::decode(&bytes[at..], seed).filter(|(header, _)| follows(header));
+            let sound =
+                |bytes: &Vec<u8>| Header::decode(&bytes[at..], seed).filter(|(header, _)| follows(header));
             let copies: Vec<_> = journals.iter().map(sound).collect();
             let Some(from) = copies.iter().position(Option::is_some) else { break };
             let (header, checksum) = copies[from].expect("it is that one");
@@ -299,9 +302,8 @@ impl Scan {
         if entries as u64 == self.last_seen {
             return None;
         }
-        let is_data = |(at, _): &(u64, &[u8])| {
-            layout.pages.number(*at).is_some() || layout.slots.number(*at).is_some()
-        };
+        let is_data =
+            |(at, _): &(u64, &[u8])| layout.pages.number(*at).is_some() || layout.slots.number(*at).is_some();
         let pages = self.changes(entries..self.entries.len()).filter(is_data).count();
         let unread = self.last_seen - self.entries.len() as u64;
         let rest = if unread > 0 { format!(", and all of {unread} entries") } else { String::new() };
@@ -339,7 +341,12 @@ impl Scan {
 
     /// Apply the changes of some entries to all copies of the tables. Those near each other are one read and one write, with the
     /// bytes between them.
-    pub(crate) fn apply(&self, entries: Range<usize>, metadata: &impl Disk, copies: &[u64]) -> io::Result<()> {
+    pub(crate) fn apply(
+        &self,
+        entries: Range<usize>,
+        metadata: &impl Disk,
+        copies: &[u64],
+    ) -> io::Result<()> {
         let mut changes: Vec<_> = self.changes(entries).collect();
         // The order of changes of one cell stays. Spans are few, and so quickly sorted.
         changes.sort_by_key(|&(at, _)| at / SPAN_BYTES);

@@ -25,7 +25,9 @@ impl<D: Disk> Store<D> {
     /// The data of a programmed page.
     fn programmed(&self, page: Ppn) -> Result<Data, StoreError> {
         let is_programmed = self.tables.is_programmed(page, &self.layout);
-        is_programmed.then(|| self.tables.data[page.index()]).ok_or(StoreError::Unreadable(page, Damage::Changed))
+        is_programmed
+            .then(|| self.tables.data[page.index()])
+            .ok_or(StoreError::Unreadable(page, Damage::Changed))
     }
 
     /// Read data into the page to be written. Unreadable data counts as damaged.

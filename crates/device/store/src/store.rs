@@ -384,7 +384,8 @@ impl<D: Disk> Store<D> {
 /// The disks of a container, which go on in memory when one of them cannot be written.
 fn guarded<D: Disk>(disks: Disks<D>) -> Result<(Disks<Guarded<D>>, FirstFailure), StoreError> {
     let failure = FirstFailure::default();
-    let guard = |disk, actions| Guarded::new(disk, actions, &failure).map_err(while_doing("opening the container"));
+    let guard =
+        |disk, actions| Guarded::new(disk, actions, &failure).map_err(while_doing("opening the container"));
     let disks = Disks {
         data: guard(disks.data, ["writing data", "syncing data"])?,
         metadata: guard(disks.metadata, ["writing metadata", "syncing metadata"])?,

@@ -194,7 +194,8 @@ impl<D: Disk> Reader<'_, D> {
                     Choice::Second => (other, Some(at + first_copy)),
                 };
                 if let Some(at) = damaged {
-                    let problem = "one of its two records does not match its checksum; the other is sound".to_owned();
+                    let problem =
+                        "one of its two records does not match its checksum; the other is sound".to_owned();
                     let finding = Finding { part, number, problem };
                     self.mended.push(Mended { finding, at, bytes: sound.to_vec() });
                 }

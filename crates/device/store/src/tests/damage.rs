@@ -68,7 +68,11 @@ fn no_flipped_byte_of_the_metadata_loses_anything_and_a_check_tells_where_it_was
             let found = look(&mut store, &contents).expect("all is readable");
             assert!(found == state, "byte {at} of {size}, closed: {is_closed}");
             drop(store);
-            assert_eq!(check(&memory).expect("it is a container"), [], "opening has mended byte {at} of {size}");
+            assert_eq!(
+                check(&memory).expect("it is a container"),
+                [],
+                "opening has mended byte {at} of {size}"
+            );
             put_back(&memory, &before);
         }
         assert!(told > 1000, "{told} flips were told");
@@ -163,7 +167,10 @@ fn larger_damage_to_what_was_not_synced_goes_back_to_a_moment_and_tells_what_is_
         [3, 700].into_iter().for_each(|at| flip(&memory.data, place + at, 0x81));
         let told = check(&memory).expect("it is a container");
         let (mut store, contents) = Store::open(refs(&memory)).expect("the tables are whole");
-        assert!(look(&mut store, &contents).expect("all is readable") == moments[kept], "{kept} pages are kept");
+        assert!(
+            look(&mut store, &contents).expect("all is readable") == moments[kept],
+            "{kept} pages are kept"
+        );
         let lost = format!("Lost are the changes of {} pages", 7 - kept);
         assert!(told.len() == 1 && told[0].problem.contains(&lost), "{told:?}");
         assert_eq!(store.take_found(), told);
@@ -179,7 +186,8 @@ fn a_container_without_copies_is_served_and_its_damage_refused() {
     disks.metadata.write_at(&[0], layout.end() - 1).expect("it is memory");
     Superblock { format, epoch: 1, version }.write(&disks.metadata).expect("it is memory");
     let (mut store, _) = Store::open(refs(&disks)).expect("it is whole");
-    let (mut state, operation) = (State::erased(), Operation::Program { page: Ppn::new(0), tag: 1, half: false });
+    let (mut state, operation) =
+        (State::erased(), Operation::Program { page: Ppn::new(0), tag: 1, half: false });
     state.apply(operation, plain(1));
     call(&mut store, operation, plain(1)).expect("memory does not fail");
     store.close().expect("memory does not fail");
@@ -451,11 +459,16 @@ fn after_a_failed_write_the_store_is_read_only() {
     }
     reads(&mut store);
     drop(store);
-    assert!(memory.data.to_vec() == before.data.to_vec() && memory.metadata.to_vec() == before.metadata.to_vec());
+    assert!(
+        memory.data.to_vec() == before.data.to_vec() && memory.metadata.to_vec() == before.metadata.to_vec()
+    );
     // A full disk is opened for reading, and there is nothing to sync.
     is_full.store(true, Ordering::Relaxed);
     let (mut store, _) = Store::open(disks()).expect("it can be read");
-    assert_eq!(store.failure().map(ToString::to_string), Some("syncing metadata failed: no storage space".to_owned()));
+    assert_eq!(
+        store.failure().map(ToString::to_string),
+        Some("syncing metadata failed: no storage space".to_owned())
+    );
     assert_eq!(store.sync_point(), Ok(()));
     reads(&mut store);
     drop(store);
@@ -496,7 +509,8 @@ fn data_that_the_host_cannot_read_is_told_apart_from_damage() {
     let (mut store, contents) = Store::open(disks).expect("the tables can be read");
     let page = contents.pages[0].page();
     let failed = store.read(page, Place::Host, Cause::Host, ()).expect_err("it cannot be read");
-    let problem = format!("physical page {} cannot be read: the host cannot read its data: a bad sector", page.get());
+    let problem =
+        format!("physical page {} cannot be read: the host cannot read its data: a bad sector", page.get());
     assert_eq!(failed.to_string(), problem);
 }
 
@@ -516,7 +530,10 @@ fn what_is_no_container_is_refused() {
     let (later, _) = filled(true);
     [0, 32 << 10].into_iter().for_each(|at| later.metadata.write_at(&[6], at + 8).expect("it is memory"));
     let foreign = refused(&later);
-    assert!(foreign.starts_with("a container of version 6 was given; versions 4 and 5 are allowed"), "{foreign}");
+    assert!(
+        foreign.starts_with("a container of version 6 was given; versions 4 and 5 are allowed"),
+        "{foreign}"
+    );
     let created = |format: &Format| {
         Store::create(Disks::<MemoryDisk>::default(), format).expect_err("it is not allowed").to_string()
     };
