@@ -58,7 +58,10 @@ impl Machine {
                 let scenario = servable(scenario, size)?;
                 check(&scenario)?;
                 let is_new = MadeFolder { folder: !folder.join("").exists() };
-                let store = folder.create(&scenario)?;
+                let store = folder.create(&scenario).inspect_err(|_| {
+                    // It stays if there is anything in it.
+                    let _ = is_new.folder.then(|| std::fs::remove_dir(folder.join("")));
+                })?;
                 made = Some(is_new);
                 (store, None, scenario)
             }
@@ -178,20 +181,21 @@ impl Machine {
     }
 
     fn power_on(&mut self, mut store: Store<FileDisk>, found: Option<&Contents>) -> Result<(), DeviceError> {
-        let (scenario, recorder) =
-            match self.session_folder.begin(&self.scenario, found, self.trace.as_deref()) {
-                Ok(begun) => begun,
-                // A device without room for another session can still be read.
-                Err(problem)
-                    if store.failure().is_some() || (self.made.is_none() && has_no_room(&problem)) =>
-                {
-                    self.folder.remove(Some(&self.session_folder), None);
-                    store.refuse_writes(StoreError::host("recording the session", &problem));
-                    (self.scenario.clone(), Recorder::to(io::sink()))
+        let begin = || self.session_folder.begin(&self.scenario, found, self.trace.as_deref());
+        let begun = match store.failure().is_none().then(begin).transpose() {
+            Ok(begun) => begun,
+            Err(problem) => {
+                self.folder.remove(Some(&self.session_folder), None);
+                if self.made.is_some() || !has_no_room(&problem) {
+                    return Err(self.folder.io(problem));
                 }
-                Err(problem) => return Err(self.folder.io(problem)),
-            };
-        self.is_recorded = store.failure().is_none();
+                // A device without room for another session can still be read.
+                store.refuse_writes(StoreError::host("recording the session", &problem));
+                None
+            }
+        };
+        self.is_recorded = begun.is_some();
+        let (scenario, recorder) = begun.unwrap_or_else(|| (self.scenario.clone(), Recorder::to(io::sink())));
         let session = Session::start(scenario, store, found, recorder, self.cut);
         self.session = Some(session.map_err(|problem| self.folder.unusable(problem))?);
         self.clock = Clock::start();
