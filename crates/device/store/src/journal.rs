@@ -306,7 +306,8 @@ impl Scan {
             |(at, _): &(u64, &[u8])| layout.pages.number(*at).is_some() || layout.slots.number(*at).is_some();
         let pages = self.changes(entries..self.entries.len()).filter(is_data).count();
         let unread = self.last_seen - self.entries.len() as u64;
-        let rest = if unread > 0 { format!(", and all of {unread} entries") } else { String::new() };
+        let rest =
+            if unread > 0 { format!(", and {unread} entries that cannot be read") } else { String::new() };
         let problem = format!(
             "it is not whole, or the data that it refers to: the device is as before it. Lost are the changes of {pages} pages and \
              slots after the last sync point{rest}. After a loss of power of the host that is expected, else it is damage"
