@@ -22,6 +22,7 @@ from served_devices import SCHEMES, scenario
 
 EXAMPLE = Path(__file__).parents[2] / "examples/missing_flush"
 BYTES = 8 << 20
+READ_ONLY = "; the device is read-only: what was answered can be read, and changes are refused"
 Serving = Callable[..., tuple["subprocess.Popen[str]", str]]
 
 
@@ -134,7 +135,11 @@ def test_a_failed_write_of_the_container_is_told_once(tmp_path: Path) -> None:
     with pytest.raises(CoflashError, match="File too large"):
         served.stop()
     reason = "writing data failed: File too large (os error 27)"
-    assert told == [[f"{reason}; the device is read-only: what was answered can be read, and changes are refused"], [], []]
+    assert told == [
+        [f"{reason}; the device is read-only: what was answered can be read, and changes are refused"],
+        [],
+        [],
+    ]
 
 
 @pytest.fixture
@@ -142,11 +147,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 24 MiB."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "none", disk]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "none", str(disk)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("this system does not let tests mount")
     yield disk
-    subprocess.run(["umount", disk], check=True)
+    call("umount", disk)
 
 
 @pytest.mark.parametrize("scheme", ["none", "volatile", "cdm", "consistent", "host-cdm"])
@@ -166,7 +171,7 @@ def test_a_device_on_a_full_disk_can_be_read_and_opened_for_reading(scheme: str,
             file.write(bytes(4096))
     assert "No space left on device" in refused(served.address)
     (told,) = served.look()
-    assert told.endswith("; the device is read-only: what was answered can be read, and changes are refused")
+    assert told.endswith(READ_ONLY)
     command = ["qemu-io", "-r", "-f", "raw", *(word for line in read for word in ("-c", line)), served.address]
     for _ in range(2):
         assert "failed" not in call(*command)
