@@ -44,9 +44,12 @@ impl Recorder {
     }
 
     /// Keep what a restart of the device has found.
-    pub(crate) fn found(&self, restart: usize, contents: &Contents) -> io::Result<()> {
-        let Some(folder) = &self.folder else { return Ok(()) };
-        contents_file::write(contents, private_file(&restart_file(folder, restart))?)
+    pub(crate) fn found(&mut self, restart: usize, contents: &Contents) {
+        let Some(folder) = &self.folder else { return };
+        if self.written.is_ok() {
+            let file = private_file(&restart_file(folder, restart));
+            self.written = file.and_then(|file| contents_file::write(contents, file));
+        }
     }
 
     pub(crate) fn record(&mut self, request: &Request) {

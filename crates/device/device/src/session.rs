@@ -350,7 +350,7 @@ impl<S: DeviceBytes> Session<S> {
         let (stack, media) = self.engine.parts_mut();
         let found = media.store.restart_device()?;
         let failed = |problem: &dyn std::fmt::Display| Failure::Restart(problem.to_string());
-        self.recorder.found(self.restarts.len(), &found).map_err(|problem| failed(&problem))?;
+        self.recorder.found(self.restarts.len(), &found);
         let recovered = recover_device(stack, &self.scenario, &found, self.now, media);
         recovered.map_err(|problem| failed(&problem))
     }
