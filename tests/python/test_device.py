@@ -236,7 +236,8 @@ def test_the_command_line_serves_until_it_is_interrupted(serving: Serving, tmp_p
     io(address, "write -P 1 0 64k", "read -P 1 0 64k")
     call(*coflash, "device", "cut", folder, "--seed", "5")
     io(address, "read -P 1 0 64k")
-    busy = subprocess.run([*coflash, "device", "info", folder], capture_output=True, text=True, check=False)
+    assert "journal bytes" in call(*coflash, "device", "info", folder)
+    busy = subprocess.run([*coflash, "device", "check", folder], capture_output=True, text=True, check=False)
     assert busy.returncode == 2
     assert "another process" in busy.stderr
     process.send_signal(signal.SIGINT)
