@@ -1,5 +1,5 @@
-//! The pace of a served device under fio, beside nbdkit's disk in memory, and its recovery by size. The container lies in
-//! the folder for temporary files; `TMPDIR=/dev/shm` takes the disk out of it.
+//! The pace of a served device under fio, beside nbdkit's with the same backing, in memory and in files, and its recovery by size.
+//! Files lie in the folder for temporary files.
 
 use crate::Measured;
 use crate::row::{Row, row};
@@ -14,18 +14,37 @@ use std::time::{Duration, Instant};
 /// The size of the disks under fio: small, so that GC soon has work.
 const SIZE: &str = "256MiB";
 
-/// Rows for queue depths, and for recovery.
+/// Rows for queue depths beside nbdkit, and for recovery.
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
-    for depth in [1, 32] {
-        for operation in ["randread", "randwrite"] {
-            let name = |disk| format!("{disk}, 4 KiB {operation}, depth {depth}");
-            rows.push(row(name("served"), move || device(operation, depth)));
-            rows.push(row(name("nbdkit"), move || nbdkit(operation, depth)));
+    for backing in [Backing::Memory, Backing::File] {
+        for depth in [1, 32] {
+            for operation in ["randread", "randwrite"] {
+                let name = format!("served, {}, {operation}, depth {depth}", backing.name());
+                rows.push(row(name, move || beside_nbdkit(backing, operation, depth)));
+            }
         }
     }
     rows.extend([1, 16].map(|gib| row(format!("recovery of {gib} GiB"), move || recovery(gib))));
     rows
+}
+
+/// Where the bytes are: of our device, and of nbdkit.
+#[derive(Clone, Copy)]
+enum Backing {
+    /// Files in memory, and nbdkit's disk in memory.
+    Memory,
+    /// Files in the folder for temporary files, and nbdkit's on a file there.
+    File,
+}
+
+impl Backing {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::File => "file",
+        }
+    }
 }
 
 /// A folder that is removed at the end.
@@ -33,7 +52,11 @@ struct Place(PathBuf);
 
 impl Place {
     fn new() -> Self {
-        let place = std::env::temp_dir().join(format!("coflash-serving-{}", std::process::id()));
+        Self::under(&std::env::temp_dir())
+    }
+
+    fn under(folder: &Path) -> Self {
+        let place = folder.join(format!("coflash-serving-{}", std::process::id()));
         std::fs::create_dir(&place).expect("a new folder");
         Self(place)
     }
@@ -69,33 +92,89 @@ fn fio(uri: &str, arguments: &[&str]) -> serde_json::Value {
     serde_json::from_slice(&output.stdout[report..]).expect("fio's report")
 }
 
-/// Written twice over in random order, so that GC has work, then measured for some seconds.
-fn under_fio(uri: &str, server: u32, operation: &str, depth: u32) -> Measured {
-    let size = format!("--size={SIZE}").replace("MiB", "m");
-    fio(uri, &["--rw=randwrite", "--bs=64k", "--iodepth=8", &size, "--loops=2"]);
-    let before = cpu_seconds(server);
-    let depth = format!("--iodepth={depth}");
-    let rw = format!("--rw={operation}");
-    let report = fio(uri, &[&rw, "--bs=4k", &depth, &size, "--time_based", "--runtime=5", "--norandommap"]);
-    let cpu = cpu_seconds(server) - before;
-    let direction = &report["jobs"][0][if operation == "randread" { "read" } else { "write" }];
-    let number = |value: &serde_json::Value| value.as_f64().expect("fio counts");
-    let note = format!(
-        "{:.0} µs each, {:.1} µs of CPU",
-        number(&direction["clat_ns"]["mean"]) / 1e3,
-        cpu * 1e6 / number(&direction["total_ios"]),
-    );
-    Measured { requests_per_second: number(&direction["iops"]), note, ..Measured::default() }
+/// A server of a disk, and what fio has measured of it.
+struct Server {
+    uri: String,
+    process: u32,
+    requests: f64,
+    seconds: f64,
+    cpu_seconds: f64,
 }
 
-fn device(operation: &str, depth: u32) -> Measured {
-    let place = Place::new();
+impl Server {
+    /// Written twice over in random order, so that GC has work.
+    fn filled(uri: String, process: u32) -> Self {
+        let size = format!("--size={SIZE}").replace("MiB", "m");
+        fio(&uri, &["--rw=randwrite", "--bs=64k", "--iodepth=8", &size, "--loops=2"]);
+        Self { uri, process, requests: 0.0, seconds: 0.0, cpu_seconds: 0.0 }
+    }
+
+    fn measure(&mut self, operation: &str, depth: u32) {
+        let before = cpu_seconds(self.process);
+        let (size, depth) = (format!("--size={SIZE}").replace("MiB", "m"), format!("--iodepth={depth}"));
+        let rw = format!("--rw={operation}");
+        let report =
+            fio(&self.uri, &[&rw, "--bs=4k", &depth, &size, "--time_based", "--runtime=3", "--norandommap"]);
+        self.cpu_seconds += cpu_seconds(self.process) - before;
+        let direction = &report["jobs"][0][if operation == "randread" { "read" } else { "write" }];
+        let number = |value: &serde_json::Value| value.as_f64().expect("fio counts");
+        self.requests += number(&direction["total_ios"]);
+        self.seconds += number(&direction["total_ios"]) / number(&direction["iops"]);
+    }
+
+    fn rate(&self) -> f64 {
+        self.requests / self.seconds
+    }
+
+    fn cpu_us(&self) -> f64 {
+        self.cpu_seconds * 1e6 / self.requests
+    }
+}
+
+/// Our device and nbdkit in turn. Ratios above 1 are in our favour: of rates, and of the time that a server computes for a request.
+fn beside_nbdkit(backing: Backing, operation: &str, depth: u32) -> Measured {
+    let skipped = |missing: &str| Measured {
+        note: format!("SKIPPED, NOT MEASURED: {missing} is not installed (apt install nbdkit fio)"),
+        ..Measured::default()
+    };
+    if Command::new("fio").arg("--version").output().is_err() {
+        return skipped("fio");
+    }
+    let place = match backing {
+        Backing::Memory => Place::under(Path::new("/dev/shm")),
+        Backing::File => Place::new(),
+    };
+    let (socket, disk) = (place.0.join("nbdkit"), place.0.join("disk"));
+    let mut command = Command::new("nbdkit");
+    command.args(["--foreground", "--unix"]).arg(&socket);
+    match backing {
+        Backing::Memory => command.args(["memory", "256M"]),
+        Backing::File => {
+            File::create(&disk).and_then(|disk| disk.set_len(256 << 20)).expect("there is room");
+            command.arg("file").arg(&disk)
+        }
+    };
+    let Ok(nbdkit) = command.spawn().map(Ended) else { return skipped("nbdkit") };
+    await_file(&socket);
     let served = place.served(SIZE);
-    let mut measured = under_fio(&served.address(), std::process::id(), operation, depth);
+    let mut theirs = Server::filled(Address::Unix(socket).to_string(), nbdkit.0.id());
+    let mut ours = Server::filled(served.address(), std::process::id());
+    for _ in 0..2 {
+        theirs.measure(operation, depth);
+        ours.measure(operation, depth);
+    }
     let waf = served.result().and_then(|result| result.metrics().number("waf_host"));
-    measured.note += &waf.map(|waf| format!("; WAF {waf:.2}, the filling included")).unwrap_or_default();
     served.stop().expect("there is room");
-    measured
+    let note = format!(
+        "of nbdkit {}: rate {:.2}, CPU {:.2}; {:.1} µs of CPU each, nbdkit {:.1}; WAF {:.2}, the filling included",
+        backing.name(),
+        ours.rate() / theirs.rate(),
+        theirs.cpu_us() / ours.cpu_us(),
+        ours.cpu_us(),
+        theirs.cpu_us(),
+        waf.unwrap_or_default(),
+    );
+    Measured { requests_per_second: ours.rate(), note, ..Measured::default() }
 }
 
 /// A process that is ended.
@@ -106,18 +185,6 @@ impl Drop for Ended {
         // It may have ended by itself.
         let _ = self.0.kill().and_then(|()| self.0.wait());
     }
-}
-
-fn nbdkit(operation: &str, depth: u32) -> Measured {
-    let place = Place::new();
-    let socket = place.0.join("nbd");
-    let command =
-        Command::new("nbdkit").args(["--foreground", "--unix"]).arg(&socket).args(["memory", "256M"]).spawn();
-    let Ok(server) = command.map(Ended) else {
-        return Measured { note: "nbdkit is not installed".to_owned(), ..Measured::default() };
-    };
-    await_file(&socket);
-    under_fio(&Address::Unix(socket).to_string(), server.0.id(), operation, depth)
 }
 
 fn await_file(path: &Path) {

@@ -252,13 +252,23 @@ def explore(
 
 @_on_unix
 def info(folder: str | os.PathLike[str]) -> tuple[Scenario, dict[str, int]]:
-    """Return the scenario of a device, and numbers on its container.
+    """Return the scenario of a device, and numbers on its container. Nothing is written.
 
     Raises:
-        CoflashError: There is no device, or it is being served.
+        CoflashError: There is no device, or it is damaged.
     """
-    scenario, numbers = _core.device_info(folder)
+    scenario, numbers, _ = _core.device_info(folder)
     return Scenario(scenario), numbers
+
+
+@_on_unix
+def refusal(folder: str | os.PathLike[str]) -> str | None:
+    """Return why a device that is served refuses writes, if it does: the host could not write its files.
+
+    Raises:
+        CoflashError: There is no device, or it is damaged.
+    """
+    return _core.device_info(folder)[2]
 
 
 @_on_unix

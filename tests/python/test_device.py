@@ -22,6 +22,7 @@ from served_devices import SCHEMES, scenario
 
 EXAMPLE = Path(__file__).parents[2] / "examples/missing_flush"
 BYTES = 8 << 20
+READ_ONLY = "; the device is read-only: what was answered can be read, and changes are refused"
 Serving = Callable[..., tuple["subprocess.Popen[str]", str]]
 
 
@@ -126,14 +127,86 @@ def test_a_failed_write_of_the_container_is_told_once(tmp_path: Path) -> None:
             told = []
             for _ in range(3):
                 client.stdin.write("write -f 0 64k\n")
-                assert "failed: Input/output error" in client.stdout.readline()
+                assert "failed: No space left on device" in client.stdout.readline()
                 told.append(served.look())
             client.stdin.write("quit\n")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     with pytest.raises(CoflashError, match="File too large"):
         served.stop()
-    assert told == [["syncing failed: File too large (os error 27)"], [], []]
+    reason = "writing data failed: File too large (os error 27)"
+    assert told == [
+        [f"{reason}; the device is read-only: what was answered can be read, and changes are refused"],
+        [],
+        [],
+    ]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 24 MiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "none", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("this system does not let tests mount")
+    yield disk
+    call("umount", disk)
+
+
+@pytest.mark.parametrize("scheme", ["none", "volatile", "cdm", "consistent", "host-cdm"])
+def test_a_device_on_a_full_disk_can_be_read_and_opened_for_reading(scheme: str, small_disk: Path) -> None:
+    needs("qemu-io")
+    folder, filler = small_disk / "device", small_disk / "filler"
+    read = [f"read -P {block % 250 + 1} {block * 256}k 256k" for block in range(16)]
+
+    def refused(address: str, *options: str) -> str:
+        command = ["qemu-io", "-f", "raw", *options, address, "-c", "write -P 9 6M 1M", "-c", "flush"]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+    served = device.serve(scenario(scheme), folder)
+    io(served.address, *(line.replace("read", "write") for line in read), "flush")
+    with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+        while True:
+            file.write(bytes(4096))
+    assert "No space left on device" in refused(served.address)
+    (told,) = served.look()
+    assert told.endswith(READ_ONLY)
+    command = ["qemu-io", "-r", "-f", "raw", *(word for line in read for word in ("-c", line)), served.address]
+    for _ in range(2):
+        assert "failed" not in call(*command)
+    assert device.refusal(folder) == told.split(";")[0]
+    served.cut(seed=1)  # it recovers from what it has in memory
+    assert "failed" not in call(*command)
+    with pytest.raises(CoflashError, match="No space"):
+        served.stop()
+    with device.serve(None, folder) as again:
+        assert "read-only" in again.look()[-1]
+        assert "failed" not in call(*command)
+    filler.unlink()
+    with device.serve(None, folder) as again:
+        assert again.look() == []
+        io(again.address, *read, "write -P 9 6M 1M", "flush", "read -P 9 6M 1M")
+    assert device.check(folder) == []
+
+
+def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    folder, trace = tmp_path / "device", tmp_path / "trace.csv"
+    with pytest.raises(CoflashError, match="No such file"):
+        device.serve(scenario("none"), folder, socket=tmp_path / "missing" / "nbd", trace=trace)
+    assert list(tmp_path.iterdir()) == []
+    with device.serve(scenario("none"), folder, trace=trace):
+        pass
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(CoflashError, match="No such file"):
+        device.serve(None, folder, socket=tmp_path / "missing" / "nbd")
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_session_without_requests_has_its_twin(tmp_path: Path) -> None:
+    with device.serve(scenario("cdm"), tmp_path / "device") as served:
+        served.cut(seed=1)
+    check_sessions(tmp_path / "device", 2)
 
 
 @pytest.mark.parametrize("scheme", ["host-nvm", "host-cdm", "host-consistent"])
@@ -163,7 +236,8 @@ def test_the_command_line_serves_until_it_is_interrupted(serving: Serving, tmp_p
     io(address, "write -P 1 0 64k", "read -P 1 0 64k")
     call(*coflash, "device", "cut", folder, "--seed", "5")
     io(address, "read -P 1 0 64k")
-    busy = subprocess.run([*coflash, "device", "info", folder], capture_output=True, text=True, check=False)
+    assert "journal bytes" in call(*coflash, "device", "info", folder)
+    busy = subprocess.run([*coflash, "device", "check", folder], capture_output=True, text=True, check=False)
     assert busy.returncode == 2
     assert "another process" in busy.stderr
     process.send_signal(signal.SIGINT)
@@ -273,7 +347,13 @@ def test_a_damaged_container_is_told(tmp_path: Path) -> None:
         io(served.address, "write -P 1 0 1M", "flush")
     data = folder / "data"
     content = bytearray(data.read_bytes())
-    content[content.index(b"\1" * 512)] ^= 4
+    place = content.index(b"\1" * 512)
+    content[place] ^= 4
+    data.write_bytes(content)
+    assert any("byte 0 of its data is damaged; its code mends it" in line for line in device.check(folder))
+    with device.serve(None, folder) as served:
+        io(served.address, "read -P 1 0 1M")
+    content[place + 1] ^= 4
     data.write_bytes(content)
     assert any("checksum" in line for line in device.check(folder))
     with device.serve(None, folder) as served:

@@ -124,3 +124,14 @@ def test_a_browser_draws_it(page: LivePage, browser: WebDriver) -> None:
     assert not complaints(browser)
     page.stop()
     until(lambda: "not served any more" in find(browser, "#state").text)
+
+
+def test_what_a_cache_absorbs_is_drawn_at_zero_and_not_left_out(page: LivePage, browser: WebDriver) -> None:
+    browser.get(page.address)
+    for second in range(5):
+        quiet = {path: 0 for path in measured(second) if path.startswith(("programs_pages.", "gc_"))}
+        page.show(measured(second) | quiet)
+    until(lambda: "being served" in find(browser, "#state").text)
+    until(lambda: "0" in said(browser, figure(browser, "Pages programmed a second, by cause")))
+    empty = run(browser, "return $$('figure').filter((one) => $('.empty', one)).map((one) => $('h3', one).textContent)")
+    assert empty == ["Response time of the emulated device"], "it is not emulated"

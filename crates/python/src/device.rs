@@ -3,7 +3,8 @@
 use crate::observer::PythonObserver;
 use crate::{PyRunResult, Scenario, ended, object, refused};
 use coflash_device::{
-    Address, AtomicUnit, Cut, EndedSession, Exploration, Folder, Machine, SessionFolder, Side, TwinError,
+    Address, AtomicUnit, Cut, EndedSession, Exploration, Folder, Machine, SessionFolder, Side, Told,
+    TwinError,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -108,8 +109,10 @@ impl ServedDevice {
 }
 
 #[pyfunction]
-fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario, Bound<'_, PyAny>)> {
-    let (info, scenario) = py.detach(|| coflash_device::info(&Folder::new(&folder))).map_err(refused)?;
+fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario, Bound<'_, PyAny>, Option<String>)> {
+    let Told { info, refusal } =
+        py.detach(|| coflash_device::info(&Folder::new(&folder))).map_err(refused)?;
+    let scenario = coflash_scenario::Scenario::from_toml(&info.format.scenario).map_err(refused)?;
     let numbers = serde_json::json!({
         "logical_bytes": info.format.logical_bytes,
         "cache_slots": info.format.slots,
@@ -118,7 +121,7 @@ fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario, Bound<'_,
         "free_pages": info.free_pages,
         "journal_bytes": info.journal_bytes,
     });
-    Ok((Scenario(scenario), object(py, &numbers)?))
+    Ok((Scenario(scenario), object(py, &numbers)?, refusal))
 }
 
 #[pyfunction]

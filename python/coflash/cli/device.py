@@ -158,6 +158,8 @@ def info(folder: DeviceFolder) -> None:
         is_bytes = name.endswith("_bytes")
         table.add_row(name.replace("_", " "), show(number, "bytes") if is_bytes else f"{number:,}")
     table.add_row("sessions", str(len(device.sessions(folder))))
+    if reason := device.refusal(folder):
+        table.add_row("read-only", reason)
     output().print(table)
 
 

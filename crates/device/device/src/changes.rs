@@ -91,7 +91,7 @@ impl Changes {
         let mut data = vec![0; length as usize];
         let read = self.data.read_exact_at(&mut data, place);
         let action = "to read what the workload wrote";
-        read.map_err(|problem| StoreError::Host { action, problem: problem.to_string() })?;
+        read.map_err(|problem| StoreError::host(action, &problem))?;
         Ok(data)
     }
 

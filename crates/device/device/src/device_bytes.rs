@@ -5,7 +5,7 @@ use coflash_base::{Duration, Time};
 use coflash_media::{
     Access, BlockId, Cause, Clock, Contents, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Side, Slot,
 };
-use coflash_store::{Disk, Store, StoreError};
+use coflash_store::{Damage, Disk, Store, StoreError};
 
 /// The part of a session's media beside its timeline.
 pub trait DeviceBytes: Flash<Error = StoreError, When = ()> + Nvm + HostPage {
@@ -25,7 +25,7 @@ pub trait DeviceBytes: Flash<Error = StoreError, When = ()> + Nvm + HostPage {
     fn restart_device(&mut self) -> Result<Contents, StoreError>;
 
     /// See [`Store::take_slot_damage`].
-    fn take_slot_damage(&mut self) -> bool;
+    fn take_slot_damage(&mut self) -> Option<Damage>;
 }
 
 impl<D: Disk> DeviceBytes for Store<D> {
@@ -46,7 +46,7 @@ impl<D: Disk> DeviceBytes for Store<D> {
         self.contents()
     }
 
-    fn take_slot_damage(&mut self) -> bool {
+    fn take_slot_damage(&mut self) -> Option<Damage> {
         Self::take_slot_damage(self)
     }
 }
@@ -91,14 +91,12 @@ impl DeviceBytes for NoBytes {
     fn restart_device(&mut self) -> Result<Contents, StoreError> {
         self.steps_left = u64::MAX;
         self.restarted += 1;
-        self.restarts.found(self.restarted).map_err(|problem| StoreError::Host {
-            action: "reading what a restart found",
-            problem: problem.to_string(),
-        })
+        let found = self.restarts.found(self.restarted);
+        found.map_err(|problem| StoreError::host("reading what a restart found", &problem))
     }
 
-    fn take_slot_damage(&mut self) -> bool {
-        false
+    fn take_slot_damage(&mut self) -> Option<Damage> {
+        None
     }
 }
 

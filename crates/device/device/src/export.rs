@@ -8,7 +8,9 @@ use crate::session::{Answer, Due, Failure, NOBODY, Session};
 use coflash_base::Time;
 use coflash_media::Side;
 use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
-use coflash_store::{Store, StoreError};
+use coflash_store::{Store, StoreError, list};
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,8 +25,8 @@ const PROBLEMS_MAX: usize = 100;
 struct Problems {
     /// Those that were not taken yet.
     new: Vec<String>,
-    /// The last failure since power was switched on, taken or not.
-    failure: Option<String>,
+    /// The failures since power was switched on, taken or not.
+    failures: BTreeSet<String>,
 }
 
 /// A machine shared by connections. Requests are served one at a time, in order of arrival: the thread of a
@@ -48,14 +50,16 @@ impl Exported {
             .map(|size| size.count)
             .unwrap_or_else(|| machine.session().map_or(0, |(session, _)| session.size_bytes()));
         let shape = Shape { name: String::new(), description, size_bytes, preferred_bytes, read_only: false };
-        Self {
+        let exported = Self {
             machine: Mutex::new(machine),
             shape,
             delayed: emulate.then(Delayed::default),
             load: LoadMeter::new(now()),
             problems: Mutex::default(),
             synced: Mutex::new(now()),
-        }
+        };
+        exported.tell_found(&mut exported.machine());
+        exported
     }
 
     /// The machine.
@@ -86,16 +90,36 @@ impl Exported {
     }
 
     /// Note a failure, once: requests that follow a failed write of the container fail for the same reason.
-    fn note_failure(&self, failure: &Failure) {
-        let reason = failure.to_string();
-        if self.problems().failure.replace(reason.clone()).as_ref() != Some(&reason) {
+    fn note_failure(&self, failure: &Failure, is_read_only: bool) {
+        let mut reason = failure.to_string();
+        if is_read_only && matches!(failure, Failure::Store(StoreError::Host { .. })) {
+            reason += "; the device is read-only: what was answered can be read, and changes are refused";
+        }
+        let is_new = {
+            let failures = &mut self.problems().failures;
+            failures.len() < PROBLEMS_MAX && failures.insert(reason.clone())
+        };
+        if is_new {
             self.note(reason);
+        }
+    }
+
+    /// Tell what power on has found: damage, and whether the device is read-only.
+    fn tell_found(&self, machine: &mut Machine) {
+        let Some((session, _)) = machine.session() else { return };
+        let store = session.store();
+        let (found, refusal) = (store.take_found(), store.failure().cloned());
+        if !found.is_empty() {
+            self.note(format!("opening has found: {}", list(&found)));
+        }
+        if let Some(failure) = refusal {
+            self.note_failure(&failure.into(), true);
         }
     }
 
     /// Begin anew after a power cycle: requests under way have failed with the session, and its failure may come again.
     fn end_under_way(&self) {
-        self.problems().failure = None;
+        self.problems().failures.clear();
         let failed = self.delayed.iter().flat_map(Delayed::take_unknown);
         failed.for_each(|request| self.answer(request, Err(Errno::Io)));
     }
@@ -168,7 +192,10 @@ impl Exported {
                     Err(error) => self.note(error),
                 }
             }
-            Some(failure) => self.note_failure(&failure),
+            Some(failure) => {
+                let is_read_only = machine.session().is_some_and(|(session, _)| session.refusal().is_some());
+                self.note_failure(&failure, is_read_only);
+            }
             None => {}
         }
     }
@@ -176,7 +203,7 @@ impl Exported {
 
 impl Export for Exported {
     fn shape(&self) -> Shape {
-        let read_only = self.machine().session().is_none_or(|(session, _)| session.is_read_only());
+        let read_only = self.machine().session().is_none_or(|(session, _)| session.refusal().is_some());
         Shape { read_only, ..self.shape.clone() }
     }
 
@@ -207,7 +234,8 @@ impl Export for Exported {
         let written = session.write_out().map_err(Failure::from);
         let mut answered = 0;
         for (request, owner, answer) in served {
-            match (written.clone().and(answer), &self.delayed) {
+            let answer = if changes(request.command) { written.clone().and(answer) } else { answer };
+            match (answer, &self.delayed) {
                 (Ok(due), Some(delayed)) => delayed.hold(owner, due, clock, Served { request, arrival }),
                 (answer, _) => {
                     answered += 1;
@@ -229,12 +257,22 @@ impl Export for Exported {
     }
 }
 
+/// Whether a command changes the disk.
+fn changes(command: Command) -> bool {
+    matches!(command, Command::Write | Command::Trim | Command::WriteZeroes { .. })
+}
+
 /// Serve a request at `now`.
 pub(crate) fn serve<D: coflash_store::Disk>(
     session: &mut Session<Store<D>>,
     request: &mut Request,
     now: Time,
 ) -> Answer {
+    if let Some(failure) = session.refusal()
+        && changes(request.command)
+    {
+        return Err(failure.clone().into());
+    }
     let (offset, length) = (request.offset, u64::from(request.length));
     let done = match request.command {
         Command::Read => session.read(offset, &mut request.data, now),
@@ -259,6 +297,11 @@ pub(crate) fn serve<D: coflash_store::Disk>(
 pub(crate) fn errno(failure: &Failure) -> Errno {
     match failure {
         Failure::BeyondEnd => Errno::NoSpace,
-        Failure::Store(_) | Failure::DamagedSlot | Failure::Restart(_) => Errno::Io,
+        Failure::Store(StoreError::Host { kind, .. }) => match kind {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Errno::NoSpace,
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Errno::NotPermitted,
+            _ => Errno::Io,
+        },
+        Failure::Store(_) | Failure::DamagedSlot(_) | Failure::Restart(_) => Errno::Io,
     }
 }

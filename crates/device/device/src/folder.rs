@@ -11,6 +11,7 @@
 //! ```
 
 use crate::contents_file;
+use crate::machine::MadeFolder;
 use crate::power_on::servable;
 use crate::recorder::{FORMAT, Recorder, private_file};
 use crate::restarts::{Restart, Restarts};
@@ -119,6 +120,17 @@ impl Folder {
     /// Open the device.
     pub(crate) fn open(&self) -> Result<(Store<FileDisk>, Contents), DeviceError> {
         Store::open(self.disks()?).map_err(|problem| self.store(problem))
+    }
+
+    /// Remove a session, and the device that a failed start has made. Failures are ignored: there is another one to tell.
+    pub(crate) fn remove(&self, session: Option<&SessionFolder>, made: Option<MadeFolder>) {
+        let _ = session.map(|session| fs::remove_dir_all(&session.0));
+        let Some(made) = made else { return };
+        let _ = ["data", "metadata"].map(|name| fs::remove_file(self.0.join(name)));
+        let _ = fs::remove_dir(self.0.join("sessions"));
+        if made.folder {
+            let _ = fs::remove_dir(&self.0);
+        }
     }
 
     /// The scenario of the next session: `given`, if it fits that of the container, else that of the

@@ -1,19 +1,40 @@
-//! A look at a device that is not served.
+//! A look at a device.
 
+use crate::control;
 use crate::folder::{DeviceError, Folder};
-use coflash_scenario::Scenario;
-use coflash_store::{Finding, Info, StoreError};
+use coflash_store::{Disk, Disks, Finding, Info, Overlay, Store, StoreError};
+use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
 
-/// Describe a container, and return its scenario.
+/// The description of a device.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Told {
+    /// The description of its container.
+    pub info: Info,
+    /// Why it is read-only, if it is; only of a device that is served.
+    pub refusal: Option<String>,
+}
+
+impl Told {
+    pub(crate) fn of(store: &Store<impl Disk>) -> Self {
+        Self { info: store.info(), refusal: store.failure().map(ToString::to_string) }
+    }
+}
+
+/// Describe a device: that which is served, or the container, to which nothing is written.
 ///
 /// # Errors
-/// There is no device, it is served, or it is damaged.
-pub fn info(folder: &Folder) -> Result<(Info, Scenario), DeviceError> {
-    let (store, _) = folder.open()?;
-    let info = store.info();
-    let scenario = Scenario::from_toml(&info.format.scenario)?;
-    store.close().map_err(|problem| folder.store(problem))?;
-    Ok((info, scenario))
+/// There is no device, or it is damaged.
+pub fn info(folder: &Folder) -> Result<Told, DeviceError> {
+    let disks = match folder.disks() {
+        Err(DeviceError::Io { problem, .. }) if problem.kind() == ErrorKind::ResourceBusy => {
+            return control::info(folder);
+        }
+        disks => disks?,
+    };
+    let overlay = |disk| Overlay::new(disk).map_err(|problem| folder.io(problem));
+    let disks = Disks { data: overlay(disks.data)?, metadata: overlay(disks.metadata)? };
+    Store::open(disks).map(|(store, _)| Told::of(&store)).map_err(|problem| folder.store(problem))
 }
 
 /// Check every record, checksum and table of a container, and all data. Nothing is written.

@@ -48,7 +48,7 @@ pub use control::cut;
 pub use device_bytes::DeviceBytes;
 pub use explore::{Exploration, Explored, explore};
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
-pub use info::{check, info};
+pub use info::{Told, check, info};
 pub use load::{Load, LoadMeter};
 pub use machine::{EndedSession, Machine};
 pub use power_on::{StartError, servable};

@@ -2,13 +2,15 @@
 
 use crate::folder::{DeviceError, Folder, SessionEnd, SessionFolder, survivors};
 use crate::power_on::{check_side, servable};
+use crate::recorder::Recorder;
 use crate::session::{Cut, Session};
 use coflash_base::{Bytes, Time};
 use coflash_engine::RunResult;
 use coflash_level::Placement;
 use coflash_media::{Contents, Side};
 use coflash_scenario::Scenario;
-use coflash_store::{FileDisk, Store};
+use coflash_store::{FileDisk, Store, StoreError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,6 +30,10 @@ pub struct Machine {
     /// `None` after a failed restart.
     session: Option<Session<Store<FileDisk>>>,
     session_folder: SessionFolder,
+    /// Whether the session is recorded: the folder of a device that is read-only from the start may have no room.
+    is_recorded: bool,
+    /// Whether this made the device, and its folder.
+    made: Option<MadeFolder>,
     clock: Clock,
     cut: Option<Cut>,
     pub(crate) ended: Vec<EndedSession>,
@@ -46,11 +52,18 @@ impl Machine {
         cut: Option<Cut>,
     ) -> Result<Self, DeviceError> {
         let check = |scenario: &Scenario| cut.map_or(Ok(()), |cut| check_side(scenario, cut.side));
+        let mut made = None;
         let (store, found, scenario) = match scenario {
             Some(scenario) if !folder.has_device() => {
                 let scenario = servable(scenario, size)?;
                 check(&scenario)?;
-                (folder.create(&scenario)?, None, scenario)
+                let is_new = MadeFolder { folder: !folder.join("").exists() };
+                let store = folder.create(&scenario).inspect_err(|_| {
+                    // It stays if there is anything in it.
+                    let _ = is_new.folder.then(|| std::fs::remove_dir(folder.join("")));
+                })?;
+                made = Some(is_new);
+                (store, None, scenario)
             }
             _ => {
                 let (store, found) = folder.open()?;
@@ -66,18 +79,42 @@ impl Machine {
             trace: trace.map(Path::to_owned),
             session: None,
             session_folder,
+            is_recorded: false,
+            made,
             clock: Clock::start(),
             cut,
             ended: Vec::new(),
         };
-        machine.power_on(store, found.as_ref())?;
-        Ok(machine)
+        match machine.power_on(store, found.as_ref()) {
+            Ok(()) => Ok(machine),
+            Err(error) => {
+                machine.discard();
+                Err(error)
+            }
+        }
+    }
+
+    /// End a start that has failed: nothing is left of it.
+    pub(crate) fn discard(mut self) {
+        self.session = None;
+        let made = self.made.take();
+        self.folder.remove(self.is_recorded.then_some(&self.session_folder), made);
+        // Failures are ignored: the start has failed for another reason.
+        self.trace
+            .filter(|_| self.is_recorded)
+            .into_iter()
+            .for_each(|trace| drop(std::fs::remove_file(trace)));
     }
 
     /// The scenario of the device.
     #[must_use]
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+
+    /// Whether changes are refused.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.refusal().is_some())
     }
 
     /// The current session, and its clock.
@@ -143,9 +180,22 @@ impl Machine {
         Ok(self.ended)
     }
 
-    fn power_on(&mut self, store: Store<FileDisk>, found: Option<&Contents>) -> Result<(), DeviceError> {
-        let begun = self.session_folder.begin(&self.scenario, found, self.trace.as_deref());
-        let (scenario, recorder) = begun.map_err(|problem| self.folder.io(problem))?;
+    fn power_on(&mut self, mut store: Store<FileDisk>, found: Option<&Contents>) -> Result<(), DeviceError> {
+        let begin = || self.session_folder.begin(&self.scenario, found, self.trace.as_deref());
+        let begun = match store.failure().is_none().then(begin).transpose() {
+            Ok(begun) => begun,
+            Err(problem) => {
+                self.folder.remove(Some(&self.session_folder), None);
+                if self.made.is_some() || !has_no_room(&problem) {
+                    return Err(self.folder.io(problem));
+                }
+                // A device without room for another session can still be read.
+                store.refuse_writes(StoreError::host("recording the session", &problem));
+                None
+            }
+        };
+        self.is_recorded = begun.is_some();
+        let (scenario, recorder) = begun.unwrap_or_else(|| (self.scenario.clone(), Recorder::to(io::sink())));
         let session = Session::start(scenario, store, found, recorder, self.cut);
         self.session = Some(session.map_err(|problem| self.folder.unusable(problem))?);
         self.clock = Clock::start();
@@ -154,17 +204,36 @@ impl Machine {
 
     fn end_session(
         &mut self,
-        session: Session<Store<FileDisk>>,
+        mut session: Session<Store<FileDisk>>,
         was_cut: bool,
     ) -> Result<Store<FileDisk>, DeviceError> {
         let folder = self.session_folder.clone();
+        let is_read_only = session.refusal().is_some();
+        if is_read_only {
+            session.stop_recording();
+        }
         let ended = session.end().map_err(|problem| self.folder.io(problem))?;
-        folder
-            .end(&SessionEnd { end_ns: ended.end.ns, was_cut, restarts: ended.restarts })
-            .map_err(|problem| self.folder.io(problem))?;
-        self.ended.push(EndedSession { folder, result: ended.result });
+        if self.is_recorded && !is_read_only {
+            folder
+                .end(&SessionEnd { end_ns: ended.end.ns, was_cut, restarts: ended.restarts })
+                .map_err(|problem| self.folder.io(problem))?;
+            self.ended.push(EndedSession { folder, result: ended.result });
+        }
         Ok(ended.store)
     }
+}
+
+/// A device that a start has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MadeFolder {
+    /// Whether its folder was made, too.
+    pub(crate) folder: bool,
+}
+
+/// Whether the host has no room for a file, or takes none.
+fn has_no_room(problem: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(problem.kind(), PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull)
 }
 
 /// The clock of a session: the time since its power came on.

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 /// The name of the trace's format, which the trace reader knows.
 pub(crate) const FORMAT: &str = "coflash";
 
+/// The first line of a trace.
+pub(crate) const HEADER: &str = "ns,op,offset,size\n";
+
 /// A writer of a trace. The first error is kept until the end, so that no request is stopped by it.
 pub struct Recorder {
     out: BufWriter<Box<dyn Write + Send>>,
@@ -31,7 +34,7 @@ impl Recorder {
     /// Record to a writer.
     pub fn to(out: impl Write + Send + 'static) -> Self {
         let mut out = BufWriter::new(Box::new(out) as Box<dyn Write + Send>);
-        let written = writeln!(out, "ns,op,offset,size");
+        let written = out.write_all(HEADER.as_bytes());
         Self { out, written, requests: 0, folder: None }
     }
 
@@ -41,9 +44,12 @@ impl Recorder {
     }
 
     /// Keep what a restart of the device has found.
-    pub(crate) fn found(&self, restart: usize, contents: &Contents) -> io::Result<()> {
-        let Some(folder) = &self.folder else { return Ok(()) };
-        contents_file::write(contents, private_file(&restart_file(folder, restart))?)
+    pub(crate) fn found(&mut self, restart: usize, contents: &Contents) {
+        let Some(folder) = &self.folder else { return };
+        if self.written.is_ok() {
+            let file = private_file(&restart_file(folder, restart));
+            self.written = file.and_then(|file| contents_file::write(contents, file));
+        }
     }
 
     pub(crate) fn record(&mut self, request: &Request) {
@@ -70,6 +76,11 @@ impl Recorder {
         field(op, b",")?;
         field(digits.format(offset), b",")?;
         field(digits.format(length), b"\n")
+    }
+
+    /// Record nothing from here on; requests are still counted.
+    pub(crate) fn stop(&mut self) {
+        *self = Self { requests: self.requests, ..Self::to(io::sink()) };
     }
 
     pub(crate) fn finish(mut self) -> io::Result<()> {

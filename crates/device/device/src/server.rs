@@ -39,9 +39,16 @@ impl ServedDevice {
         address: &Address,
         emulate: bool,
     ) -> Result<Self, DeviceError> {
-        let control = Control::bind(folder)?;
         let bound = Server::bind(address).and_then(|server| Ok((server.address()?, server)));
-        let (address, server) = bound.map_err(|problem| folder.io(problem))?;
+        let bound = bound.map_err(|problem| folder.io(problem));
+        let bound = bound.and_then(|bound| Ok((bound, Control::bind(folder, machine.is_read_only())?)));
+        let ((address, server), control) = match bound {
+            Ok(bound) => bound,
+            Err(error) => {
+                machine.discard();
+                return Err(error);
+            }
+        };
         let disk = Arc::new(Exported::new(machine, emulate));
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stopper = server.stopper();
@@ -50,7 +57,7 @@ impl ServedDevice {
             thread::spawn(move || {
                 while !is_stopped.load(Ordering::Relaxed) {
                     disk.tick();
-                    control.serve(&disk);
+                    control.iter().for_each(|control| control.serve(&disk));
                     thread::park_timeout(TICK);
                 }
             })

@@ -15,7 +15,7 @@ use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
 use coflash_level::FlashStack;
 use coflash_media::{Contents, Side, SimulatedMedia};
 use coflash_scenario::{ReplayMode, Scenario};
-use coflash_store::{Disk, Store, StoreError};
+use coflash_store::{Damage, Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
 use std::io;
 
@@ -29,8 +29,8 @@ pub enum Failure {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The data of a cache slot is damaged.
-    #[error("the data of a cache slot does not match its checksum")]
-    DamagedSlot,
+    #[error("a cache slot cannot be read: {0}")]
+    DamagedSlot(Damage),
     /// The device has lost power alone and cannot come back.
     #[error("{0}")]
     Restart(String),
@@ -350,7 +350,7 @@ impl<S: DeviceBytes> Session<S> {
         let (stack, media) = self.engine.parts_mut();
         let found = media.store.restart_device()?;
         let failed = |problem: &dyn std::fmt::Display| Failure::Restart(problem.to_string());
-        self.recorder.found(self.restarts.len(), &found).map_err(|problem| failed(&problem))?;
+        self.recorder.found(self.restarts.len(), &found);
         let recovered = recover_device(stack, &self.scenario, &found, self.now, media);
         recovered.map_err(|problem| failed(&problem))
     }
@@ -496,7 +496,7 @@ impl<S: DeviceBytes> Session<S> {
             let done = passed.map_err(Failure::from).and_then(|()| work(self));
             let store = &mut self.engine.media_mut().store;
             if !store.is_off() {
-                return if store.take_slot_damage() { Err(Failure::DamagedSlot) } else { done };
+                return store.take_slot_damage().map_or(done, |damage| Err(Failure::DamagedSlot(damage)));
             }
             if !store.outlives_device() {
                 return Err(StoreError::PowerCut.into());
@@ -537,8 +537,18 @@ impl<D: Disk> Session<Store<D>> {
         self.engine.media_mut().store.write_out()
     }
 
-    /// Whether a write to the host's files has failed: then no more writes are made.
-    pub fn is_read_only(&self) -> bool {
-        self.engine.media().store.failure().is_some()
+    /// The container.
+    pub(crate) fn store(&mut self) -> &mut Store<D> {
+        &mut self.engine.media_mut().store
+    }
+
+    /// Why writes are refused, if they are: a write to the host's files has failed.
+    pub fn refusal(&self) -> Option<&StoreError> {
+        self.engine.media().store.failure()
+    }
+
+    /// Record no more: what was recorded cannot be written.
+    pub(crate) fn stop_recording(&mut self) {
+        self.recorder.stop();
     }
 }

@@ -3,7 +3,7 @@
 use crate::device_bytes::NoBytes;
 use crate::folder::{DeviceError, SessionFolder};
 use crate::power_on::StartError;
-use crate::recorder::Recorder;
+use crate::recorder::{HEADER, Recorder};
 use crate::restarts::Restarts;
 use crate::session::{Failure, Session};
 use coflash_base::Time;
@@ -12,7 +12,7 @@ use coflash_media::Contents;
 use coflash_scenario::Scenario;
 use coflash_store::StoreError;
 use coflash_workload::Source;
-use std::io;
+use std::{fs, io};
 
 /// A session cannot be simulated.
 #[derive(Debug, thiserror::Error)]
@@ -53,13 +53,19 @@ pub fn twin(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, TwinError> {
     let workload = &scenario.workload;
-    let mut source =
-        coflash_trace::open(workload.files(), &workload.trace_options).map_err(RunError::from)?;
+    // A trace without requests is refused elsewhere.
+    let is_empty = |file: &String| fs::metadata(file).is_ok_and(|file| file.len() == HEADER.len() as u64);
+    let mut source = match workload.files().iter().all(is_empty) {
+        true => None,
+        false => {
+            Some(coflash_trace::open(workload.files(), &workload.trace_options).map_err(RunError::from)?)
+        }
+    };
     let list = restarts.list.clone();
     let bytes = NoBytes::new(restarts);
     let mut session = Session::start(scenario.clone(), bytes, found, Recorder::to(io::sink()), None)?;
     let (mut batch, mut served) = (Vec::new(), 0);
-    loop {
+    while let Some(source) = &mut source {
         let progress = observer.replaying(source.progress(), served, &|| session.so_far());
         progress.map_err(RunError::from)?;
         source.next_batch(&mut batch).map_err(RunError::from)?;

@@ -1,7 +1,9 @@
 //! Cells of the tables: fixed sizes, each with a checksum that includes its place.
 
+use crate::code::Code;
 use coflash_base::{Index, Lpn};
 use coflash_media::{Mode, Oob};
+use std::cmp::Ordering;
 
 /// A cell of a table. A cell of zeros was never written.
 pub(crate) trait Cell: Sized + Default {
@@ -45,6 +47,36 @@ pub(crate) fn decode<C: Cell>(bytes: &[u8], at: u64, seed: u32) -> Option<C> {
     if word32(sum, 0) == checksum(fields, at, seed) { C::decode(fields) } else { None }
 }
 
+/// Which of the two copies of a cell is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// They are the same.
+    Same,
+    First,
+    Second,
+    /// They differ, and neither is the better one.
+    Neither,
+}
+
+/// Choose between the copies of a cell: the sound one, and of a written one and one of zeros the written one, since a cell never
+/// becomes zeros again.
+pub(crate) fn choose(one: &[u8], other: &[u8], at: u64, seed: u32) -> Choice {
+    if one == other {
+        return Choice::Same;
+    }
+    let (fields, sum) = (one.len() - 4, |bytes: &[u8]| word32(bytes, bytes.len() - 4));
+    let rank = |bytes: &[u8]| match bytes.iter().all(|&byte| byte == 0) {
+        true => 1,
+        false if sum(bytes) == checksum(&bytes[..fields], at, seed) => 2,
+        false => 0,
+    };
+    match rank(one).cmp(&rank(other)) {
+        Ordering::Greater => Choice::First,
+        Ordering::Less => Choice::Second,
+        Ordering::Equal => Choice::Neither,
+    }
+}
+
 /// The little-endian number at a place.
 pub(crate) fn word32(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes are four"))
@@ -59,11 +91,17 @@ fn put(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
-/// The data of a page or a slot: its place in the data file, and its checksum.
+/// The code with its checksum and its three bytes of parity at these places.
+fn code(bytes: &[u8], checksum: usize, parity: usize) -> Code {
+    let parity = u32::from_le_bytes([bytes[parity], bytes[parity + 1], bytes[parity + 2], 0]);
+    Code { checksum: word32(bytes, checksum), parity }
+}
+
+/// The data of a page or a slot: its place in the data file, and its code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Data {
     pub(crate) place: u32,
-    pub(crate) checksum: u32,
+    pub(crate) code: Code,
 }
 
 /// The state of a block.
@@ -121,10 +159,11 @@ impl Cell for PageCell {
             | bit(has_mode(Mode::Fast), FAST)
             | bit(has_mode(Mode::Slc), SLC)
             | bit(self.is_new, NEW);
+        bytes[1..4].copy_from_slice(&self.data.code.parity.to_le_bytes()[..3]);
         put(bytes, 4, self.oob.and_then(|oob| oob.lpn).map_or(0, |lpn| lpn.get() + 1));
         bytes[8..16].copy_from_slice(&self.oob.map_or(0, |oob| oob.sequence).to_le_bytes());
         put(bytes, 16, self.generation);
-        put(bytes, 20, self.data.checksum);
+        put(bytes, 20, self.data.code.checksum);
         put(bytes, 24, self.data.place);
     }
 
@@ -140,7 +179,7 @@ impl Cell for PageCell {
         Some(Self {
             oob: is(HAS_OOB).then(|| Oob { lpn, sequence: word64(bytes, 8), mode }),
             generation: word32(bytes, 16),
-            data: Data { place: word32(bytes, 24), checksum: word32(bytes, 20) },
+            data: Data { place: word32(bytes, 24), code: code(bytes, 20, 1) },
             is_new: is(NEW),
             is_there: is(IS_THERE),
         })
@@ -161,12 +200,13 @@ impl Cell for SlotCell {
 
     fn encode(&self, bytes: &mut [u8]) {
         put(bytes, 0, self.data.map_or(0, |data| data.place + 1));
-        put(bytes, 4, self.data.map_or(0, |data| data.checksum));
+        put(bytes, 4, self.data.map_or(0, |data| data.code.checksum));
         bytes[8] = self.is_new.into();
+        bytes[9..12].copy_from_slice(&self.data.map_or(0, |data| data.code.parity).to_le_bytes()[..3]);
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        let data = |place| Data { place, checksum: word32(bytes, 4) };
+        let data = |place| Data { place, code: code(bytes, 4, 9) };
         Some(Self { data: word32(bytes, 0).checked_sub(1).map(data), is_new: bytes[8] != 0 })
     }
 }

@@ -1,5 +1,6 @@
 //! Looks for damage.
 
+use crate::code::Looked;
 use crate::disk::{Disk, Disks};
 use crate::error::{Finding, StoreError, while_doing};
 use crate::overlay::Overlay;
@@ -14,7 +15,7 @@ pub fn check(disks: &Disks<impl Disk>) -> Result<Vec<Finding>, StoreError> {
     let overlay = |disk| Overlay::new(disk).map_err(while_doing("opening the container"));
     let disks = Disks { data: overlay(&disks.data)?, metadata: overlay(&disks.metadata)? };
     match Store::open(disks) {
-        Ok((store, _)) => Ok(store.scrub()),
+        Ok((mut store, _)) => Ok([store.take_found(), store.scrub()].concat()),
         Err(StoreError::Damaged(findings)) => Ok(findings),
         Err(other) => Err(other),
     }
@@ -33,19 +34,24 @@ impl<D: Disk> Store<D> {
         let mut uses: Vec<_> = pages.chain(slots).collect();
         // The file is read in its order, and each place once.
         uses.sort_unstable();
-        let mut bytes = vec![0; layout.page_bytes];
+        let (mut bytes, mut copy) = (vec![0; layout.page_bytes], vec![0; layout.page_bytes]);
         let mut findings = Vec::new();
         for of_place in uses.chunk_by(|(one, _), (other, _)| one == other) {
-            let found = self.data.read(&mut bytes, of_place[0].0).map(|()| crc32c::crc32c(&bytes));
+            let found = self.data.read(&mut bytes, of_place[0].0);
             for &(_, its_use) in of_place {
                 let (part, number, data) = match its_use {
                     Use::Page(page) => ("page", page, Some(tables.data[page as usize])),
                     Use::Slot(slot) => ("slot", slot, tables.slots[slot as usize].data),
                 };
-                let problem = match &found {
-                    Ok(found) if data.is_some_and(|data| data.checksum == *found) => continue,
-                    Ok(_) => "its data does not match its checksum".to_owned(),
-                    Err(error) => format!("its data cannot be read: {error}"),
+                copy.copy_from_slice(&bytes);
+                let looked = data.map_or(Looked::Damaged, |data| data.code.mend(&mut copy));
+                let problem = match (&found, looked) {
+                    (Ok(()), Looked::Sound) => continue,
+                    (Ok(()), Looked::Mended(at)) => {
+                        format!("byte {at} of its data is damaged; its code mends it")
+                    }
+                    (Ok(()), Looked::Damaged) => "its data does not match its checksum".to_owned(),
+                    (Err(error), _) => format!("its data cannot be read: {error}"),
                 };
                 findings.push(Finding { part, number: number.into(), problem });
             }

@@ -104,6 +104,8 @@ impl Disks<FileDisk> {
 #[derive(Debug)]
 pub struct FileDisk {
     file: File,
+    /// Why it cannot be written: the host has it for reading only.
+    refusal: Option<ErrorKind>,
     read_ahead: ReadAhead,
 }
 
@@ -116,7 +118,7 @@ impl FileDisk {
         Self::locked(OpenOptions::new().create_new(true).mode(0o600), path)
     }
 
-    /// Open a file.
+    /// Open a file; for reading only, where the host allows no more.
     ///
     /// # Errors
     /// It does not exist, is a link, or another process has it open.
@@ -127,9 +129,17 @@ impl FileDisk {
     fn locked(options: &mut OpenOptions, path: &Path) -> io::Result<Self> {
         let because = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let options = options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
-        let file = options.open(path).map_err(because)?;
+        let (file, refusal) = match options.open(path) {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) =>
+            {
+                let reading = options.write(false).create_new(false).open(path);
+                (reading.map_err(because)?, Some(error.kind()))
+            }
+            opened => (opened.map_err(because)?, None),
+        };
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { read_ahead: ReadAhead::instead_of_the_system(&file), file }),
+            Ok(()) => Ok(Self { read_ahead: ReadAhead::instead_of_the_system(&file), file, refusal }),
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 let problem = format!("{}: another process has it open", path.display());
                 Err(io::Error::new(ErrorKind::ResourceBusy, problem))
@@ -160,7 +170,10 @@ impl Disk for FileDisk {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.file.write_all_at(bytes, offset)
+        match self.refusal {
+            Some(kind) => Err(kind.into()),
+            None => self.file.write_all_at(bytes, offset),
+        }
     }
 
     fn sync(&self) -> io::Result<()> {

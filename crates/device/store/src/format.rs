@@ -1,7 +1,8 @@
 //! The format of a container: its superblock, and where its parts are.
 //!
 //! ```text
-//! metadata   superblock · superblock again · journal · blocks · words · slots · pages
+//! metadata   superblock · superblock again · journal · journal again · tables · tables again
+//! tables     blocks · words · slots · pages
 //! data       places of a page each, for flash pages and cache slots, with spare ones
 //! ```
 
@@ -72,7 +73,9 @@ impl Format {
 /// The size of each of the two superblocks.
 const SUPERBLOCK_BYTES: usize = 32 << 10;
 const MAGIC: [u8; 8] = *b"coflash\n";
-const VERSION: u32 = 4;
+/// The version of new containers. Version 4 had one journal and one copy of the tables; it is served as it is.
+pub(crate) const VERSION: u32 = 5;
+pub(crate) const VERSION_WITHOUT_COPIES: u32 = 4;
 /// Magic, version, length of the format, epoch, checksum of all of these and of the format.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + 4;
 
@@ -83,26 +86,34 @@ pub(crate) struct Superblock {
     pub(crate) format: Format,
     /// The number of times that the journal was emptied into the tables.
     pub(crate) epoch: u64,
+    pub(crate) version: u32,
 }
 
 impl Superblock {
-    /// Read the newer intact one.
-    pub(crate) fn read(metadata: &impl Disk) -> Result<Self, StoreError> {
+    /// Read the newer intact one, and note the other one if it is damaged.
+    pub(crate) fn read(metadata: &impl Disk, found: &mut Vec<Finding>) -> Result<Self, StoreError> {
         let mut bytes = [0, 1].map(|_| vec![0; SUPERBLOCK_BYTES]);
         for (copy, bytes) in (0..).zip(&mut bytes) {
             metadata
                 .read_at(bytes, copy * SUPERBLOCK_BYTES as u64)
                 .map_err(while_doing("reading the superblock"))?;
         }
-        let newest = bytes.iter().filter_map(|bytes| Self::decode(bytes)).max_by_key(|found| found.epoch);
+        let decoded = bytes.each_ref().map(|bytes| Self::decode(bytes));
+        let damaged = decoded.iter().position(Option::is_none);
+        let newest = decoded.into_iter().flatten().max_by_key(|found| found.epoch);
         if let Some(superblock) = newest {
             superblock.format.check()?;
+            found.extend(damaged.map(|number| Finding {
+                part: "superblock",
+                number: number as u64,
+                problem: "it does not match its checksum; the other one is sound".to_owned(),
+            }));
             return Ok(superblock);
         }
         let problem = match bytes.iter().find(|bytes| bytes.starts_with(&MAGIC)) {
             None => "this is no container of coflash, or its creation was interrupted".to_owned(),
             Some(bytes) => match word32(bytes, 8) {
-                VERSION => {
+                VERSION | VERSION_WITHOUT_COPIES => {
                     let problem = "neither of the two matches its checksum".to_owned();
                     return Err(StoreError::Damaged(vec![Finding {
                         part: "superblock",
@@ -111,7 +122,10 @@ impl Superblock {
                     }]));
                 }
                 version => {
-                    format!("a container of version {version} was given; version {VERSION} is allowed")
+                    format!(
+                        "a container of version {version} was given; versions {VERSION_WITHOUT_COPIES} and {VERSION} are \
+                         allowed: the coflash that made it serves it, and `nbdcopy` takes its contents to a new device"
+                    )
                 }
             },
         };
@@ -135,7 +149,8 @@ impl Superblock {
             let problem = format!("a scenario that takes {} B was given; {most} B is allowed", format.len());
             return Err(StoreError::Foreign(problem));
         }
-        let mut bytes = [&MAGIC[..], &VERSION.to_le_bytes(), &(format.len() as u32).to_le_bytes()].concat();
+        let mut bytes =
+            [&MAGIC[..], &self.version.to_le_bytes(), &(format.len() as u32).to_le_bytes()].concat();
         bytes.extend(self.epoch.to_le_bytes());
         let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes), &format);
         bytes.extend(checksum.to_le_bytes());
@@ -144,7 +159,8 @@ impl Superblock {
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
-        if !bytes.starts_with(&MAGIC) || word32(bytes, 8) != VERSION {
+        let version = word32(bytes, 8);
+        if !bytes.starts_with(&MAGIC) || ![VERSION, VERSION_WITHOUT_COPIES].contains(&version) {
             return None;
         }
         let format = bytes.get(HEADER_BYTES..HEADER_BYTES.checked_add(word32(bytes, 12) as usize)?)?;
@@ -152,7 +168,7 @@ impl Superblock {
         if checksum != word32(bytes, HEADER_BYTES - 4) {
             return None;
         }
-        Some(Self { format: serde_json::from_slice(format).ok()?, epoch: word64(bytes, 16) })
+        Some(Self { format: serde_json::from_slice(format).ok()?, epoch: word64(bytes, 16), version })
     }
 }
 
@@ -204,7 +220,12 @@ pub(crate) struct Layout {
     /// The number of places for data: one for each flash page and each slot, and spare ones, since data of the last
     /// sync point keeps its place up to the next one.
     pub(crate) places: u32,
+    /// The first journal.
     pub(crate) journal: Range<u64>,
+    /// The distances of all journals from the first one.
+    pub(crate) journals: Vec<u64>,
+    /// The distances of all copies of the tables from the first one.
+    pub(crate) copies: Vec<u64>,
     pub(crate) blocks: Table,
     pub(crate) words: Table,
     pub(crate) slots: Table,
@@ -214,18 +235,23 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn new(format: &Format) -> Self {
+    pub(crate) fn new(format: &Format, version: u32) -> Self {
         let geometry = format.geometry.clone();
         let (blocks, pages) = (geometry.blocks(), geometry.pages());
         let tables_bytes = u64::from(pages) * PageCell::BYTES as u64;
         let journal_bytes = (tables_bytes * JOURNAL_TABLES).clamp(4 << 10, JOURNAL_BYTES_MAX);
         let journal_start = 2 * SUPERBLOCK_BYTES as u64;
         let journal = journal_start..journal_start + journal_bytes;
-        let of_blocks = Table::after::<BlockCell>(journal.end, blocks.into());
+        let count = if version == VERSION_WITHOUT_COPIES { 1 } else { 2 };
+        let journals: Vec<_> = (0..count).map(|copy| copy * journal_bytes).collect();
+        let of_blocks = Table::after::<BlockCell>(journal.start + count * journal_bytes, blocks.into());
         let words = Table::after::<WordCell>(of_blocks.end(), format.words.into());
         let slots = Table::after::<SlotCell>(words.end(), format.slots.into());
         let of_pages = Table::after::<PageCell>(slots.end(), pages.into());
+        let copy_bytes = (of_pages.end() - of_blocks.start).next_multiple_of(4096);
         Self {
+            journals,
+            copies: (0..count).map(|copy| copy * copy_bytes).collect(),
             page_bytes: geometry.page_size.count as usize,
             logical_pages: format.logical_bytes / geometry.page_size.count,
             places: pages
@@ -244,7 +270,12 @@ impl Layout {
 
     /// The size of the metadata.
     pub(crate) fn end(&self) -> u64 {
-        self.pages.end()
+        self.pages.end() + self.copies[self.copies.len() - 1]
+    }
+
+    /// Where the first copy of the tables is.
+    pub(crate) fn tables(&self) -> Range<u64> {
+        self.blocks.start..self.pages.end()
     }
 
     /// The block of a page, and its index there.

@@ -2,7 +2,8 @@
 //!
 //! An entry is a header and any number of changes: "these bytes at this place of the metadata". Each entry names the
 //! checksum of the one before, and the epoch. So only the entries that form an unbroken chain from the
-//! journal's start are valid.
+//! journal's start are valid. There are two journals, with the same entries at the same places: of each entry one copy must be
+//! sound.
 
 use crate::cell::{CELL_BYTES_MAX, word32, word64};
 use crate::disk::Disk;
@@ -71,6 +72,8 @@ impl Header {
 #[derive(Debug)]
 pub(crate) struct Journal {
     area: Range<u64>,
+    /// The distances of all journals from the first one.
+    journals: Vec<u64>,
     end: u64,
     seed: u32,
     epoch: u64,
@@ -88,6 +91,7 @@ impl Journal {
     pub(crate) fn new(layout: &Layout, epoch: u64) -> Self {
         Self {
             area: layout.journal.clone(),
+            journals: layout.journals.clone(),
             end: layout.journal.start,
             seed: layout.seed,
             epoch,
@@ -154,7 +158,9 @@ impl Journal {
         let header =
             Header { epoch: self.epoch, number, durable: self.durable, previous, bytes, is_sync_point };
         let checksum = header.encode(&mut self.pending, self.seed);
-        metadata.write_at(&self.pending, self.end)?;
+        for distance in &self.journals {
+            metadata.write_at(&self.pending, self.end + distance)?;
+        }
         self.end += u64::from(bytes);
         self.last = (number, checksum);
         self.is_ahead = true;
@@ -173,18 +179,39 @@ impl Journal {
 
     /// Scan the written entries. `None` if there are none.
     pub(crate) fn written(&self, metadata: &impl Disk) -> io::Result<Scan> {
-        let mut bytes = vec![0; self.used_bytes() as usize];
-        metadata.read_at(&mut bytes, self.area.start)?;
-        Ok(Scan::of(bytes, self.epoch, self.seed))
+        let area = self.area.start..self.end;
+        Ok(Scan::of(read_all(metadata, &area, &self.journals)?, self.epoch, self.seed))
     }
+}
+
+/// Read the same part of all journals. One that the host cannot read is all zeros, unless that holds for all.
+fn read_all(metadata: &impl Disk, area: &Range<u64>, journals: &[u64]) -> io::Result<Vec<Vec<u8>>> {
+    let read = |distance: &u64| {
+        let mut bytes = vec![0; (area.end - area.start) as usize];
+        metadata.read_at(&mut bytes, area.start + distance).map(|()| bytes)
+    };
+    let mut all: Vec<_> = journals.iter().map(read).collect();
+    if all.iter().all(Result::is_err) {
+        all.truncate(1);
+    }
+    let nothing = || vec![0; (area.end - area.start) as usize];
+    let is_one_of = all.len() > 1;
+    all.into_iter()
+        .map(|read| read.or_else(|error| if is_one_of { Ok(nothing()) } else { Err(error) }))
+        .collect()
 }
 
 /// The entries of a journal as read from disk.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    bytes: Vec<u8>,
+    /// The journals; the first one has each sound entry.
+    journals: Vec<Vec<u8>>,
     epoch: u64,
     entries: Vec<Entry>,
+    /// Entries with one sound copy.
+    mended: Vec<u64>,
+    /// The number of the last sound entry, although entries before it are damaged.
+    last_seen: u64,
 }
 
 #[derive(Debug)]
@@ -200,47 +227,92 @@ impl Scan {
     /// # Errors
     /// A durable entry is damaged.
     pub(crate) fn read(metadata: &impl Disk, layout: &Layout, epoch: u64) -> Result<Self, StoreError> {
-        let mut bytes = vec![0; (layout.journal.end - layout.journal.start) as usize];
-        metadata.read_at(&mut bytes, layout.journal.start).map_err(while_doing("reading the journal"))?;
-        let scan = Self::of(bytes, epoch, layout.seed);
+        let journals = read_all(metadata, &layout.journal, &layout.journals);
+        let mut scan = Self::of(journals.map_err(while_doing("reading the journal"))?, epoch, layout.seed);
         scan.check(layout).map_err(|finding| StoreError::Damaged(vec![finding]))?;
+        // The first one has all sound entries.
+        scan.journals.truncate(1);
         Ok(scan)
     }
 
-    fn of(bytes: Vec<u8>, epoch: u64, seed: u32) -> Self {
-        let mut entries = Vec::<Entry>::new();
+    fn of(mut journals: Vec<Vec<u8>>, epoch: u64, seed: u32) -> Self {
+        let (mut entries, mut mended) = (Vec::<Entry>::new(), Vec::new());
         let mut at = 0;
-        while let Some((header, checksum)) = Header::decode(&bytes[at..], seed) {
+        loop {
             let (number, previous) =
                 entries.last().map_or((0, 0), |entry| (entry.header.number, entry.checksum));
-            if header.epoch != epoch || header.number != number + 1 || header.previous != previous {
-                break;
+            let follows = |header: &Header| {
+                header.epoch == epoch && header.number == number + 1 && header.previous == previous
+            };
+            let sound =
+                |bytes: &Vec<u8>| Header::decode(&bytes[at..], seed).filter(|(header, _)| follows(header));
+            let copies: Vec<_> = journals.iter().map(sound).collect();
+            let Some(from) = copies.iter().position(Option::is_some) else { break };
+            let (header, checksum) = copies[from].expect("it is that one");
+            if copies.iter().any(Option::is_none) {
+                mended.push(header.number);
             }
-            let place = at + HEADER_BYTES..at + header.bytes as usize;
-            at = place.end;
-            entries.push(Entry { place, header, checksum });
+            let whole = at..at + header.bytes as usize;
+            if from > 0 {
+                let (first, others) = journals.split_at_mut(1);
+                first[0][whole.clone()].copy_from_slice(&others[from - 1][whole.clone()]);
+            }
+            at = whole.end;
+            entries.push(Entry { place: whole.start + HEADER_BYTES..whole.end, header, checksum });
         }
-        Self { bytes, epoch, entries }
+        let last_seen = entries.len() as u64;
+        Self { journals, epoch, entries, mended, last_seen }
     }
 
-    fn check(&self, layout: &Layout) -> Result<(), Finding> {
+    fn check(&mut self, layout: &Layout) -> Result<(), Finding> {
         let count = self.entries.len() as u64;
         let finding =
             |problem: &str| Finding { part: "journal", number: count + 1, problem: problem.to_owned() };
         let end = self.entries.last().map_or(0, |entry| entry.place.end);
-        for at in (end..self.bytes.len()).step_by(ALIGNMENT) {
-            let later = Header::decode(&self.bytes[at..], layout.seed);
-            if later.is_some_and(|(later, _)| later.epoch == self.epoch && later.durable > count) {
-                return Err(finding("this entry was durable, and does not match its checksum"));
+        for journal in &self.journals {
+            for at in (end..journal.len()).step_by(ALIGNMENT) {
+                let Some((later, _)) = Header::decode(&journal[at..], layout.seed) else { continue };
+                if later.epoch == self.epoch && later.durable > count {
+                    return Err(finding("this entry was durable, and does not match its checksum"));
+                }
+                if later.epoch == self.epoch {
+                    self.last_seen = self.last_seen.max(later.number);
+                }
             }
         }
-        let tables = layout.blocks.start..layout.end();
+        let tables = layout.tables();
         for (at, bytes) in self.changes(0..self.entries.len()) {
             if !tables.contains(&at) || bytes.is_empty() || tables.end - at < bytes.len() as u64 {
                 return Err(finding("a change is outside of the tables"));
             }
         }
         Ok(())
+    }
+
+    /// Entries with one sound copy, but for the last one, which the end of the process may have interrupted.
+    pub(crate) fn mended(&self) -> impl Iterator<Item = Finding> {
+        let problem = "one of its two copies is not whole, the other is. After the last sync point a loss of power of the host \
+                       leaves that, too";
+        let but_last = self.mended.iter().filter(|&&number| number < self.last_seen);
+        but_last.map(move |&number| Finding { part: "journal", number, problem: problem.to_owned() })
+    }
+
+    /// What is lost if the journal ends after some entries: none, or all that follow.
+    pub(crate) fn lost_after(&self, entries: usize, layout: &Layout) -> Option<Finding> {
+        if entries as u64 == self.last_seen {
+            return None;
+        }
+        let is_data =
+            |(at, _): &(u64, &[u8])| layout.pages.number(*at).is_some() || layout.slots.number(*at).is_some();
+        let pages = self.changes(entries..self.entries.len()).filter(is_data).count();
+        let unread = self.last_seen - self.entries.len() as u64;
+        let rest =
+            if unread > 0 { format!(", and {unread} entries that cannot be read") } else { String::new() };
+        let problem = format!(
+            "it is not whole, or the data that it refers to: the device is as before it. Lost are the changes of {pages} pages and \
+             slots after the last sync point{rest}. After a loss of power of the host that is expected, else it is damage"
+        );
+        Some(Finding { part: "journal", number: entries as u64 + 1, problem })
     }
 
     /// The number of entries.
@@ -256,7 +328,7 @@ impl Scan {
     /// The changes of some entries: places, and bytes there.
     pub(crate) fn changes(&self, entries: Range<usize>) -> impl Iterator<Item = (u64, &[u8])> {
         self.entries[entries].iter().flat_map(|entry| {
-            let mut rest = &self.bytes[entry.place.clone()];
+            let mut rest = &self.journals[0][entry.place.clone()];
             std::iter::from_fn(move || {
                 let (key, after) = rest.split_at_checked(8)?;
                 let key = word64(key, 0);
@@ -268,9 +340,14 @@ impl Scan {
         })
     }
 
-    /// Apply the changes of some entries to the tables. Those near each other are one read and one write, with the bytes
-    /// between them.
-    pub(crate) fn apply(&self, entries: Range<usize>, metadata: &impl Disk) -> io::Result<()> {
+    /// Apply the changes of some entries to all copies of the tables. Those near each other are one read and one write, with the
+    /// bytes between them.
+    pub(crate) fn apply(
+        &self,
+        entries: Range<usize>,
+        metadata: &impl Disk,
+        copies: &[u64],
+    ) -> io::Result<()> {
         let mut changes: Vec<_> = self.changes(entries).collect();
         // The order of changes of one cell stays. Spans are few, and so quickly sorted.
         changes.sort_by_key(|&(at, _)| at / SPAN_BYTES);
@@ -279,11 +356,13 @@ impl Scan {
             let start = near.iter().map(|&(at, _)| at).fold(u64::MAX, u64::min);
             let end = near.iter().map(|(at, bytes)| at + bytes.len() as u64).fold(0, u64::max);
             span.resize((end - start) as usize, 0);
-            metadata.read_at(&mut span, start)?;
-            for (at, bytes) in near {
-                span[(at - start) as usize..][..bytes.len()].copy_from_slice(bytes);
+            for copy in copies {
+                metadata.read_at(&mut span, start + copy)?;
+                for (at, bytes) in near {
+                    span[(at - start) as usize..][..bytes.len()].copy_from_slice(bytes);
+                }
+                metadata.write_at(&span, start + copy)?;
             }
-            metadata.write_at(&span, start)?;
         }
         Ok(())
     }

@@ -19,8 +19,11 @@
 //! **The simulated device** loses power, by [`Store::cut_after`]: a program or an erase is torn, and of the
 //! stores since the last fence a random part survives.
 //!
-//! Data is damaged if it does not match its checksum. The checksum goes with the data when GC copies it, so that damaged
-//! data stays damaged.
+//! **Damage.** Superblock, journal and tables are there twice, each record with its checksum: of each one copy must be sound.
+//! Data has a code that mends one byte; with more damage it cannot be read. The code goes with the data when GC copies it, so
+//! that damaged data stays damaged.
+//!
+//! **A host that cannot write** any more, as with a full disk: the store is read-only. It goes on in memory ([`Store::failure`]).
 //!
 //! | concept | place |
 //! |---|---|
@@ -30,8 +33,9 @@
 //! | the superblock, the parts of the files | `format.rs` |
 //! | tables and their cells | `tables.rs`, `cell.rs` |
 //! | the journal | `journal.rs` |
+//! | the code that tells damaged data, and mends a byte | `code.rs` |
 //! | the places of data, shared, and which may be overwritten | `places.rs` |
-//! | files, memory, a disk that is only read | `disk.rs`, `read_ahead.rs`, `overlay.rs`, `sectors.rs` |
+//! | files, memory, a disk that is only read, one that cannot be written any more | `disk.rs`, `read_ahead.rs`, `overlay.rs`, `sectors.rs`, `guarded.rs` |
 //! | looks for damage | `check.rs` |
 //!
 //! **Unix only** (Linux, macOS): it locks files, and opens them without following links.
@@ -40,10 +44,12 @@
 
 mod cell;
 mod check;
+mod code;
 mod data_file;
 mod disk;
 mod error;
 mod format;
+mod guarded;
 mod journal;
 mod media;
 mod overlay;
@@ -59,7 +65,7 @@ mod tables;
 
 pub use check::check;
 pub use disk::{Disk, Disks, FileDisk, MemoryDisk, SECTOR_BYTES};
-pub use error::{Finding, StoreError};
+pub use error::{Damage, Finding, StoreError, list};
 pub use format::Format;
 pub use overlay::Overlay;
 pub use store::{Info, Store};

@@ -2,7 +2,7 @@
 
 use crate::cell::{BlockCell, Data, PageCell, SlotCell};
 use crate::disk::Disk;
-use crate::error::{StoreError, while_doing};
+use crate::error::{Damage, StoreError, while_doing};
 use crate::page::Loaded;
 use crate::power::{Undecided, stores};
 use crate::sabotage::{Sabotage, is_sabotaged};
@@ -25,12 +25,15 @@ impl<D: Disk> Store<D> {
     /// The data of a programmed page.
     fn programmed(&self, page: Ppn) -> Result<Data, StoreError> {
         let is_programmed = self.tables.is_programmed(page, &self.layout);
-        is_programmed.then(|| self.tables.data[page.index()]).ok_or(StoreError::Unreadable(page))
+        is_programmed
+            .then(|| self.tables.data[page.index()])
+            .ok_or(StoreError::Unreadable(page, Damage::Changed))
     }
 
     /// Read data into the page to be written. Unreadable data counts as damaged.
     fn load_data(&mut self, data: Data) -> Loaded {
-        let read = self.data.read(&mut self.pages.work, data.place);
+        let intact = self.check_intact().map_err(std::io::Error::other);
+        let read = intact.and_then(|()| self.data.read(&mut self.pages.work, data.place));
         self.pages.loaded(data, read)
     }
 
@@ -87,14 +90,14 @@ impl<D: Disk> Store<D> {
 
     /// Keep the loaded page: at the place where its data is already, or at a new one.
     fn keep(&mut self, loaded: Loaded) -> Result<Data, StoreError> {
-        let Loaded { place, checksum, is_damaged, .. } = loaded;
+        let Loaded { place, code, is_damaged, .. } = loaded;
         if let Some(place) = place {
             self.places.share(place);
-            return Ok(Data { place, checksum });
+            return Ok(Data { place, code });
         }
         let place = self.take_place(is_damaged)?;
         self.data.write(self.pages.data(loaded), place).map_err(while_doing("writing data"))?;
-        Ok(Data { place, checksum })
+        Ok(Data { place, code })
     }
 
     /// Note where the host's page was read from. The place is kept for a slot that will have the page, too.
@@ -143,7 +146,7 @@ impl<D: Disk> Store<D> {
         let was = self.tables.slots[number];
         if made < wanted {
             if let Some(place) = loaded.place {
-                loaded = self.load_data(Data { place, checksum: loaded.checksum });
+                loaded = self.load_data(Data { place, code: loaded.code });
             }
             let (new, new_is_damaged) = (self.pages.data(loaded).to_vec(), loaded.is_damaged);
             loaded = self.load_slot(slot);
@@ -198,7 +201,9 @@ impl<D: Disk> Store<D> {
             }
             Access::Read { to } => {
                 let loaded = self.load_slot(slot);
-                self.slot_was_damaged |= loaded.is_damaged;
+                if loaded.is_damaged {
+                    self.slot_damage = Some(self.pages.damage.clone());
+                }
                 if to == Place::Host {
                     std::mem::swap(&mut self.pages.host, &mut self.pages.work);
                     self.hold(self.tables.slots[slot.number as usize].data);
@@ -233,9 +238,9 @@ impl<D: Disk> Store<D> {
 }
 
 impl<D: Disk> Store<D> {
-    /// Whether damaged data was read from a slot since the last call: the current request must fail.
-    pub fn take_slot_damage(&mut self) -> bool {
-        std::mem::take(&mut self.slot_was_damaged)
+    /// Why data that was read from a slot since the last call is damaged: the current request must fail.
+    pub fn take_slot_damage(&mut self) -> Option<Damage> {
+        self.slot_damage.take()
     }
 }
 
@@ -272,10 +277,11 @@ impl<D: Disk> Flash for Store<D> {
         if self.power.is_off() {
             return Err(StoreError::PowerCut);
         }
+        self.check_intact()?;
         let data = self.programmed(page)?;
         let loaded = self.load_data(data);
         if loaded.is_damaged {
-            return Err(StoreError::Unreadable(page));
+            return Err(StoreError::Unreadable(page, self.pages.damage.clone()));
         }
         match to {
             Place::Host => {

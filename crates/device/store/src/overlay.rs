@@ -23,6 +23,11 @@ impl<D: Disk> Overlay<D> {
         Ok(Self { below, written: Mutex::new((Sectors::new(), size_bytes)) })
     }
 
+    /// The disk without the changes.
+    pub(crate) fn below(&self) -> &D {
+        &self.below
+    }
+
     fn written(&self) -> MutexGuard<'_, (Sectors, u64)> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }

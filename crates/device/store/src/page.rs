@@ -2,6 +2,8 @@
 //! work buffer.
 
 use crate::cell::Data;
+use crate::code::{Code, Looked};
+use crate::error::Damage;
 use std::io;
 use std::ops::Range;
 
@@ -18,6 +20,8 @@ pub(crate) struct PageBuffers {
     pub(crate) merged_is_damaged: bool,
     /// The page to be written. Copies by GC use this buffer, too, and leave the other two alone.
     pub(crate) work: Vec<u8>,
+    /// Why the page to be written was read as damaged, the last time that it was.
+    pub(crate) damage: Damage,
 }
 
 /// The page to be written, in a buffer or at a place.
@@ -27,16 +31,16 @@ pub(crate) struct Loaded {
     pub(crate) place: Option<u32>,
     /// Whether its buffer is that of the host's page, and not [`PageBuffers::work`].
     pub(crate) is_host: bool,
-    /// The expected checksum.
-    pub(crate) checksum: u32,
+    /// The expected code.
+    pub(crate) code: Code,
     /// Whether the data is known not to match it.
     pub(crate) is_damaged: bool,
 }
 
 impl Loaded {
     /// Data that goes from one page or slot to another without being read.
-    pub(crate) fn unread(Data { place, checksum }: Data) -> Self {
-        Self { place: Some(place), is_host: false, checksum, is_damaged: false }
+    pub(crate) fn unread(Data { place, code }: Data) -> Self {
+        Self { place: Some(place), is_host: false, code, is_damaged: false }
     }
 }
 
@@ -50,6 +54,7 @@ impl PageBuffers {
             merged: page(),
             merged_is_damaged: false,
             work: page(),
+            damage: Damage::Changed,
         }
     }
 
@@ -63,17 +68,17 @@ impl PageBuffers {
         self.work[self.covered.clone()].copy_from_slice(&self.host[self.covered.clone()]);
     }
 
-    /// Compute the checksum of the page to be written. Damaged data gets a checksum that does not match: it
+    /// Compute the code of the page to be written. Damaged data gets a code that does not match: it
     /// stays damaged.
     pub(crate) fn sum(&self, is_damaged: bool) -> Loaded {
-        let checksum = crc32c::crc32c(&self.work);
-        let checksum = if is_damaged { !checksum } else { checksum };
-        Loaded { place: None, is_host: false, checksum, is_damaged }
+        let code = Code::of(&self.work);
+        let code = if is_damaged { code.of_damaged() } else { code };
+        Loaded { place: None, is_host: false, code, is_damaged }
     }
 
     /// The host's whole page is the page to be written.
     pub(crate) fn host(&self) -> Loaded {
-        Loaded { place: None, is_host: true, checksum: crc32c::crc32c(&self.host), is_damaged: false }
+        Loaded { place: None, is_host: true, code: Code::of(&self.host), is_damaged: false }
     }
 
     /// The data of a loaded page, unless it is at a place.
@@ -81,9 +86,12 @@ impl PageBuffers {
         if loaded.is_host { &self.host } else { &self.work }
     }
 
-    /// Check the page to be written, which was read from a place with its checksum. Unreadable data counts as damaged.
-    pub(crate) fn loaded(&self, data: Data, read: io::Result<()>) -> Loaded {
-        let is_damaged = read.is_err() || crc32c::crc32c(&self.work) != data.checksum;
+    /// Check the page to be written, which was read from a place with its code. Unreadable data counts as damaged.
+    pub(crate) fn loaded(&mut self, data: Data, read: io::Result<()>) -> Loaded {
+        let is_damaged = read.is_err() || data.code.mend(&mut self.work) == Looked::Damaged;
+        if is_damaged {
+            self.damage = read.err().map_or(Damage::Changed, |error| Damage::Unread(error.to_string()));
+        }
         Loaded { is_damaged, ..Loaded::unread(data) }
     }
 }

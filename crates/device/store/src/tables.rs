@@ -1,6 +1,6 @@
 //! The tables of a container in memory.
 
-use crate::cell::{self, BlockCell, Cell, Data, PageCell, SlotCell, WordCell};
+use crate::cell::{self, BlockCell, Cell, Choice, Data, PageCell, SlotCell, WordCell};
 use crate::disk::Disk;
 use crate::error::{Finding, StoreError, while_doing};
 use crate::format::{Layout, Table};
@@ -15,6 +15,22 @@ pub(crate) struct Block {
     pub(crate) cell: BlockCell,
     /// The number of its programmed pages, torn ones included. They are the first ones.
     pub(crate) filled: u32,
+}
+
+/// The tables as read from disk.
+pub(crate) struct Read {
+    pub(crate) tables: Tables,
+    /// The contents of the device as recovery needs them.
+    pub(crate) contents: Contents,
+    pub(crate) mended: Vec<Mended>,
+}
+
+/// A cell with a damaged copy, and a sound one.
+pub(crate) struct Mended {
+    pub(crate) finding: Finding,
+    /// The place of the damaged copy, and what it should be.
+    pub(crate) at: u64,
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// The tables of a container.
@@ -40,20 +56,26 @@ impl Tables {
         }
     }
 
-    /// Read the tables, and the contents of the device as recovery needs them.
+    /// Read the tables, each cell from a sound copy of it.
     ///
     /// # Errors
     /// Damaged or contradictory cells.
-    pub(crate) fn read(metadata: &impl Disk, layout: &Layout) -> Result<(Self, Contents), StoreError> {
-        let mut reader = Reader { metadata, layout, tables: Self::erased(layout), findings: Vec::new() };
+    pub(crate) fn read(metadata: &impl Disk, layout: &Layout) -> Result<Read, StoreError> {
+        let mut reader = Reader {
+            metadata,
+            layout,
+            tables: Self::erased(layout),
+            findings: Vec::new(),
+            mended: Vec::new(),
+        };
         let pages = reader.read().map_err(while_doing("reading the tables"))?;
-        let Reader { tables, findings, .. } = reader;
+        let Reader { tables, findings, mended, .. } = reader;
         if !findings.is_empty() {
             return Err(StoreError::Damaged(findings));
         }
         let erases = tables.blocks.iter().map(|block| block.cell.generation).collect();
         let contents = Contents { words: tables.words.clone(), pages, erases };
-        Ok((tables, contents))
+        Ok(Read { tables, contents, mended })
     }
 
     /// Whether a page was programmed and is not torn.
@@ -77,6 +99,7 @@ struct Reader<'a, D> {
     layout: &'a Layout,
     tables: Tables,
     findings: Vec<Finding>,
+    mended: Vec<Mended>,
 }
 
 impl<D: Disk> Reader<'_, D> {
@@ -147,16 +170,39 @@ impl<D: Disk> Reader<'_, D> {
         mut take: impl FnMut(&mut Self, u64, C) -> Result<(), String>,
     ) -> std::io::Result<()> {
         const CELLS_AT_ONCE: u64 = 32 << 10;
-        let mut bytes = Vec::new();
+        let (seed, copies) = (self.layout.seed, &self.layout.copies);
+        let (first_copy, last_copy) = (copies[0], copies[copies.len() - 1]);
         for first in (0..table.cells).step_by(CELLS_AT_ONCE as usize) {
-            let count = CELLS_AT_ONCE.min(table.cells - first);
-            bytes.resize(count as usize * C::BYTES, 0);
-            self.metadata.read_at(&mut bytes, table.at(first))?;
-            for (number, bytes) in (first..).zip(bytes.chunks_exact(C::BYTES)) {
-                let cell = cell::decode(bytes, table.at(number), self.layout.seed);
-                let taken = match cell {
-                    Some(cell) => take(self, number, cell),
-                    None => Err("it does not match its checksum".to_owned()),
+            let bytes = CELLS_AT_ONCE.min(table.cells - first) as usize * C::BYTES;
+            let read = |copy| {
+                let mut cells = vec![0; bytes];
+                self.metadata.read_at(&mut cells, table.at(first) + copy).map(|()| cells)
+            };
+            // A copy that the host cannot read is damaged: no cell is all ones.
+            let unread = |_| vec![0xff; bytes];
+            let (one, other) = match (read(first_copy), read(last_copy)) {
+                (Err(error), Err(_)) => return Err(error),
+                (one, other) => (one.unwrap_or_else(unread), other.unwrap_or_else(unread)),
+            };
+            let pairs = one.chunks_exact(C::BYTES).zip(other.chunks_exact(C::BYTES));
+            for (number, (one, other)) in (first..).zip(pairs) {
+                let at = table.at(number);
+                let choice = cell::choose(one, other, at, seed);
+                let (sound, damaged) = match choice {
+                    Choice::Same | Choice::Neither => (one, None),
+                    Choice::First => (one, Some(at + last_copy)),
+                    Choice::Second => (other, Some(at + first_copy)),
+                };
+                if let Some(at) = damaged {
+                    let problem =
+                        "one of its two records does not match its checksum; the other is sound".to_owned();
+                    let finding = Finding { part, number, problem };
+                    self.mended.push(Mended { finding, at, bytes: sound.to_vec() });
+                }
+                let taken = match cell::decode(sound, at, seed) {
+                    Some(cell) if choice != Choice::Neither => take(self, number, cell),
+                    Some(_) => Err("its two records differ".to_owned()),
+                    None => Err("its record does not match its checksum".to_owned()),
                 };
                 if let Err(problem) = taken {
                     self.findings.push(Finding { part, number, problem });

@@ -5,7 +5,8 @@ use std::path::Path;
 /// The minimum length of a prefix.
 const BEGINNING_MIN: usize = 3;
 
-/// The entry of `allowed` nearest to `given`, if it is similar enough; otherwise the first with the prefix `given`.
+/// The entry of `allowed` nearest to `given`, if it is similar enough; otherwise the first with the prefix `given`, or the first
+/// that abbreviates it.
 #[must_use]
 pub fn nearest<'a>(given: &str, allowed: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let given = given.to_lowercase();
@@ -23,6 +24,14 @@ pub fn nearest<'a>(given: &str, allowed: impl IntoIterator<Item = &'a str> + Clo
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, name)| name)
         .or_else(begun)
+        .or_else(|| allowed.clone().into_iter().find(|name| abbreviates(&letters(name), &beginning)))
+}
+
+/// Whether the letters of a name are among those given, in order, and begin both: `sgc` abbreviates `shadowgc`.
+fn abbreviates(name: &str, given: &str) -> bool {
+    let mut rest = given.chars();
+    let begins = name.chars().next() == given.chars().next();
+    begins && name.len() >= BEGINNING_MIN && name.chars().all(|letter| rest.any(|other| other == letter))
 }
 
 /// The end of an "unknown name" error: `; did you mean X?` if there is a match, and the allowed names.
@@ -61,6 +70,7 @@ mod tests {
         assert_eq!(nearest("op-fcl", ["demo", "opfcl-config1", "opfcl-config2"]), Some("opfcl-config1"));
         assert_eq!(nearest("rand", allowed), Some("random"));
         assert_eq!(nearest("r", allowed), None);
+        assert_eq!(nearest("ShadowGC", ["ggc", "dgc", "sgc"]), Some("sgc"));
         assert_eq!(hint("fifi", &["fifo", "lru"]), "; did you mean \"fifo\"? (allowed: fifo, lru)");
     }
 

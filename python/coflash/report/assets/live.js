@@ -115,8 +115,10 @@ function readings({ read, span = 1 }) {
 /** @type {(chart: typeof LIVE[number]) => Make} */
 function liveChart({ title, unit, lines }) {
   return (zoom, hidden) => {
-    const known = lines.map((line) => ({ ...line, points: readings(line) }))
-      .filter((line) => line.points.some((point) => point.y));
+    const read = lines.map((line) => ({ ...line, points: readings(line) }));
+    // Of lines at zero the first one stands for all: nothing came, which is not the same as nothing known.
+    const moving = read.filter((line) => line.points.some((point) => point.y));
+    const known = moving.length ? moving : read.filter((line) => line.points.some((point) => point.y !== null)).slice(0, 1);
     if (!known.length) return "Nothing of this has been measured yet.";
     const shown = known.filter((line) => !hidden.has(line.name));
     const ys = shown.flatMap((line) => line.points.map((point) => point.y ?? 0));

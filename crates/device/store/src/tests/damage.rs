@@ -3,9 +3,9 @@
 use super::model::{Operation, PAGE_BYTES, State, call, erased, format, look, oob, page_of, slot};
 use crate::cell::{self, Cell, PageCell};
 use crate::disk::{Disk, Disks, FileDisk, MemoryDisk};
-use crate::format::Layout;
+use crate::format::{Layout, Superblock, VERSION, VERSION_WITHOUT_COPIES};
 use crate::sabotage::{self, Sabotage};
-use crate::{Format, Store, StoreError, check};
+use crate::{Damage, Format, Store, StoreError, check};
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
 use coflash_media::{Access, BlockId, Cause, Flash, FoundPage, HostPage, Mode, Nvm, Oob, Place, Ppn};
@@ -37,40 +37,165 @@ fn filled(is_closed: bool) -> (Disks<MemoryDisk>, State) {
     (memory, state)
 }
 
-/// Flip a bit of a disk.
-fn flip(disk: &MemoryDisk, at: usize, bit: usize) {
+/// Flip the bits of a mask in a byte of a disk.
+fn flip(disk: &MemoryDisk, at: usize, mask: u8) {
     let mut byte = [0];
     disk.read_at(&mut byte, at as u64).expect("it is memory");
-    disk.write_at(&[byte[0] ^ 1 << bit], at as u64).expect("it is memory");
+    disk.write_at(&[byte[0] ^ mask], at as u64).expect("it is memory");
+}
+
+/// Put a container back.
+fn put_back(memory: &Disks<MemoryDisk>, before: &Disks<MemoryDisk>) {
+    memory.metadata.write_at(&before.metadata.to_vec(), 0).expect("it is memory");
+    memory.data.write_at(&before.data.to_vec(), 0).expect("it is memory");
+}
+
+/// Places of interest in the metadata: superblocks and journals are mostly empty.
+fn of_interest(size: usize) -> impl Iterator<Item = usize> {
+    (0..size).filter(|at| *at >= 64 << 10 || at % (32 << 10) < 1024 || at.is_multiple_of(61))
 }
 
 #[test]
-fn a_flipped_bit_of_the_metadata_is_found_or_does_no_harm() {
+fn no_flipped_byte_of_the_metadata_loses_anything_and_a_check_tells_where_it_was() {
+    for (is_closed, mask) in [(true, 1), (true, 255), (false, 16), (false, 255)] {
+        let (memory, state) = filled(is_closed);
+        let (before, size) = (memory.clone(), memory.metadata.to_vec().len());
+        let mut told = 0;
+        for at in of_interest(size) {
+            flip(&memory.metadata, at, mask);
+            told += usize::from(!check(&memory).expect("it is a container").is_empty());
+            let (mut store, contents) = Store::open(refs(&memory)).expect("each part is there twice");
+            let found = look(&mut store, &contents).expect("all is readable");
+            assert!(found == state, "byte {at} of {size}, closed: {is_closed}");
+            drop(store);
+            assert_eq!(
+                check(&memory).expect("it is a container"),
+                [],
+                "opening has mended byte {at} of {size}"
+            );
+            put_back(&memory, &before);
+        }
+        assert!(told > 1000, "{told} flips were told");
+    }
+}
+
+#[test]
+fn a_lost_sector_of_the_metadata_loses_nothing() {
     for is_closed in [true, false] {
         let (memory, state) = filled(is_closed);
-        let (mut refused, size) = (0, memory.metadata.to_vec().len());
-        // The superblocks are mostly empty.
-        let is_of_interest = |at: &usize| *at >= 64 << 10 || at % (32 << 10) < 1024 || at.is_multiple_of(61);
-        for at in (0..size).filter(is_of_interest) {
-            flip(&memory.metadata, at, at % 8);
-            let before = memory.clone();
-            match Store::open(refs(&memory)) {
-                Ok((mut store, contents)) => {
-                    let found = look(&mut store, &contents).expect("all is readable");
-                    assert!(found == state, "byte {at} of {size}, closed: {is_closed}");
-                    memory.metadata.write_at(&before.metadata.to_vec(), 0).expect("it is memory");
-                    memory.data.write_at(&before.data.to_vec(), 0).expect("it is memory");
-                }
-                Err(StoreError::Damaged(findings)) => {
-                    assert!(!findings.is_empty());
-                    refused += 1;
-                }
-                Err(other) => panic!("byte {at}: {other}"),
+        let before = memory.clone();
+        for sector in 0..memory.metadata.to_vec().len() / 512 {
+            for garbage in [0, 0xa5] {
+                memory.metadata.write_at(&[garbage; 512], sector as u64 * 512).expect("it is memory");
+                let (mut store, contents) = Store::open(refs(&memory)).expect("each part is there twice");
+                assert!(look(&mut store, &contents).expect("all is readable") == state, "sector {sector}");
+                put_back(&memory, &before);
             }
-            flip(&memory.metadata, at, at % 8);
         }
-        assert!(refused > 500, "{refused} flips were found");
     }
+}
+
+#[test]
+fn damage_to_both_copies_is_refused_or_does_no_harm() {
+    let (memory, state) = filled(true);
+    let (before, layout) = (memory.clone(), Layout::new(&format(), VERSION));
+    let mut refused = 0;
+    for at in layout.tables() {
+        layout.copies.iter().for_each(|copy| flip(&memory.metadata, (at + copy) as usize, 255));
+        match Store::open(refs(&memory)) {
+            Ok((mut store, contents)) => {
+                assert!(look(&mut store, &contents).expect("all is readable") == state, "byte {at}");
+            }
+            Err(StoreError::Damaged(findings)) => {
+                assert!(!findings.is_empty());
+                refused += 1;
+            }
+            Err(other) => panic!("byte {at}: {other}"),
+        }
+        put_back(&memory, &before);
+    }
+    assert!(refused > 500, "{refused} flips were found");
+}
+
+#[test]
+fn a_flipped_byte_of_what_was_not_synced_loses_nothing() {
+    let memory = erased();
+    let (mut store, _) = Store::open(refs(&memory)).expect("the container is whole");
+    let (mut state, mut stream) = (State::erased(), Seed(5).stream("unsynced"));
+    for tag in 1..60 {
+        let operation = state.draw(tag, &mut stream);
+        let oob = oob(&state, operation, tag);
+        state.apply(operation, oob);
+        call(&mut store, operation, oob).expect("memory does not fail");
+        store.write_out().expect("memory does not fail");
+    }
+    drop(store);
+    let before = memory.clone();
+    let opens_as = |what: String| {
+        let (mut store, contents) = Store::open(refs(&memory)).expect("the tables are whole");
+        assert!(look(&mut store, &contents).expect("all is readable") == state, "{what}");
+        put_back(&memory, &before);
+    };
+    for at in of_interest(memory.metadata.to_vec().len()) {
+        flip(&memory.metadata, at, 0x81);
+        opens_as(format!("metadata, byte {at}"));
+    }
+    for at in 0..memory.data.to_vec().len() {
+        flip(&memory.data, at, 0x81);
+        opens_as(format!("data, byte {at}"));
+    }
+}
+
+#[test]
+fn larger_damage_to_what_was_not_synced_goes_back_to_a_moment_and_tells_what_is_lost() {
+    let memory = erased();
+    let (mut store, _) = Store::open(refs(&memory)).expect("the container is whole");
+    let mut moments = vec![State::erased()];
+    for tag in 1..8 {
+        let (mut state, page) = (moments[moments.len() - 1].clone(), Ppn::new(tag - 1));
+        let operation = Operation::Program { page, tag: tag.into(), half: false };
+        let oob = plain(tag.into());
+        state.apply(operation, oob);
+        call(&mut store, operation, oob).expect("memory does not fail");
+        store.write_out().expect("memory does not fail");
+        moments.push(state);
+    }
+    let places: Vec<_> = store.tables.data[..7].iter().map(|data| data.place as usize * PAGE_BYTES).collect();
+    drop(store);
+    let before = memory.clone();
+    for (kept, place) in places.into_iter().enumerate() {
+        [3, 700].into_iter().for_each(|at| flip(&memory.data, place + at, 0x81));
+        let told = check(&memory).expect("it is a container");
+        let (mut store, contents) = Store::open(refs(&memory)).expect("the tables are whole");
+        assert!(
+            look(&mut store, &contents).expect("all is readable") == moments[kept],
+            "{kept} pages are kept"
+        );
+        let lost = format!("Lost are the changes of {} pages", 7 - kept);
+        assert!(told.len() == 1 && told[0].problem.contains(&lost), "{told:?}");
+        assert_eq!(store.take_found(), told);
+        put_back(&memory, &before);
+    }
+}
+
+#[test]
+fn a_container_without_copies_is_served_and_its_damage_refused() {
+    let disks = Disks::<MemoryDisk>::default();
+    let (format, version) = (format(), VERSION_WITHOUT_COPIES);
+    let layout = Layout::new(&format, version);
+    disks.metadata.write_at(&[0], layout.end() - 1).expect("it is memory");
+    Superblock { format, epoch: 1, version }.write(&disks.metadata).expect("it is memory");
+    let (mut store, _) = Store::open(refs(&disks)).expect("it is whole");
+    let (mut state, operation) =
+        (State::erased(), Operation::Program { page: Ppn::new(0), tag: 1, half: false });
+    state.apply(operation, plain(1));
+    call(&mut store, operation, plain(1)).expect("memory does not fail");
+    store.close().expect("memory does not fail");
+    let (mut store, contents) = Store::open(refs(&disks)).expect("it is whole");
+    assert!(look(&mut store, &contents).expect("all is readable") == state);
+    drop(store);
+    flip(&disks.metadata, layout.pages.at(0) as usize, 1);
+    assert!(matches!(Store::open(refs(&disks)), Err(StoreError::Damaged(_))));
 }
 
 /// Whether all findings are pages and slots with the same data.
@@ -123,10 +248,24 @@ fn a_scrub_reads_the_file_in_its_order_and_shared_data_once() {
 }
 
 #[test]
-fn a_flipped_bit_of_the_data_makes_all_copies_of_one_page_unreadable() {
+fn a_flipped_byte_of_the_data_is_mended_and_told() {
+    let (memory, state) = filled(true);
+    for at in 0..memory.data.to_vec().len() {
+        flip(&memory.data, at, (at % 255) as u8 + 1);
+        let told = check(&memory).expect("it is a container");
+        let problem = format!("byte {} of its data is damaged; its code mends it", at % PAGE_BYTES);
+        assert!(told.iter().all(|finding| finding.problem == problem), "{told:?}");
+        let (mut store, contents) = Store::open(refs(&memory)).expect("tables are whole");
+        assert!(look(&mut store, &contents).expect("all is readable") == state, "byte {at}");
+        flip(&memory.data, at, (at % 255) as u8 + 1);
+    }
+}
+
+#[test]
+fn two_flipped_bytes_of_the_data_make_all_copies_of_one_page_unreadable() {
     let (memory, state) = filled(true);
     for at in (0..memory.data.to_vec().len()).step_by(97) {
-        flip(&memory.data, at, at % 8);
+        [at, at ^ 1].into_iter().for_each(|at| flip(&memory.data, at, 0x55));
         let (mut store, contents) = Store::open(refs(&memory)).expect("tables are whole");
         let damaged = store.scrub();
         assert!(same_data(&store, &damaged));
@@ -135,22 +274,22 @@ fn a_flipped_bit_of_the_data_makes_all_copies_of_one_page_unreadable() {
             let read = store.read(page, Place::Host, Cause::Host, ());
             let is_damaged =
                 damaged.iter().any(|found| found.part == "page" && found.number == u64::from(page.get()));
-            assert_eq!(read.err(), is_damaged.then_some(StoreError::Unreadable(page)));
+            assert_eq!(read.err(), is_damaged.then_some(StoreError::Unreadable(page, Damage::Changed)));
             assert!(is_damaged || *store.host_reads() == *state.pages[&page.get()].1);
         }
         for number in 0..super::model::SLOTS {
             store.access(slot(number), Access::Read { to: Place::Host }, ());
             let is_damaged =
                 damaged.iter().any(|found| found.part == "slot" && found.number == u64::from(number));
-            assert_eq!(store.take_slot_damage(), is_damaged);
+            assert_eq!(store.take_slot_damage(), is_damaged.then_some(Damage::Changed));
         }
-        flip(&memory.data, at, at % 8);
+        [at, at ^ 1].into_iter().for_each(|at| flip(&memory.data, at, 0x55));
     }
 }
 
 #[test]
 fn cells_that_nobody_wrote_are_refused_or_sound() {
-    let layout = Layout::new(&format());
+    let layout = Layout::new(&format(), VERSION);
     let (mut refused, mut opened) = (0, 0);
     for seed in 0..4000 {
         let mut stream = Seed(seed).stream("cells");
@@ -168,7 +307,9 @@ fn cells_that_nobody_wrote_are_refused_or_sound() {
             }
             let checksum = cell::checksum(&cell[..fields], at, layout.seed);
             cell[fields..].copy_from_slice(&checksum.to_le_bytes());
-            memory.metadata.write_at(&cell, at).expect("it is memory");
+            for copy in &layout.copies {
+                memory.metadata.write_at(&cell, at + copy).expect("it is memory");
+            }
         }
         match Store::open(refs(&memory)) {
             Ok((mut store, contents)) => {
@@ -205,7 +346,7 @@ fn is_laundered() -> bool {
     store.access(slot(0), Access::WriteNew { from: Place::Host }, ());
     store.sync_point().expect("memory does not fail");
     for page in 0..memory.data.to_vec().len() / PAGE_BYTES {
-        flip(&memory.data, page * PAGE_BYTES + 5, 0);
+        [5, 6].into_iter().for_each(|at| flip(&memory.data, page * PAGE_BYTES + at, 1));
     }
     store.copy(first, copy, plain(2), Cause::Gc, ()).expect("a damaged page is copied as it is");
     // A write of a part does not repair the rest.
@@ -213,7 +354,7 @@ fn is_laundered() -> bool {
     store.access(slot(0), Access::Write { from: Place::Host }, ());
     store.program(from_slot, plain(3), Place::Slot(slot(0)), Cause::Evict, ()).expect("it is erased");
     let is_readable = |store: &mut Store<_>, page| {
-        store.read(page, Place::Host, Cause::Host, ()) != Err(StoreError::Unreadable(page))
+        store.read(page, Place::Host, Cause::Host, ()) != Err(StoreError::Unreadable(page, Damage::Changed))
     };
     let reads = [first, copy, from_slot].map(|page| is_readable(&mut store, page));
     // The end of the process does not take the copies for unfinished writes.
@@ -260,14 +401,16 @@ impl Disk for FullDisk<'_> {
 
 #[test]
 fn a_sequence_number_that_none_can_follow_is_refused() {
-    let (layout, page) = (Layout::new(&format()), Ppn::new(0));
+    let (layout, page) = (Layout::new(&format(), VERSION), Ppn::new(0));
     let opened = |sequence| {
         let memory = erased();
         let oob = Some(Oob { lpn: None, sequence, mode: Mode::Normal });
         let programmed = PageCell { oob, is_there: true, ..PageCell::default() };
         let at = layout.pages.at(0);
         let bytes = cell::encode(&programmed, at, layout.seed);
-        memory.metadata.write_at(&bytes[..PageCell::BYTES], at).expect("it is memory");
+        for copy in &layout.copies {
+            memory.metadata.write_at(&bytes[..PageCell::BYTES], at + copy).expect("it is memory");
+        }
         Store::open(refs(&memory)).map(|(_, contents)| contents.pages)
     };
     let last = FoundPage::SEQUENCES - 1;
@@ -284,11 +427,12 @@ fn a_sequence_number_that_none_can_follow_is_refused() {
 fn after_a_failed_write_the_store_is_read_only() {
     let (memory, is_full) = (erased(), AtomicBool::new(false));
     let disks =
-        Disks { data: FullDisk(&memory.data, &is_full), metadata: FullDisk(&memory.metadata, &is_full) };
-    let (mut store, _) = Store::open(disks).expect("the container is whole");
+        || Disks { data: FullDisk(&memory.data, &is_full), metadata: FullDisk(&memory.metadata, &is_full) };
+    let (mut store, _) = Store::open(disks()).expect("the container is whole");
     store.host_writes(0, &page_of(1));
     store.program(Ppn::new(0), plain(1), Place::Host, Cause::Host, ()).expect("there is room");
     store.access(slot(1), Access::WriteNew { from: Place::Host }, ());
+    store.sync_point().expect("there is room");
     is_full.store(true, Ordering::Relaxed);
     store.program(Ppn::new(1), plain(2), Place::Host, Cause::Host, ()).expect("it waits to be written");
     let failure = store.write_out().expect_err("it is full");
@@ -297,12 +441,77 @@ fn after_a_failed_write_the_store_is_read_only() {
     is_full.store(false, Ordering::Relaxed);
     assert_eq!(store.sync_point().as_ref(), Err(&failure));
     assert_eq!(store.failure(), Some(&failure));
-    store.host_writes(0, &page_of(2));
-    store.read(Ppn::new(0), Place::Host, Cause::Host, ()).expect("reads go on");
-    assert_eq!(store.host_reads(), page_of(1));
-    store.host_writes(0, &page_of(2));
-    store.access(slot(1), Access::Read { to: Place::Host }, ());
-    assert_eq!(store.host_reads(), page_of(1));
+    let before = memory.clone();
+    let reads = |store: &mut Store<FullDisk<'_>>| {
+        store.host_writes(0, &page_of(2));
+        store.read(Ppn::new(0), Place::Host, Cause::Host, ()).expect("reads go on");
+        assert_eq!(store.host_reads(), page_of(1));
+        store.host_writes(0, &page_of(2));
+        store.access(slot(1), Access::Read { to: Place::Host }, ());
+        assert_eq!(store.host_reads(), page_of(1));
+    };
+    reads(&mut store);
+    // The firmware goes on as well, in memory alone: it may evict, collect and commit in order to read.
+    for round in 0..200 {
+        store.erase(BlockId::new(1), Cause::Gc, ()).expect("it is in memory");
+        let page = store.layout.geometry.page(BlockId::new(1), 0);
+        store.copy(Ppn::new(0), page, plain(3 + round), Cause::Gc, ()).expect("it is in memory");
+    }
+    reads(&mut store);
+    drop(store);
+    assert!(
+        memory.data.to_vec() == before.data.to_vec() && memory.metadata.to_vec() == before.metadata.to_vec()
+    );
+    // A full disk is opened for reading, and there is nothing to sync.
+    is_full.store(true, Ordering::Relaxed);
+    let (mut store, _) = Store::open(disks()).expect("it can be read");
+    assert_eq!(
+        store.failure().map(ToString::to_string),
+        Some("syncing metadata failed: no storage space".to_owned())
+    );
+    assert_eq!(store.sync_point(), Ok(()));
+    reads(&mut store);
+    drop(store);
+    is_full.store(false, Ordering::Relaxed);
+    let (mut store, _) = Store::open(disks()).expect("there is room");
+    assert_eq!(store.failure(), None);
+    reads(&mut store);
+}
+
+/// A disk with a place that cannot be read.
+struct BadDisk<'a>(&'a MemoryDisk, std::ops::Range<u64>);
+
+impl Disk for BadDisk<'_> {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        if offset < self.1.end && offset + bytes.len() as u64 > self.1.start {
+            return Err(io::Error::other("a bad sector"));
+        }
+        self.0.read_at(bytes, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn size_bytes(&self) -> io::Result<u64> {
+        self.0.size_bytes()
+    }
+}
+
+#[test]
+fn data_that_the_host_cannot_read_is_told_apart_from_damage() {
+    let (memory, _) = filled(true);
+    let disks = Disks { data: BadDisk(&memory.data, 0..u64::MAX), metadata: BadDisk(&memory.metadata, 0..0) };
+    let (mut store, contents) = Store::open(disks).expect("the tables can be read");
+    let page = contents.pages[0].page();
+    let failed = store.read(page, Place::Host, Cause::Host, ()).expect_err("it cannot be read");
+    let problem =
+        format!("physical page {} cannot be read: the host cannot read its data: a bad sector", page.get());
+    assert_eq!(failed.to_string(), problem);
 }
 
 #[test]
@@ -319,8 +528,12 @@ fn what_is_no_container_is_refused() {
         format!("the container is damaged: metadata file 0: it has {there} B of {all}")
     );
     let (later, _) = filled(true);
-    [0, 32 << 10].into_iter().for_each(|at| later.metadata.write_at(&[5], at + 8).expect("it is memory"));
-    assert_eq!(refused(&later), "a container of version 5 was given; version 4 is allowed");
+    [0, 32 << 10].into_iter().for_each(|at| later.metadata.write_at(&[6], at + 8).expect("it is memory"));
+    let foreign = refused(&later);
+    assert!(
+        foreign.starts_with("a container of version 6 was given; versions 4 and 5 are allowed"),
+        "{foreign}"
+    );
     let created = |format: &Format| {
         Store::create(Disks::<MemoryDisk>::default(), format).expect_err("it is not allowed").to_string()
     };

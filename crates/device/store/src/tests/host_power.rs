@@ -4,7 +4,7 @@
 use super::lossy::{HostPower, LossyDisk};
 use super::model::{State, WORDS, call, erased, format, look, oob, page_of};
 use crate::disk::{Disk, Disks};
-use crate::format::Layout;
+use crate::format::{Layout, VERSION};
 use crate::sabotage::{self, Sabotage};
 use crate::{Format, MemoryDisk, Store, StoreError};
 use coflash_base::Seed;
@@ -357,7 +357,10 @@ fn rejected_entries_of_the_journal_do_not_come_back() {
     };
     write(&[0, 1]);
     // The first entry is lost with the power of the host, the second one is not.
-    memory.metadata.write_at(&[0], Layout::new(&format()).journal.start).expect("it is memory");
+    let layout = Layout::new(&format(), VERSION);
+    for copy in &layout.journals {
+        memory.metadata.write_at(&[0], layout.journal.start + copy).expect("it is memory");
+    }
     // This entry is the lost one once more, byte for byte.
     assert_eq!(write(&[0]), [0, 0]);
     assert_eq!(write(&[]), [7, 0]);

@@ -267,5 +267,5 @@ pub(super) fn look<D: Disk>(store: &mut Store<D>, contents: &Contents) -> Result
         store.access(slot(number), Access::Read { to: Place::Host }, ());
         state.slots.push(store.host_reads().into());
     }
-    if store.take_slot_damage() { Err(StoreError::Unreadable(Ppn::new(0))) } else { Ok(state) }
+    store.take_slot_damage().map_or(Ok(state), |damage| Err(StoreError::Unreadable(Ppn::new(0), damage)))
 }

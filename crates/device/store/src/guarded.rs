@@ -1,0 +1,81 @@
+//! A disk that goes on in memory once the host cannot write it any more.
+//!
+//! After the first failed write or sync nothing is written to either file of a container: what is there stays as after a loss
+//! of power at that moment, which every opening can mend. The store goes on over both disks and the changes in memory, so that
+//! reads find everything that was answered; the changes are at most as large as the metadata, and the data of one batch.
+
+use crate::disk::Disk;
+use crate::error::{StoreError, while_doing};
+use crate::overlay::Overlay;
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+/// The first failure of a write or sync, of any disk of a container.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FirstFailure(Arc<OnceLock<StoreError>>);
+
+impl FirstFailure {
+    /// Note a failure; the first one stays.
+    pub(crate) fn set(&self, failure: StoreError) {
+        // Another failure came first.
+        let _ = self.0.set(failure);
+    }
+
+    pub(crate) fn get(&self) -> Option<&StoreError> {
+        self.0.get()
+    }
+
+    /// Fail if a write or sync has failed.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        self.get().cloned().map_or(Ok(()), Err)
+    }
+}
+
+/// A disk, or after a failure the disk and its changes in memory.
+#[derive(Debug)]
+pub(crate) struct Guarded<D> {
+    disk: Overlay<D>,
+    /// What is told of a failed write, and of a failed sync.
+    actions: [&'static str; 2],
+    failure: FirstFailure,
+}
+
+impl<D: Disk> Guarded<D> {
+    pub(crate) fn new(disk: D, actions: [&'static str; 2], failure: &FirstFailure) -> io::Result<Self> {
+        Ok(Self { disk: Overlay::new(disk)?, actions, failure: failure.clone() })
+    }
+
+    /// Do it on the disk. Returns whether that was done.
+    fn on_disk(&self, action: &'static str, work: impl FnOnce(&D) -> io::Result<()>) -> bool {
+        if self.failure.get().is_some() {
+            return false;
+        }
+        let done = work(self.disk.below()).map_err(while_doing(action));
+        done.map_err(|failure| self.failure.set(failure)).is_ok()
+    }
+}
+
+impl<D: Disk> Disk for Guarded<D> {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        match self.failure.get() {
+            None => self.disk.below().read_at(bytes, offset),
+            Some(_) => self.disk.read_at(bytes, offset),
+        }
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        if self.on_disk(self.actions[0], |disk| disk.write_at(bytes, offset)) {
+            return Ok(());
+        }
+        self.disk.write_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.on_disk(self.actions[1], Disk::sync);
+        Ok(())
+    }
+
+    fn size_bytes(&self) -> io::Result<u64> {
+        self.disk.size_bytes()
+    }
+}
