@@ -23,13 +23,14 @@ pub(super) enum Rest {
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// Keep the committed version of a page, if the cache has it, until a newer one in `slot` is committed. `older` is its slot
     /// unless the page was deleted in the meantime.
+    #[inline(never)]
     pub(super) fn keep_older<M: Media>(
         &mut self,
         page: Cached,
         older: Option<SlotId>,
         media: &mut M,
     ) -> Rest {
-        let Some(consistency) = &mut self.consistency else { return Rest::Below };
+        let consistency = self.consistency();
         if let Some(older) = older {
             consistency.counters.copies_on_write_pages += 1;
             consistency.older[page.slot] = Some(older);
@@ -46,6 +47,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         Rest::Deleted
     }
 
+    /// Note a trim, which the next commit carries out.
+    #[inline(never)]
     pub(super) fn trim_at_commit<M: Media>(&mut self, lpn: Lpn, start: M::When, media: &mut M)
     where
         L: Level<M>,
@@ -85,6 +88,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     }
 
     /// Commit: makes all writes and trims so far durable at one moment.
+    #[inline(never)]
     pub(super) fn commit<M: Media>(&mut self, start: M::When, media: &mut M)
     where
         L: Level<M>,

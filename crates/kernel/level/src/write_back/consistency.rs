@@ -120,6 +120,7 @@ impl Consistency {
     }
 
     /// Note a use of the page in a slot.
+    #[inline(never)]
     pub(super) fn touch(&mut self, slot: SlotId, cache: &mut Cache) {
         if self.uncommitted.contains(slot) {
             self.uncommitted.move_to_front(slot);

@@ -314,7 +314,10 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         self.became_dirty(cached, true, media);
         let (mut ready, mut access) = (written.unwrap_or(after), Access::WriteNew { from: page.from });
         let is_partial = page.coverage == Coverage::Partial;
-        let rest = self.keep_older(cached, older, media);
+        let rest = match self.consistency {
+            Some(_) => self.keep_older(cached, older, media),
+            None => Rest::Below,
+        };
         if let Rest::Cached(older) = rest {
             access = Access::Write { from: page.from };
             if is_partial {

@@ -12,6 +12,7 @@ use coflash_media::Media;
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// The copy of a page that is about to be written: uncommitted, or clean and unmarked, or write-protected. In the last case,
     /// and without a copy, there is a free slot.
+    #[inline(never)]
     pub(super) fn writable<M: Media>(
         &mut self,
         lpn: Lpn,
@@ -79,6 +80,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     }
 
     /// Free a slot: if none is free, evict the page that has been on standby longest, S1 → S0.
+    #[inline(never)]
     pub(super) fn free_slot<M: Media>(&mut self, start: M::When, media: &mut M) -> Result<(), M::Error>
     where
         L: Level<M>,
