@@ -3,7 +3,7 @@
 use crate::config::CacheConfig;
 use crate::consistent::Consistent;
 use crate::cooperates::Cooperates;
-use crate::cooperation::{Cooperation, CooperationConfig, Setting};
+use crate::cooperation::{CommitCounters, Cooperation, CooperationConfig, Setting};
 use crate::level::{Command, Level, Restart};
 use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
@@ -51,6 +51,17 @@ impl DeviceConfig<'_> {
         let setting = self.cache.setting(memory, self.geometry.page_size.count, logical_pages, grants)?;
         Ok((setting, self.cooperation.build(&setting)?))
     }
+}
+
+/// The answered writes that a power cut of a cache would lose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtRisk {
+    /// None.
+    Nothing,
+    /// This many pages, dirty in a volatile cache.
+    Dirty(u32),
+    /// All writes and trims since the last commit.
+    Uncommitted,
 }
 
 /// The cache of a cooperation scheme, over a level.
@@ -116,6 +127,27 @@ impl<L: Cooperates> CacheLevel<L> {
     #[must_use]
     pub fn cache(&self) -> &Cache {
         cache_level_dispatch!(self, cache => cache.cache())
+    }
+
+    /// What a power cut of this cache would lose.
+    #[must_use]
+    pub fn at_risk(&self) -> AtRisk {
+        match self {
+            Self::WriteBack(cache) if cache.is_volatile() && cache.cache().dirty_len() > 0 => {
+                AtRisk::Dirty(cache.cache().dirty_len())
+            }
+            Self::Consistent(cache) if !cache.is_committed() => AtRisk::Uncommitted,
+            _ => AtRisk::Nothing,
+        }
+    }
+
+    /// The commits so far; none of a scheme without commits.
+    #[must_use]
+    pub fn commits(&self) -> CommitCounters {
+        match self {
+            Self::WriteBack(_) => CommitCounters::default(),
+            Self::Consistent(cache) => cache.commits(),
+        }
     }
 
     /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.

@@ -52,7 +52,7 @@ pub use consistent::Consistent;
 pub use controller::{Controller, ControllerConfig};
 pub use cooperates::{Cached, Cooperates, Message};
 pub use cooperation::{Cooperation, CooperationConfig};
-pub use device::{CacheLevel, Device, DeviceConfig};
+pub use device::{AtRisk, CacheLevel, Device, DeviceConfig};
 pub use level::{Command, Crossing, Level, LostPages, Restart};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,

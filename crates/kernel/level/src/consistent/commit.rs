@@ -2,7 +2,7 @@
 
 use super::Consistent;
 use crate::cooperates::{Cached, Cooperates, Message};
-use crate::cooperation::Deletion;
+use crate::cooperation::{CommitCounters, Deletion};
 use crate::level::{Command, Crossing, Level};
 use crate::nvm::{Epoch, Label, Layout};
 use coflash_base::{Lpn, Op};
@@ -47,12 +47,21 @@ impl<L: Cooperates> Consistent<L> {
         }
     }
 
+    /// Whether all writes and trims so far are durable.
+    pub(crate) fn is_committed(&self) -> bool {
+        self.scheme.uncommitted.front().is_none() && self.scheme.deletions.is_empty()
+    }
+
+    pub(crate) fn commits(&self) -> CommitCounters {
+        self.scheme.counters
+    }
+
     /// Commit: makes all writes and trims so far durable at one moment.
     pub(super) fn commit<M: Media>(&mut self, start: M::When, media: &mut M)
     where
         L: Level<M>,
     {
-        if self.scheme.uncommitted.front().is_none() && self.scheme.deletions.is_empty() {
+        if self.is_committed() {
             return;
         }
         self.scheme.counters.commits += 1;

@@ -59,6 +59,11 @@ pub struct WriteBack<L, S = Cooperation> {
 impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     crate::over::cache_over_level!(S, options.setting.memory);
 
+    /// Whether a power cut loses its dirty pages.
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.options.setting.is_volatile
+    }
+
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
     #[inline(always)]
     fn settle<M: Media>(&mut self, done: M::When, media: &mut M) -> M::When {
@@ -334,7 +339,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         io: &mut Io<'_, M, H>,
         parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
-        if !self.options.setting.is_volatile {
+        if !self.is_volatile() {
             return Ok(());
         }
         let start = io.start;
