@@ -106,7 +106,7 @@ class Served:
                 and its clients keep their connections.
         """
         loss = cut(self.folder, seed, side)
-        self.look()
+        self._save(self._core.take_ended())
         return loss
 
     def look(self) -> list[str]:

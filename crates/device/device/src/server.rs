@@ -28,8 +28,8 @@ pub fn listen_address(text: &str, insecure: bool) -> Result<Address, String> {
     };
     if address.is_beyond_this_machine() && !insecure {
         return Err(format!(
-            "listen: \"{text}\" was given, which other machines reach: there is no password and no encryption, so whoever reaches it \
-             reads and overwrites the device; \"127.0.0.1:10809\" is allowed, which ssh -L takes to another machine, or insecure \
+            "listen: \"{text}\" was given, which other machines reach: there is no password and no encryption, so that they \
+             read and overwrite the device; \"127.0.0.1:10809\" is allowed, which ssh -L takes to another machine, or insecure \
              (--insecure) in a network whose every user may do that"
         ));
     }
