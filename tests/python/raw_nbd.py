@@ -32,6 +32,9 @@ class Client:
         self._socket.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">IIIH", 7, 6, 0, 0))
         self._receive(20 + 12 + 20)
 
+    def __del__(self) -> None:
+        self._socket.close()
+
     def send(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
         """Sends a request; returns its cookie."""
         self._number += 1

@@ -64,11 +64,12 @@ impl ServedDevice {
         let scenario = scenario.map(|scenario| &scenario.0);
         py.detach(|| {
             let machine = Machine::start(folder.clone(), scenario, size, trace.as_deref(), cut)?;
-            let served = coflash_device::ServedDevice::start(machine, &folder, &address, emulate)?;
-            served.limit_connections(connections);
-            Ok(served)
+            coflash_device::ServedDevice::start(machine, &folder, &address, emulate)
         })
-        .map(|served| Self(Mutex::new(Some(served))))
+        .map(|served| {
+            served.limit_connections(connections);
+            Self(Mutex::new(Some(served)))
+        })
         .map_err(refused)
     }
 

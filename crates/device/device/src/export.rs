@@ -149,6 +149,7 @@ impl Exported {
         let mut machine = self.machine();
         check_side(machine.scenario(), side)?;
         if machine.cut_below_host(side)? {
+            self.after(&mut machine, None, &[]);
             return Ok(Loss::nothing(side));
         }
         self.cycle_power(&mut machine, (side, seed), &[])
