@@ -21,7 +21,7 @@ class Client:
     def __init__(self, address: str) -> None:
         uri = urlsplit(address)
         if uri.scheme == "nbd":
-            self._socket = socket.create_connection((uri.hostname, uri.port))
+            self._socket = socket.create_connection((uri.hostname, uri.port or 10809))
         else:
             self._socket = socket.socket(socket.AF_UNIX)
             self._socket.connect(parse_qs(uri.query)["socket"][0])

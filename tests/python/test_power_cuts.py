@@ -19,6 +19,14 @@ from raw_nbd import FLUSH, FUA, NO_HOLE, PAGE, READ, TRIM, WRITE, ZERO, Client, 
 from served_devices import scenario
 
 OLD, NEW = 1, 2
+_CACHE, _HOST, _VOLATILE = {"cache.size": "5%"}, {"cache.placement": "host"}, {"cache.volatile": True}
+PLACES: dict[str, dict[str, Any]] = {
+    "uncached": {},
+    "kept": _CACHE,
+    "volatile": {**_CACHE, **_VOLATILE},
+    "host": {**_CACHE, **_HOST},
+    "host-volatile": {**_CACHE, **_HOST, **_VOLATILE},
+}
 
 
 def promise(made: Scenario) -> str:
@@ -36,34 +44,14 @@ def is_in_host(made: Scenario) -> bool:
 def served() -> Iterator[Any]:
     """Every registered scheme with every place and kind of cache, as far as it can be served."""
     (schemes,) = (family.policies for family in policies() if family.key == "cooperation")
-    places = [
-        {},
-        *(
-            {"cache.size": "5%", "cache.placement": p, "cache.volatile": v}
-            for p in ("in-storage", "host")
-            for v in (False, True)
-        ),
-    ]
-    for scheme, place in itertools.product(schemes, places):
-        keys = {"cooperation": {"name": scheme.name}, **place}
+    for scheme, (place, keys) in itertools.product(schemes, PLACES.items()):
         try:
-            made = scenario("none").with_(keys)
+            made = scenario("none").with_({**keys, "cooperation": {"name": scheme.name}})
             made.check()
         except CoflashError:  # a scheme needs another cache
             continue
-        name = "-".join(
-            [
-                scheme.name,
-                *([place["cache.placement"], "volatile" if place["cache.volatile"] else "kept"] if place else []),
-            ]
-        )
-        yield pytest.param(made, id=name)
-    grants = {
-        "cache.size": "5%",
-        "cache.placement": "host",
-        "host.protecting": "grants",
-        "cooperation": {"name": "cdm-consistent"},
-    }
+        yield pytest.param(made, id=f"{scheme.name}-{place}")
+    grants = {**PLACES["host"], "host.protecting": "grants", "cooperation": {"name": "cdm-consistent"}}
     yield pytest.param(scenario("none").with_(grants), id="grants")
     yield pytest.param(scenario("queued"), id="queued")
 
