@@ -173,6 +173,8 @@ class ServedDevice:
         size: str | None,
         socket: str | PathLike[str] | None,
         listen: str | None,
+        insecure: bool,
+        connections: int,
         trace: str | PathLike[str] | None,
         emulate: bool,
         cut_after: str | None,
@@ -189,7 +191,7 @@ class ServedDevice:
 
 def device_info(folder: str | PathLike[str]) -> tuple[Scenario, dict[str, int], str | None]: ...
 def device_check(folder: str | PathLike[str]) -> list[str]: ...
-def device_cut(folder: str | PathLike[str], side: str, seed: int) -> None: ...
+def device_cut(folder: str | PathLike[str], side: str, seed: int) -> dict[str, Any]: ...
 def device_explore(
     folder: str | PathLike[str],
     scenario: Scenario | None,

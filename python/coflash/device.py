@@ -97,15 +97,17 @@ class Served:
             if is_number(value) and (self._emulated or not path.startswith("response_ns."))
         }
 
-    def cut(self, seed: int = 0, side: str = "device") -> None:
-        """Cut the power of a side, and power it on again.
+    def cut(self, seed: int = 0, side: str = "device") -> Loss:
+        """Cut the power of a side, and power it on again. Clients lose their connections, and may connect anew.
 
         Args:
             seed: It draws which of the stores survive that no fence has made durable.
-            side: "device", "host" or "both". With the cache in the host, a host that keeps its power goes on with it.
+            side: "device", "host" or "both". With the cache in the host, a host that keeps its power goes on with it,
+                and its clients keep their connections.
         """
-        cut(self.folder, seed, side)
-        self.look()
+        loss = cut(self.folder, seed, side)
+        self._save(self._core.take_ended())
+        return loss
 
     def look(self) -> list[str]:
         """Save the results of sessions that ended in power cuts, and return the errors since the last call.
@@ -149,6 +151,8 @@ def serve(
     size: str | None = None,
     socket: str | os.PathLike[str] | None = None,
     listen: str | None = None,
+    insecure: bool = False,
+    connections: int = 256,
     trace: str | os.PathLike[str] | None = None,
     emulate: bool = False,
     cut_after: str | None = None,
@@ -164,6 +168,8 @@ def serve(
         size: The capacity, such as "8GiB". None: that of the scenario, or of the device.
         socket: The file of a Unix socket. None: `nbd` in the folder.
         listen: An address such as "127.0.0.1:10809" instead of a socket.
+        insecure: Whether `listen` may be an address that other machines reach. There is no password and no encryption.
+        connections: How many clients may be connected. One more is refused.
         trace: The file of the trace. None: `trace.csv` in the folder of the session.
         emulate: Whether each answer is held back until the device would give it.
         cut_after: "writes=N" or "flush=N": cut the power once, in or soon after the Nth write or flush.
@@ -177,18 +183,39 @@ def serve(
         scenario = Scenario.load(scenario)
     core = None if scenario is None else scenario.core
     path = Path(folder)
-    served = _core.ServedDevice.start(path, core, size, socket, listen, trace, emulate, cut_after, side, seed)
+    served = _core.ServedDevice.start(
+        path, core, size, socket, listen, insecure, connections, trace, emulate, cut_after, side, seed
+    )
     return Served(served, path, emulated=emulate)
 
 
+@dataclass(frozen=True)
+class Loss:
+    """What a power cut took from clients.
+
+    Attributes:
+        told: The loss in words.
+        writes: Answered writes, and where they wait for a commit also trims, after the last flush or commit.
+        bytes: Their bytes.
+        pages: Of these, pages that are gone; None: all of them are.
+        connections: Connections that ended.
+    """
+
+    told: str
+    writes: int
+    bytes: int
+    pages: int | None
+    connections: int
+
+
 @_on_unix
-def cut(folder: str | os.PathLike[str], seed: int = 0, side: str = "device") -> None:
+def cut(folder: str | os.PathLike[str], seed: int = 0, side: str = "device") -> Loss:
     """Cut the power of a side of a device that another process serves, as `Served.cut` does.
 
     Raises:
         CoflashError: Nobody serves it, or it has no such side.
     """
-    _core.device_cut(folder, side, seed)
+    return Loss(**_core.device_cut(folder, side, seed))
 
 
 @dataclass(frozen=True)

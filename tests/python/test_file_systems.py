@@ -17,7 +17,7 @@ import pytest
 
 from coflash import Scenario, device
 from nbd_clients import client, needs
-from processes import PATIENCE_S
+from processes import COFLASH, PATIENCE_S
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 POINTS = int(os.environ.get("COFLASH_POINTS", "3"))
@@ -136,6 +136,37 @@ def test_a_mounted_ext4_goes_on_unless_its_host_loses_power(side: str, tmp_path:
     for session in device.sessions(folder):
         assert device.twin(session) == {}, session
     record_property("cuts", f"{rounds} of {side}")
+
+
+MOUNTED = """\
+set -eu
+dd if=/dev/zero of="$MNT/kept" bs=64k count=16 conv=fsync status=none
+dd if=/dev/zero of="$MNT/lost" bs=64k count=16 conv=fsync status=none
+# Past the page cache, so that the device has answered, and without a flush.
+tr '\\0' 1 < "$MNT/kept" | dd of="$MNT/lost" bs=64k iflag=fullblock oflag=direct conv=notrunc status=none
+{cut}
+if sync "$MNT/lost"; then echo "fsync succeeded"; else echo "fsync failed"; fi
+"""
+
+
+@pytest.mark.parametrize("file_system", ["ext4", "xfs"])
+def test_a_mounted_file_system_sees_a_power_cut(file_system: str, tmp_path: Path) -> None:
+    needs_mounts(f"mkfs.{file_system}", "qemu-io")
+    mounted, mib = str(EXAMPLES / "mounted.sh"), 64 if file_system == "ext4" else 300
+    volatile = Scenario.load("ssd").with_({"cache.volatile": True, "cooperation": {"name": "none"}})
+    for cut in ("", f"{COFLASH[0]} -m coflash device cut {tmp_path}/device"):
+        folder = tmp_path / ("device" if cut else "uncut")
+        prepared(volatile, folder, "ext4_power_cuts", file_system, mib)
+        with device.serve(None, folder) as served:
+            address = f"COFLASH_NBD={served.address}"
+            told = client("env", address, mounted, "sh", "-c", MOUNTED.format(cut=cut)).splitlines()
+            assert told[-1] == ("fsync failed" if cut else "fsync succeeded")
+            if cut:
+                assert "no flush followed" in told[0]
+            # Its journal is replayed.
+            content = client("env", address, mounted, "sh", "-c", 'tr "\\0" 0 < "$MNT/kept" && cat "$MNT/lost"')
+            assert content.startswith("0" * (1 << 20))
+            assert cut or content.endswith("1" * (1 << 20))
 
 
 @takes_minutes

@@ -44,6 +44,8 @@ impl ServedDevice {
         size: Option<&str>,
         socket: Option<PathBuf>,
         listen: Option<&str>,
+        insecure: bool,
+        connections: usize,
         trace: Option<PathBuf>,
         emulate: bool,
         cut_after: Option<&str>,
@@ -56,11 +58,7 @@ impl ServedDevice {
         let side = parse_side(side)?;
         let cut = at.map(|at| Cut { at, side, seed });
         let address = match listen {
-            Some(listen) => Address::Tcp(listen.parse().map_err(|_| {
-                refused(format!(
-                    "listen: \"{listen}\" was given; an address such as \"127.0.0.1:10809\" is allowed"
-                ))
-            })?),
+            Some(listen) => coflash_device::listen_address(listen, insecure).map_err(refused)?,
             None => Address::Unix(socket.unwrap_or_else(|| folder.join("nbd"))),
         };
         let folder = Folder::new(&folder);
@@ -69,7 +67,10 @@ impl ServedDevice {
             let machine = Machine::start(folder.clone(), scenario, size, trace.as_deref(), cut)?;
             coflash_device::ServedDevice::start(machine, &folder, &address, emulate)
         })
-        .map(|served| Self(Mutex::new(Some(served))))
+        .map(|served| {
+            served.limit_connections(connections);
+            Self(Mutex::new(Some(served)))
+        })
         .map_err(refused)
     }
 
@@ -131,9 +132,10 @@ fn device_check(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
 }
 
 #[pyfunction]
-fn device_cut(py: Python<'_>, folder: PathBuf, side: &str, seed: u64) -> PyResult<()> {
+fn device_cut<'py>(py: Python<'py>, folder: PathBuf, side: &str, seed: u64) -> PyResult<Bound<'py, PyAny>> {
     let side = parse_side(side)?;
-    py.detach(|| coflash_device::cut(&Folder::new(&folder), side, seed)).map_err(refused)
+    let loss = py.detach(|| coflash_device::cut(&Folder::new(&folder), side, seed)).map_err(refused)?;
+    object(py, &serde_json::json!(loss))
 }
 
 fn parse_side(side: &str) -> PyResult<Side> {

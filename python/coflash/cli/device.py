@@ -53,6 +53,15 @@ def serve(
         str | None,
         typer.Option("--listen", metavar="HOST:PORT", help="A TCP address, such as 127.0.0.1:10809."),
     ] = None,
+    insecure: Annotated[
+        bool,
+        typer.Option(
+            "--insecure", help="Let --listen take an address that other machines reach: no password, no encryption."
+        ),
+    ] = False,
+    connections: Annotated[
+        int, typer.Option("--connections", min=1, metavar="N", help="How many clients may be connected.")
+    ] = 256,
     trace: Annotated[
         Path | None,
         typer.Option(
@@ -76,6 +85,7 @@ def serve(
     """Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments."""
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     options: dict[str, Any] = {"size": size, "socket": socket, "listen": listen, "trace": trace, "emulate": emulate}
+    options |= {"insecure": insecure, "connections": connections}
     stop = threading.Event()
     # An exception could come while a result is being saved.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -175,8 +185,8 @@ def check(folder: DeviceFolder) -> None:
 
 @app.command()
 def cut(folder: DeviceFolder, side: Side = "device", seed: Seed = 0) -> None:
-    """Cut the power of a device that is being served, or of its host, and power it on again."""
-    device.cut(folder, seed, side)
+    """Cut the power of a device that is being served, or of its host, power it on again, and say what was lost."""
+    output().print(device.cut(folder, seed, side).told, markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()

@@ -1,28 +1,32 @@
 //! The control socket of a running device: one command per connection, one line each way.
 //!
-//! `cut SIDE SEED` cuts the power of a side, `host`, `device` or `both`, and powers it on again. `info` describes the device.
+//! `cut SIDE SEED` cuts the power of a side, `host`, `device` or `both`, and powers it on again; `info` describes the device. The
+//! answer is JSON: `{"Ok": …}` with what the cut took from clients or with the description, or `{"Err": …}` with the reason.
 
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
 use crate::info::Told;
+use crate::loss::Loss;
 use coflash_media::Side;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
-use std::time::Duration;
 
-const DONE: &str = "done";
-const LINE_BYTES: u64 = 4096;
+const LINE_BYTES: usize = 4096;
 /// A description has the scenario.
 const ANSWER_BYTES: u64 = 128 << 10;
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Clients that may be silent; one more, and the first of them has to go.
+const CLIENTS_MAX: usize = 64;
 
 /// The socket, in the folder of the device. The container's lock says that no other server uses it.
 pub(crate) struct Control {
     listener: UnixListener,
     path: PathBuf,
+    clients: Vec<Client>,
 }
 
 impl Control {
@@ -40,39 +44,67 @@ impl Control {
             Ok(listener)
         };
         match bind() {
-            Ok(listener) => Ok(Some(Self { listener, path })),
+            Ok(listener) => Ok(Some(Self { listener, path, clients: Vec::new() })),
             Err(_) if is_read_only => Ok(None),
             Err(problem) => Err(DeviceError::Io { path, problem }),
         }
     }
 
-    /// Run the pending commands.
-    pub(crate) fn serve(&self, disk: &Exported) {
+    /// Run the commands that have come. It waits for no client.
+    pub(crate) fn serve(&mut self, disk: &Exported) {
         while let Ok((stream, _)) = self.listener.accept() {
-            // A client that has disconnected needs no answer.
-            let _ = Self::answer(stream, disk);
+            if stream.set_nonblocking(true).is_ok() {
+                self.clients.push(Client { stream, line: Vec::new() });
+            }
         }
+        self.clients.drain(..self.clients.len().saturating_sub(CLIENTS_MAX));
+        self.clients.retain_mut(|client| client.stays(disk));
     }
+}
 
-    fn answer(mut stream: UnixStream, disk: &Exported) -> io::Result<()> {
-        stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let mut line = String::new();
-        BufReader::new(&stream).take(LINE_BYTES).read_line(&mut line)?;
-        if line.trim() == "info" {
-            let info = disk.machine().session().map(|(session, _)| Told::of(session.store()));
-            return writeln!(stream, "{}", serde_json::to_string(&info).expect("it is plain data"));
+/// A client, and what it has sent of its command.
+struct Client {
+    stream: UnixStream,
+    line: Vec<u8>,
+}
+
+impl Client {
+    /// Run its command if it is there. Returns whether it may yet come.
+    fn stays(&mut self, disk: &Exported) -> bool {
+        let mut bytes = [0; LINE_BYTES];
+        match self.stream.read(&mut bytes) {
+            Ok(count) => {
+                self.line.extend(&bytes[..count]);
+                if count > 0 && self.line.len() < LINE_BYTES && !self.line.contains(&b'\n') {
+                    return true;
+                }
+                let answer = run(String::from_utf8_lossy(&self.line).trim(), disk);
+                // A client that has disconnected needs no answer.
+                let _ = writeln!(self.stream, "{answer}");
+                false
+            }
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
         }
-        let command = line.trim().strip_prefix("cut ").and_then(|rest| rest.split_once(' '));
-        let cut = command.and_then(|(side, seed)| Some((side.parse().ok()?, seed.parse().ok()?)));
-        let answer = match cut.map(|(side, seed)| disk.cut(side, seed)) {
-            Some(Ok(())) => DONE.to_owned(),
-            Some(Err(error)) => error.to_string(),
-            None => format!("\"{}\" was given; \"cut SIDE SEED\" or \"info\" is allowed", line.trim()),
-        };
-        writeln!(stream, "{answer}")
     }
+}
+
+/// Run a command; returns its answer.
+fn run(line: &str, disk: &Exported) -> String {
+    if line == "info" {
+        let told = disk.machine().session().map(|(session, _)| Told::of(session.store()));
+        return answer(told.ok_or_else(|| "its power could not be switched on again".to_owned()));
+    }
+    let command = line.strip_prefix("cut ").and_then(|rest| rest.split_once(' '));
+    match command.and_then(|(side, seed)| Some((side.parse().ok()?, seed.parse().ok()?))) {
+        Some((side, seed)) => answer(disk.cut(side, seed).map_err(|error| error.to_string())),
+        None => {
+            answer(Err::<Loss, _>(format!("\"{line}\" was given; \"cut SIDE SEED\" or \"info\" is allowed")))
+        }
+    }
+}
+
+fn answer<T: Serialize>(answer: Result<T, String>) -> String {
+    serde_json::to_string(&answer).expect("it is plain data")
 }
 
 impl Drop for Control {
@@ -81,26 +113,21 @@ impl Drop for Control {
     }
 }
 
-/// Cut the power of a side of a device that another process serves.
+/// Cut the power of a side of a device that another process serves. Returns what this took from clients.
 ///
 /// # Errors
 /// No process serves it, it has no such side, or it cannot be powered on again.
-pub fn cut(folder: &Folder, side: Side, seed: u64) -> Result<(), DeviceError> {
-    match ask(folder, &format!("cut {side} {seed}"))?.trim() {
-        DONE => Ok(()),
-        problem => Err(folder.io(io::Error::other(problem.to_owned()))),
-    }
+pub fn cut(folder: &Folder, side: Side, seed: u64) -> Result<Loss, DeviceError> {
+    ask(folder, &format!("cut {side} {seed}"))
 }
 
 /// Describe a device that another process serves.
 pub(crate) fn info(folder: &Folder) -> Result<Told, DeviceError> {
-    let told: Option<Told> =
-        serde_json::from_str(&ask(folder, "info")?).map_err(|error| folder.unusable(error))?;
-    told.ok_or_else(|| folder.unusable("its power could not be switched on again"))
+    ask(folder, "info")
 }
 
 /// Send a line to the process that serves a device, and return its answer.
-fn ask(folder: &Folder, line: &str) -> Result<String, DeviceError> {
+fn ask<T: DeserializeOwned>(folder: &Folder, line: &str) -> Result<T, DeviceError> {
     let path = folder.join("control");
     let ask = || {
         let nobody =
@@ -109,7 +136,9 @@ fn ask(folder: &Folder, line: &str) -> Result<String, DeviceError> {
         writeln!(stream, "{line}")?;
         let mut answer = String::new();
         BufReader::new(stream).take(ANSWER_BYTES).read_line(&mut answer)?;
-        if answer.is_empty() { Err(io::Error::other("the server gave no answer")) } else { Ok(answer) }
+        let answer: Result<T, String> =
+            serde_json::from_str(&answer).map_err(|_| io::Error::other("the server gave no answer"))?;
+        answer.map_err(io::Error::other)
     };
     ask().map_err(|problem| DeviceError::Io { path: path.clone(), problem })
 }

@@ -78,9 +78,11 @@ impl Delayed {
         self.changed.notify_one();
     }
 
-    /// Take the requests whose moments are not known; they are held no longer.
-    pub(crate) fn take_unknown(&self) -> impl Iterator<Item = Served> + use<> {
-        std::mem::take(&mut self.waiting().unknown).into_values().map(|(_, request)| request)
+    /// Take all requests; they are held no longer.
+    pub(crate) fn take(&self) -> Vec<Served> {
+        let Waiting { requests, unknown, .. } = &mut *self.waiting();
+        let unknown = std::mem::take(unknown).into_values().map(|(_, request)| request);
+        std::mem::take(requests).into_values().chain(unknown).collect()
     }
 
     /// Pass the requests to `answer` at their moments, until [`stop`](Self::stop) is called and none is left. `tick` does

@@ -1,14 +1,17 @@
 //! A device as the disk of an NBD server.
 
 use crate::delayed::{Delayed, Served};
+use crate::folder::DeviceError;
 use crate::load::{Load, LoadMeter};
+use crate::loss::{Loss, WENT_ON};
 use crate::machine::{Machine, now};
 use crate::power_on::{check_side, power_was_cut};
 use crate::session::{Answer, Due, Failure, NOBODY, Session};
 use coflash_base::Time;
 use coflash_media::Side;
-use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
+use coflash_nbd::{Command, Connections, Errno, Export, Hangup, Request, Shape};
 use coflash_store::{Store, StoreError, list};
+use coflash_workload::Op;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -33,6 +36,7 @@ struct Problems {
 /// connection serves its own batch, so that no thread waits for another to wake up.
 pub(crate) struct Exported {
     machine: Mutex<Machine>,
+    connections: Connections,
     shape: Shape,
     /// Answers that wait for their moment, if time is emulated.
     delayed: Option<Delayed>,
@@ -42,7 +46,7 @@ pub(crate) struct Exported {
 }
 
 impl Exported {
-    pub(crate) fn new(mut machine: Machine, emulate: bool) -> Self {
+    pub(crate) fn new(mut machine: Machine, connections: Connections, emulate: bool) -> Self {
         let scenario = machine.scenario();
         let (description, preferred_bytes) = (scenario.name.clone(), scenario.flash.page_size.count as u32);
         let exported = scenario.flash.exported;
@@ -52,6 +56,7 @@ impl Exported {
         let shape = Shape { name: String::new(), description, size_bytes, preferred_bytes, read_only: false };
         let exported = Self {
             machine: Mutex::new(machine),
+            connections,
             shape,
             delayed: emulate.then(Delayed::default),
             load: LoadMeter::new(now()),
@@ -117,11 +122,27 @@ impl Exported {
         }
     }
 
-    /// Begin anew after a power cycle: requests under way have failed with the session, and its failure may come again.
-    fn end_under_way(&self) {
+    /// Cut the power if it is still on, and power on again. All connections end first: as with a drive that vanishes, no client gets
+    /// an answer after the loss. `served` are requests under way.
+    fn cycle_power(
+        &self,
+        machine: &mut Machine,
+        (side, seed): (Side, u64),
+        served: &[Request],
+    ) -> Result<Loss, DeviceError> {
+        let connections = self.connections.end();
+        let mut unsettled = machine.session().map(|(session, _)| session.unsettled()).unwrap_or_default();
+        let held: Vec<Served> = self.delayed.iter().flat_map(Delayed::take).collect();
+        for request in held.iter().map(|held| &held.request).chain(served) {
+            op_of(request.command).into_iter().for_each(|op| unsettled.leave_out(op, request.length.into()));
+        }
+        held.into_iter().for_each(|request| self.answer(request, Err(Errno::Io)));
+        // A failure before may come again.
         self.problems().failures.clear();
-        let failed = self.delayed.iter().flat_map(Delayed::take_unknown);
-        failed.for_each(|request| self.answer(request, Err(Errno::Io)));
+        machine.cycle_power(side, seed)?;
+        let loss = Loss::new(side, unsettled, connections);
+        self.note(&loss.told);
+        Ok(loss)
     }
 
     /// The load since the last call.
@@ -143,19 +164,19 @@ impl Exported {
             *synced = now();
             done = session.sync_point().map_err(Failure::from);
         }
-        self.after(&mut machine, done.err());
+        self.after(&mut machine, done.err(), &[]);
         event
     }
 
     /// Cut the power of a side, and power it on again.
-    pub(crate) fn cut(&self, side: Side, seed: u64) -> Result<(), crate::DeviceError> {
+    pub(crate) fn cut(&self, side: Side, seed: u64) -> Result<Loss, DeviceError> {
         let mut machine = self.machine();
         check_side(machine.scenario(), side)?;
-        let has_ended = machine.cut(side, seed);
-        if !matches!(has_ended, Ok(false)) {
-            self.end_under_way();
+        if machine.cut_below_host(side)? {
+            self.after(&mut machine, None, &[]);
+            return Ok(Loss::nothing(side));
         }
-        has_ended.map(drop)
+        self.cycle_power(&mut machine, (side, seed), &[])
     }
 
     /// Send delayed answers at their moments, until [`stop_delayed`](Self::stop_delayed) is called and all are sent.
@@ -177,19 +198,17 @@ impl Exported {
         self.load.answered(1, arrival, now());
     }
 
-    /// Note a failure, and power on again if the power has been cut.
-    fn after(&self, machine: &mut Machine, failure: Option<Failure>) {
+    /// Note a failure, and power on again if the power has been cut. `served` are requests that are not answered.
+    fn after(&self, machine: &mut Machine, failure: Option<Failure>, served: &[Request]) {
         let restarted = machine.session().map_or(0, |(session, _)| session.take_restarted());
         for _ in 0..restarted {
-            self.note(format!("{}; it is on again, and the host went on", power_was_cut(Side::Device)));
+            self.note(format!("{}; {WENT_ON}", power_was_cut(Side::Device)));
         }
         match failure {
             Some(Failure::Store(StoreError::PowerCut)) => {
-                self.end_under_way();
-                let (side, seed) = machine.cut_plan();
-                match machine.cycle_power(side, seed) {
-                    Ok(()) => self.note(format!("{}; it is on again", power_was_cut(side))),
-                    Err(error) => self.note(error),
+                let plan = machine.cut_plan();
+                if let Err(error) = self.cycle_power(machine, plan, served) {
+                    self.note(error);
                 }
             }
             Some(failure) => {
@@ -211,29 +230,33 @@ impl Export for Exported {
         let arrival = now();
         self.load.arrived(requests.len(), arrival);
         let mut machine = self.machine();
-        let Some((session, clock)) = machine.session() else {
+        // Requests that waited here while the power was cut are lost with their connection.
+        let wanted = requests.iter().all(Request::is_wanted);
+        let Some((session, clock)) = machine.session().filter(|_| wanted) else {
             self.load.answered(requests.len(), arrival, now());
             return requests.drain(..).for_each(|request| request.answer(Err(Errno::Io)));
         };
-        let mut served = Vec::with_capacity(requests.len());
+        let mut answers = Vec::with_capacity(requests.len());
         let mut failure = None;
-        for mut request in requests.drain(..) {
+        for request in requests.iter_mut() {
             let owner = self.delayed.as_ref().map_or(NOBODY, Delayed::number);
             session.serve_for(owner);
-            // Requests that arrived together with one interrupted by a power cut are lost with it.
-            let answer = match &failure {
-                Some(Failure::Store(StoreError::PowerCut)) => Err(Failure::Store(StoreError::PowerCut)),
-                _ => serve(session, &mut request, clock.time()),
-            };
+            let answer = serve(session, request, clock.time());
             if let Err(problem) = &answer {
                 failure = Some(problem.clone());
             }
-            served.push((request, owner, answer));
+            answers.push((owner, answer));
+            // Requests that arrived together with the interrupted one are lost with it.
+            if failure == Some(Failure::Store(StoreError::PowerCut)) {
+                self.after(&mut machine, failure, &requests[..answers.len() - 1]);
+                self.load.answered(requests.len(), arrival, now());
+                return requests.drain(..).for_each(|request| request.answer(Err(Errno::Io)));
+            }
         }
         // No request is answered before the host has the changes of all of them.
         let written = session.write_out().map_err(Failure::from);
         let mut answered = 0;
-        for (request, owner, answer) in served {
+        for (request, (owner, answer)) in requests.drain(..).zip(answers) {
             let answer = if changes(request.command) { written.clone().and(answer) } else { answer };
             match (answer, &self.delayed) {
                 (Ok(due), Some(delayed)) => delayed.hold(owner, due, clock, Served { request, arrival }),
@@ -247,7 +270,7 @@ impl Export for Exported {
         if let Some(delayed) = &self.delayed {
             delayed.known(session.take_answers(), clock);
         }
-        self.after(&mut machine, failure.or(written.err()));
+        self.after(&mut machine, failure.or(written.err()), &[]);
     }
 
     fn ended(&self, why: &Hangup) {
@@ -291,6 +314,15 @@ pub(crate) fn serve<D: coflash_store::Disk>(
         }
     }?;
     if request.fua { Ok(done.and(session.flush(now)?)) } else { Ok(done) }
+}
+
+/// What a request does to data.
+fn op_of(command: Command) -> Option<Op> {
+    match command {
+        Command::Write => Some(Op::Write),
+        Command::Trim | Command::WriteZeroes { .. } => Some(Op::Trim),
+        _ => None,
+    }
 }
 
 /// The error of a failed request in the protocol.

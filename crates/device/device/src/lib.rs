@@ -12,7 +12,7 @@
 //! | bytes and their timeline as one media; no bytes, for the twin | `served.rs`, `device_bytes.rs` |
 //! | the trace of a session; the simulation of a session | `recorder.rs`, `twin.rs` |
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
-//! | a device that is switched on, through power cuts | `machine.rs` |
+//! | a device that is switched on, through power cuts | `machine.rs`; what these take from clients: `loss.rs` |
 //! | the disk of an NBD server; its load; answers at their moment | `export.rs`, `load.rs`, `delayed.rs` |
 //! | the states that power cuts during a workload leave | `explore.rs`, `changes.rs` |
 //! | a look at a device that is not served | `info.rs` |
@@ -32,6 +32,7 @@ mod export;
 mod folder;
 mod info;
 mod load;
+mod loss;
 mod machine;
 mod power_on;
 mod recorder;
@@ -50,10 +51,11 @@ pub use explore::{Exploration, Explored, explore};
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{Told, check, info};
 pub use load::{Load, LoadMeter};
+pub use loss::Loss;
 pub use machine::{EndedSession, Machine};
 pub use power_on::{StartError, servable};
 pub use recorder::Recorder;
 pub use restarts::{Armed, Restart, Restarts};
-pub use server::ServedDevice;
+pub use server::{ServedDevice, listen_address};
 pub use session::{Answer, Cut, CutAt, Due, Ended, Failure, Session};
 pub use twin::{TwinError, twin, twin_of};

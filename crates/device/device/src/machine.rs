@@ -122,19 +122,15 @@ impl Machine {
         self.session.as_mut().map(|session| (session, self.clock))
     }
 
-    /// Cut the power of a side between two requests, and power it on again. Returns whether the session has ended.
+    /// Cut the power of the device between two requests, where a host goes on with its cache. Returns whether there is one.
     ///
     /// # Errors
-    /// See [`cycle_power`](Self::cycle_power).
-    pub(crate) fn cut(&mut self, side: Side, seed: u64) -> Result<bool, DeviceError> {
+    /// The device cannot come back.
+    pub(crate) fn cut_below_host(&mut self, side: Side) -> Result<bool, DeviceError> {
         let is_alone = side == Side::Device && self.scenario.cache.placement == Placement::Host;
-        match &mut self.session {
-            Some(session) if is_alone => {
-                let cut = session.cut_device(self.clock.time());
-                cut.map(|()| false).map_err(|problem| self.folder.unusable(problem))
-            }
-            _ => self.cycle_power(side, seed).map(|()| true),
-        }
+        let Some(session) = self.session.as_mut().filter(|_| is_alone) else { return Ok(false) };
+        let cut = session.cut_device(self.clock.time());
+        cut.map(|()| true).map_err(|problem| self.folder.unusable(problem))
     }
 
     /// Cut power if it is still on, and power on again. `seed` draws the surviving part of the stores that

@@ -6,7 +6,7 @@ use crate::folder::{DeviceError, Folder};
 use crate::load::Load;
 use crate::machine::{EndedSession, Machine};
 use coflash_engine::RunResult;
-use coflash_nbd::{Address, Server, Stopper};
+use coflash_nbd::{Address, Connections, Server, Stopper};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,9 +16,30 @@ use std::time::Duration;
 /// The interval between checks for pending work: shorter than that of any commit.
 const TICK: Duration = Duration::from_millis(20);
 
+/// The TCP address in a text. One that other machines reach is refused unless `insecure`.
+///
+/// # Errors
+/// What was given, what is allowed, and why.
+pub fn listen_address(text: &str, insecure: bool) -> Result<Address, String> {
+    let Ok(address) = text.parse().map(Address::Tcp) else {
+        return Err(format!(
+            "listen: \"{text}\" was given; an address such as \"127.0.0.1:10809\" is allowed"
+        ));
+    };
+    if address.is_beyond_this_machine() && !insecure {
+        return Err(format!(
+            "listen: \"{text}\" was given, which other machines reach: there is no password and no encryption, so that they \
+             read and overwrite the device; \"127.0.0.1:10809\" is allowed, which ssh -L takes to another machine, or insecure \
+             (--insecure) in a network whose every user may do that"
+        ));
+    }
+    Ok(address)
+}
+
 /// A device that is served, until it is stopped.
 pub struct ServedDevice {
     disk: Arc<Exported>,
+    connections: Connections,
     address: Address,
     stopper: Stopper,
     is_stopped: Arc<AtomicBool>,
@@ -42,14 +63,15 @@ impl ServedDevice {
         let bound = Server::bind(address).and_then(|server| Ok((server.address()?, server)));
         let bound = bound.map_err(|problem| folder.io(problem));
         let bound = bound.and_then(|bound| Ok((bound, Control::bind(folder, machine.is_read_only())?)));
-        let ((address, server), control) = match bound {
+        let ((address, server), mut control) = match bound {
             Ok(bound) => bound,
             Err(error) => {
                 machine.discard();
                 return Err(error);
             }
         };
-        let disk = Arc::new(Exported::new(machine, emulate));
+        let connections = server.connections().clone();
+        let disk = Arc::new(Exported::new(machine, connections.clone(), emulate));
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stopper = server.stopper();
         let ticker = {
@@ -57,7 +79,7 @@ impl ServedDevice {
             thread::spawn(move || {
                 while !is_stopped.load(Ordering::Relaxed) {
                     disk.tick();
-                    control.iter().for_each(|control| control.serve(&disk));
+                    control.iter_mut().for_each(|control| control.serve(&disk));
                     thread::park_timeout(TICK);
                 }
             })
@@ -70,13 +92,18 @@ impl ServedDevice {
             let disk = disk.clone();
             thread::spawn(move || server.run(&*disk))
         };
-        Ok(Self { disk, address, stopper, is_stopped, server, ticker, answers })
+        Ok(Self { disk, connections, address, stopper, is_stopped, server, ticker, answers })
     }
 
     /// The address of the server, as a URI.
     #[must_use]
     pub fn address(&self) -> String {
         self.address.to_string()
+    }
+
+    /// Take this many connections.
+    pub fn limit_connections(&self, max: usize) {
+        self.connections.limit(max);
     }
 
     /// Whether the server has ended because its socket failed.

@@ -5,6 +5,7 @@
 //! ([`twin`](crate::twin)).
 
 use crate::device_bytes::DeviceBytes;
+use crate::loss::Unsettled;
 use crate::power_on::{StartError, power_on, recover_device, timeline};
 use crate::recorder::Recorder;
 use crate::restarts::{Armed, Restart};
@@ -151,6 +152,7 @@ pub struct Session<S: DeviceBytes> {
     flushes: u64,
     /// Around a power cut: the time and the result before the current request.
     before: Option<(Time, RunResult)>,
+    unsettled: Unsettled,
 }
 
 impl<S: DeviceBytes> Session<S> {
@@ -188,6 +190,7 @@ impl<S: DeviceBytes> Session<S> {
             writes: 0,
             flushes: 0,
             before: None,
+            unsettled: Unsettled::default(),
         })
     }
 
@@ -204,6 +207,10 @@ impl<S: DeviceBytes> Session<S> {
     /// # Errors
     /// A page cannot be written: from then on, all writes fail.
     pub fn write(&mut self, offset: u64, data: &[u8], now: Time) -> Answer {
+        self.whole(offset, data.len() as u64, now, |session| session.write_part(offset, data, now))
+    }
+
+    fn write_part(&mut self, offset: u64, data: &[u8], now: Time) -> Answer {
         self.issue(Op::Write, offset, data.len() as u64, data, now)
     }
 
@@ -212,7 +219,26 @@ impl<S: DeviceBytes> Session<S> {
     /// # Errors
     /// A flash operation failed.
     pub fn trim(&mut self, offset: u64, length: u64, now: Time) -> Answer {
-        self.issue(Op::Trim, offset, length, (), now)
+        self.whole(offset, length, now, |session| session.issue(Op::Trim, offset, length, (), now))
+    }
+
+    /// Have a request of several pages, or in several parts, survive a power cut whole once it is answered. A cache that has no
+    /// room for it commits inside of it: then it is committed at its end, too.
+    fn whole(
+        &mut self,
+        offset: u64,
+        length: u64,
+        now: Time,
+        serve: impl FnOnce(&mut Self) -> Answer,
+    ) -> Answer {
+        let early = |session: &Self| session.engine.level().at_risk().1.early_commits;
+        let before = early(self);
+        let served = serve(self)?;
+        if early(self) == before || offset / self.page_bytes == (offset + length.max(1) - 1) / self.page_bytes
+        {
+            return Ok(served);
+        }
+        Ok(served.and(self.issue_uncounted(Op::Flush, 0, 0, (), now)?))
     }
 
     /// Make a range read as zeros: whole pages by a trim, which every scheme keeps through a power cut, and
@@ -221,6 +247,10 @@ impl<S: DeviceBytes> Session<S> {
     /// # Errors
     /// See [`write`](Self::write).
     pub fn write_zeroes(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> Answer {
+        self.whole(offset, length, now, |session| session.zero(offset, length, keep_space, now))
+    }
+
+    fn zero(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> Answer {
         let end = offset + length;
         let first = offset.next_multiple_of(self.page_bytes);
         let last = end / self.page_bytes * self.page_bytes;
@@ -228,7 +258,7 @@ impl<S: DeviceBytes> Session<S> {
             return self.write_zero_bytes(offset, end, now);
         }
         let head = self.write_zero_bytes(offset, first, now)?;
-        let whole = self.trim(first, last - first, now)?;
+        let whole = self.issue(Op::Trim, first, last - first, (), now)?;
         let tail = self.write_zero_bytes(last, end, now)?;
         Ok(head.and(whole).and(tail))
     }
@@ -241,7 +271,7 @@ impl<S: DeviceBytes> Session<S> {
             && let Ok(before) = due
         {
             let length = (end - from).min(ZEROS_BYTES);
-            due = self.write(from, &zeros[..length as usize], now).map(|after| before.and(after));
+            due = self.write_part(from, &zeros[..length as usize], now).map(|after| before.and(after));
             from += length;
         }
         self.zeros = zeros;
@@ -271,7 +301,14 @@ impl<S: DeviceBytes> Session<S> {
     /// # Errors
     /// A flash operation failed.
     pub fn pass_time(&mut self, now: Time) -> Result<(), Failure> {
-        self.under_power(now, |_| Ok(()))
+        let passed = self.under_power(now, |_| Ok(()));
+        self.unsettled.look(self.engine.level().at_risk());
+        passed
+    }
+
+    /// Answered requests that a power cut would undo now.
+    pub(crate) fn unsettled(&self) -> Unsettled {
+        self.unsettled
     }
 
     /// Serve the next requests for a client that waits for the answers: moments that become known later are
@@ -411,13 +448,25 @@ impl<S: DeviceBytes> Session<S> {
         op: Op,
         offset: u64,
         length: u64,
-        mut payload: impl Payload<Served<S>>,
+        payload: impl Payload<Served<S>>,
         now: Time,
     ) -> Answer {
         self.count(op);
         self.cut_at_the_latest(now)?;
+        self.issue_uncounted(op, offset, length, payload, now)
+    }
+
+    /// Issue a request that no client has sent, or that was counted before.
+    fn issue_uncounted(
+        &mut self,
+        op: Op,
+        offset: u64,
+        length: u64,
+        mut payload: impl Payload<Served<S>>,
+        now: Time,
+    ) -> Answer {
         let mut is_recorded = false;
-        self.under_power(now, |session| {
+        let served = self.under_power(now, |session| {
             let request = Request { arrival: session.now, offset, length, op, placement: None };
             let served = session.engine.issue_for(session.owner, &request, session.now, &mut payload);
             let store = &session.engine.media().store;
@@ -427,7 +476,10 @@ impl<S: DeviceBytes> Session<S> {
             }
             let at = served?;
             Ok(Due { at: at.unwrap_or(session.now), awaited: u32::from(at.is_none()) })
-        })
+        })?;
+        self.unsettled.look(self.engine.level().at_risk());
+        self.unsettled.add(op, length);
+        Ok(served)
     }
 
     /// Count a request, and arm the power cut if it is due at this request.

@@ -24,6 +24,14 @@ pub enum Address {
     Tcp(SocketAddr),
 }
 
+impl Address {
+    /// Whether clients on other machines may reach it.
+    #[must_use]
+    pub fn is_beyond_this_machine(&self) -> bool {
+        matches!(self, Self::Tcp(address) if !address.ip().to_canonical().is_loopback())
+    }
+}
+
 impl fmt::Display for Address {
     /// The URI of its only export, as clients take it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,6 +102,8 @@ impl Listener {
                 let (stream, _) = listener.accept()?;
                 stream.set_nonblocking(true)?;
                 stream.set_nodelay(true)?;
+                // The connection of a machine that has vanished must end.
+                rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
                 Ok(stream.into())
             }
         }

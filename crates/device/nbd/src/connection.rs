@@ -1,6 +1,7 @@
 //! A connection: one thread that reads requests, passes them on in batches, and sends replies in batches.
 
 use crate::command::{Next, Requests};
+use crate::connections::Line;
 use crate::export::{Answers, Export, Request, Shape};
 use crate::handshake::{Handshake, Negotiated};
 use crate::hangup::Hangup;
@@ -13,6 +14,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// The maximal number of bytes received by one system call.
@@ -25,16 +27,17 @@ const HANDSHAKE_SECONDS: u64 = 10;
 const STUCK_SECONDS: u64 = 5;
 
 /// Serve a client until either side ends the connection. `stopped` becomes readable when the server must end.
-pub(crate) fn serve(socket: &OwnedFd, stopped: &UnixStream, export: &impl Export) -> Hangup {
+pub(crate) fn serve(line: &Line, stopped: &UnixStream, export: &impl Export) -> Hangup {
     let shape = export.shape();
     let mut input = Input::new(INPUT_BYTES);
-    match negotiate(socket, stopped, &shape, &mut input) {
+    let why = match negotiate(&line.socket, stopped, &shape, &mut input) {
         Err(hangup) => hangup,
-        Ok(agreed) => match Connection::new(socket, stopped, shape, agreed, input) {
+        Ok(agreed) => match Connection::new(line, stopped, shape, agreed, input) {
             Ok(connection) => connection.run(export),
             Err(error) => error.into(),
         },
-    }
+    };
+    if line.is_ended.load(Ordering::Relaxed) { Hangup::Ended } else { why }
 }
 
 /// The handshake, in bounded time.
@@ -106,7 +109,7 @@ struct Connection<'a> {
 
 impl<'a> Connection<'a> {
     fn new(
-        socket: &'a OwnedFd,
+        line: &'a Line,
         stopped: &'a UnixStream,
         shape: Shape,
         agreed: Negotiated,
@@ -116,10 +119,11 @@ impl<'a> Connection<'a> {
         woken.set_nonblocking(true)?;
         waker.set_nonblocking(true)?;
         // If its buffer is full, the connection will wake anyway.
-        let answers = Answers::new(move || drop((&waker).write(&[1])));
+        let answers = Answers::of(Arc::clone(&line.is_ended), move || drop((&waker).write(&[1])));
         let requests = Requests::new(shape, agreed, Arc::clone(&answers));
         let structured = agreed.structured;
         let (replies, sent, hangup, deaf) = (VecDeque::new(), 0, None, false);
+        let socket = &line.socket;
         Ok(Self { socket, stopped, woken, structured, input, requests, answers, replies, sent, hangup, deaf })
     }
 

@@ -4,6 +4,7 @@ use crate::errno::Errno;
 use crate::extents::Extents;
 use crate::hangup::Hangup;
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The properties of a disk for its clients.
@@ -94,6 +95,13 @@ impl Request {
         self.finish(result);
     }
 
+    /// Whether its client still waits for it. A request of a connection that [ended](crate::Connections::end) must have no
+    /// effect: the client may have connected anew, and its later requests may have been served.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.answers.as_ref().is_some_and(|answers| !answers.is_ended.load(Ordering::Relaxed))
+    }
+
     fn finish(&mut self, result: Result<(), Errno>) {
         let Some(answers) = self.answers.take() else { return };
         let content = match self.command {
@@ -147,6 +155,8 @@ pub(crate) enum Content {
 /// The pending answers of a connection.
 pub struct Answers {
     waiting: Mutex<Waiting>,
+    /// Whether the disk has ended the connection.
+    is_ended: Arc<AtomicBool>,
     wake: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -160,7 +170,11 @@ struct Waiting {
 impl Answers {
     /// Create an empty queue. `wake` is called when there are answers and the connection sleeps.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
-        Arc::new(Self { waiting: Mutex::default(), wake: Box::new(wake) })
+        Self::of(Arc::default(), wake)
+    }
+
+    pub(crate) fn of(is_ended: Arc<AtomicBool>, wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { waiting: Mutex::default(), is_ended, wake: Box::new(wake) })
     }
 
     pub(crate) fn push(&self, answer: Answer) {

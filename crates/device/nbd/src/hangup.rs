@@ -12,6 +12,9 @@ pub enum Hangup {
     /// The server ends.
     #[error("the server ends")]
     Stopped,
+    /// The disk has vanished.
+    #[error("the disk has vanished")]
+    Ended,
     /// The client closed its end in the middle of a message.
     #[error("the client was cut off")]
     CutOff,
@@ -38,7 +41,9 @@ pub enum Hangup {
     #[error("the handshake took more than {0} s")]
     Slow(u64),
     /// The limit of connections is reached.
-    #[error("{0} connections are open, and no more are taken")]
+    #[error(
+        "{0} connections are open, and no more are taken: let the server take more, or end some that are idle"
+    )]
     Full(usize),
     /// The socket failed.
     #[error("{0}")]
@@ -46,9 +51,9 @@ pub enum Hangup {
 }
 
 impl Hangup {
-    /// Whether the connection ended in the regular way.
+    /// Whether the connection ended in the regular way, or by a decision of the server's side.
     #[must_use]
     pub fn is_orderly(&self) -> bool {
-        matches!(self, Self::Left | Self::Stopped)
+        matches!(self, Self::Left | Self::Stopped | Self::Ended)
     }
 }

@@ -14,7 +14,8 @@
 //! | replies: from answers to bytes | `reply.rs` |
 //! | layouts, in network byte order; the receive buffer | `wire.rs` |
 //! | a connection: one thread, requests and replies in batches | `connection.rs` |
-//! | the server: its socket, its connections, its end | `server.rs`, `address.rs` |
+//! | the server: its socket, its end | `server.rs`, `address.rs` |
+//! | its connections: their limit, their end by the disk | `connections.rs` |
 //!
 //! Each connection has one thread. Whenever bytes arrive, it reads all complete requests, passes them to the
 //! [`Export`] as one batch, and sends all ready answers in one system call. An answer may also come later,
@@ -27,6 +28,7 @@
 mod address;
 pub mod command;
 mod connection;
+mod connections;
 mod errno;
 mod export;
 mod extents;
@@ -37,8 +39,9 @@ mod server;
 pub mod wire;
 
 pub use address::Address;
+pub use connections::{Connections, MAX_CONNECTIONS};
 pub use errno::Errno;
 pub use export::{Answer, Answers, Command, Export, Request, Shape};
 pub use extents::{Extent, Extents};
 pub use hangup::Hangup;
-pub use server::{MAX_CONNECTIONS, Server, Stopper};
+pub use server::{Server, Stopper};

@@ -2,23 +2,20 @@
 
 use crate::address::{Address, Listener};
 use crate::connection;
+use crate::connections::Connections;
 use crate::export::Export;
-use crate::hangup::Hangup;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
 use std::io::{self, ErrorKind};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-
-/// The maximal number of connections. A further one is closed at once.
-pub const MAX_CONNECTIONS: usize = 16;
 
 /// A listening server.
 pub struct Server {
     listener: Listener,
+    connections: Connections,
     stopped: UnixStream,
     stopper: Stopper,
 }
@@ -45,7 +42,18 @@ impl Server {
     pub fn bind(address: &Address) -> io::Result<Self> {
         let listener = Listener::bind(address)?;
         let (stopped, stopper) = UnixStream::pair()?;
-        Ok(Self { listener, stopped, stopper: Stopper(Arc::new(stopper)) })
+        Ok(Self {
+            listener,
+            connections: Connections::default(),
+            stopped,
+            stopper: Stopper(Arc::new(stopper)),
+        })
+    }
+
+    /// Its connections.
+    #[must_use]
+    pub fn connections(&self) -> &Connections {
+        &self.connections
     }
 
     /// The address; a port of 0 is replaced by the actual one.
@@ -69,7 +77,6 @@ impl Server {
     ///
     /// The listening socket fails; pending requests are answered in this case, too.
     pub fn run(&self, export: &impl Export) -> io::Result<()> {
-        let connections = AtomicUsize::new(0);
         thread::scope(|scope| {
             // Connections must end, too, if this fails.
             let _stop = StopAtEnd(&self.stopper);
@@ -85,15 +92,17 @@ impl Server {
                     Err(error) if is_of_client(&error) => continue,
                     Err(error) => return Err(error),
                 };
-                if connections.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
-                    connections.fetch_sub(1, Ordering::Relaxed);
-                    export.ended(&Hangup::Full(MAX_CONNECTIONS));
-                    continue;
-                }
-                let counted = Counted(&connections);
+                let line = match self.connections.add(socket) {
+                    Ok(line) => line,
+                    Err(full) => {
+                        export.ended(&full);
+                        continue;
+                    }
+                };
                 let begun = thread::Builder::new().name("nbd".to_owned()).spawn_scoped(scope, move || {
-                    let _counted = counted;
-                    export.ended(&connection::serve(&socket, &self.stopped, export));
+                    let why = connection::serve(&line, &self.stopped, export);
+                    drop(line);
+                    export.ended(&why);
                 });
                 if let Err(error) = begun {
                     export.ended(&error.into());
@@ -114,14 +123,5 @@ struct StopAtEnd<'a>(&'a Stopper);
 impl Drop for StopAtEnd<'_> {
     fn drop(&mut self) {
         self.0.stop();
-    }
-}
-
-/// A connection, counted while it lasts.
-struct Counted<'a>(&'a AtomicUsize);
-
-impl Drop for Counted<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -4,8 +4,8 @@
 use crate::config::Placement;
 use crate::controller::{Controller, ControllerConfig};
 use crate::cooperates::Cooperates;
-use crate::cooperation::{Cooperation, Setting};
-use crate::device::{Device, DeviceConfig};
+use crate::cooperation::{CommitCounters, Cooperation, Setting};
+use crate::device::{AtRisk, Device, DeviceConfig};
 use crate::level::{Command, Level, Restart};
 use crate::linked::{HostConfig, LinkCost, Linked, Protecting, RequestLink};
 use crate::nvm::Layout;
@@ -207,6 +207,15 @@ impl FlashStack {
         match self {
             Self::Plain(link) => link.below().under().layout(),
             Self::HostCache(cache) => cache.layout(),
+        }
+    }
+
+    /// What a power cut of the cache's side would lose, and the commits so far.
+    #[must_use]
+    pub fn at_risk(&self) -> (AtRisk, CommitCounters) {
+        match self {
+            Self::Plain(link) => (link.below().under().at_risk(), link.below().under().commits()),
+            Self::HostCache(cache) => (cache.at_risk(), cache.commits()),
         }
     }
 

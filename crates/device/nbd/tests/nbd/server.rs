@@ -4,7 +4,7 @@ use crate::disk::Memory;
 use crate::messages::{
     DISCONNECT, FIXED, FLUSH, NO_ZEROES, READ, Received, WRITE, chosen, command, option, shape,
 };
-use coflash_nbd::{Address, Export, Hangup, MAX_CONNECTIONS, Request, Server, Shape, Stopper};
+use coflash_nbd::{Address, Connections, Export, Hangup, MAX_CONNECTIONS, Request, Server, Shape, Stopper};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -49,12 +49,16 @@ impl Drop for Stopping {
 
 /// Runs a server while `client` is under way.
 fn with_server(name: &str, export: &impl Export, client: impl FnOnce(&PathBuf)) {
+    with_connections(name, export, |socket, _| client(socket));
+}
+
+fn with_connections(name: &str, export: &impl Export, client: impl FnOnce(&PathBuf, &Connections)) {
     let folder = Folder::new(name);
     let server = Server::bind(&Address::Unix(folder.socket())).unwrap();
     thread::scope(|scope| {
         let running = scope.spawn(|| server.run(export));
         let stopping = Stopping(server.stopper());
-        client(&folder.socket());
+        client(&folder.socket(), server.connections());
         drop(stopping);
         running.join().unwrap().unwrap();
     });
@@ -251,16 +255,71 @@ fn it_hears_why_connections_end() {
     });
 }
 
-#[test]
-fn connections_are_bounded() {
+/// A server with `count` idle clients, of which it takes `max`.
+fn with_clients(
+    name: &str,
+    max: Option<usize>,
+    count: usize,
+    client: impl FnOnce(&PathBuf, &Connections, Vec<UnixStream>, &Receiver<String>),
+) {
     let (export, ended) = telling();
-    with_server("full", &export, |socket| {
-        let mut clients: Vec<_> = (0..MAX_CONNECTIONS).map(|_| connect(socket)).collect();
-        let mut late = UnixStream::connect(socket).unwrap();
-        assert_eq!(late.read(&mut [0]).unwrap(), 0);
-        assert_eq!(ended.recv().unwrap(), "16 connections are open, and no more are taken");
-        drop(clients.pop());
-        assert_eq!(ended.recv().unwrap(), "the client left");
+    with_connections(name, &export, |socket, connections| {
+        max.into_iter().for_each(|max| connections.limit(max));
+        client(socket, connections, (0..count).map(|_| connect(socket)).collect(), &ended);
+    });
+}
+
+#[test]
+fn idle_connections_do_not_hold_others_out_up_to_a_limit_that_can_be_chosen() {
+    let over = |max: Option<usize>, count: usize| {
+        with_clients("full", max, count, |socket, _, mut clients, ended| {
+            let mut late = UnixStream::connect(socket).unwrap();
+            assert_eq!(late.read(&mut [0]).unwrap(), 0);
+            assert!(
+                ended
+                    .recv()
+                    .unwrap()
+                    .starts_with(&format!("{count} connections are open, and no more are taken"))
+            );
+            drop(clients.pop());
+            assert_eq!(ended.recv().unwrap(), "the client left");
+            connect(socket).write_all(&command(0, DISCONNECT, 0, 0, 0)).unwrap();
+            assert_eq!(ended.recv().unwrap(), "the client left", "there is room again");
+        });
+    };
+    over(Some(3), 3);
+    over(None, MAX_CONNECTIONS);
+}
+
+#[test]
+fn a_disk_that_vanishes_ends_all_connections_and_clients_may_connect_anew() {
+    with_clients("vanish", None, 3, |socket, connections, clients, ended| {
+        let mut shy = UnixStream::connect(socket).unwrap();
+        receive(&mut shy, 18);
+        assert_eq!(connections.end(), 4);
+        for mut client in clients.into_iter().chain([shy]) {
+            assert_eq!(client.read(&mut [0]).unwrap(), 0);
+            assert_eq!(ended.recv().unwrap(), "the disk has vanished");
+        }
+        assert_eq!(connections.end(), 0);
+        let mut again = connect(socket);
+        again.write_all(&command(0, FLUSH, 7, 0, 0)).unwrap();
+        assert_eq!(simple(&mut again), (0, 7));
+    });
+}
+
+#[test]
+fn requests_under_way_when_the_disk_vanishes_are_not_answered_and_no_longer_wanted() {
+    let (sender, held) = channel();
+    with_connections("vanished", &Later(Mutex::new(sender)), move |socket, connections| {
+        let mut client = connect(socket);
+        client.write_all(&command(0, FLUSH, 7, 0, 0)).unwrap();
+        let requests = held.recv().unwrap();
+        assert!(requests[0].is_wanted());
+        connections.end();
+        assert!(!requests[0].is_wanted());
+        requests.into_iter().for_each(|request| request.answer(Ok(())));
+        assert_eq!(client.read(&mut [0]).unwrap(), 0, "a success after the loss would be a lie");
     });
 }
 
@@ -297,6 +356,14 @@ fn tcp_takes_a_free_port_and_tells_it() {
         client.write_all(&command(0, READ, 3, 5, 2)).unwrap();
         assert_eq!((simple(&mut client), receive(&mut client, 2)), ((0, 3), vec![0, 0]));
     });
+}
+
+#[test]
+fn an_address_says_whether_other_machines_reach_it() {
+    let beyond = |text: &str| Address::Tcp(text.parse().unwrap()).is_beyond_this_machine();
+    assert!(["0.0.0.0:1", "[::]:1", "192.0.2.1:1", "[::ffff:192.0.2.1]:1"].into_iter().all(beyond));
+    assert!(!["127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1"].into_iter().any(beyond));
+    assert!(!Address::Unix(PathBuf::from("nbd")).is_beyond_this_machine());
 }
 
 #[test]

@@ -4,8 +4,8 @@ use crate::setup::{Setup, page_write};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_ftl::{
-    Chips, CopyAll, Decision, FreeMark, Ftl, GcHook, GcMode, Io, Marks, PlacementConfig, VictimConfig,
-    WearLevelling, Weight, Weights, WriteStream,
+    Chips, CopyAll, Decision, FreeMark, Ftl, GcHook, GcMode, Io, Marks, PageWrite, PlacementConfig,
+    VictimConfig, WearLevelling, Weight, Weights, WriteStream,
 };
 use coflash_media::{Cause, DieId, Geometry, Media, Place, Untimed};
 
@@ -236,4 +236,88 @@ fn marked_pages_weigh_what_the_hook_says() {
     assert_eq!((cleaned_first(Weight::NONE, false), cleaned_first(Weight::FULL, false)), (0, 1));
     let nearest = [0.0, 0.02, 0.04, 0.5, 0.99, 2.0, 99.0, -1.0].map(|weight| Weight::nearest(weight).0);
     assert_eq!(nearest, [0, 0, 1, 8, 16, 32, 256, 0]);
+}
+
+/// Under DAC a page goes up one class with each write, down one with each copy, and begins at 0 when it is new.
+struct Dac {
+    setup: Setup,
+    ftl: Ftl,
+}
+
+const PAGE: Lpn = Lpn::new(0);
+
+impl Dac {
+    /// The page has been written three times.
+    fn new() -> Self {
+        let mut setup = Setup::small();
+        setup.geometry.blocks_per_plane = 60;
+        let dac = PlacementConfig::by_name("dac").expect("it is registered");
+        let setup = setup.with_placement(dac).with_least_spare();
+        let mut dac = Self { ftl: setup.build().expect("the setup is accepted"), setup };
+        assert_eq!([(); 3].map(|()| dac.write(WriteStream::Evict)), [0, 1, 2]);
+        dac
+    }
+
+    /// Write the page, and return its class.
+    fn write(&mut self, stream: WriteStream) -> u32 {
+        let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
+        let write = PageWrite { stream, ..page_write(PAGE, Place::Host, Cause::Evict) };
+        self.ftl.write(write, (), &mut io).unwrap();
+        let at = self.ftl.lookup(PAGE).expect("just written");
+        self.ftl.block_view(self.setup.units().block_of(at)).class.expect("there are classes")
+    }
+
+    /// Write other pages until GC has erased the block where the page is or was.
+    fn erase(&mut self) {
+        let at = self.ftl.lookup(PAGE).expect("it is mapped");
+        let block = self.setup.units().block_of(at).get() as usize;
+        let erases = |ftl: &Ftl| ftl.erase_counts().nth(block);
+        let before = erases(&self.ftl);
+        let mut stream = Seed(1).stream("others");
+        let mut drops = Drops(Weight::FULL);
+        while erases(&self.ftl) == before {
+            let other = Lpn::new(stream.random_range(1..self.ftl.logical_pages()));
+            let mut io = Io { media: &mut Untimed, hook: &mut drops, start: () };
+            self.ftl.write(page_write(other, Place::Host, Cause::Host), (), &mut io).unwrap();
+        }
+        self.ftl.assert_invariants();
+    }
+}
+
+#[test]
+fn a_page_overwritten_in_a_cache_is_not_new_when_the_cache_writes_it() {
+    let mut dac = Dac::new();
+    dac.ftl.supersede(PAGE);
+    assert_eq!(dac.write(WriteStream::Evict), 3, "its old copy is still there");
+    let at = dac.ftl.lookup(PAGE).expect("it is mapped");
+    dac.ftl.supersede(PAGE);
+    let (block, mut stream) = (dac.setup.units().block_of(at).get() as usize, Seed(1).stream("others"));
+    while dac.ftl.erase_counts().nth(block) == Some(0) {
+        write(&mut dac.ftl, stream.random_range(1..dac.ftl.logical_pages()));
+    }
+    assert_eq!(dac.write(WriteStream::Evict), 4, "its old copy is erased");
+}
+
+#[test]
+fn a_page_that_gc_dropped_comes_back_as_a_copy_or_as_written_by_the_stream_that_the_cache_names() {
+    for (stream, class) in [(WriteStream::Gc, 1), (WriteStream::Evict, 3)] {
+        let mut dac = Dac::new();
+        dac.ftl.mark(PAGE);
+        dac.erase();
+        assert_eq!(dac.ftl.lookup(PAGE), None, "it was dropped");
+        assert_eq!(dac.write(stream), class, "{stream:?}");
+        assert_eq!(dac.write(WriteStream::Evict), class + 1);
+    }
+}
+
+#[test]
+fn a_page_that_was_trimmed_is_new() {
+    for is_superseded in [false, true] {
+        let mut dac = Dac::new();
+        if is_superseded {
+            dac.ftl.supersede(PAGE);
+        }
+        dac.ftl.invalidate(PAGE);
+        assert_eq!(dac.write(WriteStream::Evict), 0);
+    }
 }

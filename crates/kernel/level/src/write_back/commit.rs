@@ -94,7 +94,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         L: Level<M>,
     {
         let consistency = self.consistency();
-        if consistency.uncommitted.front().is_none() && consistency.deletions.is_empty() {
+        if consistency.is_committed() {
             return;
         }
         consistency.counters.commits += 1;

@@ -138,6 +138,11 @@ impl Consistency {
     }
 
     /// Add a version that is not committed.
+    /// Whether all writes and trims so far are durable.
+    pub(super) fn is_committed(&self) -> bool {
+        self.uncommitted.front().is_none() && self.deletions.is_empty()
+    }
+
     pub(super) fn add_uncommitted(&mut self, slot: SlotId, cache: &mut Cache) {
         cache.pin(slot);
         self.uncommitted.push_front(slot);

@@ -24,7 +24,8 @@ pub use host_buffer::{Announces, WriteBufferConfig};
 
 use crate::config::Eviction;
 use crate::cooperates::{Cached, Cooperates, Message};
-use crate::cooperation::{Cooperation, Event, Scheme, Setting};
+use crate::cooperation::{CommitCounters, Cooperation, Event, Scheme, Setting};
+use crate::device::AtRisk;
 use crate::level::{Command, Elsewhere, Level};
 use crate::nvm::{Layout, Metadata};
 use crate::over::below_dispatch;
@@ -114,6 +115,29 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     #[inline(always)]
     fn cached(&self, slot: SlotId) -> Cached {
         Cached { lpn: self.cache.page_of(slot), slot }
+    }
+
+    /// Whether a power cut loses its dirty pages.
+    fn is_volatile(&self) -> bool {
+        self.options.setting.is_volatile
+    }
+
+    /// What a power cut of this cache would lose.
+    #[must_use]
+    pub fn at_risk(&self) -> AtRisk {
+        if self.consistency.as_ref().is_some_and(|consistency| !consistency.is_committed()) {
+            AtRisk::Uncommitted
+        } else if self.is_volatile() && self.cache.dirty_len() > 0 {
+            AtRisk::Dirty(self.cache.dirty_len())
+        } else {
+            AtRisk::Nothing
+        }
+    }
+
+    /// The commits so far; none of a scheme without commits.
+    #[must_use]
+    pub fn commits(&self) -> CommitCounters {
+        self.consistency.as_ref().map(|consistency| consistency.counters).unwrap_or_default()
     }
 
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
@@ -503,7 +527,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
                 parts.push(self.settle(after, io.media));
             }
         }
-        if !self.options.setting.is_volatile {
+        if !self.is_volatile() {
             return Ok(());
         }
         let start = io.start;

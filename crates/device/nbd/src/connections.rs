@@ -1,0 +1,66 @@
+//! The open connections of a server: their limit, and their end by the disk.
+
+use crate::hangup::Hangup;
+use rustix::net::{Shutdown, shutdown};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The number of connections that a server takes, unless it is told another.
+pub const MAX_CONNECTIONS: usize = 256;
+
+/// The open connections of a server, from any thread.
+#[derive(Clone, Debug)]
+pub struct Connections(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    max: AtomicUsize,
+    lines: Mutex<Vec<Weak<Line>>>,
+}
+
+/// A connection, as long as its thread has it.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) socket: OwnedFd,
+    /// Whether the disk has ended it.
+    pub(crate) is_ended: Arc<AtomicBool>,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self(Arc::new(Shared { max: AtomicUsize::new(MAX_CONNECTIONS), lines: Mutex::default() }))
+    }
+}
+
+impl Connections {
+    /// Take this many; a further one is closed at once.
+    pub fn limit(&self, max: usize) {
+        self.0.max.store(max, Ordering::Relaxed);
+    }
+
+    /// End all connections, as when the disk vanishes; returns their number. Nothing is sent to these clients any more, and
+    /// their requests are no longer [wanted](crate::Request::is_wanted). A client may connect anew.
+    pub fn end(&self) -> usize {
+        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = lines.drain(..).filter_map(|line| line.upgrade());
+        open.inspect(|line| {
+            line.is_ended.store(true, Ordering::Relaxed);
+            // It fails only if the client has disconnected.
+            let _ = shutdown(&line.socket, Shutdown::Both);
+        })
+        .count()
+    }
+
+    pub(crate) fn add(&self, socket: OwnedFd) -> Result<Arc<Line>, Hangup> {
+        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.retain(|line| line.strong_count() > 0);
+        let max = self.0.max.load(Ordering::Relaxed);
+        if lines.len() >= max {
+            return Err(Hangup::Full(max));
+        }
+        let line = Arc::new(Line { socket, is_ended: Arc::default() });
+        lines.push(Arc::downgrade(&line));
+        Ok(line)
+    }
+}

@@ -1,0 +1,93 @@
+"""A client of network block devices, request by request: what was answered, and when the disk vanished."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from urllib.parse import parse_qs, urlsplit
+
+READ, WRITE, FLUSH, TRIM, ZERO = 0, 1, 3, 4, 6
+FUA, NO_HOLE = 1, 2
+PAGE = 4096
+
+
+class Vanished(Exception):  # noqa: N818 - it is what happens to the disk
+    """The connection ended before an answer."""
+
+
+class Client:
+    """A connection. Requests may be sent ahead; `sent` has those without an answer."""
+
+    def __init__(self, address: str) -> None:
+        uri = urlsplit(address)
+        if uri.scheme == "nbd":
+            self._socket = socket.create_connection((uri.hostname, uri.port or 10809))
+        else:
+            self._socket = socket.socket(socket.AF_UNIX)
+            self._socket.connect(parse_qs(uri.query)["socket"][0])
+        self.sent: dict[int, int] = {}
+        """The length of the data of an answer, by cookie."""
+        self._number = 0
+        self._receive(18)
+        self._socket.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">IIIH", 7, 6, 0, 0))
+        self._receive(20 + 12 + 20)
+
+    def __del__(self) -> None:
+        self._socket.close()
+
+    def send(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
+        """Sends a request; returns its cookie."""
+        self._number += 1
+        self.sent[self._number] = length if command == READ else 0
+        request = struct.pack(">IHHQQI", 0x25609513, flags, command, self._number, offset, len(data) or length)
+        try:
+            self._socket.sendall(request + data)
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise Vanished from error
+        return self._number
+
+    def answer(self) -> tuple[int, int, bytes]:
+        """Waits for the next answer: its cookie, its error, its data."""
+        magic, error, cookie = struct.unpack(">IIQ", self._receive(16))
+        assert magic == 0x67446698
+        length = self.sent.pop(cookie)
+        return cookie, error, b"" if error else self._receive(length)
+
+    def ask(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> bytes:
+        """Sends a request, and waits for its success."""
+        cookie = self.send(command, offset, length, data, flags)
+        answered, error, found = self.answer()
+        assert (answered, error) == (cookie, 0)
+        return found
+
+    def pages(self, first: int, count: int) -> list[int]:
+        """Returns the first byte of each page, all of whose bytes must be equal."""
+        data = self.ask(READ, first * PAGE, count * PAGE)
+        found = [data[at : at + PAGE] for at in range(0, len(data), PAGE)]
+        assert all(page == page[:1] * PAGE for page in found), "a page is a mixture"
+        return [page[0] for page in found]
+
+    def write(self, first: int, count: int, value: int, flags: int = 0) -> None:
+        """Writes whole pages of a value."""
+        self.ask(WRITE, first * PAGE, data=bytes([value]) * (count * PAGE), flags=flags)
+
+    def has_vanished(self) -> bool:
+        """Whether the next request gets no answer: a flush, which must never succeed after a loss."""
+        try:
+            self.send(FLUSH)
+            while True:
+                self.answer()
+        except Vanished:
+            return True
+
+    def _receive(self, count: int) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            try:
+                piece = self._socket.recv(count - len(data))
+            except ConnectionResetError:
+                piece = b""
+            if not piece:
+                raise Vanished
+            data += piece
+        return bytes(data)
