@@ -311,6 +311,8 @@ def test_a_given_trace_stands_on_the_page(tmp_path: Path) -> None:
     wanted = [one for one in workloads.experiments("tiny", (str(file),)) if one.name == "trace-1"]
     runs = run_all(wanted, tmp_path / "store", 1, None)
     assert set(reading.normalised(runs, COMPARED, reading.WAF)) == {"fast", "average"}
+    claim = next(one for one in PAPER.claims if one.what == "WAF, SGC, mean change")
+    assert claim.ours(runs, "") == reading.changed(runs, "trace-1", SGC, reading.WAF)
     (warned,) = reading.about_given(runs)
     assert warned.startswith("**fast: its requests come faster than the device serves them.**")
 

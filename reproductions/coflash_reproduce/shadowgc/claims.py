@@ -31,6 +31,7 @@ from coflash_reproduce.shadowgc.workloads import (
     COMPARED,
     DELAY,
     GGC,
+    GIVEN,
     LAMBDAS,
     MAIN,
     SEPARATION,
@@ -54,7 +55,7 @@ def claims() -> Iterator[Claim]:
         for line, way, said in ((DELAY, RISES, "tends to degrade"), (SEPARATION, FALLS, "improves")):
             what = f"{SHORT[measure]}, {line}"
             effect = partial(about_all, figure, kind=Kind.EFFECT, said=said)
-            yield effect(what, paper=way, ours=_change(MAIN, line, measure))
+            yield effect(what, paper=way, ours=_main_change(line, measure))
             yield effect(f"{what}, mean of the workloads", paper=way, ours=_average(line, measure), aside=READING)
         strong = max(LAMBDAS)
         what = f"{SHORT[measure]}, {DELAY} with λ = {strong}"
@@ -62,7 +63,7 @@ def claims() -> Iterator[Claim]:
     for (what, (line, measure)), paper in zip(AVERAGES.items(), PAPERS, strict=True):
         number = partial(about_all, "figure-6" if measure is WAF else "figure-7", paper=paper, is_change=True)
         chosen = INPUT if line == ZGC else ""  # the weight of a zombie was chosen for it
-        yield number(f"{what}, mean change", ours=_change(MAIN, line, measure), aside=chosen)
+        yield number(f"{what}, mean change", ours=_main_change(line, measure), aside=chosen)
         yield number(f"{what}, mean of the workloads", ours=_average(line, measure), aside=READING)
         for name in TERABYTE:
             ours = _change(name, line, measure)
@@ -110,6 +111,17 @@ def _of_overheads() -> Iterator[Claim]:
 
 def _change(name: str, line: str, measure: Measure) -> Ours:
     return lambda runs, _: changed(runs, name, line, measure)
+
+
+def _main_change(line: str, measure: Measure) -> Ours:
+    """Return the mean change of the user's traces, or that of the main set-up where none is given."""
+
+    def ours(runs: Runs, _: str) -> float | None:
+        names = [one.name for one in runs.experiments(GIVEN)] or [MAIN]
+        found = [value for name in names if (value := changed(runs, name, line, measure)) is not None]
+        return mean(found) if found else None
+
+    return ours
 
 
 def _average(line: str, measure: Measure) -> Ours:

@@ -30,9 +30,9 @@ coflash_base::policy_family! { ($)
         "zgc" => Zgc(shadow::Shadow<shadow::Zgc>),
         "hgc" => Hgc(shadow::Shadow<shadow::Hgc>),
         "dgc" => Dgc(shadow::Shadow<shadow::Dgc>),
-        "sgc" => Sgc(shadow::Shadow<shadow::Sgc>),
         "hgc-dgc" => HgcDgc(shadow::Shadow<shadow::HgcDgc>),
         "twin-discard" => TwinDiscard(shadow::Shadow<shadow::TwinDiscard>),
+        "sgc" => Sgc(shadow::Shadow<shadow::Sgc>),
     }
 }
 

@@ -39,9 +39,9 @@ const SCHEMES: &[&str] = &[
     r#""zgc""#,
     r#""hgc""#,
     r#""dgc""#,
-    r#""sgc""#,
     r#""hgc-dgc""#,
     r#""twin-discard""#,
+    r#""sgc""#,
 ];
 
 /// Draws a stack of a shape. Some schemes are refused in the host.
