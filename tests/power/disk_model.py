@@ -1,7 +1,7 @@
 """A disk in memory that knows every state in which a power cut may leave it, by the order of its requests alone.
 
-A write with FUA is durable when it is answered, and covers no other one. A flush that is answered covers the writes that were
-answered before it arrived. Of all else that has arrived a cut leaves any sectors.
+A write with FUA is durable when it is answered, and covers no other one. A flush that is answered covers the writes
+that were answered before it arrived. Of all else that has arrived a cut leaves any sectors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Programs on a file system of the device, each with one seeded fault, and mended.
 
-A program makes its first files durable. Then in each round it does a step, and tells somebody outside: the last sector of the
-device has the number of the round. `files.py KIND fault|right run` works on the file system mounted at `MNT`, as
+A program makes its first files durable. Then in each round it does a step, and tells somebody outside: the last sector
+of the device has the number of the round. `files.py KIND fault|right run` works on the file system mounted at `MNT`, as
 `examples/mounted.sh` sets it. `... check` copies the device, recovers the file system as a mount does, and looks.
 """
 
@@ -14,9 +14,10 @@ import subprocess
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 ROUNDS = range(1, 5)
@@ -224,7 +225,7 @@ class Kind(NamedTuple):
     step: Callable[[Path, int, bool], None]
     check: Callable[[Path, int, bool], str | None]
     published: str
-    first: dict[str, bytes] = {}
+    first: Mapping[str, bytes] = MappingProxyType({})
     """The files at the beginning, durable."""
     options: str = ""
     """Of the mount of ext4."""
@@ -294,12 +295,18 @@ def _call(*command: str | Path, most: int = 0) -> None:
         sys.exit(f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")
 
 
-if __name__ == "__main__":
-    _, kind, variant, action = sys.argv
+def main(kinds: dict[str, Kind]) -> None:
+    """Run a program, or check what is left of it; the exit status is 1 if that is wrong."""
+    _, name, variant, action = sys.argv
+    kind, right = kinds[name], variant == "right"
     if action == "run":
-        run(KINDS[kind], Path(os.environ["MNT"]), Path(os.environ["DISK"]), variant == "right")
-    else:
-        with left() as (found, told):
-            is_begun = (found / "begun").exists()
-            problem = KINDS[kind].check(found, told, variant == "right") if is_begun else None
+        run(kind, Path(os.environ["MNT"]), Path(os.environ["DISK"]), right)
+        return
+    with left() as (found, told):
+        problem = kind.check(found, told, right) if (found / "begun").exists() else None
+    if problem:
         sys.exit(problem)
+
+
+if __name__ == "__main__":
+    main(KINDS)

@@ -37,7 +37,7 @@ def opened(data: bytes, covers: bytes = b"") -> tuple[int, int, int] | None:
     return (number, value, epoch) if data[:SECTOR] == sealed(number, value, epoch, covers) else None
 
 
-# Records, and a number that counts them. Each fault is in one of three steps: make the record durable, count it, tell of it.
+# Records, and a number that counts them: make the record durable, count it, tell of it.
 
 
 def counted(disk: Disk, _right: bool) -> str | None:

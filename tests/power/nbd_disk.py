@@ -1,4 +1,4 @@
-"""A client of a network block device, of the standard library alone: every request, its answer and its flags by hand."""
+"""A client of a network block device, of the standard library alone: every request, answer and flag by hand."""
 
 from __future__ import annotations
 
