@@ -16,7 +16,8 @@ from typing import Any, ParamSpec, TypeVar, final
 
 from coflash import _core
 from coflash._core import CoflashError
-from coflash.exploration import Explored, Failure
+from coflash.exploration import Explored as Explored
+from coflash.exploration import Failure as Failure
 from coflash.measures.catalogue import is_number
 from coflash.measures.measure import MEASURES
 from coflash.measures.metrics import Metrics
@@ -239,9 +240,7 @@ def explore(
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Explored.of(
-        _core.device_explore(
-            folder, core, size, run, check, points, atomic, seed, [*faults], timeout_s, jobs, progress
-        )
+        _core.device_explore(folder, core, size, run, check, points, atomic, seed, [*faults], timeout_s, jobs, progress)
     )
 
 

@@ -93,7 +93,7 @@ class Explored:
         marks: Its marks.
         states: States that were checked.
         failed: How many of them the check found wrong.
-        failures: The first ten of these.
+        failures: The first ten of these in each run.
         coverage: For each run its windows between two promises (`windows`), those of which each state was checked
             (`exhausted`), or each without torn requests (`exhausted_untorn`), and the binary logarithm of the least
             number of possible states (`possible_log2`). The first run is without a fault.
@@ -122,7 +122,7 @@ class Explored:
         """The number of possible states: as far as it can be counted, else a power of two below it."""
         most = max((run["possible_log2"] for run in self.coverage), default=0.0)
         log2 = most + math.log2(sum(2 ** (run["possible_log2"] - most) for run in self.coverage) or 1)
-        return f"{round(2**log2):,}" if log2 < 40 else f"at least 2^{math.floor(log2)}"  # noqa: PLR2004
+        return f"{round(2**log2):,}" if log2 < 40 else f"at least 2^{math.floor(log2)}"
 
     def summary(self) -> str:
         """Say what was done, and how much that is of all."""
@@ -132,8 +132,8 @@ class Explored:
         lines = [
             f"{self.changes:,} changes, {self.flushes:,} flushes, {self.marks:,} marks; {self.states:,} states checked"
             f" of {self.possible}, {self.failed:,} wrong",
-            f"coverage: of {windows:,} windows between two promises {all_of:,} with all states, {untorn:,} with all states"
-            f" without torn requests, {windows - all_of - untorn:,} drawn",
+            f"coverage: of {windows:,} windows between two promises {all_of:,} with all states, {untorn:,} with all"
+            f" states without torn requests, {windows - all_of - untorn:,} drawn",
         ]
         lines += [f"fault {name}: {'it came' if came else 'it never came'}" for name, came in self.faults]
         return "\n".join(lines)
@@ -144,7 +144,9 @@ class Explored:
 
     def to_junit(self) -> str:
         """Return a test suite in JUnit's format: one case for all states, and one for each failure."""
-        failures = [(f"state {failure.state}", failure.ended, failure.story + failure.output) for failure in self.failures]
+        failures = [
+            (f"state {failure.state}", failure.ended, failure.story + failure.output) for failure in self.failures
+        ]
         wrong = f"{self.failed} of {self.states} states are wrong" if self.failed else ""
         return junit([("all states", wrong, self.summary()), *failures])
 
@@ -153,7 +155,7 @@ def junit(cases: list[tuple[str, str, str]], kind: str = "failure") -> str:
     """Return a test suite: of each case the name, what is wrong with it, if anything is, and more about it."""
     wrong = sum(bool(problem) for _, problem, _ in cases)
     counts = {"tests": len(cases), "failures": 0, "errors": 0, f"{kind}s": wrong}
-    suite = ET.Element("testsuite", name="coflash explore", **{name: str(count) for name, count in counts.items()})
+    suite = ET.Element("testsuite", {"name": "coflash explore", **{name: str(count) for name, count in counts.items()}})
     for name, problem, about in cases:
         case = ET.SubElement(suite, "testcase", classname="coflash.explore", name=name)
         within = ET.SubElement(case, kind, message=_in_xml(problem)) if problem else ET.SubElement(case, "system-out")

@@ -136,7 +136,7 @@ def cut(folder: DeviceFolder, side: Side = "device", seed: Seed = 0) -> None:
 
 @app.command()
 def mark(text: Annotated[str, typer.Argument(metavar="TEXT", help="One line.")]) -> None:
-    """Write a mark between the requests of the workload that coflash explore runs: failures tell it, and checks get it."""
+    """Write a mark between the requests of the workload that coflash explore runs, for its failures and checks."""
     device.mark(text)
 
 

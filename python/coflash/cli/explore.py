@@ -21,9 +21,7 @@ from coflash.files import atomic_write
 
 def explore(
     folder: Device,
-    run: Annotated[
-        str | None, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")
-    ] = None,
+    run: Annotated[str | None, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")] = None,
     check: Annotated[
         str | None,
         typer.Option("--check", metavar="COMMAND", help="The check, for the shell: a state is wrong if it fails."),
@@ -49,7 +47,8 @@ def explore(
         ),
     ] = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="The time that the workload, and each check, may take.")
+        float,
+        typer.Option("--timeout", metavar="SECONDS", help="The time that the workload, and each check, may take."),
     ] = 600.0,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Checks at the same time. Default: the number of processors.")
@@ -62,13 +61,15 @@ def explore(
     ] = None,
     state: Annotated[
         int | None,
-        typer.Option("--state", metavar="N", min=1, help="Only make state N of the last exploration again, and keep it."),
+        typer.Option(
+            "--state", metavar="N", min=1, help="Only make state N of the last exploration again, and keep it."
+        ),
     ] = None,
 ) -> None:
     """Run a workload, and check the states that power cuts may leave; exit status 1 means that one is wrong.
 
-    Exit status 0 means that no state is wrong. 2 means that nothing was found out: an argument cannot be used, the workload
-    fails, or the check fails or cannot run on the device that has lost no power.
+    Exit status 0 means that no state is wrong. 2 means that nothing was found out: an argument cannot be used, the
+    workload fails, or the check fails or cannot run on the device that has lost no power.
     """
     # What they begin ends with them.
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -112,7 +112,7 @@ pub struct Explored {
     pub faults: Vec<(String, bool)>,
     /// The number of failed checks.
     pub failed: usize,
-    /// The first few of them.
+    /// The first few of each run.
     pub failures: Vec<Failed>,
 }
 
@@ -125,7 +125,7 @@ struct Kept {
     records: Vec<Record>,
 }
 
-/// The maximal number of failed states with a kept device.
+/// The maximal number of failed states of a run with a kept device.
 const KEPT_MAX: usize = 10;
 /// The folder of the records.
 const RECORDS: &str = "explored";
@@ -374,7 +374,6 @@ impl<'a> Exploring<'a> {
     ) -> Result<(), DeviceError> {
         let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let known = || explored.lock().expect("no check panics");
-        kept.store(known().failures.len(), Ordering::Relaxed);
         let work = |job| {
             let base = over(self.folder, shared(self.files))?;
             let checker = self.checker(&base, record, plan, job);
