@@ -251,8 +251,8 @@ def explore_again(folder: str | os.PathLike[str], state: int) -> tuple[Path, Fai
     Raises:
         CoflashError: There is no such state, or the device has changed since.
     """
-    made = _core.device_explore_again(folder, state)
-    return Path(made["folder"]), None if made["failed"] is None else Failure.of(made["failed"])
+    wrong = Explored.of(_core.device_explore_again(folder, state)).failures
+    return Path(wrong[0] if wrong else Path(folder, "states", f"{state:06}")), wrong[0] if wrong else None
 
 
 def mark(text: str) -> None:

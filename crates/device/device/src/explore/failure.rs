@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// A request of a failure.
@@ -171,19 +171,12 @@ impl Checker<'_> {
         planned: &Planned,
         number: usize,
         verdict: &Verdict,
-    ) -> Result<PathBuf, DeviceError> {
+    ) -> Result<(), DeviceError> {
         let folder = self.folder.join("states").join(format!("{number:06}"));
-        self.write(planned, number, &folder, &format!("state {number} is right\n{}", verdict.ended.output))?;
-        Ok(folder)
+        self.write(planned, number, &folder, &format!("state {number} is right\n{}", verdict.ended.output))
     }
 
-    fn write(
-        &self,
-        planned: &Planned,
-        number: usize,
-        place: &PathBuf,
-        text: &str,
-    ) -> Result<(), DeviceError> {
+    fn write(&self, planned: &Planned, number: usize, place: &Path, text: &str) -> Result<(), DeviceError> {
         let (state, _) = self.make(planned, number)?;
         let write = || {
             if place.exists() {
@@ -195,12 +188,10 @@ impl Checker<'_> {
             copy(&state.metadata, &disks.metadata)?;
             fs::write(place.join("failure.txt"), text)?;
             let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
-            let mut script = String::from(LOOK);
-            for (name, value) in self.environment(planned, number) {
-                let _ = writeln!(script, "export {name}={}", quoted(&value));
-            }
-            let _ = writeln!(script, "check={}", quoted(&self.exploration.check));
-            script.push_str(LOOK_END);
+            let environment = self.environment(planned, number);
+            let set = environment.map(|(name, value)| format!("export {name}={}", quoted(&value))).join("\n");
+            let script = include_str!("look.sh").replace("@ENVIRONMENT@", &set);
+            let script = script.replace("@CHECK@", &quoted(&self.exploration.check));
             let look = place.join("look.sh");
             fs::write(&look, script)?;
             fs::set_permissions(look, fs::Permissions::from_mode(0o755))
@@ -208,36 +199,6 @@ impl Checker<'_> {
         write().map_err(|problem| self.folder.io(problem))
     }
 }
-
-const LOOK: &str = "#!/bin/sh
-# Serve the device of this folder, and look at it: without arguments by the check, with `mount DIR` as a file system (root, nbdfuse),
-# else by the command that is given. What it changes stays.
-set -eu
-here=$(cd \"$(dirname \"$0\")\" && pwd)
-sockets=$(mktemp -d)
-export COFLASH_SOCKET=\"$sockets/nbd\"
-export COFLASH_NBD=\"nbd+unix:///?socket=$COFLASH_SOCKET\"
-coflash serve --device \"$here\" --socket \"$COFLASH_SOCKET\" > \"$sockets/address\" &
-server=$!
-trap 'kill $server; wait $server || true; rm -r \"$sockets\"' EXIT
-until [ -s \"$sockets/address\" ]; do kill -0 $server; sleep 0.1; done
-";
-
-const LOOK_END: &str = "if [ \"${1:-}\" = mount ]; then
-  mkdir \"$sockets/disk\"
-  nbdfuse \"$sockets/disk\" \"$COFLASH_NBD\" &
-  until [ -e \"$sockets/disk/nbd\" ]; do sleep 0.1; done
-  mount -o loop \"$sockets/disk/nbd\" \"$2\"
-  echo \"mounted on $2; an empty line ends this\"
-  read -r _ || true
-  umount \"$2\"
-  umount \"$sockets/disk\"
-elif [ $# -gt 0 ]; then
-  \"$@\"
-else
-  sh -c \"$check\"
-fi
-";
 
 /// Copy a disk without its zeros.
 fn copy(from: &impl Disk, to: &impl Disk) -> io::Result<()> {

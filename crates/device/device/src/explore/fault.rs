@@ -4,7 +4,6 @@ use super::record::SECTOR;
 use crate::session::Session;
 use coflash_nbd::{Command, Errno, Request};
 use coflash_store::{Disk, Store};
-use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 /// A kind of fault.
@@ -29,9 +28,8 @@ const KINDS: [(&str, Kind); 6] = [
 ];
 
 /// A fault, and the number of the read, write or flush at which it comes, from 1; drawn if it is not given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Fault {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
     kind: Kind,
     at: Option<u64>,
 }
@@ -52,20 +50,6 @@ impl FromStr for Fault {
                 KINDS.map(|(name, _)| format!("\"{name}\"")).join(", ")
             )),
         }
-    }
-}
-
-impl TryFrom<String> for Fault {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Fault> for String {
-    fn from(fault: Fault) -> Self {
-        fault.to_string()
     }
 }
 

@@ -38,13 +38,14 @@ use coflash_scenario::Scenario;
 use coflash_store::{Disks, FileDisk, SECTOR_BYTES};
 use commands::{Commands, in_parallel};
 pub use failure::{Failed, Requested};
-pub use fault::Fault;
-use fault::Faults;
+use fault::{Fault, Faults};
+use painted::Painted;
 use plan::Plan;
 pub use plan::{Coverage, Planned};
 use record::Record;
 use run::RunDisk;
 use serde::{Deserialize, Serialize};
+use states::State;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
 use std::path::PathBuf;
@@ -88,7 +89,7 @@ pub struct Exploration {
     /// The seed of points and states.
     pub seed: u64,
     /// Faults: the workload runs under each once more.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<String>,
     /// The time that the workload, and each check, may take.
     pub limit: Duration,
 }
@@ -148,56 +149,33 @@ pub fn explore(
     if let Some(scenario) = scenario.filter(|_| !folder.has_device()) {
         folder.create(&servable(scenario, size)?)?.close().map_err(|problem| folder.store(problem))?;
     }
-    let files = folder.disks()?;
-    let commands = Commands::new(plan.limit).map_err(|problem| folder.io(problem))?;
-    let exploring = Exploring { folder, plan, commands: &commands, files: &files, jobs: jobs.max(1) };
-    let mut explored = Explored::default();
     let io = |problem| folder.io(problem);
     fs::create_dir_all(folder.join(RECORDS)).map_err(io)?;
-    let (mut clean, counted) = exploring.run(Faults::default(), 0, &mut |()| report(&Explored::default()))?;
-    clean.ended = None;
+    let files = folder.disks()?;
+    let commands = Commands::new(plan.limit).map_err(io)?;
+    let exploring = Exploring { folder, plan, commands: &commands, files: &files, jobs: jobs.max(1) };
+    let faults = plan.faults.iter().map(|text| text.parse::<Fault>());
+    let faults: Vec<_> =
+        faults.collect::<Result<_, _>>().map_err(|problem| folder.unusable(format!("fault: {problem}")))?;
+    let (clean, counted) = exploring.run(Faults::default(), 0, report)?;
+    exploring.check_uncut(&clean, report)?;
+    let mut explored = Explored::of(&clean.log);
     let mut records = vec![clean];
-    exploring.check_uncut(&records[0])?;
-    for (number, fault) in plan.faults.iter().enumerate() {
+    for (number, fault) in faults.iter().enumerate() {
         let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault");
         let faults = Faults::new(fault, &counted, |count| stream.random_range(1..=count));
-        let (record, faults) = exploring.run(faults, records.len(), &mut |()| report(&explored))?;
+        let (record, faults) = exploring.run(faults, records.len(), report)?;
         explored.faults.push((record.fault.clone().unwrap_or_default(), faults.has_come()));
         records.push(record);
     }
-    let log = &records[0].log;
-    explored.changes = log.changes();
-    explored.flushes = log.entries.len() - log.changes();
-    explored.marks = log.marks.len();
-    let device = device_now(folder).map_err(io)?;
-    let kept = Kept { plan: plan.clone(), device, records };
+    let kept = Kept { plan: plan.clone(), device: device_now(folder).map_err(io)?, records };
     let file = BufWriter::new(File::create(folder.join(RECORDS).join("record.json")).map_err(io)?);
     serde_json::to_writer(file, &kept).map_err(|problem| io(problem.into()))?;
-    let plans = exploring.plans(&kept.records)?;
-    explored.planned = plans.iter().map(|plan| plan.states.len()).sum();
-    explored.coverage = plans.iter().map(|plan| plan.coverage.clone()).collect();
-    let explored = Mutex::new(explored);
-    let mut first = 1;
-    for (record, plan) in kept.records.iter().zip(&plans) {
-        exploring.check_states(record, plan, first, &explored, report)?;
-        first += plan.states.len();
-        if commands.is_stopped() {
-            break;
-        }
-    }
-    Ok(explored.into_inner().expect("no check panics"))
+    exploring.check_states(&kept.records, None, explored, report)
 }
 
-/// A state of the last exploration that was made again.
-#[derive(Debug, Serialize)]
-pub struct Again {
-    /// The folder of its device.
-    pub folder: PathBuf,
-    /// The failure, if the check fails.
-    pub failed: Option<Failed>,
-}
-
-/// Make a state of the last exploration again, check it, and keep its device. `report` is as for [`explore`].
+/// Make one state of the last exploration again, check it, and keep its device, also if it is right. `report` is as for
+/// [`explore`].
 ///
 /// # Errors
 /// There is no such state, the device has changed since, or as for [`explore`].
@@ -205,7 +183,7 @@ pub fn again(
     folder: &Folder,
     number: usize,
     report: &mut dyn FnMut(&Explored) -> bool,
-) -> Result<Again, DeviceError> {
+) -> Result<Explored, DeviceError> {
     let io = |problem| folder.io(problem);
     let file = File::open(folder.join(RECORDS).join("record.json"));
     let file = file.map_err(|problem| folder.unusable(format!("nothing was explored here: {problem}")))?;
@@ -220,30 +198,15 @@ pub fn again(
     let files = folder.disks()?;
     let commands = Commands::new(kept.plan.limit).map_err(io)?;
     let exploring = Exploring { folder, plan: &kept.plan, commands: &commands, files: &files, jobs: 1 };
-    let (plans, mut first) = (exploring.plans(&kept.records)?, 1);
-    for (record, plan) in kept.records.iter().zip(&plans) {
-        if let Some(planned) = number.checked_sub(first).and_then(|at| plan.states.get(at)) {
-            let made = Mutex::new(None);
-            let work = |job| {
-                let base = over(folder, shared(&files))?;
-                let checker = exploring.checker(&base, record, plan, job);
-                checker.advance(&mut checker.power_on_base()?, 0..=planned.window)?;
-                let verdict = checker.check(planned, number)?;
-                let failed =
-                    verdict.is_wrong.then(|| checker.shrunk(planned, number, &verdict)).transpose()?;
-                let folder = match &failed {
-                    Some(failed) => failed.folder.clone(),
-                    None => checker.keep_right(planned, number, &verdict)?,
-                };
-                *made.lock().expect("nothing panics") = Some(Again { folder, failed });
-                Ok(())
-            };
-            in_parallel(1, &commands, work, || report(&Explored::default()))?;
-            return Ok(made.into_inner().expect("nothing panics").expect("it was made"));
-        }
-        first += plan.states.len();
+    let explored = Explored::of(&kept.records[0].log);
+    let explored = exploring.check_states(&kept.records, Some(number), explored, report)?;
+    if explored.states == 0 {
+        let last = explored.planned;
+        return Err(
+            folder.unusable(format!("state {number} was asked for; states 1 to {last} were explored"))
+        );
     }
-    Err(folder.unusable(format!("state {number} was asked for; states 1 to {} were explored", first - 1)))
+    Ok(explored)
 }
 
 /// What tells the container from itself after a change.
@@ -286,18 +249,12 @@ impl<'a> Exploring<'a> {
         }
     }
 
-    fn plans(&self, records: &[Record]) -> Result<Vec<Plan>, DeviceError> {
-        let Exploration { atomic, points, seed, .. } = self.plan;
-        let plan = |record| Plan::new(record, atomic.0, *points, *seed);
-        records.iter().map(plan).collect::<io::Result<_>>().map_err(|problem| self.folder.io(problem))
-    }
-
     /// Run the workload.
     fn run(
         &self,
         faults: Faults,
         number: usize,
-        look: &mut dyn FnMut(()) -> bool,
+        report: &mut dyn FnMut(&Explored) -> bool,
     ) -> Result<(Record, Faults), DeviceError> {
         let io = |problem| self.folder.io(problem);
         let layer = over(self.folder, shared(self.files))?;
@@ -323,14 +280,11 @@ impl<'a> Exploring<'a> {
                 *ended.lock().expect("nothing panics") = Some(done?);
                 Ok(())
             };
-            in_parallel(1, self.commands, run, || look(()))
+            in_parallel(1, self.commands, run, || report(&Explored::default()))
         })
         .map_err(io)?;
         let ended = ended.into_inner().expect("nothing panics").expect("it has ended");
         let story = (!ended.is_good()).then(|| ended.story(self.commands.limit()));
-        if self.commands.is_stopped() {
-            return Err(self.folder.unusable("the exploration was stopped"));
-        }
         if let Some(story) = story.as_ref().filter(|_| !is_faulty || ended.could_not_run()) {
             return Err(self
                 .folder
@@ -341,65 +295,94 @@ impl<'a> Exploring<'a> {
     }
 
     /// Check the device after the whole workload, without a cut: what fails there says nothing of power cuts.
-    fn check_uncut(&self, record: &Record) -> Result<(), DeviceError> {
-        let windows = record.log.windows();
-        let last = windows.len() - 1;
-        let base = over(self.folder, shared(self.files))?;
-        let all: Vec<_> =
-            (0..record.log.entries.len()).filter(|&id| record.log.entries[id].is_change()).collect();
-        let state = states::State::of(&record.log, &plan::in_service(&record.log, &all), |_| true);
-        let pieces = states::Base::default().pieces(&record.log, &state);
-        let plan = Plan { windows, ..Plan::default() };
-        let checker = self.checker(&base, record, &plan, 0);
-        let Verdict { is_wrong, ended, .. } = checker.check(&Planned { window: last, state, pieces }, 0)?;
-        if is_wrong {
-            let story = ended.story(self.commands.limit());
-            return Err(self.folder.unusable(format!(
-                "the check fails on the device after the whole workload, without a power cut: {story}: {}; a check must \
-                 succeed there",
-                ended.output.trim()
-            )));
-        }
-        Ok(())
-    }
-
-    /// Check the planned states of a run. Each job has a base of its own, which goes from window to window.
-    fn check_states(
+    fn check_uncut(
         &self,
         record: &Record,
-        plan: &Plan,
-        first: usize,
-        explored: &Mutex<Explored>,
         report: &mut dyn FnMut(&Explored) -> bool,
     ) -> Result<(), DeviceError> {
-        let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let known = || explored.lock().expect("no check panics");
+        let log = &record.log;
+        let all: Vec<_> = (0..log.entries.len()).filter(|&id| log.entries[id].is_change()).collect();
+        let state = State::of(log, &plan::in_service(log, &all), |_| true);
+        let plan = Plan { windows: log.windows(), ..Plan::default() };
+        let pieces = states::pieces(&Painted::default(), log, &state);
+        let planned = Planned { window: plan.windows.len() - 1, state, pieces };
         let work = |job| {
             let base = over(self.folder, shared(self.files))?;
-            let checker = self.checker(&base, record, plan, job);
-            let mut session = checker.power_on_base()?;
-            let mut begun = 0;
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(planned) = plan.states.get(at) else { return Ok(()) };
-                checker.advance(&mut session, begun..=planned.window)?;
-                begun = planned.window + 1;
-                let verdict = checker.check(planned, first + at)?;
-                if self.commands.is_stopped() {
-                    return Ok(());
-                }
-                let failed = if verdict.is_wrong && kept.fetch_add(1, Ordering::Relaxed) < KEPT_MAX {
-                    Some(checker.shrunk(planned, first + at, &verdict)?)
-                } else {
-                    None
-                };
-                let mut explored = known();
-                explored.states += 1;
-                explored.failed += usize::from(verdict.is_wrong);
-                explored.failures.extend(failed);
-                explored.failures.sort_by_key(|failed| failed.state);
+            let Verdict { is_wrong, ended, .. } =
+                self.checker(&base, record, &plan, job).check(&planned, 0)?;
+            if !is_wrong {
+                return Ok(());
             }
+            Err(self.folder.unusable(format!(
+                "the check fails on the device after the whole workload, without a power cut: {}: {}; a check must \
+                 succeed there",
+                ended.story(self.commands.limit()),
+                ended.output.trim()
+            )))
         };
-        in_parallel(self.jobs, self.commands, work, || report(&known().clone()))
+        in_parallel(1, self.commands, work, || report(&Explored::default()))
+    }
+
+    /// Check the planned states of all runs, or only one. Each job has a base of its own, which goes from window to window.
+    fn check_states(
+        &self,
+        records: &[Record],
+        only: Option<usize>,
+        mut explored: Explored,
+        report: &mut dyn FnMut(&Explored) -> bool,
+    ) -> Result<Explored, DeviceError> {
+        let Exploration { atomic, points, seed, .. } = self.plan;
+        let plan = |record| Plan::new(record, atomic.0, *points, *seed);
+        let plans = records.iter().map(plan).collect::<io::Result<Vec<_>>>();
+        let plans = plans.map_err(|problem| self.folder.io(problem))?;
+        explored.planned = plans.iter().map(|plan| plan.states.len()).sum();
+        explored.coverage = plans.iter().map(|plan| plan.coverage.clone()).collect();
+        let explored = Mutex::new(explored);
+        let known = || explored.lock().expect("no check panics");
+        let mut first = 1;
+        for (record, plan) in records.iter().zip(&plans) {
+            let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let work = |job| {
+                let base = over(self.folder, shared(self.files))?;
+                let checker = self.checker(&base, record, plan, job);
+                let mut session = checker.power_on_base()?;
+                let mut begun = 0;
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let number = first + at;
+                    let Some(planned) = plan.states.get(at) else { return Ok(()) };
+                    if only.is_some_and(|only| only != number) {
+                        continue;
+                    }
+                    checker.advance(&mut session, begun..=planned.window)?;
+                    begun = planned.window + 1;
+                    let verdict = checker.check(planned, number)?;
+                    if self.commands.is_stopped() {
+                        return Ok(());
+                    }
+                    let is_kept = verdict.is_wrong && kept.fetch_add(1, Ordering::Relaxed) < KEPT_MAX;
+                    let failed = is_kept.then(|| checker.shrunk(planned, number, &verdict)).transpose()?;
+                    if only.is_some() && !verdict.is_wrong {
+                        checker.keep_right(planned, number, &verdict)?;
+                    }
+                    let mut explored = known();
+                    explored.states += 1;
+                    explored.failed += usize::from(verdict.is_wrong);
+                    explored.failures.extend(failed);
+                    explored.failures.sort_by_key(|failed| failed.state);
+                }
+            };
+            in_parallel(self.jobs, self.commands, work, || report(&known().clone()))?;
+            first += plan.states.len();
+        }
+        drop(known);
+        Ok(explored.into_inner().expect("no check panics"))
+    }
+}
+
+impl Explored {
+    fn of(log: &order::Log) -> Self {
+        let (changes, marks) = (log.changes(), log.marks.len());
+        Self { changes, flushes: log.entries.len() - changes, marks, ..Self::default() }
     }
 }

@@ -1,9 +1,9 @@
 //! Which states are checked: of small windows all, of larger ones some that are drawn, none of them twice.
 
 use super::order::{Id, Log, Window};
-use super::painted::Piece;
+use super::painted::{Painted, Piece};
 use super::record::Record;
-use super::states::{Base, State, parts};
+use super::states::{Base, State, parts, pieces};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,7 +86,7 @@ impl Plan {
         for (number, window) in windows.iter().enumerate() {
             plan.durable.push(base.advance(log, &digests, window));
             let mut add = |state: State| {
-                let pieces = base.pieces(log, &state);
+                let pieces = pieces(&base.painted, log, &state);
                 let (content, _) = base.content(log, &digests, &pieces);
                 let is_new = seen.insert((window.flushes, window.marks, content));
                 if is_new {
@@ -118,13 +118,14 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The durable content before the states of a window.
-    pub(crate) fn base(&self, record: &Record, window: usize) -> io::Result<Base> {
-        let (mut base, digests) = (Base::default(), record.digests()?);
-        for window in &self.windows[..=window] {
-            base.advance(&record.log, &digests, window);
+    /// What is durable before the states of a window.
+    pub(crate) fn durable_at(&self, log: &Log, window: usize) -> Painted {
+        let mut painted = Painted::default();
+        for &id in self.windows[..=window].iter().flat_map(|window| &window.covered) {
+            let entry = &log.entries[id];
+            painted.paint(entry.offset..entry.end(), entry.turn, id);
         }
-        Ok(base)
+        painted
     }
 }
 

@@ -3,8 +3,9 @@
 use super::check::{Checker, Verdict};
 use super::failure::Failed;
 use super::order::Id;
+use super::painted::Painted;
 use super::plan::Planned;
-use super::states::{Base, State};
+use super::states::{State, pieces};
 use crate::folder::DeviceError;
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ const CHECKS_MAX: usize = 200;
 /// Looks for smaller states that fail.
 struct Shrinking<'a, 'b> {
     checker: &'a Checker<'b>,
-    base: Base,
+    durable: Painted,
     number: usize,
     window: usize,
     checks: usize,
@@ -24,7 +25,7 @@ struct Shrinking<'a, 'b> {
 
 impl Shrinking<'_, '_> {
     fn planned(&self, state: State) -> Planned {
-        let pieces = self.base.pieces(&self.checker.record.log, &state);
+        let pieces = pieces(&self.durable, &self.checker.record.log, &state);
         Planned { window: self.window, state, pieces }
     }
 
@@ -81,10 +82,10 @@ impl Checker<'_> {
         verdict: &Verdict,
     ) -> Result<Failed, DeviceError> {
         let log = &self.record.log;
-        let base = self.plan.base(self.record, planned.window).map_err(|problem| self.folder.io(problem))?;
+        let durable = self.plan.durable_at(log, planned.window);
         let window = planned.window;
         let mut shrinking =
-            Shrinking { checker: self, base, number, window, checks: 0, known: BTreeMap::new() };
+            Shrinking { checker: self, durable, number, window, checks: 0, known: BTreeMap::new() };
         let mut state = planned.state.clone();
 
         // Requests at the end may not have come at all: by halves, as long as it fails.

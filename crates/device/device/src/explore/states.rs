@@ -52,7 +52,7 @@ pub fn parts(log: &Log, id: Id, unit_bytes: u64) -> Vec<Range<u64>> {
 /// The durable content at the begin of a window.
 #[derive(Default)]
 pub(crate) struct Base {
-    painted: Painted,
+    pub(crate) painted: Painted,
     sectors: BTreeMap<u64, u64>,
     /// The sum over the digests of all sectors: equal for equal contents.
     sum: u64,
@@ -74,19 +74,6 @@ impl Base {
         self.sum = sum;
         self.sectors.extend(changed);
         pieces
-    }
-
-    /// What is seen of a state.
-    pub(crate) fn pieces(&self, log: &Log, state: &State) -> Vec<Piece> {
-        let mut own = Painted::default();
-        for (landing, &id) in state.order.iter().enumerate() {
-            for range in state.kept.get(&id).into_iter().flatten() {
-                for seen in self.painted.visible(range.clone(), log.entries[id].turn) {
-                    own.paint(seen, landing, id);
-                }
-            }
-        }
-        own.pieces()
     }
 
     /// A number for the content with these pieces over it.
@@ -123,4 +110,17 @@ impl Base {
         }
         (sum, changed)
     }
+}
+
+/// What is seen of a state over what is durable.
+pub(crate) fn pieces(durable: &Painted, log: &Log, state: &State) -> Vec<Piece> {
+    let mut own = Painted::default();
+    for (landing, &id) in state.order.iter().enumerate() {
+        for range in state.kept.get(&id).into_iter().flatten() {
+            for seen in durable.visible(range.clone(), log.entries[id].turn) {
+                own.paint(seen, landing, id);
+            }
+        }
+    }
+    own.pieces()
 }

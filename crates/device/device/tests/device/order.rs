@@ -94,8 +94,10 @@ fn windows_begin_at_promises_and_count_flushes_and_marks() {
     run.does(Kind::Write, 2, FUA);
     run.does(Kind::Flush, 0, NO_FUA);
     let windows = run.log.windows();
-    let about: Vec<_> =
-        windows.iter().map(|window| (window.flushes, window.marks, window.is_told, window.open.len())).collect();
+    let about: Vec<_> = windows
+        .iter()
+        .map(|window| (window.flushes, window.marks, window.is_told, window.open.len()))
+        .collect();
     assert_eq!(about, [(0, 0, true, 1), (0, 1, true, 2), (0, 1, false, 1), (1, 1, true, 0)]);
     assert_eq!(windows[2].covered, [1]);
     assert_eq!(windows[3].covered, [0]);
