@@ -1,0 +1,158 @@
+//! A failure with the fewest requests: those that must be lost for it, and those that must be kept.
+
+use super::check::{Checker, Verdict};
+use super::failure::Failed;
+use super::order::Id;
+use super::painted::Painted;
+use super::plan::Planned;
+use super::states::{State, pieces};
+use crate::folder::DeviceError;
+use std::collections::BTreeMap;
+
+/// The most checks to shrink one failure.
+const CHECKS_MAX: usize = 200;
+
+/// Looks for smaller states that fail.
+struct Shrinking<'a, 'b> {
+    checker: &'a Checker<'b>,
+    durable: Painted,
+    number: usize,
+    window: usize,
+    checks: usize,
+    /// The verdicts so far, by the kept ranges.
+    known: BTreeMap<String, bool>,
+}
+
+impl Shrinking<'_, '_> {
+    fn planned(&self, state: State) -> Planned {
+        let pieces = pieces(&self.durable, &self.checker.record.log, &state);
+        Planned { window: self.window, state, pieces }
+    }
+
+    fn fails(&mut self, state: &State) -> Result<bool, DeviceError> {
+        let planned = self.planned(state.clone());
+        let key = format!("{:?}", planned.pieces);
+        if let Some(&known) = self.known.get(&key) {
+            return Ok(known);
+        }
+        if self.checks >= CHECKS_MAX || self.checker.commands.is_stopped() {
+            return Ok(false);
+        }
+        self.checks += 1;
+        let is_wrong = self.checker.check(&planned, self.number)?.is_wrong;
+        self.known.insert(key, is_wrong);
+        Ok(is_wrong)
+    }
+
+    /// Delta debugging: a subset of `all` with which the state still fails, and from which no single one can be left out.
+    fn fewest(&mut self, all: Vec<Id>, state: impl Fn(&[Id]) -> State) -> Result<Vec<Id>, DeviceError> {
+        let (mut left, mut chunks) = (all, 2);
+        while !left.is_empty() {
+            let size = left.len().div_ceil(chunks);
+            let mut smaller = None;
+            for at in (0..left.len()).step_by(size) {
+                let (chunk, end) = (&left[at..left.len().min(at + size)], left.len().min(at + size));
+                let rest: Vec<_> = left[..at].iter().chain(&left[end..]).copied().collect();
+                if chunks > 2 || left.len() == 1 {
+                    if self.fails(&state(&rest))? {
+                        smaller = Some((rest, chunks.saturating_sub(1).max(2)));
+                        break;
+                    }
+                } else if self.fails(&state(chunk))? {
+                    smaller = Some((chunk.to_vec(), 2));
+                    break;
+                }
+            }
+            match smaller {
+                Some((fewer, next)) => (left, chunks) = (fewer, next),
+                None if size == 1 => break,
+                None => chunks = (chunks * 2).min(left.len()),
+            }
+        }
+        Ok(left)
+    }
+}
+
+impl Checker<'_> {
+    /// Shrink a failure, and keep its device.
+    pub(crate) fn shrunk(
+        &self,
+        planned: &Planned,
+        number: usize,
+        verdict: &Verdict,
+    ) -> Result<Failed, DeviceError> {
+        let log = &self.record.log;
+        let durable = self.plan.durable_at(log, planned.window);
+        let window = planned.window;
+        let mut shrinking =
+            Shrinking { checker: self, durable, number, window, checks: 0, known: BTreeMap::new() };
+        let mut state = planned.state.clone();
+
+        // Requests at the end may not have come at all: by halves, as long as it fails.
+        let mut come = state.order.clone();
+        come.sort_unstable();
+        let without = |state: &State, last: Id| State {
+            order: state.order.iter().copied().filter(|&id| id <= last).collect(),
+            kept: state.kept.range(..=last).map(|(&id, kept)| (id, kept.clone())).collect(),
+        };
+        let (mut low, mut high) = (0, come.len().saturating_sub(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if shrinking.fails(&without(&state, come[middle]))? {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        if let Some(&last) = come.get(high) {
+            state = without(&state, last);
+            come.truncate(high + 1);
+        }
+        // A torn request may as well be whole, or lost.
+        for &id in &come {
+            if state.kept.contains_key(&id) && !state.has_whole(log, id) {
+                let whole = State::of(log, &state.order, |other| other == id);
+                let mut with = state.clone();
+                with.kept.extend(whole.kept);
+                let mut lost = state.clone();
+                lost.kept.remove(&id);
+                for other in [with, lost] {
+                    if shrinking.fails(&other)? {
+                        state = other;
+                        break;
+                    }
+                }
+            }
+        }
+        // The fewest that must be there, if nothing else is.
+        let only = |state: &State, kept: &[Id]| State {
+            order: state.order.clone(),
+            kept: kept.iter().map(|id| (*id, state.kept[id].clone())).collect(),
+        };
+        let kept = {
+            let (from, all) = (state.clone(), state.kept.keys().copied().collect());
+            shrinking.fewest(all, |kept| only(&from, kept))?
+        };
+        // The fewest that must be lost, if all else is there.
+        let lost = {
+            let from = state.clone();
+            let all: Vec<_> = come.iter().copied().filter(|&id| !from.has_whole(log, id)).collect();
+            let restored = |lost: &[Id]| {
+                let mut restored = State::of(log, &from.order, |id| !lost.contains(&id));
+                for id in lost {
+                    restored.kept.extend(from.kept.get(id).map(|kept| (*id, kept.clone())));
+                }
+                restored
+            };
+            let lost = shrinking.fewest(all, restored)?;
+            state = restored(&lost);
+            lost
+        };
+        let in_order = State { order: super::plan::in_service(log, &state.order), ..state.clone() };
+        if in_order.order != state.order && shrinking.fails(&in_order)? {
+            state = in_order;
+        }
+        let (shrunk, checks) = (shrinking.planned(state), shrinking.checks);
+        self.keep(&shrunk, number, verdict, &lost, &kept, checks)
+    }
+}
