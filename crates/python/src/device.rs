@@ -196,8 +196,6 @@ fn device_explore(
 ) -> PyResult<Py<PyAny>> {
     let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
     let atomic: AtomicUnit = atomic.parse().map_err(|error| refused(format!("atomic: {error}")))?;
-    let faults = faults.iter().map(|fault| fault.parse()).collect::<Result<_, String>>();
-    let faults = faults.map_err(|error| refused(format!("fault: {error}")))?;
     let limit = Duration::try_from_secs_f64(limit_s).ok().filter(|limit| !limit.is_zero());
     let limit =
         limit.ok_or_else(|| refused(format!("timeout: {limit_s} was given; seconds above 0 are allowed")))?;

@@ -39,11 +39,12 @@ pub(crate) fn over<'d>(folder: &Folder, below: Disks<Shared<'d>>) -> Result<Laye
 pub(crate) fn power_on<'d>(
     folder: &Folder,
     disks: Disks<Shared<'d>>,
-    cut: Option<Cut>,
+    cut: impl FnOnce(&Scenario) -> Option<Cut>,
 ) -> Result<(Powered<'d>, Scenario), DeviceError> {
     let (store, found) = Store::open(disks).map_err(|problem| folder.store(problem))?;
     let scenario = Scenario::from_toml(&store.format().scenario)?;
     let recorder = Recorder::to(io::sink());
+    let cut = cut(&scenario);
     let session = Session::start(scenario.clone(), store, Some(&found), recorder, cut);
     Ok((session.map_err(|problem| folder.unusable(problem))?, scenario))
 }
@@ -77,7 +78,7 @@ pub(crate) struct Checker<'a> {
 
 impl<'a> Checker<'a> {
     pub(crate) fn power_on_base(&self) -> Result<Powered<'a>, DeviceError> {
-        Ok(power_on(self.folder, shared(self.base), None)?.0)
+        Ok(power_on(self.folder, shared(self.base), |_| None)?.0)
     }
 
     /// Make durable in the base what the windows make durable.
@@ -104,12 +105,11 @@ impl<'a> Checker<'a> {
         let unusable = |problem| self.folder.unusable(problem);
         let seed = self.exploration.seed.wrapping_mul(1 << 32).wrapping_add(number as u64);
         let state = over(self.folder, shared(self.base))?;
-        let (mut session, scenario) = power_on(self.folder, shared(&state), None)?;
-        let cuts = (number > 0).then(|| Cuts::draw(&scenario, seed, planned.pieces.len()));
-        if let Some(of_device) = cuts.as_ref().and_then(|cuts| cuts.of_device) {
-            drop(session);
-            session = power_on(self.folder, shared(&state), Some(of_device))?.0;
-        }
+        let mut cuts = None;
+        let (mut session, _) = power_on(self.folder, shared(&state), |scenario| {
+            cuts = (number > 0).then(|| Cuts::draw(scenario, seed, planned.pieces.len()));
+            cuts.as_ref()?.of_device
+        })?;
         self.record.apply(&planned.pieces, &mut session).map_err(unusable)?;
         session.flush(Time::ZERO).map_err(unusable)?;
         if let Some(cuts) = &cuts {
@@ -136,7 +136,7 @@ impl<'a> Checker<'a> {
     pub(crate) fn check(&self, planned: &Planned, number: usize) -> Result<Verdict, DeviceError> {
         let (state, cuts) = self.make(planned, number)?;
         let layer = over(self.folder, shared(&state))?;
-        let (session, scenario) = power_on(self.folder, shared(&layer), None)?;
+        let (session, scenario) = power_on(self.folder, shared(&layer), |_| None)?;
         let shape = shape(&session, &scenario);
         let disk = RunDisk::new(session, shape);
         let environment = self.environment(planned, number);

@@ -98,7 +98,9 @@ impl Failed {
         text.push('\n');
         let mut list = |title: &str, requests: &[Requested]| {
             let _ = writeln!(text, "{title}{}", if requests.is_empty() { " none" } else { "" });
-            requests.iter().for_each(|request| drop(writeln!(text, "  {request}")));
+            for request in requests {
+                let _ = writeln!(text, "  {request}");
+            }
         };
         list("fewest requests that must be lost, all others being there:", &self.lost);
         list("fewest requests that must be there, all others being lost:", &self.kept);

@@ -150,6 +150,12 @@ pub fn explore(
         folder.create(&servable(scenario, size)?)?.close().map_err(|problem| folder.store(problem))?;
     }
     let io = |problem| folder.io(problem);
+    for name in ["failures", "states", RECORDS] {
+        match fs::remove_dir_all(folder.join(name)) {
+            Err(problem) if problem.kind() != io::ErrorKind::NotFound => return Err(io(problem)),
+            _ => {}
+        }
+    }
     fs::create_dir_all(folder.join(RECORDS)).map_err(io)?;
     let files = folder.disks()?;
     let commands = Commands::new(plan.limit).map_err(io)?;
@@ -258,7 +264,7 @@ impl<'a> Exploring<'a> {
     ) -> Result<(Record, Faults), DeviceError> {
         let io = |problem| self.folder.io(problem);
         let layer = over(self.folder, shared(self.files))?;
-        let (session, scenario) = check::power_on(self.folder, shared(&layer), None)?;
+        let (session, scenario) = check::power_on(self.folder, shared(&layer), |_| None)?;
         let path = data_of(self.folder, number);
         let data =
             File::options().read(true).write(true).create(true).truncate(true).open(path).map_err(io)?;
@@ -342,7 +348,7 @@ impl<'a> Exploring<'a> {
         let mut first = 1;
         for (record, plan) in records.iter().zip(&plans) {
             let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let work = |job| {
+            let work = |job| -> Result<(), DeviceError> {
                 let base = over(self.folder, shared(self.files))?;
                 let checker = self.checker(&base, record, plan, job);
                 let mut session = checker.power_on_base()?;
@@ -375,7 +381,6 @@ impl<'a> Exploring<'a> {
             in_parallel(self.jobs, self.commands, work, || report(&known().clone()))?;
             first += plan.states.len();
         }
-        drop(known);
         Ok(explored.into_inner().expect("no check panics"))
     }
 }

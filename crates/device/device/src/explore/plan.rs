@@ -40,7 +40,7 @@ pub struct Coverage {
 
 /// The plan of the states of a run.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// The windows of the run.
     pub windows: Vec<Window>,
     /// What is seen of the changes that each window makes durable.
@@ -102,7 +102,9 @@ impl Plan {
             }
             if enumerated.contains(&number) {
                 let states = torn[number].as_ref().or(untorn[number].as_ref());
-                states.into_iter().flatten().cloned().for_each(|state| drop(add(state)));
+                for state in states.into_iter().flatten() {
+                    add(state.clone());
+                }
                 plan.coverage.exhausted += usize::from(torn[number].is_some());
                 plan.coverage.exhausted_untorn += usize::from(torn[number].is_none());
             }

@@ -153,6 +153,8 @@ impl Checker<'_> {
             state = in_order;
         }
         let (shrunk, checks) = (shrinking.planned(state), shrinking.checks);
+        let last = self.check(&shrunk, number)?;
+        let verdict = if last.is_wrong { &last } else { verdict };
         self.keep(&shrunk, number, verdict, &lost, &kept, checks)
     }
 }

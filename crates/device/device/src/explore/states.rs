@@ -37,7 +37,7 @@ const PARTS_MAX: usize = 4096;
 
 /// The atomic parts of a change.
 #[must_use]
-pub fn parts(log: &Log, id: Id, unit_bytes: u64) -> Vec<Range<u64>> {
+pub(crate) fn parts(log: &Log, id: Id, unit_bytes: u64) -> Vec<Range<u64>> {
     let entry = &log.entries[id];
     let unit_bytes = unit_bytes * (entry.length / unit_bytes).div_ceil(PARTS_MAX as u64).max(1);
     let (mut parts, mut from) = (Vec::new(), entry.offset);
