@@ -229,6 +229,8 @@ class Kind(NamedTuple):
     """The files at the beginning, durable."""
     options: str = ""
     """Of the mount of ext4."""
+    module: str = ""
+    """What it needs of Python."""
 
 
 _ALICE = "Pillai et al., OSDI 2014"

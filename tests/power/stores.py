@@ -54,7 +54,7 @@ def _lmdb_kind(meaning: str, **settings: bool) -> Kind:
             return _problem(list(transaction.cursor()), told)
 
     step.__doc__ = meaning
-    return Kind(step, check, "LMDB manual")
+    return Kind(step, check, "LMDB manual", module="lmdb")
 
 
 @cache
@@ -112,7 +112,7 @@ KINDS = {
     "sqlite-wal-normal": _sqlite_kind("wal", "normal", "full"),
     "lmdb-nosync": _lmdb_kind("LMDB with `MDB_NOSYNC`.", sync=False),
     "lmdb-nometasync": _lmdb_kind("LMDB with `MDB_NOMETASYNC`.", metasync=False),
-    "rocksdb-unsynced": Kind(rocksdb_unsynced, rocksdb_check, "RocksDB wiki, WAL performance"),
+    "rocksdb-unsynced": Kind(rocksdb_unsynced, rocksdb_check, "RocksDB wiki, WAL", module="rocksdict"),
 }
 
 if __name__ == "__main__":

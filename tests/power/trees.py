@@ -98,7 +98,7 @@ def reuse_before_commit(disk: Disk, right: bool) -> None:
             if not right:
                 free.insert(0, old[which])
         disk.flush()
-        disk.write(SUPERBLOCK, sealed(number, *leaves))
+        disk.write(SUPERBLOCK, sealed(number, leaves[0], leaves[1]))
         disk.flush()
         if right:
             free += old
