@@ -100,21 +100,27 @@ def cases() -> Iterator[Case]:
                 run = {each: f"{options} {EXAMPLES}/mounted.sh {command[each]} run" for each in both}
                 check = {each: f"exec {command[each]} check" for each in both}
                 yield Case(name, kind.step.__doc__ or "", kind.published, medium, run, check, kind.module)
-    writes, checks = (f"{EXAMPLES}/ext4_power_cuts/{script}.sh" for script in ("workload", "check"))
-    unflushed = {FAULT: f"OPTIONS=barrier=0 FILES=6 {writes}", RIGHT: f"FILES=6 {writes}"}
-    barrier = "ext4 with `barrier=0`, which does not flush."
-    yield Case("ext4-barrier", barrier, "Linux, ext4", "ext4", unflushed, dict.fromkeys(both, checks))
-    yield Case("xfs", "", "", "xfs", {RIGHT: unflushed[RIGHT]}, {RIGHT: checks})
-    bank = f"{EXAMPLES}/postgresql_on_a_cooperative_ssd"
-    transfers = {FAULT: f"FSYNC=off {bank}/workload.sh", RIGHT: f"{bank}/workload.sh"}
-    yield Case(
-        "postgresql-fsync-off",
-        "PostgreSQL with `fsync=off`.",
-        "PostgreSQL manual, fsync",
-        "ext4, PostgreSQL",
-        transfers,
-        dict.fromkeys(both, f"{bank}/check.sh"),
-    )
+    yield from _examples()
+
+
+def _examples() -> Iterator[Case]:
+    """Yield the examples: file systems themselves, and a bank in two databases."""
+    for name, fault, published, medium, example, unsafe, safe in (
+        ("ext4", "ext4 with `barrier=0`.", "Linux, ext4", "ext4", "ext4", "OPTIONS=barrier=0 FILES=6", "FILES=6"),
+        ("xfs", "", "", "xfs", "ext4", "", "FILES=6"),
+        ("sqlite-bank-delete", *_SQLITE, "MODE=delete SYNCHRONOUS=off", "MODE=delete"),
+        ("sqlite-bank-wal", *_SQLITE, "MODE=wal SYNCHRONOUS=off", "MODE=wal"),
+        ("postgresql-bank", *_POSTGRESQL, "FSYNC=off", "FSYNC=on"),
+    ):
+        (place,) = EXAMPLES.glob(f"{example}_*")
+        settings = {FAULT: unsafe, RIGHT: safe} if fault else {RIGHT: safe}
+        run = {variant: f"{setting} {place}/workload.sh" for variant, setting in settings.items()}
+        check = {variant: f"{setting} {place}/check.sh" for variant, setting in settings.items()}
+        yield Case(name, fault, published, medium, run, check)
+
+
+_SQLITE = ("SQLite with `synchronous=off`.", "SQLite, PRAGMA synchronous", "ext4", "sqlite")
+_POSTGRESQL = ("PostgreSQL with `fsync=off`.", "PostgreSQL manual, fsync", "ext4, PostgreSQL", "postgresql")
 
 
 @dataclass(frozen=True)
@@ -209,9 +215,9 @@ def page(rows: list[tuple[Case, dict[str, Outcome]]], points: int) -> str:
     parts = [
         "<!-- Written by scripts/power_corpus.py: make power-corpus -->",
         "# Faults that an exploration finds",
-        "`tests/power` has small programs, each with one fault of a kind that was published, and the same program mended."
+        "`tests/power` has small programs, each with one fault of a published kind, and the same program mended."
         f" [`coflash explore`](explore.md) ran each with {points} states beside those right after flushes, one seed and"
-        " two processors. *Wrong* are the states that the check of the program refuses: a fault needs one, a right program"
+        " two processors. *Wrong* are states that the check of the program refuses: a fault needs one, a right program"
         " must have none. `make power-corpus` writes this page anew.",
         "| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD),
     ]

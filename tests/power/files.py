@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-ROUNDS = range(1, 5)
+ROUNDS = range(1, 4)
 BLOCK = 4096
 RECORD = 3 * BLOCK
 SECTOR = 512

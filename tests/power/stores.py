@@ -85,7 +85,7 @@ def _sqlite(place: Path, journal: str, synchronous: str) -> sqlite3.Connection:
     return opened
 
 
-def _sqlite_kind(journal: str, wrong: str, safe: str, published: str = "SQLite, PRAGMA synchronous") -> Kind:
+def _sqlite_kind(journal: str, wrong: str, safe: str) -> Kind:
     def step(place: Path, number: int, right: bool) -> None:
         opened = _sqlite(place, journal, safe if right else wrong)
         opened.execute("BEGIN IMMEDIATE")
@@ -102,13 +102,11 @@ def _sqlite_kind(journal: str, wrong: str, safe: str, published: str = "SQLite, 
         return _problem(pairs, told) if sound == "ok" else f"integrity_check: {sound}"
 
     step.__doc__ = f"SQLite, journal `{journal}`, with `synchronous={wrong}` rather than `{safe}`."
-    return Kind(step, check, published)
+    return Kind(step, check, "SQLite, PRAGMA synchronous")
 
 
 KINDS = {
-    "sqlite-rollback-off": _sqlite_kind("delete", "off", "extra"),
     "sqlite-rollback-full": _sqlite_kind("delete", "full", "extra"),
-    "sqlite-wal-off": _sqlite_kind("wal", "off", "full"),
     "sqlite-wal-normal": _sqlite_kind("wal", "normal", "full"),
     "lmdb-nosync": _lmdb_kind("LMDB with `MDB_NOSYNC`.", sync=False),
     "lmdb-nometasync": _lmdb_kind("LMDB with `MDB_NOMETASYNC`.", metasync=False),
