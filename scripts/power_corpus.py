@@ -37,10 +37,11 @@ AS_IT_MUST_BE, MISSED, ACCUSED = "as it must be", "MISSED", "FALSE ALARM"
 
 @dataclass(frozen=True)
 class Medium:
-    """What a program finds on its device: the smallest write that is not torn, and commands that prepare it."""
+    """What a program finds on its device; the smallest write that is not torn, and how many states are checked."""
 
     size: str
     atomic: str
+    points: int
     prepare: tuple[str, ...] = ()
     tools: str = ""
 
@@ -53,13 +54,14 @@ class Medium:
 _MOUNTED = "nbdfuse nbdcopy mount umount e2fsck debugfs"
 _PREPARE = f"{EXAMPLES}/ext4_power_cuts/prepare.sh"
 MEDIA = {
-    "raw": Medium("64MiB", "512B"),
+    "raw": Medium("64MiB", "512B", 60),
     # A mount of ext4 writes its superblock, which has two sectors, in place.
-    "ext4": Medium("68MiB", "4KiB", (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
-    "xfs": Medium("304MiB", "512B", (f"FS=xfs SIZE=300M {_PREPARE}",), f"mkfs.xfs xfs_repair {_MOUNTED}"),
+    "ext4": Medium("68MiB", "4KiB", 24, (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
+    "xfs": Medium("304MiB", "512B", 10, (f"FS=xfs SIZE=300M {_PREPARE}",), f"mkfs.xfs xfs_repair {_MOUNTED}"),
     "ext4, PostgreSQL": Medium(
         "132MiB",
         "4KiB",
+        24,
         (f"SIZE=128M {_PREPARE}", f"{EXAMPLES}/postgresql_on_a_cooperative_ssd/prepare.sh"),
         f"initdb psql {_MOUNTED}",
     ),
@@ -132,12 +134,11 @@ class Outcome:
     seconds: float
 
 
-def explored(case: Case, variant: str, folder: Path, points: int) -> Outcome:
+def explored(case: Case, variant: str, folder: Path, points: int | None = None) -> Outcome:
     """Explore a program on the prepared device of a folder."""
     began, medium = time.monotonic(), MEDIA[case.medium]
-    found = device.explore(
-        None, folder, case.run[variant], case.check[variant], points=points, atomic=medium.atomic, seed=1
-    )
+    commands, points = (case.run[variant], case.check[variant]), points or medium.points
+    found = device.explore(None, folder, *commands, points=points, atomic=medium.atomic, seed=1)
     return Outcome(found.states, found.failed, time.monotonic() - began)
 
 
@@ -173,7 +174,7 @@ def main() -> int:
     """Explore, print, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", help="names of programs, or media such as raw; all by default")
-    parser.add_argument("--points", type=int, default=60, help="states beside those right after flushes")
+    parser.add_argument("--points", type=int, help="states beside those right after flushes; by medium if not given")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     arguments = parser.parse_args()
     corpus = list(cases())
@@ -206,18 +207,19 @@ def main() -> int:
     faults, right = (sum(variant in outcomes for _, outcomes in rows) for variant in (FAULT, RIGHT))
     print(f"{faults} faults, {missed} missed; {right} right programs, {accused} accused")
     if arguments.write:
-        PAGE.write_text(page(rows, arguments.points), encoding="utf-8")
+        PAGE.write_text(page(rows), encoding="utf-8")
     return 1 if failed else 0
 
 
-def page(rows: list[tuple[Case, dict[str, Outcome]]], points: int) -> str:
+def page(rows: list[tuple[Case, dict[str, Outcome]]]) -> str:
     """Return the page of the documentation."""
+    points = ", ".join(f"{medium.points} more on {name}" for name, medium in MEDIA.items())
     parts = [
         "<!-- Written by scripts/power_corpus.py: make power-corpus -->",
         "# Faults that an exploration finds",
         "`tests/power` has small programs, each with one fault of a published kind, and the same program mended."
-        f" [`coflash explore`](explore.md) ran each with {points} states beside those right after flushes, one seed and"
-        " two processors. *Wrong* are states that the check of the program refuses: a fault needs one, a right program"
+        f" [`coflash explore`](explore.md) explored each with one seed: the states right after flushes, and {points}."
+        " *Wrong* are states that the check of the program refuses: a fault needs one, and a right program"
         " must have none. `make power-corpus` writes this page anew.",
         "| " + " | ".join(HEAD) + " |\n|" + "---|" * len(HEAD),
     ]
