@@ -57,7 +57,7 @@ MEDIA = {
     "raw": Medium("64MiB", "512B", 60),
     # A mount of ext4 writes its superblock, which has two sectors, in place.
     "ext4": Medium("68MiB", "4KiB", 24, (f"FS=ext4 SIZE=64M {_PREPARE}",), f"mkfs.ext4 {_MOUNTED}"),
-    "xfs": Medium("304MiB", "512B", 24, (f"FS=xfs SIZE=300M {_PREPARE}",), f"mkfs.xfs xfs_repair {_MOUNTED}"),
+    "xfs": Medium("304MiB", "512B", 60, (f"FS=xfs SIZE=300M {_PREPARE}",), f"mkfs.xfs xfs_repair {_MOUNTED}"),
     "ext4, PostgreSQL": Medium(
         "132MiB",
         "4KiB",
