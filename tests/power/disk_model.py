@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from nbd_disk import FLUSH, FUA, READ, SECTOR, Disk
 
 EXHAUSTIVE_MAX = 10
-"""Of so many sectors every subset is a state; of more some are drawn."""
+"""Of up to this number of sectors every subset is a state; of more some are drawn."""
 
 
 @dataclass

@@ -46,7 +46,7 @@ KINDS = {
     "stale-record": Kind(logs.stale_record, logs.stale_record_check, "RocksDB wiki, recyclable log records"),
     "wrap-around": Kind(logs.wrap_around, logs.at_home_or_logged, "Mohan et al., TODS 1992 (ARIES)"),
     "tail-before-checkpoint": Kind(
-        logs.tail_before_checkpoint, logs.at_home_or_logged, "Linux, jbd2: flush after checkpointing (2012)"
+        logs.tail_before_checkpoint, logs.at_home_or_logged, "Linux, jbd2, 2012: flush a checkpoint"
     ),
     "page-before-log": Kind(logs.page_before_log, logs.page_before_log_check, "Gray, 1978: write-ahead log"),
     "journal-unflushed": Kind(logs.journal_unflushed, logs.rollback_check, _SQLITE),
