@@ -45,7 +45,7 @@ def recording(steps: str) -> str:
 
 
 def scenario() -> Scenario:
-    return Scenario.load("ssd").with_({"cooperation": {"name": "none"}, "cache.size": "0B", "flash.exported": "4MiB"})
+    return Scenario.load("ssd").with_({"cooperation": {"name": "none"}, "cache.size": "0B", "flash.exported": "16MiB"})
 
 
 def small(place: Path) -> str:
