@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{env, fs, io};
 
 /// A request of a failure.
 #[derive(Clone, Debug, Serialize)]
@@ -193,6 +193,8 @@ impl Checker<'_> {
             let environment = self.environment(planned, number);
             let set = environment.map(|(name, value)| format!("export {name}={}", quoted(&value))).join("\n");
             let script = include_str!("look.sh").replace("@ENVIRONMENT@", &set);
+            let place_of_check = quoted(&env::current_dir().unwrap_or_default().to_string_lossy());
+            let script = script.replace("@PLACE@", &place_of_check);
             let script = script.replace("@CHECK@", &quoted(&self.exploration.check));
             let look = place.join("look.sh");
             fs::write(&look, script)?;
