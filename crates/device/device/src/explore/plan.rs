@@ -122,7 +122,7 @@ impl Plan {
         let mut painted = Painted::default();
         for &id in self.windows[..=window].iter().flat_map(|window| &window.covered) {
             let entry = &log.entries[id];
-            painted.paint(entry.offset..entry.end(), entry.turn, id);
+            painted.paint(entry.range(), entry.turn, id);
         }
         painted
     }
@@ -171,7 +171,7 @@ impl Small {
         let mut parts = parts_of(unit_bytes);
         let torn = parts.len() <= SMALL;
         if !torn {
-            let whole = |&id: &Id| (id, log.entries[id].offset..log.entries[id].end());
+            let whole = |&id: &Id| (id, log.entries[id].range());
             parts = open.iter().map(whole).collect();
         }
         let mut orders = vec![in_service(log, open), turned_round(log, open)];
