@@ -13,7 +13,7 @@ from rich.progress import Progress
 
 from coflash import device
 from coflash._core import CoflashError
-from coflash.cli.console import Assignments, errors, output, scenario_with
+from coflash.cli.console import Assignments, Workers, errors, output, scenario_with
 from coflash.cli.device import Device, DeviceScenario
 from coflash.exploration import Explored, Failure, junit
 from coflash.files import atomic_write
@@ -50,9 +50,7 @@ def explore(
         float,
         typer.Option("--timeout", metavar="SECONDS", help="The time that the workload, and each check, may take."),
     ] = 600.0,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Checks at the same time. Default: the number of processors.")
-    ] = None,
+    jobs: Workers = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the findings to a JSON document.")
     ] = None,
