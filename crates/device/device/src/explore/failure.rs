@@ -88,7 +88,8 @@ pub struct Failed {
 impl Failed {
     fn words(&self) -> String {
         let mut text = format!("state {}: {}", self.state, self.cut);
-        let _ = write!(text, " after {} flushes", self.flushes);
+        let flushes = if self.flushes == 1 { "flush" } else { "flushes" };
+        let _ = write!(text, " after {} {flushes}", self.flushes);
         if let Some(mark) = &self.mark {
             let _ = write!(text, " and the mark \"{mark}\"");
         }

@@ -10,7 +10,7 @@ use crate::folder::DeviceError;
 use std::collections::BTreeMap;
 
 /// The most checks to shrink one failure.
-const CHECKS_MAX: usize = 200;
+const CHECKS_MAX: usize = 100;
 
 /// Looks for smaller states that fail.
 struct Shrinking<'a, 'b> {
