@@ -85,6 +85,9 @@ pub struct Failed {
     pub story: String,
 }
 
+/// Requests of a list that are told.
+const TOLD: usize = 20;
+
 impl Failed {
     fn words(&self) -> String {
         let mut text = format!("state {}: {}", self.state, self.cut);
@@ -99,8 +102,11 @@ impl Failed {
         text.push('\n');
         let mut list = |title: &str, requests: &[Requested]| {
             let _ = writeln!(text, "{title}{}", if requests.is_empty() { " none" } else { "" });
-            for request in requests {
+            for request in requests.iter().take(TOLD) {
                 let _ = writeln!(text, "  {request}");
+            }
+            if let Some(more) = requests.len().checked_sub(TOLD).filter(|&more| more > 0) {
+                let _ = writeln!(text, "  and {more} more");
             }
         };
         list("fewest requests that must be lost, all others being there:", &self.lost);
@@ -141,7 +147,6 @@ impl Checker<'_> {
         verdict: &Verdict,
         lost: &[Id],
         kept: &[Id],
-        checks: usize,
     ) -> Result<Failed, DeviceError> {
         let [(_, flushes), _, (_, mark)] = self.environment(planned, number);
         let requested = |ids: &[Id]| ids.iter().map(|&id| self.requested(planned, id)).collect();
@@ -161,7 +166,7 @@ impl Checker<'_> {
         };
         failed.story = failed.words();
         let text = format!(
-            "{}it took {checks} checks to find these\nseed: {}\ncheck: {}\nthe check ended with {}\n{}",
+            "{}seed: {}\ncheck: {}\nthe check ended with {}\n{}",
             failed.story, self.exploration.seed, self.exploration.check, failed.ended, failed.output
         );
         self.write(planned, number, &failed.folder, &text)?;
