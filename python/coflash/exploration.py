@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from coflash._core import __version__
+
 _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -140,7 +142,7 @@ class Explored:
 
     def to_json(self) -> str:
         """Return all findings as a document."""
-        return json.dumps({**asdict(self), "possible": self.possible}, indent=2) + "\n"
+        return json.dumps({"coflash": __version__, **asdict(self), "possible": self.possible}, indent=2) + "\n"
 
     def to_junit(self) -> str:
         """Return a test suite in JUnit's format: one case for all states, and one for each failure."""

@@ -13,8 +13,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from coflash import CoflashError, Scenario, device
-from processes import COFLASH, PATIENCE_S, await_line, begin, coflash
+from coflash import CoflashError, device
+from processes import COFLASH, PATIENCE_S, await_file, begin, coflash
+from served_devices import scenario
 
 HERE = Path(__file__).parent
 RECORD = """
@@ -44,14 +45,10 @@ def recording(steps: str) -> str:
     return program(f"{body}\n{RECORD}")
 
 
-def scenario() -> Scenario:
-    return Scenario.load("ssd").with_({"cooperation": {"name": "none"}, "cache.size": "0B", "flash.exported": "4MiB"})
-
-
 def small(place: Path) -> str:
     """The scenario as a file."""
     file = place / "small.toml"
-    file.write_text(scenario().to_toml())
+    file.write_text(scenario("none").to_toml())
     return str(file)
 
 
@@ -75,7 +72,7 @@ RIGHT = {
 
 @pytest.mark.parametrize("steps", FAULTY.values(), ids=FAULTY)
 def test_what_does_not_cover_a_record_is_found_and_shrunk_to_it(steps: str, tmp_path: Path) -> None:
-    found = device.explore(scenario(), tmp_path / "device", recording(steps), program(CHECK), points=60, seed=1)
+    found = device.explore(scenario("none"), tmp_path / "device", recording(steps), program(CHECK), points=60, seed=1)
     assert found.failed > 0
     failure = found.failures[0]
     (lost,) = failure.lost
@@ -87,7 +84,7 @@ def test_what_does_not_cover_a_record_is_found_and_shrunk_to_it(steps: str, tmp_
 
 @pytest.mark.parametrize("steps", RIGHT.values(), ids=RIGHT)
 def test_what_covers_a_record_is_no_finding(steps: str, tmp_path: Path) -> None:
-    found = device.explore(scenario(), tmp_path / "device", recording(steps), program(CHECK), points=60, seed=1)
+    found = device.explore(scenario("none"), tmp_path / "device", recording(steps), program(CHECK), points=60, seed=1)
     assert found.failed == 0, found.failures
     assert found.states > 10
 
@@ -96,7 +93,7 @@ def test_a_small_workload_is_explored_whole_and_no_state_twice(tmp_path: Path) -
     run = program("disk.write(0, b'a' * 512); disk.write(512, b'b' * 512); disk.flush(); disk.write(0, b'a' * 512)")
     seen = tmp_path / "seen"
     check = program(f"print(os.environ['COFLASH_FLUSHES'], disk.read(0, 1024), file=open({str(seen)!r}, 'a'))")
-    found = device.explore(scenario(), tmp_path / "device", run, check)
+    found = device.explore(scenario("none"), tmp_path / "device", run, check)
     states = seen.read_text().splitlines()[1:]  # the first check is that without a power cut
     assert len(states) == len(set(states)) == found.states == 5
     assert found.possible == "6"
@@ -111,7 +108,7 @@ def test_two_writes_under_way_together_land_in_either_order(tmp_path: Path) -> N
     waited = "disk.write(0, b'1' * 4096); disk.write(2048, b'2' * 4096)"
     check = program("sys.exit(disk.read(0, 6144) == b'1' * 4096 + b'2' * 2048)")
     for steps, is_found in ((sent, True), (waited, False)):
-        found = device.explore(scenario(), tmp_path / "device", program(steps), check, atomic="8KiB")
+        found = device.explore(scenario("none"), tmp_path / "device", program(steps), check, atomic="8KiB")
         assert (found.failed > 0) == is_found
         assert all(failure.reordered for failure in found.failures)
 
@@ -122,9 +119,11 @@ def test_a_mark_is_what_a_check_may_rely_on_and_what_a_failure_tells(tmp_path: P
         "last = int((os.environ['COFLASH_MARK'] or 'done 0').split()[1])\n"
         "sys.exit(any(disk.read(4096 * n, 4096) != b'x' * 4096 for n in range(1, last + 1)))"
     )
-    found = device.explore(scenario(), tmp_path / "device", program(steps.format("; disk.flush()")), check)
+    found = device.explore(
+        scenario("none"), tmp_path / "device", program(steps.format("; disk.flush()")), check, points=20
+    )
     assert (found.failed, found.marks) == (0, 3)
-    found = device.explore(None, tmp_path / "device", program(steps.format("")), check)
+    found = device.explore(None, tmp_path / "device", program(steps.format("")), check, points=20)
     assert found.failed > 0
     assert found.failures[0].mark == "done 1"
     for request in (request for failure in found.failures for request in failure.lost):
@@ -134,7 +133,7 @@ def test_a_mark_is_what_a_check_may_rely_on_and_what_a_failure_tells(tmp_path: P
 
 def test_the_command_writes_marks(tmp_path: Path) -> None:
     run = f"{' '.join(COFLASH)} device mark 'a mark'"
-    assert device.explore(scenario(), tmp_path / "device", run, "true").marks == 1
+    assert device.explore(scenario("none"), tmp_path / "device", run, "true").marks == 1
     done = coflash("device", "mark", "a mark")
     assert (done.returncode, "COFLASH_MARKS is not set" in done.stderr) == (2, True)
 
@@ -155,11 +154,11 @@ for n in range(1, 4):
         "sys.exit(any(disk.read(4096 * n, 4096) != b'x' * 4096 for n in range(1, last + 1)))"
     )
     faults = ["write-error@2", "flush-error@2", "full@3", "read-error@1", "stuck@1", "bad-sector"]
-    found = device.explore(scenario(), tmp_path / "device", program(careful), check, faults=faults)
+    found = device.explore(scenario("none"), tmp_path / "device", program(careful), check, faults=faults, points=12)
     assert found.failed == 0, found.failures
     assert [came for _, came in found.faults] == [True] * 6
     assert re.fullmatch(r"bad-sector@[123]", found.faults[5][0])
-    found = device.explore(None, tmp_path / "device", program(careless), check, faults=faults[:4])
+    found = device.explore(None, tmp_path / "device", program(careless), check, faults=faults[:4], points=12)
     assert {failure.fault for failure in found.failures} >= {"write-error@2", "flush-error@2"}
     with pytest.raises(CoflashError, match='fault: "smoke" was given; "read-error", "write-error", "flush-error"'):
         device.explore(None, tmp_path / "device", "true", "true", faults=["smoke"])
@@ -176,7 +175,7 @@ def test_a_check_that_fails_without_a_power_cut_or_cannot_run_is_an_error(tmp_pa
         ("[ $COFLASH_STATE -lt 1 ] || ./missing", "the check cannot run: exit status 127"),
     ):
         with pytest.raises(CoflashError, match=re.escape(said)):
-            device.explore(scenario(), folder, program("disk.write(0, bytes(512))"), check)
+            device.explore(scenario("none"), folder, program("disk.write(0, bytes(512))"), check)
     with pytest.raises(CoflashError, match=re.escape("the workload failed: exit status 3: oh")):
         device.explore(None, folder, "echo oh; exit 3", "true")
 
@@ -184,7 +183,7 @@ def test_a_check_that_fails_without_a_power_cut_or_cannot_run_is_an_error(tmp_pa
 def test_a_command_that_does_not_end_is_ended_with_all_that_it_began(tmp_path: Path) -> None:
     begins = f"sleep 1000 & echo $! >> {tmp_path}/left"
     with pytest.raises(CoflashError, match=re.escape("the workload failed: it did not end within 0.2 s")):
-        device.explore(scenario(), tmp_path / "device", f"{begins}; wait", "true", timeout_s=0.2)
+        device.explore(scenario("none"), tmp_path / "device", f"{begins}; wait", "true", timeout_s=0.2)
     device.explore(None, tmp_path / "device", begins, begins)
     check = f"[ $COFLASH_STATE -eq 0 ] || {{ {begins}; wait; }}"
     found = device.explore(None, tmp_path / "device", "true", check, timeout_s=2)
@@ -204,17 +203,14 @@ def has_ended(number: int) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("where", ["run", "check"])
 def test_an_interrupted_exploration_leaves_nothing(number: signal.Signals, where: str, tmp_path: Path) -> None:
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    slow = f"[ ${{COFLASH_STATE:-1}} -eq 0 ] || {{ echo $$ >> {tmp_path}/pids; echo begun > {fifo}; sleep 1000; }}"
+    slow = f"[ ${{COFLASH_STATE:-1}} -eq 0 ] || {{ echo $$ >> {tmp_path}/pids; sleep 1000; }}"
     commands = {"run": "true", "check": "true", where: slow}
     (tmp_path / "temporary").mkdir()
     environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
     arguments = ["explore", small(tmp_path), "--device", str(tmp_path / "device")]
     arguments += ["--run", commands["run"], "--check", commands["check"]]
     with begin(*COFLASH, *arguments, env=environment) as process:
-        with fifo.open() as signs:
-            await_line(signs, "begun")
+        await_file(process, tmp_path / "pids")
         process.send_signal(number)
         process.wait(PATIENCE_S)
     assert process.returncode == 128 + number
@@ -225,7 +221,7 @@ def test_an_interrupted_exploration_leaves_nothing(number: signal.Signals, where
 
 def test_a_state_is_made_again_alone_and_looked_at(tmp_path: Path) -> None:
     folder = tmp_path / "device"
-    found = device.explore(scenario(), folder, recording(WRITE), program(CHECK), points=40, seed=3)
+    found = device.explore(scenario("none"), folder, recording(WRITE), program(CHECK), points=40, seed=3)
     first = found.failures[0]
     place, again = device.explore_again(folder, first.state)
     assert again == first

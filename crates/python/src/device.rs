@@ -150,14 +150,11 @@ fn device_twin(py: Python<'_>, session: PathBuf, progress: Option<Py<PyAny>>) ->
 }
 
 /// Have an exploration report to Python, which may end it by an exception.
-fn told<T: serde::Serialize>(
+fn told(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
-    work: impl FnOnce(&mut dyn FnMut(&Explored) -> bool) -> Result<T, DeviceError> + Send,
-) -> PyResult<Py<PyAny>>
-where
-    T: Send,
-{
+    work: impl FnOnce(&mut dyn FnMut(&Explored) -> bool) -> Result<Explored, DeviceError> + Send,
+) -> PyResult<Py<PyAny>> {
     let (done, raised) = py.detach(|| {
         let mut raised = None;
         let done = work(&mut |explored| {

@@ -9,13 +9,24 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.progress import Progress
 
 from coflash import device
 from coflash._core import CoflashError
-from coflash.cli.console import Assignments, errors, output, scenario_with
+from coflash.cli.console import (
+    STANDARD_OUTPUT,
+    Assignments,
+    JsonFile,
+    Workers,
+    check_json,
+    errors,
+    output,
+    scenario_with,
+    write_json,
+)
 from coflash.cli.device import Device, DeviceScenario
-from coflash.exploration import Explored, Failure, junit
+from coflash.exploration import Failure, junit
 from coflash.files import atomic_write
 
 
@@ -50,12 +61,8 @@ def explore(
         float,
         typer.Option("--timeout", metavar="SECONDS", help="The time that the workload, and each check, may take."),
     ] = 600.0,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Checks at the same time. Default: the number of processors.")
-    ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the findings to a JSON document.")
-    ] = None,
+    jobs: Workers = None,
+    json_file: JsonFile = None,
     junit_file: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write the findings as JUnit's XML.")
     ] = None,
@@ -76,12 +83,12 @@ def explore(
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     if state is not None:
         place, failure = device.explore_again(folder, state)
-        _tell([failure] if failure else [])
-        output().print(f"look: {place}/look.sh", markup=False, highlight=False, soft_wrap=True)
+        _tell(output(), _about(failure) if failure else f"state {state} is right\n  look: {place}/look.sh")
         raise typer.Exit(int(failure is not None))
     if run is None or check is None:
         msg = f"{'--check' if run else '--run'} is missing: the commands of the workload and of the check are necessary"
         raise CoflashError(msg)
+    check_json(json_file)
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     begun = time.monotonic()
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:
@@ -101,22 +108,20 @@ def explore(
             if junit_file is not None:
                 atomic_write.write_file(junit_file, junit([("all states", str(error), "")], "error"))
             raise
-    _report(found, time.monotonic() - begun)
-    for file, text in ((json_file, found.to_json), (junit_file, found.to_junit)):
-        if file is not None:
-            atomic_write.write_file(file, text())
+    speed = f"{found.states / (time.monotonic() - begun):,.1f} states a second"
+    console = errors() if json_file == STANDARD_OUTPUT else output()
+    _tell(console, "\n\n".join([f"{found.summary()}\n{speed}", *map(_about, found.failures)]))
+    write_json(json_file, found.to_json())
+    if junit_file is not None:
+        atomic_write.write_file(junit_file, found.to_junit())
     if found.failed:
         raise typer.Exit(1)
 
 
-def _report(found: Explored, seconds: float) -> None:
-    speed = f"{found.states / seconds:,.1f} states a second"
-    output().print(f"{found.summary()}\n{speed}", markup=False, highlight=False, soft_wrap=True)
-    _tell(found.failures)
+def _about(failure: Failure) -> str:
+    said = failure.output.strip()[-300:]
+    return f"{failure.story}  the check: {failure.ended}; {said}\n  look: {failure.folder}/look.sh"
 
 
-def _tell(failures: list[Failure]) -> None:
-    for failure in failures:
-        told = [failure.story.rstrip(), f"  the check: {failure.ended}; {failure.output.strip()[-300:]}"]
-        told.append(f"  look: {failure.folder}/look.sh")
-        output().print("\n" + "\n".join(told), markup=False, highlight=False, soft_wrap=True)
+def _tell(console: Console, text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

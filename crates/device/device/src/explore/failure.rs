@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{env, fs, io};
 
 /// A request of a failure.
 #[derive(Clone, Debug, Serialize)]
@@ -85,10 +85,14 @@ pub struct Failed {
     pub story: String,
 }
 
+/// Requests of a list that are told.
+const TOLD: usize = 20;
+
 impl Failed {
     fn words(&self) -> String {
         let mut text = format!("state {}: {}", self.state, self.cut);
-        let _ = write!(text, " after {} flushes", self.flushes);
+        let flushes = if self.flushes == 1 { "flush" } else { "flushes" };
+        let _ = write!(text, " after {} {flushes}", self.flushes);
         if let Some(mark) = &self.mark {
             let _ = write!(text, " and the mark \"{mark}\"");
         }
@@ -98,8 +102,11 @@ impl Failed {
         text.push('\n');
         let mut list = |title: &str, requests: &[Requested]| {
             let _ = writeln!(text, "{title}{}", if requests.is_empty() { " none" } else { "" });
-            for request in requests {
+            for request in requests.iter().take(TOLD) {
                 let _ = writeln!(text, "  {request}");
+            }
+            if let Some(more) = requests.len().checked_sub(TOLD).filter(|&more| more > 0) {
+                let _ = writeln!(text, "  and {more} more");
             }
         };
         list("fewest requests that must be lost, all others being there:", &self.lost);
@@ -140,7 +147,6 @@ impl Checker<'_> {
         verdict: &Verdict,
         lost: &[Id],
         kept: &[Id],
-        checks: usize,
     ) -> Result<Failed, DeviceError> {
         let [(_, flushes), _, (_, mark)] = self.environment(planned, number);
         let requested = |ids: &[Id]| ids.iter().map(|&id| self.requested(planned, id)).collect();
@@ -160,7 +166,7 @@ impl Checker<'_> {
         };
         failed.story = failed.words();
         let text = format!(
-            "{}it took {checks} checks to find these\nseed: {}\ncheck: {}\nthe check ended with {}\n{}",
+            "{}seed: {}\ncheck: {}\nthe check ended with {}\n{}",
             failed.story, self.exploration.seed, self.exploration.check, failed.ended, failed.output
         );
         self.write(planned, number, &failed.folder, &text)?;
@@ -193,6 +199,8 @@ impl Checker<'_> {
             let environment = self.environment(planned, number);
             let set = environment.map(|(name, value)| format!("export {name}={}", quoted(&value))).join("\n");
             let script = include_str!("look.sh").replace("@ENVIRONMENT@", &set);
+            let place_of_check = quoted(&env::current_dir().unwrap_or_default().to_string_lossy());
+            let script = script.replace("@PLACE@", &place_of_check);
             let script = script.replace("@CHECK@", &quoted(&self.exploration.check));
             let look = place.join("look.sh");
             fs::write(&look, script)?;

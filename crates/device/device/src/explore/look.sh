@@ -23,5 +23,6 @@ if [ "${1:-}" = mount ]; then
 elif [ $# -gt 0 ]; then
   "$@"
 else
+  cd @PLACE@
   sh -c @CHECK@
 fi

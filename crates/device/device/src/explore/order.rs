@@ -11,6 +11,7 @@
 
 use coflash_base::Time;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The number of a request in its [`Log`].
 pub type Id = usize;
@@ -70,6 +71,12 @@ impl Entry {
     #[must_use]
     pub fn end(&self) -> u64 {
         self.offset + self.length
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn range(&self) -> Range<u64> {
+        self.offset..self.end()
     }
 
     /// Whether it came after the other one was answered.

@@ -8,6 +8,7 @@ use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::Range;
 
 /// The most parts, or open changes, of a small window: each subset of them is a state.
 const SMALL: usize = 6;
@@ -56,28 +57,26 @@ impl Plan {
     pub(crate) fn new(record: &Record, unit_bytes: u64, points: u32, seed: u64) -> io::Result<Self> {
         let (log, digests, windows) = (&record.log, record.digests()?, record.log.windows());
         let last = windows.len() - 1;
-        let all = |torn| move |window: &Window| all_states(log, &window.open, unit_bytes, torn);
-        let torn: Vec<_> = windows.iter().map(all(true)).collect();
-        let untorn: Vec<_> = windows.iter().map(all(false)).collect();
-        let is_large = torn.iter().filter(|all| all.is_none()).count() > 0;
+        let small: Vec<_> = windows.iter().map(|window| Small::of(log, &window.open, unit_bytes)).collect();
+        let is_torn = |number: usize| small[number].as_ref().is_some_and(|small| small.torn);
         // Some points are for larger windows, and for torn requests.
-        let mut left = points as usize - if is_large { points as usize / 3 } else { 0 };
-        let mut by_size: Vec<_> = Vec::new();
-        for (number, (torn, untorn)) in torn.iter().zip(&untorn).enumerate() {
-            by_size.extend(torn.as_ref().or(untorn.as_ref()).map(|all| (all.len(), number)));
-        }
+        let for_larger = if (0..windows.len()).all(is_torn) { 0 } else { points as usize / 3 };
+        let mut left = points as usize - for_larger;
+        let sizes =
+            small.iter().enumerate().filter_map(|(number, small)| Some((small.as_ref()?.size(), number)));
+        let mut by_size: Vec<_> = sizes.collect();
         by_size.sort_unstable();
         let mut enumerated = BTreeSet::new();
-        for (states, number) in by_size {
-            if states - 1 > left {
+        for (size, number) in by_size {
+            if size - 1 > left {
                 break;
             }
-            left -= states - 1;
+            left -= size - 1;
             enumerated.insert(number);
         }
-        let has_more = |number: usize| !(torn[number].is_some() && enumerated.contains(&number));
+        let has_more = |number: usize| !(is_torn(number) && enumerated.contains(&number));
         let mut stream = Seed(seed).stream("points");
-        let left = left + if is_large { points as usize / 3 } else { 0 };
+        let left = left + for_larger;
         let weight = |number: usize| if has_more(number) { windows[number].open.len() } else { 0 };
         let shares = shares(left, windows.len(), weight, &mut stream);
 
@@ -100,13 +99,11 @@ impl Plan {
             if number == last {
                 add(State::of(log, &window.open, |_| true));
             }
-            if enumerated.contains(&number) {
-                let states = torn[number].as_ref().or(untorn[number].as_ref());
-                for state in states.into_iter().flatten() {
-                    add(state.clone());
-                }
-                plan.coverage.exhausted += usize::from(torn[number].is_some());
-                plan.coverage.exhausted_untorn += usize::from(torn[number].is_none());
+            if let Some(small) = small[number].as_ref().filter(|_| enumerated.contains(&number)) {
+                let found: usize = small.states().map(|state| usize::from(add(state))).sum();
+                carried += (small.size() - 1).saturating_sub(found);
+                plan.coverage.exhausted += usize::from(small.torn);
+                plan.coverage.exhausted_untorn += usize::from(!small.torn);
             }
             let wanted = if has_more(number) { shares[number] + std::mem::take(&mut carried) } else { 0 };
             let (mut found, mut tries) = (0, wanted * PATIENCE);
@@ -125,7 +122,7 @@ impl Plan {
         let mut painted = Painted::default();
         for &id in self.windows[..=window].iter().flat_map(|window| &window.covered) {
             let entry = &log.entries[id];
-            painted.paint(entry.offset..entry.end(), entry.turn, id);
+            painted.paint(entry.range(), entry.turn, id);
         }
         painted
     }
@@ -151,43 +148,59 @@ fn shares(
     shares
 }
 
-/// All states of the open changes, if they are few: with each subset of the parts, or of whole changes.
-fn all_states(log: &Log, open: &[Id], unit_bytes: u64, torn: bool) -> Option<Vec<State>> {
-    if open.len() > SMALL {
-        return None;
-    }
-    let pieces_of = |&id: &Id| {
-        let whole = log.entries[id].offset..log.entries[id].end();
-        let parts = if torn { parts(log, id, unit_bytes) } else { vec![whole] };
-        parts.into_iter().map(move |part| (id, part))
-    };
-    let pieces: Vec<_> = open.iter().flat_map(pieces_of).take(SMALL + 1).collect();
-    if pieces.len() > SMALL {
-        return None;
-    }
-    let mut states = Vec::new();
-    for order in [in_service(log, open), turned_round(log, open)] {
-        for subset in 0..1_u32 << pieces.len() {
-            let mut kept = BTreeMap::<Id, Vec<_>>::new();
-            for (number, (id, part)) in pieces.iter().enumerate() {
-                if subset >> number & 1 == 1 {
-                    kept.entry(*id).or_default().push(part.clone());
-                }
-            }
-            states.push(State { order: order.clone(), kept: kept.into_iter().map(joined).collect() });
+/// The open changes of a small window: each subset of their parts is a state.
+struct Small {
+    parts: Vec<(Id, Range<u64>)>,
+    /// The allowed orders that differ most.
+    orders: Vec<Vec<Id>>,
+    /// Whether these are the atomic parts, or whole changes.
+    torn: bool,
+}
+
+impl Small {
+    fn of(log: &Log, open: &[Id], unit_bytes: u64) -> Option<Self> {
+        if open.len() > SMALL {
+            return None;
         }
+        let parts_of = |unit_bytes| {
+            let parts = open
+                .iter()
+                .flat_map(|&id| parts(log, id, unit_bytes).into_iter().map(move |part| (id, part)));
+            parts.take(SMALL + 1).collect::<Vec<_>>()
+        };
+        let mut parts = parts_of(unit_bytes);
+        let torn = parts.len() <= SMALL;
+        if !torn {
+            let whole = |&id: &Id| (id, log.entries[id].range());
+            parts = open.iter().map(whole).collect();
+        }
+        let mut orders = vec![in_service(log, open), turned_round(log, open)];
+        orders.dedup();
+        Some(Self { parts, orders, torn })
     }
-    // Mostly there is one order.
-    let half = states.len() / 2;
-    if states[0].order == states[half].order {
-        states.truncate(half);
+
+    fn size(&self) -> usize {
+        self.orders.len() << self.parts.len()
     }
-    Some(states)
+
+    fn states(&self) -> impl Iterator<Item = State> + '_ {
+        self.orders.iter().flat_map(|order| {
+            (0..1_u32 << self.parts.len()).map(|subset| {
+                let mut kept = BTreeMap::<Id, Vec<_>>::new();
+                for (number, (id, part)) in self.parts.iter().enumerate() {
+                    if subset >> number & 1 == 1 {
+                        kept.entry(*id).or_default().push(part.clone());
+                    }
+                }
+                State { order: order.clone(), kept: kept.into_iter().map(joined).collect() }
+            })
+        })
+    }
 }
 
 /// Join adjacent ranges, so that a whole change is one.
-fn joined((id, parts): (Id, Vec<std::ops::Range<u64>>)) -> (Id, Vec<std::ops::Range<u64>>) {
-    let mut all = Vec::<std::ops::Range<u64>>::new();
+fn joined((id, parts): (Id, Vec<Range<u64>>)) -> (Id, Vec<Range<u64>>) {
+    let mut all = Vec::<Range<u64>>::new();
     for part in parts {
         match all.last_mut() {
             Some(before) if before.end == part.start => before.end = part.end,

@@ -9,8 +9,8 @@ use super::states::{State, pieces};
 use crate::folder::DeviceError;
 use std::collections::BTreeMap;
 
-/// The most checks to shrink one failure.
-const CHECKS_MAX: usize = 200;
+/// The most checks to find the fewest requests that must be lost, and those that must be there.
+const CHECKS_MAX: usize = 100;
 
 /// Looks for smaller states that fail.
 struct Shrinking<'a, 'b> {
@@ -108,53 +108,54 @@ impl Checker<'_> {
             state = without(&state, last);
             come.truncate(high + 1);
         }
-        // A torn request may as well be whole, or lost.
-        for &id in &come {
-            if state.kept.contains_key(&id) && !state.has_whole(log, id) {
-                let whole = State::of(log, &state.order, |other| other == id);
-                let mut with = state.clone();
-                with.kept.extend(whole.kept);
-                let mut lost = state.clone();
-                lost.kept.remove(&id);
-                for other in [with, lost] {
-                    if shrinking.fails(&other)? {
-                        state = other;
-                        break;
-                    }
-                }
+        // Torn requests may as well be lost, or whole: all together first, at the end those that are left.
+        let lost_of = |state: &State, ids: &[Id]| {
+            let mut other = state.clone();
+            other.kept.retain(|id, _| !ids.contains(id));
+            other
+        };
+        let whole_of = |state: &State, ids: &[Id]| {
+            let mut other = state.clone();
+            other.kept.extend(State::of(log, &state.order, |id| ids.contains(&id)).kept);
+            other
+        };
+        let torn_of = |state: &State, ids: &[Id]| -> Vec<Id> {
+            let is_torn = |id: &&Id| state.kept.contains_key(*id) && !state.has_whole(log, **id);
+            ids.iter().filter(is_torn).copied().collect()
+        };
+        let torn = torn_of(&state, &come);
+        for other in [lost_of(&state, &torn), whole_of(&state, &torn)] {
+            if !torn_of(&state, &come).is_empty() && shrinking.fails(&other)? {
+                state = other;
+            }
+        }
+        // The fewest that must be lost, if all else is there.
+        let from = state.clone();
+        let all = come.iter().copied().filter(|&id| !from.has_whole(log, id)).collect();
+        let restored = |lost: &[Id]| {
+            let others: Vec<_> = come.iter().copied().filter(|id| !lost.contains(id)).collect();
+            whole_of(&from, &others)
+        };
+        let lost = shrinking.fewest(all, restored)?;
+        state = restored(&lost);
+        for id in torn_of(&state, &lost) {
+            let other = lost_of(&state, &[id]);
+            if shrinking.fails(&other)? {
+                state = other;
             }
         }
         // The fewest that must be there, if nothing else is.
-        let only = |state: &State, kept: &[Id]| State {
-            order: state.order.clone(),
-            kept: kept.iter().map(|id| (*id, state.kept[id].clone())).collect(),
-        };
-        let kept = {
-            let (from, all) = (state.clone(), state.kept.keys().copied().collect());
-            shrinking.fewest(all, |kept| only(&from, kept))?
-        };
-        // The fewest that must be lost, if all else is there.
-        let lost = {
-            let from = state.clone();
-            let all: Vec<_> = come.iter().copied().filter(|&id| !from.has_whole(log, id)).collect();
-            let restored = |lost: &[Id]| {
-                let mut restored = State::of(log, &from.order, |id| !lost.contains(&id));
-                for id in lost {
-                    restored.kept.extend(from.kept.get(id).map(|kept| (*id, kept.clone())));
-                }
-                restored
-            };
-            let lost = shrinking.fewest(all, restored)?;
-            state = restored(&lost);
-            lost
-        };
+        shrinking.checks = 0;
+        let others = |kept: &[Id]| come.iter().copied().filter(|id| !kept.contains(id)).collect::<Vec<_>>();
+        let all = from.kept.keys().copied().collect();
+        let kept = shrinking.fewest(all, |kept| lost_of(&from, &others(kept)))?;
         let in_order = State { order: super::plan::in_service(log, &state.order), ..state.clone() };
         if in_order.order != state.order && shrinking.fails(&in_order)? {
             state = in_order;
         }
-        let (shrunk, checks) = (shrinking.planned(state), shrinking.checks);
+        let shrunk = shrinking.planned(state);
         let last = self.check(&shrunk, number)?;
         let verdict = if last.is_wrong { &last } else { verdict };
-        self.keep(&shrunk, number, verdict, &lost, &kept, checks)
+        self.keep(&shrunk, number, verdict, &lost, &kept)
     }
 }

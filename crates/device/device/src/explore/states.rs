@@ -20,14 +20,14 @@ impl State {
     #[must_use]
     pub fn of(log: &Log, order: &[Id], mut is_kept: impl FnMut(Id) -> bool) -> Self {
         let kept = order.iter().filter(|&&id| is_kept(id));
-        let whole = |&id: &Id| (id, vec![log.entries[id].offset..log.entries[id].end()]);
+        let whole = |&id: &Id| (id, vec![log.entries[id].range()]);
         Self { order: order.to_vec(), kept: kept.map(whole).collect() }
     }
 
     /// Whether a change is there as a whole.
     #[must_use]
     pub fn has_whole(&self, log: &Log, id: Id) -> bool {
-        let whole = log.entries[id].offset..log.entries[id].end();
+        let whole = log.entries[id].range();
         self.kept.get(&id).is_some_and(|kept| *kept == [whole])
     }
 }
@@ -67,7 +67,7 @@ impl Base {
         let mut pieces = Vec::new();
         for &id in &window.covered {
             let entry = &log.entries[id];
-            let seen = self.painted.paint(entry.offset..entry.end(), entry.turn, id);
+            let seen = self.painted.paint(entry.range(), entry.turn, id);
             pieces.extend(seen.into_iter().map(|range| Piece { id, range }));
         }
         let (sum, changed) = self.content(log, digests, &pieces);

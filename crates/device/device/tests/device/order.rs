@@ -3,6 +3,7 @@
 use coflash_base::Time;
 use coflash_device::explore::order::{Id, Kind, Log};
 use coflash_device::explore::painted::Painted;
+use std::ops::Range;
 
 /// A run whose requests come and are answered as a test says.
 #[derive(Default)]
@@ -118,11 +119,14 @@ fn a_request_is_after_those_whose_answers_had_come() {
 #[test]
 fn of_overlapping_ranges_the_higher_one_is_seen() {
     let mut painted = Painted::default();
-    assert_eq!(painted.paint(0..100, 5, 0), [0..100]);
-    assert_eq!(painted.paint(10..30, 7, 1), [10..30]);
+    let ends = |ranges: Vec<Range<u64>>| {
+        ranges.into_iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(painted.paint(0..100, 5, 0)), [(0, 100)]);
+    assert_eq!(ends(painted.paint(10..30, 7, 1)), [(10, 30)]);
     // An older one shows only where nothing newer lies.
-    assert_eq!(painted.paint(0..200, 6, 2), [0..10, 30..200]);
-    assert_eq!(painted.visible(0..300, 0), [200..300]);
+    assert_eq!(ends(painted.paint(0..200, 6, 2)), [(0, 10), (30, 200)]);
+    assert_eq!(ends(painted.visible(0..300, 0)), [(200, 300)]);
     let seen: Vec<_> = painted.pieces().into_iter().map(|piece| (piece.id, piece.range)).collect();
     assert_eq!(seen, [(2, 0..10), (2, 30..200), (1, 10..30)]);
 }
