@@ -37,10 +37,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients always
+.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate notebooks power-corpus wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients always
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(DEMO_CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
 	$(BIN)/coflash demo --out $(OUT)
@@ -60,13 +60,20 @@ storm: prerequisites ## Cut power a million times under every scheme and OP-FCL,
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-level -p coflash-hybrid --test crash
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-store
 
-# A process is killed 250 times a scheme, hundreds of states of file systems and of databases are checked, a million power cuts
-# of containers.
+# A process is killed 250 times a scheme, hundreds of states of file systems and the corpus of faults are checked, a million power
+# cuts of containers.
 strangers: $(DEV_TOOLS) $(FAST_CORE) ## Have kernels, file systems, databases, kill -9 at served devices for an hour or so, and print a table (KILLS=250)
 	@scripts/clients strangers
 	COFLASH_STORM_CUTS=$(CUTS) $(ALONE) cargo test --release --locked -p coflash-store
+	@$(MAKE) --no-print-directory power-corpus
 	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose --timeout=0 -o faulthandler_timeout=0 \
 		tests/python/test_kills.py tests/python/test_file_systems.py tests/python/test_guest.py tests/python/test_lazyfs.py
+
+# Minutes. A short part of it is in `make test`.
+power-corpus: $(DEV_TOOLS) $(FAST_CORE) ## Explore programs with one known fault each, mended ones and databases, and write docs/power_corpus.md
+	@scripts/clients strangers
+	$(BIN)/python -m pip install --group databases
+	$(BIN)/python scripts/power_corpus.py --write
 
 # What survives is a finding and no failure: 2 is its exit code.
 mutants: prerequisites ## Break the levels in every place, one at a time, and list what no test notices; takes a night (CRATES="cache")

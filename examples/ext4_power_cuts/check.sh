@@ -10,7 +10,7 @@ nbdcopy "$COFLASH_NBD" "$image"
 case $(blkid -p -o value -s TYPE "$image") in
 xfs)
   mkdir "$place/mnt"
-  mount -o loop "$image" "$place/mnt"
+  mount -o loop,nouuid "$image" "$place/mnt" # other checks may have it mounted, too
   cp -r "$place/mnt/." "$files"
   umount "$place/mnt"
   xfs_repair -n -f "$image"

@@ -28,6 +28,7 @@ __all__ = [
     "device_check",
     "device_cut",
     "device_explore",
+    "device_explore_again",
     "device_info",
     "device_twin",
     "hint",
@@ -201,8 +202,12 @@ def device_explore(
     points: int,
     atomic: str,
     seed: int,
+    faults: list[str],
+    limit_s: float,
+    jobs: int,
     progress: Callable[[int, int, int], None] | None,
 ) -> dict[str, Any]: ...
+def device_explore_again(folder: str | PathLike[str], state: int) -> dict[str, Any]: ...
 def device_twin(
     session: str | PathLike[str], progress: Callable[[str, float | None, int], None] | None
 ) -> RunResult: ...

@@ -6,9 +6,9 @@ Nobody should keep data on one: it is for experiments. They need Unix (Linux, ma
 from __future__ import annotations
 
 import os
+import socket
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,8 @@ from typing import Any, ParamSpec, TypeVar, final
 
 from coflash import _core
 from coflash._core import CoflashError
+from coflash.exploration import Explored as Explored
+from coflash.exploration import Failure as Failure
 from coflash.measures.catalogue import is_number
 from coflash.measures.measure import MEASURES
 from coflash.measures.metrics import Metrics
@@ -218,25 +220,6 @@ def cut(folder: str | os.PathLike[str], seed: int = 0, side: str = "device") -> 
     return Loss(**_core.device_cut(folder, side, seed))
 
 
-@dataclass(frozen=True)
-class Explored:
-    """The states in which power cuts may leave a workload.
-
-    Attributes:
-        changes: Writes and trims of the workload.
-        flushes: Its flushes.
-        states: States that were checked.
-        failed: How many of them the check found wrong.
-        failures: The folders of the first ten of these: each holds the device and a description of its state.
-    """
-
-    changes: int
-    flushes: int
-    states: int
-    failed: int
-    failures: list[str]
-
-
 @_on_unix
 def explore(
     scenario: Scenario | str | os.PathLike[str] | None,
@@ -248,12 +231,16 @@ def explore(
     points: int = 100,
     atomic: str = "512B",
     seed: int = 0,
+    faults: Iterable[str] = (),
+    timeout_s: float = 600.0,
+    jobs: int | None = None,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Explored:
-    """Run a workload once, and check the states in which power cuts may leave it. The device stays as it was.
+    """Run a workload, and check the states in which power cuts may leave it. The device stays as it was.
 
     Both commands find the device in `COFLASH_NBD`, a URI, and its socket in `COFLASH_SOCKET`. The check has the number
-    of flushes before the cut in `COFLASH_FLUSHES`; a state is wrong if the check fails.
+    of flushes before the cut in `COFLASH_FLUSHES`, and the last mark in `COFLASH_MARK`; a state is wrong if the check
+    fails.
 
     Args:
         scenario: The scenario, if the folder has no device yet.
@@ -261,20 +248,57 @@ def explore(
         run: The command of the workload, for the shell.
         check: The command of the check.
         size: The capacity of a new device.
-        points: The number of drawn points, beside those right after flushes.
+        points: The number of states, beside those right after flushes and marks.
         atomic: The atomic write unit, a multiple of 512 bytes: a power cut keeps or loses each whole. A drive of one
             sector of 4 KiB has `4KiB`.
         seed: It draws points and states.
-        progress: Called after each state with the number of states so far, of all states, and of failures.
+        faults: Faults, such as "write-error" or "write-error@17": the workload runs once more under each, and may fail.
+        timeout_s: The time that the workload, and each check, may take.
+        jobs: Checks at the same time. None: as many as there are processors.
+        progress: Called now and then with the number of states so far, of all states, and of failures.
 
     Raises:
-        CoflashError: The device cannot be made or opened, or the workload fails.
+        CoflashError: The device cannot be made or opened, the workload fails, or the check fails without a power cut.
         KeyboardInterrupt: Control-C was pressed.
     """
     if scenario is not None and not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
     core = None if scenario is None else scenario.core
-    return Explored(**_core.device_explore(folder, core, size, run, check, points, atomic, seed, progress))
+    if jobs is None:
+        jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Explored.of(
+        _core.device_explore(folder, core, size, run, check, points, atomic, seed, [*faults], timeout_s, jobs, progress)
+    )
+
+
+@_on_unix
+def explore_again(folder: str | os.PathLike[str], state: int) -> tuple[Path, Failure | None]:
+    """Make a state of the last exploration again; return the folder of its device, and the failure if it is wrong.
+
+    Raises:
+        CoflashError: There is no such state, or the device has changed since.
+    """
+    wrong = Explored.of(_core.device_explore_again(folder, state)).failures
+    return Path(wrong[0] if wrong else Path(folder, "states", f"{state:06}")), wrong[0] if wrong else None
+
+
+def mark(text: str) -> None:
+    """Write a mark between the requests of a workload that is explored.
+
+    Raises:
+        CoflashError: No exploration runs this program.
+    """
+    if (path := os.environ.get("COFLASH_MARKS")) is None:
+        msg = "COFLASH_MARKS is not set: marks are for the workload of coflash explore"
+        raise CoflashError(msg)
+    try:
+        with socket.socket(socket.AF_UNIX) as marks:
+            marks.connect(path)
+            marks.sendall(text.replace("\n", " ").encode() + b"\n")
+            marks.recv(16)
+    except OSError as error:
+        msg = f"{path}: the exploration does not take the mark: {error.strerror}"
+        raise CoflashError(msg) from None
 
 
 @_on_unix

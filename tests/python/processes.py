@@ -86,6 +86,15 @@ def await_line(stream: IO[str] | None, pattern: str) -> None:
     raise AssertionError(msg)
 
 
+def await_file(process: subprocess.Popen[str], file: Path) -> None:
+    """Returns when a process has written something to a file."""
+    end = time.monotonic() + PATIENCE_S
+    while not (file.exists() and file.stat().st_size):
+        assert process.poll() is None, "it has ended"
+        assert time.monotonic() < end, "it does not write the file"
+        time.sleep(0.01)
+
+
 def await_idle(process: subprocess.Popen[str]) -> None:
     """Returns when a process has read all its input and each of its threads waits."""
     assert process.stdin is not None

@@ -376,7 +376,8 @@ def explore(folder: Path, *, ordered: bool, points: int) -> device.Explored:
 def test_a_missing_flush_is_found_and_its_device_kept(tmp_path: Path) -> None:
     needs("nbdsh")
     sound = explore(tmp_path / "sound", ordered=True, points=12)
-    assert (sound.flushes, sound.states, sound.failed) == (48, 60, 0)
+    assert (sound.flushes, sound.failed) == (48, 0)
+    assert sound.states > sound.flushes
     found = explore(tmp_path / "found", ordered=False, points=24)
     assert found.failed > 0
     failure = Path(found.failures[0])
@@ -402,12 +403,3 @@ def test_an_atomic_unit_is_never_torn(tmp_path: Path) -> None:
     assert failed[1] == 0
     with pytest.raises(CoflashError, match='atomic: "100B" was given; a multiple of 512B, such as "4KiB", is allowed'):
         device.explore(None, tmp_path / "device", run, check, atomic="100B")
-
-
-def test_what_a_workload_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
-    left = "sleep 300 & echo $!"
-    device.explore(
-        scenario("none"), tmp_path / "device", f"{left} > {tmp_path}/left", f"{left} >> {tmp_path}/left", points=1
-    )
-    for number in (tmp_path / "left").read_text().split():
-        os.kill(int(number), signal.SIGKILL)  # an error if it has ended

@@ -170,45 +170,14 @@ def test_a_mounted_file_system_sees_a_power_cut(file_system: str, tmp_path: Path
 
 
 @takes_minutes
-@pytest.mark.parametrize("scenario", ["ssd", in_host("cdm-consistent")], ids=["ssd", "host"])
-def test_a_file_system_that_does_not_flush_is_found(
-    scenario: Scenario | str, tmp_path: Path, record_property: Record
+def test_a_file_system_above_a_cache_in_the_host_that_does_not_flush_is_found(
+    tmp_path: Path, record_property: Record
 ) -> None:
     needs_mounts("e2fsck")
-    folder = tmp_path / "device"
+    scenario, folder = in_host("cdm-consistent"), tmp_path / "device"
     found = explored(folder, "ext4_power_cuts", "ext4", scenario=scenario, FILES="10", OPTIONS="barrier=0")
     record_property("explored", str(found))
     assert found.failed > 0
-
-
-@takes_minutes
-@pytest.mark.parametrize("mode", ["wal", "delete"])
-def test_sqlite_keeps_what_was_committed(mode: str, tmp_path: Path, record_property: Record) -> None:
-    needs_mounts("e2fsck", "debugfs")
-    found = explored(tmp_path / "device", "sqlite_on_a_cooperative_ssd", "ext4", MODE=mode)
-    record_property("explored", str(found))
-    assert found.flushes > 0
-    assert found.failed == 0, found.failures
-
-
-@takes_minutes
-@pytest.mark.parametrize("mode", ["wal", "delete"])
-def test_sqlite_that_does_not_flush_is_found(mode: str, tmp_path: Path, record_property: Record) -> None:
-    needs_mounts("e2fsck", "debugfs")
-    folder, example = tmp_path / "device", "sqlite_on_a_cooperative_ssd"
-    found = explored(folder, example, "ext4", MODE=mode, SYNCHRONOUS="off")
-    record_property("explored", str(found))
-    assert found.failed > 0
-
-
-@takes_minutes
-@pytest.mark.parametrize("fsync", ["on", "off"])
-def test_postgresql_keeps_what_was_committed_if_it_flushes(fsync: str, tmp_path: Path, record_property: Record) -> None:
-    needs_mounts("e2fsck", "debugfs", "psql")
-    found = explored(tmp_path / "device", "postgresql_on_a_cooperative_ssd", "ext4", 128, FSYNC=fsync)
-    record_property("explored", str(found))
-    assert (found.failed == 0) == (fsync == "on"), found.failures
-    assert found.states >= POINTS
 
 
 def test_the_example_compares_schemes_and_its_sessions_have_twins(

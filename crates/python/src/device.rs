@@ -3,12 +3,13 @@
 use crate::observer::PythonObserver;
 use crate::{PyRunResult, Scenario, ended, object, refused};
 use coflash_device::{
-    Address, AtomicUnit, Cut, EndedSession, Exploration, Folder, Machine, SessionFolder, Side, Told,
-    TwinError,
+    Address, Cut, DeviceError, EndedSession, Folder, Machine, SessionFolder, Side, Told, TwinError, explore,
 };
+use explore::{AtomicUnit, Exploration, Explored};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Duration;
 
 type Sessions = Vec<(PathBuf, PyRunResult)>;
 
@@ -152,10 +153,35 @@ fn device_twin(py: Python<'_>, session: PathBuf, progress: Option<Py<PyAny>>) ->
     })
 }
 
+/// Have an exploration report to Python, which may end it by an exception.
+fn told(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    work: impl FnOnce(&mut dyn FnMut(&Explored) -> bool) -> Result<Explored, DeviceError> + Send,
+) -> PyResult<Py<PyAny>> {
+    let (done, raised) = py.detach(|| {
+        let mut raised = None;
+        let done = work(&mut |explored| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                let Explored { states, planned, failed, .. } = *explored;
+                progress.map(|call| call.call1(py, (states, planned, failed))).transpose()
+            });
+            raised = raised.take().or(told.err());
+            raised.is_none()
+        });
+        (done, raised)
+    });
+    raised.map_or(Ok(()), Err)?;
+    let found = serde_json::to_value(done.map_err(refused)?).expect("it is plain data");
+    Ok(object(py, &found)?.unbind())
+}
+
+/// Explore the states of a workload. `plan` has the fields of an `Exploration`.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the options of a command")]
-fn device_explore<'py>(
-    py: Python<'py>,
+fn device_explore(
+    py: Python<'_>,
     folder: PathBuf,
     scenario: Option<&Scenario>,
     size: Option<&str>,
@@ -164,39 +190,24 @@ fn device_explore<'py>(
     points: u32,
     atomic: &str,
     seed: u64,
+    faults: Vec<String>,
+    limit_s: f64,
+    jobs: usize,
     progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Py<PyAny>> {
     let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
     let atomic: AtomicUnit = atomic.parse().map_err(|error| refused(format!("atomic: {error}")))?;
-    let plan = Exploration { run, check, points, atomic, seed };
-    let scenario = scenario.map(|scenario| &scenario.0);
-    let mut raised = None;
-    let explored = py.detach(|| {
-        coflash_device::explore(&Folder::new(&folder), scenario, size, &plan, &mut |explored, states| {
-            let told = Python::attach(|py| {
-                py.check_signals()?;
-                let told =
-                    progress.as_ref().map(|call| call.call1(py, (explored.states, states, explored.failed)));
-                told.transpose()
-            });
-            raised = told.err();
-            raised.is_none()
-        })
-    });
-    if let Some(error) = raised {
-        return Err(error);
-    }
-    let explored = explored.map_err(refused)?;
-    object(
-        py,
-        &serde_json::json!({
-            "changes": explored.changes,
-            "flushes": explored.flushes,
-            "states": explored.states,
-            "failed": explored.failed,
-            "failures": explored.failures,
-        }),
-    )
+    let limit = Duration::try_from_secs_f64(limit_s).ok().filter(|limit| !limit.is_zero());
+    let limit =
+        limit.ok_or_else(|| refused(format!("timeout: {limit_s} was given; seconds above 0 are allowed")))?;
+    let plan = Exploration { run, check, points, atomic, seed, faults, limit };
+    let (folder, scenario) = (Folder::new(&folder), scenario.map(|scenario| &scenario.0));
+    told(py, progress.as_ref(), |report| explore::explore(&folder, scenario, size, &plan, jobs, report))
+}
+
+#[pyfunction]
+fn device_explore_again(py: Python<'_>, folder: PathBuf, state: usize) -> PyResult<Py<PyAny>> {
+    told(py, None, |report| explore::again(&Folder::new(&folder), state, report))
 }
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -205,5 +216,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device_check, module)?)?;
     module.add_function(wrap_pyfunction!(device_cut, module)?)?;
     module.add_function(wrap_pyfunction!(device_explore, module)?)?;
+    module.add_function(wrap_pyfunction!(device_explore_again, module)?)?;
     module.add_function(wrap_pyfunction!(device_twin, module)?)
 }

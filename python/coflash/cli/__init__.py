@@ -79,7 +79,7 @@ _PANELS = {
             "Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments.",
         ),
         "explore": (
-            "device.explore",
+            "explore.explore",
             "Run a workload, and check the states that power cuts may leave; exit status 1 means that one is wrong.",
         ),
         "device": (

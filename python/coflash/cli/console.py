@@ -52,7 +52,9 @@ JsonFile = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", "--jobs", metavar="N", min=1, help="Parallel runs; by default one for each core."),
+    typer.Option(
+        "--workers", "--jobs", metavar="N", min=1, help="Parallel runs or checks; by default one for each core."
+    ),
 ]
 Measures = Annotated[
     list[str] | None,

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import Progress
 
 from coflash import device
 from coflash._core import CoflashError
@@ -115,48 +114,6 @@ def serve(
         errors().print(f"result: {session / 'result'}", markup=False, highlight=False, soft_wrap=True)
 
 
-def explore(
-    folder: Device,
-    run: Annotated[str, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")],
-    check: Annotated[
-        str, typer.Option("--check", metavar="COMMAND", help="The check, for the shell: a state is wrong if it fails.")
-    ],
-    scenario: DeviceScenario = None,
-    assignments: Assignments = None,
-    size: Annotated[str | None, typer.Option("--size", help="The capacity of a new device, such as 64MiB.")] = None,
-    points: Annotated[
-        int, typer.Option("--points", min=0, help="Number of random points, besides those right after flushes.")
-    ] = 100,
-    atomic: Annotated[
-        str,
-        typer.Option("--atomic", metavar="SIZE", help="What a power cut keeps or loses whole, a multiple of 512B."),
-    ] = "512B",
-    seed: Seed = 0,
-) -> None:
-    """Run a workload, and check the states that power cuts may leave; exit status 1 means that one is wrong."""
-    chosen = None if scenario is None else scenario_with(scenario, assignments)
-    begun = time.monotonic()
-    with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:
-        bar = bars.add_task("states", total=None)
-
-        def report(done: int, states: int, _: int) -> None:
-            bars.update(bar, completed=done, total=states)
-
-        found = device.explore(
-            chosen, folder, run, check, size=size, points=points, atomic=atomic, seed=seed, progress=report
-        )
-    minutes = (time.monotonic() - begun) / 60
-    output().print(
-        f"{found.changes:,} changes, {found.flushes:,} flushes, {found.states:,} states checked"
-        f" ({found.states / minutes:,.0f} per minute), {found.failed:,} wrong",
-        highlight=False,
-    )
-    for failure in found.failures:
-        output().print(failure, markup=False, highlight=False, soft_wrap=True)
-    if found.failed:
-        raise typer.Exit(1)
-
-
 @app.command()
 def info(folder: DeviceFolder) -> None:
     """Describe a device: its scenario, its size, and the data on it."""
@@ -187,6 +144,12 @@ def check(folder: DeviceFolder) -> None:
 def cut(folder: DeviceFolder, side: Side = "device", seed: Seed = 0) -> None:
     """Cut the power of a device that is being served, or of its host, power it on again, and say what was lost."""
     output().print(device.cut(folder, seed, side).told, markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+def mark(text: Annotated[str, typer.Argument(metavar="TEXT", help="One line.")]) -> None:
+    """Write a mark between the requests of the workload that coflash explore runs, for its failures and checks."""
+    device.mark(text)
 
 
 @app.command()

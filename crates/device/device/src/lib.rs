@@ -14,7 +14,7 @@
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs`; what these take from clients: `loss.rs` |
 //! | the disk of an NBD server; its load; answers at their moment | `export.rs`, `load.rs`, `delayed.rs` |
-//! | the states that power cuts during a workload leave | `explore.rs`, `changes.rs` |
+//! | the states that power cuts during a workload leave | `explore/` |
 //! | a look at a device that is not served | `info.rs` |
 //! | the server, its timer, its control socket | `server.rs`, `control.rs` |
 //!
@@ -22,12 +22,11 @@
 //! On other systems this crate is empty.
 #![cfg(unix)]
 
-mod changes;
 pub mod contents_file;
 mod control;
 mod delayed;
 mod device_bytes;
-mod explore;
+pub mod explore;
 mod export;
 mod folder;
 mod info;
@@ -42,12 +41,10 @@ mod server;
 mod session;
 mod twin;
 
-pub use changes::AtomicUnit;
 pub use coflash_media::Side;
 pub use coflash_nbd::Address;
 pub use control::cut;
 pub use device_bytes::DeviceBytes;
-pub use explore::{Exploration, Explored, explore};
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{Told, check, info};
 pub use load::{Load, LoadMeter};

@@ -3,4 +3,5 @@
 
 mod contents_file;
 mod load;
+mod order;
 mod session;

@@ -1,0 +1,182 @@
+//! A state is made by the firmware, loses power, recovers, and is checked.
+
+use super::Exploration;
+use super::commands::{Commands, Ended};
+use super::plan::{Plan, Planned};
+use super::record::Record;
+use super::run::RunDisk;
+use crate::folder::{DeviceError, Folder, survivors};
+use crate::power_on::power_was_cut;
+use crate::recorder::Recorder;
+use crate::session::{Cut, CutAt, Session};
+use coflash_base::seed::RngExt;
+use coflash_base::{Seed, Time};
+use coflash_level::Placement;
+use coflash_media::Side;
+use coflash_nbd::Shape;
+use coflash_scenario::Scenario;
+use coflash_store::{Disk, Disks, Overlay, Store};
+use std::ops::RangeInclusive;
+use std::{fmt, io};
+
+/// A disk of any kind: the firmware is compiled for one.
+pub(crate) type Shared<'a> = &'a (dyn Disk + Sync);
+/// Changes in memory over the disks of a container.
+pub(crate) type Layer<'a> = Disks<Overlay<Shared<'a>>>;
+/// A device under power.
+pub(crate) type Powered<'a> = Session<Store<Shared<'a>>>;
+
+pub(crate) fn shared<D: Disk + Sync>(disks: &Disks<D>) -> Disks<Shared<'_>> {
+    Disks { data: &disks.data, metadata: &disks.metadata }
+}
+
+/// Overlays in memory over other disks.
+pub(crate) fn over<'d>(folder: &Folder, below: Disks<Shared<'d>>) -> Result<Layer<'d>, DeviceError> {
+    let over = || Ok(Disks { data: Overlay::new(below.data)?, metadata: Overlay::new(below.metadata)? });
+    over().map_err(|problem| folder.io(problem))
+}
+
+pub(crate) fn power_on<'d>(
+    folder: &Folder,
+    disks: Disks<Shared<'d>>,
+    cut: impl FnOnce(&Scenario) -> Option<Cut>,
+) -> Result<(Powered<'d>, Scenario), DeviceError> {
+    let (store, found) = Store::open(disks).map_err(|problem| folder.store(problem))?;
+    let scenario = Scenario::from_toml(&store.format().scenario)?;
+    let recorder = Recorder::to(io::sink());
+    let cut = cut(&scenario);
+    let session = Session::start(scenario.clone(), store, Some(&found), recorder, cut);
+    Ok((session.map_err(|problem| folder.unusable(problem))?, scenario))
+}
+
+/// The shape of the served disk.
+pub(crate) fn shape(session: &Powered<'_>, scenario: &Scenario) -> Shape {
+    let size_bytes = scenario.flash.exported.map_or(session.size_bytes(), |size| size.count);
+    let preferred_bytes = scenario.flash.page_size.count as u32;
+    let (name, description) = (String::new(), scenario.name.clone());
+    Shape { name, description, size_bytes, preferred_bytes, read_only: false }
+}
+
+/// The result of a check.
+pub(crate) struct Verdict {
+    pub(crate) is_wrong: bool,
+    pub(crate) ended: Ended,
+    /// The cuts of the state.
+    pub(crate) cuts: Option<Cuts>,
+}
+
+/// Makes and checks the states of a run, over a base that goes from window to window.
+pub(crate) struct Checker<'a> {
+    pub(crate) folder: &'a Folder,
+    pub(crate) exploration: &'a Exploration,
+    pub(crate) commands: &'a Commands,
+    pub(crate) base: &'a Layer<'a>,
+    pub(crate) record: &'a Record,
+    pub(crate) plan: &'a Plan,
+    pub(crate) job: usize,
+}
+
+impl<'a> Checker<'a> {
+    pub(crate) fn power_on_base(&self) -> Result<Powered<'a>, DeviceError> {
+        Ok(power_on(self.folder, shared(self.base), |_| None)?.0)
+    }
+
+    /// Make durable in the base what the windows make durable.
+    pub(crate) fn advance(
+        &self,
+        session: &mut Powered<'_>,
+        windows: RangeInclusive<usize>,
+    ) -> Result<(), DeviceError> {
+        let unusable = |problem| self.folder.unusable(problem);
+        for pieces in windows.filter_map(|window| self.plan.durable.get(window)).filter(|all| !all.is_empty())
+        {
+            self.record.apply(pieces, session).map_err(unusable)?;
+            session.flush(Time::ZERO).map_err(unusable)?;
+        }
+        Ok(())
+    }
+
+    /// Make a state, as it is after the loss of power and before the check. State 0 has lost no power.
+    pub(crate) fn make(
+        &self,
+        planned: &Planned,
+        number: usize,
+    ) -> Result<(Layer<'_>, Option<Cuts>), DeviceError> {
+        let unusable = |problem| self.folder.unusable(problem);
+        let seed = self.exploration.seed.wrapping_mul(1 << 32).wrapping_add(number as u64);
+        let state = over(self.folder, shared(self.base))?;
+        let mut cuts = None;
+        let (mut session, _) = power_on(self.folder, shared(&state), |scenario| {
+            cuts = (number > 0).then(|| Cuts::draw(scenario, seed, planned.pieces.len()));
+            cuts.as_ref()?.of_device
+        })?;
+        self.record.apply(&planned.pieces, &mut session).map_err(unusable)?;
+        session.flush(Time::ZERO).map_err(unusable)?;
+        if let Some(cuts) = &cuts {
+            session.cut(cuts.side);
+        }
+        let mut store = session.end().map_err(|problem| self.folder.io(problem))?.store;
+        let restarted = if cuts.is_some() { store.restart(survivors(seed)) } else { Ok(()) };
+        restarted.and_then(|()| store.close()).map_err(|problem| self.folder.store(problem))?;
+        Ok((state, cuts))
+    }
+
+    /// What the check learns of a state from its environment.
+    pub(crate) fn environment(&self, planned: &Planned, number: usize) -> [(&'static str, String); 3] {
+        let window = &self.plan.windows[planned.window];
+        let mark = window.marks.checked_sub(1).map(|last| self.record.log.marks[last].text.replace('\0', ""));
+        [
+            ("COFLASH_FLUSHES", window.flushes.to_string()),
+            ("COFLASH_STATE", number.to_string()),
+            ("COFLASH_MARK", mark.unwrap_or_default()),
+        ]
+    }
+
+    /// Make a state and check it. What the check changes is lost.
+    pub(crate) fn check(&self, planned: &Planned, number: usize) -> Result<Verdict, DeviceError> {
+        let (state, cuts) = self.make(planned, number)?;
+        let layer = over(self.folder, shared(&state))?;
+        let (session, scenario) = power_on(self.folder, shared(&layer), |_| None)?;
+        let shape = shape(&session, &scenario);
+        let disk = RunDisk::new(session, shape);
+        let environment = self.environment(planned, number);
+        let ended = self.commands.run_on(&disk, self.job, &self.exploration.check, &environment);
+        let ended = ended.map_err(|problem| self.folder.io(problem))?;
+        if ended.could_not_run() {
+            let story = ended.story(self.commands.limit());
+            let output = ended.output.trim();
+            return Err(self.folder.unusable(format!("the check cannot run: {story}: {output}")));
+        }
+        Ok(Verdict { is_wrong: !ended.is_good() && !self.commands.is_stopped(), ended, cuts })
+    }
+}
+
+/// The power cuts of a state. With the cache in the host either side may lose power alone.
+#[derive(Clone, Debug)]
+pub(crate) struct Cuts {
+    /// That of the device in the midst of the changes, after which the host goes on.
+    of_device: Option<Cut>,
+    /// The side of the last cut.
+    side: Side,
+}
+
+impl Cuts {
+    fn draw(scenario: &Scenario, seed: u64, changes: usize) -> Self {
+        if scenario.cache.placement == Placement::InStorage {
+            return Self { of_device: None, side: Side::Both };
+        }
+        let mut stream = Seed(seed).stream("sides");
+        let at = CutAt::Write(stream.random_range(0..changes.max(1)) as u64 + 1);
+        let of_device = stream.random::<bool>().then_some(Cut { at, side: Side::Device, seed });
+        Self { of_device, side: if stream.random() { Side::Host } else { Side::Both } }
+    }
+}
+
+impl fmt::Display for Cuts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Cut { at: CutAt::Write(number), side, .. }) = self.of_device {
+            write!(f, "{} near write {number}, then ", power_was_cut(side))?;
+        }
+        f.write_str(power_was_cut(self.side))
+    }
+}

@@ -1,0 +1,226 @@
+//! A failure: the requests that it takes, and the folder with its device.
+
+use super::check::{Checker, Verdict};
+use super::order::{Id, Kind};
+use super::plan::Planned;
+use crate::folder::DeviceError;
+use coflash_store::{Disk, Disks};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// A request of a failure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Requested {
+    /// Its number, from 1, among the requests that change data or flush.
+    pub number: usize,
+    /// The operation.
+    pub kind: Kind,
+    /// The first byte.
+    pub offset: u64,
+    /// The number of bytes.
+    pub length: u64,
+    /// Whether it has FUA.
+    pub fua: bool,
+    /// When it came, in nanoseconds since power on.
+    pub arrived_ns: u64,
+    /// When it was answered.
+    pub answered_ns: Option<u64>,
+    /// The last mark before it.
+    pub mark: Option<String>,
+    /// The ranges that are kept of a torn one.
+    pub torn: Vec<Range<u64>>,
+}
+
+impl std::fmt::Display for Requested {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.kind == Kind::Write { "write" } else { "zeros" };
+        let fua = if self.fua { " with FUA" } else { "" };
+        write!(f, "request {}: {kind}{fua} of {} bytes at {}", self.number, self.length, self.offset)?;
+        write!(f, ", sent at {:.3} ms", self.arrived_ns as f64 / 1e6)?;
+        match self.answered_ns {
+            Some(ns) => write!(f, ", answered at {:.3} ms", ns as f64 / 1e6)?,
+            None => f.write_str(", not answered")?,
+        }
+        if let Some(mark) = &self.mark {
+            write!(f, ", after the mark \"{mark}\"")?;
+        }
+        for (number, range) in self.torn.iter().enumerate() {
+            let of = if number == 0 { "; torn, of it is kept:" } else { "," };
+            write!(f, "{of} {} bytes at {}", range.end - range.start, range.start)?;
+        }
+        Ok(())
+    }
+}
+
+/// A state that failed the check.
+#[derive(Clone, Debug, Serialize)]
+pub struct Failed {
+    /// Its number.
+    pub state: usize,
+    /// The fault of its run.
+    pub fault: Option<String>,
+    /// Flushes before the cut.
+    pub flushes: usize,
+    /// The last mark before the cut.
+    pub mark: Option<String>,
+    /// What lost power.
+    pub cut: String,
+    /// How the check ended.
+    pub ended: String,
+    /// What the check wrote.
+    pub output: String,
+    /// The fewest requests that must be lost, with all others there.
+    pub lost: Vec<Requested>,
+    /// The fewest requests that must be there, with all others lost.
+    pub kept: Vec<Requested>,
+    /// Whether two requests that were under way together must land in the other order.
+    pub reordered: bool,
+    /// The folder of its device.
+    pub folder: PathBuf,
+    /// All that in words.
+    pub story: String,
+}
+
+/// Requests of a list that are told.
+const TOLD: usize = 20;
+
+impl Failed {
+    fn words(&self) -> String {
+        let mut text = format!("state {}: {}", self.state, self.cut);
+        let flushes = if self.flushes == 1 { "flush" } else { "flushes" };
+        let _ = write!(text, " after {} {flushes}", self.flushes);
+        if let Some(mark) = &self.mark {
+            let _ = write!(text, " and the mark \"{mark}\"");
+        }
+        if let Some(fault) = &self.fault {
+            let _ = write!(text, ", in the run with the fault {fault}");
+        }
+        text.push('\n');
+        let mut list = |title: &str, requests: &[Requested]| {
+            let _ = writeln!(text, "{title}{}", if requests.is_empty() { " none" } else { "" });
+            for request in requests.iter().take(TOLD) {
+                let _ = writeln!(text, "  {request}");
+            }
+            if let Some(more) = requests.len().checked_sub(TOLD).filter(|&more| more > 0) {
+                let _ = writeln!(text, "  and {more} more");
+            }
+        };
+        list("fewest requests that must be lost, all others being there:", &self.lost);
+        list("fewest requests that must be there, all others being lost:", &self.kept);
+        if self.reordered {
+            text.push_str(
+                "requests that were under way together landed in another order than they were served\n",
+            );
+        }
+        text
+    }
+}
+
+impl Checker<'_> {
+    fn requested(&self, planned: &Planned, id: Id) -> Requested {
+        let log = &self.record.log;
+        let entry = &log.entries[id];
+        let before = log.marks.iter().rfind(|mark| mark.at.event < entry.arrived.event);
+        let kept = planned.state.kept.get(&id).filter(|_| !planned.state.has_whole(log, id));
+        Requested {
+            number: id + 1,
+            kind: entry.kind,
+            offset: entry.offset,
+            length: entry.length,
+            fua: entry.fua,
+            arrived_ns: entry.arrived.ns,
+            answered_ns: entry.answered.map(|answered| answered.ns),
+            mark: before.map(|mark| mark.text.clone()),
+            torn: kept.cloned().unwrap_or_default(),
+        }
+    }
+
+    /// Keep a failure: its device as at power on after the cut, what the check wrote, and the requests that it takes.
+    pub(crate) fn keep(
+        &self,
+        planned: &Planned,
+        number: usize,
+        verdict: &Verdict,
+        lost: &[Id],
+        kept: &[Id],
+    ) -> Result<Failed, DeviceError> {
+        let [(_, flushes), _, (_, mark)] = self.environment(planned, number);
+        let requested = |ids: &[Id]| ids.iter().map(|&id| self.requested(planned, id)).collect();
+        let mut failed = Failed {
+            state: number,
+            fault: self.record.fault.clone(),
+            flushes: flushes.parse().unwrap_or_default(),
+            mark: Some(mark).filter(|mark| !mark.is_empty()),
+            cut: verdict.cuts.as_ref().map(ToString::to_string).unwrap_or_default(),
+            ended: verdict.ended.story(self.commands.limit()),
+            output: verdict.ended.output.clone(),
+            lost: requested(lost),
+            kept: requested(kept),
+            reordered: super::plan::in_service(&self.record.log, &planned.state.order) != planned.state.order,
+            folder: self.folder.join("failures").join(format!("{number:06}")),
+            story: String::new(),
+        };
+        failed.story = failed.words();
+        let text = format!(
+            "{}seed: {}\ncheck: {}\nthe check ended with {}\n{}",
+            failed.story, self.exploration.seed, self.exploration.check, failed.ended, failed.output
+        );
+        self.write(planned, number, &failed.folder, &text)?;
+        Ok(failed)
+    }
+
+    /// Keep a state that is right.
+    pub(crate) fn keep_right(
+        &self,
+        planned: &Planned,
+        number: usize,
+        verdict: &Verdict,
+    ) -> Result<(), DeviceError> {
+        let folder = self.folder.join("states").join(format!("{number:06}"));
+        self.write(planned, number, &folder, &format!("state {number} is right\n{}", verdict.ended.output))
+    }
+
+    fn write(&self, planned: &Planned, number: usize, place: &Path, text: &str) -> Result<(), DeviceError> {
+        let (state, _) = self.make(planned, number)?;
+        let write = || {
+            if place.exists() {
+                fs::remove_dir_all(place)?;
+            }
+            fs::create_dir_all(place)?;
+            let disks = Disks::create(place)?;
+            copy(&state.data, &disks.data)?;
+            copy(&state.metadata, &disks.metadata)?;
+            fs::write(place.join("failure.txt"), text)?;
+            let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+            let environment = self.environment(planned, number);
+            let set = environment.map(|(name, value)| format!("export {name}={}", quoted(&value))).join("\n");
+            let script = include_str!("look.sh").replace("@ENVIRONMENT@", &set);
+            let place_of_check = quoted(&env::current_dir().unwrap_or_default().to_string_lossy());
+            let script = script.replace("@PLACE@", &place_of_check);
+            let script = script.replace("@CHECK@", &quoted(&self.exploration.check));
+            let look = place.join("look.sh");
+            fs::write(&look, script)?;
+            fs::set_permissions(look, fs::Permissions::from_mode(0o755))
+        };
+        write().map_err(|problem| self.folder.io(problem))
+    }
+}
+
+/// Copy a disk without its zeros.
+fn copy(from: &impl Disk, to: &impl Disk) -> io::Result<()> {
+    const CHUNK_BYTES: u64 = 1 << 20;
+    let size_bytes = from.size_bytes()?;
+    for offset in (0..size_bytes).step_by(CHUNK_BYTES as usize) {
+        let mut bytes = vec![0; CHUNK_BYTES.min(size_bytes - offset) as usize];
+        from.read_at(&mut bytes, offset)?;
+        let is_last = offset + CHUNK_BYTES >= size_bytes;
+        if is_last || bytes.iter().any(|byte| *byte != 0) {
+            to.write_at(&bytes, offset)?;
+        }
+    }
+    to.sync()
+}

@@ -1,0 +1,393 @@
+//! The states that a power cut during a workload may leave, each of them checked.
+//!
+//! The workload runs once on the device, and each request is recorded with its arrival and its answer. The
+//! [model of order](order) says which of them a cut must leave, and which it may leave whole, torn, or not at all. Each
+//! such state is made by the firmware over the content that is durable at the time; the power is cut, the device recovers,
+//! is served, and the user's check runs on it. With faults the workload runs once more under each, and what a cut
+//! leaves of these runs is checked as well. All this happens in memory: the device in the folder does not change.
+//!
+//! | concept | place |
+//! |---|---|
+//! | what is promised | `order.rs` |
+//! | states, their visible parts, their number | `states.rs`, `painted.rs` |
+//! | which states are checked | `plan.rs` |
+//! | the run, its faults, its marks, its record | `run.rs`, `fault.rs`, `marks.rs`, `record.rs` |
+//! | commands and their ends | `commands.rs` |
+//! | a state is made and checked | `check.rs` |
+//! | a failure with the fewest requests, and its folder | `shrink.rs`, `failure.rs` |
+
+mod check;
+mod commands;
+mod failure;
+mod fault;
+mod marks;
+pub mod order;
+pub mod painted;
+mod plan;
+mod record;
+mod run;
+mod shrink;
+mod states;
+
+use crate::folder::{DeviceError, Folder};
+use crate::power_on::servable;
+use check::{Checker, Verdict, over, shared};
+use coflash_base::seed::RngExt;
+use coflash_base::{Bytes, Seed};
+use coflash_scenario::Scenario;
+use coflash_store::{Disks, FileDisk, SECTOR_BYTES};
+use commands::{Commands, in_parallel};
+pub use failure::{Failed, Requested};
+use fault::{Fault, Faults};
+use painted::Painted;
+use plan::Plan;
+pub use plan::{Coverage, Planned};
+use record::Record;
+use run::RunDisk;
+use serde::{Deserialize, Serialize};
+use states::State;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// The atomic write unit: of its bytes, if they begin at a multiple of it, a power cut leaves all or none of a
+/// write. In bytes, a multiple of a sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AtomicUnit(u64);
+
+impl FromStr for AtomicUnit {
+    type Err = String;
+
+    /// Read a size such as `4KiB`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bytes = text.parse::<Bytes>().map_err(|error| error.to_string())?.count;
+        if bytes == 0 || !bytes.is_multiple_of(SECTOR_BYTES as u64) {
+            return Err(format!(
+                "\"{text}\" was given; a multiple of {SECTOR_BYTES}B, such as \"4KiB\", is allowed"
+            ));
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// What decides which states are checked, and how.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Exploration {
+    /// The command of the workload, for the shell.
+    pub run: String,
+    /// The command of the check, for the shell: a state is wrong if it fails.
+    pub check: String,
+    /// The number of states, beside those right after flushes and marks.
+    pub points: u32,
+    /// What power cuts leave of a write: units of it.
+    pub atomic: AtomicUnit,
+    /// The seed of points and states.
+    pub seed: u64,
+    /// Faults: the workload runs under each once more.
+    pub faults: Vec<String>,
+    /// The time that the workload, and each check, may take.
+    pub limit: Duration,
+}
+
+/// The findings of an exploration.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Explored {
+    /// Requests of the workload that change data.
+    pub changes: usize,
+    /// Flushes of the workload.
+    pub flushes: usize,
+    /// Marks of the workload.
+    pub marks: usize,
+    /// States that were checked.
+    pub states: usize,
+    /// States that are planned.
+    pub planned: usize,
+    /// How much that is of all, for each run.
+    pub coverage: Vec<Coverage>,
+    /// The faults of the runs after the first, and whether each came.
+    pub faults: Vec<(String, bool)>,
+    /// The number of failed checks.
+    pub failed: usize,
+    /// The first few of each run.
+    pub failures: Vec<Failed>,
+}
+
+/// What is kept of an exploration in its folder.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    plan: Exploration,
+    /// The device over which the records are: its metadata when it was explored.
+    device: String,
+    records: Vec<Record>,
+}
+
+/// The maximal number of failed states of a run with a kept device.
+const KEPT_MAX: usize = 10;
+/// The folder of the records.
+const RECORDS: &str = "explored";
+
+/// Explore the states that power cuts leave during a workload on the device of a folder. If the folder has
+/// none, an erased one of `scenario` is made. `report` gets what is known so far, and may stop the exploration by returning
+/// false.
+///
+/// # Errors
+/// The device cannot be made or opened, the workload fails, the check fails on the device that lost no power, or a file
+/// cannot be written.
+pub fn explore(
+    folder: &Folder,
+    scenario: Option<&Scenario>,
+    size: Option<Bytes>,
+    plan: &Exploration,
+    jobs: usize,
+    report: &mut dyn FnMut(&Explored) -> bool,
+) -> Result<Explored, DeviceError> {
+    if let Some(scenario) = scenario.filter(|_| !folder.has_device()) {
+        folder.create(&servable(scenario, size)?)?.close().map_err(|problem| folder.store(problem))?;
+    }
+    let io = |problem| folder.io(problem);
+    for name in ["failures", "states", RECORDS] {
+        match fs::remove_dir_all(folder.join(name)) {
+            Err(problem) if problem.kind() != io::ErrorKind::NotFound => return Err(io(problem)),
+            _ => {}
+        }
+    }
+    fs::create_dir_all(folder.join(RECORDS)).map_err(io)?;
+    let files = folder.disks()?;
+    let commands = Commands::new(plan.limit).map_err(io)?;
+    let exploring = Exploring { folder, plan, commands: &commands, files: &files, jobs: jobs.max(1) };
+    let faults = plan.faults.iter().map(|text| text.parse::<Fault>());
+    let faults: Vec<_> =
+        faults.collect::<Result<_, _>>().map_err(|problem| folder.unusable(format!("fault: {problem}")))?;
+    let (clean, counted) = exploring.run(Faults::default(), 0, report)?;
+    exploring.check_uncut(&clean, report)?;
+    let mut explored = Explored::of(&clean.log);
+    let mut records = vec![clean];
+    for (number, fault) in faults.iter().enumerate() {
+        let mut stream = Seed(plan.seed).child(&number.to_string()).stream("fault");
+        let faults = Faults::new(fault, &counted, |count| stream.random_range(1..=count));
+        let (record, faults) = exploring.run(faults, records.len(), report)?;
+        explored.faults.push((record.fault.clone().unwrap_or_default(), faults.has_come()));
+        records.push(record);
+    }
+    let kept = Kept { plan: plan.clone(), device: device_now(folder).map_err(io)?, records };
+    let file = BufWriter::new(File::create(folder.join(RECORDS).join("record.json")).map_err(io)?);
+    serde_json::to_writer(file, &kept).map_err(|problem| io(problem.into()))?;
+    exploring.check_states(&kept.records, None, explored, report)
+}
+
+/// Make one state of the last exploration again, check it, and keep its device, also if it is right. `report` is as for
+/// [`explore`].
+///
+/// # Errors
+/// There is no such state, the device has changed since, or as for [`explore`].
+pub fn again(
+    folder: &Folder,
+    number: usize,
+    report: &mut dyn FnMut(&Explored) -> bool,
+) -> Result<Explored, DeviceError> {
+    let io = |problem| folder.io(problem);
+    let file = File::open(folder.join(RECORDS).join("record.json"));
+    let file = file.map_err(|problem| folder.unusable(format!("nothing was explored here: {problem}")))?;
+    let mut kept: Kept =
+        serde_json::from_reader(BufReader::new(file)).map_err(|problem| io(problem.into()))?;
+    if kept.device != device_now(folder).map_err(io)? {
+        return Err(folder.unusable("the device has changed since it was explored: explore it anew"));
+    }
+    for (number, record) in kept.records.iter_mut().enumerate() {
+        record.data = Some(File::open(data_of(folder, number)).map_err(io)?);
+    }
+    let files = folder.disks()?;
+    let commands = Commands::new(kept.plan.limit).map_err(io)?;
+    let exploring = Exploring { folder, plan: &kept.plan, commands: &commands, files: &files, jobs: 1 };
+    let explored = Explored::of(&kept.records[0].log);
+    let explored = exploring.check_states(&kept.records, Some(number), explored, report)?;
+    if explored.states == 0 {
+        let last = explored.planned;
+        return Err(
+            folder.unusable(format!("state {number} was asked for; states 1 to {last} were explored"))
+        );
+    }
+    Ok(explored)
+}
+
+/// What tells the container from itself after a change.
+fn device_now(folder: &Folder) -> io::Result<String> {
+    let of = |name| -> io::Result<String> {
+        let about = fs::metadata(folder.join(name))?;
+        Ok(format!("{name} of {} bytes, {:?}", about.len(), about.modified()?))
+    };
+    Ok([of("data")?, of("metadata")?].join("; "))
+}
+
+fn data_of(folder: &Folder, number: usize) -> PathBuf {
+    folder.join(RECORDS).join(format!("data-{number}"))
+}
+
+struct Exploring<'a> {
+    folder: &'a Folder,
+    plan: &'a Exploration,
+    commands: &'a Commands,
+    files: &'a Disks<FileDisk>,
+    jobs: usize,
+}
+
+impl<'a> Exploring<'a> {
+    fn checker<'d>(
+        &'d self,
+        base: &'d check::Layer<'d>,
+        record: &'d Record,
+        plan: &'d Plan,
+        job: usize,
+    ) -> Checker<'d> {
+        Checker {
+            folder: self.folder,
+            exploration: self.plan,
+            commands: self.commands,
+            base,
+            record,
+            plan,
+            job,
+        }
+    }
+
+    /// Run the workload.
+    fn run(
+        &self,
+        faults: Faults,
+        number: usize,
+        report: &mut dyn FnMut(&Explored) -> bool,
+    ) -> Result<(Record, Faults), DeviceError> {
+        let io = |problem| self.folder.io(problem);
+        let layer = over(self.folder, shared(self.files))?;
+        let (session, scenario) = check::power_on(self.folder, shared(&layer), |_| None)?;
+        let path = data_of(self.folder, number);
+        let data =
+            File::options().read(true).write(true).create(true).truncate(true).open(path).map_err(io)?;
+        let is_faulty = faults.fault().is_some();
+        let shape = check::shape(&session, &scenario);
+        let page_bytes = scenario.flash.page_size.count;
+        let (disk, answers) = RunDisk::new(session, shape).recorded(data, faults, page_bytes);
+        let socket = self.commands.socket("marks");
+        let marks = marks::Marks::bind(&socket).map_err(io)?;
+        let environment = [("COFLASH_MARKS", socket.to_string_lossy().into_owned())];
+        let ended = Mutex::new(None);
+        thread::scope(|scope| {
+            scope.spawn(|| marks.serve(|text| disk.mark(text)));
+            scope.spawn(|| disk.answer(answers));
+            let run = |_| {
+                let done = self.commands.run_on(&disk, 0, &self.plan.run, &environment);
+                marks.stop();
+                disk.end_answers();
+                *ended.lock().expect("nothing panics") = Some(done?);
+                Ok(())
+            };
+            in_parallel(1, self.commands, run, || report(&Explored::default()))
+        })
+        .map_err(io)?;
+        let ended = ended.into_inner().expect("nothing panics").expect("it has ended");
+        let story = (!ended.is_good()).then(|| ended.story(self.commands.limit()));
+        if let Some(story) = story.as_ref().filter(|_| !is_faulty || ended.could_not_run()) {
+            return Err(self
+                .folder
+                .unusable(format!("the workload failed: {story}: {}", ended.output.trim())));
+        }
+        let (record, faults) = disk.into_record().map_err(io)?;
+        Ok((Record { ended: story, ..record }, faults))
+    }
+
+    /// Check the device after the whole workload, without a cut: what fails there says nothing of power cuts.
+    fn check_uncut(
+        &self,
+        record: &Record,
+        report: &mut dyn FnMut(&Explored) -> bool,
+    ) -> Result<(), DeviceError> {
+        let log = &record.log;
+        let all: Vec<_> = (0..log.entries.len()).filter(|&id| log.entries[id].is_change()).collect();
+        let state = State::of(log, &plan::in_service(log, &all), |_| true);
+        let plan = Plan { windows: log.windows(), ..Plan::default() };
+        let pieces = states::pieces(&Painted::default(), log, &state);
+        let planned = Planned { window: plan.windows.len() - 1, state, pieces };
+        let work = |job| {
+            let base = over(self.folder, shared(self.files))?;
+            let Verdict { is_wrong, ended, .. } =
+                self.checker(&base, record, &plan, job).check(&planned, 0)?;
+            if !is_wrong {
+                return Ok(());
+            }
+            Err(self.folder.unusable(format!(
+                "the check fails on the device after the whole workload, without a power cut: {}: {}; a check must \
+                 succeed there",
+                ended.story(self.commands.limit()),
+                ended.output.trim()
+            )))
+        };
+        in_parallel(1, self.commands, work, || report(&Explored::default()))
+    }
+
+    /// Check the planned states of all runs, or only one. Each job has a base of its own, which goes from window to window.
+    fn check_states(
+        &self,
+        records: &[Record],
+        only: Option<usize>,
+        mut explored: Explored,
+        report: &mut dyn FnMut(&Explored) -> bool,
+    ) -> Result<Explored, DeviceError> {
+        let Exploration { atomic, points, seed, .. } = self.plan;
+        let plan = |record| Plan::new(record, atomic.0, *points, *seed);
+        let plans = records.iter().map(plan).collect::<io::Result<Vec<_>>>();
+        let plans = plans.map_err(|problem| self.folder.io(problem))?;
+        explored.planned = plans.iter().map(|plan| plan.states.len()).sum();
+        explored.coverage = plans.iter().map(|plan| plan.coverage.clone()).collect();
+        let explored = Mutex::new(explored);
+        let known = || explored.lock().expect("no check panics");
+        let mut first = 1;
+        for (record, plan) in records.iter().zip(&plans) {
+            let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let work = |job| -> Result<(), DeviceError> {
+                let base = over(self.folder, shared(self.files))?;
+                let checker = self.checker(&base, record, plan, job);
+                let mut session = checker.power_on_base()?;
+                let mut begun = 0;
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let number = first + at;
+                    let Some(planned) = plan.states.get(at) else { return Ok(()) };
+                    if only.is_some_and(|only| only != number) {
+                        continue;
+                    }
+                    checker.advance(&mut session, begun..=planned.window)?;
+                    begun = planned.window + 1;
+                    let verdict = checker.check(planned, number)?;
+                    if self.commands.is_stopped() {
+                        return Ok(());
+                    }
+                    let is_kept = verdict.is_wrong && kept.fetch_add(1, Ordering::Relaxed) < KEPT_MAX;
+                    let failed = is_kept.then(|| checker.shrunk(planned, number, &verdict)).transpose()?;
+                    if only.is_some() && !verdict.is_wrong {
+                        checker.keep_right(planned, number, &verdict)?;
+                    }
+                    let mut explored = known();
+                    explored.states += 1;
+                    explored.failed += usize::from(verdict.is_wrong);
+                    explored.failures.extend(failed);
+                    explored.failures.sort_by_key(|failed| failed.state);
+                }
+            };
+            in_parallel(self.jobs, self.commands, work, || report(&known().clone()))?;
+            first += plan.states.len();
+        }
+        Ok(explored.into_inner().expect("no check panics"))
+    }
+}
+
+impl Explored {
+    fn of(log: &order::Log) -> Self {
+        let (changes, marks) = (log.changes(), log.marks.len());
+        Self { changes, flushes: log.entries.len() - changes, marks, ..Self::default() }
+    }
+}

@@ -1,0 +1,102 @@
+//! What is kept of a run: its log, and the data that it wrote.
+
+use super::order::{Id, Kind, Log};
+use super::painted::Piece;
+use crate::session::{Failure, Session};
+use coflash_base::Time;
+use coflash_store::{Disk, SECTOR_BYTES, Store, StoreError};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// A run that has ended. A workload may write more than memory holds, so its data is in a file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) log: Log,
+    /// The fault under which it ran.
+    pub(crate) fault: Option<String>,
+    /// Its status at its end, if it was not a success.
+    pub(crate) ended: Option<String>,
+    #[serde(skip)]
+    pub(crate) data: Option<File>,
+}
+
+impl Record {
+    fn data(&self, id: Id, from: u64, to: u64) -> io::Result<Vec<u8>> {
+        let entry = &self.log.entries[id];
+        let mut bytes = vec![0; (to - from) as usize];
+        let file = self.data.as_ref().expect("it is opened with the record");
+        file.read_exact_at(&mut bytes, entry.place + (from - entry.offset))?;
+        Ok(bytes)
+    }
+
+    /// Make the changes that are seen of a state.
+    pub(crate) fn apply(
+        &self,
+        pieces: &[Piece],
+        session: &mut Session<Store<impl Disk>>,
+    ) -> Result<(), Failure> {
+        for Piece { id, range } in pieces {
+            match self.log.entries[*id].kind {
+                Kind::Write => {
+                    let action = "to read what the workload wrote";
+                    let failed =
+                        |problem: io::Error| StoreError::Host { action, problem: problem.to_string() };
+                    let data = self.data(*id, range.start, range.end).map_err(failed)?;
+                    session.write(range.start, &data, Time::ZERO)?;
+                }
+                Kind::Zeroes => {
+                    session.write_zeroes(range.start, range.end - range.start, false, Time::ZERO)?;
+                }
+                Kind::Flush => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The digests of the whole sectors of each write.
+    pub(crate) fn digests(&self) -> io::Result<Digests> {
+        const CHUNK: u64 = 1 << 20;
+        let mut all = Vec::with_capacity(self.log.entries.len());
+        for (id, entry) in self.log.entries.iter().enumerate() {
+            let mut digests = Vec::new();
+            if entry.kind == Kind::Write {
+                let (mut from, end) = (entry.offset.next_multiple_of(SECTOR), entry.end() / SECTOR * SECTOR);
+                while from < end {
+                    let bytes = self.data(id, from, end.min(from + CHUNK))?;
+                    digests.extend(bytes.chunks_exact(SECTOR_BYTES).map(digest));
+                    from += CHUNK;
+                }
+            }
+            all.push(digests);
+        }
+        Ok(Digests { all, zeros: digest([0_u8; SECTOR_BYTES].as_slice()) })
+    }
+}
+
+pub(crate) const SECTOR: u64 = SECTOR_BYTES as u64;
+
+/// A digest by which contents are compared.
+pub(crate) fn digest(value: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The digests of what each change leaves in its sectors.
+pub(crate) struct Digests {
+    all: Vec<Vec<u64>>,
+    zeros: u64,
+}
+
+impl Digests {
+    /// That of a whole sector of a change.
+    pub(crate) fn of(&self, log: &Log, id: Id, sector: u64) -> u64 {
+        match log.entries[id].kind {
+            Kind::Write => self.all[id][(sector - log.entries[id].offset.div_ceil(SECTOR)) as usize],
+            _ => self.zeros,
+        }
+    }
+}

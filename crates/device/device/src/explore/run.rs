@@ -1,0 +1,207 @@
+//! The run of a workload: served by the firmware, with each request's arrival and answer in a log.
+
+use super::fault::{Fate, Faults};
+use super::order::{Id, Kind, Log};
+use super::record::Record;
+use crate::export::{errno, serve};
+use crate::machine::{Clock, now};
+use crate::session::Session;
+use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
+use coflash_store::{Disk, Store};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long an answer is held back. A program that sends a request without waiting for an answer that it needs is found
+/// only while that answer is not there yet, and a drive is no faster.
+const ANSWER_AFTER: Duration = Duration::from_millis(1);
+/// How long that of a stuck request is held back.
+const STUCK: Duration = Duration::from_secs(2);
+
+/// A session as the disk of a server, which records if it has a log.
+pub(crate) struct RunDisk<D: Disk> {
+    session: Mutex<Session<Store<D>>>,
+    clock: Clock,
+    shape: Shape,
+    log: Option<Logged>,
+}
+
+/// What is recorded, and the way of the answers.
+struct Logged {
+    written: Mutex<Written>,
+    page_bytes: u64,
+    answers: Mutex<Option<Sender<Held>>>,
+}
+
+struct Written {
+    log: Log,
+    faults: Faults,
+    data: File,
+    data_bytes: u64,
+    /// The first error is kept until the end, so that it stops no request.
+    result: io::Result<()>,
+}
+
+/// An answer that is held back.
+struct Held {
+    request: Request,
+    id: Option<Id>,
+    result: Result<(), Errno>,
+    due: Instant,
+    is_stuck: bool,
+}
+
+impl<D: Disk + Send> RunDisk<D> {
+    pub(crate) fn new(session: Session<Store<D>>, shape: Shape) -> Self {
+        Self { session: Mutex::new(session), clock: Clock::start(), shape, log: None }
+    }
+
+    /// Record what happens; the data goes to a file.
+    pub(crate) fn recorded(self, data: File, faults: Faults, page_bytes: u64) -> (Self, Answers) {
+        let (sender, receiver) = channel();
+        let written = Written { log: Log::default(), faults, data, data_bytes: 0, result: Ok(()) };
+        let answers = Mutex::new(Some(sender));
+        let log = Some(Logged { written: Mutex::new(written), page_bytes, answers });
+        (Self { log, ..self }, Answers(receiver))
+    }
+
+    /// Note a mark.
+    pub(crate) fn mark(&self, text: String) {
+        if let Some(logged) = &self.log {
+            logged.written().log.mark(self.clock.time(), text);
+        }
+    }
+
+    /// Send no more answers.
+    pub(crate) fn end_answers(&self) {
+        if let Some(logged) = &self.log {
+            drop(lock(&logged.answers).take());
+        }
+    }
+
+    /// The record of the run, and its faults.
+    pub(crate) fn into_record(self) -> io::Result<(Record, Faults)> {
+        let logged = self.log.expect("it was recorded");
+        let Written { log, faults, data, result, .. } =
+            logged.written.into_inner().unwrap_or_else(PoisonError::into_inner);
+        result?;
+        let fault = faults.fault().map(ToString::to_string);
+        Ok((Record { log, fault, ended: None, data: Some(data) }, faults))
+    }
+
+    /// Send the answers when they are due.
+    pub(crate) fn answer(&self, answers: Answers) {
+        let Some(logged) = &self.log else { return };
+        let send = |held: Held| {
+            thread::sleep(held.due.saturating_duration_since(now()));
+            if let Some(id) = held.id {
+                logged.written().log.is_answered(self.clock.time(), id, held.result.is_err());
+            }
+            held.request.answer(held.result);
+        };
+        thread::scope(|scope| {
+            for held in answers.0 {
+                if held.is_stuck {
+                    scope.spawn(|| send(held));
+                } else {
+                    send(held);
+                }
+            }
+        });
+    }
+}
+
+/// The answers of a run, to be sent.
+pub(crate) struct Answers(Receiver<Held>);
+
+impl Logged {
+    fn written(&self) -> MutexGuard<'_, Written> {
+        lock(&self.written)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Written {
+    /// Note the arrival of a request, if it is one of the model.
+    fn arrives(&mut self, clock: Clock, request: &Request, page_bytes: u64) -> Option<Id> {
+        let (mut offset, mut length) = (request.offset, u64::from(request.length));
+        let kind = match request.command {
+            Command::Write => Kind::Write,
+            Command::WriteZeroes { .. } => Kind::Zeroes,
+            // It drops whole pages.
+            Command::Trim => {
+                let end = (offset + length) / page_bytes * page_bytes;
+                offset = offset.next_multiple_of(page_bytes);
+                length = end.saturating_sub(offset);
+                Kind::Zeroes
+            }
+            Command::Flush => Kind::Flush,
+            Command::Read | Command::Cache | Command::BlockStatus => return None,
+        };
+        if kind != Kind::Flush && length == 0 {
+            return None;
+        }
+        let id = self.log.arrives(clock.time(), kind, offset, length, request.fua);
+        if kind == Kind::Write {
+            self.log.entries[id].place = self.data_bytes;
+            if self.result.is_ok() {
+                self.result = self.data.write_all_at(&request.data, self.data_bytes);
+            }
+            self.data_bytes += length;
+        }
+        Some(id)
+    }
+}
+
+impl<D: Disk + Send> Export for RunDisk<D> {
+    fn shape(&self) -> Shape {
+        self.shape.clone()
+    }
+
+    fn serve(&self, requests: &mut Vec<Request>) {
+        let Some(logged) = &self.log else {
+            let session = &mut *lock(&self.session);
+            for mut request in requests.drain(..) {
+                let done = serve(session, &mut request, self.clock.time());
+                request.answer(done.map(drop).map_err(|failure| errno(&failure)));
+            }
+            return;
+        };
+        let ids: Vec<_> = {
+            let mut written = logged.written();
+            let arrives = |request| written.arrives(self.clock, request, logged.page_bytes);
+            requests.iter().map(arrives).collect()
+        };
+        let session = &mut *lock(&self.session);
+        for (mut request, id) in requests.drain(..).zip(ids) {
+            let fate = {
+                let written = &mut *logged.written();
+                id.into_iter().for_each(|id| written.log.is_served(id));
+                written.faults.fate(&request, session)
+            };
+            let result = match fate {
+                Fate::Failed(errno) => Err(errno),
+                _ => serve(session, &mut request, self.clock.time())
+                    .map(drop)
+                    .map_err(|failure| errno(&failure)),
+            };
+            let due = now() + if fate == Fate::Stuck { STUCK } else { ANSWER_AFTER };
+            let held = Held { request, id, result, due, is_stuck: fate == Fate::Stuck };
+            if held.id.is_none() && !held.is_stuck {
+                held.request.answer(held.result);
+            } else if let Some(answers) = &*lock(&logged.answers) {
+                // A request that is dropped fails.
+                let _ = answers.send(held);
+            }
+        }
+    }
+
+    fn ended(&self, _: &Hangup) {}
+}

@@ -1,0 +1,161 @@
+//! A failure with the fewest requests: those that must be lost for it, and those that must be kept.
+
+use super::check::{Checker, Verdict};
+use super::failure::Failed;
+use super::order::Id;
+use super::painted::Painted;
+use super::plan::Planned;
+use super::states::{State, pieces};
+use crate::folder::DeviceError;
+use std::collections::BTreeMap;
+
+/// The most checks to find the fewest requests that must be lost, and those that must be there.
+const CHECKS_MAX: usize = 100;
+
+/// Looks for smaller states that fail.
+struct Shrinking<'a, 'b> {
+    checker: &'a Checker<'b>,
+    durable: Painted,
+    number: usize,
+    window: usize,
+    checks: usize,
+    /// The verdicts so far, by the kept ranges.
+    known: BTreeMap<String, bool>,
+}
+
+impl Shrinking<'_, '_> {
+    fn planned(&self, state: State) -> Planned {
+        let pieces = pieces(&self.durable, &self.checker.record.log, &state);
+        Planned { window: self.window, state, pieces }
+    }
+
+    fn fails(&mut self, state: &State) -> Result<bool, DeviceError> {
+        let planned = self.planned(state.clone());
+        let key = format!("{:?}", planned.pieces);
+        if let Some(&known) = self.known.get(&key) {
+            return Ok(known);
+        }
+        if self.checks >= CHECKS_MAX || self.checker.commands.is_stopped() {
+            return Ok(false);
+        }
+        self.checks += 1;
+        let is_wrong = self.checker.check(&planned, self.number)?.is_wrong;
+        self.known.insert(key, is_wrong);
+        Ok(is_wrong)
+    }
+
+    /// Delta debugging: a subset of `all` with which the state still fails, and from which no single one can be left out.
+    fn fewest(&mut self, all: Vec<Id>, state: impl Fn(&[Id]) -> State) -> Result<Vec<Id>, DeviceError> {
+        let (mut left, mut chunks) = (all, 2);
+        while !left.is_empty() {
+            let size = left.len().div_ceil(chunks);
+            let mut smaller = None;
+            for at in (0..left.len()).step_by(size) {
+                let (chunk, end) = (&left[at..left.len().min(at + size)], left.len().min(at + size));
+                let rest: Vec<_> = left[..at].iter().chain(&left[end..]).copied().collect();
+                if chunks > 2 || left.len() == 1 {
+                    if self.fails(&state(&rest))? {
+                        smaller = Some((rest, chunks.saturating_sub(1).max(2)));
+                        break;
+                    }
+                } else if self.fails(&state(chunk))? {
+                    smaller = Some((chunk.to_vec(), 2));
+                    break;
+                }
+            }
+            match smaller {
+                Some((fewer, next)) => (left, chunks) = (fewer, next),
+                None if size == 1 => break,
+                None => chunks = (chunks * 2).min(left.len()),
+            }
+        }
+        Ok(left)
+    }
+}
+
+impl Checker<'_> {
+    /// Shrink a failure, and keep its device.
+    pub(crate) fn shrunk(
+        &self,
+        planned: &Planned,
+        number: usize,
+        verdict: &Verdict,
+    ) -> Result<Failed, DeviceError> {
+        let log = &self.record.log;
+        let durable = self.plan.durable_at(log, planned.window);
+        let window = planned.window;
+        let mut shrinking =
+            Shrinking { checker: self, durable, number, window, checks: 0, known: BTreeMap::new() };
+        let mut state = planned.state.clone();
+
+        // Requests at the end may not have come at all: by halves, as long as it fails.
+        let mut come = state.order.clone();
+        come.sort_unstable();
+        let without = |state: &State, last: Id| State {
+            order: state.order.iter().copied().filter(|&id| id <= last).collect(),
+            kept: state.kept.range(..=last).map(|(&id, kept)| (id, kept.clone())).collect(),
+        };
+        let (mut low, mut high) = (0, come.len().saturating_sub(1));
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if shrinking.fails(&without(&state, come[middle]))? {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        if let Some(&last) = come.get(high) {
+            state = without(&state, last);
+            come.truncate(high + 1);
+        }
+        // Torn requests may as well be lost, or whole: all together first, at the end those that are left.
+        let lost_of = |state: &State, ids: &[Id]| {
+            let mut other = state.clone();
+            other.kept.retain(|id, _| !ids.contains(id));
+            other
+        };
+        let whole_of = |state: &State, ids: &[Id]| {
+            let mut other = state.clone();
+            other.kept.extend(State::of(log, &state.order, |id| ids.contains(&id)).kept);
+            other
+        };
+        let torn_of = |state: &State, ids: &[Id]| -> Vec<Id> {
+            let is_torn = |id: &&Id| state.kept.contains_key(*id) && !state.has_whole(log, **id);
+            ids.iter().filter(is_torn).copied().collect()
+        };
+        let torn = torn_of(&state, &come);
+        for other in [lost_of(&state, &torn), whole_of(&state, &torn)] {
+            if !torn_of(&state, &come).is_empty() && shrinking.fails(&other)? {
+                state = other;
+            }
+        }
+        // The fewest that must be lost, if all else is there.
+        let from = state.clone();
+        let all = come.iter().copied().filter(|&id| !from.has_whole(log, id)).collect();
+        let restored = |lost: &[Id]| {
+            let others: Vec<_> = come.iter().copied().filter(|id| !lost.contains(id)).collect();
+            whole_of(&from, &others)
+        };
+        let lost = shrinking.fewest(all, restored)?;
+        state = restored(&lost);
+        for id in torn_of(&state, &lost) {
+            let other = lost_of(&state, &[id]);
+            if shrinking.fails(&other)? {
+                state = other;
+            }
+        }
+        // The fewest that must be there, if nothing else is.
+        shrinking.checks = 0;
+        let others = |kept: &[Id]| come.iter().copied().filter(|id| !kept.contains(id)).collect::<Vec<_>>();
+        let all = from.kept.keys().copied().collect();
+        let kept = shrinking.fewest(all, |kept| lost_of(&from, &others(kept)))?;
+        let in_order = State { order: super::plan::in_service(log, &state.order), ..state.clone() };
+        if in_order.order != state.order && shrinking.fails(&in_order)? {
+            state = in_order;
+        }
+        let shrunk = shrinking.planned(state);
+        let last = self.check(&shrunk, number)?;
+        let verdict = if last.is_wrong { &last } else { verdict };
+        self.keep(&shrunk, number, verdict, &lost, &kept)
+    }
+}

@@ -1,0 +1,126 @@
+//! A state that a cut may leave, and how its content is told from that of others.
+
+use super::order::{Id, Log, Window};
+use super::painted::{Painted, Piece};
+use super::record::{Digests, SECTOR, digest};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What a cut leaves of the open changes of a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The open changes that had come, in the order in which they land.
+    pub order: Vec<Id>,
+    /// The ranges that are kept of each; nothing of the others.
+    pub kept: BTreeMap<Id, Vec<Range<u64>>>,
+}
+
+impl State {
+    /// Keep some changes, whole.
+    #[must_use]
+    pub fn of(log: &Log, order: &[Id], mut is_kept: impl FnMut(Id) -> bool) -> Self {
+        let kept = order.iter().filter(|&&id| is_kept(id));
+        let whole = |&id: &Id| (id, vec![log.entries[id].range()]);
+        Self { order: order.to_vec(), kept: kept.map(whole).collect() }
+    }
+
+    /// Whether a change is there as a whole.
+    #[must_use]
+    pub fn has_whole(&self, log: &Log, id: Id) -> bool {
+        let whole = log.entries[id].range();
+        self.kept.get(&id).is_some_and(|kept| *kept == [whole])
+    }
+}
+
+/// The parts of a change that a cut keeps or loses whole: at most this many, since a trim may be as long as the device.
+const PARTS_MAX: usize = 4096;
+
+/// The atomic parts of a change.
+#[must_use]
+pub(crate) fn parts(log: &Log, id: Id, unit_bytes: u64) -> Vec<Range<u64>> {
+    let entry = &log.entries[id];
+    let unit_bytes = unit_bytes * (entry.length / unit_bytes).div_ceil(PARTS_MAX as u64).max(1);
+    let (mut parts, mut from) = (Vec::new(), entry.offset);
+    while from < entry.end() {
+        let to = entry.end().min((from + 1).next_multiple_of(unit_bytes));
+        parts.push(from..to);
+        from = to;
+    }
+    parts
+}
+
+/// The durable content at the begin of a window.
+#[derive(Default)]
+pub(crate) struct Base {
+    pub(crate) painted: Painted,
+    sectors: BTreeMap<u64, u64>,
+    /// The sum over the digests of all sectors: equal for equal contents.
+    sum: u64,
+}
+
+/// Ranges longer than this are told from others by their change, not by their content.
+const COMPARED_BYTES: u64 = 16 << 20;
+
+impl Base {
+    /// Add what a window makes durable; returns what is seen of it.
+    pub(crate) fn advance(&mut self, log: &Log, digests: &Digests, window: &Window) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        for &id in &window.covered {
+            let entry = &log.entries[id];
+            let seen = self.painted.paint(entry.range(), entry.turn, id);
+            pieces.extend(seen.into_iter().map(|range| Piece { id, range }));
+        }
+        let (sum, changed) = self.content(log, digests, &pieces);
+        self.sum = sum;
+        self.sectors.extend(changed);
+        pieces
+    }
+
+    /// A number for the content with these pieces over it.
+    pub(crate) fn content(
+        &self,
+        log: &Log,
+        digests: &Digests,
+        pieces: &[Piece],
+    ) -> (u64, BTreeMap<u64, u64>) {
+        let mut changed = BTreeMap::new();
+        for Piece { id, range } in pieces {
+            let mut from = range.start;
+            if range.end - range.start > COMPARED_BYTES {
+                changed.insert(u64::MAX - range.start, digest((id, range)));
+                from = range.end;
+            }
+            while from < range.end {
+                let sector = from / SECTOR;
+                let to = range.end.min((sector + 1) * SECTOR);
+                let is = if to - from == SECTOR {
+                    digests.of(log, *id, sector)
+                } else {
+                    let below = changed.get(&sector).or_else(|| self.sectors.get(&sector));
+                    digest((below, id, from, to))
+                };
+                changed.insert(sector, is);
+                from = to;
+            }
+        }
+        let mut sum = self.sum;
+        for (sector, is) in &changed {
+            let was = self.sectors.get(sector).map_or(0, |was| digest((sector, was)));
+            sum = sum.wrapping_sub(was).wrapping_add(digest((sector, is)));
+        }
+        (sum, changed)
+    }
+}
+
+/// What is seen of a state over what is durable.
+pub(crate) fn pieces(durable: &Painted, log: &Log, state: &State) -> Vec<Piece> {
+    let mut own = Painted::default();
+    for (landing, &id) in state.order.iter().enumerate() {
+        for range in state.kept.get(&id).into_iter().flatten() {
+            for seen in durable.visible(range.clone(), log.entries[id].turn) {
+                own.paint(seen, landing, id);
+            }
+        }
+    }
+    own.pieces()
+}

@@ -1,0 +1,132 @@
+//! The model of order: what a flush and FUA cover, and what lies above what.
+
+use coflash_base::Time;
+use coflash_device::explore::order::{Id, Kind, Log};
+use coflash_device::explore::painted::Painted;
+use std::ops::Range;
+
+/// A run whose requests come and are answered as a test says.
+#[derive(Default)]
+struct Run {
+    log: Log,
+    now: u64,
+}
+
+impl Run {
+    fn now(&mut self) -> Time {
+        self.now += 1;
+        Time { ns: self.now }
+    }
+
+    fn sends(&mut self, kind: Kind, page: u64, fua: bool) -> Id {
+        let now = self.now();
+        let id = self.log.arrives(now, kind, page * 4096, if kind == Kind::Flush { 0 } else { 4096 }, fua);
+        self.log.is_served(id);
+        id
+    }
+
+    fn is_answered(&mut self, id: Id) {
+        let now = self.now();
+        self.log.is_answered(now, id, false);
+    }
+
+    /// Send a request and wait for its answer.
+    fn does(&mut self, kind: Kind, page: u64, fua: bool) -> Id {
+        let id = self.sends(kind, page, fua);
+        self.is_answered(id);
+        id
+    }
+
+    /// What is not durable at the end.
+    fn open(&self) -> Vec<Id> {
+        self.log.windows().pop().expect("there is one at least").open
+    }
+}
+
+const NO_FUA: bool = false;
+const FUA: bool = true;
+
+#[test]
+fn a_flush_covers_what_was_answered_before_it_came() {
+    let mut run = Run::default();
+    run.does(Kind::Write, 1, NO_FUA);
+    let late = run.sends(Kind::Write, 2, NO_FUA);
+    let flush = run.sends(Kind::Flush, 0, NO_FUA);
+    run.is_answered(late);
+    assert_eq!(run.open(), [0, late], "nothing is promised before the answer of the flush");
+    run.is_answered(flush);
+    assert_eq!(run.open(), [late]);
+    run.does(Kind::Flush, 0, NO_FUA);
+    assert!(run.open().is_empty());
+}
+
+#[test]
+fn fua_covers_its_own_write_alone() {
+    let mut run = Run::default();
+    let before = run.does(Kind::Write, 1, NO_FUA);
+    run.does(Kind::Write, 2, FUA);
+    let under_way = run.sends(Kind::Zeroes, 3, FUA);
+    assert_eq!(run.open(), [before, under_way]);
+    run.is_answered(under_way);
+    assert_eq!(run.open(), [before]);
+}
+
+#[test]
+fn a_failed_request_covers_nothing_and_is_never_covered() {
+    let mut run = Run::default();
+    let write = run.does(Kind::Write, 1, NO_FUA);
+    let flush = run.sends(Kind::Flush, 0, NO_FUA);
+    let now = run.now();
+    run.log.is_answered(now, flush, true);
+    let failed = run.sends(Kind::Write, 2, FUA);
+    let now = run.now();
+    run.log.is_answered(now, failed, true);
+    assert_eq!(run.open(), [write, failed]);
+    run.does(Kind::Flush, 0, NO_FUA);
+    assert_eq!(run.open(), [failed]);
+}
+
+#[test]
+fn windows_begin_at_promises_and_count_flushes_and_marks() {
+    let mut run = Run::default();
+    run.does(Kind::Write, 1, NO_FUA);
+    let now = run.now();
+    run.log.mark(now, "one".to_owned());
+    run.does(Kind::Write, 2, FUA);
+    run.does(Kind::Flush, 0, NO_FUA);
+    let windows = run.log.windows();
+    let about: Vec<_> = windows
+        .iter()
+        .map(|window| (window.flushes, window.marks, window.is_told, window.open.len()))
+        .collect();
+    assert_eq!(about, [(0, 0, true, 1), (0, 1, true, 2), (0, 1, false, 1), (1, 1, true, 0)]);
+    assert_eq!(windows[2].covered, [1]);
+    assert_eq!(windows[3].covered, [0]);
+}
+
+#[test]
+fn a_request_is_after_those_whose_answers_had_come() {
+    let mut run = Run::default();
+    let first = run.sends(Kind::Write, 1, NO_FUA);
+    let second = run.sends(Kind::Write, 1, NO_FUA);
+    run.is_answered(first);
+    let third = run.sends(Kind::Write, 1, NO_FUA);
+    let is_after = |one: Id, other: Id| run.log.entries[one].is_after(&run.log.entries[other]);
+    assert!(is_after(third, first));
+    assert!(!is_after(third, second) && !is_after(second, first) && !is_after(first, third));
+}
+
+#[test]
+fn of_overlapping_ranges_the_higher_one_is_seen() {
+    let mut painted = Painted::default();
+    let ends = |ranges: Vec<Range<u64>>| {
+        ranges.into_iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(painted.paint(0..100, 5, 0)), [(0, 100)]);
+    assert_eq!(ends(painted.paint(10..30, 7, 1)), [(10, 30)]);
+    // An older one shows only where nothing newer lies.
+    assert_eq!(ends(painted.paint(0..200, 6, 2)), [(0, 10), (30, 200)]);
+    assert_eq!(ends(painted.visible(0..300, 0)), [(200, 300)]);
+    let seen: Vec<_> = painted.pieces().into_iter().map(|piece| (piece.id, piece.range)).collect();
+    assert_eq!(seen, [(2, 0..10), (2, 30..200), (1, 10..30)]);
+}

@@ -1,0 +1,169 @@
+"""The findings of an exploration, and the documents that continuous integration reads."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from coflash._core import __version__
+
+_NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Requested:
+    """A request of a failure.
+
+    Attributes:
+        number: Its number among the writes, trims and flushes of the run, from 1.
+        kind: "write" or "zeroes".
+        offset: The first byte.
+        length: The number of bytes.
+        fua: Whether it has FUA.
+        arrived_ns: When it came, in nanoseconds since power on.
+        answered_ns: When it was answered; None if it was not.
+        mark: The last mark before it.
+        torn: The ranges of bytes that are kept of it; empty if it is there, or lost, as a whole.
+    """
+
+    number: int
+    kind: str
+    offset: int
+    length: int
+    fua: bool
+    arrived_ns: int
+    answered_ns: int | None
+    mark: str | None
+    torn: list[dict[str, int]]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A state that failed the check; as a path, the folder of its device.
+
+    Attributes:
+        state: Its number.
+        fault: The fault under which the workload ran.
+        flushes: Flushes before the cut.
+        mark: The last mark before the cut.
+        cut: What lost power.
+        ended: How the check ended.
+        output: What the check wrote.
+        lost: The fewest requests that must be lost for the failure, with all others there.
+        kept: The fewest requests that must be there for it, with all others lost.
+        reordered: Whether two requests that were under way together must land in the other order.
+        folder: The folder of its device.
+        story: All that in words.
+    """
+
+    state: int
+    fault: str | None
+    flushes: int
+    mark: str | None
+    cut: str
+    ended: str
+    output: str
+    lost: list[Requested]
+    kept: list[Requested]
+    reordered: bool
+    folder: str
+    story: str
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Failure:
+        """Read one of the core's."""
+        requests = {name: [Requested(**request) for request in fields[name]] for name in ("lost", "kept")}
+        return cls(**{**fields, **requests})
+
+    def __fspath__(self) -> str:
+        """Return the folder."""
+        return self.folder
+
+
+@dataclass(frozen=True)
+class Explored:
+    """The states in which power cuts may leave a workload.
+
+    Attributes:
+        changes: Writes and trims of the workload.
+        flushes: Its flushes.
+        marks: Its marks.
+        states: States that were checked.
+        failed: How many of them the check found wrong.
+        failures: The first ten of these in each run.
+        coverage: For each run its windows between two promises (`windows`), those of which each state was checked
+            (`exhausted`), or each without torn requests (`exhausted_untorn`), and the binary logarithm of the least
+            number of possible states (`possible_log2`). The first run is without a fault.
+        faults: The faults of the other runs, and whether each came.
+    """
+
+    changes: int
+    flushes: int
+    marks: int
+    states: int
+    failed: int
+    failures: list[Failure]
+    coverage: list[dict[str, float]]
+    faults: list[tuple[str, bool]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Explored:
+        """Read those of the core."""
+        failures = [Failure.of(failure) for failure in fields["failures"]]
+        faults = [(name, came) for name, came in fields["faults"]]
+        own = {name: fields[name] for name in ("changes", "flushes", "marks", "states", "failed", "coverage")}
+        return cls(**own, failures=failures, faults=faults)
+
+    @property
+    def possible(self) -> str:
+        """The number of possible states: as far as it can be counted, else a power of two below it."""
+        most = max((run["possible_log2"] for run in self.coverage), default=0.0)
+        log2 = most + math.log2(sum(2 ** (run["possible_log2"] - most) for run in self.coverage) or 1)
+        return f"{round(2**log2):,}" if log2 < 40 else f"at least 2^{math.floor(log2)}"
+
+    def summary(self) -> str:
+        """Say what was done, and how much that is of all."""
+        windows, all_of, untorn = (
+            int(sum(run[name] for run in self.coverage)) for name in ("windows", "exhausted", "exhausted_untorn")
+        )
+        lines = [
+            f"{self.changes:,} changes, {self.flushes:,} flushes, {self.marks:,} marks; {self.states:,} states checked"
+            f" of {self.possible}, {self.failed:,} wrong",
+            f"coverage: of {windows:,} windows between two promises {all_of:,} with all states, {untorn:,} with all"
+            f" states without torn requests, {windows - all_of - untorn:,} drawn",
+        ]
+        lines += [f"fault {name}: {'it came' if came else 'it never came'}" for name, came in self.faults]
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return all findings as a document."""
+        return json.dumps({"coflash": __version__, **asdict(self), "possible": self.possible}, indent=2) + "\n"
+
+    def to_junit(self) -> str:
+        """Return a test suite in JUnit's format: one case for all states, and one for each failure."""
+        failures = [
+            (f"state {failure.state}", failure.ended, failure.story + failure.output) for failure in self.failures
+        ]
+        wrong = f"{self.failed} of {self.states} states are wrong" if self.failed else ""
+        return junit([("all states", wrong, self.summary()), *failures])
+
+
+def junit(cases: list[tuple[str, str, str]], kind: str = "failure") -> str:
+    """Return a test suite: of each case the name, what is wrong with it, if anything is, and more about it."""
+    wrong = sum(bool(problem) for _, problem, _ in cases)
+    counts = {"tests": len(cases), "failures": 0, "errors": 0, f"{kind}s": wrong}
+    suite = ET.Element("testsuite", {"name": "coflash explore", **{name: str(count) for name, count in counts.items()}})
+    for name, problem, about in cases:
+        case = ET.SubElement(suite, "testcase", classname="coflash.explore", name=name)
+        within = ET.SubElement(case, kind, message=_in_xml(problem)) if problem else ET.SubElement(case, "system-out")
+        within.text = _in_xml(about)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _in_xml(text: str) -> str:
+    return _NOT_IN_XML.sub("\ufffd", text)

@@ -1,0 +1,73 @@
+"""The kinds of faults: programs with one seeded fault each, and where it was published.
+
+`kinds.py KIND fault|right run|check` runs a program on the device of `COFLASH_SOCKET`, or checks what is left of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import NamedTuple
+
+import logs
+import trees
+from nbd_disk import Disk
+
+
+class Kind(NamedTuple):
+    """A kind of fault."""
+
+    run: Callable[[Disk, bool], None]
+    check: Callable[[Disk, bool], str | None]
+    published: str
+
+
+_BLOCK = "Linux, block/writeback_cache_control"
+_NBD = "NBD protocol, ordering of messages"
+_OSDI94 = "Ganger and Patt, OSDI 1994"
+_ALICE = "Pillai et al., OSDI 2014"
+_DOUBLE = "MySQL manual, doublewrite buffer"
+_SQLITE = "SQLite, atomic commit"
+
+KINDS = {
+    "record-unflushed": Kind(logs.record_unflushed, logs.counted, "Chidambaram et al., SOSP 2013"),
+    "told-before-flush": Kind(logs.told_before_flush, logs.counted, "Zheng et al., OSDI 2014"),
+    "commit-by-fua-alone": Kind(logs.commit_by_fua_alone, logs.counted, _BLOCK),
+    "fua-of-another-write": Kind(logs.fua_of_another_write, logs.counted, _NBD),
+    "fua-of-a-read": Kind(logs.fua_of_a_read, logs.counted, _NBD),
+    "fua-of-the-last-part": Kind(logs.fua_of_the_last_part, logs.counted, _BLOCK),
+    "flush-sent-too-early": Kind(logs.flush_sent_too_early, logs.counted, _NBD),
+    "flush-of-another-thread": Kind(logs.flush_of_another_thread, logs.counted, _NBD),
+    "written-after-commit": Kind(logs.written_after_commit, logs.counted, "Mohan et al., TODS 1992 (ARIES)"),
+    "torn-append": Kind(logs.torn_append, logs.torn_append_check, _ALICE),
+    "checksum-without-order": Kind(
+        logs.checksum_without_order, logs.checksum_without_order_check, "Linux, ext4: journal_async_commit"
+    ),
+    "stale-record": Kind(logs.stale_record, logs.stale_record_check, "RocksDB wiki, recyclable log records"),
+    "wrap-around": Kind(logs.wrap_around, logs.at_home_or_logged, "Mohan et al., TODS 1992 (ARIES)"),
+    "tail-before-checkpoint": Kind(
+        logs.tail_before_checkpoint, logs.at_home_or_logged, "Linux, jbd2, 2012: flush a checkpoint"
+    ),
+    "page-before-log": Kind(logs.page_before_log, logs.page_before_log_check, "Gray, 1978: write-ahead log"),
+    "journal-unflushed": Kind(logs.journal_unflushed, logs.rollback_check, _SQLITE),
+    "journal-ended-early": Kind(logs.journal_ended_early, logs.rollback_check, _SQLITE),
+    "in-place": Kind(trees.in_place, trees.newest_whole, _DOUBLE),
+    "copy-unflushed": Kind(trees.copy_unflushed, trees.newest_whole, _DOUBLE),
+    "superblock-in-place": Kind(trees.superblock_in_place, trees.newest_whole, "LMDB, two meta pages"),
+    "superblock-unchecked": Kind(
+        trees.superblock_unchecked, trees.newest_by_number, "Prabhakaran et al., SOSP 2005 (IRON)"
+    ),
+    "reuse-before-commit": Kind(trees.reuse_before_commit, trees.reuse_before_commit_check, "Linux, XFS: busy extents"),
+    "trim-before-commit": Kind(
+        trees.trim_before_commit, trees.trim_before_commit_check, "Linux, ext4: discard after commit"
+    ),
+    "pointer-before-block": Kind(trees.pointer_before_block, trees.pointer_before_block_check, _OSDI94),
+    "bitmap-after-pointer": Kind(trees.bitmap_after_pointer, trees.bitmap_after_pointer_check, _OSDI94),
+    "two-owners": Kind(trees.two_owners, trees.two_owners_check, _OSDI94),
+    "move-loses": Kind(trees.move_loses, trees.move_loses_check, _OSDI94),
+}
+
+if __name__ == "__main__":
+    _, name, variant, action = sys.argv
+    act = KINDS[name].run if action == "run" else KINDS[name].check
+    sys.exit(act(Disk(), variant == "right"))

@@ -1,0 +1,262 @@
+"""What `coflash explore` finds, how little of it a failure tells, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from coflash import CoflashError, device
+from processes import COFLASH, PATIENCE_S, await_file, begin, coflash
+from served_devices import scenario
+
+HERE = Path(__file__).parent
+RECORD = """
+for n in range(1, 6):
+    record(n)
+    disk.write(0, n.to_bytes(8, "big") * 64, FUA)
+disk.flush()
+"""
+CHECK = """
+count = int.from_bytes(disk.read(0, 8), "big")
+for n in range(1, count + 1):
+    if disk.read(4096 * n, 4096) != n.to_bytes(8, "big") * 512:
+        sys.exit(f"record {n} of {count} is not there")
+"""
+
+
+def program(code: str) -> str:
+    """A program with a connection to the disk, as a command."""
+    begins = f"import os, sys, time\nsys.path.insert(0, {str(HERE)!r})\nfrom explored_disk import *\ndisk = Disk()\n"
+    quoted = (begins + code).replace("'", "'\\''")
+    return f"exec {sys.executable} -c '{quoted}'"
+
+
+def recording(steps: str) -> str:
+    """A log of records, each made durable by these steps before the number that counts it."""
+    body = "\n    ".join(["def record(n):", 'data = n.to_bytes(8, "big") * 512', *steps.split("; ")])
+    return program(f"{body}\n{RECORD}")
+
+
+def small(place: Path) -> str:
+    """The scenario as a file."""
+    file = place / "small.toml"
+    file.write_text(scenario("none").to_toml())
+    return str(file)
+
+
+WRITE = "disk.write(4096 * n, data)"
+FAULTY = {
+    "nothing": WRITE,
+    "an unrelated write with FUA": f"{WRITE}; disk.write(1 << 20, bytes(512), FUA)",
+    "a read with FUA": f"{WRITE}; disk.read(1 << 20, 512, FUA)",
+    "a flush sent before the answer": "disk.send(WRITE, 4096 * n, data); disk.send(FLUSH); disk.wait()",
+    "a flush of another time": f"disk.flush(); {WRITE}",
+}
+RIGHT = {
+    "a flush": f"{WRITE}; disk.flush()",
+    "FUA": "disk.write(4096 * n, data, FUA)",
+    "a flush after writes that were sent together": (
+        "disk.send(WRITE, 4096 * n, data[:2048]); disk.send(WRITE, 4096 * n + 2048, data[2048:]); disk.wait();"
+        " disk.flush()"
+    ),
+}
+
+
+@pytest.mark.parametrize("steps", FAULTY.values(), ids=FAULTY)
+def test_what_does_not_cover_a_record_is_found_and_shrunk_to_it(steps: str, tmp_path: Path) -> None:
+    found = device.explore(scenario("none"), tmp_path / "device", recording(steps), program(CHECK), points=60, seed=1)
+    assert found.failed > 0
+    failure = found.failures[0]
+    (lost,) = failure.lost
+    assert lost.length == 4096
+    assert {request.offset for request in failure.kept} <= {0}, "at most the number that counts it"
+    assert f"write of 4096 bytes at {lost.offset}" in (Path(failure) / "failure.txt").read_text()
+    assert f"record {lost.offset // 4096} of" in failure.output
+
+
+@pytest.mark.parametrize("steps", RIGHT.values(), ids=RIGHT)
+def test_what_covers_a_record_is_no_finding(steps: str, tmp_path: Path) -> None:
+    found = device.explore(scenario("none"), tmp_path / "device", recording(steps), program(CHECK), points=60, seed=1)
+    assert found.failed == 0, found.failures
+    assert found.states > 10
+
+
+def test_a_small_workload_is_explored_whole_and_no_state_twice(tmp_path: Path) -> None:
+    run = program("disk.write(0, b'a' * 512); disk.write(512, b'b' * 512); disk.flush(); disk.write(0, b'a' * 512)")
+    seen = tmp_path / "seen"
+    check = program(f"print(os.environ['COFLASH_FLUSHES'], disk.read(0, 1024), file=open({str(seen)!r}, 'a'))")
+    found = device.explore(scenario("none"), tmp_path / "device", run, check)
+    states = seen.read_text().splitlines()[1:]  # the first check is that without a power cut
+    assert len(states) == len(set(states)) == found.states == 5
+    assert found.possible == "6"
+    (coverage,) = found.coverage
+    assert (coverage["windows"], coverage["exhausted"]) == (2, 2)
+    none = device.explore(None, tmp_path / "device", run, check, points=0)
+    assert none.states == 2, "the begin, and after the flush: the write after it changes nothing"
+
+
+def test_two_writes_under_way_together_land_in_either_order(tmp_path: Path) -> None:
+    sent = "disk.send(WRITE, 0, b'1' * 4096); disk.send(WRITE, 2048, b'2' * 4096); disk.wait()"
+    waited = "disk.write(0, b'1' * 4096); disk.write(2048, b'2' * 4096)"
+    check = program("sys.exit(disk.read(0, 6144) == b'1' * 4096 + b'2' * 2048)")
+    for steps, is_found in ((sent, True), (waited, False)):
+        found = device.explore(scenario("none"), tmp_path / "device", program(steps), check, atomic="8KiB")
+        assert (found.failed > 0) == is_found
+        assert all(failure.reordered for failure in found.failures)
+
+
+def test_a_mark_is_what_a_check_may_rely_on_and_what_a_failure_tells(tmp_path: Path) -> None:
+    steps = "for n in range(1, 4):\n    disk.write(4096 * n, b'x' * 4096){}\n    mark(f'done {{n}}')"
+    check = program(
+        "last = int((os.environ['COFLASH_MARK'] or 'done 0').split()[1])\n"
+        "sys.exit(any(disk.read(4096 * n, 4096) != b'x' * 4096 for n in range(1, last + 1)))"
+    )
+    found = device.explore(
+        scenario("none"), tmp_path / "device", program(steps.format("; disk.flush()")), check, points=20
+    )
+    assert (found.failed, found.marks) == (0, 3)
+    found = device.explore(None, tmp_path / "device", program(steps.format("")), check, points=20)
+    assert found.failed > 0
+    assert found.failures[0].mark == "done 1"
+    for request in (request for failure in found.failures for request in failure.lost):
+        before = request.offset // 4096 - 1
+        assert request.mark == (f"done {before}" if before else None)
+
+
+def test_the_command_writes_marks(tmp_path: Path) -> None:
+    run = f"{' '.join(COFLASH)} device mark 'a mark'"
+    assert device.explore(scenario("none"), tmp_path / "device", run, "true").marks == 1
+    done = coflash("device", "mark", "a mark")
+    assert (done.returncode, "COFLASH_MARKS is not set" in done.stderr) == (2, True)
+
+
+def test_faults_come_once_and_what_was_promised_before_is_still_asked_for(tmp_path: Path) -> None:
+    # This program takes an error for a success.
+    careless = """
+for n in range(1, 4):
+    try:
+        disk.read(4096 * n, 512); disk.write(4096 * n, b'x' * 4096); disk.flush()
+    except OSError as error:
+        print(error.errno)
+    mark(f'done {n}')
+"""
+    careful = careless.replace("print(error.errno)", "sys.exit(f'failed: {error.errno}')")
+    check = program(
+        "last = int((os.environ['COFLASH_MARK'] or 'done 0').split()[1])\n"
+        "sys.exit(any(disk.read(4096 * n, 4096) != b'x' * 4096 for n in range(1, last + 1)))"
+    )
+    faults = ["write-error@2", "flush-error@2", "full@3", "read-error@1", "stuck@1", "bad-sector"]
+    found = device.explore(scenario("none"), tmp_path / "device", program(careful), check, faults=faults, points=12)
+    assert found.failed == 0, found.failures
+    assert [came for _, came in found.faults] == [True] * 6
+    assert re.fullmatch(r"bad-sector@[123]", found.faults[5][0])
+    found = device.explore(None, tmp_path / "device", program(careless), check, faults=faults[:4], points=12)
+    assert {failure.fault for failure in found.failures} >= {"write-error@2", "flush-error@2"}
+    with pytest.raises(CoflashError, match='fault: "smoke" was given; "read-error", "write-error", "flush-error"'):
+        device.explore(None, tmp_path / "device", "true", "true", faults=["smoke"])
+
+
+def test_a_check_that_fails_without_a_power_cut_or_cannot_run_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "device"
+    for check, said in (
+        (
+            "echo no; exit 3",
+            "the check fails on the device after the whole workload, without a power cut: exit status 3: no",
+        ),
+        ("./missing", "the check cannot run: exit status 127"),
+        ("[ $COFLASH_STATE -lt 1 ] || ./missing", "the check cannot run: exit status 127"),
+    ):
+        with pytest.raises(CoflashError, match=re.escape(said)):
+            device.explore(scenario("none"), folder, program("disk.write(0, bytes(512))"), check)
+    with pytest.raises(CoflashError, match=re.escape("the workload failed: exit status 3: oh")):
+        device.explore(None, folder, "echo oh; exit 3", "true")
+
+
+def test_a_command_that_does_not_end_is_ended_with_all_that_it_began(tmp_path: Path) -> None:
+    begins = f"sleep 1000 & echo $! >> {tmp_path}/left"
+    with pytest.raises(CoflashError, match=re.escape("the workload failed: it did not end within 0.2 s")):
+        device.explore(scenario("none"), tmp_path / "device", f"{begins}; wait", "true", timeout_s=0.2)
+    device.explore(None, tmp_path / "device", begins, begins)
+    check = f"[ $COFLASH_STATE -eq 0 ] || {{ {begins}; wait; }}"
+    found = device.explore(None, tmp_path / "device", "true", check, timeout_s=2)
+    assert [failure.ended for failure in found.failures] == ["it did not end within 2 s"]
+    for number in (tmp_path / "left").read_text().split():
+        assert has_ended(int(number))
+
+
+def has_ended(number: int) -> bool:
+    """Whether a process has ended, if perhaps nobody has asked for its status."""
+    try:
+        return "Z" in Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("where", ["run", "check"])
+def test_an_interrupted_exploration_leaves_nothing(number: signal.Signals, where: str, tmp_path: Path) -> None:
+    slow = f"[ ${{COFLASH_STATE:-1}} -eq 0 ] || {{ echo $$ >> {tmp_path}/pids; sleep 1000; }}"
+    commands = {"run": "true", "check": "true", where: slow}
+    (tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    arguments = ["explore", small(tmp_path), "--device", str(tmp_path / "device")]
+    arguments += ["--run", commands["run"], "--check", commands["check"]]
+    with begin(*COFLASH, *arguments, env=environment) as process:
+        await_file(process, tmp_path / "pids")
+        process.send_signal(number)
+        process.wait(PATIENCE_S)
+    assert process.returncode == 128 + number
+    assert list((tmp_path / "temporary").iterdir()) == []
+    for pid in (tmp_path / "pids").read_text().split():
+        assert has_ended(int(pid))
+
+
+def test_a_state_is_made_again_alone_and_looked_at(tmp_path: Path) -> None:
+    folder = tmp_path / "device"
+    found = device.explore(scenario("none"), folder, recording(WRITE), program(CHECK), points=40, seed=3)
+    first = found.failures[0]
+    place, again = device.explore_again(folder, first.state)
+    assert again == first
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run([place / "look.sh"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert first.output.strip() in done.stderr
+    wrong = {failure.state for failure in found.failures}
+    right = next(state for state in range(1, found.states + 1) if state not in wrong)
+    assert device.explore_again(folder, right)[1] is None
+    with pytest.raises(CoflashError, match=f"state 10000 was asked for; states 1 to {found.states} were explored"):
+        device.explore_again(folder, 10_000)
+    with device.serve(None, folder):
+        pass
+    with pytest.raises(CoflashError, match="the device has changed since it was explored"):
+        device.explore_again(folder, first.state)
+
+
+def suite_of(place: Path) -> ET.Element:
+    return ET.parse(place / "found.xml").getroot()  # noqa: S314 - it is our own
+
+
+def test_the_command_tells_its_findings_in_words_json_junit_and_its_status(tmp_path: Path) -> None:
+    places = ["--json", str(tmp_path / "found.json"), "--junit", str(tmp_path / "found.xml")]
+    common = ["explore", small(tmp_path), "--device", str(tmp_path / "device"), "--check", program(CHECK)]
+    wrong = coflash(*common, "--run", recording(WRITE), "--points", "40", *places)
+    assert wrong.returncode == 1
+    assert "fewest requests that must be lost, all others being there:\n  request" in wrong.stdout
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["failures"][0]["lost"][0]["length"] == 4096
+    suite = suite_of(tmp_path)
+    assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure")) == len(found["failures"]) + 1
+    assert coflash(*common, "--run", recording(RIGHT["FUA"]), "--points", "10", *places).returncode == 0
+    assert suite_of(tmp_path).attrib["failures"] == "0"
+    assert coflash(*common, "--run", "exit 1", *places).returncode == 2
+    assert suite_of(tmp_path).attrib["errors"] == "1"
+    missing = coflash("explore", "--device", str(tmp_path / "device"))
+    assert (missing.returncode, "--run is missing" in missing.stderr) == (2, True)

@@ -1,0 +1,61 @@
+"""The corpus of faults: a model of a disk tells a fault from its mended program, and an exploration finds the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kinds
+from coflash import device
+from disk_model import DiskModel
+from power_corpus import FAULT, MEDIA, RIGHT, Case, Outcome, cases, explored, prepared, verdict
+
+RAW = {case.name: case for case in cases() if case.medium == "raw"}
+EXPLORED = ("fua-of-another-write", "flush-of-another-thread", "torn-append")
+"""A few, of which each needs another rule of the model of order."""
+
+
+@pytest.mark.parametrize("name", kinds.KINDS)
+def test_each_fault_can_be_seen_and_the_mended_program_is_right_in_every_state(name: str) -> None:
+    kind = kinds.KINDS[name]
+    for right in (False, True):
+        disk = DiskModel()
+        kind.run(disk, right)
+        assert kind.check(DiskModel(disk.uncut()), right) is None, "without a power cut nothing is wrong"
+        problems = {kind.check(DiskModel(state), right) for state in disk.states(seed=1)} - {None}
+        assert (problems == set()) == right, problems
+
+
+def test_a_flush_of_the_model_covers_what_was_answered_before_it_and_fua_its_own_write_alone() -> None:
+    disk = DiskModel()
+    disk.write(0, b"a" * 512)
+    disk.write_and_flush_at_once(512, b"b" * 512)
+    disk.write(1024, b"c" * 512, fua=True)
+    assert {1024, 0} in ({*state} for state in disk.states(seed=1))
+    assert all(0 in state for state in disk.states(seed=1) if 1024 in state)
+
+
+@pytest.fixture(scope="module")
+def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return prepared(MEDIA["raw"], tmp_path_factory.mktemp("power") / "device")
+
+
+@pytest.mark.parametrize("name", EXPLORED)
+def test_an_exploration_finds_a_fault_and_accuses_no_right_program(name: str, blank: Path) -> None:
+    outcomes = {variant: explored(RAW[name], variant, blank, points=12) for variant in (FAULT, RIGHT)}
+    assert verdict(outcomes) == "as it must be", outcomes
+    assert device.check(blank) == []
+
+
+def test_a_missed_fault_and_an_accused_program_are_told() -> None:
+    clean, wrong = Outcome(9, 0, 1.0), Outcome(9, 2, 1.0)
+    assert verdict({FAULT: wrong, RIGHT: clean}) == "as it must be"
+    assert verdict({FAULT: clean, RIGHT: wrong}) == "MISSED, FALSE ALARM"
+    assert verdict({RIGHT: clean}) == "as it must be"
+
+
+def test_at_least_twenty_programs_have_a_fault_and_a_mended_counterpart_and_say_where_it_was_published() -> None:
+    corpus: list[Case] = [*cases()]
+    seeded = {case.name for case in corpus if case.run.keys() == {FAULT, RIGHT} and case.fault and case.published}
+    assert len(seeded) >= 20
