@@ -42,8 +42,7 @@ impl Record {
             match self.log.entries[*id].kind {
                 Kind::Write => {
                     let action = "to read what the workload wrote";
-                    let failed =
-                        |problem: io::Error| StoreError::Host { action, problem: problem.to_string() };
+                    let failed = |problem: io::Error| StoreError::host(action, &problem);
                     let data = self.data(*id, range.start, range.end).map_err(failed)?;
                     session.write(range.start, &data, Time::ZERO)?;
                 }
