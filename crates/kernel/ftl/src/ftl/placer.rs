@@ -58,7 +58,7 @@ impl LastCopies {
     fn take(&mut self, lpn: Lpn) -> Option<Placed> {
         let word = std::mem::take(self.0.get_mut(lpn.index())?);
         let class = Class::new(word as u32 % CLASSES_MAX);
-        (word != 0).then(|| Placed { class, opened_at: word >> (Self::CLASS_BITS + 1) })
+        (word != 0).then_some(Placed { class, opened_at: word >> (Self::CLASS_BITS + 1) })
     }
 }
 
