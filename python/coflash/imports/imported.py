@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
 from coflash.scenario import Scenario, toml_value
+
+
+@cache
+def no_counterpart(system: str) -> Mapping[str, str]:
+    """Return the parameters of a system that no key stands for, each with the reason."""
+    text = Path(__file__).with_name("no_counterpart.txt").read_text("utf-8")
+    lines = text.partition(f"[{system}]\n")[2].partition("\n[")[0].splitlines()
+    return dict(line.split(": ", 1) for line in lines if line)
 
 
 @dataclass(frozen=True)
@@ -32,10 +42,30 @@ class Imported:
         """
         return Scenario.from_dict(self.values)
 
+    @property
+    def problem(self) -> str | None:
+        """Why the scenario cannot be run as it stands; None if it can."""
+        try:
+            self.scenario.check()
+        except CoflashError as error:
+            return str(error)
+        return None
+
+    def lost(self) -> list[str]:
+        """Return a line for each parameter without a counterpart: its value, and why."""
+        known = no_counterpart(self.system)
+        unknown = f"{self.system}'s importer does not know it"
+        return [
+            f"no counterpart: {name} = {value} ({known.get(name.rpartition(': ')[2], unknown)})"
+            for name, value in self.missing.items()
+        ]
+
     def to_toml(self) -> str:
         """Return the scenario as TOML: the keys that were set, below comments on everything not imported."""
         remarks = [f"# {remark}" for remark in self.remarks]
-        missing = [f"# no counterpart: {name} = {value}" for name, value in self.missing.items()]
+        missing = [f"# {line}" for line in self.lost()]
+        if problem := self.problem:
+            remarks.append(f"# It cannot be run as it stands: {problem}")
         keys = [f"{key} = {toml_value(value)}" for key, value in self.values.items()]
         return "\n".join([f"# Imported from a configuration of {self.system}.", *remarks, *missing, *keys]) + "\n"
 
@@ -47,6 +77,8 @@ class Parameters:
         self._place = place
         self._values = dict(values)
         self._asked: set[str] = set()
+        self.remarks: list[str] = []
+        """What was done about values that cannot be used."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
@@ -75,6 +107,9 @@ class Parameters:
             number = float(text)
         except ValueError:
             number = float("nan")
+        if default is not None and text.startswith(("$", "`")):  # the value of a script's argument, or of a command
+            self.remarks.append(f"{name} = {text} is not known before the script runs: {default:g} was taken. Set it.")
+            return default
         if not least <= number < 2**62:
             msg = f"{self._place}: {name}: '{text}' was given; a number from {least:g} is allowed"
             raise CoflashError(msg)
@@ -93,8 +128,12 @@ class Parameters:
         return int(number)
 
     def switch(self, name: str, *, default: bool = False) -> bool:
-        """Return whether a parameter is `true`."""
-        return self.text(name, str(default)).lower() == "true"
+        """Return whether a parameter is `true`, `on` or 1."""
+        return self.text(name, str(default)).lower() in ("true", "on", "yes", "1")
+
+    def forget(self, name: str) -> None:
+        """Take a parameter for one that was never read."""
+        self._asked.discard(name)
 
     def not_asked(self) -> dict[str, str]:
         """Return the parameters that were never read."""
@@ -103,7 +142,7 @@ class Parameters:
 
 def percent(share: float) -> str:
     """Write a share, from 0 to 1, as a percentage."""
-    return f"{share * 100:.6g}%"
+    return f"{share * 100:.9g}%"
 
 
 def time_ns(nanoseconds: float) -> str:

@@ -1,10 +1,12 @@
 //! One job of a job file, as fio understands its options.
 
+use super::steady::SteadyState;
 use super::value::Amount;
 use crate::WorkloadError;
 use crate::request::no_handle;
 use coflash_base::exponential::exponential;
 use coflash_base::{Bytes, Duration, Op, PlacementId, RandomStream, Time};
+use std::ops::Range;
 
 /// The directions of a job, in fio's order.
 pub(super) const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
@@ -235,8 +237,20 @@ pub struct Job {
     pub(super) flush_every: u64,
     /// The placement hints that its writes have in turn; none of them are all that there are.
     pub(super) placements: Option<Vec<PlacementId>>,
+    pub(super) select: Select,
+    /// When the jobs of its report end early.
+    pub steady: Option<SteadyState>,
     /// Where the section begins, for errors.
     pub(super) place: String,
+}
+
+/// How the placement hint of a write is chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Select {
+    InTurn,
+    AtRandom,
+    /// The first range that the write begins in; else hint 0.
+    ByPlace(Vec<(Range<u64>, PlacementId)>),
 }
 
 impl Job {
@@ -269,7 +283,12 @@ impl Job {
         if placements.is_empty() {
             placements.extend((0..handles).filter_map(|handle| PlacementId::new(handle.into())));
         }
-        match placements.iter().find(|placement| placement.get() >= handles) {
+        let of_scheme = match &self.select {
+            Select::ByPlace(ranges) => &ranges[..],
+            _ => &[],
+        };
+        let mut used = placements.iter().chain(of_scheme.iter().map(|(_, placement)| placement));
+        match used.find(|placement| placement.get() >= handles) {
             None => Ok(()),
             Some(placement) => Err(WorkloadError::trace(
                 &self.place,

@@ -21,7 +21,8 @@
 //! |---|---|
 //! | the text: sections, comments, includes | `text.rs` |
 //! | values and units | `value.rs` |
-//! | the options: honoured, without effect, refused | `options.rs` |
+//! | the options: read; without effect, refused | `options.rs`; `known.rs` |
+//! | when steady jobs end | `steady.rs` |
 //! | a job and its pace | `job.rs` |
 //! | its place on a device | `layout.rs` |
 //! | its requests | `requests.rs` |
@@ -33,21 +34,24 @@
 //! Source: fio 3.33 (documentation; its algorithms; its iologs, against which the tests compare).
 
 mod job;
+mod known;
 mod layout;
 mod map;
 mod options;
 mod place;
 mod random;
 mod requests;
+mod steady;
 mod text;
 mod value;
 
 pub use job::{Job, Pace, gap_of_rate};
 pub(crate) use place::Skewed;
 pub use requests::JobRequests;
+pub use steady::{SteadyState, Watch};
 
 use crate::WorkloadError;
-use job::{Distribution, Generator, Seeding, Sizes};
+use job::{Distribution, Generator, Seeding, Select, Sizes};
 use options::Options;
 use std::path::Path;
 use text::{Section, Text};
@@ -80,7 +84,7 @@ impl JobFile {
         let whole = |problem: &str| WorkloadError::trace(file, problem);
         let (mut global, mut global_options) = (Options::default(), Vec::new());
         let (mut jobs, mut notes): (Vec<Job>, Notes) = (Vec::new(), Notes::default());
-        let Text { files, sections } = Text::read(file, read)?;
+        let Text { mut files, sections } = Text::read(file, read)?;
         for section in sections {
             if section.name == "global" {
                 global.take(&section.lines)?;
@@ -90,7 +94,10 @@ impl JobFile {
             let mut options = global.clone();
             options.take(&section.lines)?;
             notes.add(&section.name, &options);
-            let job = |number, clone, phase, report| job_of(&section, &options, number, clone, phase, report);
+            let select = select(&section, &options, &mut files, read)?;
+            let job = |number, clone, phase, report| {
+                job_of(&section, &options, &select, [number, clone, phase, report])
+            };
             for clone in 0..options.clones {
                 if jobs.len() == JOBS_MAX {
                     return Err(whole(&format!("at most {JOBS_MAX} jobs are allowed, clones counted")));
@@ -107,6 +114,16 @@ impl JobFile {
         }
         if jobs.is_empty() {
             return Err(whole("it has no job: a section such as [job] with rw=randwrite is one"));
+        }
+        let first: Vec<&Job> = jobs.iter().filter(|job| job.phase == 0).collect();
+        let fills = |job: &Job| job.settings.kind.ops == [false, true, false] && job.pace.runtime.is_none();
+        if first.len() < jobs.len() && first.iter().all(|job| fills(job)) {
+            for job in first {
+                notes.say(
+                    "written before stonewall, and so the fill: precondition.fill = \"none\" leaves it to these jobs alone",
+                    &job.name,
+                );
+            }
         }
         Ok(Self { jobs, files, remarks: notes.remarks(), global: global_options })
     }
@@ -143,55 +160,81 @@ fn pairs(section: &Section) -> Vec<(String, String)> {
     section.lines.iter().map(pair).collect()
 }
 
-/// Remarks, each with the jobs that it is about.
+/// Remarks: a sentence, and the options or jobs that it is about.
 #[derive(Default)]
-struct Notes {
-    ignored: Vec<&'static str>,
-    capped: Vec<String>,
-    buffered: Vec<String>,
-}
+struct Notes(Vec<(&'static str, Vec<String>)>);
 
 impl Notes {
     fn add(&mut self, name: &str, options: &Options) {
-        for &option in &options.ignored {
-            if !self.ignored.contains(&option) {
-                self.ignored.push(option);
-            }
+        for &(option, why) in &options.noted {
+            self.say(why, option);
         }
         if options.pace.queue_depth > 1 && options::is_synchronous(&options.engine) {
-            self.capped.push(name.to_owned());
+            self.say(
+                "a synchronous ioengine, such as fio's default psync, has one request under way, whatever iodepth says",
+                name,
+            );
         }
         if !options.direct {
-            self.buffered.push(name.to_owned());
+            self.say("without direct=1 a host caches; the page cache of a host is not simulated", name);
+        }
+        if options.file_name.as_ref().is_some_and(|name| name.replace("\\:", "").contains(':')) {
+            self.say(
+                "filename has several files, to which fio gives requests in turn; here all go to the one device",
+                name,
+            );
+        }
+    }
+
+    fn say(&mut self, sentence: &'static str, about: &str) {
+        let place = self.0.iter().position(|(known, _)| *known == sentence).unwrap_or_else(|| {
+            self.0.push((sentence, Vec::new()));
+            self.0.len() - 1
+        });
+        if !self.0[place].1.iter().any(|known| known == about) {
+            self.0[place].1.push(about.to_owned());
         }
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
-        let mut say = |items: &[String], sentence: &str| {
-            if !items.is_empty() {
-                remarks.push(format!("fio, {}: {sentence}", items.join(", ")));
-            }
-        };
-        let ignored: Vec<String> = self.ignored.iter().map(|&option| option.to_owned()).collect();
-        say(&ignored, "options without an effect in a simulation.");
-        say(
-            &self.capped,
-            "a synchronous ioengine, such as fio's default psync, has one request under way, whatever iodepth says.",
-        );
-        say(&self.buffered, "without direct=1 a host caches; the page cache of a host is not simulated.");
-        remarks
+        self.0.iter().map(|(sentence, about)| format!("fio, {}: {sentence}.", about.join(", "))).collect()
     }
+}
+
+/// How a section's placement hints are chosen; the file of its scheme is one of the job's files.
+fn select(
+    section: &Section,
+    options: &Options,
+    files: &mut Vec<String>,
+    read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
+) -> Result<Select, WorkloadError> {
+    let place =
+        section.lines.iter().rfind(|line| line.name == "dp_scheme").map_or(&section.at, |line| &line.at);
+    Ok(match (options.select, &options.scheme) {
+        (options::BY_SCHEME, None) if options.places_data => {
+            return place.refuse("plid_select=scheme was given without dp_scheme, the file of its ranges");
+        }
+        (options::BY_SCHEME, Some(scheme)) => {
+            let path = Path::new(&place.file).parent().unwrap_or(Path::new("")).join(scheme);
+            let text = read(&path).map_err(|error| error.to_string());
+            let ranges = text.and_then(|text| options::scheme(&text));
+            let name = path.display().to_string();
+            if !files.contains(&name) {
+                files.push(name.clone());
+            }
+            Select::ByPlace(ranges.or_else(|problem| place.refuse(format!("dp_scheme: {name}: {problem}")))?)
+        }
+        (options::AT_RANDOM, _) => Select::AtRandom,
+        _ => Select::InTurn,
+    })
 }
 
 /// Make a job of a section's options.
 fn job_of(
     section: &Section,
     options: &Options,
-    number: u32,
-    clone: u32,
-    phase: u32,
-    report: u32,
+    select: &Select,
+    [number, clone, phase, report]: [u32; 4],
 ) -> Result<Job, WorkloadError> {
     let refuse = |problem: String| section.at.refuse(format!("[{}]: {problem}", section.name));
     let o = options;
@@ -224,6 +267,10 @@ fn job_of(
         [Some(read), _] => read,
         [None, write] => write.map_or(o.settings.read_percent, |write| 100 - write),
     };
+    if o.steady.window.ns > 0 && o.steady.window < o.steady.interval * 2 {
+        let problem = "ss_dur: a window of at least two intervals (ss_interval, 1s by default) is allowed";
+        return refuse(problem.to_owned());
+    }
     if o.settings.time_based && o.pace.runtime.is_none() {
         return refuse("time_based was given without runtime, which says how long".to_owned());
     }
@@ -270,7 +317,13 @@ fn job_of(
         has_map,
         seeding,
         flush_every: if o.flush_every > 0 { o.flush_every } else { o.sync_every },
-        placements: o.places_data.then(|| o.placements.clone()),
+        placements: if o.places_data {
+            Some(o.placements.clone())
+        } else {
+            o.write_hint.map(|hint| vec![hint])
+        },
+        select: if o.places_data { select.clone() } else { Select::InTurn },
+        steady: (o.steady.window.ns > 0).then_some(o.steady),
         place: format!("{}:{}", section.at.file, section.at.line),
     })
 }

@@ -1,7 +1,9 @@
 //! The options of a job: honoured, without effect, or refused.
 
 use super::job::{Distribution, Generator, KINDS, Pace, Sequence, Settings};
-use super::text::{Line, Place};
+use super::known::{self, Verdict};
+use super::steady::{Quantity, SteadyState};
+use super::text::Line;
 use super::value::{amount, bytes, each, split, switch, time, whole};
 use crate::WorkloadError;
 use coflash_base::PlacementId;
@@ -33,11 +35,16 @@ pub(super) struct Options {
     pub(super) mix: [Option<u32>; 2],
     pub(super) places_data: bool,
     pub(super) placements: Vec<PlacementId>,
+    /// The index of `plid_select` in [`SELECTS`], and the file of its scheme.
+    pub(super) select: usize,
+    pub(super) scheme: Option<String>,
+    pub(super) write_hint: Option<PlacementId>,
+    pub(super) steady: SteadyState,
     pub(super) file_name: Option<String>,
     pub(super) direct: bool,
     pub(super) kb_base: u64,
-    /// Options that do not matter, as the file says them.
-    pub(super) ignored: Vec<&'static str>,
+    /// Options without effect, and why.
+    pub(super) noted: Vec<(&'static str, &'static str)>,
 }
 
 impl Default for Options {
@@ -64,10 +71,14 @@ impl Default for Options {
             mix: [None; 2],
             places_data: false,
             placements: Vec::new(),
+            select: 0,
+            scheme: None,
+            write_hint: None,
+            steady: SteadyState::default(),
             file_name: None,
             direct: false,
             kb_base: 1024,
-            ignored: Vec::new(),
+            noted: Vec::new(),
         }
     }
 }
@@ -180,7 +191,7 @@ const HONOURED: &[(&[&str], Read)] = &[
     (&["stonewall", "wait_for_previous"], flag!(stonewall)),
     (&["new_group"], flag!(new_group)),
     (&["group_reporting"], flag!(group_reporting)),
-    (&["ioengine"], value!(o, text => text.clone_into(&mut o.engine))),
+    (&["ioengine"], value!(o, text => o.engine = engine(text)?)),
     (&["iodepth"], value!(o, text => o.pace.queue_depth = whole(text, 1, 1 << 20)? as u32)),
     (
         &["rate"],
@@ -195,14 +206,24 @@ const HONOURED: &[(&[&str], Read)] = &[
     (&["thinktime"], value!(o, text => o.pace.think = time(text, US)?)),
     (&["thinktime_blocks"], value!(o, text => o.pace.think_requests = whole(text, 1, 1 << 40)?)),
     (&["fdp"], flag!(places_data)),
-    (&["dataplacement"], value!(o, text => o.places_data = one_of(text, &["none", "fdp", "streams"])? > 0)),
+    (
+        &["dataplacement", "data_placement"],
+        value!(o, text => o.places_data = one_of(text, &["none", "fdp", "streams"])? > 0),
+    ),
     (&["plids", "fdp_pli"], value!(o, text => o.placements = placements(text)?)),
-    (&["plid_select", "fdp_pli_select"], |_, value| {
-        match one_of(given(value)?, &["roundrobin", "random", "scheme"])? {
-            0 => Ok(()),
-            _ => Err("placement identifiers are taken in turn: roundrobin is allowed".to_owned()),
-        }
-    }),
+    (&["plid_select", "fdp_pli_select"], value!(o, text => o.select = one_of(text, SELECTS)?)),
+    (&["dp_scheme"], value!(o, text => o.scheme = Some(text.to_owned()))),
+    (
+        &["write_hint"],
+        value!(o, text => o.write_hint = PlacementId::new(one_of(text, HINTS)? as u64).filter(|hint| hint.get() > 0)),
+    ),
+    (&["steadystate", "ss"], value!(o, text => steady(text, o)?)),
+    (&["steadystate_duration", "ss_dur"], value!(o, text => o.steady.window = time(text, S)?)),
+    (&["steadystate_ramp_time", "ss_ramp"], value!(o, text => o.steady.ramp = time(text, S)?)),
+    (
+        &["steadystate_check_interval", "ss_interval"],
+        value!(o, text => o.steady.interval = Some(time(text, S)?).filter(|time| time.ns > 0).ok_or("at least 1us is allowed")?),
+    ),
     (&["filename"], value!(o, text => o.file_name = Some(text.to_owned()))),
     (&["direct"], flag!(direct)),
     (&["buffered"], |o, value| {
@@ -210,70 +231,6 @@ const HONOURED: &[(&[&str], Read)] = &[
         Ok(())
     }),
     (&["kb_base"], value!(o, text => o.kb_base = [1024, 1000][one_of(text, &["1024", "1000"])?])),
-];
-
-/// Options that change nothing in a simulation: on the work of the host and of fio itself, the written data,
-/// the logs.
-const IGNORED: &str = "\
-    allow_file_create allow_mounted_write atomic buffer_compress_chunk buffer_compress_percentage \
-    buffer_pattern bwavgtime clat_percentiles clocksource continue_on_error cpumask cpus_allowed \
-    cpus_allowed_policy create_fsync create_on_open create_serialize dedupe_global dedupe_mode \
-    dedupe_percentage dedupe_working_set_percentage description directory disable_bw disable_bw_measurement \
-    disable_clat disable_lat disable_slat disk_util do_verify error_dump fadvise_hint fallocate \
-    filename_format fixedbufs gtod_cpu gtod_reduce hipri hugepage-size invalidate \
-    iomem iomem_align iopsavgtime ioscheduler lat_percentiles lockmem \
-    log_avg_msec log_entries log_hist_coarseness log_hist_msec log_max_value log_offset log_unix_epoch mem \
-    mem_align name nice nonvectored numa_cpu_nodes numa_mem_policy overwrite per_job_logs percentile_list \
-    pre_read prio prioclass randrepeat_buffers refill_buffers registerfiles scramble_buffers \
-    serialize_overlap significant_figures slat_percentiles softrandommap sqthread_poll sqthread_poll_cpu \
-    stats thread thinktime_blocks_type thinktime_spin unified_rw_reporting unit_base unlink userspace_reap \
-    write_bw_log write_hist_log write_iolog write_iops_log write_lat_log zero_buffers";
-
-/// Options of fio that would change the requests and are not simulated, with the reason.
-const REFUSED: &[(&str, &str)] = &[
-    (
-        "a job works on one range of the device, not on several files: give each its own job with offset and size",
-        "nrfiles nr_files openfiles file_service_type filesize file_append fill_device fill_fs opendir \
-         lockfile unique_filename create_only unlink_each_loop",
-    ),
-    (
-        "the device has no zones: random_distribution=zoned is a distribution of places",
-        "zonemode zonesize zonerange zoneskip zonecapacity read_beyond_wp max_open_zones job_max_open_zones \
-         ignore_zone_limits zone_reset_threshold zone_reset_frequency",
-    ),
-    (
-        "flash holds no data in a simulation, so nothing can be verified",
-        "verify verify_only verify_offset verify_interval verify_pattern verify_fatal verify_dump \
-         verify_async verify_async_cpus verify_backlog verify_backlog_batch verify_state_save \
-         verify_state_load verifysort verifysort_nr experimental_verify trim_percentage trim_verify_zero \
-         trim_backlog trim_backlog_batch",
-    ),
-    (
-        "a trace is replayed with workload.trace",
-        "read_iolog read_iolog_chunked merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters \
-         replay_no_stall replay_time_scale replay_redirect replay_align replay_scale replay_skip",
-    ),
-    (
-        "jobs end by size, requests or time, and begin with their phase",
-        "wait_for exitall exit_what exitall_on_error flow flow_id flow_sleep flow_watermark latency_target \
-         latency_window latency_percentile latency_run max_latency rate_min ratemin rate_iops_min \
-         rate_cycle ratecycle rate_ignore_thinktime thinktime_iotime",
-    ),
-    (
-        "requests have no priority, and no hint but a placement identifier (plids)",
-        "dp_scheme write_hint cmdprio cmdprio_percentage cmdprio_class cmdprio_bssplit",
-    ),
-    (
-        "requests are issued and answered one by one",
-        "iodepth_batch iodepth_batch_submit iodepth_batch_complete iodepth_batch_complete_min \
-         iodepth_batch_complete_max iodepth_low",
-    ),
-    ("a flush covers the whole device: use fsync", "sync_file_range write_barrier sync"),
-    (
-        "a simulation runs no programs and changes nothing on this machine",
-        "exec_prerun exec_postrun cgroup profile",
-    ),
-    ("rwmixcycle has no effect in fio either: leave it out", "rwmixcycle"),
 ];
 
 impl Options {
@@ -295,22 +252,21 @@ impl Options {
             return read(self, line.value.as_deref())
                 .or_else(|problem| line.at.refuse(format!("{name}: {problem}")));
         }
-        if let Some(known) = IGNORED.split_whitespace().find(|known| *known == name) {
-            self.ignored.push(known);
-            return Ok(());
+        match known::verdict(name, line.value.as_deref()) {
+            Some(Verdict::Neutral) => Ok(()),
+            Some(Verdict::Noted { name, why }) => {
+                self.noted.push((name, why));
+                Ok(())
+            }
+            Some(Verdict::Refused { why }) => {
+                line.at.refuse(format!("{name}: this option of fio is not simulated: {why}"))
+            }
+            None => {
+                let read: Vec<&str> = HONOURED.iter().flat_map(|(names, _)| names.iter().copied()).collect();
+                line.at.refuse(format!("{name}: fio 3.4x has no such option{}", known::near(name, &read)))
+            }
         }
-        refuse_option(&line.at, name)
     }
-}
-
-fn refuse_option<T>(at: &Place, name: &str) -> Result<T, WorkloadError> {
-    if let Some((reason, _)) =
-        REFUSED.iter().find(|(_, names)| names.split_whitespace().any(|known| known == name))
-    {
-        return at.refuse(format!("{name}: this option of fio is not simulated: {reason}"));
-    }
-    let known: Vec<&str> = HONOURED.iter().flat_map(|(names, _)| names.iter().copied()).collect();
-    at.refuse(format!("{name}: no such option{}", hint(name, &known)))
 }
 
 /// The index of `text` among `known`.
@@ -319,9 +275,58 @@ fn one_of(text: &str, known: &[&str]) -> Result<usize, String> {
     found.ok_or_else(|| format!("\"{text}\" is not known{}", hint(text, known)))
 }
 
-/// A list of placement identifiers.
+/// How the placement identifier of a write is chosen: in turn, at random, by its place.
+const SELECTS: &[&str] = &["roundrobin", "random", "scheme"];
+pub(super) const AT_RANDOM: usize = 1;
+pub(super) const BY_SCHEME: usize = 2;
+
+/// The hints for the lifetime of data. Each is the placement identifier of its index, as the stream that Linux's driver of NVMe
+/// has given it; "none" is no hint.
+const HINTS: &[&str] = &["none", "short", "medium", "long", "extreme"];
+
+/// A list of placement identifiers, such as 0,2-4.
 fn placements(text: &str) -> Result<Vec<PlacementId>, String> {
-    text.split(',').map(|part| PlacementId::try_from(whole(part.trim(), 0, PlacementId::MAX)?)).collect()
+    let mut found = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let [first, last] = [first, last].map(|text| whole(text.trim(), 0, PlacementId::MAX));
+        found.extend((first?..=last?).filter_map(PlacementId::new));
+    }
+    Ok(found)
+}
+
+/// Read the lines `begin, end, identifier` of a scheme.
+pub(super) fn scheme(text: &str) -> Result<Vec<(std::ops::Range<u64>, PlacementId)>, String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = |line: &str| {
+        let parts: Vec<&str> = line.split(',').map(str::trim).collect();
+        let [begin, end, placement] = parts[..] else {
+            return Err(format!(
+                "\"{line}\" was given; begin, end, identifier such as 0, 1073741824, 2 is allowed"
+            ));
+        };
+        let [begin, end] = [begin, end].map(|text| whole(text, 0, u64::MAX));
+        Ok((begin?..end?, PlacementId::try_from(whole(placement, 0, PlacementId::MAX)?)?))
+    };
+    lines.map(line).collect()
+}
+
+/// Read `iops_slope:0.3%`: a quantity, and a limit as a part of its mean or in its unit.
+fn steady(text: &str, options: &mut Options) -> Result<(), String> {
+    let (name, limit) = text.split_once(':').ok_or_else(|| {
+        format!("\"{text}\" was given; a criterion and a limit such as iops_slope:0.3% is allowed")
+    })?;
+    let index = one_of(name, &["iops", "iops_slope", "bw", "bw_slope", "lat", "lat_slope"])?;
+    let quantity = [Quantity::Requests, Quantity::Bytes, Quantity::Response][index / 2];
+    let share = limit.trim().strip_suffix('%');
+    let limit = match (share.or(Some(limit).filter(|_| quantity == Quantity::Requests)), quantity) {
+        (Some(number), _) => between(number, 0.0, 1e12)?,
+        (None, Quantity::Bytes) => bytes(limit, options.kb_base)? as f64,
+        (None, _) => time(limit, 1)?.ns as f64,
+    };
+    let is_share = share.is_some();
+    options.steady = SteadyState { quantity, is_slope: index % 2 == 1, limit, is_share, ..options.steady };
+    Ok(())
 }
 
 /// A size of at least one byte.
@@ -354,6 +359,7 @@ const ZIPF_THETA: f64 = 1.1;
 const PARETO_H: f64 = 0.2;
 
 fn distribution(text: &str, kb_base: u64) -> Result<Distribution, String> {
+    refuse_known("random_distribution", text)?;
     let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
     let names = ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
     let index = one_of(name, &names)?;
@@ -362,11 +368,20 @@ fn distribution(text: &str, kb_base: u64) -> Result<Distribution, String> {
             .ok_or_else(|| format!("\"{text}\" was given; zones such as zoned:60/10:40/90 are allowed"))?;
         if index == 4 {
             let mut of = [const { Vec::new() }; 3];
-            each(zones, ',', &mut of, |part| zone_list(part, |size| Ok(whole(size, 1, 100)? as u32)))?;
-            return match of.iter().find(|zones| zones.iter().map(|(_, size)| size).sum::<u32>() > 100) {
-                Some(_) => Err(format!("\"{text}\" was given: the sizes of the zones sum to more than 100")),
-                None => Ok(Distribution::Zoned(of)),
-            };
+            each(zones, ',', &mut of, |part| {
+                let zones = zone_list(part, |size| match size {
+                    "" => Ok(None),
+                    size => whole(size, 1, 100).map(|size| Some(size as u32)),
+                })?;
+                let given: u32 = zones.iter().filter_map(|(_, size)| *size).sum();
+                let blank = zones.iter().filter(|(_, size)| size.is_none()).count() as u32;
+                if given + blank > 100 {
+                    return Err(format!("\"{text}\" was given: the sizes of the zones sum to more than 100"));
+                }
+                let rest = (100 - given).checked_div(blank).unwrap_or(0); // blank sizes share what is left
+                Ok(zones.into_iter().map(|(draws, size)| (draws, size.unwrap_or(rest))).collect())
+            })?;
+            return Ok(Distribution::Zoned(of));
         }
         let mut of = [const { Vec::new() }; 3];
         each(zones, ',', &mut of, |part| zone_list(part, |text| size(text, kb_base)))?;
@@ -418,7 +433,22 @@ fn zone_list<T>(
     }
 }
 
+/// Refuse a value that the table of known options refuses.
+fn refuse_known(name: &str, value: &str) -> Result<(), String> {
+    let value = value.split_once(':').map_or(value, |(value, _)| value);
+    match known::verdict(&format!("{name}={value}"), None) {
+        Some(Verdict::Refused { why }) => Err(format!("\"{value}\" of fio is not simulated: {why}")),
+        _ => Ok(()),
+    }
+}
+
+fn engine(text: &str) -> Result<String, String> {
+    refuse_known("ioengine", text)?;
+    let names: Vec<&str> = known::engines().map(|(name, _)| name).collect();
+    Ok(names[one_of(text, &names)?].to_owned())
+}
+
 /// Whether an engine hands over one request at a time, whatever `iodepth` says.
 pub(super) fn is_synchronous(engine: &str) -> bool {
-    ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"].contains(&engine)
+    known::engines().any(|(name, is_synchronous)| name == engine && is_synchronous)
 }

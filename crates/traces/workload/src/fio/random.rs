@@ -23,10 +23,11 @@ pub(super) enum Use {
     Place = 6,
     Sequential = 10,
     Zone = 16,
+    Placement = 21,
 }
 
 /// The number of seeds of a job.
-const USES: usize = 21;
+const USES: usize = 22;
 
 /// The seeds of one job.
 #[derive(Clone, Debug)]
@@ -127,6 +128,12 @@ impl Rand32 {
             ((c & !15) << 17) ^ (((c << 3) ^ c) >> 11),
         ];
         self.0[0] ^ self.0[1] ^ self.0[2]
+    }
+
+    /// Draw a whole number below `count`.
+    #[inline]
+    pub(super) fn below(&mut self, count: usize) -> usize {
+        (count as f64 * (f64::from(self.draw()) / (MAX32 + 1.0))) as usize
     }
 
     /// Draw a whole number from 1 to 100.

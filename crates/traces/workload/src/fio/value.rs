@@ -17,7 +17,7 @@ pub(super) enum Amount {
 const BYTES_MAX: u128 = 1 << 60;
 
 /// The number before a unit, and the unit in lower case.
-fn number(text: &str) -> Option<(u128, String)> {
+pub(super) fn number(text: &str) -> Option<(u128, String)> {
     let text = text.trim().to_lowercase();
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().map(|number| (number.into(), String::new()));
