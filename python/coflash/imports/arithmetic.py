@@ -12,7 +12,9 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.FloorDiv: lambda left, right: left // right if isinstance(left, int) and isinstance(right, int) else left / right,
+    ast.FloorDiv: lambda left, right: (
+        left // right if isinstance(left, int) and isinstance(right, int) else left / right
+    ),
     ast.Mod: operator.mod,
     ast.LShift: lambda left, right: int(left) << min(int(right), 64),
     ast.RShift: lambda left, right: int(left) >> int(right),
@@ -23,7 +25,7 @@ _FAULTS = (SyntaxError, ValueError, ArithmeticError, TypeError, RecursionError, 
 
 
 def evaluate(text: str, variable: Callable[[str], float]) -> float | None:
-    """Return the value of an expression, or None if it has none; `variable` returns that of a name, or raises ValueError."""
+    """Return the value of an expression, or None; `variable` returns that of a name, or raises ValueError."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as 10ms, which Python reads as a number and a word

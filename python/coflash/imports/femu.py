@@ -6,6 +6,7 @@ Source: FEMU (Li et al., FAST 2018), the list of its device's properties and the
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,16 +22,12 @@ _LAYOUT = ("secsz", "secs_per_pg", "pgs_per_blk", "blks_per_pl", "pls_per_lun", 
 _TIMES = ("pg_rd_lat", "pg_wr_lat", "blk_er_lat", "ch_xfer_lat")
 _MARKS = ("gc_thres_pcent", "gc_thres_pcent_high", "lazy_gc_pcent", "op_pcent", "devsz_mb")
 _KNOWN = {*_LAYOUT, *_TIMES, *_MARKS}
-_VICTIMS = {
-    "greedy": "greedy",
-    "random": "random",
-    "cost-benefit": "cost-benefit",
-    "fifo": "fifo",
-    "d-choice": "d-choices",
-}
+_VICTIMS = {name: name for name in ("greedy", "random", "cost-benefit", "fifo")} | {"d-choice": "d-choices"}
 _FDP_VICTIMS = {"0": "greedy", "1": "cost-benefit", "2": "random"}
 _POLICIES = {"lru": "lru", "clock": "clock", "arc": "arc"}
 _CELLS = {"0": None, "1": "slc", "2": "mlc", "3": "tlc", "4": "qlc"}
+_MODES = {"0": "Open-Channel", "2": "no flash", "3": "zones", "4": "computational storage", "5": "keys and values"}
+_SUPERBLOCK = ("channels", "chips_per_channel", "planes_per_die", "pages_per_block")
 _SECTOR_BYTES = 512
 _HANDLES_MAX = {"initially": 15, "persistently": 8}
 
@@ -50,64 +47,50 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     file, text = next(iter(texts.items()))
     options, remarks = _options(text)
     given = Parameters(str(file), options)
-    sector, sectors = given.whole("secsz", 512), given.whole("secs_per_pg", 8)
-    channels, chips, planes = given.whole("nchs", 8), given.whole("luns_per_ch", 8), given.whole("pls_per_lun", 1)
-    blocks, pages = given.whole("blks_per_pl", 256), given.whole("pgs_per_blk", 256)
-    superblock = channels * chips * planes * pages * sectors * sector
-    page_sectors = sector * sectors / _SECTOR_BYTES
+    if mode := _MODES.get(options.get("femu_mode", "1")):
+        remarks.append(f"femu_mode = {options['femu_mode']} is {mode}; what is written here is FEMU's black-box drive.")
+    page = given.whole("secsz", 512) * given.whole("secs_per_pg", 8)
     transfer = given.number("ch_xfer_lat", 0) or given.number("pg_xfer_lat", 0)
     values: dict[str, Any] = {
         "name": file.stem,
-        "flash.channels": channels,
-        "flash.chips_per_channel": chips,
-        "flash.planes_per_die": planes,
-        "flash.blocks_per_plane": blocks,
-        "flash.pages_per_block": pages,
-        "flash.page_size": f"{sector * sectors}B",
-        "timing.page_read": time_ns(given.number("pg_rd_lat", 40_000)),
-        "timing.page_program": time_ns(given.number("pg_wr_lat", 200_000)),
-        "timing.block_erase": time_ns(given.number("blk_er_lat", 2_000_000)),
-        "timing.sector_transfer": time_ns(transfer / page_sectors),
+        **given.taken("FEMU"),
+        "flash.page_size": f"{page}B",
+        "timing.sector_transfer": time_ns(transfer * _SECTOR_BYTES / page),
         "timing.channel": "shared",
         "ftl.pools": "device",
-        "gc.low_mark": percent(1 - given.number("gc_thres_pcent_high", 95) / 100),
         "gc.victim": _one_of(given, "gc_policy", "greedy", _VICTIMS),
         "precondition.fill": "none",
     }
+    superblock = math.prod(values[f"flash.{part}"] for part in _SUPERBLOCK) * page
+    blocks = values["flash.blocks_per_plane"]
     remarks.append('FEMU begins erased (precondition.fill = "none"): jobs write before they measure.')
     values |= _spare(given, blocks * superblock, remarks)
-    lazy = 1 - given.number("gc_thres_pcent", 75) / 100
-    spare = values.get("ftl.spare", {}).get("physical", 1 / 8)
-    values.get("ftl.spare", {}).pop("physical", None)
-    if 1 - given.number("gc_thres_pcent_high", 95) / 100 < lazy < spare:
+    lazy, hard = 1 - given.number("gc_thres_pcent", 75) / 100, 1 - given.number("gc_thres_pcent_high", 95) / 100
+    spare = values.get("ftl.spare", {}).pop("physical", 1 / 8)
+    if hard < lazy < spare:
         values |= {"gc.mode": "background", "gc.background_mark": percent(lazy)}
-    elif "gc_thres_pcent" in given:
+    elif hard < lazy and "gc_thres_pcent" in given:
         given.forget("gc_thres_pcent")  # no device with this spare space has so many free blocks
-    values |= _memory(given, sector * sectors, remarks)
-    if given.text("fdp", "off") in ("on", "true", "1", "yes"):
+    values |= _memory(given, page, remarks)
+    if given.switch("fdp"):
         values |= _fdp(given, superblock, blocks, remarks)
     if cell := _one_of(given, "nand_cell_type", "0", _CELLS):
         values["flash.cell"] = cell
-        remarks.append("nand_cell_type has array times of its own in FEMU; here they are pg_rd_lat, pg_wr_lat, blk_er_lat.")
+        remarks.append("nand_cell_type has array times of its own; here they are pg_rd_lat, pg_wr_lat, blk_er_lat.")
     if given.switch("pe_suspend"):
         values |= {"timing.read_priority": "suspend", "timing.suspend_overhead": time_ns(given.number("tsusp_ns", 0))}
-    if cycles := given.whole("pe_cycles_rated", 0, least=0):
-        values["endurance.rated_cycles"] = cycles
-    if seconds := given.whole("retention_limit_sec", 0, least=0):
-        values["ftl.refresh.retention"] = f"{seconds}s"
     if rate := given.whole("pcie_bandwidth_mbps", 0, least=0):
         values |= {"link.lanes": 1, "link.lane_rate": f"{rate * 10**6}B", "link.sharing": "shared"}
-    if delay := given.number("pcie_prop_delay_ns", 0):
-        values["link.per_command"] = time_ns(delay)
-    if overhead := given.number("fw_cpu_ns", 0):
-        values |= {f"controller.{kind}_command": time_ns(overhead) for kind in ("read", "write")} | {"controller.cores": 1}
+    if command := values.get("controller.read_command"):
+        values |= {"controller.write_command": command, "controller.cores": 1}
     return Imported("FEMU", values, (*remarks, *given.remarks), given.not_asked())
 
 
 def _options(text: str) -> tuple[dict[str, str], list[str]]:
     """Return the options of the device and its subsystem, and remarks on how they were found."""
     script, remarks = Script.of(text), []
-    devices = _DEVICE.findall(script.commands) or _DEVICE.findall("\n".join(script.variables.values()))
+    found = _DEVICE.findall(script.commands) or _DEVICE.findall("\n".join(script.variables.values()))
+    devices = list(dict.fromkeys(found))  # a script that prints its options has them twice
     parts: dict[str, str] = {}
     for part in reversed(devices):
         parts[part.split(",", 1)[0]] = part  # of several the first

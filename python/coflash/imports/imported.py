@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,11 +13,23 @@ from coflash.scenario import Scenario, toml_value
 
 
 @cache
+def _table(system: str) -> tuple[list[list[str]], dict[str, str]]:
+    """Return the parameters that a key stands for, as [name, key, kind, default], and why others have none."""
+    text = Path(__file__).with_name("parameters.txt").read_text("utf-8")
+    lines = text.partition(f"[{system}]\n")[2].partition("\n[")[0].splitlines()
+    return [line.replace(" = ", " ").split() for line in lines if " = " in line], dict(
+        line.split(": ", 1) for line in lines if ": " in line
+    )
+
+
 def no_counterpart(system: str) -> Mapping[str, str]:
     """Return the parameters of a system that no key stands for, each with the reason."""
-    text = Path(__file__).with_name("no_counterpart.txt").read_text("utf-8")
-    lines = text.partition(f"[{system}]\n")[2].partition("\n[")[0].splitlines()
-    return dict(line.split(": ", 1) for line in lines if line)
+    return _table(system)[1]
+
+
+def counterparts(system: str) -> Mapping[str, str]:
+    """Return the parameters of a system that a key stands for, each with the key."""
+    return {name: key for name, key, *_ in _table(system)[0]}
 
 
 @dataclass(frozen=True)
@@ -53,11 +65,12 @@ class Imported:
 
     def lost(self) -> list[str]:
         """Return a line for each parameter without a counterpart: its value, and why."""
-        known = no_counterpart(self.system)
-        unknown = f"{self.system}'s importer does not know it"
+        known, unknown = no_counterpart(self.system), f"{self.system}'s importer does not know it"
+        plain = known.get("plain", "").split()
         return [
             f"no counterpart: {name} = {value} ({known.get(name.rpartition(': ')[2], unknown)})"
             for name, value in self.missing.items()
+            if not {f"{name.rpartition(': ')[2]}={said}" for said in (value, "")}.intersection(plain)
         ]
 
     def to_toml(self) -> str:
@@ -115,7 +128,7 @@ class Parameters:
             raise CoflashError(msg)
         return number
 
-    def whole(self, name: str, default: int | None = None, *, least: int = 1) -> int:
+    def whole(self, name: str, default: float | None = None, *, least: int = 1) -> int:
         """Return a whole number, at least `least`.
 
         Raises:
@@ -126,6 +139,26 @@ class Parameters:
             msg = f"{self._place}: {name}: '{number:g}' was given; a whole number is allowed"
             raise CoflashError(msg)
         return int(number)
+
+    def taken(self, system: str) -> dict[str, Any]:
+        """Return the keys that stand for parameters of a system, with their values.
+
+        Raises:
+            CoflashError: A parameter without a default is missing, or has a value that cannot be used.
+        """
+        values: dict[str, Any] = {}
+        for name, key, kind, default in _table(system)[0]:
+            if default == "?" and name not in self:
+                continue
+            usual = None if default in "-?" else float(default)
+            found = (
+                self.number(name, usual)
+                if kind in ("ns", "s", "share", "pcent", "rest")
+                else self.whole(name, usual, least=kind != "whole")
+            )
+            if found or default != "?":
+                values[key] = _WRITTEN[kind](found)
+        return values
 
     def switch(self, name: str, *, default: bool = False) -> bool:
         """Return whether a parameter is `true`, `on` or 1."""
@@ -142,9 +175,22 @@ class Parameters:
 
 def percent(share: float) -> str:
     """Write a share, from 0 to 1, as a percentage."""
-    return f"{share * 100:.9g}%"
+    return f"{round(share * 100, 7):.9g}%"
 
 
 def time_ns(nanoseconds: float) -> str:
     """Write a time in whole nanoseconds."""
     return f"{round(nanoseconds)}ns"
+
+
+_WRITTEN: Mapping[str, Callable[[float], Any]] = {
+    "count": int,
+    "whole": int,
+    "bytes": lambda size: f"{int(size)}B",
+    "ns": time_ns,
+    "s": lambda seconds: f"{round(seconds)}s",
+    "share": percent,
+    "pcent": lambda share: percent(share / 100),
+    "rest": lambda used: percent(1 - used / 100),
+}
+"""How a number is written as the value of a key, by its kind in the table."""

@@ -10,7 +10,9 @@ from coflash.imports.arithmetic import evaluate
 
 _ARITHMETIC = r"\$\(\((?:[^()]|\([^()]*\))*\)\)"
 _WORD = rf"""(?:{_ARITHMETIC}|\$\([^)]*\)|`[^`]*`|"(?:\\.|{_ARITHMETIC}|[^"\\])*"|'[^']*'|\\.|[^\s;&|"'`()])*"""
-_ASSIGNMENT = re.compile(rf"(?:(?:export|local|readonly|declare(?:\s+-\w+)*|let)\s+)?([A-Za-z_]\w*)(\+?)=(\([^)]*\)|{_WORD})")
+_ASSIGNMENT = re.compile(
+    rf"(?:(?:export|local|readonly|declare(?:\s+-\w+)*|let)\s+)?([A-Za-z_]\w*)(\+?)=(\([^)]*\)|{_WORD})"
+)
 _COMMENT = re.compile(r"""("(?:\\.|[^"\\])*"|'[^']*'|\$\{[^}]*\}|\$\(\([^)]*\)\))|(?:(?<=\s)|^)#.*""", re.MULTILINE)
 _EXPANSION = re.compile(
     rf"""({_ARITHMETIC})|\$\((?:expr\s+([^()]*)|echo\s+([^()|]*)\|\s*bc[^()]*)\)"""
@@ -66,7 +68,9 @@ class Script:
             if name or short:
                 known = self.variables.get(name or short)
                 return known if known is not None else (self.expanded(default) if default is not None else found[0])
-            inner = sum_[3:-2] if sum_ else (expr or echo or ticks).replace("\\*", "*").replace('"', "").replace("'", "")
+            inner = (
+                sum_[3:-2] if sum_ else (expr or echo or ticks).replace("\\*", "*").replace('"', "").replace("'", "")
+            )
             number = evaluate(self.expanded(inner).replace("$", ""), self._number)
             return found[0] if number is None else f"{number:g}" if number % 1 else str(int(number))
 

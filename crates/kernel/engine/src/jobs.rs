@@ -18,7 +18,7 @@ use coflash_base::suggest::near_file;
 use coflash_base::{Duration, Seed, Time};
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
-use coflash_workload::fio::{Job, JobFile, JobRequests, Pace, Watch, gap_of_rate};
+use coflash_workload::fio::{Job, JobFile, JobRequests, Pace, SteadyState, gap_of_rate};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -79,7 +79,7 @@ struct Measured {
     runtime: Duration,
     ops: [(Latency, u64); 4],
     /// Tells when its jobs are steady, and end.
-    steady: Option<Watch>,
+    steady: Option<SteadyState>,
 }
 
 /// The files that a job file is read from: itself, and its includes, each once.
@@ -143,7 +143,7 @@ impl Jobs {
                     begin: Time::LAST,
                     runtime: Duration::ZERO,
                     ops: std::array::from_fn(|_| (Latency::default(), 0)),
-                    steady: None,
+                    steady: job.steady.clone(),
                 }),
             }
         }
@@ -172,11 +172,6 @@ impl Jobs {
         for phase in 0..self.file.phases() {
             self.phase = phase;
             self.jobs_of_phase().for_each(|job| job.start(begin));
-            for (job, running) in self.file.jobs.iter().zip(&self.jobs).filter(|(job, _)| job.phase == phase)
-            {
-                let watch = &mut self.reports[running.report].steady;
-                *watch = watch.take().or(job.steady.map(|steady| steady.watch(running.begin)));
-            }
             loop {
                 if issued % BATCH_REQUESTS as u64 == 0 {
                     observer.replaying(self.progress(), issued, &|| engine.so_far())?;
@@ -293,7 +288,7 @@ impl Jobs {
         if issued >= job.begin + job.pace.ramp {
             report.ops[usize::from(op)].0.record(at.since(issued), 1);
         }
-        if report.steady.as_mut().is_some_and(|watch| watch.answered(at, at.since(issued))) {
+        if report.steady.as_mut().is_some_and(|watch| watch.answered(job.begin, at, at.since(issued))) {
             self.jobs.iter_mut().filter(|job| job.report == number).for_each(|job| job.next = None);
         }
     }

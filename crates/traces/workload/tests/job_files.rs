@@ -53,9 +53,9 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
         ("[j]\nplids=4-300", "plids: \"300\" was given; a whole number from 0 to 254 is allowed"),
         ("[j]\nfdp=1\nplid_select=scheme", "plid_select=scheme was given without dp_scheme"),
         ("[j]\nwrite_hint=tiny", "write_hint: \"tiny\" is not known"),
-        ("[j]\nss=iops_slope:0.3%\nss_dur=1s", "ss_dur: a window of at least two intervals"),
+        ("[j]\nss=iops_slope:0.3%\nss_dur=1s", "ss_dur: at least two intervals"),
         ("[j]\nss=iops", "a criterion and a limit such as iops_slope:0.3% is allowed"),
-        ("[j]\nrandom_distribution=zoned:50/60:30/50:20/", "the sizes of the zones sum to more than 100"),
+        ("[j]\nrandom_distribution=zoned:50/60:30/50:20/", "its percentages sum to 110; 100 is allowed"),
         ("[j]\nbs=0", "bs: \"0\" was given; at least 1 is allowed"),
         ("[j]\nbs=4q", "bs: \"4q\" was given; a size such as 4k"),
         ("[j]\nsize=99999999999999999999", "size: \"99999999999999999999\" was given"),
@@ -67,7 +67,7 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
         ("[j]\ntime_based", "[j]: time_based was given without runtime"),
         (
             "[j]\nrwmixread=70\nrwmixwrite=70",
-            "[j]: rwmixread=70 and rwmixwrite=70 were given; one of them is allowed",
+            "[j]: rwmixread and rwmixwrite were given; one, or two that add up to 100",
         ),
         ("[j]\nrate=1m\nrate_iops=10", "[j]: rate and rate_iops were given; one of them is allowed"),
         ("[j]\nrandom_distribution=zipf:1", "any other exponent is allowed"),
@@ -77,7 +77,7 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
         ("[j]\nrandom_generator=lfsr\nbsrange=4k-8k", "with one size (bs) only is it allowed"),
         (
             "[j]\nrandom_generator=lfsr\nrandom_distribution=zipf:1.2",
-            "random_generator=lfsr and random_distribution were given; one of them is allowed",
+            "random_generator=lfsr is not allowed with this random_distribution",
         ),
         ("[j]\nsize=2g", "[j]: size: it is 2GiB; from a request, 4KiB, to what is left of the device, 1GiB"),
         ("[j]\nsize=1k", "[j]: size: it is 1KiB; from a request, 4KiB"),
@@ -138,7 +138,9 @@ fn a_scheme_gives_hints_by_place_and_is_a_file_of_the_job() {
     let beyond = file.jobs[0].bind_placements(Some(2)).unwrap_err().to_string();
     assert!(beyond.contains("placement 2 was given"), "{beyond}");
     let wrong = read_of(&[("job.fio", job), ("ranges.txt", "0 8192 1")]).unwrap_err().to_string();
-    assert!(wrong.starts_with("job.fio:7: dp_scheme: ranges.txt: \"0 8192 1\" was given"), "{wrong}");
+    assert!(wrong.starts_with("job.fio:7: dp_scheme: \"0 8192 1\" was given"), "{wrong}");
+    let gone = read_of(&[("job.fio", job)]).unwrap_err().to_string();
+    assert_eq!(gone, "job.fio:7: ranges.txt: no such file");
 }
 
 /// fio's defaults written out change nothing; the same options with another value are refused, or noted.

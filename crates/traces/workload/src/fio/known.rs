@@ -1,46 +1,31 @@
-//! The options of fio that are not read, as a table (`known.txt`): without effect, refused with a reason, neutral values.
+//! The options of fio, as a table (`known.txt`): read, without effect, refused with a reason, neutral values.
 
 use super::value::number;
 use coflash_base::suggest::nearest;
 
-/// What becomes of an option, or of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// It changes nothing; a remark says so.
-    Noted { name: &'static str, why: &'static str },
-    /// It has a value that changes nothing in fio either.
-    Neutral,
-    /// It is not simulated.
-    Refused { why: &'static str },
-}
-
 const TABLE: &str = include_str!("known.txt");
 
-/// The groups of the table: what is said of them ("refuse", why), and their lines.
-fn groups() -> impl Iterator<Item = (&'static str, &'static str, std::str::Lines<'static>)> {
-    TABLE.split("\n\n").filter_map(|group| {
-        let (head, lines) = group.split_once('\n')?;
-        let (verdict, why) = head.split_once(' ')?;
-        Some((verdict, why, lines.lines()))
+/// The lines of the table, each with the head of its group: ("refuse", why, line).
+fn lines() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    TABLE.split("\n\n").filter_map(|group| group.split_once('\n')).flat_map(|(head, lines)| {
+        let (verdict, why) = head.split_once(' ').unwrap_or((head, ""));
+        lines.lines().map(move |line| (verdict, why, line))
     })
 }
 
-/// Look an option up that is not read; `None` if fio has none of that name. Of "ioengine=x" the value is looked up.
-pub(super) fn verdict(name: &str, value: Option<&str>) -> Option<Verdict> {
-    groups().filter(|(verdict, ..)| ["note", "refuse"].contains(verdict)).find_map(
-        |(verdict, why, mut lines)| {
-            lines.find_map(|line| {
-                let (names, neutral) = line.split_once(" = ").unwrap_or((line, ""));
-                let name = names.split_whitespace().find(|known| *known == name)?;
-                let value = value.unwrap_or("1");
-                Some(match verdict {
-                    _ if neutral.split_whitespace().any(|known| is_same(known, value)) => Verdict::Neutral,
-                    "note" => Verdict::Noted { name, why },
-                    _ => Verdict::Refused { why },
-                })
-            })
-        },
-    )
+fn options() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    lines().filter(|(verdict, ..)| ["read", "note", "refuse"].contains(verdict))
+}
+
+/// Look an option up: what becomes of it ("read", "note", "refuse", or "same" for a value that changes nothing in fio either), why,
+/// and its name. `None` if fio has none of that name. Of "ioengine=x" the value is looked up.
+pub(super) fn look_up(name: &str, value: Option<&str>) -> Option<(&'static str, &'static str, &'static str)> {
+    options().find_map(|(verdict, why, line)| {
+        let (names, same) = line.split_once(" = ").unwrap_or((line, ""));
+        let name = names.split_whitespace().find(|known| *known == name)?;
+        let is_same = same.split_whitespace().any(|known| is_same(known, value.unwrap_or("1")));
+        Some((if is_same { "same" } else { verdict }, why, name))
+    })
 }
 
 /// Whether two values are the same: the same text, or nothing of any unit.
@@ -51,16 +36,15 @@ fn is_same(known: &str, given: &str) -> bool {
 
 /// The engines that take requests, and whether one has one request under way, whatever `iodepth` says.
 pub(super) fn engines() -> impl Iterator<Item = (&'static str, bool)> {
-    groups().filter(|(verdict, ..)| *verdict == "engines").flat_map(|(_, why, lines)| {
-        lines.flat_map(str::split_whitespace).map(move |name| (name, why.starts_with("with one")))
+    let lines = lines().filter(|(verdict, ..)| *verdict == "engines");
+    lines.flat_map(|(_, why, line)| {
+        line.split_whitespace().map(move |name| (name, why.starts_with("with one")))
     })
 }
 
-/// The option of the table nearest to a name, or one of `others`.
-pub(super) fn near(name: &str, others: &[&'static str]) -> String {
-    let lines = groups().filter(|(verdict, ..)| *verdict != "engines").flat_map(|(.., lines)| lines);
-    let known: Vec<&str> =
-        lines.flat_map(|line| line.split(" = ").next().unwrap_or(line).split_whitespace()).collect();
-    let found = nearest(name, others.iter().copied()).or_else(|| nearest(name, known));
+/// The option nearest to a name.
+pub(super) fn near(name: &str) -> String {
+    let names = options().flat_map(|(.., line)| line.split(" = ").take(1)).flat_map(str::split_whitespace);
+    let found = nearest(name, names.collect::<Vec<_>>());
     found.map(|found| format!("; did you mean \"{found}\"?")).unwrap_or_default()
 }

@@ -48,11 +48,12 @@ mod value;
 pub use job::{Job, Pace, gap_of_rate};
 pub(crate) use place::Skewed;
 pub use requests::JobRequests;
-pub use steady::{SteadyState, Watch};
+pub use steady::SteadyState;
 
 use crate::WorkloadError;
 use job::{Distribution, Generator, Seeding, Select, Sizes};
 use options::Options;
+use std::collections::VecDeque;
 use std::path::Path;
 use text::{Section, Text};
 
@@ -82,9 +83,9 @@ impl JobFile {
         read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
     ) -> Result<Self, WorkloadError> {
         let whole = |problem: &str| WorkloadError::trace(file, problem);
-        let (mut global, mut global_options) = (Options::default(), Vec::new());
+        let (mut global, mut global_options) = (Options::new(), Vec::new());
         let (mut jobs, mut notes): (Vec<Job>, Notes) = (Vec::new(), Notes::default());
-        let Text { mut files, sections } = Text::read(file, read)?;
+        let Text { files, sections } = Text::read(file, read)?;
         for section in sections {
             if section.name == "global" {
                 global.take(&section.lines)?;
@@ -94,10 +95,8 @@ impl JobFile {
             let mut options = global.clone();
             options.take(&section.lines)?;
             notes.add(&section.name, &options);
-            let select = select(&section, &options, &mut files, read)?;
-            let job = |number, clone, phase, report| {
-                job_of(&section, &options, &select, [number, clone, phase, report])
-            };
+            let job =
+                |number, clone, phase, report| job_of(&section, &options, [number, clone, phase, report]);
             for clone in 0..options.clones {
                 if jobs.len() == JOBS_MAX {
                     return Err(whole(&format!("at most {JOBS_MAX} jobs are allowed, clones counted")));
@@ -201,89 +200,56 @@ impl Notes {
     }
 }
 
-/// How a section's placement hints are chosen; the file of its scheme is one of the job's files.
-fn select(
-    section: &Section,
-    options: &Options,
-    files: &mut Vec<String>,
-    read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
-) -> Result<Select, WorkloadError> {
-    let place =
-        section.lines.iter().rfind(|line| line.name == "dp_scheme").map_or(&section.at, |line| &line.at);
-    Ok(match (options.select, &options.scheme) {
-        (options::BY_SCHEME, None) if options.places_data => {
-            return place.refuse("plid_select=scheme was given without dp_scheme, the file of its ranges");
-        }
-        (options::BY_SCHEME, Some(scheme)) => {
-            let path = Path::new(&place.file).parent().unwrap_or(Path::new("")).join(scheme);
-            let text = read(&path).map_err(|error| error.to_string());
-            let ranges = text.and_then(|text| options::scheme(&text));
-            let name = path.display().to_string();
-            if !files.contains(&name) {
-                files.push(name.clone());
-            }
-            Select::ByPlace(ranges.or_else(|problem| place.refuse(format!("dp_scheme: {name}: {problem}")))?)
-        }
-        (options::AT_RANDOM, _) => Select::AtRandom,
-        _ => Select::InTurn,
-    })
-}
-
 /// Make a job of a section's options.
 fn job_of(
     section: &Section,
     options: &Options,
-    select: &Select,
     [number, clone, phase, report]: [u32; 4],
 ) -> Result<Job, WorkloadError> {
-    let refuse = |problem: String| section.at.refuse(format!("[{}]: {problem}", section.name));
     let o = options;
-    let sizes = std::array::from_fn(|ddir| {
-        if let (Some(first), Some(last)) = (
-            o.split[ddir].iter().map(|(size, _)| *size).min(),
-            o.split[ddir].iter().map(|(size, _)| *size).max(),
-        ) {
-            return Sizes { least: first, most: last, split: o.split[ddir].clone() };
-        }
-        let (least, most) = o.range[ddir].unwrap_or((o.block[ddir], o.block[ddir]));
-        Sizes { least, most, split: Vec::new() }
+    let sizes: [Sizes; 3] = std::array::from_fn(|ddir| {
+        let split = o.split[ddir].clone();
+        let of_split = || split.iter().map(|(size, _)| *size);
+        let range = || o.range[ddir].unwrap_or((o.block[ddir], o.block[ddir]));
+        let (least, most) = of_split().min().zip(of_split().max()).unwrap_or_else(range);
+        Sizes { least, most, split }
     });
-    let mut has_map = o.has_map && o.settings.distribution == Distribution::Random;
-    let align = std::array::from_fn(|ddir: usize| {
+    let align: [u64; 3] = std::array::from_fn(|ddir| {
         if o.align[ddir] == 0 || !o.settings.kind.random { sizes[ddir].least } else { o.align[ddir] }
     });
-    if (0..3).any(|ddir| align[ddir] != sizes[ddir].least) {
-        has_map = false;
-    }
+    let has_map = o.has_map
+        && o.settings.distribution == Distribution::Random
+        && (0..3).all(|ddir| align[ddir] == sizes[ddir].least);
     let given = |values: &[u64; 3]| values.iter().any(|&value| value > 0);
-    if given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops) {
-        return refuse("rate and rate_iops were given; one of them is allowed".to_owned());
-    }
+    let is_lfsr = o.settings.generator == Some(Generator::Lfsr);
+    let is_skewed = !matches!(o.settings.distribution, Distribution::Random | Distribution::Zoned { .. });
     let read_percent = match o.mix {
-        [Some(read), Some(write)] if read + write != 100 => {
-            let problem = "were given; one of them is allowed, or two that add up to 100";
-            return refuse(format!("rwmixread={read} and rwmixwrite={write} {problem}"));
-        }
         [Some(read), _] => read,
         [None, write] => write.map_or(o.settings.read_percent, |write| 100 - write),
     };
-    if o.steady.window.ns > 0 && o.steady.window < o.steady.interval * 2 {
-        let problem = "ss_dur: a window of at least two intervals (ss_interval, 1s by default) is allowed";
-        return refuse(problem.to_owned());
-    }
-    if o.settings.time_based && o.pace.runtime.is_none() {
-        return refuse("time_based was given without runtime, which says how long".to_owned());
-    }
-    if o.settings.generator == Some(Generator::Lfsr) && sizes.iter().any(|sizes| sizes.least != sizes.most) {
-        return refuse("random_generator=lfsr was given; with one size (bs) only is it allowed".to_owned());
-    }
-    let is_skewed = matches!(
-        o.settings.distribution,
-        Distribution::Zipf { .. } | Distribution::Pareto { .. } | Distribution::Normal { .. }
-    );
-    if o.settings.generator == Some(Generator::Lfsr) && is_skewed {
-        let allowed = "one of them is allowed, or random_distribution=zoned";
-        return refuse(format!("random_generator=lfsr and random_distribution were given; {allowed}"));
+    let [window, interval, ramp] = o.steady;
+    let room = window.ns.checked_div(interval.ns).unwrap_or(0) as usize;
+    let has_two_rates = given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops);
+    let has_two_mixes = o.mix[1].is_some_and(|write| read_percent + write != 100);
+    let has_sizes = sizes.iter().any(|sizes| sizes.least != sizes.most);
+    let no_scheme = o.places_data && o.select == options::BY_SCHEME && o.scheme.is_empty();
+    let no_runtime = o.settings.time_based && o.pace.runtime.is_none();
+    let problem = match () {
+        () if has_two_rates => "rate and rate_iops were given; one of them is allowed",
+        () if has_two_mixes => {
+            "rwmixread and rwmixwrite were given; one, or two that add up to 100 are allowed"
+        }
+        () if no_scheme => "plid_select=scheme was given without dp_scheme, the file of its ranges",
+        () if no_runtime => "time_based was given without runtime, which says how long",
+        () if window.ns > 0 && room < 2 => "ss_dur: at least two intervals (ss_interval, 1s) are allowed",
+        () if is_lfsr && has_sizes => {
+            "random_generator=lfsr was given; with one size (bs) only is it allowed"
+        }
+        () if is_lfsr && is_skewed => "random_generator=lfsr is not allowed with this random_distribution",
+        () => "",
+    };
+    if !problem.is_empty() {
+        return section.at.refuse(format!("[{}]: {problem}", section.name));
     }
     let rate_bytes_per_s = std::array::from_fn(|ddir: usize| {
         o.pace.rate_bytes_per_s[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))
@@ -322,8 +288,19 @@ fn job_of(
         } else {
             o.write_hint.map(|hint| vec![hint])
         },
-        select: if o.places_data { select.clone() } else { Select::InTurn },
-        steady: (o.steady.window.ns > 0).then_some(o.steady),
+        select: match o.select {
+            options::BY_SCHEME if o.places_data => Select::ByPlace(o.scheme.clone()),
+            options::AT_RANDOM if o.places_data => Select::AtRandom,
+            _ => Select::InTurn,
+        },
+        steady: (window.ns > 0).then(|| SteadyState {
+            criterion: o.criterion,
+            values: VecDeque::new(),
+            room,
+            interval,
+            until: ramp + interval,
+            sums: [0; 3],
+        }),
         place: format!("{}:{}", section.at.file, section.at.line),
     })
 }

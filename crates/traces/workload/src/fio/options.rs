@@ -1,23 +1,24 @@
-//! The options of a job: honoured, without effect, or refused.
+//! The options of a job. `known.txt` is the list of all; those of its group "read" are read here.
 
 use super::job::{Distribution, Generator, KINDS, Pace, Sequence, Settings};
-use super::known::{self, Verdict};
-use super::steady::{Quantity, SteadyState};
+use super::known;
+use super::steady::{BYTES, Criterion, RESPONSE};
 use super::text::Line;
-use super::value::{amount, bytes, each, split, switch, time, whole};
+use super::value::{amount, bytes, each, share_rest, split, switch, time, whole};
 use crate::WorkloadError;
-use coflash_base::PlacementId;
 use coflash_base::suggest::hint;
+use coflash_base::{Duration, PlacementId};
+use std::ops::Range;
 
 /// The options of a section, with fio's defaults.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Options {
     pub(super) settings: Settings,
     /// As given: a synchronous engine has a depth of one, and the ramp comes before the runtime.
     pub(super) pace: Pace,
     pub(super) block: [u64; 3],
     pub(super) range: [Option<(u64, u64)>; 3],
-    pub(super) split: [Vec<(u64, u32)>; 3],
+    pub(super) split: [Vec<(u64, u64)>; 3],
     pub(super) align: [u64; 3],
     pub(super) has_map: bool,
     pub(super) repeat: bool,
@@ -35,11 +36,13 @@ pub(super) struct Options {
     pub(super) mix: [Option<u32>; 2],
     pub(super) places_data: bool,
     pub(super) placements: Vec<PlacementId>,
-    /// The index of `plid_select` in [`SELECTS`], and the file of its scheme.
+    /// The index of `plid_select` in [`SELECTS`], and the ranges of its scheme.
     pub(super) select: usize,
-    pub(super) scheme: Option<String>,
+    pub(super) scheme: Vec<(Range<u64>, PlacementId)>,
     pub(super) write_hint: Option<PlacementId>,
-    pub(super) steady: SteadyState,
+    pub(super) criterion: Criterion,
+    /// The window, the interval and the ramp of a steady state.
+    pub(super) steady: [Duration; 3],
     pub(super) file_name: Option<String>,
     pub(super) direct: bool,
     pub(super) kb_base: u64,
@@ -47,225 +50,150 @@ pub(super) struct Options {
     pub(super) noted: Vec<(&'static str, &'static str)>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            settings: Settings::default(),
-            pace: Pace::default(),
-            block: [4096; 3],
-            range: [None; 3],
-            split: [const { Vec::new() }; 3],
-            align: [0; 3],
-            has_map: true,
-            repeat: true,
-            repeat_all: false,
-            seed: None,
-            flush_every: 0,
-            sync_every: 0,
-            clones: 1,
-            stonewall: false,
-            new_group: false,
-            group_reporting: false,
-            engine: "psync".to_owned(),
-            rate_iops: [0; 3],
-            mix: [None; 2],
-            places_data: false,
-            placements: Vec::new(),
-            select: 0,
-            scheme: None,
-            write_hint: None,
-            steady: SteadyState::default(),
-            file_name: None,
-            direct: false,
-            kb_base: 1024,
-            noted: Vec::new(),
-        }
-    }
-}
-
-/// Read the value of an option into the options.
-type Read = fn(&mut Options, Option<&str>) -> Result<(), String>;
-
-/// The value of an option that needs one.
-fn given(value: Option<&str>) -> Result<&str, String> {
-    value.filter(|value| !value.is_empty()).ok_or_else(|| "it needs a value".to_owned())
-}
-
-macro_rules! value {
-    ($options:ident, $text:ident => $body:expr) => {
-        |$options, value| {
-            let $text = given(value)?;
-            $body;
-            Ok(())
-        }
-    };
-}
-
-macro_rules! flag {
-    ($($field:ident).+) => {
-        |options, value| {
-            options.$($field).+ = switch(value)?;
-            Ok(())
-        }
-    };
-}
-
 /// Microseconds, the unit of `thinktime`, and seconds, that of other times.
 const US: u64 = 1_000;
 const S: u64 = 1_000_000_000;
 
-/// The honoured options by their names in fio, aliases included.
-const HONOURED: &[(&[&str], Read)] = &[
-    (&["rw", "readwrite"], value!(o, text => read_kind(o, text)?)),
-    (
-        &["rw_sequencer"],
-        value!(o, text => o.settings.sequence.identical = one_of(text, &["sequential", "identical"])? == 1),
-    ),
-    (&["rwmixread"], value!(o, text => o.mix[0] = Some(whole(text, 0, 100)? as u32))),
-    (&["rwmixwrite"], value!(o, text => o.mix[1] = Some(whole(text, 0, 100)? as u32))),
-    (&["bs", "blocksize"], value!(o, text => each(text, ',', &mut o.block, |part| size(part, o.kb_base))?)),
-    (
-        &["bsrange", "blocksize_range"],
-        value!(o, text => {
-            each(text, ',', &mut o.range, |part| {
-                let (least, most) = part.split_once('-').ok_or_else(|| format!("\"{part}\" was given; a range such as 4k-64k is allowed"))?;
-                let (least, most) = (size(least, o.kb_base)?, size(most, o.kb_base)?);
-                Ok(Some((least.min(most), least.max(most))))
-            })?;
-        }),
-    ),
-    (
-        &["bssplit"],
-        value!(o, text => {
-            each(text, ',', &mut o.split, |part| {
-                let mut pairs = split(part, |text| size(text, o.kb_base))?;
-                pairs.sort_by_key(|(_, percent)| *percent);
-                Ok(pairs)
-            })?;
-        }),
-    ),
-    (&["bs_is_seq_rand"], flag!(settings.sizes_by_order)),
-    (&["bs_unaligned", "blocksize_unaligned"], flag!(settings.unaligned)),
-    (&["ba", "blockalign"], value!(o, text => each(text, ',', &mut o.align, |part| size(part, o.kb_base))?)),
-    (&["size"], value!(o, text => o.settings.size = Some(amount(text, o.kb_base)?))),
-    (&["io_size", "io_limit"], value!(o, text => o.settings.io_size = Some(amount(text, o.kb_base)?))),
-    (&["offset", "fileoffset"], value!(o, text => o.settings.offset = amount(text, o.kb_base)?)),
-    (&["offset_increment"], value!(o, text => o.settings.offset_increment = amount(text, o.kb_base)?)),
-    (&["offset_align"], value!(o, text => o.settings.offset_align = Some(size(text, o.kb_base)?))),
-    (&["number_ios"], value!(o, text => o.settings.requests_max = Some(whole(text, 1, u64::MAX >> 1)?))),
-    (&["loops"], value!(o, text => o.settings.loops = whole(text, 1, 1 << 32)?)),
-    (&["time_based"], flag!(settings.time_based)),
-    (
-        &["runtime", "timeout"],
-        value!(o, text => o.pace.runtime = Some(time(text, S)?).filter(|time| time.ns > 0)),
-    ),
-    (&["ramp_time"], value!(o, text => o.pace.ramp = time(text, S)?)),
-    (&["startdelay"], value!(o, text => o.pace.delay = time(text, S)?)),
-    (
-        &["random_generator"],
-        value!(o, text => {
-            o.settings.generator = Some([Generator::Tausworthe, Generator::Lfsr, Generator::Tausworthe64]
-                [one_of(text, &["tausworthe", "lfsr", "tausworthe64"])?]);
-        }),
-    ),
-    (&["norandommap"], |o, value| {
-        o.has_map = !switch(value)?;
-        Ok(())
-    }),
-    (&["random_distribution"], value!(o, text => o.settings.distribution = distribution(text, o.kb_base)?)),
-    (
-        &["percentage_random"],
-        value!(o, text => each(text, ',', &mut o.settings.random_percent, |part| Ok(whole(part, 0, 100)? as u32))?),
-    ),
-    (
-        &["percentage_sequential"],
-        value!(o, text => o.settings.random_percent = [100 - whole(text, 0, 100)? as u32; 3]),
-    ),
-    (&["randrepeat"], flag!(repeat)),
-    (&["allrandrepeat"], flag!(repeat_all)),
-    (&["randseed"], value!(o, text => o.seed = Some(whole(text, 0, u64::MAX)?))),
-    (&["fsync"], value!(o, text => o.flush_every = whole(text, 0, 1 << 40)?)),
-    (&["fdatasync"], value!(o, text => o.sync_every = whole(text, 0, 1 << 40)?)),
-    (&["end_fsync", "fsync_on_close"], flag!(settings.flush_at_end)),
-    (&["numjobs"], value!(o, text => o.clones = whole(text, 1, 4096)? as u32)),
-    (&["stonewall", "wait_for_previous"], flag!(stonewall)),
-    (&["new_group"], flag!(new_group)),
-    (&["group_reporting"], flag!(group_reporting)),
-    (&["ioengine"], value!(o, text => o.engine = engine(text)?)),
-    (&["iodepth"], value!(o, text => o.pace.queue_depth = whole(text, 1, 1 << 20)? as u32)),
-    (
-        &["rate"],
-        value!(o, text => each(text, ',', &mut o.pace.rate_bytes_per_s, |part| size(part, o.kb_base))?),
-    ),
-    (&["rate_iops"], value!(o, text => each(text, ',', &mut o.rate_iops, |part| whole(part, 1, 1 << 40))?)),
-    (&["rate_process"], value!(o, text => o.pace.is_poisson = one_of(text, &["linear", "poisson"])? == 1)),
-    (
-        &["io_submit_mode"],
-        value!(o, text => o.pace.waits_for_answers = one_of(text, &["inline", "offload"])? == 0),
-    ),
-    (&["thinktime"], value!(o, text => o.pace.think = time(text, US)?)),
-    (&["thinktime_blocks"], value!(o, text => o.pace.think_requests = whole(text, 1, 1 << 40)?)),
-    (&["fdp"], flag!(places_data)),
-    (
-        &["dataplacement", "data_placement"],
-        value!(o, text => o.places_data = one_of(text, &["none", "fdp", "streams"])? > 0),
-    ),
-    (&["plids", "fdp_pli"], value!(o, text => o.placements = placements(text)?)),
-    (&["plid_select", "fdp_pli_select"], value!(o, text => o.select = one_of(text, SELECTS)?)),
-    (&["dp_scheme"], value!(o, text => o.scheme = Some(text.to_owned()))),
-    (
-        &["write_hint"],
-        value!(o, text => o.write_hint = PlacementId::new(one_of(text, HINTS)? as u64).filter(|hint| hint.get() > 0)),
-    ),
-    (&["steadystate", "ss"], value!(o, text => steady(text, o)?)),
-    (&["steadystate_duration", "ss_dur"], value!(o, text => o.steady.window = time(text, S)?)),
-    (&["steadystate_ramp_time", "ss_ramp"], value!(o, text => o.steady.ramp = time(text, S)?)),
-    (
-        &["steadystate_check_interval", "ss_interval"],
-        value!(o, text => o.steady.interval = Some(time(text, S)?).filter(|time| time.ns > 0).ok_or("at least 1us is allowed")?),
-    ),
-    (&["filename"], value!(o, text => o.file_name = Some(text.to_owned()))),
-    (&["direct"], flag!(direct)),
-    (&["buffered"], |o, value| {
-        o.direct = !switch(value)?;
-        Ok(())
-    }),
-    (&["kb_base"], value!(o, text => o.kb_base = [1024, 1000][one_of(text, &["1024", "1000"])?])),
-];
+/// Options that are switched on by their names alone.
+const SWITCHES: &str = "bs_is_seq_rand bs_unaligned blocksize_unaligned time_based norandommap randrepeat allrandrepeat end_fsync \
+    fsync_on_close stonewall wait_for_previous new_group group_reporting fdp direct buffered";
 
 impl Options {
+    /// The options of a section that gives none.
+    pub(super) fn new() -> Self {
+        let settings = Settings {
+            kind: KINDS[0],
+            read_percent: 50,
+            sequence: Sequence { every: 1, ..Sequence::default() },
+            loops: 1,
+            random_percent: [100; 3],
+            ..Settings::default()
+        };
+        let criterion = Criterion { quantity: 0, is_slope: true, limit: 0.01, is_share: true };
+        let pace = Pace { queue_depth: 1, waits_for_answers: true, think_requests: 1, ..Pace::default() };
+        let steady = [Duration::ZERO, Duration { ns: S }, Duration::ZERO];
+        let fixed = Self { block: [4096; 3], has_map: true, repeat: true, clones: 1, ..Self::default() };
+        Self { settings, criterion, pace, steady, engine: "psync".to_owned(), kb_base: 1024, ..fixed }
+    }
+
     /// Take the lines of a section, in order.
     pub(super) fn take(&mut self, lines: &[Line]) -> Result<(), WorkloadError> {
         // The unit of sizes holds for the whole section.
         let (units, others): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.name == "kb_base");
-        units.into_iter().chain(others).try_for_each(|line| self.take_line(line))
+        units.into_iter().chain(others).try_for_each(|line| {
+            self.take_line(&line.name, line.value.as_deref())
+                .or_else(|problem| line.at.refuse(format!("{}: {problem}", line.name)))
+        })
     }
 
-    fn take_line(&mut self, line: &Line) -> Result<(), WorkloadError> {
-        let name = line.name.as_str();
-        if let Some((_, read)) = HONOURED.iter().find(|(names, _)| names.contains(&name)) {
-            if line.value.as_ref().is_some_and(|value| value.contains("${")) && name != "filename" {
-                return line.at.refuse(format!(
-                    "{name}: variables of the environment are not read; write their values"
-                ));
+    fn take_line(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
+        let value = value.filter(|value| !value.is_empty());
+        let is_switch = || SWITCHES.split_whitespace().any(|known| known == name);
+        match known::look_up(name, value) {
+            Some(("read", ..)) if value.is_none() && !is_switch() => Err("it needs a value".to_owned()),
+            Some(("read", ..)) if value.is_some_and(|value| value.contains("${")) && name != "filename" => {
+                Err("variables of the environment are not read; write their values".to_owned())
             }
-            return read(self, line.value.as_deref())
-                .or_else(|problem| line.at.refuse(format!("{name}: {problem}")));
-        }
-        match known::verdict(name, line.value.as_deref()) {
-            Some(Verdict::Neutral) => Ok(()),
-            Some(Verdict::Noted { name, why }) => {
+            Some(("read", ..)) => self.read(name, value.unwrap_or("1")),
+            Some(("note", why, name)) => {
                 self.noted.push((name, why));
                 Ok(())
             }
-            Some(Verdict::Refused { why }) => {
-                line.at.refuse(format!("{name}: this option of fio is not simulated: {why}"))
-            }
-            None => {
-                let read: Vec<&str> = HONOURED.iter().flat_map(|(names, _)| names.iter().copied()).collect();
-                line.at.refuse(format!("{name}: fio 3.4x has no such option{}", known::near(name, &read)))
-            }
+            Some(("refuse", why, _)) => Err(format!("this option of fio is not simulated: {why}")),
+            Some(_) => Ok(()),
+            None => Err(format!("fio 3.4x has no such option{}", known::near(name))),
         }
+    }
+
+    /// Read an option of the table's group "read".
+    fn read(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let kb = self.kb_base;
+        let o = self;
+        let on = || switch(text);
+        let number = |least, most| whole(text, least, most);
+        let percent = |text: &str| whole(text, 0, 100).map(|percent| percent as u32);
+        let size = |text: &str| size(text, kb);
+        match name {
+            "rw" | "readwrite" => read_kind(o, text)?,
+            "rw_sequencer" => {
+                o.settings.sequence.identical = one_of(text, &["sequential", "identical"])? == 1
+            }
+            "rwmixread" => o.mix[0] = Some(percent(text)?),
+            "rwmixwrite" => o.mix[1] = Some(percent(text)?),
+            "bs" | "blocksize" => each(text, &mut o.block, size)?,
+            "bsrange" | "blocksize_range" => each(text, &mut o.range, |part| {
+                let wrong = || format!("\"{part}\" was given; a range such as 4k-64k is allowed");
+                let (least, most) = part.split_once('-').ok_or_else(wrong)?;
+                let (least, most) = (size(least)?, size(most)?);
+                Ok(Some((least.min(most), least.max(most))))
+            })?,
+            "bssplit" => each(text, &mut o.split, |part| {
+                let mut pairs = split(part, size)?;
+                pairs.sort_by_key(|(_, percent)| *percent);
+                Ok(pairs)
+            })?,
+            "bs_is_seq_rand" => o.settings.sizes_by_order = on()?,
+            "bs_unaligned" | "blocksize_unaligned" => o.settings.unaligned = on()?,
+            "ba" | "blockalign" => each(text, &mut o.align, size)?,
+            "size" => o.settings.size = Some(amount(text, kb)?),
+            "io_size" | "io_limit" => o.settings.io_size = Some(amount(text, kb)?),
+            "offset" | "fileoffset" => o.settings.offset = amount(text, kb)?,
+            "offset_increment" => o.settings.offset_increment = amount(text, kb)?,
+            "offset_align" => o.settings.offset_align = Some(size(text)?),
+            "number_ios" => o.settings.requests_max = Some(number(1, u64::MAX >> 1)?),
+            "loops" => o.settings.loops = number(1, 1 << 32)?,
+            "time_based" => o.settings.time_based = on()?,
+            "runtime" | "timeout" => o.pace.runtime = Some(time(text, S)?).filter(|time| time.ns > 0),
+            "ramp_time" => o.pace.ramp = time(text, S)?,
+            "startdelay" => o.pace.delay = time(text, S)?,
+            "random_generator" => {
+                let index = one_of(text, &["tausworthe", "lfsr", "tausworthe64"])?;
+                o.settings.generator =
+                    Some([Generator::Tausworthe, Generator::Lfsr, Generator::Tausworthe64][index]);
+            }
+            "norandommap" => o.has_map = !on()?,
+            "random_distribution" => o.settings.distribution = distribution(text, kb)?,
+            "percentage_random" => each(text, &mut o.settings.random_percent, percent)?,
+            "percentage_sequential" => o.settings.random_percent = [100 - percent(text)?; 3],
+            "randrepeat" => o.repeat = on()?,
+            "allrandrepeat" => o.repeat_all = on()?,
+            "randseed" => o.seed = Some(number(0, u64::MAX)?),
+            "fsync" => o.flush_every = number(0, 1 << 40)?,
+            "fdatasync" => o.sync_every = number(0, 1 << 40)?,
+            "end_fsync" | "fsync_on_close" => o.settings.flush_at_end = on()?,
+            "numjobs" => o.clones = number(1, 4096)? as u32,
+            "stonewall" | "wait_for_previous" => o.stonewall = on()?,
+            "new_group" => o.new_group = on()?,
+            "group_reporting" => o.group_reporting = on()?,
+            "ioengine" => o.engine = engine(text)?,
+            "iodepth" => o.pace.queue_depth = number(1, 1 << 20)? as u32,
+            "rate" => each(text, &mut o.pace.rate_bytes_per_s, size)?,
+            "rate_iops" => each(text, &mut o.rate_iops, |part| whole(part, 1, 1 << 40))?,
+            "rate_process" => o.pace.is_poisson = one_of(text, &["linear", "poisson"])? == 1,
+            "io_submit_mode" => o.pace.waits_for_answers = one_of(text, &["inline", "offload"])? == 0,
+            "thinktime" => o.pace.think = time(text, US)?,
+            "thinktime_blocks" => o.pace.think_requests = number(1, 1 << 40)?,
+            "fdp" => o.places_data = on()?,
+            "dataplacement" | "data_placement" => {
+                o.places_data = one_of(text, &["none", "fdp", "streams"])? > 0
+            }
+            "plids" | "fdp_pli" => o.placements = placements(text)?,
+            "plid_select" | "fdp_pli_select" => o.select = one_of(text, SELECTS)?,
+            "dp_scheme" => o.scheme = scheme(text)?,
+            "write_hint" => {
+                o.write_hint = PlacementId::new(one_of(text, HINTS)? as u64).filter(|hint| hint.get() > 0)
+            }
+            "steadystate" | "ss" => o.criterion = criterion(text, kb)?,
+            "steadystate_duration" | "ss_dur" => o.steady[0] = time(text, S)?,
+            "steadystate_check_interval" | "ss_interval" => o.steady[1] = time(text, S)?,
+            "steadystate_ramp_time" | "ss_ramp" => o.steady[2] = time(text, S)?,
+            "filename" => o.file_name = Some(text.to_owned()),
+            "direct" => o.direct = on()?,
+            "buffered" => o.direct = !on()?,
+            "kb_base" => o.kb_base = [1024, 1000][one_of(text, &["1024", "1000"])?],
+            _ => return Err("this option of fio is in the table and is not read".to_owned()),
+        }
+        Ok(())
     }
 }
 
@@ -296,7 +224,7 @@ fn placements(text: &str) -> Result<Vec<PlacementId>, String> {
 }
 
 /// Read the lines `begin, end, identifier` of a scheme.
-pub(super) fn scheme(text: &str) -> Result<Vec<(std::ops::Range<u64>, PlacementId)>, String> {
+fn scheme(text: &str) -> Result<Vec<(Range<u64>, PlacementId)>, String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let line = |line: &str| {
         let parts: Vec<&str> = line.split(',').map(str::trim).collect();
@@ -312,21 +240,18 @@ pub(super) fn scheme(text: &str) -> Result<Vec<(std::ops::Range<u64>, PlacementI
 }
 
 /// Read `iops_slope:0.3%`: a quantity, and a limit as a part of its mean or in its unit.
-fn steady(text: &str, options: &mut Options) -> Result<(), String> {
+fn criterion(text: &str, kb_base: u64) -> Result<Criterion, String> {
     let (name, limit) = text.split_once(':').ok_or_else(|| {
         format!("\"{text}\" was given; a criterion and a limit such as iops_slope:0.3% is allowed")
     })?;
     let index = one_of(name, &["iops", "iops_slope", "bw", "bw_slope", "lat", "lat_slope"])?;
-    let quantity = [Quantity::Requests, Quantity::Bytes, Quantity::Response][index / 2];
-    let share = limit.trim().strip_suffix('%');
-    let limit = match (share.or(Some(limit).filter(|_| quantity == Quantity::Requests)), quantity) {
-        (Some(number), _) => between(number, 0.0, 1e12)?,
-        (None, Quantity::Bytes) => bytes(limit, options.kb_base)? as f64,
-        (None, _) => time(limit, 1)?.ns as f64,
+    let (quantity, share) = (index / 2, limit.trim().strip_suffix('%'));
+    let limit = match (share, quantity) {
+        (None, BYTES) => bytes(limit, kb_base)? as f64,
+        (None, RESPONSE) => time(limit, 1)?.ns as f64,
+        _ => between(share.unwrap_or(limit), 0.0, 1e12)?,
     };
-    let is_share = share.is_some();
-    options.steady = SteadyState { quantity, is_slope: index % 2 == 1, limit, is_share, ..options.steady };
-    Ok(())
+    Ok(Criterion { quantity, is_slope: index % 2 == 1, limit, is_share: share.is_some() })
 }
 
 /// A size of at least one byte.
@@ -366,26 +291,18 @@ fn distribution(text: &str, kb_base: u64) -> Result<Distribution, String> {
     if let (4 | 5, zones) = (index, rest) {
         let zones = zones
             .ok_or_else(|| format!("\"{text}\" was given; zones such as zoned:60/10:40/90 are allowed"))?;
-        if index == 4 {
-            let mut of = [const { Vec::new() }; 3];
-            each(zones, ',', &mut of, |part| {
-                let zones = zone_list(part, |size| match size {
-                    "" => Ok(None),
-                    size => whole(size, 1, 100).map(|size| Some(size as u32)),
-                })?;
-                let given: u32 = zones.iter().filter_map(|(_, size)| *size).sum();
-                let blank = zones.iter().filter(|(_, size)| size.is_none()).count() as u32;
-                if given + blank > 100 {
-                    return Err(format!("\"{text}\" was given: the sizes of the zones sum to more than 100"));
-                }
-                let rest = (100 - given).checked_div(blank).unwrap_or(0); // blank sizes share what is left
-                Ok(zones.into_iter().map(|(draws, size)| (draws, size.unwrap_or(rest))).collect())
-            })?;
-            return Ok(Distribution::Zoned(of));
-        }
-        let mut of = [const { Vec::new() }; 3];
-        each(zones, ',', &mut of, |part| zone_list(part, |text| size(text, kb_base)))?;
-        return Ok(Distribution::ZonedAbs(of));
+        let (mut of, is_share) = ([const { Vec::new() }; 3], index == 4);
+        each(zones, &mut of, |part| {
+            let amount = |text: &str| match text {
+                "" if is_share => Ok(None),
+                _ if is_share => whole(text, 1, 100).map(Some),
+                _ => size(text, kb_base).map(Some),
+            };
+            let zones = zone_list(part, amount)?;
+            let no_share = zones.iter().map(|&(draws, size)| (draws, size.unwrap_or(0))).collect();
+            if is_share { share_rest(part, zones, false) } else { Ok(no_share) }
+        })?;
+        return Ok(Distribution::Zoned { is_share, zones: of });
     }
     let (parameter, center) = rest.map_or((None, None), |rest| match rest.split_once(':') {
         Some((parameter, center)) => (Some(parameter), Some(center)),
@@ -411,33 +328,30 @@ fn between(text: &str, least: f64, most: f64) -> Result<f64, String> {
     found.ok_or_else(|| format!("\"{text}\" was given; a number from {least} to {most} is allowed"))
 }
 
-/// Read `60/10:40/90`: percentages of draws and sizes. Draws sum to 100.
+/// Read `60/10:40/90`: percentages of draws, which sum to 100, and sizes.
 fn zone_list<T>(
     text: &str,
     mut size: impl FnMut(&str) -> Result<T, String>,
-) -> Result<Vec<(u32, T)>, String> {
+) -> Result<Vec<(u64, T)>, String> {
     let mut zones = Vec::new();
     for zone in text.split(':') {
-        let Some((draws, room)) = zone.split_once('/') else {
-            return Err(format!(
-                "\"{zone}\" was given; a zone such as 60/10 is allowed: percent of requests, and size"
-            ));
+        let wrong = || {
+            format!("\"{zone}\" was given; a zone such as 60/10 is allowed: percent of requests, and size")
         };
-        zones.push((whole(draws, 1, 100)? as u32, size(room.trim().trim_end_matches('%'))?));
+        let (draws, room) = zone.split_once('/').ok_or_else(wrong)?;
+        zones.push((whole(draws, 1, 100)?, size(room.trim().trim_end_matches('%'))?));
     }
-    let sum: u32 = zones.iter().map(|(draws, _)| draws).sum();
-    if sum == 100 {
-        Ok(zones)
-    } else {
-        Err(format!("\"{text}\" was given: its requests sum to {sum} percent; 100 is allowed"))
+    match zones.iter().map(|(draws, _)| draws).sum::<u64>() {
+        100 => Ok(zones),
+        sum => Err(format!("\"{text}\" was given: its requests sum to {sum} percent; 100 is allowed")),
     }
 }
 
 /// Refuse a value that the table of known options refuses.
 fn refuse_known(name: &str, value: &str) -> Result<(), String> {
     let value = value.split_once(':').map_or(value, |(value, _)| value);
-    match known::verdict(&format!("{name}={value}"), None) {
-        Some(Verdict::Refused { why }) => Err(format!("\"{value}\" of fio is not simulated: {why}")),
+    match known::look_up(&format!("{name}={value}"), None) {
+        Some(("refuse", why, _)) => Err(format!("\"{value}\" of fio is not simulated: {why}")),
         _ => Ok(()),
     }
 }

@@ -394,7 +394,7 @@ impl JobRequests {
                 let (mut size, mut until) = (sizes.least, 0);
                 for &(of_split, percent) in sizes.split.iter().filter(|(_, percent)| *percent > 0) {
                     size = of_split;
-                    until += u64::from(percent);
+                    until += percent;
                     if draw / until <= rand.max() / 100 && size <= left {
                         break;
                     }

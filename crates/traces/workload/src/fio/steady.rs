@@ -8,60 +8,29 @@
 use coflash_base::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Quantity {
-    #[default]
-    Requests,
-    Bytes,
-    Response,
-}
+/// What is measured of an interval, by its index: requests, bytes, or response times.
+pub(super) const BYTES: usize = 1;
+pub(super) const RESPONSE: usize = 2;
 
-/// When jobs are steady.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SteadyState {
-    pub(super) quantity: Quantity,
+/// When values are steady.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Criterion {
+    pub(super) quantity: usize,
     /// Whether the slope is judged rather than the largest distance from the mean.
     pub(super) is_slope: bool,
     pub(super) limit: f64,
     /// Whether the limit is a percentage of the mean.
     pub(super) is_share: bool,
-    pub(super) window: Duration,
-    pub(super) interval: Duration,
-    pub(super) ramp: Duration,
 }
 
-impl Default for SteadyState {
-    /// fio's defaults: a window of no length judges nothing.
-    fn default() -> Self {
-        Self {
-            quantity: Quantity::Requests,
-            is_slope: true,
-            limit: 0.01,
-            is_share: true,
-            window: Duration::ZERO,
-            interval: Duration { ns: 1_000_000_000 },
-            ramp: Duration::ZERO,
-        }
-    }
-}
-
-impl SteadyState {
-    /// Watch jobs that begin at `begin`.
-    #[must_use]
-    pub fn watch(self, begin: Time) -> Watch {
-        let until = begin + self.ramp + self.interval;
-        Watch { rule: self, until, answers: 0, bytes: 0, response_ns: 0, values: VecDeque::new() }
-    }
-
-    fn is_met(&self, values: &VecDeque<f64>) -> bool {
+impl Criterion {
+    fn is_met(self, values: &VecDeque<f64>) -> bool {
         let count = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / count;
+        let (mean, middle) = (values.iter().sum::<f64>() / count, (count - 1.0) / 2.0);
+        let places = || (0..values.len()).map(|place| place as f64 - middle);
         let found = if self.is_slope {
-            let middle = (count - 1.0) / 2.0;
-            let squares: f64 = (0..values.len()).map(|place| (place as f64 - middle).powi(2)).sum();
-            let products = values.iter().enumerate().map(|(place, value)| (place as f64 - middle) * value);
-            (products.sum::<f64>() / squares).abs()
+            let products: f64 = places().zip(values).map(|(place, value)| place * value).sum();
+            (products / places().map(|place| place * place).sum::<f64>()).abs()
         } else {
             values.iter().map(|value| (value - mean).abs()).fold(0.0, f64::max)
         };
@@ -69,49 +38,41 @@ impl SteadyState {
     }
 }
 
-/// The window of the jobs of a report.
-#[derive(Clone, Debug)]
-pub struct Watch {
-    rule: SteadyState,
-    /// The end of the current interval.
-    until: Time,
-    answers: u64,
-    bytes: u64,
-    response_ns: u64,
-    values: VecDeque<f64>,
+/// The watch over the jobs of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteadyState {
+    pub(super) criterion: Criterion,
+    /// The values of the window, and how many it has room for.
+    pub(super) values: VecDeque<f64>,
+    pub(super) room: usize,
+    pub(super) interval: Duration,
+    /// The end of the current interval, since the begin of the jobs.
+    pub(super) until: Duration,
+    /// Answers, bytes and response times of the interval.
+    pub(super) sums: [u64; 3],
 }
 
-impl Watch {
+impl SteadyState {
     /// Count the bytes of a request.
     pub fn issued(&mut self, bytes: u64) {
-        self.bytes += bytes;
+        self.sums[BYTES] += bytes;
     }
 
-    /// Take the answer to a request, `response` after it was issued. Returns whether the jobs end: the window of the intervals
-    /// before it is steady.
-    pub fn answered(&mut self, at: Time, response: Duration) -> bool {
+    /// Take the answer to a request of jobs that began at `begin`. Returns whether the jobs end: the window before it is steady.
+    pub fn answered(&mut self, begin: Time, at: Time, response: Duration) -> bool {
         let mut is_steady = false;
-        while at >= self.until && !is_steady {
-            is_steady = self.close();
+        while at >= begin + self.until && !is_steady {
+            let sum = self.sums[self.criterion.quantity] as f64;
+            self.values.push_back(match self.criterion.quantity {
+                RESPONSE => sum / self.sums[0].max(1) as f64,
+                _ => sum * 1e9 / self.interval.ns as f64,
+            });
+            self.values.drain(..self.values.len().saturating_sub(self.room));
+            (self.sums, self.until) = ([0; 3], self.until + self.interval);
+            is_steady = self.values.len() == self.room && self.criterion.is_met(&self.values);
         }
-        self.answers += 1;
-        self.response_ns += response.ns;
+        self.sums[0] += 1;
+        self.sums[RESPONSE] += response.ns;
         is_steady
-    }
-
-    fn close(&mut self) -> bool {
-        let seconds = self.rule.interval.ns as f64 / 1e9;
-        self.values.push_back(match self.rule.quantity {
-            Quantity::Requests => self.answers as f64 / seconds,
-            Quantity::Bytes => self.bytes as f64 / seconds,
-            Quantity::Response => self.response_ns as f64 / self.answers.max(1) as f64,
-        });
-        (self.answers, self.bytes, self.response_ns) = (0, 0, 0);
-        self.until = self.until + self.rule.interval;
-        let room = (self.rule.window.ns / self.rule.interval.ns) as usize;
-        if self.values.len() > room {
-            self.values.pop_front();
-        }
-        self.values.len() == room && self.rule.is_met(&self.values)
     }
 }
