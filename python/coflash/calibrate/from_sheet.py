@@ -1,8 +1,8 @@
 """A drive from its data sheet alone: what a sheet states, what is assumed, and the range in which answers lie.
 
 A sheet has the bandwidth of sequential writes, which cause no GC, and the rate of random writes in steady state, which
-do. Their ratio tells the write amplification (WAF), and so the spare space, if the time of GC's reads is known. How long
-reads wait depends on the time of a program. No sheet states these two. They are taken from the drives that were
+do. Their ratio tells the write amplification (WAF), and so the spare space, if the time of GC's reads is known. How
+long reads wait depends on the time of a program. No sheet states these two. They are taken from the drives that were
 calibrated: the middle one for the scenario, the ends for the range.
 """
 
@@ -44,7 +44,7 @@ def read_sheet(file: Path) -> dict[str, Any]:
         CoflashError: A line is none of a data sheet, or what is needed is missing.
     """
     table = Path(__file__).with_name("sheet_keys.txt").read_text("utf-8").splitlines()
-    known = {line.split(" ", 1)[0]: line.split(" ", 1)[1].split(": ", 1) for line in table}
+    known = {name: rest.split(": ", 1) for name, rest in (line.split(" ", 1) for line in table)}
     stated: dict[str, Any] = {}
     for number, line in enumerate(text_of(file).splitlines(), 1):
         if not line.split("#", 1)[0].strip():
@@ -82,49 +82,46 @@ class FromSheet:
         Raises:
             CoflashError: Random writes are nearly as fast as sequential ones, or the reverse.
         """
-        writes, usual = stated["random_write"], {**_USUAL, **stated}
+        writes = stated["random_write"]
+        latencies_us = [{**_USUAL, **stated}[f"{kind}_latency"] / 1000 for kind in ("read", "write")]
         ratio = stated["sequential_write"] / (writes * PAGE_BYTES)
 
         def service(read_cost: float, program_us: float) -> Service:
             def slow(alpha: float) -> float:
-                return slowdown(greedy(alpha, PAGES_PER_BLOCK), read_cost, scattered=True) - ratio
+                return float(slowdown(greedy(alpha, PAGES_PER_BLOCK), read_cost, scattered=True) - ratio)
 
             if slow(ALPHAS[1]) > 0 or slow(ALPHAS[0]) < 0:
-                msg = f"{stated['name']}: random_write: 1 / {ratio:.2f} of sequential_write is no rate of the steady state"
+                msg = f"{stated['name']}: random_write: 1 / {ratio:.2f} of sequential_write is not the steady state's"
                 raise CoflashError(msg)
             alpha = root(slow, *ALPHAS)
             waf = greedy(alpha, PAGES_PER_BLOCK)
-            copy = (ratio - waf) / (waf - 1)
-            latencies = usual["read_latency"] / 1000, usual["write_latency"] / 1000
-            return Service(alpha, waf, writes, copy, program_us, *latencies)
+            return Service(alpha, waf, writes, (ratio - waf) / (waf - 1), program_us, *latencies_us)
 
         return cls(stated, tuple(map(service, READ_COSTS, PROGRAMS_US)))
 
     def assumed(self) -> list[str]:
         """Return what the sheet does not state, in sentences."""
         (least, middle, most), (short, usual, long) = READ_COSTS, PROGRAMS_US
+        unstated = [name for name in ("read_latency", "write_latency") if name not in self.stated]
         return [
             "Random writes are those of the steady state, of 4 KiB each to all of the drive; GC is greedy.",
-            f"GC's read takes {middle:g} of the time of a program, from {least:g} to {most:g}, as in calibrated drives.",
-            f"A read waits {usual:g} µs for a program, from {short:g} to {long:g}, as in calibrated drives.",
-            *(
-                f"{name}: {_USUAL[name] / 1000:g} µs."
-                for name in ("read_latency", "write_latency")
-                if name not in self.stated
-            ),
+            f"As in calibrated drives, GC's read takes {middle:g} of a program's time, from {least:g} to {most:g}.",
+            f"As in calibrated drives, a read waits {usual:g} µs for a program, from {short:g} to {long:g}.",
+            *(f"{name}: {_USUAL[name] / 1000:g} µs." for name in unstated),
         ]
 
     def answers(self) -> list[str]:
         """Return answers of the drive, each with the range in which it lies."""
         half = [drive.at_rate(drive.writes_max_per_s / 2, drive.writes_max_per_s / 2) for drive in self.drives]
         found = {
-            "spare space, (T − U) / U": [drive.alpha - 1 for drive in self.drives],
-            "WAF of uniform writes": [drive.waf for drive in self.drives],
-            "WAF with 80 % in use": [greedy(drive.alpha / 0.8, PAGES_PER_BLOCK) for drive in self.drives],
-        } | {
             f"read at half load, {part}, µs": [one.metrics.flat()[f"response_ns.read.{part}"] / 1000 for one in half]
             for part in ("p50", "p99")
         }
+        for used in (1.0, 0.8):
+            found[f"WAF of uniform writes, {used:.0%} in use"] = [
+                greedy(one.alpha / used, PAGES_PER_BLOCK) for one in self.drives
+            ]
+        found["spare space, (T − U) / U"] = [drive.alpha - 1 for drive in self.drives]
         return [f"{name}: {of[1]:.3g}, from {min(of):.3g} to {max(of):.3g}" for name, of in found.items()]
 
     def scenario(self) -> Scenario:
@@ -135,7 +132,7 @@ class FromSheet:
         limits = sheet.keys(drive.part, drive.read_us - drive.array_read_us, drive.write_us)
         keys: dict[str, Any] = {
             "name": stated["name"],
-            "description": f"By its data sheet; uniform writes of 4 KiB; {drive.part:.0%} of its dies, and of its rates",
+            "description": f"By its data sheet; uniform writes of 4 KiB; {drive.part:.0%} of its dies and rates",
             "limits": ["The drive was not measured: its data sheet and assumptions, at the head of its file, are all."],
             **drive.keys(),
             "replay.queue_depth": 448,

@@ -64,14 +64,11 @@ def calibrate(
     if jobs is not None:
         check_effect(given, "with --jobs")
         write_pack(jobs)
-        output().print(
-            f"read {jobs / SCRIPT}, then run it as root on a drive whose data may be lost",
-            highlight=False,
-            soft_wrap=True,
-        )
+        advice = f"read {jobs / SCRIPT}, then run it as root on a drive whose data may be lost"
+        output().print(advice, highlight=False, soft_wrap=True)
         return
     if results is None:
-        msg = "RESULTS: a CSV or a folder of results is needed; --jobs DIR writes jobs that make one, --sheet FILE does without"
+        msg = "RESULTS: a CSV or a folder of results is needed; --jobs DIR writes jobs that make one"
         raise CoflashError(msg)
     from coflash.calibrate import fit, page, read_csv, read_fio
     from coflash.calibrate.drive import drive_toml

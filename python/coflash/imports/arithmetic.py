@@ -21,11 +21,11 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 }
 _SIZES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 _SUFFIX = re.compile(r"\b(\d+)(?:ull|ul|u|l)\b", re.IGNORECASE)
-_FAULTS = (SyntaxError, ValueError, ArithmeticError, TypeError, RecursionError, MemoryError)
+_FAULTS = (SyntaxError, ValueError, ArithmeticError, TypeError, LookupError, RecursionError, MemoryError)
 
 
 def evaluate(text: str, variable: Callable[[str], float]) -> float | None:
-    """Return the value of an expression, or None; `variable` returns that of a name, or raises ValueError."""
+    """Return the value of an expression, or None; `variable` returns that of a name, or raises KeyError."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as 10ms, which Python reads as a number and a word

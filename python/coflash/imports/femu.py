@@ -13,23 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
-from coflash.imports.imported import Imported, Parameters, percent, time_ns
+from coflash.imports.imported import Imported, Parameters, percent, table, time_ns
 from coflash.imports.shell import Script
 
 _OPTION = re.compile(r'(?:^|[\s,"])([\w.]+)=([^\s,"]+)', re.MULTILINE)
 _DEVICE = re.compile(r"-device\s+(femu(?:-subsys)?,\S*)")
-_LAYOUT = ("secsz", "secs_per_pg", "pgs_per_blk", "blks_per_pl", "pls_per_lun", "luns_per_ch", "nchs")
-_TIMES = ("pg_rd_lat", "pg_wr_lat", "blk_er_lat", "ch_xfer_lat")
-_MARKS = ("gc_thres_pcent", "gc_thres_pcent_high", "lazy_gc_pcent", "op_pcent", "devsz_mb")
-_KNOWN = {*_LAYOUT, *_TIMES, *_MARKS}
+_READ = "secsz secs_per_pg ch_xfer_lat gc_thres_pcent lazy_gc_pcent op_pcent devsz_mb"
+_KNOWN = {*_READ.split(), *(name for name, *_ in table("FEMU")[0])}
 _VICTIMS = {name: name for name in ("greedy", "random", "cost-benefit", "fifo")} | {"d-choice": "d-choices"}
 _FDP_VICTIMS = {"0": "greedy", "1": "cost-benefit", "2": "random"}
-_POLICIES = {"lru": "lru", "clock": "clock", "arc": "arc"}
 _CELLS = {"0": None, "1": "slc", "2": "mlc", "3": "tlc", "4": "qlc"}
 _MODES = {"0": "Open-Channel", "2": "no flash", "3": "zones", "4": "computational storage", "5": "keys and values"}
 _SUPERBLOCK = ("channels", "chips_per_channel", "planes_per_die", "pages_per_block")
 _SECTOR_BYTES = 512
-_HANDLES_MAX = {"initially": 15, "persistently": 8}
 
 
 def is_known(text: str) -> bool:
@@ -64,23 +60,23 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     superblock = math.prod(values[f"flash.{part}"] for part in _SUPERBLOCK) * page
     blocks = values["flash.blocks_per_plane"]
     remarks.append('FEMU begins erased (precondition.fill = "none"): jobs write before they measure.')
-    values |= _spare(given, blocks * superblock, remarks)
+    if spare := _spare(given, blocks * superblock, remarks):
+        values["ftl.spare"] = {"share": percent(spare), "definition": "spare_of_physical"}
     lazy, hard = 1 - given.number("gc_thres_pcent", 75) / 100, 1 - given.number("gc_thres_pcent_high", 95) / 100
-    spare = values.get("ftl.spare", {}).pop("physical", 1 / 8)
-    if hard < lazy < spare:
+    if hard < lazy < (spare or 1 / 8):
         values |= {"gc.mode": "background", "gc.background_mark": percent(lazy)}
     elif hard < lazy and "gc_thres_pcent" in given:
         given.forget("gc_thres_pcent")  # no device with this spare space has so many free blocks
     values |= _memory(given, page, remarks)
     if given.switch("fdp"):
-        values |= _fdp(given, superblock, blocks, remarks)
+        values |= _fdp(given, blocks, remarks)
     if cell := _one_of(given, "nand_cell_type", "0", _CELLS):
         values["flash.cell"] = cell
         remarks.append("nand_cell_type has array times of its own; here they are pg_rd_lat, pg_wr_lat, blk_er_lat.")
     if given.switch("pe_suspend"):
         values |= {"timing.read_priority": "suspend", "timing.suspend_overhead": time_ns(given.number("tsusp_ns", 0))}
-    if rate := given.whole("pcie_bandwidth_mbps", 0, least=0):
-        values |= {"link.lanes": 1, "link.lane_rate": f"{rate * 10**6}B", "link.sharing": "shared"}
+    if "link.lane_rate" in values:
+        values["link.sharing"] = "shared"
     if command := values.get("controller.read_command"):
         values |= {"controller.write_command": command, "controller.cores": 1}
     return Imported("FEMU", values, (*remarks, *given.remarks), given.not_asked())
@@ -91,9 +87,7 @@ def _options(text: str) -> tuple[dict[str, str], list[str]]:
     script, remarks = Script.of(text), []
     found = _DEVICE.findall(script.commands) or _DEVICE.findall("\n".join(script.variables.values()))
     devices = list(dict.fromkeys(found))  # a script that prints its options has them twice
-    parts: dict[str, str] = {}
-    for part in reversed(devices):
-        parts[part.split(",", 1)[0]] = part  # of several the first
+    parts = {part.split(",", 1)[0]: part for part in reversed(devices)}  # of several the first
     options = {name: value for part in parts.values() for name, value in _OPTION.findall(part)}
     left = {name: value for name, value in script.variables.items() if name in _KNOWN and name not in options}
     if devices and left:
@@ -105,61 +99,47 @@ def _options(text: str) -> tuple[dict[str, str], list[str]]:
     return left | options, remarks
 
 
-def _spare(given: Parameters, physical: int, remarks: list[str]) -> dict[str, Any]:
-    """Return the spare space: FEMU hides op_pcent of what it shows, or shows devsz_mb."""
+def _spare(given: Parameters, physical: int, remarks: list[str]) -> float:
+    """Return the spare space as a part of the flash: FEMU hides op_pcent of what it shows, or shows devsz_mb."""
     exported = given.whole("devsz_mb", 0, least=0) << 20
     if over := given.number("op_pcent", 0):
-        if exported:
-            remarks.append("op_pcent decides the capacity, and devsz_mb does not.")
-        share = {"share": percent(over / 100), "definition": "over_provisioning"}
-        return {"ftl.spare": {**share, "physical": over / (100 + over)}}
+        remarks += ["op_pcent decides the capacity, and devsz_mb does not."] * (exported > 0)
+        return over / (100 + over)
     if exported > physical:
         msg = f"devsz_mb: {exported >> 20} was given; less than the flash, {physical >> 20}, is allowed"
         raise CoflashError(msg)
     if exported == physical:
         remarks.append("devsz_mb leaves no spare space, which an FTL needs: ftl.spare has its default. Set it.")
-        return {}
-    if not exported:
-        return {}
-    spare = 1 - exported / physical
-    return {"ftl.spare": {"share": percent(spare), "definition": "spare_of_physical", "physical": spare}}
+    return 1 - exported / physical if exported else 0
 
 
 def _memory(given: Parameters, page: int, remarks: list[str]) -> dict[str, Any]:
     """Return the cache: FEMU's write buffer, or its cache for reads."""
     if buffer := given.whole("buffer_size", 0, least=0) * given.number("buffer_thres_pcent", 90) / 100:
-        if "read_cache_mb" in given:
-            remarks.append("read_cache_mb beside buffer_size: a device has one cache, which is the write buffer here.")
-        size = max(1, round(buffer)) * page
-        of_buffer = {"cache.read_allocate": False, "cache.volatile": given.whole("vwc", 0, least=0) > 0}
-        return {"cache.size": f"{size}B", "cache.policy": "lru", **of_buffer}
+        of_buffer = {"cache.read_allocate": False, "cache.volatile": given.switch("vwc")}
+        return {"cache.size": f"{max(1, round(buffer)) * page}B", "cache.policy": "lru", **of_buffer}
     if cache := given.whole("read_cache_mb", 0, least=0):
         remarks.append("read_cache_mb is a cache for reads; here writes go past it.")
-        policy = _one_of(given, "cache_evict", "clock", _POLICIES)
+        policy = _one_of(given, "cache_evict", "clock", {name: name for name in ("lru", "clock", "arc")})
         return {"cache.size": f"{cache}MiB", "cache.policy": policy, "cache.write_allocate": False}
     return {}
 
 
-def _fdp(given: Parameters, superblock: int, blocks: int, remarks: list[str]) -> dict[str, Any]:
+def _fdp(given: Parameters, blocks: int, remarks: list[str]) -> dict[str, Any]:
     """Return the placement: handles, isolation, reclaim units."""
-    persistent = given.text("fdp.isolation_mode", "0") == "1"
-    isolation = "persistently" if persistent else "initially"
+    isolation = "persistently" if (persistent := given.text("fdp.isolation_mode", "0") == "1") else "initially"
     own = given.text("fdp.ruhs", "")
     handles = max(given.whole("fdp.nruh", 1), len(own.split(";")) if own else 1)
-    if handles > (most := _HANDLES_MAX[isolation]):
+    if handles > (most := 8 if persistent else 15):
         remarks.append(f"fdp.nruh: {handles} handles, and {most} of them here, the most that are isolated {isolation}.")
     values: dict[str, Any] = {
         "ftl.placement": {"name": "fdp", "handles": min(handles, most), "isolation": isolation, "shares": ["100%"]},
         "gc.victim": _one_of(given, "gc_strategy", "0", _FDP_VICTIMS),
     }
-    if given.whole("fdp.nrg", 1) > 1:
-        given.forget("fdp.nrg")
-    unit = superblock * max(1, blocks // given.whole("fdp.nru", blocks))
-    named = given.text("fdp.runs", "")
-    if size := re.fullmatch(r"(\d+)([KMG]?)i?B?", named):
-        unit = int(size[1]) << {"": 0, "K": 10, "M": 20, "G": 30}[size[2]]
-    if unit != superblock:
-        values["ftl.reclaim_unit"] = f"{unit}B"
+    if given.whole("fdp.nru", blocks) != blocks:
+        remarks.append("fdp.nru: a reclaim unit is a superblock, of which there are as many as blocks in a plane.")
+    if size := re.fullmatch(r"([1-9]\d*)([KMG]?)i?B?", given.text("fdp.runs", "")):
+        values["ftl.reclaim_unit"] = f"{int(size[1]) << {'': 0, 'K': 10, 'M': 20, 'G': 30}[size[2]]}B"
     return values
 
 

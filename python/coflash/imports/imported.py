@@ -13,23 +13,17 @@ from coflash.scenario import Scenario, toml_value
 
 
 @cache
-def _table(system: str) -> tuple[list[list[str]], dict[str, str]]:
+def table(system: str) -> tuple[list[list[str]], dict[str, str]]:
     """Return the parameters that a key stands for, as [name, key, kind, default], and why others have none."""
     text = Path(__file__).with_name("parameters.txt").read_text("utf-8")
     lines = text.partition(f"[{system}]\n")[2].partition("\n[")[0].splitlines()
-    return [line.replace(" = ", " ").split() for line in lines if " = " in line], dict(
-        line.split(": ", 1) for line in lines if ": " in line
-    )
+    taken = [line.replace(" = ", " ").split() for line in lines if " = " in line]
+    return taken, dict(line.split(": ", 1) for line in lines if ": " in line)
 
 
 def no_counterpart(system: str) -> Mapping[str, str]:
     """Return the parameters of a system that no key stands for, each with the reason."""
-    return _table(system)[1]
-
-
-def counterparts(system: str) -> Mapping[str, str]:
-    """Return the parameters of a system that a key stands for, each with the key."""
-    return {name: key for name, key, *_ in _table(system)[0]}
+    return table(system)[1]
 
 
 @dataclass(frozen=True)
@@ -147,13 +141,13 @@ class Parameters:
             CoflashError: A parameter without a default is missing, or has a value that cannot be used.
         """
         values: dict[str, Any] = {}
-        for name, key, kind, default in _table(system)[0]:
+        for name, key, kind, default in table(system)[0]:
             if default == "?" and name not in self:
                 continue
             usual = None if default in "-?" else float(default)
             found = (
                 self.number(name, usual)
-                if kind in ("ns", "s", "share", "pcent", "rest")
+                if kind not in ("count", "whole", "bytes")
                 else self.whole(name, usual, least=kind != "whole")
             )
             if found or default != "?":
@@ -187,6 +181,8 @@ _WRITTEN: Mapping[str, Callable[[float], Any]] = {
     "count": int,
     "whole": int,
     "bytes": lambda size: f"{int(size)}B",
+    "mbytes": lambda size: f"{round(size * 10**6)}B",
+    "gbytes": lambda size: f"{round(size * 10**9)}B",
     "ns": time_ns,
     "s": lambda seconds: f"{round(seconds)}s",
     "share": percent,

@@ -96,16 +96,13 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
     wear = "static" if given.switch("Static_Wearleveling_Enabled") else "off"
     if given.switch("Dynamic_Wearleveling_Enabled") and wear == "off":
         wear = "dynamic"
+    # Transfers a second and bytes a transfer.
+    mbytes_per_s = given.number("Channel_Transfer_Rate", least=1) * given.whole("Flash_Channel_Width", 1)
     values: dict[str, Any] = {
         **given.taken("MQSim"),
         "timing.page_read": time_ns(mean("Read")),
         "timing.page_program": time_ns(mean("Program")),
-        # Transfers a second and bytes a transfer.
-        "timing.sector_transfer": time_ns(
-            _SECTOR_BYTES
-            * 1e3
-            / (given.number("Channel_Transfer_Rate", least=1) * given.whole("Flash_Channel_Width", 1))
-        ),
+        "timing.sector_transfer": time_ns(_SECTOR_BYTES * 1e3 / mbytes_per_s),
         "timing.channel": "shared",
         "timing.copy_back": given.switch("Use_Copyback_for_GC"),
         "timing.planes": "serial",
@@ -114,7 +111,6 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
         "gc.victim": _victim(given.text("GC_Block_Selection_Policy", "RGA"), blocks, remarks),
         "gc.mode": "preemptive" if given.switch("Preemptible_GC_Enabled") else "foreground",
         "precondition.fill": "sequential" if given.switch("Enabled_Preconditioning") else "none",
-        "link.lane_rate": f"{round(given.number('PCIe_Lane_Bandwidth', 1) * 10**9)}B",
     }
     if suspended := _SUSPENDED.get(given.text("CMD_Suspension_Support", "NONE")):
         overhead = max(given.number(f"Suspend_{operation}_Time", 0) for operation in suspended)

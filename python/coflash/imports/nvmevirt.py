@@ -76,8 +76,6 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
         "timing.one_shot_pages": oneshot,
         "timing.sector_transfer": time_ns(_SECTOR_BYTES * 1e3 / given.number("NAND_CHANNEL_BANDWIDTH", least=1)),
         "timing.channel": "shared",
-        "link.lanes": 1,
-        "link.lane_rate": f"{round(given.number('PCIE_BANDWIDTH', least=1)) * 10**6}B",
     }
     if blocks := given.whole("BLKS_PER_PLN", 0, least=0):
         values["flash.blocks_per_plane"] = blocks
@@ -112,8 +110,6 @@ def _number(name: str, defines: Mapping[str, str], known: dict[str, str]) -> str
         known[name] = defines[name].strip()  # for a macro that names itself
 
         def variable(other: str) -> float:
-            if other not in defines:
-                raise ValueError(other)
             text = _number(other, defines, known)
             return int(text) if text.isdecimal() else float(text)
 
