@@ -62,7 +62,7 @@ def test_what_is_wrong_is_named() -> None:
 
 def test_everything_that_ships_is_listed() -> None:
     presets = coflash.built_in_scenarios()
-    assert "demo" in presets
+    assert {"demo", "pm9a3", "7450-max"} <= presets.keys(), "a measured drive has a name"
     for name in presets:
         assert re.sub(r"\W+", "-", Scenario.load(name).name.lower()).strip("-") == name
     policies = coflash.policies()
