@@ -100,8 +100,9 @@ def drives_page() -> str:
         "<!-- Written by `make generate` from the heads of `scenarios/drives`. -->\n",
         "Seven drives were fitted to published measurements, and are there by their names: `coflash run pm9a3`,",
         "`coflash scenario show pm9a3`. Where a drive has only a part of its dies here, its rates are that part of the",
-        "real ones. *Fitted* points the search saw; *held out* are predictions. [How accurate coflash is](truth.md) has",
-        "every point, and [calibrating](calibrate.md) tells how to add a drive. Results repeat the limits in their notes.\n",
+        "real ones. *Fitted* points the search saw; *held out* are predictions. [How accurate coflash is](truth.md)",
+        "has every point; [calibrating](calibrate.md) tells how to add a drive. Results repeat the limits in their",
+        "notes.\n",
     ]
     for file in sorted((ROOT / "scenarios" / "drives").glob("*.toml")):
         lines = file.read_text("utf-8").partition("\n#\n")[0].splitlines()

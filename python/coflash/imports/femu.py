@@ -66,7 +66,7 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     if hard < lazy < (spare or 1 / 8):
         values |= {"gc.mode": "background", "gc.background_mark": percent(lazy)}
     elif hard < lazy and "gc_thres_pcent" in given:
-        given.forget("gc_thres_pcent")  # no device with this spare space has so many free blocks
+        given.forget("gc_thres_pcent")  # with this spare space there are never as many free blocks
     values |= _memory(given, page, remarks)
     if given.switch("fdp"):
         values |= _fdp(given, blocks, remarks)
