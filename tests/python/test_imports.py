@@ -70,6 +70,7 @@ def test_arithmetic_lists_and_defaults_of_a_shell_are_followed() -> None:
         ("a=-d\na+=' f,x=1'\nrun $a", "run -d f,x=1"),
         ('x=5 run y=$(echo "$x * 3" | bc)', "run y=15"),
         ("a=1\\\n0\nrun x=$a", "run x=1"),
+        ("run x=$[256*2]", "run x=512"),
         ("run x=$((none + 1)) y=$((1/0))", "run x=$((none + 1)) y=$((1/0))"),
     ],
 )

@@ -83,4 +83,5 @@ class Script:
 def _lines(text: str) -> Iterator[str]:
     """Yield the lines without comments; continued ones, and lists over several, are one."""
     whole = _COMMENT.sub(lambda found: found[1] or "", text.replace("\\\n", " "))
+    whole = re.sub(r"\$\[([^\]]*)\]", r"$((\1))", whole)  # as arithmetic was once written
     yield from re.sub(r"=\(([^()]*)\)", lambda found: found[0].replace("\n", " "), whole).splitlines()

@@ -162,6 +162,11 @@ fn defaults_written_out_are_taken_without_a_word() {
         ("num_range=1", "num_range=8"),
         ("thinktime_iotime=0s", "thinktime_iotime=1s"),
         ("write_mode=write", "write_mode=zeroes"),
+        ("rate=0", "rate_min=1m"),
+        ("rate_iops=0", "rate_iops_min=5"),
+        ("number_ios=0", "ramp_size=1m"),
+        ("offset_align=0\nba=0", "random_sequence_stride=1"),
+        ("thinktime=0\nstartdelay=0\nramp_time=0\nruntime=0\nss_dur=0", "latency_target=5ms"),
     ] {
         let same = read(&format!("{plain}{option}\n")).unwrap_or_else(|error| panic!("{option}: {error}"));
         assert_eq!(same.remarks, Vec::<String>::new(), "{option}");

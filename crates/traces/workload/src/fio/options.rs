@@ -113,6 +113,7 @@ impl Options {
         let number = |least, most| whole(text, least, most);
         let percent = |text: &str| whole(text, 0, 100).map(|percent| percent as u32);
         let size = |text: &str| size(text, kb);
+        let from_zero = |text: &str| bytes(text, kb);
         match name {
             "rw" | "readwrite" => read_kind(o, text)?,
             "rw_sequencer" => {
@@ -134,13 +135,15 @@ impl Options {
             })?,
             "bs_is_seq_rand" => o.settings.sizes_by_order = on()?,
             "bs_unaligned" | "blocksize_unaligned" => o.settings.unaligned = on()?,
-            "ba" | "blockalign" => each(text, &mut o.align, size)?,
+            "ba" | "blockalign" => each(text, &mut o.align, from_zero)?,
             "size" => o.settings.size = Some(amount(text, kb)?),
             "io_size" | "io_limit" => o.settings.io_size = Some(amount(text, kb)?),
             "offset" | "fileoffset" => o.settings.offset = amount(text, kb)?,
             "offset_increment" => o.settings.offset_increment = amount(text, kb)?,
-            "offset_align" => o.settings.offset_align = Some(size(text)?),
-            "number_ios" => o.settings.requests_max = Some(number(1, u64::MAX >> 1)?),
+            "offset_align" => o.settings.offset_align = Some(from_zero(text)?).filter(|&align| align > 0),
+            "number_ios" => {
+                o.settings.requests_max = Some(number(0, u64::MAX >> 1)?).filter(|&most| most > 0)
+            }
             "loops" => o.settings.loops = number(1, 1 << 32)?,
             "time_based" => o.settings.time_based = on()?,
             "runtime" | "timeout" => o.pace.runtime = Some(time(text, S)?).filter(|time| time.ns > 0),
@@ -167,8 +170,8 @@ impl Options {
             "group_reporting" => o.group_reporting = on()?,
             "ioengine" => o.engine = engine(text)?,
             "iodepth" => o.pace.queue_depth = number(1, 1 << 20)? as u32,
-            "rate" => each(text, &mut o.pace.rate_bytes_per_s, size)?,
-            "rate_iops" => each(text, &mut o.rate_iops, |part| whole(part, 1, 1 << 40))?,
+            "rate" => each(text, &mut o.pace.rate_bytes_per_s, from_zero)?,
+            "rate_iops" => each(text, &mut o.rate_iops, |part| whole(part, 0, 1 << 40))?,
             "rate_process" => o.pace.is_poisson = one_of(text, &["linear", "poisson"])? == 1,
             "io_submit_mode" => o.pace.waits_for_answers = one_of(text, &["inline", "offload"])? == 0,
             "thinktime" => o.pace.think = time(text, US)?,
