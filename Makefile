@@ -37,7 +37,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate notebooks power-corpus wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients always
+.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate inputs notebooks power-corpus wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ golden: $(CORE) ## Write the golden results anew; raise REVISION, and say why in
 
 generate: $(CORE) ## Write the generated part of docs/reference anew
 	$(BIN)/python scripts/reference.py
+
+inputs: $(CORE) ## Try the files that people bring, also those of public repositories where the network allows: docs/inputs.md
+	$(BIN)/python scripts/inputs.py
 
 notebooks: $(DEV_TOOLS) $(CORE) ## Execute the examples, and write them with their answers as notebooks
 	$(BIN)/python scripts/notebooks.py

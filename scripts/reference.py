@@ -93,6 +93,31 @@ def policies_page(families: Iterable[coflash.PolicyFamily]) -> str:
     return "\n".join(text)
 
 
+def drives_page() -> str:
+    """List the calibrated drives: what was fitted, and how far to trust it, as the heads of their files say."""
+    text = [
+        "# Calibrated drives\n",
+        "<!-- Written by `make generate` from the heads of `scenarios/drives`. -->\n",
+        "Seven drives were fitted to published measurements, and are there by their names: `coflash run pm9a3`,",
+        "`coflash scenario show pm9a3`. Where a drive has only a part of its dies here, its rates are that part of the",
+        "real ones. *Fitted* points the search saw; *held out* are predictions. [How accurate coflash is](truth.md)",
+        "has every point; [calibrating](calibrate.md) tells how to add a drive. Results repeat the limits in their",
+        "notes.\n",
+    ]
+    for file in sorted((ROOT / "scenarios" / "drives").glob("*.toml")):
+        lines = file.read_text("utf-8").partition("\n#\n")[0].splitlines()
+        head = re.sub(r"\n {2,}", " ", "\n".join(line.removeprefix("# ") for line in lines)).split("\n")
+        scenario = coflash.Scenario.load(file.stem)
+        fitted = [line.removeprefix("Fitted: ").rstrip(".") for line in head if line.startswith("Fitted: ")]
+        points = [line.partition(": ") for line in head if " point" in line and "error" in line]
+        others = [line for line in head[1:] if not line.startswith("Fitted: ") and " point" not in line]
+        text += [f"## `{file.stem}`: {scenario.name}\n", *others, "", f"Fitted: {'; '.join(fitted)}.\n"]
+        text += ["| measure | points and their errors |", "|---|---|"]
+        text += [row(measure, errors.rstrip(".")) for measure, _, errors in points]
+        text += ["", f"Its workload: {scenario.description.partition('; ')[2]}.", *scenario.to_dict()["limits"], ""]
+    return "\n".join(text)
+
+
 def measures_page(sections: list[dict[str, Any]], lists: list[dict[str, Any]]) -> str:
     """List every measure of a result, a table for each section."""
     text = [
@@ -196,6 +221,7 @@ def main() -> int:
         REFERENCE / "scenario.md": scenario_page(coflash.scenario_schema()),
         REFERENCE / "policies.md": policies_page(coflash.policies()),
         REFERENCE / "measures.md": measures_page(sections, lists),
+        ROOT / "docs" / "drives.md": drives_page(),
         TYPES: metrics_module(sections),
     }
     stale = [file for file, text in files.items() if not file.exists() or file.read_text(encoding="utf-8") != text]

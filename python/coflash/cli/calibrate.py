@@ -35,6 +35,10 @@ def calibrate(
         float | None,
         typer.Option("--read-iops", metavar="N", min=1, help="Reads of 4 KiB per second, by the data sheet: 580000."),
     ] = None,
+    sheet_file: Annotated[
+        Path | None,
+        typer.Option("--sheet", metavar="FILE", help='A data sheet alone: lines such as capacity = "3.84TB".'),
+    ] = None,
     jobs: Annotated[
         Path | None,
         typer.Option(
@@ -43,18 +47,25 @@ def calibrate(
     ] = None,
 ) -> None:
     """Fit a scenario to measurements of a drive, and say how well it predicts those that were held out."""
+    sheet_options = {"--link": link, "--read-bandwidth": read_bandwidth, "--read-iops": read_iops}
+    given = {"RESULTS": results, "--capacity": capacity, "--source": source, **sheet_options}
+    if sheet_file is not None:
+        check_effect({**given, "--jobs": jobs}, "with --sheet")
+        from coflash.calibrate.from_sheet import FromSheet, read_sheet
+
+        drive = FromSheet.of(read_sheet(sheet_file))
+        atomic_write.check_file(out, kinds.CALIBRATED, [sheet_file])
+        atomic_write.write_file(out, drive.to_toml(answers := drive.answers()))
+        for line in (*(f"assumed: {sentence}" for sentence in drive.assumed()), *answers, f"scenario: {out}"):
+            output().print(line, markup=False, highlight=False, soft_wrap=True)
+        return
     from coflash.calibrate.jobs import SCRIPT, write_pack  # slow to import
 
     if jobs is not None:
-        sheet_options = {"--link": link, "--read-bandwidth": read_bandwidth, "--read-iops": read_iops}
-        given = {"RESULTS": results, "--capacity": capacity, "--source": source, **sheet_options}
         check_effect(given, "with --jobs")
         write_pack(jobs)
-        output().print(
-            f"read {jobs / SCRIPT}, then run it as root on a drive whose data may be lost",
-            highlight=False,
-            soft_wrap=True,
-        )
+        advice = f"read {jobs / SCRIPT}, then run it as root on a drive whose data may be lost"
+        output().print(advice, highlight=False, soft_wrap=True)
         return
     if results is None:
         msg = "RESULTS: a CSV or a folder of results is needed; --jobs DIR writes jobs that make one"

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from coflash._core import CoflashError
 from coflash.cli.console import Assignments, ScenarioName, output, plain_table, scenario_with, show_json
 from coflash.files import atomic_write, kinds
 from coflash.imports import imported
@@ -70,7 +71,6 @@ def import_(
 ) -> None:
     """Convert the configuration of another simulator to a scenario, and list the settings without an equivalent."""
     found = imported(files, profile)
-    found.scenario.check()  # before anything is written
     if output_file is None:
         typer.echo(found.to_toml(), nl=False)
         return
@@ -78,9 +78,12 @@ def import_(
     atomic_write.write_file(output_file, found.to_toml())
     for remark in found.remarks:
         typer.echo(f"note: {remark}")
-    for name, value in found.missing.items():
-        typer.echo(f"no counterpart: {name} = {value}")
+    for line in found.lost():
+        typer.echo(line)
     typer.echo(output_file)
+    if problem := found.problem:
+        msg = f"{output_file} was written, to be edited: it cannot be run as it stands: {problem}"
+        raise CoflashError(msg)
 
 
 @app.command()

@@ -32,7 +32,7 @@ def imported(files: list[Path], profile: str | None = None) -> Imported:
     texts = {}
     for file in files:
         with remote.named(str(file), "read"):
-            texts[file] = file.read_text(encoding="utf-8", errors="replace")
+            texts[file] = file.read_text(encoding="utf-8-sig", errors="replace")
     for is_known, read in _SYSTEMS.items():
         if all(is_known(text) for text in texts.values()):
             return read(texts, profile)

@@ -1,31 +1,30 @@
 """The options of FEMU's black-box mode, in a script that starts it.
 
-Source: FEMU (Li et al., FAST 2018), the list of its device's properties. Options that a script does not give have
-FEMU's defaults.
+Source: FEMU (Li et al., FAST 2018), the list of its device's properties and their documentation; FDP: the same of WARP
+(FAST 2026). Options that a script does not give have FEMU's defaults.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
-from coflash.imports.imported import Imported, Parameters, percent, time_ns
+from coflash.imports.imported import Imported, Parameters, percent, table, time_ns
+from coflash.imports.shell import Script
 
-_OPTION = re.compile(r'(?:^|[\s,"])(\w+)=([\w.+-]+)(?=[\s,;"]|$)', re.MULTILINE)
-_KNOWN = frozenset(
-    {"secsz", "secs_per_pg", "pgs_per_blk", "blks_per_pl", "luns_per_ch", "nchs", "pg_rd_lat", "pg_wr_lat"}
-)
-_VICTIMS = {
-    "greedy": "greedy",
-    "random": "random",
-    "cost-benefit": "cost-benefit",
-    "fifo": "fifo",
-    "d-choice": "d-choices",
-}
-_POLICIES = {"lru": "lru", "clock": "clock"}
+_OPTION = re.compile(r'(?:^|[\s,"])([\w.]+)=([^\s,"]+)', re.MULTILINE)
+_DEVICE = re.compile(r"-device\s+(femu(?:-subsys)?,\S*)")
+_READ = "secsz secs_per_pg ch_xfer_lat gc_thres_pcent lazy_gc_pcent op_pcent devsz_mb"
+_KNOWN = {*_READ.split(), *(name for name, *_ in table("FEMU")[0])}
+_VICTIMS = {name: name for name in ("greedy", "random", "cost-benefit", "fifo")} | {"d-choice": "d-choices"}
+_FDP_VICTIMS = {"0": "greedy", "1": "cost-benefit", "2": "random"}
+_CELLS = {"0": None, "1": "slc", "2": "mlc", "3": "tlc", "4": "qlc"}
+_MODES = {"0": "Open-Channel", "2": "no flash", "3": "zones", "4": "computational storage", "5": "keys and values"}
+_SUPERBLOCK = ("channels", "chips_per_channel", "planes_per_die", "pages_per_block")
 _SECTOR_BYTES = 512
 
 
@@ -42,45 +41,109 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     """
     del profile
     file, text = next(iter(texts.items()))
-    lines = "\n".join(line.split("#", 1)[0] for line in text.splitlines())
-    given = Parameters(str(file), dict(_OPTION.findall(lines)))
-    remarks = ["FEMU cleans lines, which are superblocks over all dies; here each plane is cleaned for itself."]
-    sector, sectors = given.whole("secsz", 512), given.whole("secs_per_pg", 8)
-    channels, chips, planes = given.whole("nchs", 8), given.whole("luns_per_ch", 8), given.whole("pls_per_lun", 1)
-    blocks, pages = given.whole("blks_per_pl", 256), given.whole("pgs_per_blk", 256)
-    physical = channels * chips * planes * blocks * pages * sectors * sector
+    options, remarks = _options(text)
+    given = Parameters(str(file), options)
+    if mode := _MODES.get(options.get("femu_mode", "1")):
+        remarks.append(f"femu_mode = {options['femu_mode']} is {mode}; what is written here is FEMU's black-box drive.")
+    page = given.whole("secsz", 512) * given.whole("secs_per_pg", 8)
+    transfer = given.number("ch_xfer_lat", 0) or given.number("pg_xfer_lat", 0)
     values: dict[str, Any] = {
         "name": file.stem,
-        "flash.channels": channels,
-        "flash.chips_per_channel": chips,
-        "flash.planes_per_die": planes,
-        "flash.blocks_per_plane": blocks,
-        "flash.pages_per_block": pages,
-        "flash.page_size": f"{sector * sectors}B",
-        "timing.page_read": time_ns(given.number("pg_rd_lat", 40_000)),
-        "timing.page_program": time_ns(given.number("pg_wr_lat", 200_000)),
-        "timing.block_erase": time_ns(given.number("blk_er_lat", 2_000_000)),
-        "timing.sector_transfer": time_ns(given.number("ch_xfer_lat", 0) * _SECTOR_BYTES / (sector * sectors)),
+        **given.taken("FEMU"),
+        "flash.page_size": f"{page}B",
+        "timing.sector_transfer": time_ns(transfer * _SECTOR_BYTES / page),
         "timing.channel": "shared",
-        "gc.low_mark": percent(1 - given.number("gc_thres_pcent", 75) / 100),
+        "ftl.pools": "device",
         "gc.victim": _one_of(given, "gc_policy", "greedy", _VICTIMS),
+        "precondition.fill": "none",
     }
-    if exported := given.whole("devsz_mb", 0, least=0) << 20:
-        if exported >= physical:
-            msg = f"{file}: devsz_mb: {exported >> 20} was given; less than the flash, {physical >> 20}, is allowed"
-            raise CoflashError(msg)
-        values["ftl.spare"] = {"share": percent(1 - exported / physical), "definition": "spare_of_physical"}
+    superblock = math.prod(values[f"flash.{part}"] for part in _SUPERBLOCK) * page
+    blocks = values["flash.blocks_per_plane"]
+    remarks.append('FEMU begins erased (precondition.fill = "none"): jobs write before they measure.')
+    if spare := _spare(given, blocks * superblock, remarks):
+        values["ftl.spare"] = {"share": percent(spare), "definition": "spare_of_physical"}
+    lazy, hard = 1 - given.number("gc_thres_pcent", 75) / 100, 1 - given.number("gc_thres_pcent_high", 95) / 100
+    if hard < lazy < (spare or 1 / 8):
+        values |= {"gc.mode": "background", "gc.background_mark": percent(lazy)}
+    elif hard < lazy and "gc_thres_pcent" in given:
+        given.forget("gc_thres_pcent")  # with this spare space there are never as many free blocks
+    values |= _memory(given, page, remarks)
+    if given.switch("fdp"):
+        values |= _fdp(given, blocks, remarks)
+    if cell := _one_of(given, "nand_cell_type", "0", _CELLS):
+        values["flash.cell"] = cell
+        remarks.append("nand_cell_type has array times of its own; here they are pg_rd_lat, pg_wr_lat, blk_er_lat.")
+    if given.switch("pe_suspend"):
+        values |= {"timing.read_priority": "suspend", "timing.suspend_overhead": time_ns(given.number("tsusp_ns", 0))}
+    if "link.lane_rate" in values:
+        values["link.sharing"] = "shared"
+    if command := values.get("controller.read_command"):
+        values |= {"controller.write_command": command, "controller.cores": 1}
+    return Imported("FEMU", values, (*remarks, *given.remarks), given.not_asked())
+
+
+def _options(text: str) -> tuple[dict[str, str], list[str]]:
+    """Return the options of the device and its subsystem, and remarks on how they were found."""
+    script, remarks = Script.of(text), []
+    found = _DEVICE.findall(script.commands) or _DEVICE.findall("\n".join(script.variables.values()))
+    devices = list(dict.fromkeys(found))  # a script that prints its options has them twice
+    parts = {part.split(",", 1)[0]: part for part in reversed(devices)}  # of several the first
+    options = {name: value for part in parts.values() for name, value in _OPTION.findall(part)}
+    left = {name: value for name, value in script.variables.items() if name in _KNOWN and name not in options}
+    if devices and left:
+        remarks.append(f"{', '.join(left)}: set in the script, not passed to the device, and taken all the same.")
+    if len(devices) > len(parts):
+        remarks.append(f"The script starts {len(devices)} devices: this is the first.")
+    if doubtful := sorted(script.doubtful & _KNOWN):
+        remarks.append(f"{', '.join(doubtful)}: set again where a condition decides; the last value was taken.")
+    return left | options, remarks
+
+
+def _spare(given: Parameters, physical: int, remarks: list[str]) -> float:
+    """Return the spare space as a part of the flash: FEMU hides op_pcent of what it shows, or shows devsz_mb."""
+    exported = given.whole("devsz_mb", 0, least=0) << 20
+    if over := given.number("op_pcent", 0):
+        remarks += ["op_pcent decides the capacity, and devsz_mb does not."] * (exported > 0)
+        return over / (100 + over)
+    if exported > physical:
+        msg = f"devsz_mb: {exported >> 20} was given; less than the flash, {physical >> 20}, is allowed"
+        raise CoflashError(msg)
+    if exported == physical:
+        remarks.append("devsz_mb leaves no spare space, which an FTL needs: ftl.spare has its default. Set it.")
+    return 1 - exported / physical if exported else 0
+
+
+def _memory(given: Parameters, page: int, remarks: list[str]) -> dict[str, Any]:
+    """Return the cache: FEMU's write buffer, or its cache for reads."""
+    if buffer := given.whole("buffer_size", 0, least=0) * given.number("buffer_thres_pcent", 90) / 100:
+        of_buffer = {"cache.read_allocate": False, "cache.volatile": given.switch("vwc")}
+        return {"cache.size": f"{max(1, round(buffer)) * page}B", "cache.policy": "lru", **of_buffer}
     if cache := given.whole("read_cache_mb", 0, least=0):
-        values |= {"cache.size": f"{cache}MiB", "cache.policy": _one_of(given, "cache_evict", "clock", _POLICIES)}
-        remarks.append("read_cache_mb is a cache for reads; here writes go through it, too.")
-    if rate := given.whole("pcie_bandwidth_mbps", 0, least=0):
-        values |= {"link.lanes": 1, "link.lane_rate": f"{rate * 10**6}B"}
-    if overhead := given.number("fw_cpu_ns", 0):
-        values["link.per_command"] = time_ns(overhead)
-    return Imported("FEMU", values, tuple(remarks), given.not_asked())
+        remarks.append("read_cache_mb is a cache for reads; here writes go past it.")
+        policy = _one_of(given, "cache_evict", "clock", {name: name for name in ("lru", "clock", "arc")})
+        return {"cache.size": f"{cache}MiB", "cache.policy": policy, "cache.write_allocate": False}
+    return {}
 
 
-def _one_of(given: Parameters, name: str, default: str, known: Mapping[str, str]) -> str:
+def _fdp(given: Parameters, blocks: int, remarks: list[str]) -> dict[str, Any]:
+    """Return the placement: handles, isolation, reclaim units."""
+    isolation = "persistently" if (persistent := given.text("fdp.isolation_mode", "0") == "1") else "initially"
+    own = given.text("fdp.ruhs", "")
+    handles = max(given.whole("fdp.nruh", 1), len(own.split(";")) if own else 1)
+    if handles > (most := 8 if persistent else 15):
+        remarks.append(f"fdp.nruh: {handles} handles, and {most} of them here, the most that are isolated {isolation}.")
+    values: dict[str, Any] = {
+        "ftl.placement": {"name": "fdp", "handles": min(handles, most), "isolation": isolation, "shares": ["100%"]},
+        "gc.victim": _one_of(given, "gc_strategy", "0", _FDP_VICTIMS),
+    }
+    if given.whole("fdp.nru", blocks) != blocks:
+        remarks.append("fdp.nru: a reclaim unit is a superblock, of which there are as many as blocks in a plane.")
+    if size := re.fullmatch(r"([1-9]\d*)([KMG]?)i?B?", given.text("fdp.runs", "")):
+        values["ftl.reclaim_unit"] = f"{int(size[1]) << {'': 0, 'K': 10, 'M': 20, 'G': 30}[size[2]]}B"
+    return values
+
+
+def _one_of(given: Parameters, name: str, default: str, known: Mapping[str, Any]) -> Any:
     text = given.text(name, default)
     if text not in known:
         msg = f"{name}: '{text}' was given; of FEMU's values {', '.join(known)} have a counterpart"

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
 from coflash.scenario import Scenario, toml_value
+
+
+@cache
+def table(system: str) -> tuple[list[list[str]], dict[str, str]]:
+    """Return the parameters that a key stands for, as [name, key, kind, default], and why others have none."""
+    text = Path(__file__).with_name("parameters.txt").read_text("utf-8")
+    lines = text.partition(f"[{system}]\n")[2].partition("\n[")[0].splitlines()
+    taken = [line.replace(" = ", " ").split() for line in lines if " = " in line]
+    return taken, dict(line.split(": ", 1) for line in lines if ": " in line)
+
+
+def no_counterpart(system: str) -> Mapping[str, str]:
+    """Return the parameters of a system that no key stands for, each with the reason."""
+    return table(system)[1]
 
 
 @dataclass(frozen=True)
@@ -32,10 +48,31 @@ class Imported:
         """
         return Scenario.from_dict(self.values)
 
+    @property
+    def problem(self) -> str | None:
+        """Why the scenario cannot be run as it stands; None if it can."""
+        try:
+            self.scenario.check()
+        except CoflashError as error:
+            return str(error)
+        return None
+
+    def lost(self) -> list[str]:
+        """Return a line for each parameter without a counterpart: its value, and why."""
+        known, unknown = no_counterpart(self.system), f"{self.system}'s importer does not know it"
+        plain = known.get("plain", "").split()
+        return [
+            f"no counterpart: {name} = {value} ({known.get(name.rpartition(': ')[2], unknown)})"
+            for name, value in self.missing.items()
+            if not {f"{name.rpartition(': ')[2]}={said}" for said in (value, "")}.intersection(plain)
+        ]
+
     def to_toml(self) -> str:
         """Return the scenario as TOML: the keys that were set, below comments on everything not imported."""
         remarks = [f"# {remark}" for remark in self.remarks]
-        missing = [f"# no counterpart: {name} = {value}" for name, value in self.missing.items()]
+        missing = [f"# {line}" for line in self.lost()]
+        if problem := self.problem:
+            remarks.append(f"# It cannot be run as it stands: {problem}")
         keys = [f"{key} = {toml_value(value)}" for key, value in self.values.items()]
         return "\n".join([f"# Imported from a configuration of {self.system}.", *remarks, *missing, *keys]) + "\n"
 
@@ -47,6 +84,8 @@ class Parameters:
         self._place = place
         self._values = dict(values)
         self._asked: set[str] = set()
+        self.remarks: list[str] = []
+        """What was done about values that cannot be used."""
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
@@ -75,12 +114,15 @@ class Parameters:
             number = float(text)
         except ValueError:
             number = float("nan")
+        if default is not None and text.startswith(("$", "`")):  # the value of a script's argument, or of a command
+            self.remarks.append(f"{name} = {text} is not known before the script runs: {default:g} was taken. Set it.")
+            return default
         if not least <= number < 2**62:
             msg = f"{self._place}: {name}: '{text}' was given; a number from {least:g} is allowed"
             raise CoflashError(msg)
         return number
 
-    def whole(self, name: str, default: int | None = None, *, least: int = 1) -> int:
+    def whole(self, name: str, default: float | None = None, *, least: int = 1) -> int:
         """Return a whole number, at least `least`.
 
         Raises:
@@ -92,9 +134,33 @@ class Parameters:
             raise CoflashError(msg)
         return int(number)
 
+    def taken(self, system: str) -> dict[str, Any]:
+        """Return the keys that stand for parameters of a system, with their values.
+
+        Raises:
+            CoflashError: A parameter without a default is missing, or has a value that cannot be used.
+        """
+        values: dict[str, Any] = {}
+        for name, key, kind, default in table(system)[0]:
+            if default == "?" and name not in self:
+                continue
+            usual = None if default in "-?" else float(default)
+            found = (
+                self.number(name, usual)
+                if kind not in ("count", "whole", "bytes")
+                else self.whole(name, usual, least=kind != "whole")
+            )
+            if found or default != "?":
+                values[key] = _WRITTEN[kind](found)
+        return values
+
     def switch(self, name: str, *, default: bool = False) -> bool:
-        """Return whether a parameter is `true`."""
-        return self.text(name, str(default)).lower() == "true"
+        """Return whether a parameter is `true`, `on` or 1."""
+        return self.text(name, str(default)).lower() in ("true", "on", "yes", "1")
+
+    def forget(self, name: str) -> None:
+        """Take a parameter for one that was never read."""
+        self._asked.discard(name)
 
     def not_asked(self) -> dict[str, str]:
         """Return the parameters that were never read."""
@@ -103,9 +169,24 @@ class Parameters:
 
 def percent(share: float) -> str:
     """Write a share, from 0 to 1, as a percentage."""
-    return f"{share * 100:.6g}%"
+    return f"{round(share * 100, 7):.9g}%"
 
 
 def time_ns(nanoseconds: float) -> str:
     """Write a time in whole nanoseconds."""
     return f"{round(nanoseconds)}ns"
+
+
+_WRITTEN: Mapping[str, Callable[[float], Any]] = {
+    "count": int,
+    "whole": int,
+    "bytes": lambda size: f"{int(size)}B",
+    "mbytes": lambda size: f"{round(size * 10**6)}B",
+    "gbytes": lambda size: f"{round(size * 10**9)}B",
+    "ns": time_ns,
+    "s": lambda seconds: f"{round(seconds)}s",
+    "share": percent,
+    "pcent": lambda share: percent(share / 100),
+    "rest": lambda used: percent(1 - used / 100),
+}
+"""How a number is written as the value of a key, by its kind in the table."""

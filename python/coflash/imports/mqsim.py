@@ -16,6 +16,9 @@ from coflash._core import CoflashError
 from coflash.imports.imported import Imported, Parameters, percent, time_ns
 
 _DEVICE, _WORKLOAD = "Execution_Parameter_Set", "MQSim_IO_Scenarios"
+_SETS = {"Host_Parameter_Set", "Device_Parameter_Set", "Flash_Parameter_Set"}
+_FLOW, _TRACE = "IO_Flow_Parameter_Set_Synthetic", "IO_Flow_Parameter_Set_Trace_Based"
+_SUSPENDED = {"PROGRAM": ("Program",), "ERASE": ("Erase",), "PROGRAM_ERASE": ("Program", "Erase")}
 _SECTOR_BYTES = 512
 _VICTIMS = {"GREEDY": "greedy", "FIFO": "fifo", "RANDOM": "random", "RANDOM_P": "random", "RANDOM_PP": "random"}
 _PAGES = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
@@ -64,7 +67,17 @@ def _root(file: Path, text: str) -> ElementTree.Element:
 
 
 def _leaves(element: ElementTree.Element) -> dict[str, str]:
-    return {leaf.tag: (leaf.text or "").strip() for leaf in element.iter() if len(leaf) == 0}
+    """Return the values of MQSim's parameter sets, those of other elements after their names; none of empty ones."""
+    leaves: dict[str, str] = {}
+    below = [(child, "") for child in reversed(element)]
+    while below:
+        child, other = below.pop()
+        if len(child):
+            other = other or ("" if child.tag in _SETS else f"{child.tag}/")
+            below += [(inner, other) for inner in reversed(child)]
+        elif text := (child.text or "").strip():
+            leaves[other + child.tag] = text
+    return leaves
 
 
 def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
@@ -81,39 +94,31 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
         return sum(times) / len(times)
 
     wear = "static" if given.switch("Static_Wearleveling_Enabled") else "off"
-    if wear == "off" and given.switch("Dynamic_Wearleveling_Enabled"):
+    if given.switch("Dynamic_Wearleveling_Enabled") and wear == "off":
         wear = "dynamic"
+    # Transfers a second and bytes a transfer.
+    mbytes_per_s = given.number("Channel_Transfer_Rate", least=1) * given.whole("Flash_Channel_Width", 1)
     values: dict[str, Any] = {
-        "seed": given.whole("Seed", 0, least=0),
-        "flash.channels": given.whole("Flash_Channel_Count"),
-        "flash.chips_per_channel": given.whole("Chip_No_Per_Channel"),
-        "flash.dies_per_chip": given.whole("Die_No_Per_Chip"),
-        "flash.planes_per_die": given.whole("Plane_No_Per_Die"),
-        "flash.blocks_per_plane": blocks,
-        "flash.pages_per_block": given.whole("Page_No_Per_Block"),
-        "flash.page_size": f"{given.whole('Page_Capacity')}B",
+        **given.taken("MQSim"),
         "timing.page_read": time_ns(mean("Read")),
         "timing.page_program": time_ns(mean("Program")),
-        "timing.block_erase": time_ns(given.number("Block_Erase_Latency")),
-        # Transfers a second and bytes a transfer.
-        "timing.sector_transfer": time_ns(
-            _SECTOR_BYTES
-            * 1e3
-            / (given.number("Channel_Transfer_Rate", least=1) * given.whole("Flash_Channel_Width", 1))
-        ),
+        "timing.sector_transfer": time_ns(_SECTOR_BYTES * 1e3 / mbytes_per_s),
         "timing.channel": "shared",
         "timing.copy_back": given.switch("Use_Copyback_for_GC"),
         "timing.planes": "serial",
-        "endurance.rated_cycles": given.whole("Block_PE_Cycles_Limit", 10_000),
         "ftl.spare": {"share": percent(given.number("Overprovisioning_Ratio")), "definition": "spare_of_physical"},
         "ftl.wear_levelling": wear,
-        "gc.low_mark": percent(given.number("GC_Exec_Threshold")),
         "gc.victim": _victim(given.text("GC_Block_Selection_Policy", "RGA"), blocks, remarks),
         "gc.mode": "preemptive" if given.switch("Preemptible_GC_Enabled") else "foreground",
         "precondition.fill": "sequential" if given.switch("Enabled_Preconditioning") else "none",
-        "link.lanes": given.whole("PCIe_Lane_Count", 1),
-        "link.lane_rate": f"{round(given.number('PCIe_Lane_Bandwidth', 1) * 10**9)}B",
     }
+    if suspended := _SUSPENDED.get(given.text("CMD_Suspension_Support", "NONE")):
+        overhead = max(given.number(f"Suspend_{operation}_Time", 0) for operation in suspended)
+        values |= {"timing.read_priority": "suspend", "timing.suspend_overhead": time_ns(overhead)}
+        if len(suspended) == 1:
+            remarks.append(
+                f"CMD_Suspension_Support: only its {suspended[0].lower()}s are suspended; here both kinds are."
+            )
     if wear == "static":
         values["ftl.wear_gap"] = given.whole("Static_Wearleveling_Threshold", 100)
     if given.text("Caching_Mechanism", "SIMPLE") != "NONE" and given.whole("Data_Cache_Capacity", 0, least=0) > 0:
@@ -149,17 +154,22 @@ def _workload(
     traces: list[str] = []
     tenants: list[dict[str, Any]] = []
     depth = 0
-    flows = list(scenarios[int(number) - 1])
+    chosen = scenarios[int(number) - 1]
+    flows = [flow for flow in chosen if flow.tag in (_FLOW, _TRACE)]
+    missing.update({other.tag: (other.text or "").strip() for other in chosen if other not in flows})
+    if not flows:
+        remarks.append(f"{file.name}: scenario {number} has no flow of MQSim, so that no workload is set.")
+        return {}
     for place, flow in enumerate(flows):
         given = Parameters(f"{file}: flow {place}", _leaves(flow))
         modes.add(given.text("Device_Level_Data_Caching_Mode", "WRITE_CACHE"))
-        if flow.tag == "IO_Flow_Parameter_Set_Trace_Based":
+        if flow.tag == _TRACE:
             traces.append(given.text("File_Path"))
         else:
             # Flows have equal parts of the device, and use their working set of it.
             used = given.number("Working_Set_Percentage", 100, least=1) / 100 / len(flows)
             tenant = {"name": f"flow-{place}", "offset": percent(place / len(flows)), "space": percent(used)}
-            tenants.append(tenant | {"synthetic": _flow(given)})
+            tenants.append(tenant | {"synthetic": _flow(given)} | _duration(given))
             if given.text("Synthetic_Generator_Type", "QUEUE_DEPTH") == "QUEUE_DEPTH":
                 depth += given.whole("Average_No_of_Reqs_in_Queue")
         missing.update({f"flow {place}: {name}": value for name, value in given.not_asked().items()})
@@ -204,6 +214,13 @@ def _cached(values: Mapping[str, Any], mode: str, remarks: list[str]) -> dict[st
     allowed = "TURNED_OFF, READ_CACHE, WRITE_CACHE, WRITE_READ_CACHE"
     msg = f"Device_Level_Data_Caching_Mode: '{mode}' was given; {allowed} is allowed"
     raise CoflashError(msg)
+
+
+def _duration(given: Parameters) -> dict[str, Any]:
+    """Return how long a flow lasts. With a queue depth it has no times of its own."""
+    if given.text("Synthetic_Generator_Type", "QUEUE_DEPTH") == "BANDWIDTH" and (end := given.number("Stop_Time", 0)):
+        return {"duration": time_ns(end)}
+    return {}
 
 
 def _flow(given: Parameters) -> dict[str, Any]:

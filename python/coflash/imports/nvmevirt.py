@@ -5,28 +5,28 @@ Source: NVMeVirt (Kim et al., FAST 2023), its header of drives.
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
+from coflash.imports.arithmetic import evaluate
 from coflash.imports.imported import Imported, Parameters, percent, time_ns
 from coflash.lookup import no_such
 
 _BRANCH = re.compile(
     r"#\s*(?:el)?if\s*\(\s*BASE_SSD\s*==\s*(\w+)\s*\)(.*?)(?=#\s*elif|\n#endif\s*\n/{8}|\Z)", re.DOTALL
 )
+_OFF = re.compile(r"#\s*if\s+([01])\b(.*?)(?:#\s*else(.*?))?#\s*endif", re.DOTALL)
+"""A part that is switched off or on, and its alternative."""
 _DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)[ \t]+(.+?)\s*(?://.*|/\*.*)?$", re.MULTILINE)
-_SUFFIX = re.compile(r"\b(\d+)(?:ull|ul|u|l)\b", re.IGNORECASE)
-_SIZES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
-_OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 _SECTOR_BYTES = 512
-_NO_NUMBER = (SyntaxError, ValueError, ArithmeticError, TypeError, RecursionError, MemoryError)
+_CELLS = {"1": "slc", "2": "mlc", "3": "tlc", "4": "qlc"}
+_PAGES = {"mlc": ("LSB", "MSB"), "tlc": ("LSB", "CSB", "MSB")}
+_SECTOR_BYTES = 512
+_CELLS = {"1": "slc", "2": "mlc", "3": "tlc", "4": "qlc"}
+_PAGES = {"mlc": ("LSB", "MSB"), "tlc": ("LSB", "CSB", "MSB")}
 
 
 def is_known(text: str) -> bool:
@@ -41,6 +41,8 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
         CoflashError: There is no such drive, or a value cannot be used.
     """
     file, text = next(iter(texts.items()))
+    text = _OFF.sub(lambda found: (found[3] or "") if found[1] == "0" else found[2], text)
+    common = dict(_DEFINE.findall(_BRANCH.sub("", text)))  # of all drives
     drives = {name: dict(_DEFINE.findall(body)) for name, body in _BRANCH.findall(text)}
     drives = {name: defines for name, defines in drives.items() if "NAND_CHANNELS" in defines}
     if not drives:
@@ -49,9 +51,9 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     chosen = profile or next(iter(drives))
     if chosen not in drives:
         raise no_such(f"{file}: no drive", chosen, drives)
-    defines = drives[chosen]
+    defines = {name: value for name, value in common.items() if "SLC" in name and "MODE" not in name} | drives[chosen]
     numbers: dict[str, str] = {}
-    given = Parameters(f"{file}: {chosen}", {name: _number(name, defines, numbers) for name in defines})
+    given = Parameters(f"{file}: {chosen}", {name: _number(name, common | defines, numbers) for name in defines})
     values, remarks = _values(given)
     if len(drives) > 1:
         remarks.append(f"{file.name} has {', '.join(drives)}: this is {chosen} (--profile).")
@@ -68,32 +70,36 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
     if len(set(reads)) > 1:
         remarks.append("NAND_READ_LATENCY: the mean of all kinds of pages.")
     oneshot = given.whole("ONESHOT_PAGE_SIZE", page, least=page) // page
-    if oneshot > 1:
-        remarks.append(f"NAND_PROG_LATENCY programs {oneshot} pages at once; here a page takes its part of that time.")
     values: dict[str, Any] = {
-        "flash.channels": given.whole("NAND_CHANNELS"),
-        "flash.chips_per_channel": given.whole("LUNS_PER_NAND_CH"),
-        "flash.planes_per_die": given.whole("PLNS_PER_LUN", 1),
-        "flash.page_size": f"{page}B",
+        **given.taken("NVMeVirt"),
         "timing.page_read": time_ns(sum(reads) / len(reads)),
-        "timing.page_program": time_ns(given.number("NAND_PROG_LATENCY") / oneshot),
-        "timing.block_erase": time_ns(given.number("NAND_ERASE_LATENCY", 0)),
+        "timing.one_shot_pages": oneshot,
         "timing.sector_transfer": time_ns(_SECTOR_BYTES * 1e3 / given.number("NAND_CHANNEL_BANDWIDTH", least=1)),
         "timing.channel": "shared",
-        "link.lanes": 1,
-        "link.lane_rate": f"{round(given.number('PCIE_BANDWIDTH', least=1)) * 10**6}B",
     }
     if blocks := given.whole("BLKS_PER_PLN", 0, least=0):
         values["flash.blocks_per_plane"] = blocks
-        remarks.append("The pages of a block follow from the memory that NVMeVirt reserves: set flash.pages_per_block.")
+        values["flash.pages_per_block"] = 192  # whole word lines of any kind of cell
+        remarks.append("The pages of a block follow from the memory that NVMeVirt reserves: 192 were taken. Set them.")
     elif size := given.whole("BLK_SIZE", 0, least=0):
         values["flash.pages_per_block"] = size // page
         remarks.append(
-            "The number of blocks follows from the memory that NVMeVirt reserves: set flash.blocks_per_plane."
+            "The blocks of a plane follow from the memory that NVMeVirt reserves: set flash.blocks_per_plane."
         )
+    if cell := _CELLS.get(given.text("CELL_MODE", "0")):
+        values["flash.cell"] = cell
+        if (kinds := _PAGES.get(cell)) and len(set(reads)) > 1 and len(reads) == len(kinds):
+            del values["timing.page_read"], remarks[1]
+            values["timing.page_reads"] = [time_ns(given.number(f"NAND_READ_LATENCY_{kind}")) for kind in kinds]
+    if "ftl.slc_cache.blocks" in values and cell in (None, "slc"):
+        values["flash.cell"] = "tlc"
+        remarks.append("CELL_MODE does not say how many bits a cell has beside SLC: three.")
     if spare := given.number("OP_AREA_PERCENT", 0):
         values["ftl.spare"] = {"share": percent(spare), "definition": "over_provisioning"}
-    if buffer := given.whole("GLOBAL_WB_SIZE", 0, least=0):
+    buffer = given.whole("GLOBAL_WB_SIZE", 0, least=0)
+    if buffer and given.switch("WRITE_EARLY_COMPLETION"):
+        values |= {"controller.write_buffer": f"{buffer}B", "controller.volatile": True}
+    elif buffer:
         values |= {"cache.size": f"{buffer}B", "cache.volatile": True}
     return values, remarks
 
@@ -102,22 +108,11 @@ def _number(name: str, defines: Mapping[str, str], known: dict[str, str]) -> str
     """Return the value of a macro as a number, or its text if it is none; each macro is expanded once."""
     if name not in known:
         known[name] = defines[name].strip()  # for a macro that names itself
-        text = _SUFFIX.sub(r"\1", defines[name]).replace("/", "//")
-        with suppress(*_NO_NUMBER), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as 10ms, which Python reads as a number and a word
-            known[name] = str(_value(ast.parse(text.strip(), mode="eval").body, defines, known))
+
+        def variable(other: str) -> float:
+            text = _number(other, defines, known)
+            return int(text) if text.isdecimal() else float(text)
+
+        number = evaluate(known[name], variable)
+        known[name] = known[name] if number is None else str(number)
     return known[name]
-
-
-def _value(node: ast.expr, defines: Mapping[str, str], known: dict[str, str]) -> float:
-    match node:
-        case ast.Constant(value=int() | float() as value):
-            return value
-        case ast.Name(id=name) if name in defines:
-            return float(_number(name, defines, known))
-        case ast.Call(func=ast.Name(id=unit), args=[size]) if unit in _SIZES:
-            return _value(size, defines, known) * _SIZES[unit]
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            found: float = _OPERATORS[type(op)](_value(left, defines, known), _value(right, defines, known))
-            return found
-    raise ValueError(ast.dump(node))

@@ -18,7 +18,7 @@ use coflash_base::suggest::near_file;
 use coflash_base::{Duration, Seed, Time};
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
-use coflash_workload::fio::{Job, JobFile, JobRequests, Pace, gap_of_rate};
+use coflash_workload::fio::{Job, JobFile, JobRequests, Pace, SteadyState, gap_of_rate};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -78,6 +78,8 @@ struct Measured {
     begin: Time,
     runtime: Duration,
     ops: [(Latency, u64); 4],
+    /// Tells when its jobs are steady, and end.
+    steady: Option<SteadyState>,
 }
 
 /// The files that a job file is read from: itself, and its includes, each once.
@@ -141,6 +143,7 @@ impl Jobs {
                     begin: Time::LAST,
                     runtime: Duration::ZERO,
                     ops: std::array::from_fn(|_| (Latency::default(), 0)),
+                    steady: job.steady.clone(),
                 }),
             }
         }
@@ -281,8 +284,12 @@ impl Jobs {
         let Some(Reverse((at, owner, issued, op))) = self.answers.pop() else { return };
         let job = &mut self.jobs[usize::from(owner)];
         job.answered(at);
+        let (number, report) = (job.report, &mut self.reports[job.report]);
         if issued >= job.begin + job.pace.ramp {
-            self.reports[job.report].ops[usize::from(op)].0.record(at.since(issued), 1);
+            report.ops[usize::from(op)].0.record(at.since(issued), 1);
+        }
+        if report.steady.as_mut().is_some_and(|watch| watch.answered(job.begin, at, at.since(issued))) {
+            self.jobs.iter_mut().filter(|job| job.report == number).for_each(|job| job.next = None);
         }
     }
 
@@ -302,8 +309,12 @@ impl Jobs {
         if let Some(answer) = answer.expect("a job's range is on the device") {
             answers.push(Reverse((answer, number as u16, at, index(request.op) as u8)));
         }
+        let report = &mut self.reports[job.report];
         if at >= job.begin + job.pace.ramp {
-            self.reports[job.report].ops[index(request.op)].1 += request.length;
+            report.ops[index(request.op)].1 += request.length;
+        }
+        if let Some(watch) = &mut report.steady {
+            watch.issued(request.length);
         }
         job.issued(&request, at);
     }

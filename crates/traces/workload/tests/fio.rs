@@ -129,6 +129,10 @@ const JOBS: &[(&str, &str)] = &[
     ("beyond-size-sequential", "rw=write\nbs=4k\nsize=1m\nio_size=5m"),
     ("zoned", "rw=randread\nbs=4k\nrandom_distribution=zoned:60/10:30/20:8/30:2/40"),
     ("zoned-absolute", "rw=randwrite\nbs=4k\nrandom_distribution=zoned_abs:60/20m:30/2m:10/12m"),
+    ("zoned-blank", "rw=randwrite\nbs=4k\nrandom_distribution=zoned:50/5:30/15:20/"),
+    ("zoned-blanks", "rw=randwrite\nbs=4k\nrandom_distribution=zoned:50/:30/15:20/"),
+    ("split-blanks", "rw=randwrite\nbssplit=4k/:8k/50:16k/\nnorandommap"),
+    ("defaults", "rw=randwrite\nbs=4k\nverify=0\nnrfiles=1\nzonemode=none\nsync=0\nthreads=1"),
     ("zipf", "rw=randwrite\nbs=4k\nrandom_distribution=zipf:1.2"),
     ("zipf-below-one", "rw=randwrite\nbs=4k\nrandom_distribution=zipf:0.8"),
     ("zipf-center", "rw=randwrite\nbs=4k\nrandom_distribution=zipf:1.1:0.25"),
@@ -136,6 +140,24 @@ const JOBS: &[(&str, &str)] = &[
     ("normal", "rw=randread\nbs=4k\nrandom_distribution=normal"),
     ("normal-moved", "rw=randread\nbs=4k\nrandom_distribution=normal:12.5:0.75"),
 ];
+
+#[test]
+fn every_option_of_fio_is_known() {
+    if !fio_is_here() {
+        return;
+    }
+    let output = Command::new("fio").arg("--cmdhelp=all").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let names = text.lines().filter_map(|line| line.split([' ', ':']).next()).filter(|name| !name.is_empty());
+    let unknown: Vec<&str> = names
+        .filter(|name| {
+            let text = format!("[j]\n{name}=1\n");
+            JobFile::read("job.fio", &mut |_| Ok(text.clone()))
+                .is_err_and(|error| error.to_string().contains("no such"))
+        })
+        .collect();
+    assert_eq!(unknown, Vec::<&str>::new());
+}
 
 #[test]
 fn requests_are_those_of_fio_one_by_one() {

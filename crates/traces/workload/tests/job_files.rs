@@ -35,11 +35,27 @@ fn problem(text: &str) -> String {
 fn options_that_are_not_honoured_are_named_with_the_reason() {
     for (text, expected) in [
         ("[j]\nrw=randraed", "job.fio:2: rw: \"randraed\" is not known; did you mean \"randread\"?"),
-        ("[j]\nrwmixraed=3", "job.fio:2: rwmixraed: no such option; did you mean \"rwmixread\"?"),
+        (
+            "[j]\nrwmixraed=3",
+            "job.fio:2: rwmixraed: fio 3.4x has no such option; did you mean \"rwmixread\"?",
+        ),
         ("[j]\nverify=crc32c", "job.fio:2: verify: this option of fio is not simulated: flash holds no data"),
         ("[j]\nzonemode=zbd", "the device has no zones"),
         ("[j]\nplids=0,255", "plids: \"255\" was given; a whole number from 0 to 254 is allowed"),
-        ("[j]\nfdp_pli_select=random", "roundrobin is allowed"),
+        ("[j]\nnrfile=3", "nrfile: fio 3.4x has no such option; did you mean \"nrfiles\"?"),
+        (
+            "[j]\nioengine=filecreate",
+            "\"filecreate\" of fio is not simulated: this ioengine sends no requests",
+        ),
+        ("[j]\nioengine=external:/tmp/mine.so", "an ioengine from outside fio is not known"),
+        ("[j]\nioengine=libaoi", "ioengine: \"libaoi\" is not known; did you mean \"libaio\"?"),
+        ("[j]\nfdp_pli_select=first", "\"first\" is not known"),
+        ("[j]\nplids=4-300", "plids: \"300\" was given; a whole number from 0 to 254 is allowed"),
+        ("[j]\nfdp=1\nplid_select=scheme", "plid_select=scheme was given without dp_scheme"),
+        ("[j]\nwrite_hint=tiny", "write_hint: \"tiny\" is not known"),
+        ("[j]\nss=iops_slope:0.3%\nss_dur=1s", "ss_dur: at least two intervals"),
+        ("[j]\nss=iops", "a criterion and a limit such as iops_slope:0.3% is allowed"),
+        ("[j]\nrandom_distribution=zoned:50/60:30/50:20/", "its percentages sum to 110; 100 is allowed"),
         ("[j]\nbs=0", "bs: \"0\" was given; at least 1 is allowed"),
         ("[j]\nbs=4q", "bs: \"4q\" was given; a size such as 4k"),
         ("[j]\nsize=99999999999999999999", "size: \"99999999999999999999\" was given"),
@@ -51,7 +67,7 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
         ("[j]\ntime_based", "[j]: time_based was given without runtime"),
         (
             "[j]\nrwmixread=70\nrwmixwrite=70",
-            "[j]: rwmixread=70 and rwmixwrite=70 were given; one of them is allowed",
+            "[j]: rwmixread and rwmixwrite were given; one, or two that add up to 100",
         ),
         ("[j]\nrate=1m\nrate_iops=10", "[j]: rate and rate_iops were given; one of them is allowed"),
         ("[j]\nrandom_distribution=zipf:1", "any other exponent is allowed"),
@@ -61,7 +77,7 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
         ("[j]\nrandom_generator=lfsr\nbsrange=4k-8k", "with one size (bs) only is it allowed"),
         (
             "[j]\nrandom_generator=lfsr\nrandom_distribution=zipf:1.2",
-            "random_generator=lfsr and random_distribution were given; one of them is allowed",
+            "random_generator=lfsr is not allowed with this random_distribution",
         ),
         ("[j]\nsize=2g", "[j]: size: it is 2GiB; from a request, 4KiB, to what is left of the device, 1GiB"),
         ("[j]\nsize=1k", "[j]: size: it is 1KiB; from a request, 4KiB"),
@@ -93,12 +109,87 @@ fn writes_have_the_placement_identifiers_of_their_job_in_turn() {
     assert_eq!(hints("fdp=1\nfdp_pli=3,1", Some(4)), in_turn);
     assert_eq!(hints("dataplacement=streams\nplids=3,1", None), in_turn, "hints that are ignored stay");
     assert_eq!(hints("fdp=1", Some(2)), Ok(vec![Some(0), Some(1), Some(0), Some(1)]), "all handles");
-    for none in ["plids=3,1", "dataplacement=none\nplids=3"] {
+    assert_eq!(hints("fdp=1\nplids=1-2,0", Some(3)), Ok(vec![Some(1), Some(2), Some(0), Some(1)]), "a range");
+    assert_eq!(hints("write_hint=medium", None), Ok(vec![Some(2); 4]));
+    let at_random = hints("fdp=1\nplids=0-3\nfdp_pli_select=random", Some(4)).unwrap();
+    assert!(at_random.windows(2).any(|two| two[0] > two[1]), "{at_random:?} is not in turn");
+    for none in ["plids=3,1", "dataplacement=none\nplids=3", "write_hint=none"] {
         assert_eq!(hints(none, Some(4)), Ok(vec![None; 4]), "{none}");
     }
     let refused: Result<Vec<Option<u32>>, String> =
         Err("job.fio:1: [j]: plids: placement 3 was given; ftl.placement has the handles 0 to 2".to_owned());
     assert_eq!(hints("fdp=1\nplids=3", Some(3)), refused);
+}
+
+#[test]
+fn a_scheme_gives_hints_by_place_and_is_a_file_of_the_job() {
+    let job = "[j]\nrw=write\nbs=4k\nsize=16k\nfdp=1\nplid_select=scheme\ndp_scheme=ranges.txt\n";
+    let ranges = "4096, 8192, 2\n0, 12288, 1\n";
+    let mut file = read_of(&[("job.fio", job), ("ranges.txt", ranges)]).unwrap();
+    assert_eq!(file.files, ["job.fio", "ranges.txt"]);
+    file.jobs[0].bind_placements(Some(3)).unwrap();
+    let mut requests = JobRequests::new(&file.jobs[0], DEVICE_BYTES, Seed(1)).unwrap();
+    let drawn = std::iter::from_fn(|| requests.draw()).map(|request| request.placement.unwrap().get());
+    assert_eq!(
+        drawn.collect::<Vec<_>>(),
+        [1, 2, 1, 0],
+        "the first range that fits; beside all of them hint 0"
+    );
+    let beyond = file.jobs[0].bind_placements(Some(2)).unwrap_err().to_string();
+    assert!(beyond.contains("placement 2 was given"), "{beyond}");
+    let wrong = read_of(&[("job.fio", job), ("ranges.txt", "0 8192 1")]).unwrap_err().to_string();
+    assert!(wrong.starts_with("job.fio:7: dp_scheme: \"0 8192 1\" was given"), "{wrong}");
+    let gone = read_of(&[("job.fio", job)]).unwrap_err().to_string();
+    assert_eq!(gone, "job.fio:7: ranges.txt: no such file");
+}
+
+/// fio's defaults written out change nothing; the same options with another value are refused, or noted.
+#[test]
+fn defaults_written_out_are_taken_without_a_word() {
+    let plain = "[j]\nrw=randwrite\ndirect=1\nioengine=libaio\n";
+    for (option, other) in [
+        ("verify=0", "verify=md5"),
+        ("nrfiles=1", "nrfiles=2"),
+        ("zonemode=none", "zonemode=strided"),
+        ("zonesize=0", "zonesize=1m"),
+        ("md_per_io_size=0", "md_per_io_size=8"),
+        ("sync=none", "sync=dsync"),
+        ("sync=0", "sync"),
+        ("fill_device=0", "fill_device=1"),
+        ("file_service_type=roundrobin", "file_service_type=zipf:1.2"),
+        ("iodepth_batch_complete_min=1", "iodepth_batch_complete_min=4"),
+        ("replay_time_scale=100", "replay_time_scale=50"),
+        ("num_range=1", "num_range=8"),
+        ("thinktime_iotime=0s", "thinktime_iotime=1s"),
+        ("write_mode=write", "write_mode=zeroes"),
+        ("rate=0", "rate_min=1m"),
+        ("rate_iops=0", "rate_iops_min=5"),
+        ("number_ios=0", "ramp_size=1m"),
+        ("offset_align=0\nba=0", "random_sequence_stride=1"),
+        ("thinktime=0\nstartdelay=0\nramp_time=0\nruntime=0\nss_dur=0", "latency_target=5ms"),
+    ] {
+        let same = read(&format!("{plain}{option}\n")).unwrap_or_else(|error| panic!("{option}: {error}"));
+        assert_eq!(same.remarks, Vec::<String>::new(), "{option}");
+        match read(&format!("{plain}{other}\n")) {
+            Ok(file) => {
+                let name = other.split('=').next().unwrap();
+                assert!(file.remarks[0].starts_with(&format!("fio, {name}: ")), "{other}: {:?}", file.remarks)
+            }
+            Err(error) => {
+                assert!(error.to_string().contains(" of fio is not simulated: "), "{other}: {error}")
+            }
+        }
+    }
+}
+
+#[test]
+fn several_files_are_one_device_and_a_remark_says_so() {
+    let of = |names: &str| {
+        let file = read(&format!("[j]\nrw=write\ndirect=1\nfilename={names}\n")).unwrap();
+        file.remarks
+    };
+    assert!(of("/dev/nvme0n1:/dev/nvme1n1")[0].starts_with("fio, j: filename has several files"));
+    assert_eq!(of("/dev/disk/by-path/pci-0000\\:01\\:00.0"), Vec::<String>::new());
 }
 
 #[test]

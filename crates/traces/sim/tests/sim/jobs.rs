@@ -174,3 +174,21 @@ fn a_job_file_that_cannot_run_is_refused() {
     let gone = Scenario::default().set(&[("workload.fio", "/nowhere/job.fio")]).expect("a scenario");
     assert!(refused(&gone).starts_with("/nowhere/job.fio: No such file"), "{}", refused(&gone));
 }
+
+/// Windows of four values: they are within half their mean from the first on, and never the same.
+#[test]
+fn a_steady_job_ends_with_its_group_and_one_that_never_is_runs_on() {
+    let runtimes = |criterion: &str| {
+        let steady = format!("{criterion}\nss_dur=200ms\nss_ramp=100ms\nss_interval=50ms\ngroup_reporting\n");
+        let text = format!(
+            "{ASYNC}time_based\nruntime=600ms\n{steady}[a]\nrw=randwrite\nnorandommap\n[b]\nrw=randread\n\
+             [c]\nstonewall\nrw=randread\n"
+        );
+        jobs(&ran(&text, &[])).iter().map(|job| number(job, "/runtime_ns") / 1_000_000).collect::<Vec<_>>()
+    };
+    for loose in ["ss=iops:50%", "ss=bw:1g", "ss=lat_slope:90%", "steadystate=iops:1000000"] {
+        let ended = runtimes(loose);
+        assert!(ended.iter().all(|ms| (300..450).contains(ms)), "{loose}: {ended:?}");
+    }
+    assert!(runtimes("ss=iops:0").iter().all(|&ms| ms >= 600), "nothing is that near");
+}

@@ -1,10 +1,12 @@
 //! One job of a job file, as fio understands its options.
 
+use super::steady::SteadyState;
 use super::value::Amount;
 use crate::WorkloadError;
 use crate::request::no_handle;
 use coflash_base::exponential::exponential;
 use coflash_base::{Bytes, Duration, Op, PlacementId, RandomStream, Time};
+use std::ops::Range;
 
 /// The directions of a job, in fio's order.
 pub(super) const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
@@ -13,7 +15,7 @@ pub(super) const WRITE: usize = 1;
 pub(super) const TRIM: usize = 2;
 
 /// The operations of a job and their order (`rw`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) name: &'static str,
     /// Reads, writes, trims.
@@ -56,7 +58,7 @@ pub(super) struct Sizes {
     pub(super) least: u64,
     pub(super) most: u64,
     /// Sizes and their percentages, the rarest first; empty for a range.
-    pub(super) split: Vec<(u64, u32)>,
+    pub(super) split: Vec<(u64, u64)>,
 }
 
 /// The generator of places and sizes.
@@ -68,8 +70,9 @@ pub(super) enum Generator {
 }
 
 /// The distribution of random places.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Distribution {
+    #[default]
     Random,
     Zipf {
         theta: f64,
@@ -83,10 +86,11 @@ pub(super) enum Distribution {
         deviation: f64,
         center: Option<f64>,
     },
-    /// For each direction: percentages of draws and of the space.
-    Zoned([Vec<(u32, u32)>; 3]),
-    /// For each direction: percentages of draws, and bytes.
-    ZonedAbs([Vec<(u32, u64)>; 3]),
+    /// For each direction: percentages of draws, and sizes: percentages of the space, or bytes.
+    Zoned {
+        is_share: bool,
+        zones: [Vec<(u64, u64)>; 3],
+    },
 }
 
 /// The parameters of the seeds.
@@ -101,7 +105,7 @@ pub(super) enum Seeding {
 }
 
 /// Where in the space a sequential request goes after another (`rw=write:4k`, `rw=randread:8`, `rw_sequencer`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sequence {
     /// The number of requests after which a new place is drawn.
     pub(super) every: u32,
@@ -112,7 +116,7 @@ pub(super) struct Sequence {
 }
 
 /// When a job issues its requests.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
     /// Requests under way at most.
     pub queue_depth: u32,
@@ -135,22 +139,6 @@ pub struct Pace {
     pub ramp: Duration,
 }
 
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            queue_depth: 1,
-            rate_bytes_per_s: [0; 3],
-            is_poisson: false,
-            waits_for_answers: true,
-            think: Duration::ZERO,
-            think_requests: 1,
-            delay: Duration::ZERO,
-            runtime: None,
-            ramp: Duration::ZERO,
-        }
-    }
-}
-
 /// Draw the gap after a request of `bytes` at a rate with exponentially distributed gaps.
 #[must_use]
 pub fn gap_of_rate(rate_bytes_per_s: u64, bytes: u64, stream: &mut RandomStream) -> Duration {
@@ -159,8 +147,8 @@ pub fn gap_of_rate(rate_bytes_per_s: u64, bytes: u64, stream: &mut RandomStream)
     Duration { ns: ((mean_ns * exponential(stream) + 0.5) as u64).min(Time::LAST.ns) }
 }
 
-/// What a section says of the requests of a job, with fio's defaults.
-#[derive(Clone, Debug, PartialEq)]
+/// What a section says of the requests of a job.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Settings {
     pub(super) kind: Kind,
     pub(super) read_percent: u32,
@@ -180,30 +168,6 @@ pub(super) struct Settings {
     /// By direction.
     pub(super) random_percent: [u32; 3],
     pub(super) flush_at_end: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            kind: KINDS[0],
-            read_percent: 50,
-            sequence: Sequence { every: 1, step: 0, identical: false },
-            sizes_by_order: false,
-            unaligned: false,
-            size: None,
-            io_size: None,
-            offset: Amount::Bytes(0),
-            offset_increment: Amount::Bytes(0),
-            offset_align: None,
-            loops: 1,
-            time_based: false,
-            requests_max: None,
-            generator: None,
-            distribution: Distribution::Random,
-            random_percent: [100; 3],
-            flush_at_end: false,
-        }
-    }
 }
 
 /// One job: a section of the job file, or one of its clones (`numjobs`).
@@ -235,8 +199,20 @@ pub struct Job {
     pub(super) flush_every: u64,
     /// The placement hints that its writes have in turn; none of them are all that there are.
     pub(super) placements: Option<Vec<PlacementId>>,
+    pub(super) select: Select,
+    /// When the jobs of its report end early.
+    pub steady: Option<SteadyState>,
     /// Where the section begins, for errors.
     pub(super) place: String,
+}
+
+/// How the placement hint of a write is chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Select {
+    InTurn,
+    AtRandom,
+    /// The first range that the write begins in; else hint 0.
+    ByPlace(Vec<(Range<u64>, PlacementId)>),
 }
 
 impl Job {
@@ -255,7 +231,7 @@ impl Job {
             Distribution::Zipf { .. } => ", fio-zipf",
             Distribution::Pareto { .. } => ", pareto",
             Distribution::Normal { .. } => ", normal",
-            Distribution::Zoned(_) | Distribution::ZonedAbs(_) => ", zoned",
+            Distribution::Zoned { .. } => ", zoned",
         };
         format!("{}: {} of {size}{law}, depth {}", self.name, kind.name, self.pace.queue_depth)
     }
@@ -269,7 +245,12 @@ impl Job {
         if placements.is_empty() {
             placements.extend((0..handles).filter_map(|handle| PlacementId::new(handle.into())));
         }
-        match placements.iter().find(|placement| placement.get() >= handles) {
+        let of_scheme = match &self.select {
+            Select::ByPlace(ranges) => &ranges[..],
+            _ => &[],
+        };
+        let mut used = placements.iter().chain(of_scheme.iter().map(|(_, placement)| placement));
+        match used.find(|placement| placement.get() >= handles) {
             None => Ok(()),
             Some(placement) => Err(WorkloadError::trace(
                 &self.place,

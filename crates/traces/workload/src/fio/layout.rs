@@ -169,21 +169,16 @@ fn zones(job: &Job, room: u64, ddir: usize) -> Result<Vec<Zone>, WorkloadError> 
     let unit = job.align[ddir];
     let places = room / unit;
     let (mut zones, mut draws_until, mut size) = (Vec::new(), 0, 0);
-    let mut zone = |draws: u32, more: u64, end: &dyn Fn(u64) -> (u64, u64)| {
-        let (begin, length) = end(size);
-        draws_until += draws;
-        size += more;
-        zones.push(Zone { draws_until, begin, end: begin + length });
-    };
-    match &job.settings.distribution {
-        Distribution::Zoned(given) => given[ddir].iter().for_each(|&(draws, percent)| {
-            let percent = u64::from(percent);
-            zone(draws, percent, &|from| (from * places / 100, places * percent / 100));
-        }),
-        Distribution::ZonedAbs(given) => given[ddir].iter().for_each(|&(draws, bytes)| {
-            zone(draws, bytes, &|from| (from / unit, (from + bytes) / unit - from / unit));
-        }),
-        _ => {}
+    if let Distribution::Zoned { is_share, zones: given } = &job.settings.distribution {
+        for &(draws, more) in &given[ddir] {
+            let (begin, length) = match is_share {
+                true => (size * places / 100, places * more / 100),
+                false => (size / unit, (size + more) / unit - size / unit),
+            };
+            draws_until += draws as u32;
+            size += more;
+            zones.push(Zone { draws_until, begin, end: begin + length });
+        }
     }
     if let Some(Zone { begin, end, .. }) =
         zones.iter().find(|zone| zone.end > places || zone.end == zone.begin)

@@ -21,7 +21,8 @@
 //! |---|---|
 //! | the text: sections, comments, includes | `text.rs` |
 //! | values and units | `value.rs` |
-//! | the options: honoured, without effect, refused | `options.rs` |
+//! | the options: read; without effect, refused | `options.rs`; `known.rs` |
+//! | when steady jobs end | `steady.rs` |
 //! | a job and its pace | `job.rs` |
 //! | its place on a device | `layout.rs` |
 //! | its requests | `requests.rs` |
@@ -33,22 +34,26 @@
 //! Source: fio 3.33 (documentation; its algorithms; its iologs, against which the tests compare).
 
 mod job;
+mod known;
 mod layout;
 mod map;
 mod options;
 mod place;
 mod random;
 mod requests;
+mod steady;
 mod text;
 mod value;
 
 pub use job::{Job, Pace, gap_of_rate};
 pub(crate) use place::Skewed;
 pub use requests::JobRequests;
+pub use steady::SteadyState;
 
 use crate::WorkloadError;
-use job::{Distribution, Generator, Seeding, Sizes};
+use job::{Distribution, Generator, Seeding, Select, Sizes};
 use options::Options;
+use std::collections::VecDeque;
 use std::path::Path;
 use text::{Section, Text};
 
@@ -78,7 +83,7 @@ impl JobFile {
         read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
     ) -> Result<Self, WorkloadError> {
         let whole = |problem: &str| WorkloadError::trace(file, problem);
-        let (mut global, mut global_options) = (Options::default(), Vec::new());
+        let (mut global, mut global_options) = (Options::new(), Vec::new());
         let (mut jobs, mut notes): (Vec<Job>, Notes) = (Vec::new(), Notes::default());
         let Text { files, sections } = Text::read(file, read)?;
         for section in sections {
@@ -90,7 +95,8 @@ impl JobFile {
             let mut options = global.clone();
             options.take(&section.lines)?;
             notes.add(&section.name, &options);
-            let job = |number, clone, phase, report| job_of(&section, &options, number, clone, phase, report);
+            let job =
+                |number, clone, phase, report| job_of(&section, &options, [number, clone, phase, report]);
             for clone in 0..options.clones {
                 if jobs.len() == JOBS_MAX {
                     return Err(whole(&format!("at most {JOBS_MAX} jobs are allowed, clones counted")));
@@ -107,6 +113,16 @@ impl JobFile {
         }
         if jobs.is_empty() {
             return Err(whole("it has no job: a section such as [job] with rw=randwrite is one"));
+        }
+        let first: Vec<&Job> = jobs.iter().filter(|job| job.phase == 0).collect();
+        let fills = |job: &Job| job.settings.kind.ops == [false, true, false] && job.pace.runtime.is_none();
+        if first.len() < jobs.len() && first.iter().all(|job| fills(job)) {
+            for job in first {
+                notes.say(
+                    "written before stonewall, and so the fill: precondition.fill = \"none\" leaves it to these jobs alone",
+                    &job.name,
+                );
+            }
         }
         Ok(Self { jobs, files, remarks: notes.remarks(), global: global_options })
     }
@@ -143,44 +159,44 @@ fn pairs(section: &Section) -> Vec<(String, String)> {
     section.lines.iter().map(pair).collect()
 }
 
-/// Remarks, each with the jobs that it is about.
+/// Remarks: a sentence, and the options or jobs that it is about.
 #[derive(Default)]
-struct Notes {
-    ignored: Vec<&'static str>,
-    capped: Vec<String>,
-    buffered: Vec<String>,
-}
+struct Notes(Vec<(&'static str, Vec<String>)>);
 
 impl Notes {
     fn add(&mut self, name: &str, options: &Options) {
-        for &option in &options.ignored {
-            if !self.ignored.contains(&option) {
-                self.ignored.push(option);
-            }
+        for &(option, why) in &options.noted {
+            self.say(why, option);
         }
         if options.pace.queue_depth > 1 && options::is_synchronous(&options.engine) {
-            self.capped.push(name.to_owned());
+            self.say(
+                "a synchronous ioengine, such as fio's default psync, has one request under way, whatever iodepth says",
+                name,
+            );
         }
         if !options.direct {
-            self.buffered.push(name.to_owned());
+            self.say("without direct=1 a host caches; the page cache of a host is not simulated", name);
+        }
+        if options.file_name.as_ref().is_some_and(|name| name.replace("\\:", "").contains(':')) {
+            self.say(
+                "filename has several files, to which fio gives requests in turn; here all go to the one device",
+                name,
+            );
+        }
+    }
+
+    fn say(&mut self, sentence: &'static str, about: &str) {
+        let place = self.0.iter().position(|(known, _)| *known == sentence).unwrap_or_else(|| {
+            self.0.push((sentence, Vec::new()));
+            self.0.len() - 1
+        });
+        if !self.0[place].1.iter().any(|known| known == about) {
+            self.0[place].1.push(about.to_owned());
         }
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
-        let mut say = |items: &[String], sentence: &str| {
-            if !items.is_empty() {
-                remarks.push(format!("fio, {}: {sentence}", items.join(", ")));
-            }
-        };
-        let ignored: Vec<String> = self.ignored.iter().map(|&option| option.to_owned()).collect();
-        say(&ignored, "options without an effect in a simulation.");
-        say(
-            &self.capped,
-            "a synchronous ioengine, such as fio's default psync, has one request under way, whatever iodepth says.",
-        );
-        say(&self.buffered, "without direct=1 a host caches; the page cache of a host is not simulated.");
-        remarks
+        self.0.iter().map(|(sentence, about)| format!("fio, {}: {sentence}.", about.join(", "))).collect()
     }
 }
 
@@ -188,55 +204,52 @@ impl Notes {
 fn job_of(
     section: &Section,
     options: &Options,
-    number: u32,
-    clone: u32,
-    phase: u32,
-    report: u32,
+    [number, clone, phase, report]: [u32; 4],
 ) -> Result<Job, WorkloadError> {
-    let refuse = |problem: String| section.at.refuse(format!("[{}]: {problem}", section.name));
     let o = options;
-    let sizes = std::array::from_fn(|ddir| {
-        if let (Some(first), Some(last)) = (
-            o.split[ddir].iter().map(|(size, _)| *size).min(),
-            o.split[ddir].iter().map(|(size, _)| *size).max(),
-        ) {
-            return Sizes { least: first, most: last, split: o.split[ddir].clone() };
-        }
-        let (least, most) = o.range[ddir].unwrap_or((o.block[ddir], o.block[ddir]));
-        Sizes { least, most, split: Vec::new() }
+    let sizes: [Sizes; 3] = std::array::from_fn(|ddir| {
+        let split = o.split[ddir].clone();
+        let of_split = || split.iter().map(|(size, _)| *size);
+        let range = || o.range[ddir].unwrap_or((o.block[ddir], o.block[ddir]));
+        let (least, most) = of_split().min().zip(of_split().max()).unwrap_or_else(range);
+        Sizes { least, most, split }
     });
-    let mut has_map = o.has_map && o.settings.distribution == Distribution::Random;
-    let align = std::array::from_fn(|ddir: usize| {
+    let align: [u64; 3] = std::array::from_fn(|ddir| {
         if o.align[ddir] == 0 || !o.settings.kind.random { sizes[ddir].least } else { o.align[ddir] }
     });
-    if (0..3).any(|ddir| align[ddir] != sizes[ddir].least) {
-        has_map = false;
-    }
+    let has_map = o.has_map
+        && o.settings.distribution == Distribution::Random
+        && (0..3).all(|ddir| align[ddir] == sizes[ddir].least);
     let given = |values: &[u64; 3]| values.iter().any(|&value| value > 0);
-    if given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops) {
-        return refuse("rate and rate_iops were given; one of them is allowed".to_owned());
-    }
+    let is_lfsr = o.settings.generator == Some(Generator::Lfsr);
+    let is_skewed = !matches!(o.settings.distribution, Distribution::Random | Distribution::Zoned { .. });
     let read_percent = match o.mix {
-        [Some(read), Some(write)] if read + write != 100 => {
-            let problem = "were given; one of them is allowed, or two that add up to 100";
-            return refuse(format!("rwmixread={read} and rwmixwrite={write} {problem}"));
-        }
         [Some(read), _] => read,
         [None, write] => write.map_or(o.settings.read_percent, |write| 100 - write),
     };
-    if o.settings.time_based && o.pace.runtime.is_none() {
-        return refuse("time_based was given without runtime, which says how long".to_owned());
-    }
-    if o.settings.generator == Some(Generator::Lfsr) && sizes.iter().any(|sizes| sizes.least != sizes.most) {
-        return refuse("random_generator=lfsr was given; with one size (bs) only is it allowed".to_owned());
-    }
-    let is_skewed = matches!(
-        o.settings.distribution,
-        Distribution::Zipf { .. } | Distribution::Pareto { .. } | Distribution::Normal { .. }
-    );
-    if o.settings.generator == Some(Generator::Lfsr) && is_skewed {
-        let allowed = "one of them is allowed, or random_distribution=zoned";
-        return refuse(format!("random_generator=lfsr and random_distribution were given; {allowed}"));
+    let [window, interval, ramp] = o.steady;
+    let room = window.ns.checked_div(interval.ns).unwrap_or(0) as usize;
+    let has_two_rates = given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops);
+    let has_two_mixes = o.mix[1].is_some_and(|write| read_percent + write != 100);
+    let has_sizes = sizes.iter().any(|sizes| sizes.least != sizes.most);
+    let no_scheme = o.places_data && o.select == options::BY_SCHEME && o.scheme.is_empty();
+    let no_runtime = o.settings.time_based && o.pace.runtime.is_none();
+    let problem = match () {
+        () if has_two_rates => "rate and rate_iops were given; one of them is allowed",
+        () if has_two_mixes => {
+            "rwmixread and rwmixwrite were given; one, or two that add up to 100 are allowed"
+        }
+        () if no_scheme => "plid_select=scheme was given without dp_scheme, the file of its ranges",
+        () if no_runtime => "time_based was given without runtime, which says how long",
+        () if window.ns > 0 && room < 2 => "ss_dur: at least two intervals (ss_interval, 1s) are allowed",
+        () if is_lfsr && has_sizes => {
+            "random_generator=lfsr was given; with one size (bs) only is it allowed"
+        }
+        () if is_lfsr && is_skewed => "random_generator=lfsr is not allowed with this random_distribution",
+        () => "",
+    };
+    if !problem.is_empty() {
+        return section.at.refuse(format!("[{}]: {problem}", section.name));
     }
     let rate_bytes_per_s = std::array::from_fn(|ddir: usize| {
         o.pace.rate_bytes_per_s[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))
@@ -270,7 +283,24 @@ fn job_of(
         has_map,
         seeding,
         flush_every: if o.flush_every > 0 { o.flush_every } else { o.sync_every },
-        placements: o.places_data.then(|| o.placements.clone()),
+        placements: if o.places_data {
+            Some(o.placements.clone())
+        } else {
+            o.write_hint.map(|hint| vec![hint])
+        },
+        select: match o.select {
+            options::BY_SCHEME if o.places_data => Select::ByPlace(o.scheme.clone()),
+            options::AT_RANDOM if o.places_data => Select::AtRandom,
+            _ => Select::InTurn,
+        },
+        steady: (window.ns > 0).then(|| SteadyState {
+            criterion: o.criterion,
+            values: VecDeque::new(),
+            room,
+            interval,
+            until: ramp + interval,
+            sums: [0; 3],
+        }),
         place: format!("{}:{}", section.at.file, section.at.line),
     })
 }

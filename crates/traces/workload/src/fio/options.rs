@@ -1,21 +1,24 @@
-//! The options of a job: honoured, without effect, or refused.
+//! The options of a job. `known.txt` is the list of all; those of its group "read" are read here.
 
 use super::job::{Distribution, Generator, KINDS, Pace, Sequence, Settings};
-use super::text::{Line, Place};
-use super::value::{amount, bytes, each, split, switch, time, whole};
+use super::known;
+use super::steady::{BYTES, Criterion, RESPONSE};
+use super::text::Line;
+use super::value::{amount, bytes, each, share_rest, split, switch, time, whole};
 use crate::WorkloadError;
-use coflash_base::PlacementId;
 use coflash_base::suggest::hint;
+use coflash_base::{Duration, PlacementId};
+use std::ops::Range;
 
 /// The options of a section, with fio's defaults.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Options {
     pub(super) settings: Settings,
     /// As given: a synchronous engine has a depth of one, and the ramp comes before the runtime.
     pub(super) pace: Pace,
     pub(super) block: [u64; 3],
     pub(super) range: [Option<(u64, u64)>; 3],
-    pub(super) split: [Vec<(u64, u32)>; 3],
+    pub(super) split: [Vec<(u64, u64)>; 3],
     pub(super) align: [u64; 3],
     pub(super) has_map: bool,
     pub(super) repeat: bool,
@@ -33,284 +36,168 @@ pub(super) struct Options {
     pub(super) mix: [Option<u32>; 2],
     pub(super) places_data: bool,
     pub(super) placements: Vec<PlacementId>,
+    /// The index of `plid_select` in [`SELECTS`], and the ranges of its scheme.
+    pub(super) select: usize,
+    pub(super) scheme: Vec<(Range<u64>, PlacementId)>,
+    pub(super) write_hint: Option<PlacementId>,
+    pub(super) criterion: Criterion,
+    /// The window, the interval and the ramp of a steady state.
+    pub(super) steady: [Duration; 3],
     pub(super) file_name: Option<String>,
     pub(super) direct: bool,
     pub(super) kb_base: u64,
-    /// Options that do not matter, as the file says them.
-    pub(super) ignored: Vec<&'static str>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            settings: Settings::default(),
-            pace: Pace::default(),
-            block: [4096; 3],
-            range: [None; 3],
-            split: [const { Vec::new() }; 3],
-            align: [0; 3],
-            has_map: true,
-            repeat: true,
-            repeat_all: false,
-            seed: None,
-            flush_every: 0,
-            sync_every: 0,
-            clones: 1,
-            stonewall: false,
-            new_group: false,
-            group_reporting: false,
-            engine: "psync".to_owned(),
-            rate_iops: [0; 3],
-            mix: [None; 2],
-            places_data: false,
-            placements: Vec::new(),
-            file_name: None,
-            direct: false,
-            kb_base: 1024,
-            ignored: Vec::new(),
-        }
-    }
-}
-
-/// Read the value of an option into the options.
-type Read = fn(&mut Options, Option<&str>) -> Result<(), String>;
-
-/// The value of an option that needs one.
-fn given(value: Option<&str>) -> Result<&str, String> {
-    value.filter(|value| !value.is_empty()).ok_or_else(|| "it needs a value".to_owned())
-}
-
-macro_rules! value {
-    ($options:ident, $text:ident => $body:expr) => {
-        |$options, value| {
-            let $text = given(value)?;
-            $body;
-            Ok(())
-        }
-    };
-}
-
-macro_rules! flag {
-    ($($field:ident).+) => {
-        |options, value| {
-            options.$($field).+ = switch(value)?;
-            Ok(())
-        }
-    };
+    /// Options without effect, and why.
+    pub(super) noted: Vec<(&'static str, &'static str)>,
 }
 
 /// Microseconds, the unit of `thinktime`, and seconds, that of other times.
 const US: u64 = 1_000;
 const S: u64 = 1_000_000_000;
 
-/// The honoured options by their names in fio, aliases included.
-const HONOURED: &[(&[&str], Read)] = &[
-    (&["rw", "readwrite"], value!(o, text => read_kind(o, text)?)),
-    (
-        &["rw_sequencer"],
-        value!(o, text => o.settings.sequence.identical = one_of(text, &["sequential", "identical"])? == 1),
-    ),
-    (&["rwmixread"], value!(o, text => o.mix[0] = Some(whole(text, 0, 100)? as u32))),
-    (&["rwmixwrite"], value!(o, text => o.mix[1] = Some(whole(text, 0, 100)? as u32))),
-    (&["bs", "blocksize"], value!(o, text => each(text, ',', &mut o.block, |part| size(part, o.kb_base))?)),
-    (
-        &["bsrange", "blocksize_range"],
-        value!(o, text => {
-            each(text, ',', &mut o.range, |part| {
-                let (least, most) = part.split_once('-').ok_or_else(|| format!("\"{part}\" was given; a range such as 4k-64k is allowed"))?;
-                let (least, most) = (size(least, o.kb_base)?, size(most, o.kb_base)?);
-                Ok(Some((least.min(most), least.max(most))))
-            })?;
-        }),
-    ),
-    (
-        &["bssplit"],
-        value!(o, text => {
-            each(text, ',', &mut o.split, |part| {
-                let mut pairs = split(part, |text| size(text, o.kb_base))?;
-                pairs.sort_by_key(|(_, percent)| *percent);
-                Ok(pairs)
-            })?;
-        }),
-    ),
-    (&["bs_is_seq_rand"], flag!(settings.sizes_by_order)),
-    (&["bs_unaligned", "blocksize_unaligned"], flag!(settings.unaligned)),
-    (&["ba", "blockalign"], value!(o, text => each(text, ',', &mut o.align, |part| size(part, o.kb_base))?)),
-    (&["size"], value!(o, text => o.settings.size = Some(amount(text, o.kb_base)?))),
-    (&["io_size", "io_limit"], value!(o, text => o.settings.io_size = Some(amount(text, o.kb_base)?))),
-    (&["offset", "fileoffset"], value!(o, text => o.settings.offset = amount(text, o.kb_base)?)),
-    (&["offset_increment"], value!(o, text => o.settings.offset_increment = amount(text, o.kb_base)?)),
-    (&["offset_align"], value!(o, text => o.settings.offset_align = Some(size(text, o.kb_base)?))),
-    (&["number_ios"], value!(o, text => o.settings.requests_max = Some(whole(text, 1, u64::MAX >> 1)?))),
-    (&["loops"], value!(o, text => o.settings.loops = whole(text, 1, 1 << 32)?)),
-    (&["time_based"], flag!(settings.time_based)),
-    (
-        &["runtime", "timeout"],
-        value!(o, text => o.pace.runtime = Some(time(text, S)?).filter(|time| time.ns > 0)),
-    ),
-    (&["ramp_time"], value!(o, text => o.pace.ramp = time(text, S)?)),
-    (&["startdelay"], value!(o, text => o.pace.delay = time(text, S)?)),
-    (
-        &["random_generator"],
-        value!(o, text => {
-            o.settings.generator = Some([Generator::Tausworthe, Generator::Lfsr, Generator::Tausworthe64]
-                [one_of(text, &["tausworthe", "lfsr", "tausworthe64"])?]);
-        }),
-    ),
-    (&["norandommap"], |o, value| {
-        o.has_map = !switch(value)?;
-        Ok(())
-    }),
-    (&["random_distribution"], value!(o, text => o.settings.distribution = distribution(text, o.kb_base)?)),
-    (
-        &["percentage_random"],
-        value!(o, text => each(text, ',', &mut o.settings.random_percent, |part| Ok(whole(part, 0, 100)? as u32))?),
-    ),
-    (
-        &["percentage_sequential"],
-        value!(o, text => o.settings.random_percent = [100 - whole(text, 0, 100)? as u32; 3]),
-    ),
-    (&["randrepeat"], flag!(repeat)),
-    (&["allrandrepeat"], flag!(repeat_all)),
-    (&["randseed"], value!(o, text => o.seed = Some(whole(text, 0, u64::MAX)?))),
-    (&["fsync"], value!(o, text => o.flush_every = whole(text, 0, 1 << 40)?)),
-    (&["fdatasync"], value!(o, text => o.sync_every = whole(text, 0, 1 << 40)?)),
-    (&["end_fsync", "fsync_on_close"], flag!(settings.flush_at_end)),
-    (&["numjobs"], value!(o, text => o.clones = whole(text, 1, 4096)? as u32)),
-    (&["stonewall", "wait_for_previous"], flag!(stonewall)),
-    (&["new_group"], flag!(new_group)),
-    (&["group_reporting"], flag!(group_reporting)),
-    (&["ioengine"], value!(o, text => text.clone_into(&mut o.engine))),
-    (&["iodepth"], value!(o, text => o.pace.queue_depth = whole(text, 1, 1 << 20)? as u32)),
-    (
-        &["rate"],
-        value!(o, text => each(text, ',', &mut o.pace.rate_bytes_per_s, |part| size(part, o.kb_base))?),
-    ),
-    (&["rate_iops"], value!(o, text => each(text, ',', &mut o.rate_iops, |part| whole(part, 1, 1 << 40))?)),
-    (&["rate_process"], value!(o, text => o.pace.is_poisson = one_of(text, &["linear", "poisson"])? == 1)),
-    (
-        &["io_submit_mode"],
-        value!(o, text => o.pace.waits_for_answers = one_of(text, &["inline", "offload"])? == 0),
-    ),
-    (&["thinktime"], value!(o, text => o.pace.think = time(text, US)?)),
-    (&["thinktime_blocks"], value!(o, text => o.pace.think_requests = whole(text, 1, 1 << 40)?)),
-    (&["fdp"], flag!(places_data)),
-    (&["dataplacement"], value!(o, text => o.places_data = one_of(text, &["none", "fdp", "streams"])? > 0)),
-    (&["plids", "fdp_pli"], value!(o, text => o.placements = placements(text)?)),
-    (&["plid_select", "fdp_pli_select"], |_, value| {
-        match one_of(given(value)?, &["roundrobin", "random", "scheme"])? {
-            0 => Ok(()),
-            _ => Err("placement identifiers are taken in turn: roundrobin is allowed".to_owned()),
-        }
-    }),
-    (&["filename"], value!(o, text => o.file_name = Some(text.to_owned()))),
-    (&["direct"], flag!(direct)),
-    (&["buffered"], |o, value| {
-        o.direct = !switch(value)?;
-        Ok(())
-    }),
-    (&["kb_base"], value!(o, text => o.kb_base = [1024, 1000][one_of(text, &["1024", "1000"])?])),
-];
-
-/// Options that change nothing in a simulation: on the work of the host and of fio itself, the written data,
-/// the logs.
-const IGNORED: &str = "\
-    allow_file_create allow_mounted_write atomic buffer_compress_chunk buffer_compress_percentage \
-    buffer_pattern bwavgtime clat_percentiles clocksource continue_on_error cpumask cpus_allowed \
-    cpus_allowed_policy create_fsync create_on_open create_serialize dedupe_global dedupe_mode \
-    dedupe_percentage dedupe_working_set_percentage description directory disable_bw disable_bw_measurement \
-    disable_clat disable_lat disable_slat disk_util do_verify error_dump fadvise_hint fallocate \
-    filename_format fixedbufs gtod_cpu gtod_reduce hipri hugepage-size invalidate \
-    iomem iomem_align iopsavgtime ioscheduler lat_percentiles lockmem \
-    log_avg_msec log_entries log_hist_coarseness log_hist_msec log_max_value log_offset log_unix_epoch mem \
-    mem_align name nice nonvectored numa_cpu_nodes numa_mem_policy overwrite per_job_logs percentile_list \
-    pre_read prio prioclass randrepeat_buffers refill_buffers registerfiles scramble_buffers \
-    serialize_overlap significant_figures slat_percentiles softrandommap sqthread_poll sqthread_poll_cpu \
-    stats thread thinktime_blocks_type thinktime_spin unified_rw_reporting unit_base unlink userspace_reap \
-    write_bw_log write_hist_log write_iolog write_iops_log write_lat_log zero_buffers";
-
-/// Options of fio that would change the requests and are not simulated, with the reason.
-const REFUSED: &[(&str, &str)] = &[
-    (
-        "a job works on one range of the device, not on several files: give each its own job with offset and size",
-        "nrfiles nr_files openfiles file_service_type filesize file_append fill_device fill_fs opendir \
-         lockfile unique_filename create_only unlink_each_loop",
-    ),
-    (
-        "the device has no zones: random_distribution=zoned is a distribution of places",
-        "zonemode zonesize zonerange zoneskip zonecapacity read_beyond_wp max_open_zones job_max_open_zones \
-         ignore_zone_limits zone_reset_threshold zone_reset_frequency",
-    ),
-    (
-        "flash holds no data in a simulation, so nothing can be verified",
-        "verify verify_only verify_offset verify_interval verify_pattern verify_fatal verify_dump \
-         verify_async verify_async_cpus verify_backlog verify_backlog_batch verify_state_save \
-         verify_state_load verifysort verifysort_nr experimental_verify trim_percentage trim_verify_zero \
-         trim_backlog trim_backlog_batch",
-    ),
-    (
-        "a trace is replayed with workload.trace",
-        "read_iolog read_iolog_chunked merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters \
-         replay_no_stall replay_time_scale replay_redirect replay_align replay_scale replay_skip",
-    ),
-    (
-        "jobs end by size, requests or time, and begin with their phase",
-        "wait_for exitall exit_what exitall_on_error flow flow_id flow_sleep flow_watermark latency_target \
-         latency_window latency_percentile latency_run max_latency rate_min ratemin rate_iops_min \
-         rate_cycle ratecycle rate_ignore_thinktime thinktime_iotime",
-    ),
-    (
-        "requests have no priority, and no hint but a placement identifier (plids)",
-        "dp_scheme write_hint cmdprio cmdprio_percentage cmdprio_class cmdprio_bssplit",
-    ),
-    (
-        "requests are issued and answered one by one",
-        "iodepth_batch iodepth_batch_submit iodepth_batch_complete iodepth_batch_complete_min \
-         iodepth_batch_complete_max iodepth_low",
-    ),
-    ("a flush covers the whole device: use fsync", "sync_file_range write_barrier sync"),
-    (
-        "a simulation runs no programs and changes nothing on this machine",
-        "exec_prerun exec_postrun cgroup profile",
-    ),
-    ("rwmixcycle has no effect in fio either: leave it out", "rwmixcycle"),
-];
+/// Options that are switched on by their names alone.
+const SWITCHES: &str = "bs_is_seq_rand bs_unaligned blocksize_unaligned time_based norandommap randrepeat allrandrepeat end_fsync \
+    fsync_on_close stonewall wait_for_previous new_group group_reporting fdp direct buffered";
 
 impl Options {
+    /// The options of a section that gives none.
+    pub(super) fn new() -> Self {
+        let settings = Settings {
+            kind: KINDS[0],
+            read_percent: 50,
+            sequence: Sequence { every: 1, ..Sequence::default() },
+            loops: 1,
+            random_percent: [100; 3],
+            ..Settings::default()
+        };
+        let criterion = Criterion { quantity: 0, is_slope: true, limit: 0.01, is_share: true };
+        let pace = Pace { queue_depth: 1, waits_for_answers: true, think_requests: 1, ..Pace::default() };
+        let steady = [Duration::ZERO, Duration { ns: S }, Duration::ZERO];
+        let fixed = Self { block: [4096; 3], has_map: true, repeat: true, clones: 1, ..Self::default() };
+        Self { settings, criterion, pace, steady, engine: "psync".to_owned(), kb_base: 1024, ..fixed }
+    }
+
     /// Take the lines of a section, in order.
     pub(super) fn take(&mut self, lines: &[Line]) -> Result<(), WorkloadError> {
         // The unit of sizes holds for the whole section.
         let (units, others): (Vec<_>, Vec<_>) = lines.iter().partition(|line| line.name == "kb_base");
-        units.into_iter().chain(others).try_for_each(|line| self.take_line(line))
+        units.into_iter().chain(others).try_for_each(|line| {
+            self.take_line(&line.name, line.value.as_deref())
+                .or_else(|problem| line.at.refuse(format!("{}: {problem}", line.name)))
+        })
     }
 
-    fn take_line(&mut self, line: &Line) -> Result<(), WorkloadError> {
-        let name = line.name.as_str();
-        if let Some((_, read)) = HONOURED.iter().find(|(names, _)| names.contains(&name)) {
-            if line.value.as_ref().is_some_and(|value| value.contains("${")) && name != "filename" {
-                return line.at.refuse(format!(
-                    "{name}: variables of the environment are not read; write their values"
-                ));
+    fn take_line(&mut self, name: &str, value: Option<&str>) -> Result<(), String> {
+        let value = value.filter(|value| !value.is_empty());
+        let is_switch = || SWITCHES.split_whitespace().any(|known| known == name);
+        match known::look_up(name, value) {
+            Some(("read", ..)) if value.is_none() && !is_switch() => Err("it needs a value".to_owned()),
+            Some(("read", ..)) if value.is_some_and(|value| value.contains("${")) && name != "filename" => {
+                Err("variables of the environment are not read; write their values".to_owned())
             }
-            return read(self, line.value.as_deref())
-                .or_else(|problem| line.at.refuse(format!("{name}: {problem}")));
+            Some(("read", ..)) => self.read(name, value.unwrap_or("1")),
+            Some(("note", why, name)) => {
+                self.noted.push((name, why));
+                Ok(())
+            }
+            Some(("refuse", why, _)) => Err(format!("this option of fio is not simulated: {why}")),
+            Some(_) => Ok(()),
+            None => Err(format!("fio 3.4x has no such option{}", known::near(name))),
         }
-        if let Some(known) = IGNORED.split_whitespace().find(|known| *known == name) {
-            self.ignored.push(known);
-            return Ok(());
-        }
-        refuse_option(&line.at, name)
     }
-}
 
-fn refuse_option<T>(at: &Place, name: &str) -> Result<T, WorkloadError> {
-    if let Some((reason, _)) =
-        REFUSED.iter().find(|(_, names)| names.split_whitespace().any(|known| known == name))
-    {
-        return at.refuse(format!("{name}: this option of fio is not simulated: {reason}"));
+    /// Read an option of the table's group "read".
+    fn read(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let kb = self.kb_base;
+        let o = self;
+        let on = || switch(text);
+        let number = |least, most| whole(text, least, most);
+        let percent = |text: &str| whole(text, 0, 100).map(|percent| percent as u32);
+        let size = |text: &str| size(text, kb);
+        let from_zero = |text: &str| bytes(text, kb);
+        match name {
+            "rw" | "readwrite" => read_kind(o, text)?,
+            "rw_sequencer" => {
+                o.settings.sequence.identical = one_of(text, &["sequential", "identical"])? == 1
+            }
+            "rwmixread" => o.mix[0] = Some(percent(text)?),
+            "rwmixwrite" => o.mix[1] = Some(percent(text)?),
+            "bs" | "blocksize" => each(text, &mut o.block, size)?,
+            "bsrange" | "blocksize_range" => each(text, &mut o.range, |part| {
+                let wrong = || format!("\"{part}\" was given; a range such as 4k-64k is allowed");
+                let (least, most) = part.split_once('-').ok_or_else(wrong)?;
+                let (least, most) = (size(least)?, size(most)?);
+                Ok(Some((least.min(most), least.max(most))))
+            })?,
+            "bssplit" => each(text, &mut o.split, |part| {
+                let mut pairs = split(part, size)?;
+                pairs.sort_by_key(|(_, percent)| *percent);
+                Ok(pairs)
+            })?,
+            "bs_is_seq_rand" => o.settings.sizes_by_order = on()?,
+            "bs_unaligned" | "blocksize_unaligned" => o.settings.unaligned = on()?,
+            "ba" | "blockalign" => each(text, &mut o.align, from_zero)?,
+            "size" => o.settings.size = Some(amount(text, kb)?),
+            "io_size" | "io_limit" => o.settings.io_size = Some(amount(text, kb)?),
+            "offset" | "fileoffset" => o.settings.offset = amount(text, kb)?,
+            "offset_increment" => o.settings.offset_increment = amount(text, kb)?,
+            "offset_align" => o.settings.offset_align = Some(from_zero(text)?).filter(|&align| align > 0),
+            "number_ios" => {
+                o.settings.requests_max = Some(number(0, u64::MAX >> 1)?).filter(|&most| most > 0)
+            }
+            "loops" => o.settings.loops = number(1, 1 << 32)?,
+            "time_based" => o.settings.time_based = on()?,
+            "runtime" | "timeout" => o.pace.runtime = Some(time(text, S)?).filter(|time| time.ns > 0),
+            "ramp_time" => o.pace.ramp = time(text, S)?,
+            "startdelay" => o.pace.delay = time(text, S)?,
+            "random_generator" => {
+                let index = one_of(text, &["tausworthe", "lfsr", "tausworthe64"])?;
+                o.settings.generator =
+                    Some([Generator::Tausworthe, Generator::Lfsr, Generator::Tausworthe64][index]);
+            }
+            "norandommap" => o.has_map = !on()?,
+            "random_distribution" => o.settings.distribution = distribution(text, kb)?,
+            "percentage_random" => each(text, &mut o.settings.random_percent, percent)?,
+            "percentage_sequential" => o.settings.random_percent = [100 - percent(text)?; 3],
+            "randrepeat" => o.repeat = on()?,
+            "allrandrepeat" => o.repeat_all = on()?,
+            "randseed" => o.seed = Some(number(0, u64::MAX)?),
+            "fsync" => o.flush_every = number(0, 1 << 40)?,
+            "fdatasync" => o.sync_every = number(0, 1 << 40)?,
+            "end_fsync" | "fsync_on_close" => o.settings.flush_at_end = on()?,
+            "numjobs" => o.clones = number(1, 4096)? as u32,
+            "stonewall" | "wait_for_previous" => o.stonewall = on()?,
+            "new_group" => o.new_group = on()?,
+            "group_reporting" => o.group_reporting = on()?,
+            "ioengine" => o.engine = engine(text)?,
+            "iodepth" => o.pace.queue_depth = number(1, 1 << 20)? as u32,
+            "rate" => each(text, &mut o.pace.rate_bytes_per_s, from_zero)?,
+            "rate_iops" => each(text, &mut o.rate_iops, |part| whole(part, 0, 1 << 40))?,
+            "rate_process" => o.pace.is_poisson = one_of(text, &["linear", "poisson"])? == 1,
+            "io_submit_mode" => o.pace.waits_for_answers = one_of(text, &["inline", "offload"])? == 0,
+            "thinktime" => o.pace.think = time(text, US)?,
+            "thinktime_blocks" => o.pace.think_requests = number(1, 1 << 40)?,
+            "fdp" => o.places_data = on()?,
+            "dataplacement" | "data_placement" => {
+                o.places_data = one_of(text, &["none", "fdp", "streams"])? > 0
+            }
+            "plids" | "fdp_pli" => o.placements = placements(text)?,
+            "plid_select" | "fdp_pli_select" => o.select = one_of(text, SELECTS)?,
+            "dp_scheme" => o.scheme = scheme(text)?,
+            "write_hint" => {
+                o.write_hint = PlacementId::new(one_of(text, HINTS)? as u64).filter(|hint| hint.get() > 0)
+            }
+            "steadystate" | "ss" => o.criterion = criterion(text, kb)?,
+            "steadystate_duration" | "ss_dur" => o.steady[0] = time(text, S)?,
+            "steadystate_check_interval" | "ss_interval" => o.steady[1] = time(text, S)?,
+            "steadystate_ramp_time" | "ss_ramp" => o.steady[2] = time(text, S)?,
+            "filename" => o.file_name = Some(text.to_owned()),
+            "direct" => o.direct = on()?,
+            "buffered" => o.direct = !on()?,
+            "kb_base" => o.kb_base = [1024, 1000][one_of(text, &["1024", "1000"])?],
+            _ => return Err("this option of fio is in the table and is not read".to_owned()),
+        }
+        Ok(())
     }
-    let known: Vec<&str> = HONOURED.iter().flat_map(|(names, _)| names.iter().copied()).collect();
-    at.refuse(format!("{name}: no such option{}", hint(name, &known)))
 }
 
 /// The index of `text` among `known`.
@@ -319,9 +206,55 @@ fn one_of(text: &str, known: &[&str]) -> Result<usize, String> {
     found.ok_or_else(|| format!("\"{text}\" is not known{}", hint(text, known)))
 }
 
-/// A list of placement identifiers.
+/// How the placement identifier of a write is chosen: in turn, at random, by its place.
+const SELECTS: &[&str] = &["roundrobin", "random", "scheme"];
+pub(super) const AT_RANDOM: usize = 1;
+pub(super) const BY_SCHEME: usize = 2;
+
+/// The hints for the lifetime of data. Each is the placement identifier of its index, as the stream that Linux's driver of NVMe
+/// has given it; "none" is no hint.
+const HINTS: &[&str] = &["none", "short", "medium", "long", "extreme"];
+
+/// A list of placement identifiers, such as 0,2-4.
 fn placements(text: &str) -> Result<Vec<PlacementId>, String> {
-    text.split(',').map(|part| PlacementId::try_from(whole(part.trim(), 0, PlacementId::MAX)?)).collect()
+    let mut found = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let [first, last] = [first, last].map(|text| whole(text.trim(), 0, PlacementId::MAX));
+        found.extend((first?..=last?).filter_map(PlacementId::new));
+    }
+    Ok(found)
+}
+
+/// Read the lines `begin, end, identifier` of a scheme.
+fn scheme(text: &str) -> Result<Vec<(Range<u64>, PlacementId)>, String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = |line: &str| {
+        let parts: Vec<&str> = line.split(',').map(str::trim).collect();
+        let [begin, end, placement] = parts[..] else {
+            return Err(format!(
+                "\"{line}\" was given; begin, end, identifier such as 0, 1073741824, 2 is allowed"
+            ));
+        };
+        let [begin, end] = [begin, end].map(|text| whole(text, 0, u64::MAX));
+        Ok((begin?..end?, PlacementId::try_from(whole(placement, 0, PlacementId::MAX)?)?))
+    };
+    lines.map(line).collect()
+}
+
+/// Read `iops_slope:0.3%`: a quantity, and a limit as a part of its mean or in its unit.
+fn criterion(text: &str, kb_base: u64) -> Result<Criterion, String> {
+    let (name, limit) = text.split_once(':').ok_or_else(|| {
+        format!("\"{text}\" was given; a criterion and a limit such as iops_slope:0.3% is allowed")
+    })?;
+    let index = one_of(name, &["iops", "iops_slope", "bw", "bw_slope", "lat", "lat_slope"])?;
+    let (quantity, share) = (index / 2, limit.trim().strip_suffix('%'));
+    let limit = match (share, quantity) {
+        (None, BYTES) => bytes(limit, kb_base)? as f64,
+        (None, RESPONSE) => time(limit, 1)?.ns as f64,
+        _ => between(share.unwrap_or(limit), 0.0, 1e12)?,
+    };
+    Ok(Criterion { quantity, is_slope: index % 2 == 1, limit, is_share: share.is_some() })
 }
 
 /// A size of at least one byte.
@@ -354,23 +287,25 @@ const ZIPF_THETA: f64 = 1.1;
 const PARETO_H: f64 = 0.2;
 
 fn distribution(text: &str, kb_base: u64) -> Result<Distribution, String> {
+    refuse_known("random_distribution", text)?;
     let (name, rest) = text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)));
     let names = ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
     let index = one_of(name, &names)?;
     if let (4 | 5, zones) = (index, rest) {
         let zones = zones
             .ok_or_else(|| format!("\"{text}\" was given; zones such as zoned:60/10:40/90 are allowed"))?;
-        if index == 4 {
-            let mut of = [const { Vec::new() }; 3];
-            each(zones, ',', &mut of, |part| zone_list(part, |size| Ok(whole(size, 1, 100)? as u32)))?;
-            return match of.iter().find(|zones| zones.iter().map(|(_, size)| size).sum::<u32>() > 100) {
-                Some(_) => Err(format!("\"{text}\" was given: the sizes of the zones sum to more than 100")),
-                None => Ok(Distribution::Zoned(of)),
+        let (mut of, is_share) = ([const { Vec::new() }; 3], index == 4);
+        each(zones, &mut of, |part| {
+            let amount = |text: &str| match text {
+                "" if is_share => Ok(None),
+                _ if is_share => whole(text, 1, 100).map(Some),
+                _ => size(text, kb_base).map(Some),
             };
-        }
-        let mut of = [const { Vec::new() }; 3];
-        each(zones, ',', &mut of, |part| zone_list(part, |text| size(text, kb_base)))?;
-        return Ok(Distribution::ZonedAbs(of));
+            let zones = zone_list(part, amount)?;
+            let no_share = zones.iter().map(|&(draws, size)| (draws, size.unwrap_or(0))).collect();
+            if is_share { share_rest(part, zones, false) } else { Ok(no_share) }
+        })?;
+        return Ok(Distribution::Zoned { is_share, zones: of });
     }
     let (parameter, center) = rest.map_or((None, None), |rest| match rest.split_once(':') {
         Some((parameter, center)) => (Some(parameter), Some(center)),
@@ -396,29 +331,41 @@ fn between(text: &str, least: f64, most: f64) -> Result<f64, String> {
     found.ok_or_else(|| format!("\"{text}\" was given; a number from {least} to {most} is allowed"))
 }
 
-/// Read `60/10:40/90`: percentages of draws and sizes. Draws sum to 100.
+/// Read `60/10:40/90`: percentages of draws, which sum to 100, and sizes.
 fn zone_list<T>(
     text: &str,
     mut size: impl FnMut(&str) -> Result<T, String>,
-) -> Result<Vec<(u32, T)>, String> {
+) -> Result<Vec<(u64, T)>, String> {
     let mut zones = Vec::new();
     for zone in text.split(':') {
-        let Some((draws, room)) = zone.split_once('/') else {
-            return Err(format!(
-                "\"{zone}\" was given; a zone such as 60/10 is allowed: percent of requests, and size"
-            ));
+        let wrong = || {
+            format!("\"{zone}\" was given; a zone such as 60/10 is allowed: percent of requests, and size")
         };
-        zones.push((whole(draws, 1, 100)? as u32, size(room.trim().trim_end_matches('%'))?));
+        let (draws, room) = zone.split_once('/').ok_or_else(wrong)?;
+        zones.push((whole(draws, 1, 100)?, size(room.trim().trim_end_matches('%'))?));
     }
-    let sum: u32 = zones.iter().map(|(draws, _)| draws).sum();
-    if sum == 100 {
-        Ok(zones)
-    } else {
-        Err(format!("\"{text}\" was given: its requests sum to {sum} percent; 100 is allowed"))
+    match zones.iter().map(|(draws, _)| draws).sum::<u64>() {
+        100 => Ok(zones),
+        sum => Err(format!("\"{text}\" was given: its requests sum to {sum} percent; 100 is allowed")),
     }
+}
+
+/// Refuse a value that the table of known options refuses.
+fn refuse_known(name: &str, value: &str) -> Result<(), String> {
+    let value = value.split_once(':').map_or(value, |(value, _)| value);
+    match known::look_up(&format!("{name}={value}"), None) {
+        Some(("refuse", why, _)) => Err(format!("\"{value}\" of fio is not simulated: {why}")),
+        _ => Ok(()),
+    }
+}
+
+fn engine(text: &str) -> Result<String, String> {
+    refuse_known("ioengine", text)?;
+    let names: Vec<&str> = known::engines().map(|(name, _)| name).collect();
+    Ok(names[one_of(text, &names)?].to_owned())
 }
 
 /// Whether an engine hands over one request at a time, whatever `iodepth` says.
 pub(super) fn is_synchronous(engine: &str) -> bool {
-    ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"].contains(&engine)
+    known::engines().any(|(name, is_synchronous)| name == engine && is_synchronous)
 }

@@ -23,10 +23,11 @@ pub(super) enum Use {
     Place = 6,
     Sequential = 10,
     Zone = 16,
+    Placement = 21,
 }
 
 /// The number of seeds of a job.
-const USES: usize = 21;
+const USES: usize = 22;
 
 /// The seeds of one job.
 #[derive(Clone, Debug)]
@@ -127,6 +128,12 @@ impl Rand32 {
             ((c & !15) << 17) ^ (((c << 3) ^ c) >> 11),
         ];
         self.0[0] ^ self.0[1] ^ self.0[2]
+    }
+
+    /// Draw a whole number below `count`.
+    #[inline]
+    pub(super) fn below(&mut self, count: usize) -> usize {
+        (count as f64 * (f64::from(self.draw()) / (MAX32 + 1.0))) as usize
     }
 
     /// Draw a whole number from 1 to 100.
@@ -253,52 +260,18 @@ pub(super) struct Lfsr {
 }
 
 /// The taps of registers of 3 to 40 bits. The first one is the length.
-const TAPS: [&[u8]; 38] = [
-    &[3, 2],
-    &[4, 3],
-    &[5, 3],
-    &[6, 5],
-    &[7, 6],
-    &[8, 6, 5, 4],
-    &[9, 5],
-    &[10, 7],
-    &[11, 9],
-    &[12, 6, 4, 1],
-    &[13, 4, 3, 1],
-    &[14, 5, 3, 1],
-    &[15, 14],
-    &[16, 15, 13, 4],
-    &[17, 14],
-    &[18, 11],
-    &[19, 6, 2, 1],
-    &[20, 17],
-    &[21, 19],
-    &[22, 21],
-    &[23, 18],
-    &[24, 23, 22, 17],
-    &[25, 22],
-    &[26, 6, 2, 1],
-    &[27, 5, 2, 1],
-    &[28, 25],
-    &[29, 27],
-    &[30, 6, 4, 1],
-    &[31, 28],
-    &[32, 31, 29, 1],
-    &[33, 20],
-    &[34, 27, 2, 1],
-    &[35, 33],
-    &[36, 25],
-    &[37, 5, 4, 3, 2, 1],
-    &[38, 6, 5, 1],
-    &[39, 35],
-    &[40, 38, 21, 19],
-];
+const TAPS: &str = "\
+    3,2 4,3 5,3 6,5 7,6 8,6,5,4 9,5 10,7 11,9 12,6,4,1 13,4,3,1 14,5,3,1 15,14 16,15,13,4 17,14 18,11 \
+    19,6,2,1 20,17 21,19 22,21 23,18 24,23,22,17 25,22 26,6,2,1 27,5,2,1 28,25 29,27 30,6,4,1 31,28 \
+    32,31,29,1 33,20 34,27,2,1 35,33 36,25 37,5,4,3,2,1 38,6,5,1 39,35 40,38,21,19";
 
 impl Lfsr {
     /// Create a register for the numbers below `bound`. `None` if the bound is too large (2^40), or the seed is the
     /// register's one illegal state.
     pub(super) fn new(bound: u64, seed: u64) -> Option<Self> {
-        let taps = TAPS.iter().find(|taps| 1 << taps[0] > bound)?;
+        let taps =
+            |taps: &str| taps.split(',').map(|tap| tap.parse().expect("a number")).collect::<Vec<u32>>();
+        let taps = TAPS.split(' ').map(taps).find(|taps| 1 << taps[0] > bound)?;
         let mask = taps.iter().fold(0, |mask, tap| mask | 1 << (tap - 1));
         let top = 1 << (taps[0] - 1);
         let seed = seed & ((top << 1) - 1);

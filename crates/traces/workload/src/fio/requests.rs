@@ -5,7 +5,7 @@
 //!
 //! Cost: one or two draws a request; with a map of visited blocks a few words of it.
 
-use super::job::{Job, OPS, READ, Seeding, TRIM, WRITE};
+use super::job::{Job, OPS, READ, Seeding, Select, TRIM, WRITE};
 use super::layout::Layout;
 use super::place::Places;
 use super::random::{Foreseen, Rand, Rand32, Seeds, Use};
@@ -51,6 +51,7 @@ struct Draws {
     sizes: [Rand; 3],
     mix: Rand32,
     zone: Rand32,
+    placement: Rand32,
     place: Foreseen,
     /// Whether a request is random or sequential.
     order: [Rand32; 3],
@@ -65,6 +66,7 @@ impl Draws {
             sizes: [size(Use::ReadSize), size(Use::WriteSize), size(trims)],
             mix: Rand32::new(seeds.of(Use::Mix)),
             zone: Rand32::new(seeds.of(Use::Zone)),
+            placement: Rand32::new(seeds.of(Use::Placement)),
             place: Foreseen::new(Rand::new(seeds.of(Use::Place), is_long)),
             order: [order.clone(), order.clone(), order],
         }
@@ -223,14 +225,22 @@ impl JobRequests {
         self.bytes[ddir] += length;
         self.in_pass += length;
         self.after_flush = false;
-        let placement = if ddir == WRITE { self.placement() } else { None };
+        let placement = if ddir == WRITE { self.placement(offset) } else { None };
         Some(Request { arrival: Time::ZERO, offset, length, op: OPS[ddir], placement })
     }
 
-    /// The placement hint of the write that has just been counted: in turn, as in fio by default.
-    fn placement(&self) -> Option<PlacementId> {
-        let placements = self.job.placements.as_ref().filter(|placements| !placements.is_empty())?;
-        Some(placements[((self.issued[WRITE] - 1) % placements.len() as u64) as usize])
+    /// The placement hint of the write that has just been counted.
+    fn placement(&mut self, offset: u64) -> Option<PlacementId> {
+        let hints = self.job.placements.as_ref()?;
+        match &self.job.select {
+            Select::ByPlace(ranges) => {
+                let found = ranges.iter().find(|(range, _)| range.contains(&offset));
+                found.map_or(PlacementId::new(0), |(_, hint)| Some(*hint))
+            }
+            _ if hints.is_empty() => None,
+            Select::InTurn => Some(hints[((self.issued[WRITE] - 1) % hints.len() as u64) as usize]),
+            Select::AtRandom => Some(hints[self.draws.placement.below(hints.len())]),
+        }
     }
 
     #[inline]
@@ -384,7 +394,7 @@ impl JobRequests {
                 let (mut size, mut until) = (sizes.least, 0);
                 for &(of_split, percent) in sizes.split.iter().filter(|(_, percent)| *percent > 0) {
                     size = of_split;
-                    until += u64::from(percent);
+                    until += percent;
                     if draw / until <= rand.max() / 100 && size <= left {
                         break;
                     }

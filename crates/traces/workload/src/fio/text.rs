@@ -69,8 +69,19 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Read a file that is named at `from`, or by the user.
+    /// Read a file of lines that is named at `from`, or by the user.
     fn file(&mut self, path: &Path, from: Option<&Place>) -> Result<(), WorkloadError> {
+        let (file, text) = self.text_of(path, from)?;
+        self.open.push(path.to_owned());
+        for (index, line) in text.lines().enumerate() {
+            self.line(line, Place { file: file.clone(), line: index + 1 })?;
+        }
+        self.open.pop();
+        Ok(())
+    }
+
+    /// The name of a file, which is one of the job's, and its text.
+    fn text_of(&mut self, path: &Path, from: Option<&Place>) -> Result<(String, String), WorkloadError> {
         let file = path.display().to_string();
         let named = |problem: String| match from {
             Some(place) => WorkloadError::trace(&format!("{}:{}", place.file, place.line), problem),
@@ -86,15 +97,10 @@ impl Reading<'_> {
             let what = from.map_or(String::new(), |_| format!("{file}: "));
             named(format!("{what}{error}"))
         })?;
-        self.open.push(path.to_owned());
         if !self.text.files.contains(&file) {
             self.text.files.push(file.clone());
         }
-        for (index, line) in text.lines().enumerate() {
-            self.line(line, Place { file: file.clone(), line: index + 1 })?;
-        }
-        self.open.pop();
-        Ok(())
+        Ok((file, text))
     }
 
     fn line(&mut self, text: &str, at: Place) -> Result<(), WorkloadError> {
@@ -113,14 +119,17 @@ impl Reading<'_> {
             self.text.sections.push(Section { at, name: name.to_owned(), lines: Vec::new() });
             return Ok(());
         }
+        let beside = self.open.last().and_then(|open| open.parent()).unwrap_or(Path::new("")).to_owned();
         if let Some(path) = text.strip_prefix("include ").map(str::trim) {
-            let beside = self.open.last().and_then(|open| open.parent()).unwrap_or(Path::new(""));
             return self.file(&beside.join(path), Some(&at));
         }
-        let (name, value) = match text.split_once('=') {
+        let (name, mut value) = match text.split_once('=') {
             Some((name, value)) => (name.trim().to_owned(), Some(value.trim().to_owned())),
             None => (text.to_owned(), None),
         };
+        if let ("dp_scheme", Some(path)) = (name.as_str(), &value) {
+            value = Some(self.text_of(&beside.join(path), Some(&at))?.1); // the ranges themselves
+        }
         let Some(section) = self.text.sections.last_mut() else {
             return at.refuse(format!(
                 "\"{text}\" stands before the first section; a section such as [global] comes first"

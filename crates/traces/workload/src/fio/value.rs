@@ -17,7 +17,7 @@ pub(super) enum Amount {
 const BYTES_MAX: u128 = 1 << 60;
 
 /// The number before a unit, and the unit in lower case.
-fn number(text: &str) -> Option<(u128, String)> {
+pub(super) fn number(text: &str) -> Option<(u128, String)> {
     let text = text.trim().to_lowercase();
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().map(|number| (number.into(), String::new()));
@@ -84,12 +84,12 @@ pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
         .ok_or_else(|| format!("\"{text}\" was given; a whole number from {least} to {most} is allowed"))
 }
 
-/// Read a switch; the name alone turns it on.
-pub(super) fn switch(text: Option<&str>) -> Result<bool, String> {
+/// Read a switch.
+pub(super) fn switch(text: &str) -> Result<bool, String> {
     match text {
-        None | Some("1" | "true") => Ok(true),
-        Some("0" | "false") => Ok(false),
-        Some(other) => Err(format!("\"{other}\" was given; 0 or 1 is allowed")),
+        "1" | "true" => Ok(true),
+        "0" | "false" => Ok(false),
+        other => Err(format!("\"{other}\" was given; 0 or 1 is allowed")),
     }
 }
 
@@ -97,11 +97,10 @@ pub(super) fn switch(text: Option<&str>) -> Result<bool, String> {
 /// value. The last one given is used for those after it.
 pub(super) fn each<T: Clone>(
     text: &str,
-    separator: char,
     into: &mut [T; 3],
     mut read: impl FnMut(&str) -> Result<T, String>,
 ) -> Result<(), String> {
-    let parts: Vec<&str> = text.split(separator).map(str::trim).collect();
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() > 3 {
         return Err(format!(
             "\"{text}\" was given; one value, or one each for reads, writes and trims is allowed"
@@ -122,21 +121,36 @@ pub(super) fn each<T: Clone>(
 pub(super) fn split<T>(
     text: &str,
     mut value: impl FnMut(&str) -> Result<T, String>,
-) -> Result<Vec<(T, u32)>, String> {
+) -> Result<Vec<(T, u64)>, String> {
     let mut pairs = Vec::new();
     for pair in text.split(':') {
         let (first, percent) = pair.split_once('/').map_or((pair, ""), |(first, percent)| (first, percent));
         let percent = match percent.trim().trim_end_matches('%') {
             "" => None,
-            percent => Some(whole(percent, 1, 100)? as u32),
+            percent => Some(whole(percent, 1, 100)?),
         };
         pairs.push((value(first.trim())?, percent));
     }
-    let given: u32 = pairs.iter().filter_map(|(_, percent)| *percent).sum();
-    let missing = pairs.iter().filter(|(_, percent)| percent.is_none()).count() as u32;
-    if given > 100 || (missing == 0 && given < 100) || given + missing > 100 {
+    share_rest(text, pairs, true)
+}
+
+/// Give values without a percentage equal parts of the rest. All together have 100 percent, or no more if they need not be whole.
+pub(super) fn share_rest<T>(
+    text: &str,
+    pairs: Vec<(T, Option<u64>)>,
+    is_whole: bool,
+) -> Result<Vec<(T, u64)>, String> {
+    let given: u64 = pairs.iter().filter_map(|(_, percent)| *percent).sum();
+    let missing = pairs.iter().filter(|(_, percent)| percent.is_none()).count() as u64;
+    if given + missing > 100 || (is_whole && missing == 0 && given < 100) {
         return Err(format!("\"{text}\" was given: its percentages sum to {given}; 100 is allowed"));
     }
     let rest = (100 - given).checked_div(missing).unwrap_or(0);
     Ok(pairs.into_iter().map(|(value, percent)| (value, percent.unwrap_or(rest))).collect())
+}
+
+impl Default for Amount {
+    fn default() -> Self {
+        Self::Bytes(0)
+    }
 }

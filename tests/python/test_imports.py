@@ -1,0 +1,201 @@
+"""Configurations of other simulators as people write them, and the claim that a parameter has no counterpart."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import coflash
+from coflash.cli import app
+from coflash.imports import imported
+from coflash.imports.imported import table
+from coflash.imports.shell import Script
+from coflash.keys import keys
+from coflash.results.fio_json import fio_json
+
+ROOT = Path(__file__).parents[2]
+INPUTS = ROOT / "tests" / "inputs"
+SYSTEMS = ("FEMU", "MQSim", "NVMeVirt")
+
+
+def values_of(name: str) -> dict[str, Any]:
+    """Return the keys of one of our own inputs."""
+    return dict(imported([INPUTS / name]).values)
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """The script that tries inputs."""
+    spec = importlib.util.spec_from_file_location("inputs", ROOT / "scripts" / "inputs.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["inputs"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_says_what_becomes_of_our_own_files(script: ModuleType) -> None:
+    rows = script.own()
+    assert "\n".join(script.section("Our own", rows)) in script.PAGE.read_text("utf-8"), "run scripts/inputs.py"
+    assert {how for _, how, _ in rows} == {"read", "refused"}, "none is open"
+
+
+def test_the_size_of_a_femu_drive_may_be_a_variable() -> None:
+    scenario = imported([INPUTS / "femu_plain.sh"]).scenario
+    assert scenario.check()[0].startswith("exports 12GiB "), scenario.check()
+
+
+def test_arithmetic_lists_and_defaults_of_a_shell_are_followed() -> None:
+    values = values_of("femu_arithmetic.sh")
+    assert (values["flash.pages_per_block"], values["timing.page_program"]) == (512, "600000ns")
+    assert values["ftl.spare"] == {"share": "62.5%", "definition": "spare_of_physical"}
+
+
+@pytest.mark.parametrize(
+    ("script_text", "line"),
+    [
+        ("a=3\nrun x=$((a*2+1))", "run x=7"),
+        ("a=3; b=${a}0\nrun x=$b", "run x=30"),
+        ("export a='$b'\nrun \"x=$a\"", "run x=$b"),
+        ("run x=${none:-5} y=${none}", "run x=5 y=${none}"),
+        ("a=0x10\nrun x=$(( a << 1 )) y=$((2 ** 3))", "run x=32 y=$((2 ** 3))"),
+        ("a=7 # seven\nrun x=$a", "run x=7"),
+        ("a=-d\na+=' f,x=1'\nrun $a", "run -d f,x=1"),
+        ('x=5 run y=$(echo "$x * 3" | bc)', "run y=15"),
+        ("a=1\\\n0\nrun x=$a", "run x=1"),
+        ("run x=$[256*2]", "run x=512"),
+        ("run x=$((none + 1)) y=$((1/0))", "run x=$((none + 1)) y=$((1/0))"),
+    ],
+)
+def test_a_script_is_followed_and_never_run(script_text: str, line: str) -> None:
+    assert line in [found.strip() for found in Script.of(script_text).commands.splitlines()]
+
+
+def test_a_value_that_a_condition_decides_is_told(tmp_path: Path) -> None:
+    text = (
+        (INPUTS / "femu_plain.sh")
+        .read_text("utf-8")
+        .replace("blocks=256", 'blocks=256\nif [ "$1" ]; then\n  pages=512\nfi')
+    )
+    (tmp_path / "run.sh").write_text(text.replace("pages", "pgs_per_blk"))
+    found = imported([tmp_path / "run.sh"])
+    assert found.values["flash.pages_per_block"] == 512
+    assert any(remark.startswith("pgs_per_blk: set again where a condition decides") for remark in found.remarks)
+
+
+def test_a_value_that_is_an_argument_is_left_to_the_reader() -> None:
+    found = imported([INPUTS / "femu_argument.sh"])
+    assert found.values["flash.channels"] == 8
+    assert any(remark.startswith("nchs = ${2} is not known before the script runs: 8") for remark in found.remarks)
+
+
+def test_spare_suspension_and_buffer_of_femu_have_counterparts() -> None:
+    values = values_of("femu_spare.sh")
+    assert imported([INPUTS / "femu_spare.sh"]).scenario.check()[0].startswith("exports 341.")
+    assert (values["timing.read_priority"], values["timing.suspend_overhead"]) == ("suspend", "20000ns")
+    assert (values["cache.size"], values["cache.volatile"]) == (f"{922 * 4096}B", True), "90 % of 1024 pages"
+    assert (values["gc.mode"], values["gc.low_mark"], values["gc.background_mark"]) == ("background", "5%", "8%")
+
+
+def test_a_drive_without_spare_space_is_written_with_a_remark() -> None:
+    found = imported([INPUTS / "femu_full.sh"])
+    assert found.problem is None and any("no spare space" in remark for remark in found.remarks)
+
+
+def test_a_drive_with_fdp_is_the_one_that_the_script_describes() -> None:
+    found = imported([INPUTS / "femu_fdp.sh"])
+    assert found.values["ftl.pools"] == "device" and found.values["precondition.fill"] == "none"
+    placement = {"name": "fdp", "handles": 8, "isolation": "persistently", "shares": ["100%"]}
+    assert found.values["ftl.placement"] == placement
+    assert (found.values["gc.low_mark"], found.values["flash.blocks_per_plane"]) == ("1%", 985)
+    assert found.scenario.check()[0].startswith("exports 224.00 GiB "), found.scenario.check()[0]
+    assert {"id", "nqn", "subsys", "fdp.nrg"} < found.missing.keys()
+    assert [line.split(" = ")[0] for line in found.lost()] == [
+        "no counterpart: lazy_gc_pcent",
+        "no counterpart: femu_mode",
+        "no counterpart: gc_thres_pcent",
+    ], "names and plain values are not told"
+
+
+def test_jobs_with_handles_run_on_a_drive_with_fdp() -> None:
+    """A small one of the same kind: the writes of each handle stay in units of their own."""
+    drive = imported([INPUTS / "femu_fdp.sh"]).scenario
+    size = {"channels": 2, "chips_per_channel": 2, "blocks_per_plane": 1024, "pages_per_block": 8}
+    small = drive.with_(**{f"flash__{part}": number for part, number in size.items()})
+    result = coflash.run(small.with_(workload={"fio": str(INPUTS / "fdp.fio")}))
+    assert [job["jobname"] for job in fio_json(result)["jobs"]] == ["fill-log", "fill-table", "log", "table"]
+    assert any("written before stonewall, and so the fill" in note for note in result.notes)
+
+
+def test_the_slc_portion_of_a_fork_is_a_cache() -> None:
+    values = values_of("nvmevirt_slc.h")
+    assert values["ftl.slc_cache.blocks"] == "10%" and values["flash.cell"] == "tlc"
+    assert (values["timing.slc_page_read"], values["timing.slc_page_program"]) == ("16369ns", "40547ns")
+    assert values["timing.page_reads"] == ["30013ns", "36013ns", "42013ns"] and values["timing.one_shot_pages"] == 3
+    assert imported([INPUTS / "nvmevirt_slc.h"]).problem is None
+
+
+def test_elements_of_other_tools_and_empty_ones_change_nothing() -> None:
+    device = imported([INPUTS / "mqsim_device.xml"])
+    assert device.values["flash.channels"] == 4 and device.values["seed"] == 0
+    assert list(device.missing) == ["Of_Another_Tool/Flash_Channel_Count"]
+    assert (device.values["timing.read_priority"], device.values["timing.suspend_overhead"]) == ("suspend", "30000ns")
+    flows = imported([INPUTS / "mqsim_flows.xml"])
+    (flow,) = flows.values["workload.tenants"]
+    assert flow["duration"] == "2000000000ns" and "Of_Another_Tool" in flows.missing
+
+
+def test_what_cannot_run_is_written_to_be_edited(tmp_path: Path) -> None:
+    text = (INPUTS / "nvmevirt_slc.h").read_text("utf-8").replace("BLKS_PER_PLN (1024)", "BLKS_PER_PLN (20)")
+    (tmp_path / "ssd_config.h").write_text(text)
+    out = tmp_path / "drive.toml"
+    shown = CliRunner().invoke(app, ["scenario", "import", str(tmp_path / "ssd_config.h"), "-o", str(out)])
+    assert shown.exit_code != 0 and "was written, to be edited: it cannot be run as it stands" in str(shown.exception)
+    assert "# It cannot be run as it stands: " in out.read_text("utf-8")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_parameter_has_a_counterpart_or_a_reason(system: str) -> None:
+    known = {key.path for key in keys()}
+    taken, reasons = table(system)
+    for name, key, *_ in taken:
+        assert key in known, name
+        assert name not in reasons, f"{name} has a counterpart"
+    for name, reason in reasons.items():
+        for near in re.findall(r"[a-z_]+(?:\.[a-z_0-9]+)+", reason.partition("near: ")[2]):
+            assert near in known, f"{name}: there is no key {near}"
+
+
+WORDS = {
+    "suspend": "timing.suspend_overhead",
+    "slc": "ftl.slc_cache",
+    "cache": "cache",
+    "buffer": "controller.write_buffer",
+    "ecc": "timing.ecc_decode",
+    "thres": "gc.",
+    "wearlevel": "ftl.wear",
+    "latency": "timing.",
+    "lat": "timing.",
+    "retention": "ftl.refresh",
+    "namespace": "workload.tenants",
+    "mapping": "ftl.indirection_unit",
+}
+"""Words in the names of parameters, and where a key for such a thing would be."""
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_where_a_key_is_near_the_reason_names_it(system: str) -> None:
+    """A parameter that sounds like a key must say which key it is not."""
+    for name, reason in table(system)[1].items():
+        for word, key in WORDS.items():
+            sounds = re.search(rf"(?:^|_){word}", name.lower()) and name != "plain"
+            excused = "log" in name.lower() or any(one in reason for one in ("without", "held in memory", "no zones"))
+            if sounds and not excused:
+                assert "near: " in reason, f"{name} sounds like {key}"
