@@ -100,6 +100,17 @@ impl BlockReader {
         self.start = (self.start + bytes).min(self.end);
     }
 
+    /// Consume bytes that need not be in memory together, as many as there are.
+    #[inline]
+    pub(crate) fn skip(&mut self, mut bytes: u64) -> io::Result<()> {
+        while bytes > 0 && !self.peek(1)?.is_empty() {
+            let here = bytes.min((self.end - self.start) as u64);
+            self.consume(here as usize);
+            bytes -= here;
+        }
+        Ok(())
+    }
+
     /// Read more bytes, after making room for them.
     #[cold]
     fn fill(&mut self) -> io::Result<()> {

@@ -40,7 +40,6 @@ fn columns_refuse_malformed_records() {
     wrong("4,R,0,1,a", "time", &["backwards"]);
     wrong("6,A,0,1,a", "op", &["\"A\"", "op:word=read"]);
     wrong("6,R,-1,1,a", "offset", &["\"-1\""]);
-    wrong("6,R,0,0,a", "size", &["at least one byte"]);
     wrong("6,R,0,1", "device", &["missing"]);
     refuses_with(&options, "", "6 R 0 1", "line", &["5 columns between commas"]);
     refuses_with(
