@@ -41,6 +41,11 @@ impl BlockReader {
         self.line
     }
 
+    /// Number the lines from the second one on: the first holds the names of columns, the others are rows.
+    pub(crate) fn count_rows(&mut self) {
+        self.line = u64::MAX;
+    }
+
     /// Take the next line, without its `\n` or `\r\n`; the last line may lack it.
     #[inline]
     pub(crate) fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
@@ -61,7 +66,7 @@ impl BlockReader {
         };
         let line = &self.buffer[self.start..line_end];
         self.start = next;
-        self.line += 1;
+        self.line = self.line.wrapping_add(1);
         Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 

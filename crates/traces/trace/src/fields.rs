@@ -149,7 +149,8 @@ impl<'a, S: Separation> Fields<'a, S> {
     #[cold]
     #[inline(never)]
     fn quoted(&self, start: usize) -> Option<(usize, usize, usize)> {
-        let lead = if S::REPEATED { 0 } else { self.line[start..].len() - trim_start(&self.line[start..]).len() };
+        let lead =
+            if S::REPEATED { 0 } else { self.line[start..].len() - trim_start(&self.line[start..]).len() };
         let quote = *self.line.get(start + lead).filter(|byte| **byte == b'"')?;
         let first = start + lead + 1;
         let mut at = first;
@@ -395,7 +396,10 @@ mod tests {
     #[test]
     fn quotes_are_no_part_of_a_field_and_hide_separators() {
         let comma = Separator(b',');
-        assert_eq!(texts(b"\"0\",\"C:\\\\a, b\", \" x\"\"y \" ,z", comma, 4), [&b"0"[..], b"C:\\\\a, b", b" x\"\"y ", b"z"]);
+        assert_eq!(
+            texts(b"\"0\",\"C:\\\\a, b\", \" x\"\"y \" ,z", comma, 4),
+            [&b"0"[..], b"C:\\\\a, b", b" x\"\"y ", b"z"]
+        );
         assert_eq!(texts(b"\"a b\" c \"d", Blanks, 3), [&b"a b"[..], b"c", b"\"d"]);
         assert_eq!(texts(b"\"a\"b,\"c", comma, 2), [&b"\"a\"b"[..], b"\"c"]);
         let mut fields = Fields::new(b"\"W\",\"4096.0\",\"0x10\",8", comma);

@@ -108,7 +108,11 @@ pub(crate) fn plain(given: &[u8], comma: bool) -> Option<Vec<u8>> {
     let point = mantissa.iter().position(|&byte| byte == sign).unwrap_or(mantissa.len());
     let fraction = mantissa.get(point + 1..).unwrap_or_default();
     let known = matches!(group, None | Some(b',' | b'.' | b'\'' | b'_'));
-    if !known || exponent.abs() > EXPONENT_MAX || !fraction.iter().all(u8::is_ascii_digit) || mantissa.len() < 2 && point == 0 {
+    if !known
+        || exponent.abs() > EXPONENT_MAX
+        || !fraction.iter().all(u8::is_ascii_digit)
+        || mantissa.len() < 2 && point == 0
+    {
         return None;
     }
     let mut digits = without_groups(&mantissa[..point], group.unwrap_or(b'_'), 3)?;
@@ -283,7 +287,22 @@ mod tests {
         ] {
             assert_eq!(plain(given, comma).as_deref(), Some(expected), "{given}");
         }
-        for wrong in ["", ".", "-1", "1-2", "0x", "0xg", "0x1,000", "e5", "1e", "1e99", "1,2,3.4,5", "abc", "1.2,3.4", ",123,4"] {
+        for wrong in [
+            "",
+            ".",
+            "-1",
+            "1-2",
+            "0x",
+            "0xg",
+            "0x1,000",
+            "e5",
+            "1e",
+            "1e99",
+            "1,2,3.4,5",
+            "abc",
+            "1.2,3.4",
+            ",123,4",
+        ] {
             assert_eq!(plain(wrong, false), None, "{wrong}");
         }
         assert_eq!(any_units(b"4.096", 512, "f", true).unwrap(), 4096 * 512);

@@ -129,7 +129,10 @@ pub(crate) fn letters_of(letters: &[u8]) -> Option<(bool, Kind)> {
 
 /// Remarks on requests that are not what they are read as, or not read.
 const REMARKS: [(Kind, &str); 5] = [
-    (Kind::Append, "zone appends are writes; before they complete, recorders may know only where their zone begins"),
+    (
+        Kind::Append,
+        "zone appends are writes; before they complete, recorders may know only where their zone begins",
+    ),
     (Kind::Zeroes, "write zeroes carry no data: they are trims, whose pages read as zeros"),
     (Kind::Erase, "secure erases are trims"),
     (Kind::Zone, "commands to zones (resets, opens, closes, finishes) are no requests"),
@@ -161,8 +164,26 @@ mod tests {
     #[test]
     fn words_and_letters_have_one_meaning() {
         for (kind, words) in [
-            (Kind::Read, &["R", "read", "Read", "READ", "RA", "RM", "0", "RSM", "READ_10", "nvme_cmd_read", "REQ_OP_READ"][..]),
-            (Kind::Write, &["W", "write", "WS", "WFS", "FWFS", "WSM", "1", "Write", "WRITE(16)", "nvme_cmd_write"]),
+            (
+                Kind::Read,
+                &[
+                    "R",
+                    "read",
+                    "Read",
+                    "READ",
+                    "RA",
+                    "RM",
+                    "0",
+                    "RSM",
+                    "READ_10",
+                    "nvme_cmd_read",
+                    "REQ_OP_READ",
+                ][..],
+            ),
+            (
+                Kind::Write,
+                &["W", "write", "WS", "WFS", "FWFS", "WSM", "1", "Write", "WRITE(16)", "nvme_cmd_write"],
+            ),
             (Kind::Discard, &["D", "trim", "DISCARD", "DS", "2", "unmap", "nvme_cmd_dsm", "T"]),
             (Kind::Flush, &["F", "FF", "flush", "3", "fsync", "nvme_cmd_flush", "SYNCHRONIZE_CACHE"]),
             (Kind::Append, &["ZA", "ZAS", "zone append", "nvme_cmd_zone_append"]),

@@ -215,7 +215,8 @@ impl<R: Records> Reader<R> {
     fn empty_remark(&self) -> Option<String> {
         let empty = self.rules.empty;
         let (file, length) = (&self.file, self.fields.length);
-        (empty > 0).then(|| format!("{file}: {empty} requests have a length of 0 ({length}): they were left out"))
+        (empty > 0)
+            .then(|| format!("{file}: {empty} requests have a length of 0 ({length}): they were left out"))
     }
 
     fn jump_remark(&self) -> Option<String> {
@@ -320,8 +321,13 @@ impl<R: Records> RequestReader for Reader<R> {
         }
         self.may_end |= !batch.is_empty();
         if !self.may_end {
-            let said: Vec<_> =
-                self.records.remarks().into_iter().chain(self.empty_remark()).chain(self.skip_remark()).collect();
+            let said: Vec<_> = self
+                .records
+                .remarks()
+                .into_iter()
+                .chain(self.empty_remark())
+                .chain(self.skip_remark())
+                .collect();
             let skipped = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
             return Err(self.problem(format!("it has no requests{skipped}")));
         }

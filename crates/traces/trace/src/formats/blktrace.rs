@@ -57,12 +57,8 @@ const FLUSH: u64 = 1 << 2;
 const PASS_THROUGH: u64 = 1 << 9;
 const NOTIFY: u64 = 1 << 10;
 /// The kinds with a bit of their own, those of version 8 from bit 16 on.
-const KINDS: [(u64, Kind); 4] = [
-    (1 << 13, Kind::Discard),
-    (1 << 16, Kind::Append),
-    (0x1f << 17, Kind::Zone),
-    (1 << 22, Kind::Zeroes),
-];
+const KINDS: [(u64, Kind); 4] =
+    [(1 << 13, Kind::Discard), (1 << 16, Kind::Append), (0x1f << 17, Kind::Zone), (1 << 22, Kind::Zeroes)];
 
 /// The mask of the event: newer kernels mark events of control groups with a higher bit.
 const ACTION_MASK: u64 = 0xff;
@@ -97,9 +93,10 @@ impl BinaryFormat for Blktrace {
         let expected = "0x65617407 or 0x65617408, in either order of bytes";
         let (order, version) =
             magic(ahead).ok_or_else(|| FieldError::text("magic", &ahead[..ahead.len().min(4)], expected))?;
-        let layout = LAYOUTS.iter().find(|layout| layout.version == version).ok_or_else(|| {
-            FieldError::number("magic", format!("version {version}"), "version 7 or 8")
-        })?;
+        let layout = LAYOUTS
+            .iter()
+            .find(|layout| layout.version == version)
+            .ok_or_else(|| FieldError::number("magic", format!("version {version}"), "version 7 or 8"))?;
         // Independent of the file's content: the files of all processors must use the same event.
         let choice = EventChoice::new(options);
         Ok((Self { order, layout, choice, latest_device: None, passed_through: 0 }, 0))

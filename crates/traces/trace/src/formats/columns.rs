@@ -13,8 +13,8 @@ use crate::numbers::{DAY_NS, any_decimal, decimal_sign, moment, whole};
 use crate::operations::{Kind, Kinds};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
 use crate::text::{LineParser, TextFormat, is_blank};
-use coflash_base::{Bytes, Duration, PlacementId};
 use coflash_base::suggest::hint;
+use coflash_base::{Bytes, Duration, PlacementId};
 use coflash_workload::Op;
 use coflash_workload::recorded::{Column, Columns, TraceOptions, Words};
 
@@ -225,7 +225,10 @@ impl ColumnLines {
     /// Assumptions about operations and numbers.
     fn remarks(&self) -> impl Iterator<Item = String> {
         let fixed = [
-            (self.numbered, "op 0 is read as a read, 1 as a write, 2 as a trim, 3 as a flush (op:1=read/0=write overrides)"),
+            (
+                self.numbered,
+                "op 0 is read as a read, 1 as a write, 2 as a trim, 3 as a flush (op:1=read/0=write overrides)",
+            ),
             (self.comma, "numbers were read with a decimal comma"),
         ];
         let fixed = fixed.into_iter().filter(|(holds, _)| *holds).map(|(_, remark)| remark.to_owned());
@@ -276,8 +279,11 @@ fn unknown<T: Copy>(words: &Words<T>, given: &[u8], name: &'static str) -> Field
 
 #[cold]
 fn no_operation(name: &'static str, given: &[u8]) -> FieldError {
-    let expected = "an operation (R, W, read, write, trim, flush, letters of the kernel, or 0, 1, 2, 3; op:word=read overrides)";
-    FieldError::text(name, given, expected)
+    let near = hint(&show(given), &["read", "write", "trim", "flush"]);
+    let expected = format!(
+        "an operation{near}; R, W, letters of the kernel and 0, 1, 2, 3 are known, too (op:word=read overrides)"
+    );
+    FieldError::text(name, given, &expected)
 }
 
 /// Parse a placement identifier; no digits, or a dash, are a request without one.
@@ -353,7 +359,8 @@ impl UserColumns {
         let read = lines.filter_map(|line| Some((line, parser.record(line, &mut devices).ok()??)));
         let shown = |(line, Record { time_ns, op, offset, length, .. }): (&[u8], Record)| {
             let (time, length) = (Duration { ns: time_ns }, Bytes { count: length });
-            format!("\"{}\" is a {op:?} of {length} at byte {offset} at {time}", show(line)).replace("is a R", "is a r")
+            format!("\"{}\" is a {op:?} of {length} at byte {offset} at {time}", show(line))
+                .replace("is a R", "is a r")
         };
         read.take(count).map(shown).collect()
     }
@@ -363,7 +370,10 @@ impl UserColumns {
         let columns: Vec<_> = given.columns().iter().map(|column| (column.role(), column.clone())).collect();
         let is = |role| columns.iter().any(|&(name, _)| name == role);
         let missing = [
-            (is("op") || given.op().is_some(), "no column is an operation: all requests are reads (op=write overrides)"),
+            (
+                is("op") || given.op().is_some(),
+                "no column is an operation: all requests are reads (op=write overrides)",
+            ),
             (is("time"), "no column is a time: all requests arrive at the start"),
         ];
         self.how.extend(missing.iter().filter(|(there, _)| !there).map(|(_, remark)| (*remark).to_owned()));
@@ -379,7 +389,8 @@ impl LineParser for UserColumns {
         }
         let Some(found) = sniff(beginning, self.headed) else { return };
         self.how.push(format!("read with --columns {}: {}", found.columns, found.why));
-        self.how.extend(self.headed.map(|headed| headed.remark.to_owned()).filter(|remark| !remark.is_empty()));
+        self.how
+            .extend(self.headed.map(|headed| headed.remark.to_owned()).filter(|remark| !remark.is_empty()));
         self.take(&found.columns);
         self.header_lines = self.header_lines.max(found.header_lines);
         self.lines.separator = found.separator;
@@ -424,7 +435,8 @@ impl UserColumns {
 /// Whether numbers of a line have commas, and none has a point.
 #[cold]
 pub(crate) fn has_decimal_comma(line: &[u8]) -> bool {
-    let between = |sign| line.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == sign && w[2].is_ascii_digit());
+    let between =
+        |sign| line.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == sign && w[2].is_ascii_digit());
     between(b',') && !between(b'.')
 }
 

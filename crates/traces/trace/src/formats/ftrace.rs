@@ -50,7 +50,14 @@ struct Driver {
 }
 
 const DRIVERS: [Driver; 2] = [
-    Driver { name: "nvme_setup_cmd", device: "disk", opening: b"cmd=(", block: "slba", blocks: "len", more: 1 },
+    Driver {
+        name: "nvme_setup_cmd",
+        device: "disk",
+        opening: b"cmd=(",
+        block: "slba",
+        blocks: "len",
+        more: 1,
+    },
     Driver {
         name: "scsi_dispatch_cmd_start",
         device: "host_no",
@@ -117,7 +124,8 @@ impl LineParser for Ftrace {
         let mut remarks = self.choice.remarks(NAMES);
         if let Some(driver) = self.driver {
             let block = Bytes { count: self.block_bytes };
-            remarks.push(format!("requests are taken at {}, in blocks of {block} (units.address)", driver.name));
+            remarks
+                .push(format!("requests are taken at {}, in blocks of {block} (units.address)", driver.name));
         }
         if self.lost > 0 {
             remarks.push(format!("the recorder lost events at {} places", self.lost));
@@ -170,12 +178,9 @@ impl Ftrace {
     }
 
     /// Read a command of a driver.
-    fn command<'a>(
-        &mut self,
-        driver: &Driver,
-        about: &'a [u8],
-    ) -> Result<Option<Request<'a>>, FieldError> {
-        let at = memchr::memmem::find(about, driver.opening).map_or(about.len(), |at| at + driver.opening.len());
+    fn command<'a>(&mut self, driver: &Driver, about: &'a [u8]) -> Result<Option<Request<'a>>, FieldError> {
+        let at =
+            memchr::memmem::find(about, driver.opening).map_or(about.len(), |at| at + driver.opening.len());
         let word = about[at..].split(|&byte| matches!(byte, b' ' | b')' | b',')).next().unwrap_or_default();
         let kind = Kind::of(word).unwrap_or(Kind::Other);
         // Commands without a place, as of an administrator.
@@ -193,7 +198,8 @@ impl Ftrace {
     /// Count an event that is no request.
     #[cold]
     fn other(&mut self, name: &[u8]) -> Option<Op> {
-        let name = if self.others.len() < OTHERS_MAX || self.others.contains_key(name) { name } else { b"others" };
+        let name =
+            if self.others.len() < OTHERS_MAX || self.others.contains_key(name) { name } else { b"others" };
         *self.others.entry(name.to_vec()).or_default() += 1;
         None
     }
@@ -238,7 +244,9 @@ fn event_of(line: &[u8]) -> Result<Option<Event<'_>>, FieldError> {
     // `0.123 ( 0.001 ms): dd/12 block:block_rq_issue(dev: 8388608, …)`.
     let mut fields = Fields::between_blanks(line);
     let time = fields.text();
-    let Some(open) = memchr::memchr_iter(b'(', fields.rest()).find(|&at| at > 0 && fields.rest()[at - 1] != b' ') else {
+    let Some(open) =
+        memchr::memchr_iter(b'(', fields.rest()).find(|&at| at > 0 && fields.rest()[at - 1] != b' ')
+    else {
         return Ok(None);
     };
     let before = &fields.rest()[..open];
@@ -253,13 +261,15 @@ fn event_of(line: &[u8]) -> Result<Option<Event<'_>>, FieldError> {
 /// The value of a key, as in `slba=8,` or `sector: 8,`.
 fn value<'a>(about: &'a [u8], key: &'static str) -> Result<&'a [u8], FieldError> {
     let found = memchr::memmem::find_iter(about, key.as_bytes()).find_map(|at| {
-        let rest = about[at + key.len()..].strip_prefix(b"=").or(about[at + key.len()..].strip_prefix(b":"))?;
+        let rest =
+            about[at + key.len()..].strip_prefix(b"=").or(about[at + key.len()..].strip_prefix(b":"))?;
         let is_whole = at == 0 || matches!(about[at - 1], b' ' | b'(' | b',');
         let rest = trim(rest);
         let end = rest.iter().position(|byte| matches!(byte, b',' | b')' | b' ')).unwrap_or(rest.len());
         is_whole.then(|| rest[..end].trim_ascii_start())
     });
-    let found = found.map(|value| value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value));
+    let found = found
+        .map(|value| value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value));
     found.ok_or_else(|| FieldError::text(key, b"", "a value"))
 }
 

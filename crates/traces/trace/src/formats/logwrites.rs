@@ -43,7 +43,8 @@ impl BinaryFormat for LogWrites {
         extensions: &["log"],
         options: &[],
     };
-    const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time", "device", "sector", "nr_sectors"]);
+    const CONVENTIONS: Conventions =
+        Conventions::new(Clock::Start, ["time", "device", "sector", "nr_sectors"]);
 
     fn recognises(ahead: &[u8]) -> bool {
         ahead.len() >= SUPER_BYTES && Order::Little.u64(ahead, 0) == MAGIC

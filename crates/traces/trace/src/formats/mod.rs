@@ -196,7 +196,8 @@ impl Format {
             Opener::Headed(headed) => {
                 let text = Text::open(name, input, UserColumns::headed(headed))?;
                 let conventions = Conventions { clock: Clock::Start, ..UserColumns::CONVENTIONS };
-                let conventions = conventions.sorted_within(Duration { ns: headed.sort_window_s * 1_000_000_000 });
+                let conventions =
+                    conventions.sorted_within(Duration { ns: headed.sort_window_s * 1_000_000_000 });
                 Ok(Box::new(Reader::new(name, text, conventions, options, times)))
             }
             Opener::File(_) => Err(WorkloadError::trace(name, self.only_file())),
@@ -318,7 +319,8 @@ pub(crate) fn detect(
     };
     // `max_by_key` returns the last maximum, but the first format of the list must win.
     let candidates = FORMATS.iter().rev().filter_map(|format| Some((format, format.score(sample, options)?)));
-    let best = candidates.max_by_key(|(format, score)| (score.lines, has_extension(file, format.info.extensions)));
+    let best =
+        candidates.max_by_key(|(format, score)| (score.lines, has_extension(file, format.info.extensions)));
     let found = match best {
         Some((format, score)) if score.first => return Ok(*format),
         _ => sniff(sample, None),

@@ -131,14 +131,17 @@ impl TextFormat for Mooncake {
 impl Mooncake {
     fn take_blocks_of(&mut self, tokens: u64) {
         self.tokens = tokens;
-        self.store = Store::new(self.given, self.given.object.map_or(tokens * TOKEN_BYTES, |object| object.count));
+        self.store =
+            Store::new(self.given, self.given.object.map_or(tokens * TOKEN_BYTES, |object| object.count));
     }
 }
 
 impl LineParser for Mooncake {
     /// Find the tokens of a block: the power of two that gives all prompts as many hashes as they have.
     fn look_ahead(&mut self, beginning: &[u8]) {
-        let lines = beginning.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice::<Line>(line).ok());
+        let lines = beginning
+            .split(|&byte| byte == b'\n')
+            .filter_map(|line| serde_json::from_slice::<Line>(line).ok());
         let prompts = lines.filter_map(|line| Some((line.input_length?, line.hash_ids.len() as u64)));
         let prompts: Vec<_> = prompts.filter(|&(tokens, hashes)| tokens > 0 && hashes > 1).collect();
         // The last block may have a hash only if it is full.
@@ -146,7 +149,8 @@ impl LineParser for Mooncake {
             prompts.iter().all(|(tokens, hashes)| tokens.div_ceil(*size) == *hashes)
                 || prompts.iter().all(|(tokens, hashes)| tokens / *size == *hashes)
         };
-        let mut sizes = std::iter::successors(Some(TOKENS_MAX), |size| Some(size / 2).filter(|half| *half > 0));
+        let mut sizes =
+            std::iter::successors(Some(TOKENS_MAX), |size| Some(size / 2).filter(|half| *half > 0));
         if let Some(tokens) = sizes.find(fits).filter(|_| !prompts.is_empty()) {
             self.told = true;
             self.take_blocks_of(tokens);
@@ -181,14 +185,7 @@ impl LineParser for Mooncake {
             if is_prefix || !is_stored {
                 let length = self.store.object_bytes;
                 let offset = place * length;
-                self.waiting.push_back(Record {
-                    time_ns,
-                    device: 0,
-                    offset,
-                    length,
-                    op,
-                    placement: None,
-                });
+                self.waiting.push_back(Record { time_ns, device: 0, offset, length, op, placement: None });
             }
         }
         Ok(self.waiting.pop_front())

@@ -123,6 +123,7 @@ pub(super) fn open(
         return Ok(Box::new(Reader::new(name, rows, CONVENTIONS, options, times)));
     }
     let mut input = BlockReader::new(Box::new(Lines::new(file)), BLOCK_BYTES);
+    input.count_rows();
     let sample = input.peek_lines(SAMPLE_BYTES).map_err(|error| refused(error.to_string()))?;
     let found = sniff(sample, None);
     if options.columns.is_none() && !found.as_ref().is_some_and(|found| found.is_certain) {

@@ -81,9 +81,17 @@ const NAMES: [(&str, &str, &str); 13] = [
          clock elapsed start begin requesttime eventtime timeofday",
     ),
     ("time", "ns", "nsecs timens nanoseconds"),
-    ("offset", "sectors", "sector lba lbn slba startsector startlba firstsector sectornumber logicalblockaddress rwsector"),
+    (
+        "offset",
+        "sectors",
+        "sector lba lbn slba startsector startlba firstsector sectornumber logicalblockaddress rwsector",
+    ),
     ("offset", "pages", "lpn lpa page pagenumber"),
-    ("offset", "", "offset address addr minoffset byteoffset startoffset diskoffset position pos startaddress"),
+    (
+        "offset",
+        "",
+        "offset address addr minoffset byteoffset startoffset diskoffset position pos startaddress",
+    ),
     ("size", "bytes", "bytes numbytes nbytes bytecount"),
     ("size", "sectors", "sectors nrsector nrsectors nsectors nsector numsectors sectorcount"),
     ("size", "pages", "pages npages numpages"),
@@ -93,7 +101,11 @@ const NAMES: [(&str, &str, &str); 13] = [
         "",
         "op optype operation type rw rwbs iotype opcode opname request requesttype cmd command action t dir direction readwrite",
     ),
-    ("device", "", "disk device dev volume volumeid lun asu disknumber deviceid disks diskname devname drive namespace nsid"),
+    (
+        "device",
+        "",
+        "disk device dev volume volumeid lun asu disknumber deviceid disks diskname devname drive namespace nsid",
+    ),
     ("placement", "", "placement placementid placementhandle fdphandle stream streamid writehint"),
     ("text", "", "comm process processname task taskcomm"),
 ];
@@ -140,9 +152,7 @@ impl Values<'_> {
     }
 
     fn are_operations(&self, numbers: bool) -> bool {
-        let is = |cell: &&[u8]| {
-            Kind::of(cell).is_some() && (numbers || !cell.iter().all(u8::is_ascii_digit))
-        };
+        let is = |cell: &&[u8]| Kind::of(cell).is_some() && (numbers || !cell.iter().all(u8::is_ascii_digit));
         self.0.iter().all(is) && !self.0.is_empty()
     }
 
@@ -172,7 +182,8 @@ impl Values<'_> {
         }
         // More than three digits behind the point are below a microsecond, if they are not seconds.
         let sign = if self.1 { b',' } else { b'.' };
-        let fraction = |cell: &&[u8]| cell.iter().position(|&byte| byte == sign).map_or(0, |at| cell.len() - at - 1);
+        let fraction =
+            |cell: &&[u8]| cell.iter().position(|&byte| byte == sign).map_or(0, |at| cell.len() - at - 1);
         match self.0.iter().map(fraction).max().unwrap_or(0) {
             _ if self.are_multiples(1.0) => ("us", false),
             digits => ("s", digits > 3),
@@ -254,7 +265,9 @@ fn by_names(
     header_lines: u64,
     headed: Option<&Headed>,
 ) -> Option<Sniffed> {
-    if headed.is_some_and(|headed| !headed.names.iter().all(|needed| names.iter().any(|(name, _)| name == needed))) {
+    if headed
+        .is_some_and(|headed| !headed.names.iter().all(|needed| names.iter().any(|(name, _)| name == needed)))
+    {
         return None;
     }
     let text = names.iter().position(|(name, _)| role_of(name).is_some_and(|(role, _)| role == "text"));
@@ -264,15 +277,24 @@ fn by_names(
     let values = |at: usize| Values(rows.iter().filter_map(|row| row.get(at).copied()).collect(), comma);
     let column = |wanted: &str, fits: &dyn Fn(&Values<'_>) -> bool| {
         let role = |name: &str| role_of(name).filter(|(role, _)| role.split(':').next() == Some(wanted));
-        names.iter().enumerate().find_map(|(at, (name, given))| {
+        let mut named = names.iter().enumerate().filter_map(|(at, (name, given))| {
             let (role, unit) = role(name)?;
-            fits(&values(at)).then_some((at, role, if given.is_empty() { unit } else { given }))
-        })
+            Some((at, role, if given.is_empty() { unit } else { given }))
+        });
+        // A value that fits no column is reported with its line.
+        let first = named.clone().next();
+        named.find(|(at, ..)| fits(&values(*at))).or(first)
     };
     let sizes = |values: &Values<'_>| values.are_numbers();
     let time = column("time", &|values| values.are_numbers() || values.are_moments());
     let (offset, size) = (column("offset", &sizes)?, column("size", &sizes)?);
-    let op = column("op", &|values| values.are_operations(true) || values.0.iter().all(|cell| cell.eq_ignore_ascii_case(b"true") || cell.eq_ignore_ascii_case(b"false")));
+    let op = column("op", &|values| {
+        values.are_operations(true)
+            || values
+                .0
+                .iter()
+                .all(|cell| cell.eq_ignore_ascii_case(b"true") || cell.eq_ignore_ascii_case(b"false"))
+    });
     let mut roles: Vec<String> = names.iter().map(|_| "skip".to_owned()).collect();
     let mut unclear = Vec::new();
     if let Some((at, _, unit)) = time {
@@ -287,7 +309,11 @@ fn by_names(
         }
         roles[at] = format!("time:{unit}");
     }
-    let (offset_unit, size_unit) = places(&values(offset.0), offset.2, &values(size.0), size.2);
+    // coflash's own names are of bytes.
+    let own = |at: usize, name: &str| time.is_some_and(|(.., unit)| unit == "ns") && names[at].0 == name;
+    let is_own = own(offset.0, "offset") && own(size.0, "length");
+    let offset_given = if is_own { "bytes" } else { offset.2 };
+    let (offset_unit, size_unit) = places(&values(offset.0), offset_given, &values(size.0), size.2);
     roles[offset.0] = format!("offset:{offset_unit}");
     roles[size.0] = format!("size:{size_unit}");
     unclear.push((format!("addresses in {offset_unit}, sizes in {size_unit}"), true));
@@ -295,7 +321,9 @@ fn by_names(
         roles[at] = role.to_owned();
     }
     for role in ["device", "placement"] {
-        if let Some((at, ..)) = column(role, &|values| values.0.iter().all(|cell| role == "placement" || !cell.is_empty())) {
+        if let Some((at, ..)) =
+            column(role, &|values| values.0.iter().all(|cell| role == "placement" || !cell.is_empty()))
+        {
             roles[at] = role.to_owned();
         }
     }
@@ -320,7 +348,8 @@ fn by_names(
 fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
     let mut fit = SEPARATORS.into_iter().chain([BLANK]).filter_map(|separator| {
         let counts: Vec<_> = lines.iter().map(|line| split(line, separator, None).len()).collect();
-        let usual = *counts.iter().max_by_key(|count| counts.iter().filter(|other| other == count).count())?;
+        let usual =
+            *counts.iter().max_by_key(|count| counts.iter().filter(|other| other == count).count())?;
         let agree = counts.iter().filter(|count| **count == usual).count();
         (usual >= 3 && agree * 2 > counts.len()).then(|| (separator, usual, counts))
     });
@@ -349,15 +378,22 @@ fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
     let (time, left) = take(left.iter().copied().find(rises).filter(|_| left.len() > 2));
     let numeric = left.into_iter().filter(|&at| values(at).are_numbers());
     let numeric: Vec<_> = numeric.filter(|&at| values(at).are_multiples(1.0)).collect();
-    let farthest = numeric.iter().copied().max_by(|a, b| values(*a).largest().total_cmp(&values(*b).largest()).then(b.cmp(a)));
+    let farthest = numeric
+        .iter()
+        .copied()
+        .max_by(|a, b| values(*a).largest().total_cmp(&values(*b).largest()).then(b.cmp(a)));
     let offset = farthest?;
     let is_size = |at: &usize| *at != offset && values(*at).largest() > 0.0 && values(*at).largest() <= 1e9;
     let whole_sectors = |at: &usize| is_size(at) && values(*at).are_multiples(512.0);
     let size = numeric.iter().copied().find(whole_sectors);
-    let size = size.or_else(|| numeric.iter().copied().filter(|at| *at > offset).find(is_size)).or_else(|| numeric.iter().copied().find(is_size))?;
+    let size = size
+        .or_else(|| numeric.iter().copied().filter(|at| *at > offset).find(is_size))
+        .or_else(|| numeric.iter().copied().find(is_size))?;
     let (offset_unit, size_unit) = places(&values(offset), "", &values(size), "");
     let mut roles = vec!["skip".to_owned(); columns];
-    let mut why = format!("by their values, times in the unit and the columns in the order that are usual; addresses in {offset_unit}, sizes in {size_unit}");
+    let mut why = format!(
+        "by their values, times in the unit and the columns in the order that are usual; addresses in {offset_unit}, sizes in {size_unit}"
+    );
     roles[offset] = format!("offset:{offset_unit}");
     roles[size] = format!("size:{size_unit}");
     match op {
@@ -372,10 +408,19 @@ fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
 }
 
 /// The units of addresses and sizes, by what names tell or else by what the values can be: a disk is accessed in sectors.
-fn places<'a>(offsets: &Values<'_>, offset: &'a str, sizes: &Values<'_>, size: &'a str) -> (&'a str, &'a str) {
+fn places<'a>(
+    offsets: &Values<'_>,
+    offset: &'a str,
+    sizes: &Values<'_>,
+    size: &'a str,
+) -> (&'a str, &'a str) {
     let size_bytes = sizes.are_multiples(512.0);
     let offset = match offset {
-        "" if !offsets.are_multiples(512.0) && (size == "sectors" || size_bytes || sizes.largest() < 65_536.0) => "sectors",
+        "" if !offsets.are_multiples(512.0)
+            && (size == "sectors" || size_bytes || sizes.largest() < 65_536.0) =>
+        {
+            "sectors"
+        }
         "" => "bytes",
         told => told,
     };

@@ -314,8 +314,11 @@ fn mooncake_refuses_malformed_records() {
     mooncake("[[[[", "request", &["[[[["]);
     mooncake("{\"timestamp\": -1, \"hash_ids\": [1]}", "timestamp", &["-1"]);
     mooncake("{\"timestamp\": 1e300, \"hash_ids\": [1]}", "timestamp", &["2^64"]);
-    let kv_store =
-        KvStore { object: Some(Bytes { count: 4096 }), capacity: Bytes { count: 4095 }, ..KvStore::default() };
+    let kv_store = KvStore {
+        object: Some(Bytes { count: 4096 }),
+        capacity: Bytes { count: 4095 },
+        ..KvStore::default()
+    };
     let error = parse(head, &TraceOptions { kv_store, ..TraceOptions::default() }).unwrap_err();
     assert!(error.contains("kv_store.capacity") && error.contains("one object of 4KiB"), "{error}");
 }

@@ -98,11 +98,7 @@ pub struct KvStore {
 
 impl Default for KvStore {
     fn default() -> Self {
-        Self {
-            object: None,
-            capacity: Bytes { count: 64 << 30 },
-            eviction: KvEviction::default(),
-        }
+        Self { object: None, capacity: Bytes { count: 64 << 30 }, eviction: KvEviction::default() }
     }
 }
 
