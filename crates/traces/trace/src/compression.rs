@@ -200,6 +200,16 @@ mod tests {
     }
 
     #[test]
+    fn zeros_behind_a_member_are_no_data() {
+        for compression in [Compression::Gzip, Compression::Bzip2] {
+            let padded = [compress(compression, b"one\n"), vec![0; 9000]].concat();
+            assert_eq!(expand(padded.clone()), Ok((compression, b"one\n".to_vec())));
+            let more = [padded, compress(compression, b"two\n")].concat();
+            assert_eq!(expand(more), Ok((compression, b"one\ntwo\n".to_vec())));
+        }
+    }
+
+    #[test]
     fn a_truncated_file_is_refused() {
         for compression in ALL {
             let whole = compress(compression, &sample());

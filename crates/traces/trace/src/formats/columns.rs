@@ -111,6 +111,7 @@ impl ColumnLines {
                         Some(time_ns) => time_ns,
                         None => self.other_time(&mut fields, line, step_ns, name)?,
                     };
+                    fields = fields.with_comma(self.comma);
                 }
                 Column::Time { step_ns, whole: true } => {
                     record.time_ns = fields.plain_units(*step_ns, name)?;

@@ -5,7 +5,7 @@
 
 use super::columns::{BLANK, SEPARATORS, has_decimal_comma};
 use crate::fields::{Blanks, Fields, Separation, Separator};
-use crate::numbers::{moment, plain};
+use crate::numbers::{decimal_sign, moment, plain};
 use crate::operations::Kind;
 use crate::record::FormatInfo;
 use crate::text::{COMMENT, is_blank};
@@ -272,8 +272,8 @@ fn by_names(
     }
     let text = names.iter().position(|(name, _)| role_of(name).is_some_and(|(role, _)| role == "text"));
     let text = text.filter(|_| separator == BLANK).map(|at| (at, names.len()));
-    let comma = separator != b',' && data.first().is_some_and(|line| has_decimal_comma(line));
     let rows: Vec<_> = data.iter().map(|line| split(line, separator, text)).collect();
+    let comma = is_comma(separator, &rows);
     let values = |at: usize| Values(rows.iter().filter_map(|row| row.get(at).copied()).collect(), comma);
     let column = |wanted: &str, fits: &dyn Fn(&Values<'_>) -> bool| {
         let role = |name: &str| role_of(name).filter(|(role, _)| role.split(':').next() == Some(wanted));
@@ -311,8 +311,8 @@ fn by_names(
     }
     // coflash's own names are of bytes.
     let own = |at: usize, name: &str| time.is_some_and(|(.., unit)| unit == "ns") && names[at].0 == name;
-    let is_own = own(offset.0, "offset") && own(size.0, "length");
-    let offset_given = if is_own { "bytes" } else { offset.2 };
+    let is_own = headed.is_some() || own(offset.0, "offset") && own(size.0, "length");
+    let offset_given = if is_own && offset.2.is_empty() { "bytes" } else { offset.2 };
     let (offset_unit, size_unit) = places(&values(offset.0), offset_given, &values(size.0), size.2);
     roles[offset.0] = format!("offset:{offset_unit}");
     roles[size.0] = format!("size:{size_unit}");
@@ -359,9 +359,9 @@ fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
     let is_name = |cell: &&[u8]| plain(cell, false).is_none() && moment(cell).is_none();
     let first = first + usize::from(split(lines[first], separator, None).iter().all(is_name));
     let data = lines.get(first..).unwrap_or_default();
-    let comma = separator != b',' && data.first().is_some_and(|line| has_decimal_comma(line));
     let rows = data.iter().map(|line| split(line, separator, None)).filter(|row| row.len() == columns);
     let rows: Vec<_> = rows.collect();
+    let comma = is_comma(separator, &rows);
     let values = |at: usize| Values(rows.iter().map(|row| row[at]).collect(), comma);
     let mut left: Vec<usize> = (0..columns).collect();
     let mut take = |found: Option<usize>| {
@@ -369,13 +369,19 @@ fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
         (found, left.clone())
     };
     let by_word = (0..columns).find(|&at| values(at).are_operations(false));
-    let by_number = || (0..columns).find(|&at| values(at).are_operations(true) && values(at).largest() > 0.0);
+    let by_number = || {
+        let both = |values: &Values<'_>| values.largest() > 0.0 && values.numbers().any(|number| number == Some(0.0));
+        (0..columns).find(|&at| values(at).are_operations(true) && both(&values(at)))
+    };
     let (op, left) = take(by_word.or_else(by_number));
     let rises = |at: &usize| {
         let numbers: Vec<_> = values(*at).numbers().collect();
         values(*at).are_moments() || values(*at).are_numbers() && rows.len() > 1 && numbers.is_sorted()
     };
     let (time, left) = take(left.iter().copied().find(rises).filter(|_| left.len() > 2));
+    if op.is_none() && time.is_none() {
+        return None;
+    }
     let numeric = left.into_iter().filter(|&at| values(at).are_numbers());
     let numeric: Vec<_> = numeric.filter(|&at| values(at).are_multiples(1.0)).collect();
     let farthest = numeric
@@ -405,6 +411,17 @@ fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
         None => why += "; no time was found",
     }
     found(&roles, separator, first as u64, comma, false, why)
+}
+
+/// Whether the decimal sign is a comma: a number shows it, or none shows a point.
+fn is_comma(separator: u8, rows: &[Vec<&[u8]>]) -> bool {
+    let sign = |cell: &&[u8]| plain(cell, false).and_then(|_| decimal_sign(cell));
+    let shown = rows.iter().flatten().find_map(sign);
+    separator != b','
+        && shown.map_or_else(
+            || rows.first().is_some_and(|row| row.iter().any(|cell| has_decimal_comma(cell))),
+            |sign| sign == b',',
+        )
 }
 
 /// The units of addresses and sizes, by what names tell or else by what the values can be: a disk is accessed in sectors.

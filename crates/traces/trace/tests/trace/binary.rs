@@ -134,9 +134,10 @@ fn blktrace_takes_one_kind_of_event_in_either_order_of_bytes() {
     for (_, records) in &samples()[..2] {
         let (requests, remarks) = parse(&records.concat(), &TraceOptions::default()).unwrap();
         assert_eq!(requests, expected);
-        assert_eq!(remarks.len(), 2);
-        assert!(remarks[0].starts_with("1 writes demand a preceding flush"), "{remarks:?}");
-        assert!(remarks[1].starts_with("1 commands passed through"), "{remarks:?}");
+        assert_eq!(remarks.len(), 3);
+        assert!(remarks[0].starts_with("1 requests include a flush"), "{remarks:?}");
+        assert!(remarks[1].starts_with("1 requests have a length of 0"), "{remarks:?}");
+        assert!(remarks[2].starts_with("1 commands passed through"), "{remarks:?}");
         for event in [TraceEvent::Queue, TraceEvent::Complete] {
             let options = TraceOptions { event: Some(event), ..TraceOptions::default() };
             assert_eq!(parse(&records.concat(), &options).unwrap().0, [(0, 4096, 4096, Op::Read)]);

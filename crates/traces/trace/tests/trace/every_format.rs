@@ -133,9 +133,9 @@ fn every_format_is_recognised_from_its_content() {
 #[test]
 fn a_file_with_a_malformed_first_line_is_recognised_by_most_lines() {
     let skip = TraceOptions { on_error: OnError::Skip, ..TraceOptions::default() };
-    assert_eq!(parse("# a remark\n0,0,512,r,1\n", &skip).unwrap().len(), 1);
-    let error = parse("# a remark\n# another\n0,0,512,r,1\n", &skip).unwrap_err();
-    assert!(error.contains("its first line is \"# a remark\""), "{error}");
+    assert_eq!(parse("a remark\n0,0,512,r,1\n", &skip).unwrap().len(), 1);
+    let error = parse("a remark\nanother\n0,0,512,r,1\n", &skip).unwrap_err();
+    assert!(error.contains("its first line is \"a remark\""), "{error}");
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 mod binary;
 mod columns;
+mod door;
 #[path = "../common/mod.rs"]
 mod common;
 mod every_format;
+mod recorders;
 mod rules;
 mod tables;
 mod text;
