@@ -1,7 +1,7 @@
 """Arrow files (`.arrow`, `.feather`) as traces: the core reads and writes Parquet in their place.
 
-The columns of coflash's own layout are whole numbers of any width; without them all columns go into the Parquet file, and
-the core finds what they are by their names. One batch of rows is in memory at a time.
+The columns of coflash's own layout are whole numbers of any width; without them all columns go into the Parquet file,
+and the core finds what they are by their names. One batch of rows is in memory at a time.
 """
 
 from __future__ import annotations

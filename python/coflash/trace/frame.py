@@ -35,9 +35,10 @@ def is_frame(given: object) -> bool:
 
 
 def _computes(given: Any) -> Any:
-    """Return the method that computes a lazy frame (`collect` of polars, `compute` of Dask); None for another object."""
-    methods = (getattr(given, name, None) for name in ("collect", "compute"))
-    return next((method for method in methods if callable(method)), None) if hasattr(given, "columns") else None
+    """Return the method that computes a lazy frame of polars or Dask; None for another object."""
+    lazy = (("collect", "collect_schema"), ("compute", "dask"))
+    found = (getattr(given, name) for name, mark in lazy if hasattr(given, name) and hasattr(given, mark))
+    return next(found, None)
 
 
 def kept(frame: Any) -> str:

@@ -21,48 +21,17 @@ pub(crate) enum Kind {
     Other,
 }
 
-const WORDS: [(&str, Kind); 41] = [
-    ("r", Kind::Read),
-    ("w", Kind::Write),
-    ("0", Kind::Read),
-    ("1", Kind::Write),
-    ("2", Kind::Discard),
-    ("3", Kind::Flush),
-    ("read", Kind::Read),
-    ("write", Kind::Write),
-    ("d", Kind::Discard),
-    ("t", Kind::Discard),
-    ("trim", Kind::Discard),
-    ("discard", Kind::Discard),
-    ("unmap", Kind::Discard),
-    ("deallocate", Kind::Discard),
-    ("dsm", Kind::Discard),
-    ("f", Kind::Flush),
-    ("flush", Kind::Flush),
-    ("sync", Kind::Flush),
-    ("fsync", Kind::Flush),
-    ("datasync", Kind::Flush),
-    ("fdatasync", Kind::Flush),
-    ("synchronizecache", Kind::Flush),
-    ("readahead", Kind::Read),
-    ("rd", Kind::Read),
-    ("wr", Kind::Write),
-    ("reads", Kind::Read),
-    ("writes", Kind::Write),
-    ("zoneappend", Kind::Append),
-    ("append", Kind::Append),
-    ("writezeroes", Kind::Zeroes),
-    ("writezeros", Kind::Zeroes),
-    ("secureerase", Kind::Erase),
-    ("preflush", Kind::Flush),
-    ("zonereset", Kind::Zone),
-    ("zoneresetall", Kind::Zone),
-    ("zoneopen", Kind::Zone),
-    ("zoneclose", Kind::Zone),
-    ("zonefinish", Kind::Zone),
-    ("zonemgmtsend", Kind::Zone),
-    ("drvin", Kind::Other),
-    ("drvout", Kind::Other),
+/// The words of each kind, without blanks and signs.
+const WORDS: [(Kind, &str); 9] = [
+    (Kind::Read, "r 0 read reads readahead rd"),
+    (Kind::Write, "w 1 write writes wr"),
+    (Kind::Discard, "d t 2 trim discard unmap deallocate dsm"),
+    (Kind::Flush, "f 3 flush sync fsync datasync fdatasync synchronizecache preflush"),
+    (Kind::Append, "zoneappend append"),
+    (Kind::Zeroes, "writezeroes writezeros"),
+    (Kind::Erase, "secureerase"),
+    (Kind::Zone, "zonereset zoneresetall zoneopen zoneclose zonefinish zonemgmtsend"),
+    (Kind::Other, "drvin drvout"),
 ];
 
 /// What recorders put before a word.
@@ -91,7 +60,9 @@ impl Kind {
         let plain = PREFIXES.iter().find_map(|prefix| lower.strip_prefix(prefix)).unwrap_or(&lower);
         // SCSI commands end in their length.
         let bare = plain.trim_end_matches(|c: char| c.is_ascii_digit());
-        let known = |word: &str| WORDS.iter().find(|(known, _)| *known == word).map(|&(_, kind)| kind);
+        let known = |word: &str| {
+            WORDS.iter().find(|(_, words)| words.split(' ').any(|known| known == word)).map(|&(kind, _)| kind)
+        };
         known(plain).or_else(|| known(bare)).or_else(|| letters_of(word).map(|(_, kind)| kind))
     }
 

@@ -247,7 +247,8 @@ impl Format {
         match given(options).find(|key| !takes(key)) {
             None => Ok(()),
             Some(key) => {
-                let own: Vec<_> = self.info.options.iter().copied().chain(devices.then_some("device_stride")).collect();
+                let own: Vec<_> =
+                    self.info.options.iter().copied().chain(devices.then_some("device_stride")).collect();
                 let own = if own.is_empty() { "none of these".to_owned() } else { own.join(", ") };
                 let name = self.info.name;
                 let problem = format!("has no effect on {file}: its format {name} takes {own}");

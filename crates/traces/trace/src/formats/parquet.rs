@@ -139,7 +139,9 @@ pub(super) fn open(
     let named = options.columns.as_ref().is_some_and(|columns| !columns.is_auto());
     let options = TraceOptions { header_lines: u64::from(named), ..options.clone() };
     let text = Text::open(name, input, UserColumns::new(&options))?;
-    Ok(Box::new(Reader::new(name, text, UserColumns::CONVENTIONS, &options, times)))
+    let is_own = found.is_some_and(|found| found.is_own);
+    let conventions = if is_own { CONVENTIONS } else { UserColumns::CONVENTIONS };
+    Ok(Box::new(Reader::new(name, text, conventions, &options, times)))
 }
 
 /// The rows of a file.

@@ -21,6 +21,8 @@ pub(crate) struct Sniffed {
     pub(crate) comma: bool,
     /// Whether the file tells everything.
     pub(crate) is_certain: bool,
+    /// Whether the names are coflash's own: then times are those since the start.
+    pub(crate) is_own: bool,
     /// What told it, and what is assumed.
     pub(crate) why: String,
 }
@@ -72,43 +74,22 @@ pub(crate) static BIOSNOOP: Headed = Headed {
     remark: "times are those of completion: a request arrived earlier by its latency",
 };
 
-/// Names of columns, without blanks and signs, and the unit that a name tells.
-const NAMES: [(&str, &str, &str); 13] = [
-    (
-        "time",
-        "",
-        "time timestamp ts inittime starttime arrival arrivaltime issuetime submittime submissiontime datetime date when \
-         clock elapsed start begin requesttime eventtime timeofday",
-    ),
-    ("time", "ns", "nsecs timens nanoseconds"),
-    (
-        "offset",
-        "sectors",
-        "sector lba lbn slba startsector startlba firstsector sectornumber logicalblockaddress rwsector",
-    ),
-    ("offset", "pages", "lpn lpa page pagenumber"),
-    (
-        "offset",
-        "",
-        "offset address addr minoffset byteoffset startoffset diskoffset position pos startaddress",
-    ),
-    ("size", "bytes", "bytes numbytes nbytes bytecount"),
-    ("size", "sectors", "sectors nrsector nrsectors nsectors nsector numsectors sectorcount"),
-    ("size", "pages", "pages npages numpages"),
-    ("size", "", "size length len iosize requestsize reqsize blocksize bs transfersize"),
-    (
-        "op",
-        "",
-        "op optype operation type rw rwbs iotype opcode opname request requesttype cmd command action t dir direction readwrite",
-    ),
-    (
-        "device",
-        "",
-        "disk device dev volume volumeid lun asu disknumber deviceid disks diskname devname drive namespace nsid",
-    ),
-    ("placement", "", "placement placementid placementhandle fdphandle stream streamid writehint"),
-    ("text", "", "comm process processname task taskcomm"),
-];
+/// Names of columns without blanks and signs, after their role and the unit that they tell.
+const NAMES: &str = "\
+time - time timestamp ts inittime starttime arrival arrivaltime issuetime submittime submissiontime datetime date when \
+clock elapsed start begin requesttime eventtime timeofday
+time ns nsecs timens nanoseconds
+offset sectors sector lba lbn slba startsector startlba firstsector sectornumber logicalblockaddress
+offset pages lpn lpa page pagenumber
+offset - offset address addr minoffset byteoffset startoffset diskoffset position pos startaddress
+size bytes bytes numbytes nbytes bytecount
+size sectors sectors nrsector nrsectors nsectors nsector numsectors sectorcount
+size pages pages npages numpages
+size - size length len iosize requestsize reqsize blocksize bs transfersize
+op - op optype operation type rw rwbs iotype opcode opname request requesttype cmd command action t dir direction
+device - disk device dev volume volumeid lun asu disknumber deviceid disks diskname devname drive namespace nsid
+placement - placement placementid placementhandle fdphandle stream streamid writehint
+text - comm process processname task taskcomm";
 
 /// Columns that say of each request whether it is one thing.
 const FLAGS: [(&str, &str); 2] = [
@@ -222,10 +203,14 @@ fn name_of(given: &[u8]) -> (String, &'static str) {
     }
 }
 
+/// The role of a name, and the unit that it tells.
 fn role_of(name: &str) -> Option<(&'static str, &'static str)> {
-    let found = NAMES.iter().find(|(.., names)| names.split(' ').any(|known| known == name));
-    let flag = || FLAGS.iter().find(|(known, _)| *known == name).map(|&(_, role)| (role, ""));
-    found.map(|&(role, unit, _)| (role, unit)).or_else(flag)
+    let found = NAMES.lines().find_map(|row| {
+        let (role, row) = row.split_once(' ')?;
+        let (unit, names) = row.split_once(' ')?;
+        names.split(' ').any(|known| known == name).then_some((role, unit.trim_start_matches('-')))
+    });
+    found.or_else(|| FLAGS.iter().find(|(known, _)| *known == name).map(|&(_, role)| (role, "")))
 }
 
 /// Find the columns of a text that begins with `sample`, or those of a recorder.
@@ -311,8 +296,8 @@ fn by_names(
     }
     // coflash's own names are of bytes.
     let own = |at: usize, name: &str| time.is_some_and(|(.., unit)| unit == "ns") && names[at].0 == name;
-    let is_own = headed.is_some() || own(offset.0, "offset") && own(size.0, "length");
-    let offset_given = if is_own && offset.2.is_empty() { "bytes" } else { offset.2 };
+    let is_own = own(offset.0, "offset") && own(size.0, "length");
+    let offset_given = if (is_own || headed.is_some()) && offset.2.is_empty() { "bytes" } else { offset.2 };
     let (offset_unit, size_unit) = places(&values(offset.0), offset_given, &values(size.0), size.2);
     roles[offset.0] = format!("offset:{offset_unit}");
     roles[size.0] = format!("size:{size_unit}");
@@ -341,7 +326,8 @@ fn by_names(
     let why = unclear.iter().map(|(what, told)| format!("{what}{}", if *told { "" } else { " (assumed)" }));
     let why = format!("its header names them; {}", why.collect::<Vec<_>>().join(", "));
     let is_certain = op.is_some() && unclear.iter().all(|(_, told)| *told);
-    found(&roles, separator, header_lines, comma, is_certain, why)
+    let found = found(&roles, separator, header_lines, comma, why)?;
+    Some(Sniffed { is_certain, is_own, ..found })
 }
 
 /// Find the columns by their values.
@@ -370,7 +356,9 @@ fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
     };
     let by_word = (0..columns).find(|&at| values(at).are_operations(false));
     let by_number = || {
-        let both = |values: &Values<'_>| values.largest() > 0.0 && values.numbers().any(|number| number == Some(0.0));
+        let both = |values: &Values<'_>| {
+            values.largest() > 0.0 && values.numbers().any(|number| number == Some(0.0))
+        };
         (0..columns).find(|&at| values(at).are_operations(true) && both(&values(at)))
     };
     let (op, left) = take(by_word.or_else(by_number));
@@ -410,7 +398,7 @@ fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
         Some(at) => roles[at] = format!("time:{}", values(at).time_unit().0),
         None => why += "; no time was found",
     }
-    found(&roles, separator, first as u64, comma, false, why)
+    found(&roles, separator, first as u64, comma, why)
 }
 
 /// Whether the decimal sign is a comma: a number shows it, or none shows a point.
@@ -449,14 +437,7 @@ fn places<'a>(
     (offset, size)
 }
 
-fn found(
-    roles: &[String],
-    separator: u8,
-    header_lines: u64,
-    comma: bool,
-    is_certain: bool,
-    why: String,
-) -> Option<Sniffed> {
+fn found(roles: &[String], separator: u8, header_lines: u64, comma: bool, why: String) -> Option<Sniffed> {
     let columns = roles.join(",").parse().ok()?;
-    Some(Sniffed { columns, separator, header_lines, comma, is_certain, why })
+    Some(Sniffed { columns, separator, header_lines, comma, is_certain: false, is_own: false, why })
 }

@@ -37,7 +37,12 @@ fn a_number_may_be_written_in_any_usual_way() {
     let ops: Vec<_> = parse(words, &columns(USUAL)).unwrap().iter().map(|request| request.3).collect();
     assert_eq!(ops, [Op::Write, Op::Trim, Op::Trim, Op::Trim, Op::Flush]);
     let said = remarks(words, &columns(USUAL));
-    for part in ["1 zone appends are writes", "1 write zeroes", "1 commands to zones", "1 requests have a length of 0"] {
+    for part in [
+        "1 zone appends are writes",
+        "1 write zeroes",
+        "1 commands to zones",
+        "1 requests have a length of 0",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
@@ -80,7 +85,12 @@ fn a_header_tells_the_columns() {
     }
     let two = "time_ms,disk,op,sector,bytes\n0,sda,W,8,4096\n1,sdb,R,8,4096\n";
     assert_eq!(parse(two, &TraceOptions::default()).unwrap()[1], (1_000_000, STRIDE + 4096, 4096, Op::Read));
-    let dates = [("128166372003061629", "filetime"), ("1762078501", "s"), ("1762078501000", "ms"), ("1762078501000000000", "ns")];
+    let dates = [
+        ("128166372003061629", "filetime"),
+        ("1762078501", "s"),
+        ("1762078501000", "ms"),
+        ("1762078501000000000", "ns"),
+    ];
     for (time, unit) in dates {
         let said = remarks(&format!("timestamp,op,lba,size\n{time},R,8,4096\n"), &TraceOptions::default());
         assert!(said.contains(&format!("time:{unit},op,offset:sectors,size:bytes")), "{time}: {said}");
@@ -91,7 +101,11 @@ fn a_header_tells_the_columns() {
 fn an_unknown_text_is_proposed_with_its_first_lines_and_auto_reads_it() {
     let text = "0,W,4096,4096,x\n1,R,8192,512,y\n2,W,4096,1024,z\n9,R,0,512,z\n";
     let error = parse(text, &TraceOptions::default()).unwrap_err();
-    for part in ["--columns time:us,op,offset:bytes,size:bytes,skip", "--columns auto", "\"2,W,4096,1024,z\" is a Write of 1KiB"] {
+    for part in [
+        "--columns time:us,op,offset:bytes,size:bytes,skip",
+        "--columns auto",
+        "\"2,W,4096,1024,z\" is a Write of 1KiB",
+    ] {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert!(!error.contains("9,R"), "three lines are shown: {error}");
@@ -106,7 +120,9 @@ fn an_unknown_text_is_proposed_with_its_first_lines_and_auto_reads_it() {
 #[test]
 fn an_encoding_that_is_not_read_is_named() {
     let wide = |bom: &[u8], big: bool| {
-        let units = "0,W,4096,4096\n".encode_utf16().flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() });
+        let units = "0,W,4096,4096\n"
+            .encode_utf16()
+            .flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() });
         let input = Box::new(Cursor::new([bom, &units.collect::<Vec<_>>()].concat()));
         from_reader("t", input, &columns(USUAL)).err().expect("it is refused").to_string()
     };
@@ -119,7 +135,10 @@ fn an_encoding_that_is_not_read_is_named() {
 #[test]
 fn what_nothing_uses_refuses_no_trace() {
     for (text, requests) in [
-        ("128166372003061629,h,0,Read,0,512,-1\n128166372003061630,h,0,Read,0,512,99999999999999999999.5\n", 2),
+        (
+            "128166372003061629,h,0,Read,0,512,-1\n128166372003061630,h,0,Read,0,512,99999999999999999999.5\n",
+            2,
+        ),
         ("9 D read 8 4096 0.5 0 False\n? D read 8 4096 0.5 nan True\n", 2),
         ("500 x k 16 8 W 6 0 98b9\n", 1),
     ] {

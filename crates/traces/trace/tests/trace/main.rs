@@ -3,9 +3,9 @@
 
 mod binary;
 mod columns;
-mod door;
 #[path = "../common/mod.rs"]
 mod common;
+mod door;
 mod every_format;
 mod recorders;
 mod rules;

@@ -32,7 +32,10 @@ const CASES: &[Case] = &[
             (977 * US, 2056 * SECTOR, 8192, Op::Write),
             (1500 * US, 0, 0, Op::Flush),
         ],
-        &["--columns time:s,text,skip,device,op,offset:sectors,size:bytes,skip", "times are those of completion"],
+        &[
+            "--columns time:s,text,skip,device,op,offset:sectors,size:bytes,skip",
+            "times are those of completion",
+        ],
     ),
     (
         "biosnoop-queue.txt",
@@ -121,7 +124,11 @@ const CASES: &[Case] = &[
             (0, 64 * SECTOR, 4096, Op::Trim),
             (0, 32 * SECTOR, 512, Op::Write),
         ],
-        &["neither times nor reads", "marks: \"mkfs\" after 0 requests, \"end\" after 4 requests", "include a flush"],
+        &[
+            "neither times nor reads",
+            "marks: \"mkfs\" after 0 requests, \"end\" after 4 requests",
+            "include a flush",
+        ],
     ),
     (
         // 512 tokens a block: 64 MiB.
@@ -176,7 +183,8 @@ const CASES: &[Case] = &[
 #[test]
 fn each_recorder_is_read_to_its_right_value_and_says_how() {
     for (name, expected, parts) in CASES {
-        let (requests, said) = read(name, &TraceOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let (requests, said) =
+            read(name, &TraceOptions::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(requests, *expected, "{name}: {said}");
         for part in *parts {
             assert!(said.contains(part), "{name}: {part}: {said}");
@@ -211,7 +219,8 @@ fn a_log_of_writes_refuses_what_it_is_not() {
         let mut data = std::fs::read(path).unwrap();
         change(&mut data);
         let input = Box::new(std::io::Cursor::new(data));
-        let read = coflash_trace::from_reader("t", input, &named("log-writes")).and_then(|mut s| drain(&mut s));
+        let read =
+            coflash_trace::from_reader("t", input, &named("log-writes")).and_then(|mut s| drain(&mut s));
         let error = read.expect_err(part).to_string();
         assert!(error.contains(part), "{error}");
     };

@@ -208,7 +208,11 @@ fn ftrace_reads_trace_pipe_and_perf_script() {
     ];
     assert_eq!(parse(text, &TraceOptions::default()).unwrap(), expected);
     let said = remarks(text, &TraceOptions::default());
-    for part in ["lost events at 1 places", "1 write zeroes", "1 block_rq_complete, 1 block_rq_insert, 1 sched_switch"] {
+    for part in [
+        "lost events at 1 places",
+        "1 write zeroes",
+        "1 block_rq_complete, 1 block_rq_insert, 1 sched_switch",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     let completed = TraceOptions { event: Some(TraceEvent::Complete), ..named("ftrace") };
@@ -334,7 +338,9 @@ fn wpa_goes_by_its_header() {
     assert_eq!(parse(text, &TraceOptions::default()).unwrap(), expected);
     let bare = "Path\tIO Type\tInit Time\tOffset\tSize\n\"C:\\a \"\"b\tc\"\"\"\tRead\t1\t0\t1\n";
     assert_eq!(parse(bare, &TraceOptions::default()).unwrap(), [(1_000_000_000, 0, 1, Op::Read)]);
-    assert!(remarks(bare, &TraceOptions::default()).contains("times in s, addresses in bytes, sizes in bytes"));
+    assert!(
+        remarks(bare, &TraceOptions::default()).contains("times in s, addresses in bytes, sizes in bytes")
+    );
 }
 
 #[test]
