@@ -241,21 +241,27 @@ fn event_of(line: &[u8]) -> Result<Option<Event<'_>>, FieldError> {
         let time_ns = decimal(time, SECOND_NS, "time")?;
         return Ok(Some(Event { time_ns, name, about: fields.rest(), is_call: false }));
     }
-    // `0.123 ( 0.001 ms): dd/12 block:block_rq_issue(dev: 8388608, …)`.
-    let mut fields = Fields::between_blanks(line);
-    let time = fields.text();
-    let Some(open) =
-        memchr::memchr_iter(b'(', fields.rest()).find(|&at| at > 0 && fields.rest()[at - 1] != b' ')
-    else {
-        return Ok(None);
-    };
-    let before = &fields.rest()[..open];
-    let full = before.rsplit(|&byte| byte == b' ').next().unwrap_or_default();
-    let Some(colon) = full.iter().position(|&byte| byte == b':').filter(|_| time.contains(&b'.')) else {
-        return Ok(None);
-    };
-    let Ok(time_ns) = decimal(time, MILLISECOND_NS, "time") else { return Ok(None) };
-    Ok(Some(Event { time_ns, name: &full[colon + 1..], about: &fields.rest()[open + 1..], is_call: true }))
+    // `0.123 ( 0.001 ms): dd/12 block:block_rq_issue(dev: 8388608, …)`, or of an older version
+    // `0.123 block:block_rq_issue:8,0 W 4096 () 8 + 8 [dd]`.
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let found = memchr::memchr_iter(b':', line).find_map(|colon| {
+        let group = line[..colon].rsplit(|&byte| byte == b' ').next()?;
+        let name = line[colon + 1..].split(|byte| !is_name(byte)).next()?;
+        let behind = *line.get(colon + 1 + name.len())?;
+        let fits = !group.is_empty() && group.iter().all(is_name) && !name.is_empty();
+        (fits && matches!(behind, b'(' | b':')).then_some((
+            name,
+            &line[colon + 2 + name.len()..],
+            behind == b'(',
+        ))
+    });
+    let time = Fields::between_blanks(line).text();
+    match (found, decimal(time, MILLISECOND_NS, "time")) {
+        (Some((name, about, is_call)), Ok(time_ns)) if time.contains(&b'.') => {
+            Ok(Some(Event { time_ns, name, about, is_call }))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// The value of a key, as in `slba=8,` or `sector: 8,`.

@@ -32,8 +32,8 @@ pub(crate) struct Mooncake {
     tokens: u64,
     /// Whether the lengths of prompts tell the tokens.
     told: bool,
-    /// The dialect; `None` before the first request.
-    dialect: Option<Dialect>,
+    /// What times are; `None` before the first request.
+    times: Option<Times>,
     /// The first time, if times are dates.
     origin_ns: u64,
     /// Records of the last line that are still to be given.
@@ -49,6 +49,7 @@ struct Line {
     hash_ids: Vec<Hash>,
     input_length: Option<u64>,
     turn: Option<IgnoredAny>,
+    chat_id: Option<IgnoredAny>,
 }
 
 /// A hash: a number, or hexadecimal digits.
@@ -59,38 +60,31 @@ enum Hash {
     Text(String),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Dialect {
-    Mooncake,
-    Bailian,
-    LiteLlm,
+/// What the times of a trace are.
+#[derive(Clone, Copy)]
+struct Times {
+    ns: f64,
+    /// From here on they are dates.
+    date_from: f64,
+    text: &'static str,
 }
 
-impl Dialect {
+const SINCE_START: Times = Times { ns: 1e6, date_from: f64::MAX, text: "milliseconds since the start" };
+const OF_TURNS: Times = Times { ns: 1e9, date_from: f64::MAX, text: "seconds, as requests belong to a turn" };
+/// Dates from 2000 on, by their size.
+const DATES: [Times; 3] = [
+    Times { ns: 1e3, date_from: 9.4e14, text: "microseconds since 1970" },
+    Times { ns: 1e6, date_from: 9.4e11, text: "milliseconds since 1970" },
+    Times { ns: 1e9, date_from: 9.4e8, text: "seconds since 1970" },
+];
+
+impl Times {
     fn of(line: &Line) -> Self {
-        if line.turn.is_some() {
-            Self::Bailian
-        } else if line.timestamp >= YEAR_2000_MS {
-            Self::LiteLlm
-        } else {
-            Self::Mooncake
-        }
-    }
-
-    fn time_ns(self) -> f64 {
-        if self == Self::Bailian { 1e9 } else { 1e6 }
-    }
-
-    fn times(self) -> &'static str {
-        match self {
-            Self::Mooncake => "milliseconds since the start",
-            Self::Bailian => "seconds, as requests belong to a turn",
-            Self::LiteLlm => "milliseconds since 1970",
-        }
+        let date = DATES.into_iter().find(|date| line.timestamp >= date.date_from);
+        date.unwrap_or(if line.turn.is_some() || line.chat_id.is_some() { OF_TURNS } else { SINCE_START })
     }
 }
 
-const YEAR_2000_MS: f64 = 9.4e11;
 /// The bytes of a token's keys and values.
 const TOKEN_BYTES: u64 = 128 << 10;
 /// The tokens of a block if the trace does not tell.
@@ -117,7 +111,7 @@ impl TextFormat for Mooncake {
             given,
             tokens: USUAL_TOKENS,
             told: false,
-            dialect: None,
+            times: None,
             origin_ns: 0,
             waiting: VecDeque::new(),
             hashes: 0,
@@ -161,13 +155,13 @@ impl LineParser for Mooncake {
         let line: Line = serde_json::from_slice(line).map_err(|error| {
             FieldError::text("request", line, &format!("an object with timestamp and hash_ids: {error}"))
         })?;
-        let dialect = *self.dialect.get_or_insert_with(|| Dialect::of(&line));
+        let times = *self.times.get_or_insert_with(|| Times::of(&line));
         let Line { timestamp, hash_ids, .. } = line;
-        let time_ns = timestamp * dialect.time_ns();
+        let time_ns = timestamp * times.ns;
         if !(0.0..u64::MAX as f64).contains(&time_ns) {
             return Err(FieldError::number("timestamp", timestamp, "a time from 0 to below 2^64 ns"));
         }
-        if dialect == Dialect::LiteLlm && self.origin_ns == 0 {
+        if times.date_from < f64::MAX && self.origin_ns == 0 {
             self.origin_ns = time_ns as u64;
         }
         let time_ns = (time_ns as u64).saturating_sub(self.origin_ns);
@@ -203,7 +197,7 @@ impl LineParser for Mooncake {
             None => format!("blocks of {} tokens, {told}, of {object} (kv_store.object)", self.tokens),
         };
         vec![
-            format!("times in {}; {size}", self.dialect.unwrap_or(Dialect::Mooncake).times()),
+            format!("times in {}; {size}", self.times.unwrap_or(SINCE_START).text),
             format!(
                 "{} blocks of tokens were asked for; a store of {} objects (kv_store) held {} of them and had them read",
                 self.hashes, self.store.places, self.reads

@@ -86,7 +86,8 @@ size bytes bytes numbytes nbytes bytecount
 size sectors sectors nrsector nrsectors nsectors nsector numsectors sectorcount
 size pages pages npages numpages
 size - size length len iosize requestsize reqsize blocksize bs transfersize
-op - op optype operation type rw rwbs iotype opcode opname request requesttype cmd command action t dir direction
+op - op optype operation type rw rwbs iotype opcode opname request requesttype cmd command action t dir direction \
+rwflag rwtype reqtype iodirection accesstype readwrite
 device - disk device dev volume volumeid lun asu disknumber deviceid disks diskname devname drive namespace nsid
 placement - placement placementid placementhandle fdphandle stream streamid writehint
 text - comm process processname task taskcomm";
@@ -192,7 +193,14 @@ fn split(line: &[u8], separator: u8, text: Option<(usize, usize)>) -> Vec<&[u8]>
 /// A name of a column without blanks and signs, and its unit.
 fn name_of(given: &[u8]) -> (String, &'static str) {
     let lower = String::from_utf8_lossy(given).to_lowercase();
-    let bare = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+    let bare = |text: &str| {
+        let name = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+        // `size_in_bytes`.
+        match name.strip_suffix("in") {
+            Some(short) if role_of(short).is_some() => short.to_owned(),
+            _ => name,
+        }
+    };
     let unit = |text: &str| UNITS.iter().find(|(_, words)| words.contains(&text)).map(|(unit, _)| *unit);
     let cut = lower.trim_end_matches([')', ']']);
     match cut.rsplit_once(['(', '[', '_', ' ']) {

@@ -220,6 +220,11 @@ fn ftrace_reads_trace_pipe_and_perf_script() {
     let queued = "rep-3 [007] .... 19654.9: block_bio_queue: 8,0 FWS 0 + 0 [rep]\n";
     assert_eq!(parse(queued, &TraceOptions::default()).unwrap(), [(0, 0, 0, Op::Flush)]);
     assert!(remarks(queued, &TraceOptions::default()).contains("taken at block_bio_queue"));
+    // perf trace, with and without the names of its values.
+    let traced = "  0.250 dd/7 block:block_rq_issue:8,0 W 4096 () 8 + 8 [dd]\n\
+        0.500 kworker/u8:2/99 block:block_rq_issue(dev: 8388608, sector: 8, nr_sector: 8, bytes: 4096, rwbs: \"RA\", cmd: \"\")\n";
+    let ops: Vec<_> = parse(traced, &TraceOptions::default()).unwrap().iter().map(|r| (r.0, r.3)).collect();
+    assert_eq!(ops, [(0, Op::Write), (250_000, Op::Read)]);
 }
 
 #[test]
