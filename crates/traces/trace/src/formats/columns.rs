@@ -360,8 +360,8 @@ impl UserColumns {
         let read = lines.filter_map(|line| Some((line, parser.record(line, &mut devices).ok()??)));
         let shown = |(line, Record { time_ns, op, offset, length, .. }): (&[u8], Record)| {
             let (time, length) = (Duration { ns: time_ns }, Bytes { count: length });
-            format!("\"{}\" is a {op:?} of {length} at byte {offset} at {time}", show(line))
-                .replace("is a R", "is a r")
+            let op = format!("{op:?}").to_lowercase();
+            format!("\"{}\" is a {op} of {length} at byte {offset} at {time}", show(line))
         };
         read.take(count).map(shown).collect()
     }

@@ -104,7 +104,7 @@ fn an_unknown_text_is_proposed_with_its_first_lines_and_auto_reads_it() {
     for part in [
         "--columns time:us,op,offset:bytes,size:bytes,skip",
         "--columns auto",
-        "\"2,W,4096,1024,z\" is a Write of 1KiB",
+        "\"2,W,4096,1024,z\" is a write of 1KiB",
     ] {
         assert!(error.contains(part), "{part}: {error}");
     }
