@@ -128,7 +128,8 @@ impl BlockReader {
         self.start = 0;
         if self.end == self.buffer.len() {
             if self.end > LINE_BYTES_MAX {
-                let problem = format!("line {} is longer than {LINE_BYTES_MAX} bytes", self.line + 1);
+                let problem =
+                    format!("line {} is longer than {LINE_BYTES_MAX} bytes", self.line.wrapping_add(1));
                 return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
             }
             self.buffer.resize(self.end * 2, 0);

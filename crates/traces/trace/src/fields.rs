@@ -23,6 +23,11 @@ pub(crate) trait Separation: Copy {
 #[derive(Clone, Copy)]
 pub(crate) struct Blanks;
 
+/// What stands for any number of spaces and tabs.
+pub(crate) const BLANK: u8 = b' ';
+/// The separators of lines, besides blanks.
+pub(crate) const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+
 /// One separator; blanks around a field are no part of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Separator(pub(crate) u8);

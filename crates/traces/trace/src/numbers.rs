@@ -131,6 +131,14 @@ pub(crate) fn plain(given: &[u8], comma: bool) -> Option<Vec<u8>> {
     Some(digits)
 }
 
+/// Whether numbers of a line have commas, and none has a point.
+#[cold]
+pub(crate) fn has_decimal_comma(line: &[u8]) -> bool {
+    let between =
+        |sign| line.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == sign && w[2].is_ascii_digit());
+    between(b',') && !between(b'.')
+}
+
 /// The decimal sign of an unambiguous number: the last of two signs, or one that separates no groups of three digits.
 pub(crate) fn decimal_sign(given: &[u8]) -> Option<u8> {
     let last = |sign| given.iter().rposition(|&byte| byte == sign);

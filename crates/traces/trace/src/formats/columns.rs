@@ -6,10 +6,10 @@
 //!
 //! Cost: a jump per column, in addition to the parsing of its field.
 
-use super::sniff::{Headed, sniff};
+use super::sniff::{Headed, Sniffed, sniff};
 use crate::devices::Devices;
-use crate::fields::{Blanks, Fields, Separation, Separator, trim};
-use crate::numbers::{DAY_NS, any_decimal, decimal_sign, moment, whole};
+use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, trim};
+use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
 use crate::text::{LineParser, TextFormat, is_blank};
@@ -54,8 +54,6 @@ pub(crate) struct ColumnLines {
     latest_ns: u64,
     days_ns: u64,
 }
-
-pub(crate) const BLANK: u8 = b' ';
 
 impl ColumnLines {
     /// Create a parser of lines of `columns` between `separator`s.
@@ -351,7 +349,7 @@ impl UserColumns {
     }
 
     /// How the columns found in a file that begins with `sample` read its first `count` records.
-    pub(crate) fn preview(sample: &[u8], count: usize) -> Vec<String> {
+    fn preview(sample: &[u8], count: usize) -> Vec<String> {
         let mut parser = Self::new(&TraceOptions::default());
         parser.look_ahead(sample);
         let mut devices = Devices::new(TraceOptions::default().device_stride);
@@ -364,6 +362,17 @@ impl UserColumns {
             format!("\"{}\" is a {op} of {length} at byte {offset} at {time}", show(line))
         };
         read.take(count).map(shown).collect()
+    }
+
+    /// How an unknown file that begins with `sample` can be read.
+    pub(crate) fn proposal(found: Option<&Sniffed>, sample: &[u8]) -> String {
+        let Some(Sniffed { columns, why, .. }) = found else {
+            return "it can be read if --columns says what its columns are, as in time:us,op,offset:sectors,size:bytes, and \
+                    --option header_lines=1 that a header comes first"
+                .to_owned();
+        };
+        let read = Self::preview(sample, LINES_SHOWN).join("; ");
+        format!("it can be read with --columns {columns} ({why}), which --columns auto takes: {read}")
     }
 
     /// Read these columns.
@@ -433,16 +442,8 @@ impl UserColumns {
     }
 }
 
-/// Whether numbers of a line have commas, and none has a point.
-#[cold]
-pub(crate) fn has_decimal_comma(line: &[u8]) -> bool {
-    let between =
-        |sign| line.windows(3).any(|w| w[0].is_ascii_digit() && w[1] == sign && w[2].is_ascii_digit());
-    between(b',') && !between(b'.')
-}
-
-/// The separators of lines, besides blanks.
-pub(crate) const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
+/// The lines of an unknown file that are shown as they would be read.
+const LINES_SHOWN: usize = 3;
 
 #[cold]
 fn find_separator(line: &[u8], columns: usize) -> Result<u8, FieldError> {

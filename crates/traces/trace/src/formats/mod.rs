@@ -36,7 +36,7 @@ use coflash_base::Duration;
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::TraceOptions;
 use columns::UserColumns;
-use sniff::{Headed, Sniffed, sniff};
+use sniff::{Headed, sniff};
 use tables::Table;
 
 pub use crate::record::FormatInfo;
@@ -333,26 +333,12 @@ pub(crate) fn detect(
             let problem = format!(
                 "not a trace of any known format (coflash policies lists them): its first line is \"{}\"; {}",
                 show(first),
-                proposal(found.as_ref(), sample),
+                UserColumns::proposal(found.as_ref(), sample),
             );
             Err(WorkloadError::trace(file, problem))
         }
     }
 }
-
-/// How an unknown file that begins with `sample` can be read.
-fn proposal(found: Option<&Sniffed>, sample: &[u8]) -> String {
-    let Some(Sniffed { columns, why, .. }) = found else {
-        return "it can be read if --columns says what its columns are, as in time:us,op,offset:sectors,size:bytes, and \
-                --option header_lines=1 that a header comes first"
-            .to_owned();
-    };
-    let read = UserColumns::preview(sample, LINES_SHOWN).join("; ");
-    format!("it can be read with --columns {columns} ({why}), which --columns auto takes: {read}")
-}
-
-/// The lines of an unknown file that are shown as they would be read.
-const LINES_SHOWN: usize = 3;
 
 /// Whether one of the extensions of `file`, compression's included, is among `extensions`.
 fn has_extension(file: &str, extensions: &[&str]) -> bool {

@@ -14,7 +14,7 @@
 //! columns are ignored. A file with other names or types is read as a text with a header would be.
 
 use super::columns::UserColumns;
-use super::parquet_text::Lines;
+use super::parquet_text::{Lines, damaged};
 use super::sniff::sniff;
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::catch_panics::catch_panics;
@@ -132,7 +132,7 @@ pub(super) fn open(
             "its columns ({}) are not {}; {}",
             given.replace('\t', ", "),
             INFO.record,
-            super::proposal(found.as_ref(), sample)
+            UserColumns::proposal(found.as_ref(), sample)
         );
         return Err(refused(problem));
     }
@@ -198,10 +198,6 @@ struct Column<T: DataType> {
 /// Decode and catch panics: the library was written for valid files.
 fn guarded<T>(decode: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
     catch_panics(decode).unwrap_or_else(|panic| Err(ReadError::Input(damaged(&panic))))
-}
-
-pub(super) fn damaged(error: &dyn std::fmt::Display) -> String {
-    format!("the Parquet data is damaged: {error}")
 }
 
 impl From<ParquetError> for ReadError {

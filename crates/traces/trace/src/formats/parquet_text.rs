@@ -1,6 +1,5 @@
 //! Parquet files of any writer as text: a line of names, then a line a row, for the reader of named columns.
 
-use super::parquet::damaged;
 use crate::catch_panics::catch_panics;
 use crate::input::CountedFile;
 use parquet::basic::{LogicalType, TimeUnit};
@@ -9,6 +8,10 @@ use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::record::Field;
 use parquet::record::reader::RowIter;
 use std::io::{self, Read};
+
+pub(super) fn damaged(error: &dyn std::fmt::Display) -> String {
+    format!("the Parquet data is damaged: {error}")
+}
 
 /// The lines of a file, separated by tabs.
 pub(super) struct Lines {

@@ -3,9 +3,8 @@
 //! What is found is written as a user would write it, in the notation of the option `columns`. It is certain where names
 //! or values tell every unit: then the file is read at once. Otherwise it is proposed.
 
-use super::columns::{BLANK, SEPARATORS, has_decimal_comma};
-use crate::fields::{Blanks, Fields, Separation, Separator};
-use crate::numbers::{decimal_sign, moment, plain};
+use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator};
+use crate::numbers::{decimal_sign, has_decimal_comma, moment, plain};
 use crate::operations::Kind;
 use crate::record::FormatInfo;
 use crate::text::{COMMENT, is_blank};

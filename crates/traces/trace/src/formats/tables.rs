@@ -7,9 +7,9 @@
 //! gives only hints: a time with a fraction is not in nanoseconds, and an offset that is no multiple of 512 is not in
 //! bytes, as a replayer accesses whole sectors only. The remarks state the assumptions, and the options override them.
 
-use super::columns::{BLANK, ColumnLines};
+use super::columns::ColumnLines;
 use crate::devices::Devices;
-use crate::fields::trim;
+use crate::fields::{BLANK, trim};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::LineParser;
 use coflash_base::{Bytes, Duration};
