@@ -101,7 +101,7 @@ fn fiu_refuses_malformed_records() {
     };
     fiu("x 1 a 0 1 R 6 0 MD5", "ts", &["\"x\""]);
     fiu("499 1 a 0 1 R 6 0 MD5", "ts", &["backwards"]);
-    fiu("600 1", "lba", &["missing"]);
+    fiu("600 1", "op", &["missing"]);
     fiu("600 1 a 0.5 1 R 6 0 MD5", "lba", &["\"0.5\""]);
     fiu("600 1 a 36028797018963968 1 R 6 0 MD5", "lba", &["times 512"]);
     fiu("600 1 a 0 1 X 6 0 MD5", "op", &["allowed: R, r, W, w"]);
@@ -374,7 +374,7 @@ fn wpa_tables_of_any_language_are_read() {
 fn wpa_refuses_malformed_records() {
     let header = "IO Type,Init Time (s),Min Offset,Size (B),Disk,Count\n";
     let wpa = |line, field, parts: &[&str]| refuses("wpa", header, line, field, parts);
-    wpa("Rename,1,0,1,0,1", "op", &["\"Rename\" is not an operation", "did you mean"]);
+    wpa("Raed,1,0,1,0,1", "op", &["\"Raed\" is not an operation", "did you mean"]);
     wpa("Read,x,0,1,0,1", "time", &["\"x\""]);
     wpa("Read,\"1,234.5,6\",0,1,0,1", "time", &["\"1,234.5,6\" is not a decimal number"]);
     wpa("Read,\"1.2,3.4\",0,1,0,1", "time", &["\"1.2,3.4\" is not a decimal number"]);
