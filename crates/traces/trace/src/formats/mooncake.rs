@@ -8,7 +8,7 @@
 //! | LiteLLM  | ms since 1970                  | hexadecimal  |            512 |
 //!
 //! Every hash is an object of `kv_store.object` bytes, by default 128 KiB for each token of a block: their number follows
-//! from the lengths of prompts, which have so many hashes. The first hashes of a request are read as long as the
+//! from the lengths of prompts, each of which has a hash for each of its blocks. The first hashes of a request are read as long as the
 //! store holds them. The model computes all others, and those missing in the store are written. A full store
 //! of `kv_store.capacity` evicts the object that was used (`lru`) or written (`fifo`) longest ago, and the
 //! new object takes its place: `fifo` writes the store from its begin to its end, again and again, as a log
