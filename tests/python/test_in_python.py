@@ -48,7 +48,7 @@ def test_a_dictionary_is_a_scenario() -> None:
         coflash.run({"cach": {"size": "1MiB"}})
 
 
-@pytest.mark.parametrize("library", ["coflash", "pandas", "polars", "pyarrow", "category"])
+@pytest.mark.parametrize("library", ["coflash", "pandas", "polars", "pyarrow", "category", "lazy"])
 def test_a_frame_is_a_trace(library: str, first: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
     frames: dict[str, Callable[[], Any]] = {
@@ -57,6 +57,7 @@ def test_a_frame_is_a_trace(library: str, first: Table, tmp_path: Path, monkeypa
         "polars": first.to_polars,
         "pyarrow": first.to_arrow,
         "category": lambda: first.to_pandas().astype({"op": "category"}),
+        "lazy": lambda: first.to_polars().lazy(),
     }
     frame = frames[library]()
     found = coflash.trace.head(frame, 500)
@@ -67,6 +68,40 @@ def test_a_frame_is_a_trace(library: str, first: Table, tmp_path: Path, monkeypa
     # The file is named after the content, whatever the frame.
     assert ran.workload["inputs"][0]["file"] == coflash.trace.paths(first)[0]
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_frame_means_what_the_same_text_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
+    day = "2025-11-02T10:15:0"
+    columns: dict[str, list[Any]] = {
+        "timestamp": [f"{day}1.000123", f"{day}1.000523", f"{day}2.5"],
+        "op_type": ["W", "discard", "FLUSH"],
+        "lba": [8.0, 16.0, None],
+        "bytes": ["4096", "0x1000", None],
+    }
+    text = tmp_path / "t.csv"
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join("" if cell is None else str(cell) for cell in row) for row in rows)]
+    text.write_text("\n".join(lines))
+    expected = coflash.trace.head(text)
+    assert expected["op"].tolist() == ["write", "trim", "flush"]
+    assert expected["offset_bytes"].tolist() == [4096, 8192, 0]
+    assert expected["time_ns"].tolist() == [0, 400_000, 1_499_877_000]
+    polars = pl.DataFrame(columns)
+    polars.with_columns(pl.col("timestamp").str.to_datetime(time_unit="us")).write_parquet(tmp_path / "t.parquet")
+    polars.write_ipc(tmp_path / "t.arrow")
+    pandas = pd.DataFrame(columns)
+    frames = [
+        polars,
+        polars.lazy(),
+        pandas,
+        pandas.assign(timestamp=pd.to_datetime(pandas["timestamp"], format="ISO8601")),
+    ]
+    for given in [*frames, tmp_path / "t.parquet", tmp_path / "t.arrow"]:
+        assert coflash.trace.head(given) == expected
+    numbers = pd.DataFrame({"time_us": [0, 1], "op": [1, 0], "sector": [8, 16], "size": [512, 512]})
+    numbers.to_csv(text, index=False)
+    assert coflash.trace.head(numbers)["op"].tolist() == coflash.trace.head(text)["op"].tolist() == ["write", "read"]
 
 
 def test_several_frames_are_parts_of_a_trace(first: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,11 +137,12 @@ def test_a_frame_has_placement_hints(
     [
         ({"op": ["reed"]}, 'did you mean "read"'),
         ({"op": [9]}, "9"),
-        ({"offset": [0.5]}, "whole numbers"),
-        ({"time_ns": [-1]}, "-1"),
-        ({"placement": [255]}, '"placement" has 255; a whole number from 0 to 254'),
-        ({"placement": ["hot"]}, '"placement": .*hot'),
-        ({"time_ns": None, "when": [1]}, 'no column "time_ns" [(]given: op, offset, length, when'),
+        ({"offset": [0.5]}, ':1: offset: "0.5" is not a whole number'),
+        ({"time_ns": [-1]}, '"-1"'),
+        ({"placement": [255]}, "placement: 255 is not a placement identifier .0 to 254"),
+        ({"placement": ["hot"]}, 'placement: "hot"'),
+        ({"time_ns": None, "when": [1]}, "its columns .op, offset, length, when. are not .*times in us .assumed"),
+        ({"offset": None}, "its columns .time_ns, op, length. are not columns time_ns, op, offset, length"),
     ],
 )
 def test_a_frame_that_is_no_trace_is_refused(changed: dict[str, Any], message: str) -> None:

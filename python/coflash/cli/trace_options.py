@@ -29,7 +29,7 @@ class TraceOptions:
         typer.Option(
             "--columns",
             metavar="WHAT,WHAT...",
-            help="The columns of a text in no known format: time:us,op,offset:sectors,size:bytes.",
+            help="The columns of a text in no known format: time:us,op,offset:sectors,size:bytes; auto finds them.",
         ),
     ] = None
     option: Annotated[

@@ -9,12 +9,14 @@ from coflash.quantity import Unit, show
 from coflash.trace.trace_info import MissRatioCurves, Sampling, TraceInfo
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share", "requests": "requests"}
-_APART = frozenset({"sampling", "popularity", "reuse", "write_growth", "course", "remarks"})
+_APART = frozenset({"formats", "sampling", "popularity", "reuse", "write_growth", "course", "remarks"})
 
 
 def rows(found: TraceInfo, curves: MissRatioCurves | None = None) -> Iterator[tuple[str, str]]:
     """Yield a label and a text for each fact."""
     page_bytes = found.page_bytes
+    yield "format", ", ".join(found.formats)
+    yield "read as", "\n".join(found.remarks) or "–"
     yield from _facts({name: value for name, value in found.to_dict().items() if name not in _APART}, page_bytes)
     for name, spread in (("read", found.popularity.read), ("write", found.popularity.write)):
         if spread is not None:
@@ -33,7 +35,6 @@ def rows(found: TraceInfo, curves: MissRatioCurves | None = None) -> Iterator[tu
         for policy, ratios in curves.miss_ratio.items():
             yield f"{policy} simulated", _misses(curves.cache_pages, ratios, page_bytes)
         yield "", _followed(curves.sampling, with_errors=False)
-    yield "remarks", "\n".join(found.remarks) or "–"
 
 
 def _facts(facts: Mapping[str, Any], page_bytes: int, prefix: str = "") -> Iterator[tuple[str, str]]:

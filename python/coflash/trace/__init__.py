@@ -2,9 +2,9 @@
 
 A trace is one file, or several in order; `-` is the standard input, and an archive (`.tar`) stands for its files.
 Options say how to read it, with the names that `workload.trace_options` has in a scenario: `{"units.size": "4KiB"}`.
-An Arrow file (`.arrow`, `.feather`) has the columns of coflash's Parquet files: `time_ns`, `op`, `offset`, `length`. A
-frame of polars or pandas, or an Arrow table, with these columns is a trace, too. Sizes and times are texts with their
-unit.
+An Arrow file (`.arrow`, `.feather`), a frame of polars or pandas, also a lazy one, or an Arrow table is a trace, too.
+Its columns are those of coflash's Parquet files (`time_ns`, `op`, `offset`, `length`), or known by other usual names,
+as in a text. Sizes and times are texts with their unit.
 
 Examples:
     >>> import coflash

@@ -1,7 +1,7 @@
 """Arrow files (`.arrow`, `.feather`) as traces: the core reads and writes Parquet in their place.
 
-The columns are those of coflash's Parquet files, found by name: whole numbers of any width. `placement` may be missing;
-further columns are left out. One batch of rows is in memory at a time.
+The columns of coflash's own layout are whole numbers of any width; without them all columns go into the Parquet file,
+and the core finds what they are by their names. One batch of rows is in memory at a time.
 """
 
 from __future__ import annotations
@@ -103,10 +103,9 @@ def _to_parquet(path: str, to: str) -> None:
         with pa.memory_map(path) as source:
             reader = _opened(source, None)
             schema = reader.schema
-            names = [*_COLUMNS, *({_OPTIONAL} & set(schema.names))]
-            wanted = pa.schema([_field(path, schema, name) for name in names], schema.metadata)
+            wanted = pa.schema(_fields(schema), schema.metadata)
             source.seek(0)
-            batches = _opened(source, [schema.get_field_index(name) for name in names])
+            batches = _opened(source, [schema.get_field_index(name) for name in wanted.names])
             with pq.ParquetWriter(to, wanted, compression="zstd") as writer:
                 for batch in _batches(batches):
                     columns = [_cast(path, batch.column(field.name), field) for field in wanted]
@@ -139,22 +138,23 @@ def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
         yield from reader
 
 
-def _field(path: str, schema: pa.Schema, name: str) -> pa.Field:
-    """Return the column in its Parquet type."""
+def _fields(schema: pa.Schema) -> list[pa.Field]:
+    """Return the columns in their Parquet types: those of coflash's layout, or else all that hold single values."""
     import pyarrow as pa
 
-    place = schema.get_field_index(name)
-    if place < 0:
-        given = ", ".join(schema.names[:16])
-        msg = f'{path}: no column "{name}" (given: {given}; expected: {", ".join(_COLUMNS)})'
-        raise CoflashError(msg)
-    field = schema.field(place)
-    if not pa.types.is_integer(field.type):
-        msg = f'{path}: column "{name}" is of type {field.type}, whole numbers expected'
-        raise CoflashError(msg)
-    signed = pa.types.is_signed_integer(field.type)
-    wide = (pa.int32(), pa.uint32()) if name in ("op", _OPTIONAL) else (pa.int64(), pa.uint64())
-    return pa.field(name, wide[0] if signed else wide[1], field.nullable)
+    def plain(field: pa.Field) -> pa.Field:
+        given = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        return pa.field(field.name, given, field.nullable)
+
+    def numbers(field: pa.Field) -> pa.Field:
+        signed = pa.types.is_signed_integer(field.type)
+        wide = (pa.int32(), pa.uint32()) if field.name in ("op", _OPTIONAL) else (pa.int64(), pa.uint64())
+        return pa.field(field.name, wide[0] if signed else wide[1], field.nullable)
+
+    own = [field for field in schema if field.name in (*_COLUMNS, _OPTIONAL) and pa.types.is_integer(field.type)]
+    if {field.name for field in own} >= set(_COLUMNS) and (_OPTIONAL not in schema.names or len(own) > len(_COLUMNS)):
+        return [numbers(field) for field in own]
+    return [plain(field) for field in schema if not pa.types.is_nested(field.type)]
 
 
 def _cast(path: str, column: pa.Array, field: pa.Field) -> pa.Array:

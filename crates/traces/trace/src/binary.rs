@@ -14,8 +14,6 @@ pub(crate) trait BinaryFormat: Send + Sized + 'static {
     const INFO: FormatInfo;
     /// Conventions common to all records.
     const CONVENTIONS: Conventions;
-    /// The part of a record that determines its length.
-    const HEAD_BYTES: usize;
     /// Whether a trace consists of one file per processor.
     const PER_PROCESSOR: bool = false;
 
@@ -28,11 +26,19 @@ pub(crate) trait BinaryFormat: Send + Sized + 'static {
     /// A malformed field of the header.
     fn open(ahead: &[u8], options: &TraceOptions) -> Result<(Self, usize), FieldError>;
 
+    /// The length of the part of a record that determines its length.
+    fn head_bytes(&self) -> usize;
+
     /// The total length of the record that begins with `head`.
     ///
     /// # Errors
     /// A malformed field; the rest of the file cannot be read.
     fn bytes(&self, head: &[u8]) -> Result<usize, FieldError>;
+
+    /// The length of the data that follows the record that begins with `head`, and is not read.
+    fn data_bytes(&self, _head: &[u8]) -> u64 {
+        0
+    }
 
     /// Parse a record; `None` for records that are no requests.
     ///
@@ -85,21 +91,24 @@ impl<B: BinaryFormat> Records for BinaryRecords<B> {
     #[inline]
     fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, ReadError> {
         loop {
-            let head = self.input.peek(B::HEAD_BYTES)?;
+            let head_bytes = self.format.head_bytes();
+            let head = self.input.peek(head_bytes)?;
             if head.is_empty() {
                 return Ok(None);
             }
             self.number += 1;
-            if head.len() < B::HEAD_BYTES {
-                return Err(self.cut(B::HEAD_BYTES));
+            if head.len() < head_bytes {
+                return Err(self.cut(head_bytes));
             }
             let bytes = self.format.bytes(head).map_err(ReadError::Lost)?;
+            let data_bytes = self.format.data_bytes(head);
             let ahead = self.input.peek(bytes)?;
             let Some(record) = ahead.get(..bytes) else {
                 return Err(self.cut(bytes));
             };
             let result = self.format.record(record, devices);
             self.input.consume(bytes);
+            self.input.skip(data_bytes)?;
             if let Some(record) = result? {
                 return Ok(Some(record));
             }

@@ -41,6 +41,11 @@ impl BlockReader {
         self.line
     }
 
+    /// Number the lines from the second one on: the first holds the names of columns, the others are rows.
+    pub(crate) fn count_rows(&mut self) {
+        self.line = u64::MAX;
+    }
+
     /// Take the next line, without its `\n` or `\r\n`; the last line may lack it.
     #[inline]
     pub(crate) fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
@@ -61,7 +66,7 @@ impl BlockReader {
         };
         let line = &self.buffer[self.start..line_end];
         self.start = next;
-        self.line += 1;
+        self.line = self.line.wrapping_add(1);
         Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
     }
 
@@ -100,6 +105,17 @@ impl BlockReader {
         self.start = (self.start + bytes).min(self.end);
     }
 
+    /// Consume bytes that need not be in memory together, as many as there are.
+    #[inline]
+    pub(crate) fn skip(&mut self, mut bytes: u64) -> io::Result<()> {
+        while bytes > 0 && !self.peek(1)?.is_empty() {
+            let here = bytes.min((self.end - self.start) as u64);
+            self.consume(here as usize);
+            bytes -= here;
+        }
+        Ok(())
+    }
+
     /// Read more bytes, after making room for them.
     #[cold]
     fn fill(&mut self) -> io::Result<()> {
@@ -112,7 +128,8 @@ impl BlockReader {
         self.start = 0;
         if self.end == self.buffer.len() {
             if self.end > LINE_BYTES_MAX {
-                let problem = format!("line {} is longer than {LINE_BYTES_MAX} bytes", self.line + 1);
+                let problem =
+                    format!("line {} is longer than {LINE_BYTES_MAX} bytes", self.line.wrapping_add(1));
                 return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
             }
             self.buffer.resize(self.end * 2, 0);

@@ -1,9 +1,10 @@
 //! Compressed files, recognised by their first bytes and never by their name.
 //!
 //! Every decoder reads a chain of members (`cat a.gz b.gz`), because rotated traces are joined that way. An early end
-//! or foreign bytes after the last member are errors: half a trace would give a wrong result.
+//! or foreign bytes after the last member are errors: half a trace would give a wrong result. Zeros after a member of gzip
+//! or bzip2 are no data: tapes and block devices pad files with them, and `gzip -d` is silent about them.
 
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,13 +63,21 @@ pub(crate) fn decompress(mut input: Box<dyn Read + Send>) -> io::Result<(Compres
     let whole = Cursor::new(head).chain(input);
     let plain: Box<dyn Read + Send> = match compression {
         Compression::Plain => Box::new(whole),
-        Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(whole)),
+        Compression::Gzip => Box::new(Members::new(
+            whole,
+            flate2::bufread::GzDecoder::new,
+            flate2::bufread::GzDecoder::into_inner,
+        )),
         Compression::Zstd => {
             let mut decoder = zstd::stream::read::Decoder::new(whole)?;
             decoder.window_log_max(MEMORY_BYTES_MAX_LOG)?;
             Box::new(decoder)
         }
-        Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(whole)),
+        Compression::Bzip2 => Box::new(Members::new(
+            whole,
+            bzip2::bufread::BzDecoder::new,
+            bzip2::bufread::BzDecoder::into_inner,
+        )),
         Compression::Xz => {
             let stream = liblzma::stream::Stream::new_stream_decoder(
                 1 << MEMORY_BYTES_MAX_LOG,
@@ -78,6 +87,56 @@ pub(crate) fn decompress(mut input: Box<dyn Read + Send>) -> io::Result<(Compres
         }
     };
     Ok((compression, plain))
+}
+
+type Packed = BufReader<io::Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
+
+/// The members of a file, decoded one after another.
+struct Members<D> {
+    decoder: Option<D>,
+    /// The input between two members.
+    between: Option<Packed>,
+    open: fn(Packed) -> D,
+    close: fn(D) -> Packed,
+}
+
+impl<D: Read> Members<D> {
+    fn new(
+        input: io::Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>,
+        open: fn(Packed) -> D,
+        close: fn(D) -> Packed,
+    ) -> Self {
+        Self { decoder: Some(open(BufReader::new(input))), between: None, open, close }
+    }
+
+    /// Go on to the next member; returns false at the end.
+    fn next(&mut self) -> io::Result<bool> {
+        self.between = self.decoder.take().map(self.close).or(self.between.take());
+        while let Some(rest) = &mut self.between {
+            let ahead = rest.fill_buf()?;
+            let zeros = ahead.iter().take_while(|byte| **byte == 0).count();
+            if ahead.is_empty() {
+                return Ok(false);
+            }
+            if zeros == 0 {
+                self.decoder = self.between.take().map(self.open);
+                return Ok(true);
+            }
+            rest.consume(zeros);
+        }
+        Ok(false)
+    }
+}
+
+impl<D: Read> Read for Members<D> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let got = self.decoder.as_mut().map_or(Ok(0), |decoder| decoder.read(buffer))?;
+            if got > 0 || buffer.is_empty() || !self.next()? {
+                return Ok(got);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -137,6 +196,16 @@ mod tests {
         for compression in ALL {
             let joined = [compress(compression, b"one\n"), compress(compression, b"two\n")].concat();
             assert_eq!(expand(joined), Ok((compression, b"one\ntwo\n".to_vec())));
+        }
+    }
+
+    #[test]
+    fn zeros_behind_a_member_are_no_data() {
+        for compression in [Compression::Gzip, Compression::Bzip2] {
+            let padded = [compress(compression, b"one\n"), vec![0; 9000]].concat();
+            assert_eq!(expand(padded.clone()), Ok((compression, b"one\n".to_vec())));
+            let more = [padded, compress(compression, b"two\n")].concat();
+            assert_eq!(expand(more), Ok((compression, b"one\ntwo\n".to_vec())));
         }
     }
 

@@ -3,7 +3,7 @@
 //! Source: Lamport, "Multiple byte processing with full-word instructions" (1975); Lemire, "Quickly parsing eight
 //! digits" (2018). Cost: about ten instructions per eight bytes.
 
-use crate::numbers::{POWERS_OF_TEN, decimal, too_large, whole};
+use crate::numbers::{POWERS_OF_TEN, any_decimal, any_units, units};
 use crate::record::FieldError;
 use coflash_workload::recorded::word_key;
 
@@ -22,6 +22,11 @@ pub(crate) trait Separation: Copy {
 /// Any number of spaces and tabs.
 #[derive(Clone, Copy)]
 pub(crate) struct Blanks;
+
+/// What stands for any number of spaces and tabs.
+pub(crate) const BLANK: u8 = b' ';
+/// The separators of lines, besides blanks.
+pub(crate) const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// One separator; blanks around a field are no part of it.
 #[derive(Clone, Copy)]
@@ -66,14 +71,21 @@ fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
-/// Remove blanks from both ends.
+/// Remove blanks from the beginning.
 #[inline]
-pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
+fn trim_start(mut bytes: &[u8]) -> &[u8] {
     while let [first, rest @ ..] = bytes
         && is_blank(*first)
     {
         bytes = rest;
     }
+    bytes
+}
+
+/// Remove blanks from both ends.
+#[inline]
+pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
+    let mut bytes = trim_start(bytes);
     while let [rest @ .., last] = bytes
         && is_blank(*last)
     {
@@ -88,6 +100,8 @@ pub(crate) struct Fields<'a, S> {
     /// Where the next field begins.
     at: usize,
     separation: S,
+    /// Whether the decimal sign is a comma.
+    comma: bool,
 }
 
 impl<'a> Fields<'a, Blanks> {
@@ -101,7 +115,60 @@ impl<'a> Fields<'a, Blanks> {
 impl<'a, S: Separation> Fields<'a, S> {
     #[inline]
     pub(crate) fn new(line: &'a [u8], separation: S) -> Self {
-        Self { line, at: 0, separation }
+        Self { line, at: 0, separation, comma: false }
+    }
+
+    /// Where the next field begins, to come back to it.
+    #[inline]
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Come back to an earlier field.
+    #[inline]
+    pub(crate) fn back_to(&mut self, at: usize) -> &mut Self {
+        self.at = at;
+        self
+    }
+
+    /// Read numbers with a decimal comma, or with a point.
+    #[inline]
+    pub(crate) fn with_comma(self, comma: bool) -> Self {
+        Self { comma, ..self }
+    }
+
+    /// Whether the line has no more fields.
+    pub(crate) fn ended(&self) -> bool {
+        self.start() >= self.line.len()
+    }
+
+    /// The number of the fields to come.
+    #[cold]
+    pub(crate) fn count(&self) -> usize {
+        let mut ahead = Self { ..*self };
+        std::iter::from_fn(|| (!ahead.ended()).then(|| ahead.range())).count()
+    }
+
+    /// The bounds of the text within the quotes of the field at `start`, and where the field ends; `None` without quotes
+    /// around the whole field. A doubled quote is part of the text.
+    #[cold]
+    #[inline(never)]
+    fn quoted(&self, start: usize) -> Option<(usize, usize, usize)> {
+        let lead =
+            if S::REPEATED { 0 } else { self.line[start..].len() - trim_start(&self.line[start..]).len() };
+        let quote = *self.line.get(start + lead).filter(|byte| **byte == b'"')?;
+        let first = start + lead + 1;
+        let mut at = first;
+        loop {
+            at += memchr::memchr(quote, self.line.get(at..)?)?;
+            if self.line.get(at + 1) != Some(&quote) {
+                break;
+            }
+            at += 2;
+        }
+        let behind = &self.line[at + 1..];
+        let end = behind.iter().position(|&byte| self.separation.separates(byte)).unwrap_or(behind.len());
+        trim(&behind[..end]).is_empty().then_some((first, at, at + 1 + end))
     }
 
     /// The rest of the line.
@@ -121,6 +188,12 @@ impl<'a, S: Separation> Fields<'a, S> {
     #[inline(always)]
     pub(crate) fn range(&mut self) -> (usize, usize) {
         let start = self.start();
+        if matches!(self.line.get(start), Some(b'"' | b' '))
+            && let Some((first, last, end)) = self.quoted(start)
+        {
+            self.end_at(end);
+            return (first, last);
+        }
         let mut end = start;
         loop {
             let marks = self.separation.marks(self.chunk(end));
@@ -147,7 +220,7 @@ impl<'a, S: Separation> Fields<'a, S> {
         let chunk = self.chunk(start);
         let marks = self.separation.marks(chunk);
         let bytes = ((marks.trailing_zeros() / 8) as usize).min(self.line.len() - start);
-        if (1..8).contains(&bytes) {
+        if (1..8).contains(&bytes) && !matches!(self.line[start], b'"' | b' ') {
             self.end_at(start + bytes);
             return (Some(chunk & ((1 << (8 * bytes)) - 1)), &self.line[start..start + bytes]);
         }
@@ -176,16 +249,28 @@ impl<'a, S: Separation> Fields<'a, S> {
         self.units_slowly(unit, name)
     }
 
+    /// Take the next field like [`units`](Self::units), in digits only.
+    #[inline]
+    pub(crate) fn plain_units(&mut self, unit: u64, name: &'static str) -> Result<u64, FieldError> {
+        units(self.text(), unit, name)
+    }
+
     #[cold]
     #[inline(never)]
     fn units_slowly(&mut self, unit: u64, name: &'static str) -> Result<u64, FieldError> {
-        let given = self.text();
-        whole(given, name)?.checked_mul(unit).ok_or_else(|| too_large(given, unit, name))
+        let comma = self.comma;
+        any_units(self.text(), unit, name, comma)
     }
 
     /// Take the next field, a decimal number of `unit`s, in the unit's own base.
     #[inline(always)]
     pub(crate) fn decimal(&mut self, unit: u64, name: &'static str) -> Result<u64, FieldError> {
+        self.plain_decimal(unit).map_or_else(|| self.decimal_slowly(unit, name), Ok)
+    }
+
+    /// Take the next field like [`decimal`](Self::decimal), if it is written in digits and a point; `None` leaves it.
+    #[inline(always)]
+    pub(crate) fn plain_decimal(&mut self, unit: u64) -> Option<u64> {
         let start = self.start();
         let (count, digits) = self.leading_digits(start);
         let mut end = start + digits;
@@ -202,15 +287,16 @@ impl<'a, S: Separation> Fields<'a, S> {
             && let Some(sum) = value.checked_add(part / POWERS_OF_TEN[part_digits])
         {
             self.end_at(end);
-            return Ok(sum);
+            return Some(sum);
         }
-        self.decimal_slowly(unit, name)
+        None
     }
 
     #[cold]
     #[inline(never)]
     fn decimal_slowly(&mut self, unit: u64, name: &'static str) -> Result<u64, FieldError> {
-        decimal(self.text(), unit, name)
+        let comma = self.comma;
+        any_decimal(self.text(), unit, name, comma)
     }
 
     /// Refuse a further field: the record is complete with `count` of them, and `name` is the last.
@@ -312,20 +398,37 @@ mod tests {
         );
     }
 
+    #[test]
+    fn quotes_are_no_part_of_a_field_and_hide_separators() {
+        let comma = Separator(b',');
+        assert_eq!(
+            texts(b"\"0\",\"C:\\\\a, b\", \" x\"\"y \" ,z", comma, 4),
+            [&b"0"[..], b"C:\\\\a, b", b" x\"\"y ", b"z"]
+        );
+        assert_eq!(texts(b"\"a b\" c \"d", Blanks, 3), [&b"a b"[..], b"c", b"\"d"]);
+        assert_eq!(texts(b"\"a\"b,\"c", comma, 2), [&b"\"a\"b"[..], b"\"c"]);
+        let mut fields = Fields::new(b"\"W\",\"4096.0\",\"0x10\",8", comma);
+        assert_eq!(fields.count(), 4);
+        assert_eq!(fields.word().1, b"W");
+        assert_eq!(fields.units(512, "f").unwrap(), 4096 * 512);
+        assert_eq!(fields.decimal(1, "f").unwrap(), 16);
+        assert_eq!((fields.units(1, "f").unwrap(), fields.ended()), (8, true));
+    }
+
     /// Random lines: each field is parsed as a number and as text.
     fn same_as_of_its_text<S: Separation>(line: &[u8], separation: S, unit: u64) {
         let mut texts = Fields::new(line, separation);
         for _ in 0..line.len() + 2 {
             let fields = |take: &dyn Fn(&mut Fields<'_, S>) -> Result<u64, FieldError>| {
-                let mut fields = Fields { line, at: texts.at, separation };
+                let mut fields = Fields { line, at: texts.at, separation, comma: false };
                 (take(&mut fields).map_err(|error| error.problem), fields.at)
             };
             let whole_units = fields(&|fields| fields.units(unit, "f"));
             let decimal_units = fields(&|fields| fields.decimal(unit, "f"));
             let given = texts.text();
             let problem = |result: Result<u64, FieldError>| result.map_err(|error| error.problem);
-            assert_eq!(whole_units, (problem(crate::numbers::units(given, unit, "f")), texts.at));
-            assert_eq!(decimal_units, (problem(decimal(given, unit, "f")), texts.at));
+            assert_eq!(whole_units, (problem(any_units(given, unit, "f", false)), texts.at));
+            assert_eq!(decimal_units, (problem(any_decimal(given, unit, "f", false)), texts.at));
         }
     }
 

@@ -11,6 +11,8 @@
 //! | decompression | `compression.rs` |
 //! | detection of formats, the list of all formats | `formats/mod.rs` |
 //! | text formats: lines, fields, numbers | `text.rs`, `block_reader.rs`, `fields.rs`, `numbers.rs` |
+//! | words and letters of operations | `operations.rs` |
+//! | columns found by names or values | `formats/sniff.rs` |
 //! | formats given by their columns | `formats/tables.rs`, `formats/columns.rs`; the notation: `recorded/columns.rs` of `workload` |
 //! | binary formats | `binary.rs` |
 //! | records, conventions of a format | `record.rs` |
@@ -37,6 +39,7 @@ mod input_file;
 pub mod like;
 mod merge;
 mod numbers;
+mod operations;
 mod reader;
 mod record;
 mod source;

@@ -103,6 +103,8 @@ struct Rules {
     /// The sum of such steps, and their number.
     jumped_ns: u64,
     jumps: u64,
+    /// The number of reads, writes and trims of no bytes.
+    empty: u64,
 }
 
 impl<R: Records> Reader<R> {
@@ -138,6 +140,7 @@ impl<R: Records> Reader<R> {
                 jump_ns,
                 jumped_ns: 0,
                 jumps: 0,
+                empty: 0,
             },
             on_error: options.on_error,
             skipped: 0,
@@ -209,6 +212,13 @@ impl<R: Records> Reader<R> {
         })
     }
 
+    fn empty_remark(&self) -> Option<String> {
+        let empty = self.rules.empty;
+        let (file, length) = (&self.file, self.fields.length);
+        (empty > 0)
+            .then(|| format!("{file}: {empty} requests have a length of 0 ({length}): they were left out"))
+    }
+
     fn jump_remark(&self) -> Option<String> {
         let Rules { jumps, jumped_ns, .. } = self.rules;
         (jumps > 0).then(|| {
@@ -269,10 +279,6 @@ impl Rules {
 /// The address of the record in the address space of the trace.
 #[inline]
 fn address(record: &Record, fields: &FieldNames, devices: &mut Devices) -> Result<u64, FieldError> {
-    if record.length == 0 {
-        let problem = "0 is not a length: a request has at least one byte".to_owned();
-        return Err(FieldError { field: fields.length, problem });
-    }
     let beyond = |offset: u64| {
         let problem = format!(
             "a request of {} bytes at byte {offset} ends beyond the address space of 2^63 bytes",
@@ -304,6 +310,10 @@ impl<R: Records> RequestReader for Reader<R> {
             let Some(HeldRecord { record, line }) = self.next_record(devices)? else {
                 break;
             };
+            if record.length == 0 && record.op != Op::Flush {
+                self.rules.empty += 1;
+                continue;
+            }
             match self.rules.apply(&record, self.window.newest_ns(), &self.fields, devices) {
                 Ok(request) => batch.push(request),
                 Err(error) => self.malformed(line, error)?,
@@ -311,7 +321,14 @@ impl<R: Records> RequestReader for Reader<R> {
         }
         self.may_end |= !batch.is_empty();
         if !self.may_end {
-            let skipped = self.skip_remark().map(|remark| format!(" ({remark})")).unwrap_or_default();
+            let said: Vec<_> = self
+                .records
+                .remarks()
+                .into_iter()
+                .chain(self.empty_remark())
+                .chain(self.skip_remark())
+                .collect();
+            let skipped = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
             return Err(self.problem(format!("it has no requests{skipped}")));
         }
         Ok(())
@@ -321,6 +338,7 @@ impl<R: Records> RequestReader for Reader<R> {
         let mut remarks = self.records.remarks();
         remarks.extend(self.window.remark(&self.file));
         remarks.extend(self.late_remark());
+        remarks.extend(self.empty_remark());
         remarks.extend(self.cut_remark());
         remarks.extend(self.jump_remark());
         remarks.extend(self.skip_remark());

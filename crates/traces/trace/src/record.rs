@@ -16,6 +16,9 @@ pub struct FormatInfo {
     pub record: &'static str,
     /// Usual file extensions. They decide between formats that fit the content equally well.
     pub extensions: &'static [&'static str],
+    /// Its own options, besides those of every format; that of the distance of devices is known by the columns of a table.
+    #[serde(skip)]
+    pub options: &'static [&'static str],
 }
 
 /// Conventions common to all records of a format.

@@ -89,7 +89,7 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
     }
     let by_columns = options.format.as_deref() == Some(formats::COLUMNS);
     if by_columns && options.columns.is_none() {
-        let problem = "not given, expected with this format, as in \"time:us,op,offset:sectors,size:bytes\"";
+        let problem = "not given, expected with this format, as in \"time:us,op,offset:sectors,size:bytes\", or \"auto\"";
         return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
     }
     if options.columns.is_some() && options.format.is_some() && !by_columns {
@@ -99,7 +99,7 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
     let values = [
         ("device_stride", Some(options.device_stride.count)),
         ("object_stride", Some(options.object_stride.count)),
-        ("kv_store.object", Some(options.kv_store.object.count)),
+        ("kv_store.object", options.kv_store.object.map(|object| object.count)),
         ("units.time", options.units.time.map(|time| time.ns)),
         ("units.address", options.units.address.map(|address| address.count)),
         ("units.size", options.units.size.map(|size| size.count)),
@@ -108,7 +108,9 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
         return Err(WorkloadError::Parameters { key, problem: "0 given, at least 1 expected".to_owned() });
     }
     let KvStore { object, capacity, .. } = options.kv_store;
-    if capacity.count < object.count {
+    if let Some(object) = object
+        && capacity.count < object.count
+    {
         let problem = format!("{capacity} given, at least one object of {object} expected (kv_store.object)");
         return Err(WorkloadError::Parameters { key: "kv_store.capacity", problem });
     }
@@ -243,11 +245,24 @@ impl TraceSource {
             let problem = "an archive: give it as a file, not through a pipe";
             return Err(WorkloadError::trace(name, problem));
         }
+        let binary = formats::binary(ahead);
+        match encoding(ahead).filter(|_| binary.is_none()) {
+            None => {}
+            Some(UTF_8) => input.consume(BOM.len()),
+            Some(other) => {
+                let problem = format!(
+                    "{other} text, as PowerShell and spreadsheets write it; UTF-8 is read: \
+                     iconv -f {other} -t UTF-8 FILE > NEW writes it"
+                );
+                return Err(WorkloadError::trace(name, problem));
+            }
+        }
         let format = match &self.options.format {
             Some(given) => formats::by_name(given)?,
-            None if self.options.columns.is_some() => formats::by_name(formats::COLUMNS)?,
+            None if self.options.columns.is_some() && binary.is_none() => formats::by_name(formats::COLUMNS)?,
             None => formats::detect(name, &mut input, &self.options)?,
         };
+        format.check_effect(name, &self.options)?;
         let content = if format.needs_file() {
             let file = file.filter(|_| compression == Compression::Plain);
             let file = file.and_then(|file| file.open_seekable(&self.consumed_bytes));
@@ -310,6 +325,24 @@ impl Source for TraceSource {
         let current = self.current.iter().flat_map(|current| current.remarks());
         remarks.extend(current.filter(|remark| !self.earlier_remarks.contains(remark)));
         remarks
+    }
+}
+
+const UTF_8: &str = "UTF-8";
+/// The mark before a text in UTF-8.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The encoding that a file names by its mark, or shows by zeros between its letters; `None` for plain text.
+fn encoding(ahead: &[u8]) -> Option<&'static str> {
+    let is_letter = |at: usize| ahead.get(at).is_some_and(|byte| byte.is_ascii_graphic());
+    let is_zero = |at: usize| ahead.get(at) == Some(&0);
+    match ahead {
+        _ if ahead.starts_with(BOM) => Some(UTF_8),
+        [0xff, 0xfe, 0, 0, ..] => Some("UTF-32"),
+        [0xff, 0xfe, _, 0, ..] | [0xfe, 0xff, 0, ..] => Some("UTF-16"),
+        _ if is_letter(0) && is_zero(1) && is_letter(2) && is_zero(3) => Some("UTF-16LE"),
+        _ if is_zero(0) && is_letter(1) && is_zero(2) && is_letter(3) => Some("UTF-16BE"),
+        _ => None,
     }
 }
 

@@ -86,11 +86,17 @@ impl<P: LineParser> Records for Text<P> {
     }
 }
 
-/// The number of lines of `sample` that the parser accepts; `None` if it rejects the first line and more than half of
-/// all.
-pub(crate) fn score(mut parser: impl LineParser, sample: &[u8], options: &TraceOptions) -> Option<u32> {
+/// How well a format fits a sample: the accepted lines, and whether the first is one of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Score {
+    pub(crate) lines: u32,
+    pub(crate) first: bool,
+}
+
+/// The lines of `sample` that the parser accepts; `None` if it rejects the first line and more than half of all.
+pub(crate) fn score(mut parser: impl LineParser, sample: &[u8], options: &TraceOptions) -> Option<Score> {
     let mut devices = Devices::new(options.device_stride);
-    let (mut first, mut understood, mut total) = (false, 0, 0_u32);
+    let (mut first, mut lines, mut total) = (false, 0, 0_u32);
     for line in sample.split(|&b| b == b'\n') {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if is_blank(line) {
@@ -98,16 +104,20 @@ pub(crate) fn score(mut parser: impl LineParser, sample: &[u8], options: &TraceO
         }
         total += 1;
         if parser.record(line, &mut devices).is_ok() {
-            understood += 1;
+            lines += 1;
             first |= total == 1;
         }
     }
-    (understood > 0 && (first || understood * 2 >= total)).then_some(understood)
+    (lines > 0 && (first || lines * 2 >= total)).then_some(Score { lines, first })
 }
 
-/// Whether a line is blank.
+/// Whether a line says nothing: it is blank, the zeros behind a file that was cut, or a comment.
 #[inline]
 pub(crate) fn is_blank(line: &[u8]) -> bool {
     // The first byte decides for nearly all lines.
-    line.iter().all(u8::is_ascii_whitespace)
+    let first = line.iter().find(|byte| !byte.is_ascii_whitespace() && **byte != 0);
+    first.is_none_or(|&byte| byte == COMMENT)
 }
+
+/// The first byte of a comment.
+pub(crate) const COMMENT: u8 = b'#';

@@ -33,6 +33,7 @@ impl TextFormat for BioTracer {
         source: "Zhou et al., I/O Characteristics of Smartphone Applications, IISWC 2015",
         record: "lba size_sectors size_bytes type t_generate t_process t_submit t_finish",
         extensions: &["log"],
+        options: &[],
     };
     const CONVENTIONS: Conventions =
         Conventions::new(Clock::Date, ["t_generate", "device", "lba", "size_bytes"])

@@ -43,6 +43,7 @@ impl TextFormat for Blkparse {
         source: "Brunelle, blktrace User Guide, 2007",
         record: "major,minor cpu sequence time pid action rwbs sector + sectors [process]",
         extensions: &["blkparse", "blktrace"],
+        options: &["event", "device_stride"],
     };
     const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time", "device", "sector", "sectors"])
         .sorted_within(Duration { ns: SECOND_NS });

@@ -1,8 +1,8 @@
-//! Linux blktrace: binary records of version 7, a file per processor, merged by time.
+//! Linux blktrace: binary records of versions 7 and 8, a file per processor, merged by time.
 //!
 //! | byte | size | field    |                                                                        |
 //! |-----:|-----:|----------|------------------------------------------------------------------------|
-//! |    0 |    4 | magic    | 0x65617407, in the byte order of all numbers                           |
+//! |    0 |    4 | magic    | 0x65617407 or 0x65617408, in the byte order of all numbers             |
 //! |    4 |    4 | sequence |                                                                        |
 //! |    8 |    8 | time     | ns since the start of the machine                                      |
 //! |   16 |    8 | sector   | of 512 bytes                                                           |
@@ -14,37 +14,56 @@
 //! |   44 |    2 | error    |                                                                        |
 //! |   46 |    2 | pdu_len  | bytes that follow the record: names of processes, commands, messages   |
 //!
+//! Version 8 (Linux 6.18) has the pid at 28, then an action of 8 bytes whose new bits tell zone appends, commands to zones
+//! and write zeroes; device, cpu, error and pdu_len follow at 40, 44, 48 and 50, and the head has 64 bytes.
+//!
 //! A request has several events; one of them counts as the request, by default its issue to the device (option
 //! `event`). A flush has no data; a write with a preceding flush is a write, with a remark.
 
 use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
-use crate::formats::linux_block::SECTOR_BYTES;
+use crate::formats::linux_block::{EventChoice, SECTOR_BYTES};
+use crate::operations::Kind;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use coflash_workload::Op;
-use coflash_workload::recorded::{TraceEvent, TraceOptions};
+use coflash_workload::recorded::TraceOptions;
 
 /// The reader of a blktrace file.
 pub(crate) struct Blktrace {
     order: Order,
-    action: u32,
+    layout: &'static Layout,
+    choice: EventChoice,
     latest_device: Option<(u32, u32)>,
-    flushing_writes: u64,
     passed_through: u64,
 }
 
-const MAGIC: u32 = 0x6561_7400;
-const VERSION: u32 = 7;
+/// The positions of the fields that differ.
+struct Layout {
+    version: u32,
+    bytes: usize,
+    device: usize,
+    pdu_bytes: usize,
+}
 
-// Bits of the high half of an action.
-const WRITE: u32 = 1 << 1;
-const FLUSH: u32 = 1 << 2;
-const PASS_THROUGH: u32 = 1 << 9;
-const NOTIFY: u32 = 1 << 10;
-const DISCARD: u32 = 1 << 13;
+const MAGIC: u32 = 0x6561_7400;
+const LAYOUTS: [Layout; 2] = [
+    Layout { version: 7, bytes: 48, device: 36, pdu_bytes: 46 },
+    Layout { version: 8, bytes: 64, device: 40, pdu_bytes: 50 },
+];
+
+// Bits of an action above its event.
+const WRITE: u64 = 1 << 1;
+const FLUSH: u64 = 1 << 2;
+const PASS_THROUGH: u64 = 1 << 9;
+const NOTIFY: u64 = 1 << 10;
+/// The kinds with a bit of their own, those of version 8 from bit 16 on.
+const KINDS: [(u64, Kind); 4] =
+    [(1 << 13, Kind::Discard), (1 << 16, Kind::Append), (0x1f << 17, Kind::Zone), (1 << 22, Kind::Zeroes)];
 
 /// The mask of the event: newer kernels mark events of control groups with a higher bit.
-const ACTION_MASK: u32 = 0xff;
+const ACTION_MASK: u64 = 0xff;
+/// The numbers of the events, in the order of `TraceEvent`.
+const ACTIONS: [u64; 3] = [1, 7, 8];
 
 /// The byte order and version of a file, from its magic number.
 fn magic(ahead: &[u8]) -> Option<(Order, u32)> {
@@ -59,11 +78,11 @@ impl BinaryFormat for Blktrace {
         name: "blktrace",
         summary: "Linux blktrace, binary: a file per processor, merged by time (also in a tar archive)",
         source: "Axboe, blktrace User Guide, 2007; linux/blktrace_api.h",
-        record: "struct blk_io_trace, version 7",
+        record: "struct blk_io_trace, version 7, or blk_io_trace2",
         extensions: &["blktrace"],
+        options: &["event", "device_stride"],
     };
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "sector", "bytes"]);
-    const HEAD_BYTES: usize = 48;
     const PER_PROCESSOR: bool = true;
 
     fn recognises(ahead: &[u8]) -> bool {
@@ -71,57 +90,53 @@ impl BinaryFormat for Blktrace {
     }
 
     fn open(ahead: &[u8], options: &TraceOptions) -> Result<(Self, usize), FieldError> {
-        let expected = "0x65617407, in either order of bytes";
+        let expected = "0x65617407 or 0x65617408, in either order of bytes";
         let (order, version) =
             magic(ahead).ok_or_else(|| FieldError::text("magic", &ahead[..ahead.len().min(4)], expected))?;
-        if version != VERSION {
-            return Err(FieldError::number("magic", format!("version {version}"), "version 7"));
-        }
+        let layout = LAYOUTS
+            .iter()
+            .find(|layout| layout.version == version)
+            .ok_or_else(|| FieldError::number("magic", format!("version {version}"), "version 7 or 8"))?;
         // Independent of the file's content: the files of all processors must use the same event.
-        let action = match options.event.unwrap_or(TraceEvent::Issue) {
-            TraceEvent::Queue => 1,
-            TraceEvent::Issue => 7,
-            TraceEvent::Complete => 8,
-        };
-        Ok((Self { order, action, latest_device: None, flushing_writes: 0, passed_through: 0 }, 0))
+        let choice = EventChoice::new(options);
+        Ok((Self { order, layout, choice, latest_device: None, passed_through: 0 }, 0))
+    }
+
+    fn head_bytes(&self) -> usize {
+        self.layout.bytes
     }
 
     #[inline]
     fn bytes(&self, head: &[u8]) -> Result<usize, FieldError> {
-        if self.order.u32(head, 0) != MAGIC | VERSION {
+        if self.order.u32(head, 0) != MAGIC | self.layout.version {
             return Err(FieldError::text("magic", &head[..4], "that of a record"));
         }
-        Ok(Self::HEAD_BYTES + usize::from(self.order.u16(head, 46)))
+        Ok(self.layout.bytes + usize::from(self.order.u16(head, self.layout.pdu_bytes)))
     }
 
     #[inline]
     fn record(&mut self, record: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
         let order = self.order;
-        let action = order.u32(record, 28);
+        let action = match self.layout.version {
+            7 => u64::from(order.u32(record, 28)),
+            _ => order.u64(record, 32),
+        };
         let about = action >> 16;
-        if action & ACTION_MASK != self.action || about & NOTIFY != 0 {
+        if action & ACTION_MASK != ACTIONS[self.choice.event as usize] || about & NOTIFY != 0 {
             return Ok(None);
         }
         let length = u64::from(order.u32(record, 24));
-        let op = if about & PASS_THROUGH != 0 {
+        if about & PASS_THROUGH != 0 {
             self.passed_through += 1;
             return Ok(None);
-        } else if length == 0 {
-            // Events without data, except flushes, are no requests.
-            if about & FLUSH == 0 {
-                return Ok(None);
-            }
-            Op::Flush
-        } else if about & DISCARD != 0 {
-            Op::Trim
-        } else if about & WRITE != 0 {
-            self.flushing_writes += u64::from(about & FLUSH != 0);
-            Op::Write
-        } else {
-            Op::Read
+        }
+        let special = KINDS.iter().find(|(bits, _)| about & bits != 0).map(|&(_, kind)| kind);
+        let kind = special.unwrap_or(if about & WRITE != 0 { Kind::Write } else { Kind::Read });
+        let Some(op) = self.choice.op_of(about & FLUSH != 0, kind, length) else {
+            return Ok(None);
         };
         let offset = if op == Op::Flush { 0 } else { scaled(order.u64(record, 16), SECTOR_BYTES, "sector")? };
-        let device = order.u32(record, 36);
+        let device = order.u32(record, self.layout.device);
         let device = match self.latest_device {
             Some((latest, number)) if latest == device => number,
             _ => {
@@ -136,11 +151,7 @@ impl BinaryFormat for Blktrace {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = Vec::new();
-        if self.flushing_writes > 0 {
-            let count = self.flushing_writes;
-            remarks.push(format!("{count} writes demand a preceding flush, which is omitted"));
-        }
+        let mut remarks = self.choice.remarks(["Q", "D", "C"]);
         if self.passed_through > 0 {
             let count = self.passed_through;
             remarks.push(format!("{count} commands passed through to the device are omitted"));

@@ -1,33 +1,38 @@
-//! The parser of lines with configured columns: a table of [`tables`](super::tables), or the option
-//! `columns`.
+//! The parser of lines with columns: those of a table of [`tables`](super::tables), of the option `columns`, or found by
+//! [`sniff`](super::sniff).
 //!
-//! With the option `columns`, the separator is the first of comma, semicolon, tab and blanks that gives the first
+//! With the option `columns`, the separator is the first of comma, semicolon, tab, bar and blanks that gives the first
 //! record enough columns. The origin of the times is unknown, so the first request is at time 0.
 //!
 //! Cost: a jump per column, in addition to the parsing of its field.
 
+use super::sniff::{Headed, Sniffed, sniff};
 use crate::devices::Devices;
-use crate::fields::{Blanks, Fields, Separation, Separator, trim};
-use crate::numbers::whole;
+use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, trim};
+use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
+use crate::operations::{Kind, Kinds};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
-use crate::text::{LineParser, TextFormat};
-use coflash_base::PlacementId;
+use crate::text::{LineParser, TextFormat, is_blank};
 use coflash_base::suggest::hint;
+use coflash_base::{Bytes, Duration, PlacementId};
 use coflash_workload::Op;
-use coflash_workload::recorded::TraceOptions;
-use coflash_workload::recorded::{Column, Words};
+use coflash_workload::recorded::{Column, Columns, TraceOptions, Words};
 
 /// A column and its name in messages.
 pub(crate) type NamedColumn = (&'static str, Column);
 
-/// The format `columns`: columns given by the user.
+/// The format `columns`: columns given by the user, or found in the file.
 pub(crate) struct UserColumns {
     lines: ColumnLines,
     header_lines: u64,
+    /// Whether the columns are to be found.
+    is_auto: bool,
+    /// The recorder whose header names them.
+    headed: Option<&'static Headed>,
     /// Whether the separator is known.
     separated: bool,
-    has_time: bool,
-    has_op: bool,
+    /// How the file is read.
+    how: Vec<String>,
 }
 
 /// The parser of lines of columns.
@@ -36,23 +41,38 @@ pub(crate) struct ColumnLines {
     separator: u8,
     /// Whether further fields may follow the last column.
     open_ended: bool,
+    /// Whether the decimal sign is a comma.
+    comma: bool,
     /// The operation of all records, for traces without such a column.
     op: Op,
-    /// Whether operations were 0 and 1: their meaning is ambiguous.
+    /// Whether operations were numbers.
     numbered: bool,
     /// Whether flags other than that of a read were set.
     pub(crate) flagged: bool,
+    kinds: Kinds,
+    /// The latest time of day, and the days that have passed since the first one.
+    latest_ns: u64,
+    days_ns: u64,
 }
-
-pub(crate) const BLANK: u8 = b' ';
 
 impl ColumnLines {
     /// Create a parser of lines of `columns` between `separator`s.
     pub(crate) fn new(columns: Vec<NamedColumn>, separator: u8, open_ended: bool) -> Self {
-        Self { columns, separator, open_ended, op: Op::Read, numbered: false, flagged: false }
+        Self {
+            columns,
+            separator,
+            open_ended,
+            comma: false,
+            op: Op::Read,
+            numbered: false,
+            flagged: false,
+            kinds: Kinds::default(),
+            latest_ns: 0,
+            days_ns: 0,
+        }
     }
 
-    /// Parse a line; `None` if one of its words skips the row.
+    /// Parse a line; `None` if it is no request, or one of its words skips the row.
     #[inline(always)]
     pub(crate) fn record(
         &mut self,
@@ -68,27 +88,37 @@ impl ColumnLines {
     #[inline(always)]
     fn record_of(
         &mut self,
-        mut fields: Fields<'_, impl Separation>,
+        fields: Fields<'_, impl Separation>,
         line: &[u8],
         devices: &mut Devices,
     ) -> Result<Option<Record>, FieldError> {
         let mut record = Record { time_ns: 0, device: 0, offset: 0, length: 0, op: self.op, placement: None };
+        let mut fields = fields.with_comma(self.comma);
         let mut kept = true;
+        // A column without a number, which only a flush may have.
+        let mut absent = None;
         // The range of the device's columns in the line.
         let mut device: Option<(usize, usize)> = None;
-        for &(name, ref column) in &self.columns {
+        for index in 0..self.columns.len() {
+            let (name, ref column) = self.columns[index];
             match column {
                 Column::Time { step_ns, whole: false } => {
-                    record.time_ns = fields.decimal(*step_ns, name)?;
+                    let step_ns = *step_ns;
+                    let plain = if self.comma { None } else { fields.plain_decimal(step_ns) };
+                    record.time_ns = match plain {
+                        Some(time_ns) => time_ns,
+                        None => self.other_time(&mut fields, line, step_ns, name)?,
+                    };
+                    fields = fields.with_comma(self.comma);
                 }
                 Column::Time { step_ns, whole: true } => {
-                    record.time_ns = fields.units(*step_ns, name)?;
+                    record.time_ns = fields.plain_units(*step_ns, name)?;
                 }
                 Column::Offset { step_bytes, multiple } => {
-                    record.offset = bytes(&mut fields, *step_bytes, *multiple, name)?;
+                    record.offset = bytes(&mut fields, *step_bytes, *multiple, name, &mut absent)?;
                 }
                 Column::Size { step_bytes, multiple } => {
-                    record.length = bytes(&mut fields, *step_bytes, *multiple, name)?;
+                    record.length = bytes(&mut fields, *step_bytes, *multiple, name, &mut absent)?;
                 }
                 Column::Op(words) => {
                     let word = fields.word();
@@ -99,8 +129,13 @@ impl ColumnLines {
                 }
                 Column::UsualOp => {
                     let given = trim(fields.word().1);
-                    self.numbered |= matches!(given, b"0" | b"1");
-                    record.op = usual_op(given, name)?;
+                    self.numbered |= given.first().is_some_and(u8::is_ascii_digit);
+                    let kind = Kind::of(given).ok_or_else(|| no_operation(name, given))?;
+                    self.kinds.count(kind);
+                    match kind.op() {
+                        Some(op) => record.op = op,
+                        None => kept = false,
+                    }
                 }
                 Column::Flags => {
                     let given = trim(fields.word().1);
@@ -118,12 +153,22 @@ impl ColumnLines {
                     device = Some((device.map_or(start, |(first, _)| first), end));
                 }
                 Column::Placement => record.placement = placement(fields.text(), name)?,
-                Column::Number => drop(fields.whole(name)?),
                 Column::Word(words) => {
                     let word = fields.word();
                     kept &= words.find(word).ok_or_else(|| unknown(words, word.1, name))?;
                 }
+                // Nothing uses it, so whatever stands there is no reason to refuse the record. A line that was cut is.
+                Column::Number if fields.text().is_empty() => {
+                    return Err(FieldError::text(name, b"", "a number"));
+                }
+                Column::Number => {}
                 Column::Skip => drop(fields.text()),
+                Column::Text => {
+                    let behind = self.columns.len() - index - 1;
+                    for _ in behind..fields.count().max(behind + 1) {
+                        fields.range();
+                    }
+                }
             }
         }
         if !self.open_ended {
@@ -133,22 +178,77 @@ impl ColumnLines {
         if !kept {
             return Ok(None);
         }
+        if let Some(name) = absent
+            && record.op != Op::Flush
+        {
+            return Err(FieldError::text(name, b"", "a number"));
+        }
         if let Some((start, end)) = device {
             record.device = devices.number(&line[start..end]);
         }
         Ok(Some(record))
     }
+
+    /// Take a time that is no plain number: a date, a time of day, or a number in another notation.
+    #[cold]
+    #[inline(never)]
+    fn other_time<S: Separation>(
+        &mut self,
+        fields: &mut Fields<'_, S>,
+        line: &[u8],
+        step_ns: u64,
+        name: &'static str,
+    ) -> Result<u64, FieldError> {
+        let (start, mut end) = fields.range();
+        if S::REPEATED && end - start == 10 && moment(&line[start..end]).is_some() {
+            // The time of day behind a date.
+            end = fields.range().1;
+        }
+        let given = &line[start..end];
+        match moment(given) {
+            Some((time_ns, false)) => Ok(time_ns),
+            Some((time_ns, true)) => {
+                // Twelve hours back are midnight.
+                let passed = time_ns + DAY_NS / 2 < self.latest_ns;
+                self.days_ns = self.days_ns.saturating_add(if passed { DAY_NS } else { 0 });
+                self.latest_ns = time_ns;
+                Ok(self.days_ns.saturating_add(time_ns))
+            }
+            None => {
+                self.comma = decimal_sign(given).map_or(self.comma, |sign| sign == b',');
+                any_decimal(given, step_ns, name, self.comma)
+            }
+        }
+    }
+
+    /// Assumptions about operations and numbers.
+    fn remarks(&self) -> impl Iterator<Item = String> {
+        let fixed = [
+            (
+                self.numbered,
+                "op 0 is read as a read, 1 as a write, 2 as a trim, 3 as a flush (op:1=read/0=write overrides)",
+            ),
+            (self.comma, "numbers were read with a decimal comma"),
+        ];
+        let fixed = fixed.into_iter().filter(|(holds, _)| *holds).map(|(_, remark)| remark.to_owned());
+        fixed.chain(self.kinds.remarks())
+    }
 }
 
-/// Take a number of steps and convert it to bytes.
+/// Take a number of steps and convert it to bytes; nothing is 0, and noted as absent.
 #[inline(always)]
 fn bytes(
     fields: &mut Fields<'_, impl Separation>,
     step: u64,
     multiple: u64,
     name: &'static str,
+    absent: &mut Option<&'static str>,
 ) -> Result<u64, FieldError> {
-    let value = fields.units(step, name)?;
+    let before = fields.at();
+    let value = match fields.units(step, name) {
+        Ok(value) => value,
+        Err(error) => return nothing(fields.back_to(before), name, absent, error),
+    };
     // The number in the file must be a multiple.
     if multiple > 1 && !(value / step).is_multiple_of(multiple) {
         return Err(FieldError::number(name, value / step, &format!("a multiple of {multiple} bytes")));
@@ -156,34 +256,33 @@ fn bytes(
     Ok(value)
 }
 
+/// Note that there is no number; what else is there is an error.
+#[cold]
+fn nothing(
+    fields: &mut Fields<'_, impl Separation>,
+    name: &'static str,
+    absent: &mut Option<&'static str>,
+    error: FieldError,
+) -> Result<u64, FieldError> {
+    if !matches!(fields.text(), b"" | b"-") {
+        return Err(error);
+    }
+    *absent = Some(name);
+    Ok(0)
+}
+
 #[cold]
 fn unknown<T: Copy>(words: &Words<T>, given: &[u8], name: &'static str) -> FieldError {
     FieldError::text(name, given, &format!("a word known here{}", hint(&show(given), &words.known())))
 }
 
-#[inline]
-fn usual_op(given: &[u8], name: &'static str) -> Result<Op, FieldError> {
-    const WORDS: [(&str, Op); 10] = [
-        ("read", Op::Read),
-        ("write", Op::Write),
-        ("d", Op::Trim),
-        ("discard", Op::Trim),
-        ("trim", Op::Trim),
-        ("unmap", Op::Trim),
-        ("f", Op::Flush),
-        ("flush", Op::Flush),
-        ("sync", Op::Flush),
-        ("fsync", Op::Flush),
-    ];
-    match given {
-        b"R" | b"r" | b"1" => Ok(Op::Read),
-        b"W" | b"w" | b"0" => Ok(Op::Write),
-        _ => {
-            let found = WORDS.iter().find(|(word, _)| given.eq_ignore_ascii_case(word.as_bytes()));
-            let expected = "an operation (R, W, read, write, trim, flush, 1, 0; op:word=read overrides)";
-            found.map(|&(_, op)| op).ok_or_else(|| FieldError::text(name, given, expected))
-        }
-    }
+#[cold]
+fn no_operation(name: &'static str, given: &[u8]) -> FieldError {
+    let near = hint(&show(given), &["read", "write", "trim", "flush"]);
+    let expected = format!(
+        "an operation{near}; R, W, letters of the kernel and 0, 1, 2, 3 are known, too (op:word=read overrides)"
+    );
+    FieldError::text(name, given, &expected)
 }
 
 /// Parse a placement identifier; no digits, or a dash, are a request without one.
@@ -218,65 +317,140 @@ fn flags(given: &[u8], name: &'static str) -> Result<Op, FieldError> {
 impl TextFormat for UserColumns {
     const INFO: FormatInfo = FormatInfo {
         name: "columns",
-        summary: "any text with a request per line: the option columns gives the roles of its columns",
+        summary: "any text with a request per line: a header or the option columns gives the roles of its columns",
         source: "the user",
         record: "as given by the option columns",
         extensions: &[],
+        options: &["columns", "header_lines", "device_stride"],
     };
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "offset", "size"]);
 
     fn new(options: &TraceOptions) -> Self {
-        let given = options.columns.clone().unwrap_or_default();
+        let mut parser = Self {
+            header_lines: options.header_lines,
+            is_auto: options.columns.as_ref().is_none_or(Columns::is_auto),
+            headed: None,
+            separated: false,
+            how: Vec::new(),
+            // Fields behind the last column are ignored.
+            lines: ColumnLines::new(Vec::new(), BLANK, true),
+        };
+        if let Some(given) = options.columns.as_ref().filter(|given| !given.is_auto()) {
+            parser.take(given);
+        }
+        parser
+    }
+}
+
+impl UserColumns {
+    /// Create a parser for a file of a recorder with a header of its own.
+    pub(crate) fn headed(headed: &'static Headed) -> Self {
+        Self { headed: Some(headed), is_auto: true, ..Self::new(&TraceOptions::default()) }
+    }
+
+    /// How the columns found in a file that begins with `sample` read its first `count` records.
+    fn preview(sample: &[u8], count: usize) -> Vec<String> {
+        let mut parser = Self::new(&TraceOptions::default());
+        parser.look_ahead(sample);
+        let mut devices = Devices::new(TraceOptions::default().device_stride);
+        let lines = sample.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let lines = lines.filter(|line| !is_blank(line));
+        let read = lines.filter_map(|line| Some((line, parser.record(line, &mut devices).ok()??)));
+        let shown = |(line, Record { time_ns, op, offset, length, .. }): (&[u8], Record)| {
+            let (time, length) = (Duration { ns: time_ns }, Bytes { count: length });
+            let op = format!("{op:?}").to_lowercase();
+            format!("\"{}\" is a {op} of {length} at byte {offset} at {time}", show(line))
+        };
+        read.take(count).map(shown).collect()
+    }
+
+    /// How an unknown file that begins with `sample` can be read.
+    pub(crate) fn proposal(found: Option<&Sniffed>, sample: &[u8]) -> String {
+        let Some(Sniffed { columns, why, .. }) = found else {
+            return "it can be read if --columns says what its columns are, as in time:us,op,offset:sectors,size:bytes, and \
+                    --option header_lines=1 that a header comes first"
+                .to_owned();
+        };
+        let read = Self::preview(sample, LINES_SHOWN).join("; ");
+        format!("it can be read with --columns {columns} ({why}), which --columns auto takes: {read}")
+    }
+
+    /// Read these columns.
+    fn take(&mut self, given: &Columns) {
         let columns: Vec<_> = given.columns().iter().map(|column| (column.role(), column.clone())).collect();
         let is = |role| columns.iter().any(|&(name, _)| name == role);
-        Self {
-            header_lines: options.header_lines,
-            separated: false,
-            has_time: is("time"),
-            has_op: is("op") || given.op().is_some(),
-            // Fields behind the last column are ignored.
-            lines: ColumnLines {
-                op: given.op().unwrap_or(Op::Read),
-                ..ColumnLines::new(columns, BLANK, true)
-            },
-        }
+        let missing = [
+            (
+                is("op") || given.op().is_some(),
+                "no column is an operation: all requests are reads (op=write overrides)",
+            ),
+            (is("time"), "no column is a time: all requests arrive at the start"),
+        ];
+        self.how.extend(missing.iter().filter(|(there, _)| !there).map(|(_, remark)| (*remark).to_owned()));
+        self.lines.op = given.op().unwrap_or(Op::Read);
+        self.lines.columns = columns;
     }
 }
 
 impl LineParser for UserColumns {
+    fn look_ahead(&mut self, beginning: &[u8]) {
+        if !self.is_auto {
+            return;
+        }
+        let Some(found) = sniff(beginning, self.headed) else { return };
+        self.how.push(format!("read with --columns {}: {}", found.columns, found.why));
+        self.how
+            .extend(self.headed.map(|headed| headed.remark.to_owned()).filter(|remark| !remark.is_empty()));
+        self.take(&found.columns);
+        self.header_lines = self.header_lines.max(found.header_lines);
+        self.lines.separator = found.separator;
+        self.lines.comma = found.comma;
+        self.separated = true;
+    }
+
     #[inline(always)]
     fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
         if self.header_lines > 0 {
             self.header_lines -= 1;
             return Ok(None);
         }
+        if self.lines.columns.is_empty() {
+            return Err(self.unknown(line));
+        }
         if !self.separated {
             self.lines.separator = find_separator(line, self.lines.columns.len())?;
+            self.lines.comma = self.lines.separator != b',' && has_decimal_comma(line);
             self.separated = true;
         }
         self.lines.record(line, devices)
     }
 
     fn remarks(&self) -> Vec<String> {
-        let remarks = [
-            (self.lines.numbered, "op 1 is read as a read and 0 as a write (op:0=read/1=write overrides)"),
-            (!self.has_op, "no column is an operation: all requests are reads (op=write overrides)"),
-            (!self.has_time, "no column is a time: all requests arrive at the start"),
-        ];
-        remarks.into_iter().filter(|(holds, _)| *holds).map(|(_, remark)| remark.to_owned()).collect()
+        self.how.iter().cloned().chain(self.lines.remarks()).collect()
     }
 }
+
+impl UserColumns {
+    #[cold]
+    fn unknown(&self, line: &[u8]) -> FieldError {
+        let problem = match self.headed {
+            Some(headed) => format!("\"{}\" is not {}", show(line), headed.info.record),
+            None => "neither names nor values tell the columns; --columns says what they are, as in time:us,op,offset:sectors,size:bytes"
+                .to_owned(),
+        };
+        FieldError { field: "header", problem }
+    }
+}
+
+/// The lines of an unknown file that are shown as they would be read.
+const LINES_SHOWN: usize = 3;
 
 #[cold]
 fn find_separator(line: &[u8], columns: usize) -> Result<u8, FieldError> {
     let fits = |&separator: &u8| line.iter().filter(|&&b| b == separator).count() + 1 >= columns.max(2);
-    let blanks = || {
-        let mut fields = Fields::between_blanks(line);
-        columns > 0 && (0..columns).all(|_| !fields.text().is_empty())
-    };
-    let found = [b',', b';', b'\t'].into_iter().filter(|_| columns > 0).find(fits);
-    found.or_else(|| blanks().then_some(BLANK)).ok_or_else(|| {
-        let expected = format!("{columns} columns between commas, semicolons, tabs or blanks");
+    let blanks = || Fields::between_blanks(line).count() >= columns;
+    SEPARATORS.into_iter().find(fits).or_else(|| blanks().then_some(BLANK)).ok_or_else(|| {
+        let expected = format!("{columns} columns between commas, semicolons, tabs, bars or blanks");
         FieldError::text("line", line, &expected)
     })
 }

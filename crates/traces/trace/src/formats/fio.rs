@@ -41,6 +41,7 @@ impl TextFormat for Iolog {
         source: "fio documentation, \"Trace file format\"",
         record: "[time_us] file action [offset length], after a line `fio version 3 iolog`",
         extensions: &["iolog", "fio"],
+        options: &["device_stride"],
     };
     const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time", "file", "offset", "length"]);
 

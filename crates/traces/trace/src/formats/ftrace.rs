@@ -1,47 +1,93 @@
-//! Block events of the Linux kernel as text: ftrace (`trace`, `trace_pipe`) and `perf script`.
+//! Events of the Linux kernel as text: ftrace (`trace`, `trace_pipe`), `trace-cmd report`, `perf script`, `perf trace`.
 //!
-//! The two differ in the text before the time; it may contain blanks and is ignored. One event counts as the
-//! request: its issue (block_rq_issue), the queueing of its bio (block_bio_queue) or its completion
-//! (block_rq_complete). Other events are ignored. Sectors are 512 bytes, times seconds since the start of the
-//! machine: the first request is at time 0. Each processor records independently, so a window of a second
-//! sorts the lines.
+//! They differ in the text before the event; it may contain blanks and is ignored. `perf trace` counts milliseconds since
+//! the start and writes an event as a call; all others give seconds since the start of the machine. One event counts as the
+//! request: of the block layer its issue (block_rq_issue), the queueing of its bio (block_bio_queue) or its completion
+//! (block_rq_complete), or else the command of a driver (nvme_setup_cmd, scsi_dispatch_cmd_start), whose blocks are of
+//! `units.address` bytes, by default 512. Other events are counted. The first request is at time 0. Each processor records
+//! independently, so a window of a second sorts the lines.
 
 use crate::devices::Devices;
 use crate::fields::{Fields, trim};
 use crate::formats::linux_block::{EventChoice, SECTOR_BYTES};
 use crate::numbers::{decimal, units};
-use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use crate::operations::Kind;
+use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
 use crate::text::{LineParser, TextFormat};
-use coflash_base::Duration;
+use coflash_base::{Bytes, Duration};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
+use std::collections::BTreeMap;
 
-/// The reader of block events.
+/// The reader of events.
 pub(crate) struct Ftrace {
     choice: EventChoice,
-    /// Whether a header has begun: other text may have comments, too.
-    headed: bool,
+    /// The driver whose commands are the requests, if the block layer's are not there.
+    driver: Option<&'static Driver>,
+    block_bytes: u64,
     /// The number of gaps with lost events.
     lost: u64,
+    /// The numbers of events that are no requests.
+    others: BTreeMap<Vec<u8>, u64>,
 }
 
 const SECOND_NS: u64 = 1_000_000_000;
+const MILLISECOND_NS: u64 = 1_000_000;
 /// In the order of `TraceEvent`.
 const NAMES: [&str; 3] = ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
+/// The kinds of other events that are counted apart.
+const OTHERS_MAX: usize = 64;
+
+/// An event of a driver: a command, with its operation after an opening, and the keys of its place.
+struct Driver {
+    name: &'static str,
+    device: &'static str,
+    opening: &'static [u8],
+    block: &'static str,
+    blocks: &'static str,
+    /// Added to the number of blocks.
+    more: u64,
+}
+
+const DRIVERS: [Driver; 2] = [
+    Driver {
+        name: "nvme_setup_cmd",
+        device: "disk",
+        opening: b"cmd=(",
+        block: "slba",
+        blocks: "len",
+        more: 1,
+    },
+    Driver {
+        name: "scsi_dispatch_cmd_start",
+        device: "host_no",
+        opening: b"cmnd=(",
+        block: "lba",
+        blocks: "txlen",
+        more: 0,
+    },
+];
 
 impl TextFormat for Ftrace {
     const INFO: FormatInfo = FormatInfo {
         name: "ftrace",
-        summary: "block events of ftrace or perf script; the event that counts as the request is an option",
+        summary: "block, nvme and scsi events of ftrace or perf; the event that counts as the request is an option",
         source: "Linux kernel, include/trace/events/block.h",
         record: "task-pid [cpu] flags time: block_rq_issue: major,minor rwbs bytes () sector + sectors [process]",
         extensions: &["ftrace", "perf"],
+        options: &["event", "device_stride", "units.address"],
     };
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "sector", "sectors"])
         .sorted_within(Duration { ns: SECOND_NS });
 
     fn new(options: &TraceOptions) -> Self {
-        Self { choice: EventChoice::new(options), headed: false, lost: 0 }
+        Self {
+            choice: EventChoice::new(options),
+            driver: None,
+            block_bytes: options.units.address.map_or(SECTOR_BYTES, |unit| unit.count),
+            lost: 0,
+            others: BTreeMap::new(),
+        }
     }
 }
 
@@ -49,20 +95,57 @@ impl LineParser for Ftrace {
     fn look_ahead(&mut self, beginning: &[u8]) {
         let has = |name: &str| memchr::memmem::find(beginning, name.as_bytes()).is_some();
         self.choice.fall_back(|event| has(NAMES[event as usize]));
+        let mut drivers = DRIVERS.iter();
+        self.driver = drivers.find(|driver| has(driver.name)).filter(|_| !NAMES.iter().any(|name| has(name)));
     }
 
     #[inline]
     fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
-        let Some((time, rest)) = split_at_time(line) else {
+        let Some(Event { time_ns, name, about, is_call }) = event_of(line)? else {
             return self.no_event(line);
         };
-        let mut fields = Fields::between_blanks(rest);
-        let event = fields.text();
-        // perf adds the name of the group.
-        let name = event.strip_prefix(b"block:").unwrap_or(event);
-        if name.strip_suffix(b":") != Some(NAMES[self.choice.event as usize].as_bytes()) {
+        let wanted = self.driver.map_or(NAMES[self.choice.event as usize], |driver| driver.name);
+        if name != wanted.as_bytes() {
+            self.other(name);
             return Ok(None);
         }
+        let found = match self.driver {
+            Some(driver) => self.command(driver, about)?,
+            None if is_call => self.call(about)?,
+            None => self.request(about)?,
+        };
+        Ok(found.map(|(device, op, offset, length)| {
+            let offset = if op == Op::Flush { 0 } else { offset };
+            Record { time_ns, device: devices.number(device), offset, length, op, placement: None }
+        }))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.choice.remarks(NAMES);
+        if let Some(driver) = self.driver {
+            let block = Bytes { count: self.block_bytes };
+            remarks
+                .push(format!("requests are taken at {}, in blocks of {block} (units.address)", driver.name));
+        }
+        if self.lost > 0 {
+            remarks.push(format!("the recorder lost events at {} places", self.lost));
+        }
+        if !self.others.is_empty() {
+            let counts = self.others.iter().map(|(name, count)| format!("{count} {}", show(name)));
+            remarks.push(format!("other events are no requests: {}", counts.collect::<Vec<_>>().join(", ")));
+        }
+        remarks
+    }
+}
+
+/// What a request is: its device, operation, first byte and length.
+type Request<'a> = (&'a [u8], Op, u64, u64);
+
+impl Ftrace {
+    /// Read an event of the block layer, as the kernel prints it.
+    #[inline]
+    fn request<'a>(&mut self, about: &'a [u8]) -> Result<Option<Request<'a>>, FieldError> {
+        let mut fields = Fields::between_blanks(about);
         let device = fields.text();
         if device.is_empty() || !device.iter().all(|&b| b == b',' || b.is_ascii_digit()) {
             return Err(FieldError::text("device", device, "a device as in `8,16`"));
@@ -80,27 +163,54 @@ impl LineParser for Ftrace {
             return Ok(None);
         };
         let offset = if op == Op::Flush { 0 } else { units(sector, SECTOR_BYTES, "sector")? };
-        let time_ns = decimal(time, SECOND_NS, "time")?;
-        Ok(Some(Record { time_ns, device: devices.number(device), offset, length, op, placement: None }))
+        Ok(Some((device, op, offset, length)))
     }
 
-    fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.choice.remarks(NAMES);
-        if self.lost > 0 {
-            remarks.push(format!("the recorder lost events at {} places", self.lost));
-        }
-        remarks
+    /// Read an event of the block layer as perf trace prints it: names and values of a call.
+    fn call<'a>(&mut self, about: &'a [u8]) -> Result<Option<Request<'a>>, FieldError> {
+        let length = units(value(about, "nr_sector")?, SECTOR_BYTES, "nr_sector")?;
+        let Some(op) = self.choice.op(value(about, "rwbs")?, length)? else {
+            return Ok(None);
+        };
+        let sector = value(about, "sector")?;
+        let offset = if op == Op::Flush { 0 } else { units(sector, SECTOR_BYTES, "sector")? };
+        Ok(Some((value(about, "dev")?, op, offset, length)))
     }
-}
 
-impl Ftrace {
-    /// Check that a line without an event is part of a header, or reports lost events.
+    /// Read a command of a driver.
+    fn command<'a>(&mut self, driver: &Driver, about: &'a [u8]) -> Result<Option<Request<'a>>, FieldError> {
+        let at =
+            memchr::memmem::find(about, driver.opening).map_or(about.len(), |at| at + driver.opening.len());
+        let word = about[at..].split(|&byte| matches!(byte, b' ' | b')' | b',')).next().unwrap_or_default();
+        let kind = Kind::of(word).unwrap_or(Kind::Other);
+        // Commands without a place, as of an administrator.
+        let Ok(block) = value(about, driver.block) else {
+            let op = if kind == Kind::Other { self.other(word) } else { self.choice.op_of(false, kind, 0) };
+            return Ok(op.map(|op| (value(about, driver.device).unwrap_or_default(), op, 0, 0)));
+        };
+        let blocks = units(value(about, driver.blocks)?, 1, driver.blocks)?.saturating_add(driver.more);
+        let length = blocks.saturating_mul(self.block_bytes);
+        let Some(op) = self.choice.op_of(false, kind, length) else { return Ok(None) };
+        let offset = units(block, self.block_bytes, driver.block)?;
+        Ok(Some((value(about, driver.device)?, op, offset, length)))
+    }
+
+    /// Count an event that is no request.
+    #[cold]
+    fn other(&mut self, name: &[u8]) -> Option<Op> {
+        let name =
+            if self.others.len() < OTHERS_MAX || self.others.contains_key(name) { name } else { b"others" };
+        *self.others.entry(name.to_vec()).or_default() += 1;
+        None
+    }
+
+    /// Check that a line without an event reports lost events, or what a recorder says of itself.
     #[cold]
     fn no_event(&mut self, line: &[u8]) -> Result<Option<Record>, FieldError> {
-        self.headed |= line.starts_with(b"# tracer:") || line.starts_with(b"# ====");
-        let lost = memchr::memmem::find(line, b"[LOST ").is_some();
-        self.lost += u64::from(lost);
-        if lost || (self.headed && line.starts_with(b"#")) {
+        let has = |text: &[u8]| memchr::memmem::find(line, text).is_some();
+        self.lost += u64::from(has(b"[LOST ") || has(b"EVENTS DROPPED"));
+        // trace-cmd begins with the number of processors.
+        if has(b"[LOST ") || has(b"EVENTS DROPPED") || line.starts_with(b"cpus=") {
             return Ok(None);
         }
         Err(FieldError::text(
@@ -109,6 +219,64 @@ impl Ftrace {
             "an event with its time, as in `1234.567890: block_rq_issue:`",
         ))
     }
+}
+
+/// An event: its time, its name without the group, and what it says.
+struct Event<'a> {
+    time_ns: u64,
+    name: &'a [u8],
+    about: &'a [u8],
+    /// Whether it is written as a call.
+    is_call: bool,
+}
+
+/// Take a line apart; `None` if it has no event.
+#[inline]
+fn event_of(line: &[u8]) -> Result<Option<Event<'_>>, FieldError> {
+    if let Some((time, rest)) = split_at_time(line) {
+        let mut fields = Fields::between_blanks(rest);
+        let event = fields.text();
+        let name = event.strip_suffix(b":").unwrap_or(event);
+        let name = name.rsplit(|&byte| byte == b':').next().unwrap_or_default();
+        let time_ns = decimal(time, SECOND_NS, "time")?;
+        return Ok(Some(Event { time_ns, name, about: fields.rest(), is_call: false }));
+    }
+    // `0.123 ( 0.001 ms): dd/12 block:block_rq_issue(dev: 8388608, …)`, or of an older version
+    // `0.123 block:block_rq_issue:8,0 W 4096 () 8 + 8 [dd]`.
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let found = memchr::memchr_iter(b':', line).find_map(|colon| {
+        let group = line[..colon].rsplit(|&byte| byte == b' ').next()?;
+        let name = line[colon + 1..].split(|byte| !is_name(byte)).next()?;
+        let behind = *line.get(colon + 1 + name.len())?;
+        let fits = !group.is_empty() && group.iter().all(is_name) && !name.is_empty();
+        (fits && matches!(behind, b'(' | b':')).then_some((
+            name,
+            &line[colon + 2 + name.len()..],
+            behind == b'(',
+        ))
+    });
+    let time = Fields::between_blanks(line).text();
+    match (found, decimal(time, MILLISECOND_NS, "time")) {
+        (Some((name, about, is_call)), Ok(time_ns)) if time.contains(&b'.') => {
+            Ok(Some(Event { time_ns, name, about, is_call }))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The value of a key, as in `slba=8,` or `sector: 8,`.
+fn value<'a>(about: &'a [u8], key: &'static str) -> Result<&'a [u8], FieldError> {
+    let found = memchr::memmem::find_iter(about, key.as_bytes()).find_map(|at| {
+        let rest =
+            about[at + key.len()..].strip_prefix(b"=").or(about[at + key.len()..].strip_prefix(b":"))?;
+        let is_whole = at == 0 || matches!(about[at - 1], b' ' | b'(' | b',');
+        let rest = trim(rest);
+        let end = rest.iter().position(|byte| matches!(byte, b',' | b')' | b' ')).unwrap_or(rest.len());
+        is_whole.then(|| rest[..end].trim_ascii_start())
+    });
+    let found = found
+        .map(|value| value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")).unwrap_or(value));
+    found.ok_or_else(|| FieldError::text(key, b"", "a value"))
 }
 
 /// Split a line into its time and the rest.

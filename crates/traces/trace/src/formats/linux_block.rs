@@ -1,5 +1,6 @@
 //! Common parts of blktrace and the kernel's trace events: the events of a request, and the letters of its operation.
 
+use crate::operations::{Kind, Kinds, letters_of};
 use crate::record::FieldError;
 use coflash_workload::Op;
 use coflash_workload::recorded::{TraceEvent, TraceOptions};
@@ -13,6 +14,9 @@ pub(crate) struct EventChoice {
     fell_back: bool,
     /// The number of requests with a flush.
     flushes: u64,
+    /// The number of requests that have neither a range nor a flush.
+    empty: u64,
+    kinds: Kinds,
 }
 
 impl EventChoice {
@@ -22,6 +26,8 @@ impl EventChoice {
             event: options.event.unwrap_or(TraceEvent::Issue),
             fell_back: false,
             flushes: 0,
+            empty: 0,
+            kinds: Kinds::default(),
         }
     }
 
@@ -38,26 +44,23 @@ impl EventChoice {
     /// The operation of a request with these letters and `bytes` of data; `None` if it is no request to a device.
     #[inline]
     pub(crate) fn op(&mut self, letters: &[u8], bytes: u64) -> Result<Option<Op>, FieldError> {
-        let (flush, letters_left) = match letters {
-            [b'F', left @ ..] => (true, left),
-            left => (false, left),
-        };
-        let op = match letters_left {
-            [b'R', ..] => Some(Op::Read),
-            [b'W', ..] => Some(Op::Write),
-            [b'D' | b'E', ..] => Some(Op::Trim),
-            [b'N' | b'Z', ..] => None,
-            _ if flush => None,
-            _ => return Err(unknown(letters)),
-        };
-        if !letters_left.iter().all(u8::is_ascii_uppercase) {
-            return Err(unknown(letters));
+        let (flush, kind) = letters_of(letters).ok_or_else(|| unknown(letters))?;
+        Ok(self.op_of(flush, kind, bytes))
+    }
+
+    /// The operation of a request of this kind, perhaps with a flush before it.
+    #[inline]
+    pub(crate) fn op_of(&mut self, flush: bool, kind: Kind, bytes: u64) -> Option<Op> {
+        if bytes == 0 && (flush || kind == Kind::Flush) {
+            return Some(Op::Flush);
         }
-        if bytes > 0 && op.is_some() {
-            self.flushes += u64::from(flush);
-            return Ok(op);
-        }
-        Ok(flush.then_some(Op::Flush))
+        // Kernels before 6.18 have no letter for write zeroes, the only request with a range and N.
+        let kind = if kind == Kind::Other && bytes > 0 { Kind::Zeroes } else { kind };
+        self.kinds.count(kind);
+        let op = kind.op().filter(|_| bytes > 0);
+        self.empty += u64::from(op.is_none() && kind.op().is_some());
+        self.flushes += u64::from(op.is_some() && flush);
+        op
     }
 
     /// Assumptions; `names` are those of queueing, issue and completion.
@@ -70,17 +73,20 @@ impl EventChoice {
                 names[TraceEvent::Issue as usize]
             ));
         }
-        if self.flushes > 0 {
-            let flushes = self.flushes;
-            remarks.push(format!(
-                "{flushes} requests include a flush (RWBS begins with F): the flush was omitted"
-            ));
+        for (count, remark) in [
+            (self.flushes, "requests include a flush (RWBS begins with F): the flush was omitted"),
+            (self.empty, "requests have a length of 0: they were left out"),
+        ] {
+            if count > 0 {
+                remarks.push(format!("{count} {remark}"));
+            }
         }
+        remarks.extend(self.kinds.remarks());
         remarks
     }
 }
 
 #[cold]
 fn unknown(letters: &[u8]) -> FieldError {
-    FieldError::text("rwbs", letters, "what a request does (R, W, D, F or N, then further letters)")
+    FieldError::text("rwbs", letters, "what a request does (R, W, D, F, Z or N, then further letters)")
 }

@@ -14,25 +14,29 @@ mod blkparse;
 mod blktrace;
 mod columns;
 mod fio;
-mod fiu;
 mod ftrace;
 mod linux_block;
+mod logwrites;
 mod mooncake;
 mod oracle_general;
 pub(crate) mod parquet;
+mod parquet_text;
+mod sniff;
 mod srt;
 mod tables;
 mod vscsi;
-mod wpa;
 
 use crate::binary::{BinaryFormat, BinaryRecords};
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::input::CountedFile;
 use crate::reader::{Reader, RequestReader, TimeBase};
-use crate::record::{Clock, show};
-use crate::text::{SAMPLE_BYTES, Text, TextFormat, is_blank, score};
+use crate::record::{Clock, Conventions, show};
+use crate::text::{LineParser, SAMPLE_BYTES, Score, Text, TextFormat, is_blank, score};
+use coflash_base::Duration;
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::TraceOptions;
+use columns::UserColumns;
+use sniff::{Headed, sniff};
 use tables::Table;
 
 pub use crate::record::FormatInfo;
@@ -46,7 +50,7 @@ const FORMATS: &[Format] = &[
     Format::table(&tables::SSDSIM),
     Format::table(&tables::DISKSIM),
     Format::table(&tables::SYSTOR),
-    Format::text::<fiu::Fiu>(),
+    Format::table(&tables::FIU),
     Format::text::<blkparse::Blkparse>(),
     Format::text::<ftrace::Ftrace>(),
     Format::table(&tables::CLOUDPHYSICS),
@@ -54,15 +58,17 @@ const FORMATS: &[Format] = &[
     Format::text::<biotracer::BioTracer>(),
     Format::table(&tables::TENCENT),
     Format::table(&tables::ALIBABA),
-    Format::text::<wpa::Wpa>(),
+    Format::headed(&sniff::WPA),
+    Format::headed(&sniff::BIOSNOOP),
     Format::table(&tables::COFLASH),
     Format::text::<mooncake::Mooncake>(),
     Format::table(&tables::WISCSEE),
-    Format::text::<columns::UserColumns>(),
+    Format::text::<UserColumns>(),
     Format::binary::<blktrace::Blktrace>(),
     Format::binary::<vscsi::Vscsi>(),
     Format::binary::<oracle_general::OracleGeneral>(),
     Format::binary::<srt::Srt>(),
+    Format::binary::<logwrites::LogWrites>(),
     Format {
         info: parquet::INFO,
         has_dates: false,
@@ -73,7 +79,7 @@ const FORMATS: &[Format] = &[
 ];
 
 /// The name of the format given by the option `columns`.
-pub(crate) const COLUMNS: &str = columns::UserColumns::INFO.name;
+pub(crate) const COLUMNS: &str = UserColumns::INFO.name;
 
 /// The table of the formats.
 #[must_use]
@@ -102,9 +108,10 @@ pub(crate) struct Format {
 /// The detection of a format.
 #[derive(Clone, Copy)]
 enum Detection {
-    /// By the number of accepted lines of a sample.
-    Lines(fn(sample: &[u8], options: &TraceOptions) -> Option<u32>),
+    /// By the accepted lines of a sample.
+    Lines(fn(sample: &[u8], options: &TraceOptions) -> Option<Score>),
     Table(&'static Table),
+    Headed(&'static Headed),
     /// By the first bytes of the file.
     Bytes(fn(ahead: &[u8]) -> bool),
 }
@@ -116,6 +123,7 @@ type Opened = Result<Box<dyn RequestReader>, WorkloadError>;
 enum Opener {
     Stream(fn(file: &str, input: BlockReader, options: &TraceOptions, times: TimeBase) -> Opened),
     Table(&'static Table),
+    Headed(&'static Headed),
     File(fn(file: &str, input: CountedFile, options: &TraceOptions, times: TimeBase) -> Opened),
 }
 
@@ -140,6 +148,16 @@ impl Format {
             per_processor: false,
             detection: Detection::Table(table),
             opener: Opener::Table(table),
+        }
+    }
+
+    const fn headed(headed: &'static Headed) -> Self {
+        Self {
+            info: headed.info,
+            has_dates: false,
+            per_processor: false,
+            detection: Detection::Headed(headed),
+            opener: Opener::Headed(headed),
         }
     }
 
@@ -175,6 +193,13 @@ impl Format {
                 let text = Text::open(name, input, table.parser(options))?;
                 Ok(Box::new(Reader::new(name, text, table.conventions(), options, times)))
             }
+            Opener::Headed(headed) => {
+                let text = Text::open(name, input, UserColumns::headed(headed))?;
+                let conventions = Conventions { clock: Clock::Start, ..UserColumns::CONVENTIONS };
+                let conventions =
+                    conventions.sorted_within(Duration { ns: headed.sort_window_s * 1_000_000_000 });
+                Ok(Box::new(Reader::new(name, text, conventions, options, times)))
+            }
             Opener::File(_) => Err(WorkloadError::trace(name, self.only_file())),
         }
     }
@@ -201,14 +226,61 @@ impl Format {
         )
     }
 
-    /// The number of lines of `sample` that it accepts; `None` if they are too few, or for a binary format.
-    fn score(&self, sample: &[u8], options: &TraceOptions) -> Option<u32> {
+    /// The lines of `sample` that it accepts; `None` if they are too few, or for a binary format.
+    fn score(&self, sample: &[u8], options: &TraceOptions) -> Option<Score> {
         match self.detection {
             Detection::Lines(score) => score(sample, options),
             Detection::Table(table) => score(table.parser(options), sample, options),
+            Detection::Headed(headed) => {
+                let mut parser = UserColumns::headed(headed);
+                parser.look_ahead(sample);
+                score(parser, sample, options)
+            }
             Detection::Bytes(_) => None,
         }
     }
+
+    /// Check that the options that were given have an effect on a file of this format; `file` is its name in messages.
+    pub(crate) fn check_effect(&self, file: &str, options: &TraceOptions) -> Result<(), WorkloadError> {
+        let devices = self.devices();
+        let takes = |key: &str| self.info.options.contains(&key) || key == "device_stride" && devices;
+        match given(options).find(|key| !takes(key)) {
+            None => Ok(()),
+            Some(key) => {
+                let own: Vec<_> =
+                    self.info.options.iter().copied().chain(devices.then_some("device_stride")).collect();
+                let own = if own.is_empty() { "none of these".to_owned() } else { own.join(", ") };
+                let name = self.info.name;
+                let problem = format!("has no effect on {file}: its format {name} takes {own}");
+                Err(WorkloadError::Parameters { key, problem })
+            }
+        }
+    }
+
+    /// Whether its records name devices.
+    fn devices(&self) -> bool {
+        matches!(self.detection, Detection::Table(table) if table.names_devices())
+    }
+}
+
+/// The options that were given of those that only some formats take.
+fn given(options: &TraceOptions) -> impl Iterator<Item = &'static str> {
+    let usual = TraceOptions::default();
+    let (units, store) = (options.units, options.kv_store);
+    let given = [
+        ("device_stride", options.device_stride != usual.device_stride),
+        ("event", options.event.is_some()),
+        ("units.time", units.time.is_some()),
+        ("units.address", units.address.is_some()),
+        ("units.size", units.size.is_some()),
+        ("columns", options.columns.is_some()),
+        ("header_lines", options.header_lines != usual.header_lines),
+        ("object_stride", options.object_stride != usual.object_stride),
+        ("kv_store.object", store.object.is_some()),
+        ("kv_store.capacity", store.capacity != usual.kv_store.capacity),
+        ("kv_store.eviction", store.eviction != usual.kv_store.eviction),
+    ];
+    given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key)
 }
 
 /// The format `name`.
@@ -222,6 +294,13 @@ pub(crate) fn by_name(name: &str) -> Result<Format, WorkloadError> {
     })
 }
 
+/// The binary format of a file that begins with `ahead`.
+pub(crate) fn binary(ahead: &[u8]) -> Option<Format> {
+    let knows =
+        |format: &&Format| matches!(format.detection, Detection::Bytes(recognises) if recognises(ahead));
+    FORMATS.iter().find(knows).copied()
+}
+
 /// Detect the format of a file that begins with `input`: a binary format that accepts its first bytes, or else the
 /// text format that accepts most lines, then the one of its extension.
 pub(crate) fn detect(
@@ -231,10 +310,8 @@ pub(crate) fn detect(
 ) -> Result<Format, WorkloadError> {
     let unreadable = |error: std::io::Error| WorkloadError::trace(file, error.to_string());
     let ahead = input.sample(SAMPLE_BYTES).map_err(unreadable)?;
-    let knows =
-        |format: &&Format| matches!(format.detection, Detection::Bytes(recognises) if recognises(ahead));
-    if let Some(format) = FORMATS.iter().find(knows) {
-        return Ok(*format);
+    if let Some(format) = binary(ahead) {
+        return Ok(format);
     }
     let sample = input.peek_lines(SAMPLE_BYTES).map_err(unreadable)?;
     let Some(first) = sample.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).find(|line| !is_blank(line))
@@ -243,16 +320,24 @@ pub(crate) fn detect(
     };
     // `max_by_key` returns the last maximum, but the first format of the list must win.
     let candidates = FORMATS.iter().rev().filter_map(|format| Some((format, format.score(sample, options)?)));
-    let best = candidates.max_by_key(|(format, score)| (*score, has_extension(file, format.info.extensions)));
-    best.map(|(format, _)| *format).ok_or_else(|| {
-        let problem = format!(
-            "not a trace of any known format (coflash policies lists them): its first line is \"{}\"; \
-             --columns says what other columns are, as in time:us,op,offset:sectors,size:bytes, \
-             and --option header_lines=1 that a header comes first",
-            show(first),
-        );
-        WorkloadError::trace(file, problem)
-    })
+    let best =
+        candidates.max_by_key(|(format, score)| (score.lines, has_extension(file, format.info.extensions)));
+    let found = match best {
+        Some((format, score)) if score.first => return Ok(*format),
+        _ => sniff(sample, None),
+    };
+    match (best, found) {
+        (_, Some(found)) if found.is_certain => by_name(COLUMNS),
+        (Some((format, _)), _) => Ok(*format),
+        (None, found) => {
+            let problem = format!(
+                "not a trace of any known format (coflash policies lists them): its first line is \"{}\"; {}",
+                show(first),
+                UserColumns::proposal(found.as_ref(), sample),
+            );
+            Err(WorkloadError::trace(file, problem))
+        }
+    }
 }
 
 /// Whether one of the extensions of `file`, compression's included, is among `extensions`.

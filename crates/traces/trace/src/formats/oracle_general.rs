@@ -45,9 +45,9 @@ impl BinaryFormat for OracleGeneral {
         source: "Yang et al., libCacheSim, https://github.com/1a1a11a/libCacheSim",
         record: "binary: time obj_id size next_access_vtime",
         extensions: &["oracleGeneral", "oraclegeneral"],
+        options: &["object_stride"],
     };
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "obj_id", "size"]);
-    const HEAD_BYTES: usize = RECORD_BYTES;
 
     /// Detected by ascending times, plausible sizes, and next requests after the current one.
     fn recognises(ahead: &[u8]) -> bool {
@@ -68,6 +68,10 @@ impl BinaryFormat for OracleGeneral {
         let places = (ADDRESSES_BYTES / stride_bytes).max(1);
         let mask = places.is_power_of_two().then(|| places - 1);
         Ok((Self { stride_bytes, places, mask, too_long: 0, longest: 0 }, 0))
+    }
+
+    fn head_bytes(&self) -> usize {
+        RECORD_BYTES
     }
 
     #[inline]

@@ -9,20 +9,25 @@
 //! | placement | uint8  | dictionary          | the placement hint, 0 to 254; null for a request without |
 //!
 //! All are compressed by zstd. The metadata of the file contain the version of coflash (`coflash.version`) and of this
-//! layout (`coflash.trace`), and the remarks on the original trace (`coflash.remarks`). Files of other writers are
-//! supported: columns are found by name, may be signed, and may be nullable if no value is null; `placement` may be missing;
-//! further columns are ignored.
+//! layout (`coflash.trace`), and the remarks on the original trace (`coflash.remarks`). Files of other writers with these
+//! columns are read as quickly: they may be signed, and nullable if no value is null; `placement` may be missing, further
+//! columns are ignored. A file with other names or types is read as a text with a header would be.
 
+use super::columns::UserColumns;
+use super::parquet_text::{Lines, damaged};
+use super::sniff::sniff;
+use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::catch_panics::catch_panics;
 use crate::devices::Devices;
 use crate::input::{CountedFile, FileCursor};
 use crate::reader::{ReadError, Reader, Records, RequestReader, TimeBase};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::table::is_signed;
+use crate::text::{SAMPLE_BYTES, Text, TextFormat};
 use coflash_base::PlacementId;
 use coflash_workload::recorded::TraceOptions;
 use coflash_workload::{BATCH_REQUESTS, Op, WorkloadError};
-use parquet::basic::Type;
+use parquet::basic::{ConvertedType, Type};
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -54,6 +59,7 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
     source: "coflash",
     record: "columns time_ns, op, offset, length, optionally placement",
     extensions: &["parquet"],
+    options: &["columns", "device_stride"],
 };
 
 const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time_ns", "device", "offset", "length"]);
@@ -104,19 +110,44 @@ pub(super) fn open(
     options: &TraceOptions,
     times: TimeBase,
 ) -> Result<Box<dyn RequestReader>, WorkloadError> {
-    let rows = Rows::open(file).map_err(|problem| WorkloadError::trace(name, problem))?;
-    Ok(Box::new(Reader::new(name, rows, CONVENTIONS, options, times)))
+    let refused = |problem| WorkloadError::trace(name, problem);
+    let opened = guarded(|| Ok(SerializedFileReader::new(file)?));
+    let file = opened.map_err(|trouble| match trouble {
+        ReadError::Input(problem) | ReadError::Ended(problem) => refused(problem),
+        ReadError::Record(fault) | ReadError::Lost(fault) => refused(fault.problem),
+    })?;
+    if options.columns.is_none()
+        && let Some(columns) = Columns::of(&file)
+    {
+        let rows = Rows::open(file, columns).map_err(refused)?;
+        return Ok(Box::new(Reader::new(name, rows, CONVENTIONS, options, times)));
+    }
+    let mut input = BlockReader::new(Box::new(Lines::new(file)), BLOCK_BYTES);
+    input.count_rows();
+    let sample = input.peek_lines(SAMPLE_BYTES).map_err(|error| refused(error.to_string()))?;
+    let found = sniff(sample, None);
+    if options.columns.is_none() && !found.as_ref().is_some_and(|found| found.is_certain) {
+        let given = String::from_utf8_lossy(sample.split(|&byte| byte == b'\n').next().unwrap_or_default());
+        let problem = format!(
+            "its columns ({}) are not {}; {}",
+            given.replace('\t', ", "),
+            INFO.record,
+            UserColumns::proposal(found.as_ref(), sample)
+        );
+        return Err(refused(problem));
+    }
+    let named = options.columns.as_ref().is_some_and(|columns| !columns.is_auto());
+    let options = TraceOptions { header_lines: u64::from(named), ..options.clone() };
+    let text = Text::open(name, input, UserColumns::new(&options))?;
+    let is_own = found.is_some_and(|found| found.is_own);
+    let conventions = if is_own { CONVENTIONS } else { UserColumns::CONVENTIONS };
+    Ok(Box::new(Reader::new(name, text, conventions, &options, times)))
 }
 
 /// The rows of a file.
 struct Rows {
     file: SerializedFileReader<CountedFile>,
-    /// The columns of the file.
-    time_ns: ColumnInfo,
-    op: ColumnInfo,
-    offset: ColumnInfo,
-    length: ColumnInfo,
-    placement: Option<ColumnInfo>,
+    columns: Columns,
     next_group: usize,
     group: Option<Group>,
     /// The next row among the decoded ones.
@@ -124,6 +155,16 @@ struct Rows {
     number: u64,
     /// The remarks in the file.
     remarks: Vec<String>,
+}
+
+/// The columns of coflash's own layout.
+#[derive(Clone, Copy)]
+struct Columns {
+    time_ns: ColumnInfo,
+    op: ColumnInfo,
+    offset: ColumnInfo,
+    length: ColumnInfo,
+    placement: Option<ColumnInfo>,
 }
 
 /// A column of the file.
@@ -159,23 +200,43 @@ fn guarded<T>(decode: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadEr
     catch_panics(decode).unwrap_or_else(|panic| Err(ReadError::Input(damaged(&panic))))
 }
 
-fn damaged(error: &dyn std::fmt::Display) -> String {
-    format!("the Parquet data is damaged: {error}")
-}
-
 impl From<ParquetError> for ReadError {
     fn from(error: ParquetError) -> Self {
         Self::Input(damaged(&error))
     }
 }
 
+impl Columns {
+    /// Find the columns; `None` if one is missing or of another type.
+    fn of(file: &SerializedFileReader<CountedFile>) -> Option<Self> {
+        let columns = file.metadata().file_metadata().schema_descr().columns();
+        let is_there = |name: &str| columns.iter().any(|column| column.path().parts() == [name]);
+        let column = |name: &'static str, expected: Type| {
+            let index = columns.iter().position(|column| column.path().parts() == [name])?;
+            let column = &columns[index];
+            let plain = matches!(column.converted_type(), ConvertedType::NONE)
+                || column.converted_type().to_string().contains("INT");
+            (column.physical_type() == expected && column.max_rep_level() == 0 && plain).then(|| ColumnInfo {
+                name,
+                index,
+                is_signed: is_signed(column),
+                is_nullable: column.max_def_level() > 0,
+            })
+        };
+        let placement = column("placement", Type::INT32);
+        (placement.is_some() || !is_there("placement")).then_some(())?;
+        Some(Self {
+            time_ns: column("time_ns", Type::INT64)?,
+            op: column("op", Type::INT32)?,
+            offset: column("offset", Type::INT64)?,
+            length: column("length", Type::INT64)?,
+            placement,
+        })
+    }
+}
+
 impl Rows {
-    fn open(file: CountedFile) -> Result<Self, String> {
-        let opened = guarded(|| Ok(SerializedFileReader::new(file)?));
-        let file = opened.map_err(|trouble| match trouble {
-            ReadError::Input(problem) | ReadError::Ended(problem) => problem,
-            ReadError::Record(fault) | ReadError::Lost(fault) => fault.problem,
-        })?;
+    fn open(file: SerializedFileReader<CountedFile>, columns: Columns) -> Result<Self, String> {
         let about = file.metadata().file_metadata();
         let about_key = |key: &str| {
             let pair = about.key_value_metadata().into_iter().flatten().find(|pair| pair.key == key);
@@ -189,40 +250,7 @@ impl Rows {
             ));
         }
         let remarks = about_key(REMARKS_KEY).into_iter().flat_map(str::lines).map(str::to_owned).collect();
-        let columns = about.schema_descr().columns();
-        let optional = |name: &'static str, expected: Type| {
-            let found = columns.iter().enumerate().find(|(_, column)| column.path().parts() == [name]);
-            let Some((index, column)) = found else { return Ok(None) };
-            if column.physical_type() != expected || column.max_rep_level() > 0 {
-                let given = column.physical_type();
-                return Err(format!("column \"{name}\" is of type {given}, {expected} expected"));
-            }
-            Ok(Some(ColumnInfo {
-                name,
-                index,
-                is_signed: is_signed(column),
-                is_nullable: column.max_def_level() > 0,
-            }))
-        };
-        let column = |name: &'static str, expected: Type| {
-            optional(name, expected)?.ok_or_else(|| {
-                let given: Vec<_> = columns.iter().take(16).map(|c| c.path().string()).collect();
-                format!("no column \"{name}\" (given: {}; expected: {})", given.join(", "), INFO.record)
-            })
-        };
-        Ok(Self {
-            time_ns: column("time_ns", Type::INT64)?,
-            op: column("op", Type::INT32)?,
-            offset: column("offset", Type::INT64)?,
-            length: column("length", Type::INT64)?,
-            placement: optional("placement", Type::INT32)?,
-            file,
-            next_group: 0,
-            group: None,
-            next: 0,
-            number: 0,
-            remarks,
-        })
+        Ok(Self { columns, file, next_group: 0, group: None, next: 0, number: 0, remarks })
     }
 
     /// Decode the next rows; returns false at the end.
@@ -246,12 +274,12 @@ impl Rows {
             }
             let group = guarded(|| {
                 let group = self.file.get_row_group(self.next_group)?;
-                let hints = self.placement.filter(|info| has_values(group.as_ref(), *info));
+                let hints = self.columns.placement.filter(|info| has_values(group.as_ref(), *info));
                 Ok(Group {
-                    time_ns: Column::new(group.as_ref(), self.time_ns)?,
-                    op: Column::new(group.as_ref(), self.op)?,
-                    offset: Column::new(group.as_ref(), self.offset)?,
-                    length: Column::new(group.as_ref(), self.length)?,
+                    time_ns: Column::new(group.as_ref(), self.columns.time_ns)?,
+                    op: Column::new(group.as_ref(), self.columns.op)?,
+                    offset: Column::new(group.as_ref(), self.columns.offset)?,
+                    length: Column::new(group.as_ref(), self.columns.length)?,
                     placement: hints.map(|info| Column::new(group.as_ref(), info)).transpose()?,
                 })
             })?;
@@ -363,10 +391,10 @@ impl Records for Rows {
             _ => None,
         };
         Ok(Some(Record {
-            time_ns: self.time_ns.value(group.time_ns.values[row])?,
+            time_ns: self.columns.time_ns.value(group.time_ns.values[row])?,
             device: 0,
-            offset: self.offset.value(group.offset.values[row])?,
-            length: self.length.value(group.length.values[row])?,
+            offset: self.columns.offset.value(group.offset.values[row])?,
+            length: self.columns.length.value(group.length.values[row])?,
             op,
             placement,
         }))

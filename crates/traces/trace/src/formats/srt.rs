@@ -40,9 +40,9 @@ impl BinaryFormat for Srt {
         source: "Ruemmler & Wilkes, UNIX Disk Access Patterns, USENIX Winter 1993",
         record: "binary after a text header `$$TR_IOREC-1.3`",
         extensions: &["srt"],
+        options: &["device_stride"],
     };
     const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["sec", "dev", "blk", "bytes"]);
-    const HEAD_BYTES: usize = RECORD_BYTES;
 
     fn recognises(ahead: &[u8]) -> bool {
         ahead.starts_with(MAGIC)
@@ -58,6 +58,10 @@ impl BinaryFormat for Srt {
             problem: "no form feed ends it within 64 KiB".to_owned(),
         })?;
         Ok((Self { sector_bytes: sector_bytes(&ahead[..end])?, latest_unit: None }, end + 1))
+    }
+
+    fn head_bytes(&self) -> usize {
+        RECORD_BYTES
     }
 
     #[inline]

@@ -7,9 +7,9 @@
 //! gives only hints: a time with a fraction is not in nanoseconds, and an offset that is no multiple of 512 is not in
 //! bytes, as a replayer accesses whole sectors only. The remarks state the assumptions, and the options override them.
 
-use super::columns::{BLANK, ColumnLines};
+use super::columns::ColumnLines;
 use crate::devices::Devices;
-use crate::fields::trim;
+use crate::fields::{BLANK, trim};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::LineParser;
 use coflash_base::{Bytes, Duration};
@@ -34,11 +34,14 @@ pub(crate) struct Table {
     look_alikes: &'static str,
 }
 
+/// The options of formats that do not tell their units.
+const UNITS: &[&str] = &["units.time", "units.address", "units.size"];
+
 const WHOLE_SECONDS: &str = "times are whole seconds: the requests of one second arrive together";
 
 /// The defaults of most formats.
 const PLAIN: Table = Table {
-    info: FormatInfo { name: "", summary: "", source: "", record: "", extensions: &["csv"] },
+    info: FormatInfo { name: "", summary: "", source: "", record: "", extensions: &["csv"], options: &[] },
     columns: "",
     clock: Clock::Date,
     sort_window_s: 0,
@@ -67,6 +70,7 @@ pub(crate) static SPC: Table = Table {
         source: "Storage Performance Council, SPC Trace File Format Specification 1.0.1, 2002",
         record: "ASU,LBA,Size,Opcode,Timestamp",
         extensions: &["spc"],
+        ..PLAIN.info
     },
     columns: "device:number,offset:sectors,size:bytes,op:r|R=read/w|W=write,time:s",
     clock: Clock::Start,
@@ -81,6 +85,8 @@ pub(crate) static REPLAY: Table = Table {
         source: "Hao et al., The Tail at Store, FAST 2016 (its replayer; cuts of the MSR traces)",
         record: "time device offset size type",
         extensions: &["ascii", "trace"],
+        options: UNITS,
+        ..PLAIN.info
     },
     columns: "time:ms,device:number,offset:bytes%512,size:bytes%512,op:0=write/1=read",
     clock: Clock::Start,
@@ -95,6 +101,8 @@ pub(crate) static SSDSIM: Table = Table {
         source: "Hu et al., SSDsim, ICS 2011; Tavakkol et al., MQSim, FAST 2018",
         record: "time device lba size type",
         extensions: &["ascii", "trace", "ssdsim"],
+        options: UNITS,
+        ..PLAIN.info
     },
     columns: "time:ns,device:number,offset:sectors,size:sectors,op:0=write/1=read/2=trim",
     clock: Clock::Start,
@@ -109,6 +117,8 @@ pub(crate) static DISKSIM: Table = Table {
         source: "Bucy et al., DiskSim 4.0 Reference Manual, CMU-PDL-08-101, 2008",
         record: "time device lba size flags",
         extensions: &["ascii", "trace", "disksim"],
+        options: UNITS,
+        ..PLAIN.info
     },
     columns: "time:ms,device:number,offset:sectors,size:sectors,op:flags",
     clock: Clock::Start,
@@ -127,6 +137,21 @@ pub(crate) static SYSTOR: Table = Table {
     },
     columns: "time:s,skip,op:R=read/W=write,device:number,offset:bytes,size:bytes",
     sort_window_s: 60,
+    ..PLAIN
+};
+
+/// Each file of a recording continues the clock of the previous one. MD5 sums of the data follow the device.
+pub(crate) static FIU: Table = Table {
+    info: FormatInfo {
+        name: "fiu",
+        summary: "FIU traces with content hashes: sectors of 512 bytes, nanoseconds",
+        source: "Koller and Rangaswami, I/O Deduplication, FAST 2010",
+        record: "ts pid process lba size op major minor",
+        extensions: &["blkparse"],
+        ..PLAIN.info
+    },
+    columns: "time:ns,number,skip,offset:sectors,size:sectors,op:R|r=read/W|w=write,device:number,device:number",
+    open_ended: true,
     ..PLAIN
 };
 
@@ -152,6 +177,7 @@ pub(crate) static DISKMON: Table = Table {
         source: "Russinovich, DiskMon for Windows, Sysinternals",
         record: "# Time Duration Disk Request Sector Length",
         extensions: &["log"],
+        ..PLAIN.info
     },
     columns: "number,time:s,skip,device:number,op:Read=read/Write=write,offset:sectors,size:sectors",
     clock: Clock::Start,
@@ -195,6 +221,7 @@ pub(crate) static WISCSEE: Table = Table {
         source: "He et al., The Unwritten Contract of Solid State Drives, EuroSys 2017",
         record: "pid action op offset size time delta sync",
         extensions: &["events"],
+        ..PLAIN.info
     },
     columns: "number,word:D/C=skip,op:read=read/write=write/discard=trim/flush=flush,offset:bytes,size:bytes,time:s,skip,word:True|False",
     clock: Clock::Start,
@@ -232,6 +259,11 @@ impl Table {
         };
         Conventions::new(self.clock, ["time", "device", "offset", "size"].map(name))
             .sorted_within(Duration { ns: self.sort_window_s * 1_000_000_000 })
+    }
+
+    /// Whether its records name devices.
+    pub(crate) fn names_devices(&self) -> bool {
+        self.columns.contains("device")
     }
 
     /// Create a parser for a file.

@@ -69,9 +69,9 @@ impl BinaryFormat for Vscsi {
         source: "Waldspurger et al., Efficient MRC Construction with SHARDS, FAST 2015",
         record: "binary: sn len nSG cmd ver lbn ts, or cmd ver sn len nSG lbn ts rt",
         extensions: &["vscsi", "vscsitrace", "vscsi1", "vscsi2"],
+        options: &[],
     };
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["ts", "device", "lbn", "len"]);
-    const HEAD_BYTES: usize = 32;
 
     fn recognises(ahead: &[u8]) -> bool {
         LAYOUTS.iter().any(|layout| layout.fits(ahead))
@@ -85,6 +85,10 @@ impl BinaryFormat for Vscsi {
             FieldError::text("ver", given, "the beginning of a record of version 1 or 2")
         })?;
         Ok((Self { layout, others: BTreeMap::new() }, 0))
+    }
+
+    fn head_bytes(&self) -> usize {
+        32
     }
 
     #[inline]

@@ -64,6 +64,10 @@ const SAMPLES: &[(&str, &str)] = &[
         "wpa",
         "IO Type,Priority,Process,Init Time (s),Complete Time (s),Size (B),Min Offset,Disk,Count\nRead,Normal,\"a, b (4)\",0.500001,0.6,\"4,096\",0x1000,0,1\nWrite,Normal,c,0.5,0.7,512,\"0x1,0000\",0,1\nFlush,Normal,c,0.6,0.7,,,0,1\nRead,Low,c,\"1,000.5\",\"1,000.6\",1,0,0,1\n",
     ),
+    (
+        "biosnoop",
+        "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n0.000000    mysqld  1200  nvme0n1  W 16217088 4096 0.08\n0.000306 my sql thread 1201 nvme0n1 R 8 16384 0.69\n0.001 jbd2/vda1-8 422 nvme0n1 FF 0 0 1.11\n0.002 ? 0 nvme0n1 W 0 512 0.12\n",
+    ),
     ("coflash", "0,read,8,4096\n12,write,0,512\n13,trim,4096,8192\n20,flush,0,0\n"),
     (
         "mooncake",
@@ -129,9 +133,9 @@ fn every_format_is_recognised_from_its_content() {
 #[test]
 fn a_file_with_a_malformed_first_line_is_recognised_by_most_lines() {
     let skip = TraceOptions { on_error: OnError::Skip, ..TraceOptions::default() };
-    assert_eq!(parse("# a remark\n0,0,512,r,1\n", &skip).unwrap().len(), 1);
-    let error = parse("# a remark\n# another\n0,0,512,r,1\n", &skip).unwrap_err();
-    assert!(error.contains("its first line is \"# a remark\""), "{error}");
+    assert_eq!(parse("a remark\n0,0,512,r,1\n", &skip).unwrap().len(), 1);
+    let error = parse("a remark\nanother\n0,0,512,r,1\n", &skip).unwrap_err();
+    assert!(error.contains("its first line is \"a remark\""), "{error}");
 }
 
 #[test]

@@ -5,7 +5,9 @@ mod binary;
 mod columns;
 #[path = "../common/mod.rs"]
 mod common;
+mod door;
 mod every_format;
+mod recorders;
 mod rules;
 mod tables;
 mod text;

@@ -55,11 +55,11 @@ fn a_window_puts_records_in_order() {
 
 #[test]
 fn a_record_that_waits_is_blamed_by_its_own_line() {
-    let text = "6,0,R,0,0,1\n5,0,R,0,0,0\n7,0,R,0,0,1\n";
-    assert!(times(text, &named("systor")).unwrap_err().starts_with("t:2: Size: 0 is not a length"));
+    let text = "6,0,R,0,0,1\n5,0,R,0,9223372036854775808,1\n7,0,R,0,0,1\n";
+    assert!(times(text, &named("systor")).unwrap_err().starts_with("t:2: Offset: a request of 1 bytes"));
     let skip = TraceOptions { on_error: OnError::Skip, ..named("systor") };
     assert_eq!(times(text, &skip).unwrap(), [0, 1_000_000_000]);
-    assert!(remarks(text, &skip).contains("1 records were skipped, the first: t:2: Size"));
+    assert!(remarks(text, &skip).contains("1 records were skipped, the first: t:2: Offset"));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! | entry                    | meaning                                                                              |
 //! |--------------------------|--------------------------------------------------------------------------------------|
-//! | `time:UNIT`              | `s`, `ms`, `us`, `ns`, `filetime` (100 ns), or a step such as `10us`                 |
+//! | `time:UNIT`              | `s`, `ms`, `us`, `ns`, `filetime` (100 ns), or a step such as `10us`; a date or a    |
+//! |                          | time of day needs none, and `iso` is its name                                        |
 //! | `offset:UNIT`, `size:UNIT` | `bytes`, `sectors` (512 bytes), `pages` (4 KiB), or a step such as `4KiB`; with     |
 //! |                          | suffix `%N`, the number is a multiple of N                                           |
 //! | `op`                     | an operation in one of the usual words                                               |
@@ -12,9 +13,12 @@
 //! | `device`                 | a device; adjacent columns together form its name; `device:number` for a whole       |
 //! |                          | number                                                                               |
 //! | `placement`              | a placement identifier (an FDP handle or a stream); empty or `-` is none             |
-//! | `number`                 | a whole number, ignored                                                              |
+//! | `number`                 | a number, ignored                                                                    |
 //! | `word:W\|W/W=skip`       | one of these words; `=skip` skips the row                                            |
 //! | `skip`                   | anything                                                                             |
+//! | `text`                   | anything, also with the separator in it, as names of processes between blanks        |
+//!
+//! `auto` instead of the entries lets the reader find them, from the names in a header or from the values.
 
 use crate::Op;
 use coflash_base::suggest::hint;
@@ -70,6 +74,8 @@ pub enum Column {
     /// Whether the row is kept.
     Word(Words<bool>),
     Skip,
+    /// Anything, with the separator in it.
+    Text,
 }
 
 impl Column {
@@ -85,6 +91,7 @@ impl Column {
             Self::Number => "number",
             Self::Word(_) => "word",
             Self::Skip => "skip",
+            Self::Text => "text",
         }
     }
 }
@@ -139,7 +146,10 @@ impl<T: Copy> Words<T> {
 }
 
 const EXAMPLE: &str = "time:us,op,offset:sectors,size:bytes";
-const ROLES: [&str; 9] = ["time", "op", "offset", "size", "device", "placement", "number", "word", "skip"];
+/// The columns that the reader is to find.
+const AUTO: &str = "auto";
+const ROLES: [&str; 10] =
+    ["time", "op", "offset", "size", "device", "placement", "number", "word", "skip", "text"];
 const MEANINGS: [(&str, Option<Op>); 5] = [
     ("read", Some(Op::Read)),
     ("write", Some(Op::Write)),
@@ -167,7 +177,15 @@ impl Columns {
         self.op
     }
 
+    /// Whether the reader is to find the columns.
+    pub fn is_auto(&self) -> bool {
+        self.text == AUTO
+    }
+
     fn parse(text: &str) -> Result<Self, String> {
+        if text == AUTO {
+            return Ok(Self { text: text.to_owned(), columns: Vec::new(), op: None });
+        }
         let (mut columns, mut op) = (Vec::new(), Vec::new());
         for entry in text.split(',').map(str::trim) {
             match entry.strip_prefix("op=") {
@@ -175,9 +193,14 @@ impl Columns {
                 None => columns.push(column(entry)?),
             }
         }
-        for (role, needed) in
-            [("time", false), ("op", false), ("offset", true), ("size", true), ("placement", false)]
-        {
+        for (role, needed) in [
+            ("time", false),
+            ("op", false),
+            ("offset", true),
+            ("size", true),
+            ("placement", false),
+            ("text", false),
+        ] {
             let constants = if role == "op" { op.len() } else { 0 };
             let count = constants + columns.iter().filter(|column| column.role() == role).count();
             if count > 1 || (needed && count == 0) {
@@ -249,7 +272,7 @@ fn column(text: &str) -> Result<Column, String> {
         ("size", Some(unit)) => {
             byte_unit(unit).map(|(step_bytes, multiple)| Column::Size { step_bytes, multiple })
         }
-        ("time", None) => Err("time has no unit, as in time:us (s, ms, us, ns, filetime)".to_owned()),
+        ("time", None) => Err("time has no unit, as in time:us (s, ms, us, ns, filetime, iso)".to_owned()),
         (role @ ("offset" | "size"), None) => {
             Err(format!("{role} has no unit, as in {role}:sectors (bytes, sectors, pages)"))
         }
@@ -277,7 +300,8 @@ fn column(text: &str) -> Result<Column, String> {
         ("placement", None) => Ok(Column::Placement),
         ("number", None) => Ok(Column::Number),
         ("skip", None) => Ok(Column::Skip),
-        ("device" | "placement" | "number" | "skip", Some(_)) => Err(format!("{role} has no unit")),
+        ("text", None) => Ok(Column::Text),
+        ("device" | "placement" | "number" | "skip" | "text", Some(_)) => Err(format!("{role} has no unit")),
         (role, _) => Err(format!("\"{role}\" is not a role{}", hint(role, &ROLES))),
     }
 }
@@ -285,6 +309,7 @@ fn column(text: &str) -> Result<Column, String> {
 fn time_unit(unit: &str) -> Result<u64, String> {
     let step = match unit {
         "filetime" => Ok(Duration { ns: 100 }),
+        "iso" => Ok(Duration { ns: 1_000_000_000 }),
         "s" | "ms" | "us" | "ns" => format!("1{unit}").parse(),
         step => step.parse(),
     };
@@ -292,7 +317,7 @@ fn time_unit(unit: &str) -> Result<u64, String> {
         Ok(Duration { ns }) if ns > 0 => Ok(ns),
         _ => Err(format!(
             "\"{unit}\" is not a unit of time{}",
-            hint(unit, &["s", "ms", "us", "ns", "filetime"])
+            hint(unit, &["s", "ms", "us", "ns", "filetime", "iso"])
         )),
     }
 }

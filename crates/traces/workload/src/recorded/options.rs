@@ -42,18 +42,20 @@ pub struct TraceOptions {
     /// Default: the first of issue, queue and complete that occurs near the beginning of the file; for blktrace,
     /// issue.
     pub event: Option<TraceEvent>,
-    /// Units of traces with five ASCII columns (disksim, ssdsim, replay), which do not contain them.
+    /// Units of traces with five ASCII columns (disksim, ssdsim, replay), which do not contain them; `address` also the
+    /// size of a block in the commands of nvme and scsi tracepoints (ftrace).
     pub units: Units,
     /// Columns of a text trace in any other format, such as `"time:us,op,offset:sectors,size:bytes"`. Roles: `time` in
-    /// `s`, `ms`, `us`, `ns` or `filetime`; `offset` and `size` in `bytes`, `sectors`, `pages` or steps such as
+    /// `s`, `ms`, `us`, `ns`, `filetime` or `iso`; `offset` and `size` in `bytes`, `sectors`, `pages` or steps such as
     /// `4KiB`; `op`, if necessary with its words (`op:28|88=read/2a|8a=write/35=skip`), or `op=write` for all rows;
-    /// `device`, also of several columns; `placement`, the placement hint of a write; `number`, `word:D/C=skip` and `skip` for other columns.
+    /// `device`, also of several columns; `placement`, the placement hint of a write; `number`, `word:D/C=skip`,
+    /// `text` and `skip` for other columns. `"auto"` finds them by the names in a header, or by the values.
     pub columns: Option<Columns>,
-    /// Number of lines, blank ones excluded, before the first record of a trace read by `columns`.
+    /// Number of lines, blank ones and comments (`#`) excluded, before the first record of a trace read by `columns`.
     pub header_lines: u64,
     /// Distance between objects in the address space, for traces of objects (oracleGeneral).
     pub object_stride: Bytes,
-    /// The store of key-value blocks that the requests of a `mooncake` trace read and write.
+    /// The store of key-value blocks that the requests of a trace of a large language model (mooncake) read and write.
     pub kv_store: KvStore,
     /// Combination of several files. Default: by time for recorders that write one file per processor (blktrace),
     /// otherwise in sequence.
@@ -84,9 +86,10 @@ impl Default for TraceOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KvStore {
-    /// Size of a block: tokens × layers × heads for keys × size of a head × 2 (key and value) × bytes of a number. The
-    /// default is that of 512 tokens of a model with 32 layers, 8 heads of 128 and 2 bytes.
-    pub object: Bytes,
+    /// Size of a block: tokens × layers × heads for keys × size of a head × 2 (key and value) × bytes of a number.
+    /// Default: 128 KiB, as of a model with 32 layers, 8 heads of 128 and 2 bytes, for each token of a block; a trace
+    /// tells by the lengths of its prompts how many these are, usually 512 or 16.
+    pub object: Option<Bytes>,
     /// Size of the store, at least one block.
     pub capacity: Bytes,
     /// The block that leaves a full store, whose place the new one takes.
@@ -95,11 +98,7 @@ pub struct KvStore {
 
 impl Default for KvStore {
     fn default() -> Self {
-        Self {
-            object: Bytes { count: 64 << 20 },
-            capacity: Bytes { count: 64 << 30 },
-            eviction: KvEviction::default(),
-        }
+        Self { object: None, capacity: Bytes { count: 64 << 30 }, eviction: KvEviction::default() }
     }
 }
 

@@ -1,0 +1,147 @@
+//! Texts as spreadsheets, scripts and other people write them: whatever they mean is read, or refused for a true reason.
+
+use crate::common::{STRIDE, parse, remarks};
+use coflash_trace::{TraceOptions, from_reader};
+use coflash_workload::Op;
+use std::io::Cursor;
+
+fn columns(text: &str) -> TraceOptions {
+    TraceOptions { columns: Some(text.parse().unwrap()), ..TraceOptions::default() }
+}
+
+const USUAL: &str = "time:us,op,offset:bytes,size:bytes";
+
+#[test]
+fn a_number_may_be_written_in_any_usual_way() {
+    let expected = [(0, 4096, 4096, Op::Write), (1000, 8192, 512, Op::Read)];
+    for text in [
+        "0,W,4096,4096\n1,R,8192,512\n",
+        "0.0,W,4096.0,4096.0\n1.0,R,8192.0,512.0\n",
+        "0,W,4.096e3,4096\n1E0,R,8.192E+03,512\n",
+        "0x0,W,0x1000,0x1000\n0x1,R,0X2000,512\n",
+        "\"0\",\"W\",\"4096\",\"4096\"\n\"1\",\"R\",\"8192\",\"512\"\n",
+        "0, W, \"4,096\", 4096\n1, R, \"8,192\", 512\n",
+        "0;W;4.096,0;4096\n1,0;R;8.192,0;512\n",
+        "0\tW\t4096\t4096\n1\tR\t8192\t512\n",
+        "0|W|4096|4096\n1|R|8192|512\n",
+        "0 W 4096 4096\n1 R 8192 512\n",
+        "# a remark\n0,W,4096,4096,\"C:\\\\a, b.mdf\"\n\n# another\n1,R,8192,512,\"x\"\n",
+        "\u{feff}0,W,4096,4096\r\n1,R,8192,512\r\n\0\0\0",
+        "0,Write,4096,4096\n1,read,8192,512\n",
+        "0,WS,4096,4096\n1,RA,8192,512\n",
+        "0,1,4096,4096\n1,0,8192,512\n",
+    ] {
+        assert_eq!(parse(text, &columns(USUAL)).as_deref(), Ok(&expected[..]), "{text:?}");
+    }
+    let words = "0,ZA,0,512\n0,WZ,0,512\n0,DS,0,512\n0,unmap,0,512\n0,fsync,,\n0,ZR,0,0\n0,R,0,0\n";
+    let ops: Vec<_> = parse(words, &columns(USUAL)).unwrap().iter().map(|request| request.3).collect();
+    assert_eq!(ops, [Op::Write, Op::Trim, Op::Trim, Op::Trim, Op::Flush]);
+    let said = remarks(words, &columns(USUAL));
+    for part in [
+        "1 zone appends are writes",
+        "1 write zeroes",
+        "1 commands to zones",
+        "1 requests have a length of 0",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_time_may_be_a_date_or_a_time_of_day() {
+    for text in [
+        "2025-11-02T10:15:01.000123Z,W,0,512\n2025-11-02T10:15:01.000523Z,R,0,512\n",
+        "2025-11-02 10:15:01.000123 W 0 512\n2025-11-02 10:15:01.000523 R 0 512\n",
+        "2025/11/02 10:15:01,000123;W;0;512\n2025/11/02 10:15:01,000523;R;0;512\n",
+        "23:59:59.999900,W,0,512\n00:00:00.000300,R,0,512\n",
+        "1762078501.000123,W,0,512\n1762078501.000523,R,0,512\n",
+    ] {
+        let options = columns("time:s,op,offset:bytes,size:bytes");
+        let times: Vec<_> = parse(text, &options).unwrap().iter().map(|request| request.0).collect();
+        assert_eq!(times, [0, 400_000], "{text}");
+    }
+}
+
+#[test]
+fn a_header_tells_the_columns() {
+    for (header, row, offset) in [
+        ("time_us,op,offset,size", ["0,W,4096,4096", "1,R,8192,512"], 4096),
+        ("timestamp (us),rw,lba,bytes", ["0,W,8,4096", "1,R,16,512"], 4096),
+        ("Time[us];Operation;Start LBA;Length (bytes)", ["0;W;8;4096", "1;R;16;512"], 4096),
+        ("size;sector;ts_us;iotype", ["4096;8;0;Write", "512;16;1;Read"], 4096),
+        ("time_us is_write address nbytes", ["0 true 4096 4096", "1 false 8192 512"], 4096),
+        ("# time_us,op,sector,nr_sectors", ["0,W,8,8", "1,R,16,1"], 4096),
+        ("time_us,op_type,offset_kb,size_kb", ["0,W,4,4", "1,R,8,0.5"], 4096),
+        ("time_us,op,offset,size", ["0,1,8,4096", "1,0,17,512"], 8 * 512),
+    ] {
+        let text = format!("{header}\n{}\n{}\n", row[0], row[1]);
+        let Ok(requests) = parse(&text, &TraceOptions::default()) else {
+            assert!(header.contains("kb"), "{header}: {:?}", parse(&text, &TraceOptions::default()));
+            continue;
+        };
+        assert_eq!(requests[0], (0, offset, 4096, Op::Write), "{header}");
+        assert_eq!((requests[1].0, requests[1].2, requests[1].3), (1000, 512, Op::Read), "{header}");
+        assert!(remarks(&text, &TraceOptions::default()).contains("read with --columns"), "{header}");
+    }
+    let two = "time_ms,disk,op,sector,bytes\n0,sda,W,8,4096\n1,sdb,R,8,4096\n";
+    assert_eq!(parse(two, &TraceOptions::default()).unwrap()[1], (1_000_000, STRIDE + 4096, 4096, Op::Read));
+    let dates = [
+        ("128166372003061629", "filetime"),
+        ("1762078501", "s"),
+        ("1762078501000", "ms"),
+        ("1762078501000000000", "ns"),
+    ];
+    for (time, unit) in dates {
+        let said = remarks(&format!("timestamp,op,lba,size\n{time},R,8,4096\n"), &TraceOptions::default());
+        assert!(said.contains(&format!("time:{unit},op,offset:sectors,size:bytes")), "{time}: {said}");
+    }
+}
+
+#[test]
+fn an_unknown_text_is_proposed_with_its_first_lines_and_auto_reads_it() {
+    let text = "0,W,4096,4096,x\n1,R,8192,512,y\n2,W,4096,1024,z\n9,R,0,512,z\n";
+    let error = parse(text, &TraceOptions::default()).unwrap_err();
+    for part in [
+        "--columns time:us,op,offset:bytes,size:bytes,skip",
+        "--columns auto",
+        "\"2,W,4096,1024,z\" is a write of 1KiB",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(!error.contains("9,R"), "three lines are shown: {error}");
+    let read = parse(text, &columns("auto")).unwrap();
+    assert_eq!(read[1], (1000, 8192, 512, Op::Read));
+    let unclear = "time,op,offset,size\n0,W,4096,4096\n7,R,8192,512\n";
+    assert!(parse(unclear, &TraceOptions::default()).unwrap_err().contains("times in us (assumed)"));
+    assert_eq!(parse(unclear, &columns("auto")).unwrap()[1].0, 7000);
+    assert!(parse("a b c\nd e f\n", &columns("auto")).unwrap_err().contains("neither names nor values"));
+}
+
+#[test]
+fn an_encoding_that_is_not_read_is_named() {
+    let wide = |bom: &[u8], big: bool| {
+        let units = "0,W,4096,4096\n"
+            .encode_utf16()
+            .flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() });
+        let input = Box::new(Cursor::new([bom, &units.collect::<Vec<_>>()].concat()));
+        from_reader("t", input, &columns(USUAL)).err().expect("it is refused").to_string()
+    };
+    for (bom, big) in [(&[0xff, 0xfe][..], false), (&[0xfe, 0xff], true), (&[], false), (&[], true)] {
+        let error = wide(bom, big);
+        assert!(error.contains("UTF-16") && error.contains("iconv"), "{error}");
+    }
+}
+
+#[test]
+fn what_nothing_uses_refuses_no_trace() {
+    for (text, requests) in [
+        (
+            "128166372003061629,h,0,Read,0,512,-1\n128166372003061630,h,0,Read,0,512,99999999999999999999.5\n",
+            2,
+        ),
+        ("9 D read 8 4096 0.5 0 False\n? D read 8 4096 0.5 nan True\n", 2),
+        ("500 x k 16 8 W 6 0 98b9\n", 1),
+    ] {
+        assert_eq!(parse(text, &TraceOptions::default()).map(|all| all.len()), Ok(requests), "{text}");
+    }
+}
