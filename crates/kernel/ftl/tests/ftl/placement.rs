@@ -293,7 +293,8 @@ fn a_page_overwritten_in_a_cache_is_not_new_when_the_cache_writes_it() {
     dac.ftl.supersede(PAGE);
     let (block, mut stream) = (dac.setup.units().block_of(at).get() as usize, Seed(1).stream("others"));
     while dac.ftl.erase_counts().nth(block) == Some(0) {
-        write(&mut dac.ftl, stream.random_range(1..dac.ftl.logical_pages()));
+        let pages = dac.ftl.logical_pages();
+        write(&mut dac.ftl, stream.random_range(1..pages));
     }
     assert_eq!(dac.write(WriteStream::Evict), 4, "its old copy is erased");
 }

@@ -344,7 +344,7 @@ fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
         let usual =
             *counts.iter().max_by_key(|count| counts.iter().filter(|other| other == count).count())?;
         let agree = counts.iter().filter(|count| **count == usual).count();
-        (usual >= 3 && agree * 2 > counts.len()).then(|| (separator, usual, counts))
+        (usual >= 3 && agree * 2 > counts.len()).then_some((separator, usual, counts))
     });
     let (separator, columns, counts) = fit.next()?;
     let first = counts.iter().position(|count| *count == columns)?;

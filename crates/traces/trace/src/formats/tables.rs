@@ -86,7 +86,6 @@ pub(crate) static REPLAY: Table = Table {
         record: "time device offset size type",
         extensions: &["ascii", "trace"],
         options: UNITS,
-        ..PLAIN.info
     },
     columns: "time:ms,device:number,offset:bytes%512,size:bytes%512,op:0=write/1=read",
     clock: Clock::Start,
@@ -102,7 +101,6 @@ pub(crate) static SSDSIM: Table = Table {
         record: "time device lba size type",
         extensions: &["ascii", "trace", "ssdsim"],
         options: UNITS,
-        ..PLAIN.info
     },
     columns: "time:ns,device:number,offset:sectors,size:sectors,op:0=write/1=read/2=trim",
     clock: Clock::Start,
@@ -118,7 +116,6 @@ pub(crate) static DISKSIM: Table = Table {
         record: "time device lba size flags",
         extensions: &["ascii", "trace", "disksim"],
         options: UNITS,
-        ..PLAIN.info
     },
     columns: "time:ms,device:number,offset:sectors,size:sectors,op:flags",
     clock: Clock::Start,
