@@ -71,7 +71,8 @@ def too_long(root: Path, files: Iterable[str]) -> Found:
         with (root / file).open("rb") as opened:
             content = opened.read()
         lines = content.count(b"\n")
-        if b"\0" not in content and not generated(file) and lines > LINES_MAX:
+        # A changelog grows with each version.
+        if b"\0" not in content and file != "CHANGELOG.md" and not generated(file) and lines > LINES_MAX:
             yield f"{file}: {lines} lines; at most {LINES_MAX} are allowed: divide it by its subjects"
 
 
