@@ -182,6 +182,8 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
         axes.set_xscale("log", base=2)
     if len(places) <= _TICKS_MAX:
         axes.set_xticks(places, [f"{at:.2g}" if at < 10 else f"{at:g}" for at in places])
+    if figure.axis.from_zero:
+        axes.set_xlim(left=0)
     axes.minorticks_off()
     axes.set_xlabel(f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label)
     axes.set_ylabel(f"{figure.measure.label} ({unit})" if unit else figure.measure.label)

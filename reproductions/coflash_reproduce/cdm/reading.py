@@ -144,10 +144,10 @@ def about_copies(runs: Runs) -> Iterator[str]:
 
 def about_sizes(runs: Runs) -> Iterator[str]:
     """Describe the saving by cache size."""
-    savings = []
-    for experiment in runs.experiments(of.CACHED):
-        if changes := changes_at(runs, experiment.name, COPIED).values():
-            savings.append(f"{show_change(max(changes))} to {show_change(min(changes))} with {experiment.title}")
+    of_each = ((one.title, changes_at(runs, one.name, COPIED).values()) for one in runs.experiments(of.CACHED))
+    savings = [
+        f"{show_change(max(found))} to {show_change(min(found))} with {title}" for title, found in of_each if found
+    ]
     yield f"CDM changes them by {', '.join(savings)}; a mean over cache sizes is a matter of which sizes."
 
 

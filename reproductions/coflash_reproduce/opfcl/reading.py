@@ -13,6 +13,7 @@ from coflash.quantity import show, show_change
 from coflash_reproduce.opfcl.workloads import (
     CONFIG_1,
     CONFIG_2,
+    CONSTANT,
     DAYS,
     FP,
     FP_BY_CLASS,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 PAGE_BYTES = 4096
 
-CACHING_AXIS = Axis("caching space, share of the flash", "%")
+CACHING_AXIS = Axis("caching space, share of the flash", "%", from_zero=True)
 UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
 PERIOD_AXIS = Axis("period, before scaling", "Ki requests", logarithmic=True)
 SEGMENT_AXIS = Axis("segment, before scaling", "MiB", logarithmic=True)
@@ -106,6 +107,12 @@ def held(metrics: Metrics) -> list[float]:
     """Return the pages of data in flash as a share of it, over time."""
     flash_pages = metrics.hybrid.flash_pages
     return [(sample["clean_pages"] + sample["dirty_pages"]) / flash_pages for sample in sizes(metrics)]
+
+
+def past_the_cache(metrics: Metrics) -> float:
+    """Return the share of the pages that went past the cache."""
+    passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
+    return float(passed / (metrics.host_reads_pages + metrics.host_writes_pages))
 
 
 def tracker_share(run: Run, with_index: bool = True) -> float:
@@ -252,18 +259,16 @@ def varied(runs: Runs) -> Iterator[Row]:
         yield experiment.title, *responses, show_change(excess(runs, name)), settles, *erases
 
 
-@tabled("| line | caching space | flash | flash, divided | response | response | change")
-def divided(runs: Runs) -> Iterator[Row]:
-    """Compare runs of the paper's size with those that have everything divided."""
-    for experiment in runs.experiments(BOTH):
-        for run in runs.of(with_rivals(experiment.name)):
-            whole = runs.at(experiment.name, run.case.line, run.case.at)
-            if whole is None or whole.metrics.hybrid.flash_pages <= run.metrics.hybrid.flash_pages:
-                continue
-            at = "its own" if run.case.line == OP else CACHING_AXIS.text(run.case.at)
-            sizes_of_flash = (show(PAGE_BYTES * flash_pages(one.scenario), "bytes") for one in (whole, run))
-            means = (one.shown(MEAN) for one in (whole, run))
-            yield experiment.title, run.case.line, at, *sizes_of_flash, *means, run.changed(whole, MEAN)
+@tabled("| disks | best FP-FCL | response | best RW-FCL | response | OP-FCL | over best FP-FCL | over best RW-FCL")
+def on_disks(runs: Runs) -> Iterator[Row]:
+    """Compare mechanical disks and an elevator with disks of constant times."""
+    for name in BOTH:
+        for experiment in runs.experiments([name, f"{name}-{CONSTANT}"] if runs.of(f"{name}-{CONSTANT}") else []):
+            kind = "mechanical" if experiment.name == name else CONSTANT
+            fixed = (least(runs, experiment.name, line) for line in (FP, RW))
+            best = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), run.shown(MEAN))]
+            over = (show_change(excess(runs, experiment.name, line)) for line in (FP, RW))
+            yield experiment.title, kind, *best, only(runs, experiment.name).shown(MEAN), *over
 
 
 def _given_up(run: Run) -> str:
@@ -379,10 +384,14 @@ def means(runs: Runs, experiment: str) -> dict[float, float]:
     return {run.case.at: run.read(MEAN) for run in runs.of(experiment)}
 
 
-def relative(usual: float, runs: Runs, experiment: Experiment) -> list[Line]:
-    """Return OP-FCL's mean responses over that at this place of the axis."""
-    found = means(runs, experiment.name)
-    return [Line(OP, tuple((at, one / found[usual]) for at, one in found.items()))] if usual in found else []
+def relative(usual: float, names: Sequence[str], runs: Runs, _: Experiment) -> list[Line]:
+    """Return OP-FCL's mean responses under each workload over that at this place of the axis."""
+    lines = []
+    for experiment in runs.experiments(names):
+        found = means(runs, experiment.name)
+        if usual in found:
+            lines.append(Line(experiment.title, tuple((at, one / found[usual]) for at, one in found.items())))
+    return lines
 
 
 def _ranges(names: Sequence[str], runs: Runs, least_at: float = 0.0) -> str:
@@ -406,11 +415,11 @@ def about_units(names: Sequence[str], runs: Runs) -> Iterator[str]:
 
 
 def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:
-    """Draw the caches of OP-FCL over time, as shares of the flash."""
+    """Draw the caches of OP-FCL over logical time, as shares of the flash."""
     from matplotlib.figure import Figure
 
     panels = runs.experiments(names)
-    canvas = Figure(figsize=(max(3.8, 2.7 * len(panels)), 2.5), layout="constrained")
+    canvas = Figure(figsize=(max(3.8, 2.4 * len(panels)), 2.5), layout="constrained")
     several = canvas.subplots(1, len(panels), squeeze=False)[0]
     for axes, experiment in zip(several, panels, strict=True):
         _sizes_panel(axes, only(runs, experiment.name))
@@ -420,43 +429,42 @@ def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:
     return canvas
 
 
+def _logical(run: Run) -> list[float]:
+    """Return the requests before each sample, in millions; they come at a steady rate but between phases."""
+    times = [sample["at_ns"] for sample in sizes(run.metrics)]
+    return [at / times[-1] * run.metrics.requests / 1e6 for at in times]
+
+
 def _sizes_panel(axes: Axes, run: Run) -> None:
     from coflash import palette
     from coflash.figures.style import DASHES
 
     samples, flash_pages = sizes(run.metrics), run.metrics.hybrid.flash_pages
-    hours = [sample["at_ns"] / 3.6e12 for sample in samples]
-    reads, writes = (
-        [100 * sample[f"{kind}_limit_pages"] / flash_pages for sample in samples] for kind in ("read", "write")
-    )
     lines = {
-        "read cache": reads,
-        "write cache": writes,
-        "over-provisioned": [100 - read - write for read, write in zip(reads, writes, strict=True)],
-        "clean pages": [100 * sample["clean_pages"] / flash_pages for sample in samples],
-        "dirty pages": [100 * sample["dirty_pages"] / flash_pages for sample in samples],
+        "caching space": [100 * share for share in caching(run.metrics)],
+        "read cache": [100 * sample["read_limit_pages"] / flash_pages for sample in samples],
+        "data in flash": [100 * share for share in held(run.metrics)],
     }
     for index, (label, values) in enumerate(lines.items()):
-        held = index >= 3  # in the colour of their cache
-        colour = palette.LINES[index - 3 if held else index]
-        axes.plot(hours, values, label=label, color=colour, linestyle=DASHES[2 if held else 0])
-    axes.set_xlabel("time (h)")
-    axes.set_ylim(0, 100)
+        colour, dashes = palette.LINES[index], DASHES[2 if index == 2 else 0]
+        axes.plot(_logical(run), values, label=label, color=colour, linestyle=dashes)
+    axes.set_xlabel("requests (million)")
+    axes.set(xlim=(0, None), ylim=(0, 100))
     axes.grid(axis="y")
 
 
-@tabled("| at | read cache | write cache | over-provisioned")
+@tabled("| requests | caching space | read cache | write cache | over-provisioned")
 def table_of_sizes(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     """Return the caches of OP-FCL at some moments."""
     for experiment in runs.experiments(names):
         run = only(runs, experiment.name)
-        samples, flash = sizes(run.metrics), run.metrics.hybrid.flash_pages
+        samples, flash, logical = sizes(run.metrics), run.metrics.hybrid.flash_pages, _logical(run)
         moments = 8 if experiment.name in DAYS else 4
         for moment in range(moments + 1):
-            sample = samples[moment * (len(samples) - 1) // moments]
-            reads, writes = sample["read_limit_pages"] / flash, sample["write_limit_pages"] / flash
-            shares = (show(one, "share") for one in (reads, writes, 1 - reads - writes))
-            yield experiment.title, show(sample["at_ns"], "ns"), *shares
+            at = moment * (len(samples) - 1) // moments
+            reads, writes = samples[at]["read_limit_pages"] / flash, samples[at]["write_limit_pages"] / flash
+            shares = (show(one, "share") for one in (reads + writes, reads, writes, 1 - reads - writes))
+            yield experiment.title, f"{1e6 * logical[at]:,.0f}", *shares
 
 
 def devices(runs: Runs) -> Grid:
@@ -469,8 +477,6 @@ def devices(runs: Runs) -> Grid:
 
 def _device(run: Run) -> dict[str, str]:
     hybrid, metrics = run.experiment.scenario.to_dict()["hybrid"], run.metrics
-    pages = metrics.host_reads_pages + metrics.host_writes_pages
-    passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
     return {
         "flash": show(PAGE_BYTES * flash_pages(run.scenario), "bytes"),
         "segment": hybrid["segment"],
@@ -480,6 +486,6 @@ def _device(run: Run) -> dict[str, str]:
         "requests": f"{metrics.requests:,}",
         "pages read": f"{metrics.host_reads_pages:,}",
         "pages written": f"{metrics.host_writes_pages:,}",
-        "past the cache": show(passed / pages, "share"),
+        "past the cache": show(past_the_cache(metrics), "share"),
         "issued": run.experiment.issued,
     }
