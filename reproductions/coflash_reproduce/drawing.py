@@ -177,7 +177,7 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
         at = [at for at, _ in line.points]
         values = [value / factor for _, value in line.points]
         axes.plot(at, values, label=line.label, color="#202020", marker="+", linestyle="none")
-    places = sorted({at for line in lines for at, _ in line.points})
+    places = sorted({at for line in lines for at, _ in line.points} | ({0.0} if figure.axis.from_zero else set()))
     if figure.axis.logarithmic:
         axes.set_xscale("log", base=2)
     if len(places) <= _TICKS_MAX:

@@ -32,7 +32,11 @@ TINY = Scale(
     capacities_gib=(32, 64),
     live_gib=(36, 64, 128),
     random_percent=(0, 20, 100),
-    cache_gib=(1, 4, 8),
+    jedec_gib=(1, 4, 8),
+    oltp_gib=(1, 4, 8),
+    more_gib=(1, 4, 8),
+    seeds=2,
+    small_divisor=64,
     parts_gib=(4,),
     buffer_gib=(1,),
     rounds=2,
@@ -114,7 +118,7 @@ def test_the_papers_numbers_stand_beside_those_computed_from_the_store(
             if r["experiment"] == experiment
         }
         changes = [of["CDM", at] / of["NVM-basic", at] - 1 for _, at in of if _ == "CDM"]
-        assert len(changes) == len(TINY.cache_gib)
+        assert len(changes) == len(TINY.oltp_gib)
         about = (figure, experiment)
         claim = next(r for r in stated if (r["exhibit"], r["experiment"]) == about and "mean change" in r["what"])
         assert float(claim["here"]) == pytest.approx(mean(changes), rel=1e-12)

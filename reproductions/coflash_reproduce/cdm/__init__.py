@@ -53,7 +53,7 @@ PAPER = Paper(
         ),
         Figure("figure-1-cd", WAF_HOST, reading.CAPACITY_AXIS, ("live-capacity",), notes=reading.about_live),
         Figure("figure-2", WAF_HOST, Axis("random writes", "%"), ("random-share",), notes=reading.about_random_share),
-        _by_cache("figure-6", COPIED, lambda runs: [*reading.about_sizes(runs), *reading.about_weight(runs)]),
+        _by_cache("figure-6", COPIED),
         _by_cache("figure-7", WAF_HOST, reading.about_copies),
         _normalised("figure-8", MEAN, reading.about_load),
         _normalised("figure-9", STDDEV),

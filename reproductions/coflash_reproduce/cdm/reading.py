@@ -26,7 +26,6 @@ from coflash_reproduce.cdm.claims import (
     changes_at,
     mean_change,
     mean_waf,
-    over_random,
 )
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
 
@@ -108,13 +107,6 @@ def about_live(runs: Runs) -> Iterator[str]:
         f"The mean over workloads and capacities is {each}; an earlier version of the paper has {MEAN_WAF_LIVE}. The "
         "smaller capacities give the paper's maximum, the larger ones its mean."
     )
-    live_over, narrow_over = (
-        ", ".join(f"{over_random(runs, line):.2f} with {line}" for line in lines)
-        for lines in (LIVE, of.NARROW.values())
-    )
-    yield (
-        f"Over that of random writes WAF is {live_over}; with the 20 GiB of these as address space it is {narrow_over}."
-    )
 
 
 def about_random_share(runs: Runs) -> Iterator[str]:
@@ -140,15 +132,6 @@ def about_copies(runs: Runs) -> Iterator[str]:
         f"In the paper they were about {jedec:.0%} (JEDEC) and {oltp:.0%} (OLTP), going by its greatest savings of WAF "
         "over its mean savings of copies."
     )
-
-
-def about_sizes(runs: Runs) -> Iterator[str]:
-    """Describe the saving by cache size."""
-    of_each = ((one.title, changes_at(runs, one.name, COPIED).values()) for one in runs.experiments(of.CACHED))
-    savings = [
-        f"{show_change(max(found))} to {show_change(min(found))} with {title}" for title, found in of_each if found
-    ]
-    yield f"CDM changes them by {', '.join(savings)}; a mean over cache sizes is a matter of which sizes."
 
 
 MEASURES = {"pages copied": COPIED, "mean response": MEAN, "its std. deviation": STDDEV}
@@ -279,18 +262,6 @@ def two_buffers(runs: Runs) -> Iterator[Row]:
             fast = run.document["metrics"].get("shadows", {}).get("fast_pages", 0)
             found = (run.shown(WAF_HOST), run.changed(base, WAF_HOST), read, f"{fast:,}")
             yield CACHE_AXIS.text(run.case.at), line, f"{m.gc_copies_pages:,}", *found
-
-
-def about_weight(runs: Runs) -> Iterator[str]:
-    """Describe the later rewrites of dropped pages."""
-    for experiment in runs.experiments(of.OLTP):
-        cdm = [run.metrics for run in runs.of(experiment.name, of.CDM)]
-        drops, again = sum(one.gc_drops_pages for one in cdm), sum(one.drop_rewrites_pages for one in cdm)
-        copies = sum(one.gc_copies_pages for one in cdm)
-        yield (
-            f"With {experiment.title} CDM dropped {drops:,} pages beside {copies:,} copied, and had to write "
-            f"{again:,} of them later."
-        )
 
 
 def about_load(runs: Runs) -> Iterator[str]:

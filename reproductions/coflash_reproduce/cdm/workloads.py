@@ -32,8 +32,6 @@ BASELINE, CDM, ADAPTIVE, WEIGHT_0 = "NVM-basic", "CDM", "CDM, adaptive weight", 
 OVERWRITES, REMOVABLE = "overwritten pages only", "removable pages only"
 ON_CACHE, CONSISTENT = "invalid when cached", "consistent CDM"
 HGC, DGC, SGC, CDM_HGC = "HGC", "DGC", "SGC, volatile cache", "CDM and HGC"
-NARROW = {JEDEC_LIVE: "JEDEC (substitute), 20 GiB", OLTP_LIVE: "OLTP (generator), 20 GiB"}
-"""The stand-ins with the address space of the random writes, by those with the paper's."""
 MAIN = ("jedec-uniform", "oltp-zipf")
 """The main set-ups, by which the paper's statements are judged; a trace of the user takes the place of the second."""
 JEDEC = ("jedec-uniform", "jedec")
@@ -233,18 +231,7 @@ def _live_by_capacity(scale: Scale) -> Experiment:
         for line, workload in _live(scale).items()
         for gib in scale.live_gib
     ]
-    narrow = _space(FOOTPRINT_GIB * GIB / scale.divisor)
-    shared = sorted(set(scale.live_gib) & set(scale.capacities_gib))
-    cases += [
-        replace(case, line=NARROW[case.line], changes={**case.changes, **_narrowed(case, narrow)})
-        for case in cases
-        if case.line in NARROW and case.at in shared
-    ]
     return Experiment("live-capacity", "no cache", _device(scale, CAPACITY_GIB, {}), tuple(cases))
-
-
-def _narrowed(case: Case, space: str) -> dict[str, Any]:
-    return {"workload.preset": {**case.changes["workload.preset"], "space": space}}
 
 
 _BYTES = {

@@ -26,7 +26,6 @@ from coflash_reproduce.opfcl.workloads import (
     RW,
     SILENT,
     VARIED,
-    in_background,
     with_rivals,
 )
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
@@ -164,26 +163,6 @@ def best_partitions(runs: Runs) -> Iterator[Row]:
         yield f"within {WITHIN:.0%}", "", "", "", "", line, "", "", *counts, ""
 
 
-def about_rw(runs: Runs) -> Iterator[str]:
-    """Name the workloads in which OP-FCL is behind the best RW-FCL, and compare it with RW-FCL at its own share."""
-    behind = [one for one in runs.experiments(BOTH) if excess(runs, one.name, RW) > WITHIN]
-    for experiment in behind:
-        name = experiment.name
-        ours, learnt = only(runs, name), only(runs, name, MEASURED)
-        share, later = (mean(settled(run.metrics)) for run in (ours, learnt))
-        near = min(runs.of(name, RW), key=lambda run: abs(run.case.at - 100 * share))
-        yield (
-            f"With {experiment.title} OP-FCL is {excess(runs, name, RW):.1%} slower than the best RW-FCL. It settles "
-            f"at {show(share, 'share')}; against RW-FCL at {CACHING_AXIS.text(near.case.at)}, the nearest share, it is "
-            f"{ours.changed(near, MEAN)}. By measured costs it settles at "
-            f"{show(later, 'share')} and is {show_change(excess(runs, name, RW, MEASURED))} against the best RW-FCL, "
-            f"where {_given_up(learnt) or 'none'} of what it destages is given up by resizing, for which no write "
-            "waits."
-        )
-    if not behind:
-        yield f"OP-FCL is within {WITHIN:.0%} of the best RW-FCL with each of them."
-
-
 def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
     over_fp, over_rw = (excess(runs, experiment, over, line) for over in (FP, RW))
     return over_fp, over_rw, late_excess(runs, experiment, line)
@@ -195,19 +174,6 @@ def best_in_background(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     for experiment in runs.experiments(names):
         for run, cells in _beside_fixed(runs, experiment.name, experiment.title):
             yield *cells, show_change(excess(runs, experiment.name, line=run.case.line))
-
-
-def about_background(names: Sequence[str], runs: Runs) -> Iterator[str]:
-    """Compare RW-FCL with FP-FCL at the same share, where writes wait for destaging and where none does."""
-    texts = []
-    for experiment in runs.experiments(names):
-        at, changes = least(runs, experiment.name, RW).case.at, []
-        for name in (experiment.name, in_background([experiment.name])[0]):
-            rw, fp = (runs.at(name, line, at) for line in (RW, FP))
-            changes.append(rw.changed(fp, MEAN) if rw and fp else show_change(None))
-        texts.append(f"{experiment.title} {' and '.join(changes)} at {CACHING_AXIS.text(at)}")
-    each = "; ".join(texts)
-    yield f"RW-FCL over FP-FCL with as much caching space, where RW-FCL is fastest, first where writes wait: {each}."
 
 
 @tabled("| line | caching space | over | response | change | erases, change | hit rate, change")
