@@ -13,7 +13,6 @@ from coflash_reproduce.opfcl import model, reading
 from coflash_reproduce.opfcl.claims import claims
 from coflash_reproduce.opfcl.workloads import (
     BY_PERIOD,
-    BY_SEGMENT,
     BY_UNIT,
     CONFIG_1,
     CONFIG_2,
@@ -69,10 +68,10 @@ PAPER = Paper(
         _by_share("figure-14", reading.ERASES, reading.BOTH, reading.about_erases),
         _relative("figure-15a", reading.UNIT_AXIS, UNIT_KIB, BY_UNIT, SENSITIVE, reading.about_units),
         _relative("figure-15b", reading.PERIOD_AXIS, USUAL_PERIOD, BY_PERIOD, PERIODS, reading.about_range),
-        Figure("further-1", MEAN, reading.SEGMENT_AXIS, tuple(f"{name}-{BY_SEGMENT}" for name in SENSITIVE)),
-        Exhibit("further-2", partial(reading.best_in_background, in_background(reading.BOTH))),
+        Exhibit("further", partial(reading.best_in_background, in_background(reading.BOTH))),
         Exhibit("rivals", reading.rivals),
         Exhibit("variations", reading.varied),
+        Exhibit("causes", reading.causes),
         Exhibit("disks", reading.on_disks),
         Exhibit("workloads", reading.devices),
     ),

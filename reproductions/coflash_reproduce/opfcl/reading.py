@@ -11,6 +11,7 @@ from coflash.measures.measure import MEAN, Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import show, show_change
 from coflash_reproduce.opfcl.workloads import (
+    CAUSES,
     CONFIG_1,
     CONFIG_2,
     CONSTANT,
@@ -26,6 +27,7 @@ from coflash_reproduce.opfcl.workloads import (
     RW,
     SILENT,
     VARIED,
+    by_cause,
     with_rivals,
 )
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
@@ -39,7 +41,6 @@ PAGE_BYTES = 4096
 CACHING_AXIS = Axis("caching space, share of the flash", "%", from_zero=True)
 UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
 PERIOD_AXIS = Axis("period, before scaling", "Ki requests", logarithmic=True)
-SEGMENT_AXIS = Axis("segment, before scaling", "MiB", logarithmic=True)
 BOTH = (*CONFIG_1, *CONFIG_2)
 
 WITHIN = 0.05
@@ -174,6 +175,19 @@ def best_in_background(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     for experiment in runs.experiments(names):
         for run, cells in _beside_fixed(runs, experiment.name, experiment.title):
             yield *cells, show_change(excess(runs, experiment.name, line=run.case.line))
+
+
+@tabled("| change | best FP-FCL | response | OP-FCL | over best FP-FCL | settles at | given up by resizing")
+def causes(runs: Runs) -> Iterator[Row]:
+    """Tabulate OP-FCL beside the best fixed share under changes that may explain what it does."""
+    for name, changes in CAUSES.items():
+        for experiment in runs.experiments([by_cause(name)]):
+            for title in changes:
+                ours, *fixed = runs.of(experiment.name, title)
+                best = min(fixed, key=lambda run: run.read(MEAN))
+                at, used = CACHING_AXIS.text(best.case.at), show(mean(settled(ours.metrics)), "share")
+                over = ours.changed(best, MEAN)
+                yield experiment.title, title, at, best.shown(MEAN), ours.shown(MEAN), over, used, _given_up(ours)
 
 
 @tabled("| line | caching space | over | response | change | erases, change | hit rate, change")

@@ -19,7 +19,7 @@ MEASURED = "OP-FCL, measured costs"
 """Our variant: the cost model uses the measured times of disks and garbage collection, and of requests that wait."""
 STEADY = "OP-FCL, steady resizing"
 """The paper's model; a write cache shrinks by a fixed number of pages per request, whatever the load of the disks."""
-OURS = (OP, MEASURED, STEADY)
+OURS = (OP, MEASURED)
 """The schemes that divide all flash by themselves."""
 CONFIG_1 = ("financial", "home", "search", "pgbench", "given")
 CONFIG_2 = ("exchange", "msn")
@@ -46,7 +46,7 @@ CONSTANT = "constant"
 """The experiments with a disk of constant times, which serves transfers as they come."""
 PHASES = {"home": 20, "home-slow": 5}
 """How often the hot set of Home moves on."""
-BY_UNIT, BY_PERIOD, BY_SEGMENT = "by-unit", "by-period", "by-segment"
+BY_UNIT, BY_PERIOD = "by-unit", "by-period"
 BACKGROUND, RIVALS = "background", "rivals"
 SILENT, FP_BY_CLASS, OP_BY_CLASS = "silent eviction", "FP-FCL, blocks by class", "OP-FCL, blocks by class"
 """Rivals: GC drops clean pages, since the disk holds them; clean and dirty pages have blocks of their own."""
@@ -83,8 +83,8 @@ class Scale:
     units_kib: tuple[int, ...] = (4, 16, 32, 128, 512)
     periods_log2: tuple[int, ...] = (12, 14, 16, 18, 19, 20)
     """The requests of a period as powers of two, before the division."""
-    segments_mib: tuple[int, ...] = (64, 128, 256, 512)
-    """The sizes of a segment, before the division."""
+    causes_percent: tuple[int, ...] = (40, 50, 60, 70)
+    """The shares at which FP-FCL is run beside each change to what OP-FCL does under Financial and Home."""
     requests_max: int | None = None
     """The maximum of requests of a stand-in, or of a trace of the user; None for all."""
 
@@ -123,7 +123,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         *(_on_constant(whole(name)) for name in (*FIRST, *CONFIG_2) if not traces),
         *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
         *(_by_period(scale, one) for one in (*parts, *map(part, PERIODS[-3:])) if one.name in PERIODS),
-        *(_by_segment(scale, one) for one in before_one_disk if one.name in SENSITIVE),
+        *(_by_cause(scale, one) for one in before_one_disk if one.name in CAUSES),
         *map(_in_background, parts),
         *(_with_rivals(scale, one) for one in parts),
     )
@@ -382,15 +382,56 @@ def _by_period(scale: Scale, of: Experiment) -> Experiment:
     return _with_cases(of, BY_PERIOD, (Case(OP, *change) for change in changes))
 
 
-def _by_segment(scale: Scale, of: Experiment) -> Experiment:
-    usual_bytes, _ = quantity(of.scenario.to_dict()["hybrid"]["segment"])
-    sizes = {mib: f"{int(usual_bytes * mib / SEGMENT_MIB) // 4096 * 4096}B" for mib in scale.segments_mib}
-    cases = [
-        Case(line, mib, {**op_fcl(line), "hybrid.segment": size})
-        for line in (OP, MEASURED)
-        for mib, size in sizes.items()
-    ]
-    return _with_cases(of, BY_SEGMENT, cases)
+_SLOW_STEADY = {"hybrid.resizing": "steady", "hybrid.resize_pages": 1, "hybrid.destage_pages": 512}
+_MEASURED = {"hybrid.scheme": {"name": "op-fcl", "initial_caching": f"{INITIAL_PERCENT}%", "costs": "measured"}}
+CAUSES: dict[str, dict[str, dict[str, Any]]] = {
+    "financial": {
+        "as it is": {},
+        "segments of 64 MiB": {"hybrid.segment": 0.25},
+        "requests four times slower": {"replay.time_scale": 4.0},
+        "four times slower, segments of 64 MiB": {"replay.time_scale": 4.0, "hybrid.segment": 0.25},
+        "measured costs": _MEASURED,
+        "measured costs, no write waits": {**_MEASURED, "hybrid.destaging": "background"},
+        "GC in blocks of its own": {"ftl.shared_streams": [["host", "evict"]]},
+        "periods of 2^14": {"hybrid.period_requests": 0.25},
+    },
+    "home": {
+        "as it is": {},
+        "no write waits": {"hybrid.destaging": "background"},
+        "no write waits, 2^12": {"hybrid.destaging": "background", "hybrid.period_requests": 1 / 16},
+        "steady, two pages a request": {"hybrid.resizing": "steady"},
+        "the same, 2^12": {"hybrid.resizing": "steady", "hybrid.period_requests": 1 / 16},
+        "the same, 2^18": {"hybrid.resizing": "steady", "hybrid.period_requests": 4},
+        "steady, one page": {"hybrid.resizing": "steady", "hybrid.resize_pages": 1},
+        "steady, one page, groups of 512": _SLOW_STEADY,
+        "one page, groups of 512, 2^12": {**_SLOW_STEADY, "hybrid.period_requests": 1 / 16},
+    },
+}
+"""Changes that may explain what OP-FCL does; a number for a segment or a period is that of the usual one."""
+
+
+def by_cause(name: str) -> str:
+    """Return the name of the experiment on the changes under a workload."""
+    return f"{name}-causes"
+
+
+def _by_cause(scale: Scale, of: Experiment) -> Experiment:
+    """Return OP-FCL with each change, at 0, beside FP-FCL at some shares with the same change."""
+    hybrid, cases = of.scenario.to_dict()["hybrid"], []
+    segment_bytes, _ = quantity(hybrid["segment"])
+    for title, changes in CAUSES[of.name].items():
+        change = dict(changes)
+        if times := change.get("hybrid.segment"):
+            change["hybrid.segment"] = f"{int(segment_bytes * times) // 4096 * 4096}B"
+        if times := change.get("hybrid.period_requests"):
+            change["hybrid.period_requests"] = max(1, round(hybrid["period_requests"] * times))
+        cases.append(Case(title, 0, {**op_fcl(), **change}))
+        cases += [fixed_share(title, "fp-fcl", share, _without_scheme(change)) for share in scale.causes_percent]
+    return replace(of, name=by_cause(of.name), cases=tuple(cases))
+
+
+def _without_scheme(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in changes.items() if key != "hybrid.scheme"}
 
 
 def _in_background(of: Experiment) -> Experiment:
