@@ -164,24 +164,26 @@ def at_shares(done: Done, figure: str, label: str) -> dict[tuple[str, str], dict
 
 
 def test_what_is_said_of_whole_lines_is_computed_from_their_figures(done: Done) -> None:
-    claims = {(row["what"], row["experiment"]): row["here"] for row in rows(done, "claims")}
+    claims: dict[tuple[str, str], list[str]] = {}
+    for row in rows(done, "claims"):  # a row for each number
+        claims.setdefault((row["what"], row["experiment"]), []).append(row["here"])
     means = at_shares(done, "figure-6", "response, mean") | at_shares(done, "figure-10", "response, mean")
     for (name, line), values in means.items():
         if line in (FP, RW) and name != "search":
             legs = valley([values[at] for at in sorted(values)])
-            found = [float(one) for one in claims[f"mean response, {line}, by caching space", name].split()]
+            found = [float(one) for one in claims[f"mean response, {line}, by caching space", name]]
             assert found == pytest.approx(legs)
     hits = at_shares(done, "figure-8", "hit rate") | at_shares(done, "figure-12", "hit rate")
     low, middle, high = (hits["search", FP][at] for at in (50, 70, 90))
-    bent = claims["hit rate, FP-FCL: the most by which it is off a straight line", "search"]
+    (bent,) = claims["hit rate, FP-FCL: the most by which it is off a straight line", "search"]
     assert float(bent) == pytest.approx(middle / ((low + high) / 2) - 1)
     apart = max((hits["msn", RW][at] / hits["msn", FP][at] - 1 for at in (50, 90)), key=abs)
-    assert float(claims["hit rate, RW-FCL against FP-FCL, the most at any share", "msn"]) == pytest.approx(apart)
+    assert float(claims["hit rate, RW-FCL against FP-FCL, the most at any share", "msn"][0]) == pytest.approx(apart)
     erases = at_shares(done, "figure-14", "erases of a block, mean")
     for name in WRITERS:
         (ours, *_), fixed = erases[name, OP].values(), erases[name, FP][70]
-        said = claims["erases, OP-FCL over FP-FCL at 70 %", name]
-        assert float(said) == pytest.approx(ours / fixed) if fixed else not said
+        (said,) = claims["erases, OP-FCL over FP-FCL at 70 %", name]
+        assert float(said) == pytest.approx(ours / fixed) if fixed else said == "None"
 
 
 def test_the_largest_cache_of_search_falls_all_along_only_if_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,8 +224,8 @@ def test_the_detector_says_nothing_where_no_page_goes_past_the_cache(done: Done)
 
 WRITERS = ("financial", "home", "exchange", "msn")
 HELD = {
-    "mean response, OP-FCL against the best fixed share of FP-FCL": ("financial", "home", "search"),
-    "hit rate, FP-FCL, by": ("financial", "home", "search", "exchange", "msn"),
+    "mean response, OP-FCL against the best fixed share of FP-FCL": ("search",),
+    "hit rate, FP-FCL, by": ("financial", "home", "search"),
     "caching space after half a day of writes": workloads.DAYS,
     "flash beyond the caching space of OP-FCL": ("search",),
     "erases, FP-FCL at 80 % against those at the smallest share": ("search",),
@@ -248,7 +250,19 @@ def of_title(title: str, done: Done) -> list[dict[str, Any]]:
     workload = next(run.document["scenario"]["workload"] for run in done.runs if run.experiment.title == title)
     found = documents(done).values()
     at = [one for one in found if one["scenario"]["hybrid"]["disks"]["scheduler"] == "elevator"]
-    return [one for one in at if one["scenario"]["workload"] == workload]
+    of = [one for one in at if one["scenario"]["workload"] == workload]
+    return [one for one in of if not is_changed(one["scenario"])]
+
+
+def is_changed(scenario: dict[str, Any]) -> bool:
+    """Whether it has one of the changes whose effect on OP-FCL is shown: a paper's device has none of them."""
+    paper = Scenario.load("opfcl-config1").to_dict()
+    now = (
+        scenario["replay"].get("time_scale", 1),
+        scenario["ftl"]["shared_streams"],
+        scenario["hybrid"]["resize_pages"],
+    )
+    return now != (1, paper["ftl"]["shared_streams"], 2)
 
 
 def scheme_of(scenario: dict[str, Any]) -> tuple[str, bool, bool]:
@@ -306,13 +320,11 @@ def test_rivals_are_held_against_the_same_without_them(title: str, done: Done) -
         key = (scheme["name"], hybrid["active_blocks"], scheme.get("caching"), hybrid["write_policy"])
         counted.setdefault(key, set()).add(document["metrics"]["erases_blocks"])
     found = [row for row in rows(done, "rivals") if row[""] == title]
-    assert [row["over"] for row in found] == [FP, FP, FP, OP, OP]
+    assert [row["over"] for row in found] == [FP, FP, OP]
     back, through = "write-back", "write-through"
     ours = [
         ("silent-eviction", "mixed", "90%", back),
-        ("fp-fcl", "by-class", "90%", back),
         ("fp-fcl", "mixed", "90%", through),
-        ("op-fcl", "by-class", None, back),
         ("op-fcl", "mixed", None, through),
     ]
     for row, key in zip(found, ours, strict=True):
@@ -377,8 +389,8 @@ def test_scaling_keeps_the_papers_shares() -> None:
             assert divisors == [1, 32]
         for of, divisor in zip((one, other), divisors, strict=True):
             hybrid = of.scenario.to_dict()["hybrid"]
-            assert hybrid["period_requests"] == 2**16 / divisor
-            assert quantity(hybrid["segment"])[0] == 2**28 / divisor
+            assert hybrid["period_requests"] == pytest.approx(2**16 / divisor, abs=1)
+            assert quantity(hybrid["segment"])[0] == pytest.approx(2**28 / divisor, rel=0.001)
 
 
 def test_a_trace_that_is_given_replaces_the_stand_ins_of_configuration_1(tmp_path: Path) -> None:
@@ -392,8 +404,7 @@ def test_a_trace_that_is_given_replaces_the_stand_ins_of_configuration_1(tmp_pat
         "days",
         "server-days",
         *(f"{name}-{kind}" for kind in (BY_UNIT, BY_PERIOD) for name in ("given", "exchange", "msn")),
-        *(f"{name}-{BY_PERIOD}" for name in workloads.DAYS),
-        "given-by-segment",
+        *(f"{name}-{BY_PERIOD}" for name in ("home-still", *workloads.DAYS)),
         *(f"{name}-background" for name in ("given", "exchange", "msn")),
         "given-rivals",
         "exchange-rivals",

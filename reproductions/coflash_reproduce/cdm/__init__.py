@@ -42,7 +42,7 @@ PAPER = Paper(
     text=Text.beside(__file__, vars(workloads)),
     experiments=experiments,
     exhibits=(
-        Exhibit("averages", reading.averages, reading.about_averages),
+        Exhibit("averages", reading.averages),
         Figure(
             "figure-1",
             WAF_HOST,
@@ -67,7 +67,7 @@ PAPER = Paper(
             only=(BASELINE, CDM, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT, WEIGHT_0, ADAPTIVE),
             notes=reading.about_parts,
         ),
-        Exhibit("two-ways", reading.spared, notes=reading.about_spared),
+        Exhibit("two-ways", reading.spared),
         Exhibit("two-buffers", reading.two_buffers, notes=reading.about_buffers),
         Exhibit("table-1", reading.characteristics),
         Exhibit("theory", reading.against_theory),

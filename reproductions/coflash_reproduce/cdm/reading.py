@@ -14,17 +14,13 @@ from coflash.quantity import PPB, change, show, show_change
 from coflash_reproduce.cdm import workloads as of
 from coflash_reproduce.cdm.claims import (
     COPIES_CHANGE,
-    COPIES_MEAN,
     LIVE,
     MEAN_CHANGE,
     MEAN_WAF_LIVE,
     RANDOM_WAF,
-    RESPONSE_MEAN,
     STDDEV_CHANGE,
-    STDDEV_MEAN,
     WAF_CHANGES,
     changes_at,
-    mean_change,
     mean_waf,
 )
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
@@ -134,8 +130,6 @@ def about_copies(runs: Runs) -> Iterator[str]:
     )
 
 
-MEASURES = {"pages copied": COPIED, "mean response": MEAN, "its std. deviation": STDDEV}
-"""The measures of the paper's averages."""
 NORMALISED = {MEAN: Measure("mean response over NVM-basic", "ratio", MEAN.read)}
 NORMALISED[STDDEV] = Measure("its std. deviation over NVM-basic", "ratio", STDDEV.read)
 
@@ -182,17 +176,6 @@ def _caches(runs: Runs, name: str) -> str:
     return ", ".join(f"{at * of.CAPACITY_GIB / 100:g}" for at in changes_at(runs, name, COPIED)) + " GiB"
 
 
-def about_averages(runs: Runs) -> Iterator[str]:
-    """Compare the abstract's averages with those of the main set-ups."""
-    known = {name: [mean_change(runs, one, measure) for one in of.MAIN] for name, measure in MEASURES.items()}
-    papers = (COPIES_MEAN, RESPONSE_MEAN, STDDEV_MEAN)
-    texts = [
-        f"{name} {show_change(mean(one or 0.0 for one in ours))} ({show_change(paper)})"
-        for (name, ours), paper in zip(known.items(), papers, strict=True)
-    ]
-    yield f"The mean of both main set-ups, and in brackets that of the paper's abstract: {', '.join(texts)}."
-
-
 SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16), (0.25, 2, 4, 6, 8), (1, 2, 4, 8, 12, 16))
 """Choices of cache sizes, on 64 GiB."""
 
@@ -216,18 +199,6 @@ def spared(runs: Runs) -> Iterator[Row]:
         ours = (m.gc_copies_pages, m.gc_spared_pages, m.gc_drops_pages, m.drop_rewrites_pages)
         pages = (f"{count:,}" for count in (base.metrics.gc_copies_pages, *ours))
         yield run.experiment.title, CACHE_AXIS.text(run.case.at), *pages
-
-
-def about_spared(runs: Runs) -> Iterator[str]:
-    """Compare the two ways of saving."""
-    for experiment in runs.experiments(of.OLTP):
-        cdm = [run.metrics for run in runs.of(experiment.name, of.CDM)]
-        early = sum(one.gc_spared_pages for one in cdm)
-        late = sum(one.gc_drops_pages - one.drop_rewrites_pages for one in cdm)
-        yield (
-            f"With {experiment.title} early invalidation spares {early:,} copies of victims, and drops less later "
-            f"rewrites {late:,}."
-        )
 
 
 def about_parts(runs: Runs) -> Iterator[str]:

@@ -5,7 +5,6 @@ Source of its numbers: the publication named in `PAPER`, sections 2 to 5. `opfcl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from functools import partial
 
 from coflash.measures.measure import MEAN, Measure
@@ -40,13 +39,10 @@ def _sizes(name: str, names: tuple[str, ...]) -> Picture:
     return Picture(name, partial(reading.draw_sizes, names), partial(reading.table_of_sizes, names))
 
 
-def _relative(
-    name: str, axis: Axis, usual: float, kind: str, names: tuple[str, ...], notes: Callable[..., Iterable[str]]
-) -> Figure:
+def _relative(name: str, axis: Axis, usual: float, kind: str, names: tuple[str, ...]) -> Figure:
     """Return a figure with a line for each workload: the response over that at the usual place."""
     of = sensitivity(kind, names)
-    lines = partial(reading.relative, usual, of)
-    return Figure(name, reading.RELATIVE, axis, of[:1], lines=lines, notes=partial(notes, of))
+    return Figure(name, reading.RELATIVE, axis, of[:1], lines=partial(reading.relative, usual, of))
 
 
 PAPER = Paper(
@@ -66,8 +62,8 @@ PAPER = Paper(
         _by_share("figure-12", reading.HITS, CONFIG_2),
         _sizes("figure-13", (*CONFIG_2, DAYS[1])),
         _by_share("figure-14", reading.ERASES, reading.BOTH, reading.about_erases),
-        _relative("figure-15a", reading.UNIT_AXIS, UNIT_KIB, BY_UNIT, SENSITIVE, reading.about_units),
-        _relative("figure-15b", reading.PERIOD_AXIS, USUAL_PERIOD, BY_PERIOD, PERIODS, reading.about_range),
+        _relative("figure-15a", reading.UNIT_AXIS, UNIT_KIB, BY_UNIT, SENSITIVE),
+        _relative("figure-15b", reading.PERIOD_AXIS, USUAL_PERIOD, BY_PERIOD, PERIODS),
         Exhibit("further", partial(reading.best_in_background, in_background(reading.BOTH))),
         Exhibit("rivals", reading.rivals),
         Exhibit("variations", reading.varied),

@@ -17,11 +17,8 @@ from coflash_reproduce.opfcl.workloads import (
     CONSTANT,
     DAYS,
     FP,
-    FP_BY_CLASS,
     FP_THROUGH,
-    MEASURED,
     OP,
-    OP_BY_CLASS,
     OP_THROUGH,
     OURS,
     RW,
@@ -192,13 +189,13 @@ def causes(runs: Runs) -> Iterator[Row]:
 
 @tabled("| line | caching space | over | response | change | erases, change | hit rate, change")
 def rivals(runs: Runs) -> Iterator[Row]:
-    """Describe GC that drops clean pages, blocks that hold one class of pages, and writes that go through."""
+    """Describe GC that drops clean pages, and writes that go through."""
     for experiment in runs.experiments([with_rivals(name) for name in BOTH]):
         name = experiment.name
         fixed = {run.case.at: run for run in runs.of(name, FP)}
-        lines = (SILENT, FP_BY_CLASS, FP_THROUGH)
+        lines = (SILENT, FP_THROUGH)
         pairs = [(run, fixed[run.case.at]) for line in lines for run in runs.of(name, line)]
-        pairs += [(only(runs, name, line), only(runs, name)) for line in (OP_BY_CLASS, OP_THROUGH)]
+        pairs.append((only(runs, name, OP_THROUGH), only(runs, name)))
         for run, over in pairs:
             share = CACHING_AXIS.text(run.case.at) if over.case.line == FP else "its own"
             changes = (run.changed(over, measure) for measure in (MEAN, ERASES, HITS))
@@ -257,27 +254,9 @@ def _given_up(run: Run) -> str:
 
 
 def about_response(names: Sequence[str], runs: Runs) -> Iterator[str]:
-    """Name the workloads with more than the paper's margin, and their differences."""
-    nothing = True
+    """Name the workloads with more requests than the disks can serve."""
     for experiment in runs.experiments(names):
-        for text in _about_disks(runs, experiment):
-            yield text
-            nothing = False
-        above = excess(runs, experiment.name)
-        if above <= WITHIN:
-            continue
-        nothing = False
-        ours, best = only(runs, experiment.name), least(runs, experiment.name, FP)
-        yield (
-            f"With {experiment.title} OP-FCL is {above:.1%} slower than FP-FCL at {CACHING_AXIS.text(best.case.at)}: "
-            f"its hit rate is {ours.shown(HITS)} against {best.shown(HITS)}, its GC time a request "
-            f"{ours.shown(GC_TIME)} against {best.shown(GC_TIME)}, and dirty pages destaged for each "
-            f"thousand requests {_destages(ours):.0f} against {_destages(best):.0f}. In the second half of the run it "
-            f"is {show_change(late_excess(runs, experiment.name))} against what is best then; by measured costs, "
-            f"{show_change(excess(runs, experiment.name, line=MEASURED))} over all."
-        )
-    if nothing:
-        yield f"OP-FCL is within {WITHIN:.0%} of the best fixed share with each of them."
+        yield from _about_disks(runs, experiment)
 
 
 def _about_disks(runs: Runs, experiment: Experiment) -> Iterator[str]:
@@ -289,10 +268,6 @@ def _about_disks(runs: Runs, experiment: Experiment) -> Iterator[str]:
             f"{busy:.1%} of the time, and with no partition for less. Then a mean response says how long the trace is, "
             "and not how good a partition: replay it at a lower rate, or on more disks."
         )
-
-
-def _destages(run: Run) -> float:
-    return 1000 * float(run.metrics.hybrid.destages_pages) / run.metrics.requests
 
 
 def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
@@ -307,23 +282,6 @@ def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
     yield (
         "Pages copied for each page that is put into flash, with FP-FCL at its best share, and in brackets what the "
         f"model expects there by equation 3: {', '.join(texts)}."
-    )
-    for experiment in runs.experiments(names):
-        yield from _about_dip(runs, experiment)
-
-
-def _about_dip(runs: Runs, experiment: Experiment) -> Iterator[str]:
-    """State why GC takes less time in a larger cache, if it does."""
-    fixed = runs.of(experiment.name, FP)
-    pair = smallest, least_gc = fixed[0], min(fixed, key=lambda run: run.read(GC_TIME))
-    if least_gc is smallest or not smallest.metrics.requests:
-        return
-    first, second = (f"at {CACHING_AXIS.text(run.case.at)}" for run in pair)
-    puts = [f"{_puts(run) / run.metrics.requests:.2f}" for run in pair]
-    of_search = " The paper's erases of this trace fall for that reason (figure 14)." * (experiment.name == "search")
-    yield (
-        f"With {experiment.title} GC takes {smallest.shown(GC_TIME)} a request {first} and {least_gc.shown(GC_TIME)} "
-        f"{second}: a larger cache misses less, and a request puts {' and '.join(puts)} pages into flash.{of_search}"
     )
 
 
@@ -372,26 +330,6 @@ def relative(usual: float, names: Sequence[str], runs: Runs, _: Experiment) -> l
         if usual in found:
             lines.append(Line(experiment.title, tuple((at, one / found[usual]) for at, one in found.items())))
     return lines
-
-
-def _ranges(names: Sequence[str], runs: Runs, least_at: float = 0.0) -> str:
-    found = [
-        (experiment.title, [one for at, one in means(runs, experiment.name).items() if at >= least_at])
-        for experiment in runs.experiments(names)
-    ]
-    return ", ".join(f"{title} by {max(of) / min(of) - 1:.1%}" for title, of in found if of)
-
-
-def about_range(names: Sequence[str], runs: Runs) -> Iterator[str]:
-    """Describe the effect of a parameter."""
-    yield f"From least to most the mean response varies: {_ranges(names, runs)}."
-
-
-def about_units(names: Sequence[str], runs: Runs) -> Iterator[str]:
-    """Describe the effect of the sequential unit, and that of units above the size of every request."""
-    yield from about_range(names, runs)
-    if largest := _ranges(names, runs, 32):
-        yield f"From 32 KiB on: {largest}."
 
 
 def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:

@@ -48,8 +48,8 @@ PHASES = {"home": 20, "home-slow": 5}
 """How often the hot set of Home moves on."""
 BY_UNIT, BY_PERIOD = "by-unit", "by-period"
 BACKGROUND, RIVALS = "background", "rivals"
-SILENT, FP_BY_CLASS, OP_BY_CLASS = "silent eviction", "FP-FCL, blocks by class", "OP-FCL, blocks by class"
-"""Rivals: GC drops clean pages, since the disk holds them; clean and dirty pages have blocks of their own."""
+SILENT = "silent eviction"
+"""A rival: GC drops clean pages, since the disk holds them."""
 FP_THROUGH, OP_THROUGH = "FP-FCL, write-through", "OP-FCL, write-through"
 """Variants: the disk gets each write at once."""
 SENSITIVE = ("financial", "home", "search", *CONFIG_2, "given")
@@ -447,17 +447,15 @@ def _on_constant(of: Experiment) -> Experiment:
 
 def _with_rivals(scale: Scale, of: Experiment) -> Experiment:
     """Return variants of FP-FCL at some shares and of OP-FCL, beside both as they are."""
-    by_class = {"hybrid.active_blocks": "by-class", "ftl.shared_streams": [["host", "gc"]]}
     through = {"hybrid.write_policy": "write-through"}
     schemes: dict[str, tuple[str, dict[str, Any]]] = {
         FP: ("fp-fcl", {}),
         SILENT: ("silent-eviction", {}),
-        FP_BY_CLASS: ("fp-fcl", by_class),
         FP_THROUGH: ("fp-fcl", through),
     }
     cases = [
         fixed_share(line, name, share, more) for line, (name, more) in schemes.items() for share in scale.rivals_percent
     ]
-    ours: dict[str, dict[str, Any]] = {OP: {}, OP_BY_CLASS: by_class, OP_THROUGH: through}
+    ours: dict[str, dict[str, Any]] = {OP: {}, OP_THROUGH: through}
     cases += [Case(line, INITIAL_PERCENT, {**op_fcl(), **more}) for line, more in ours.items()]
     return _with_cases(of, RIVALS, cases)
