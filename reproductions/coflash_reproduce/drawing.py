@@ -177,11 +177,13 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
         at = [at for at, _ in line.points]
         values = [value / factor for _, value in line.points]
         axes.plot(at, values, label=line.label, color="#202020", marker="+", linestyle="none")
-    places = sorted({at for line in lines for at, _ in line.points})
+    places = sorted({at for line in lines for at, _ in line.points} | ({0.0} if figure.axis.from_zero else set()))
     if figure.axis.logarithmic:
         axes.set_xscale("log", base=2)
     if len(places) <= _TICKS_MAX:
         axes.set_xticks(places, [f"{at:.2g}" if at < 10 else f"{at:g}" for at in places])
+    if figure.axis.from_zero:
+        axes.set_xlim(left=0)
     axes.minorticks_off()
     axes.set_xlabel(f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label)
     axes.set_ylabel(f"{figure.measure.label} ({unit})" if unit else figure.measure.label)

@@ -185,6 +185,8 @@ class Axis:
     unit: str
     """The unit of the places: "GiB", "%" or empty."""
     logarithmic: bool = False
+    from_zero: bool = False
+    """Whether the axis begins at 0."""
 
     def text(self, at: float) -> str:
         """Show a place with its unit."""

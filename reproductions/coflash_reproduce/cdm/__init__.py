@@ -5,8 +5,10 @@ Source of its numbers: the publication named in `PAPER`, sections 2 and 5. `cdm.
 
 from __future__ import annotations
 
+from functools import partial
+
 from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
-from coflash_reproduce.cdm import reading
+from coflash_reproduce.cdm import reading, workloads
 from coflash_reproduce.cdm.claims import claims
 from coflash_reproduce.cdm.workloads import (
     ADAPTIVE,
@@ -30,11 +32,17 @@ def _by_cache(name: str, measure: Measure, notes: Notes = lambda _: ()) -> Figur
     return Figure(name, measure, axis, CACHED, baseline=BASELINE, only=only, notes=notes)
 
 
+def _normalised(name: str, measure: Measure, notes: Notes = lambda _: ()) -> Figure:
+    lines = partial(reading.normalised, measure)
+    return Figure(name, reading.NORMALISED[measure], reading.CACHE_AXIS, CACHED, lines=lines, notes=notes)
+
+
 PAPER = Paper(
     name="cdm",
-    text=Text.beside(__file__, globals()),
+    text=Text.beside(__file__, vars(workloads)),
     experiments=experiments,
     exhibits=(
+        Exhibit("averages", reading.averages),
         Figure(
             "figure-1",
             WAF_HOST,
@@ -45,11 +53,11 @@ PAPER = Paper(
         ),
         Figure("figure-1-cd", WAF_HOST, reading.CAPACITY_AXIS, ("live-capacity",), notes=reading.about_live),
         Figure("figure-2", WAF_HOST, Axis("random writes", "%"), ("random-share",), notes=reading.about_random_share),
-        _by_cache("figure-6", COPIED, lambda runs: [*reading.about_sizes(runs), *reading.about_weight(runs)]),
+        _by_cache("figure-6", COPIED),
         _by_cache("figure-7", WAF_HOST, reading.about_copies),
-        _by_cache("figure-8", MEAN, reading.about_load),
-        _by_cache("figure-9", STDDEV),
-        Exhibit("cache-sizes", reading.by_sizes, notes=reading.about_by_sizes),
+        _normalised("figure-8", MEAN, reading.about_load),
+        _normalised("figure-9", STDDEV),
+        Exhibit("cache-sizes", reading.by_sizes),
         Figure(
             "variants",
             WAF_HOST,
@@ -59,7 +67,7 @@ PAPER = Paper(
             only=(BASELINE, CDM, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT, WEIGHT_0, ADAPTIVE),
             notes=reading.about_parts,
         ),
-        Exhibit("two-ways", reading.spared, notes=reading.about_spared),
+        Exhibit("two-ways", reading.spared),
         Exhibit("two-buffers", reading.two_buffers, notes=reading.about_buffers),
         Exhibit("table-1", reading.characteristics),
         Exhibit("theory", reading.against_theory),

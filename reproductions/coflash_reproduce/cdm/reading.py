@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from statistics import mean
 from typing import Any
 
@@ -20,8 +20,8 @@ from coflash_reproduce.cdm.claims import (
     RANDOM_WAF,
     STDDEV_CHANGE,
     WAF_CHANGES,
+    changes_at,
     mean_waf,
-    over_random,
 )
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
 
@@ -103,13 +103,6 @@ def about_live(runs: Runs) -> Iterator[str]:
         f"The mean over workloads and capacities is {each}; an earlier version of the paper has {MEAN_WAF_LIVE}. The "
         "smaller capacities give the paper's maximum, the larger ones its mean."
     )
-    live_over, narrow_over = (
-        ", ".join(f"{over_random(runs, line):.2f} with {line}" for line in lines)
-        for lines in (LIVE, of.NARROW.values())
-    )
-    yield (
-        f"Over that of random writes WAF is {live_over}; with the 20 GiB of these as address space it is {narrow_over}."
-    )
 
 
 def about_random_share(runs: Runs) -> Iterator[str]:
@@ -137,57 +130,65 @@ def about_copies(runs: Runs) -> Iterator[str]:
     )
 
 
-def about_sizes(runs: Runs) -> Iterator[str]:
-    """Describe the saving by cache size."""
-    savings = []
-    for experiment in runs.experiments(of.CACHED):
-        changes = runs.changes(experiment.name, of.CDM, of.BASELINE, COPIED)
-        savings.append(f"{show_change(max(changes))} to {show_change(min(changes))} with {experiment.title}")
-    yield f"CDM changes them by {', '.join(savings)}; a mean over cache sizes is a matter of which sizes."
+NORMALISED = {MEAN: Measure("mean response over NVM-basic", "ratio", MEAN.read)}
+NORMALISED[STDDEV] = Measure("its std. deviation over NVM-basic", "ratio", STDDEV.read)
 
 
-SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16))
-"""Fivefold choices of cache sizes, on 64 GiB."""
+def normalised(measure: Measure, runs: Runs, experiment: Experiment) -> list[Line]:
+    """Return each scheme's measure over that of the baseline, by cache size."""
+    found = {line: changes_at(runs, experiment.name, measure, line=line) for line in (of.CDM, of.ADAPTIVE)}
+    lines = [Line(line, tuple((at, 1 + one) for at, one in changes.items())) for line, changes in found.items()]
+    return [line for line in lines if line.points]
 
 
-@tabled("workload | caches | pages copied | WAF | mean response | its std. deviation")
+def _averages(runs: Runs, name: str, sizes_gib: Sequence[float] = (), seed: int | None = None) -> Row:
+    """Return the mean changes and the ends of WAF's, over some sizes or all, where the baseline collects."""
+    at = [100 * gib / of.CAPACITY_GIB for gib in sizes_gib]
+    found = [changes_at(runs, name, measure, seed) for measure in (COPIED, WAF_HOST, MEAN, STDDEV)]
+    copies, waf, *times = ([one for place, one in of.items() if not at or place in at] for of in found)
+    if not copies:
+        return ("",) * 4
+    means = (show_change(mean(values)) for values in (copies, *times))
+    first, *rest = means
+    return first, f"{show_change(max(waf))} … {show_change(min(waf))}", *rest
+
+
+_COLUMNS = "| caches | pages copied | WAF, least and most | mean response | its std. deviation"
+
+
+@tabled(_COLUMNS)
+def averages(runs: Runs) -> Iterator[Row]:
+    """Tabulate the paper's averages beside ours: the main set-ups, with each seed, and the other stand-ins."""
+    for kind, names in (("jedec", of.JEDEC), ("oltp", of.OLTP)):
+        ends = " … ".join(map(show_change, WAF_CHANGES[kind]))
+        times = map(show_change, (MEAN_CHANGE[kind], STDDEV_CHANGE[kind]))
+        yield f"paper, {kind.upper()}", "", show_change(COPIES_CHANGE[kind]), ends, *times
+        for one in runs.experiments(names):
+            yield one.title, _caches(runs, one.name), *_averages(runs, one.name)
+            sizes = sorted({case.at * of.CAPACITY_GIB / 100 for case in one.cases})
+            several = of.SEEDS.get(one.name, "")
+            for seed in sorted({run.seed for run in runs.of(several)}):
+                yield f"{one.title}, a smaller device, seed {seed}", "", *_averages(runs, several, sizes, seed)
+
+
+def _caches(runs: Runs, name: str) -> str:
+    """Name the cache sizes that count, on 64 GiB of flash."""
+    return ", ".join(f"{at * of.CAPACITY_GIB / 100:g}" for at in changes_at(runs, name, COPIED)) + " GiB"
+
+
+SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16), (0.25, 2, 4, 6, 8), (1, 2, 4, 8, 12, 16))
+"""Choices of cache sizes, on 64 GiB."""
+
+
+@tabled(_COLUMNS)
 def by_sizes(runs: Runs) -> Iterator[Row]:
-    """Compare means over several choices of cache sizes."""
-    for experiment in runs.experiments(of.CACHED):
-        for sizes in (*SUBSETS_GIB, ()):
-            at = [100 * gib / of.CAPACITY_GIB for gib in sizes] or sorted({case.at for case in experiment.cases})
-            found = [_changes_at(runs, experiment, at, measure) for measure in (COPIED, WAF_HOST, MEAN, STDDEV)]
-            if not all(found):
-                continue
-            copies, waf, response, deviation = found
-            means = [show_change(mean(values)) for values in (copies, response, deviation)]
-            ends = f"{show_change(max(waf))} … {show_change(min(waf))}"
-            yield experiment.title, f"{at[0]:.2g} % to {at[-1]:.3g} %", means[0], ends, *means[1:]
-
-
-def about_by_sizes(runs: Runs) -> Iterator[str]:
-    """Name the sizes whose means are nearest to the paper's."""
-    for experiment in runs.experiments(of.CACHED):
-        name = "jedec" if experiment.name in of.JEDEC else "oltp"
-        paper = {COPIED: COPIES_CHANGE[name], MEAN: MEAN_CHANGE[name], STDDEV: STDDEV_CHANGE[name]}
-        distances = {}
+    """Compare means over several choices of cache sizes, in the main set-ups with several seeds."""
+    for experiment in runs.experiments(of.SEEDS.values()):
+        places = {case.at for case in experiment.cases}
         for sizes in SUBSETS_GIB:
-            at = [100 * gib / of.CAPACITY_GIB for gib in sizes]
-            ours = {measure: mean(_changes_at(runs, experiment, at, measure)) for measure in paper}
-            distances[sizes] = sum((ours[measure] / value - 1) ** 2 for measure, value in paper.items())
-        nearest = min(SUBSETS_GIB, key=lambda sizes: distances[sizes])
-        yield (
-            f"{experiment.title} is nearest to the paper's three means with caches of {nearest[0]:g} to "
-            f"{nearest[-1]:g} GiB for 64 GiB of flash (root mean square of the relative errors "
-            f"{math.sqrt(distances[nearest] / 3):.0%})."
-        )
-
-
-def _changes_at(runs: Runs, experiment: Experiment, places: Iterable[float], measure: Measure) -> list[float]:
-    """Return the changes of CDM from the baseline at places that both have."""
-    pairs = {run.case.at: (run, base) for run, base in runs.pairs([experiment.name], of.CDM, of.BASELINE)}
-    changes = (pairs[at][0].change(pairs[at][1], measure) for at in places if at in pairs)
-    return [relative for relative in changes if relative is not None]
+            if {100 * gib / of.CAPACITY_GIB for gib in sizes} <= places:
+                name = ", ".join(f"{gib:g}" for gib in sizes) + " GiB"
+                yield experiment.title, name, *_averages(runs, experiment.name, sizes)
 
 
 @tabled("workload | cache | copies, NVM-basic | copies, CDM | spared | dropped | rewritten")
@@ -198,18 +199,6 @@ def spared(runs: Runs) -> Iterator[Row]:
         ours = (m.gc_copies_pages, m.gc_spared_pages, m.gc_drops_pages, m.drop_rewrites_pages)
         pages = (f"{count:,}" for count in (base.metrics.gc_copies_pages, *ours))
         yield run.experiment.title, CACHE_AXIS.text(run.case.at), *pages
-
-
-def about_spared(runs: Runs) -> Iterator[str]:
-    """Compare the two ways of saving."""
-    for experiment in runs.experiments(of.OLTP):
-        cdm = [run.metrics for run in runs.of(experiment.name, of.CDM)]
-        early = sum(one.gc_spared_pages for one in cdm)
-        late = sum(one.gc_drops_pages - one.drop_rewrites_pages for one in cdm)
-        yield (
-            f"With {experiment.title} early invalidation spares {early:,} copies of victims, and drops less later "
-            f"rewrites {late:,}."
-        )
 
 
 def about_parts(runs: Runs) -> Iterator[str]:
@@ -244,18 +233,6 @@ def two_buffers(runs: Runs) -> Iterator[Row]:
             fast = run.document["metrics"].get("shadows", {}).get("fast_pages", 0)
             found = (run.shown(WAF_HOST), run.changed(base, WAF_HOST), read, f"{fast:,}")
             yield CACHE_AXIS.text(run.case.at), line, f"{m.gc_copies_pages:,}", *found
-
-
-def about_weight(runs: Runs) -> Iterator[str]:
-    """Describe the later rewrites of dropped pages."""
-    for experiment in runs.experiments(of.OLTP):
-        cdm = [run.metrics for run in runs.of(experiment.name, of.CDM)]
-        drops, again = sum(one.gc_drops_pages for one in cdm), sum(one.drop_rewrites_pages for one in cdm)
-        copies = sum(one.gc_copies_pages for one in cdm)
-        yield (
-            f"With {experiment.title} CDM dropped {drops:,} pages beside {copies:,} copied, and had to write "
-            f"{again:,} of them later."
-        )
 
 
 def about_load(runs: Runs) -> Iterator[str]:

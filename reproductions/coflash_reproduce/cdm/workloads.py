@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,24 +20,27 @@ WRITES, FOOTPRINT_GIB = 5_000_000, 20
 """The workloads without a cache: the number of 4 KiB writes, and their address space."""
 JEDEC_REQUESTS, JEDEC_BYTES = 5_000_000, 31_200_000_000
 OLTP_REQUESTS, OLTP_BYTES, OLTP_READS = 9_034_179, 30_700_000_000, "52%"
-UNIFORM_GIB = 14
-"""The live data of the second stand-in for JEDEC."""
+UNIFORM_GIB, ZIPF_GIB, SKEW = 14, 21, 0.7
+"""The address spaces of the main stand-ins for JEDEC and OLTP, and the exponent of Zipf's law of the latter."""
 
 RANDOM, SEQUENTIAL = "random, repeated", "sequential, repeated"
 ONCE, INDEPENDENT = "random, once", "random, never repeated"
 ANYWHERE, MIXED = "runs that begin anywhere", "one stream, random writes in between"
-JEDEC_LIVE, UNIFORM_LIVE, OLTP_LIVE = "JEDEC (substitute)", "JEDEC (uniform)", "OLTP (generator)"
+UNIFORM_LIVE, ZIPF_LIVE = "JEDEC (uniform)", "OLTP (Zipf 0.7)"
+JEDEC_LIVE, OLTP_LIVE = "JEDEC (substitute)", "OLTP (generator)"
 BASELINE, CDM, ADAPTIVE, WEIGHT_0 = "NVM-basic", "CDM", "CDM, adaptive weight", "CDM, weight 0"
 OVERWRITES, REMOVABLE = "overwritten pages only", "removable pages only"
 ON_CACHE, CONSISTENT = "invalid when cached", "consistent CDM"
 HGC, DGC, SGC, CDM_HGC = "HGC", "DGC", "SGC, volatile cache", "CDM and HGC"
-NARROW = {JEDEC_LIVE: "JEDEC (substitute), 20 GiB", OLTP_LIVE: "OLTP (generator), 20 GiB"}
-"""The stand-ins with the address space of the random writes, by those with the paper's."""
-JEDEC = ("jedec", "jedec-uniform")
-OLTP = ("oltp", "oltp-like", "pgbench")
+MAIN = ("jedec-uniform", "oltp-zipf")
+"""The main set-ups, by which the paper's statements are judged; a trace of the user takes the place of the second."""
+JEDEC = ("jedec-uniform", "jedec")
+OLTP = ("oltp", "oltp-zipf", "oltp-like", "pgbench")
 CACHED = (*JEDEC, *OLTP)
+SEEDS = {name: f"{name}-seeds" for name in MAIN}
+"""The same main set-ups with several seeds."""
 BUFFERED = "host-buffer"
-VARIED = ("jedec-variants", "oltp-variants", "oltp", "pgbench")
+VARIED = ("jedec-variants", "zipf-variants", "oltp", "pgbench")
 """The experiments that have the variants of CDM."""
 
 _SCHEMES: dict[str, dict[str, Any]] = {
@@ -70,14 +73,19 @@ class Scale:
     """Those of figure 1 (c) and (d): the smallest holds JEDEC's address space."""
     random_percent: tuple[int, ...] = (0, 5, 10, 20, 40, 60, 80, 100)
     """The shares of random writes of figure 2."""
-    cache_gib: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, 8, 16)
-    """The cache sizes of figures 6 to 9, on a device of 64 GiB."""
+    jedec_gib: tuple[float, ...] = (0.25, 2, 4, 6, 8, 16)
+    """The cache sizes of figures 6 to 9 under JEDEC, on a device of 64 GiB."""
+    oltp_gib: tuple[float, ...] = (1, 2, 4, 8, 12, 16)
+    """Those under OLTP."""
+    more_gib: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, 6, 8, 12, 16)
+    """Those of the main set-ups with several seeds, from which other choices are drawn."""
+    seeds: int = 3
     parts_gib: tuple[float, ...] = (0.5, 2, 8)
     """Those at which the variants of CDM are run."""
     buffer_gib: tuple[float, ...] = (0.25, 1)
     """The sizes of a write buffer in the host."""
     small_divisor: int = 16
-    """The least divisor of experiments that are compared with themselves alone."""
+    """The least divisor of all but the main set-ups and figure 1 (a) and (b)."""
     rounds: int = ROUNDS
     requests_max: int | None = None
     """The maximum of requests from a trace of the user; None for all."""
@@ -94,11 +102,11 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     """
     scale = SCALES[scale_name]
     small = replace(scale, divisor=max(scale.divisor, scale.small_divisor))
-    oltp = [_given(scale, traces)] if traces else [*_oltp_like(scale, small), _pgbench(scale)]
+    oltp = [_given(scale, traces)] if traces else [*_oltp(scale, small), _pgbench(scale)]
     return (
         _by_capacity(scale),
         _live_by_capacity(small),
-        _by_random_share(scale),
+        _by_random_share(small),
         *_jedec(scale, small),
         _host_buffer(small),
         *oltp,
@@ -164,10 +172,9 @@ def _size(scenario: Scenario, gib: float) -> str:
     return f"{round(flash_pages(scenario) * gib / CAPACITY_GIB) * 4}KiB"
 
 
-def _cached(scale: Scale, scenario: Scenario, lines: Sequence[str], parts: Sequence[str] = ()) -> tuple[Case, ...]:
-    """Return each scheme with caches that have the same shares of the device as in the paper."""
-    places = [(line, gib) for line in lines for gib in scale.cache_gib]
-    places += [(line, gib) for line in parts for gib in scale.parts_gib]
+def _cached(scenario: Scenario, sizes_gib: Mapping[str, Sequence[float]]) -> tuple[Case, ...]:
+    """Return each scheme with caches that have the same shares of the device as these have of the paper's."""
+    places = [(line, gib) for line, sizes in sizes_gib.items() for gib in sizes]
     return tuple(
         Case(line, 100 * gib / CAPACITY_GIB, {"cache.size": _size(scenario, gib), "cooperation": _SCHEMES[line]})
         for line, gib in places
@@ -190,6 +197,13 @@ def _live(scale: Scale) -> dict[str, dict[str, Any]]:
         "flush_share": "5%",
         "arrival": {"name": "uniform", "max": "4ms"},
     }
+    zipf = {
+        "generator": {"name": "zipf", "exponent": SKEW},
+        "requests": OLTP_REQUESTS * scale.rounds // scale.divisor,
+        "space": _space(ZIPF_GIB * GIB / scale.divisor),
+        "read_share": OLTP_READS,
+        "arrival": {"name": "uniform", "max": "6250us"},
+    }
     oltp = {
         "name": "oltp-like",
         "requests": OLTP_REQUESTS // scale.divisor,
@@ -197,8 +211,9 @@ def _live(scale: Scale) -> dict[str, dict[str, Any]]:
         "read_share": OLTP_READS,
     }
     return {
-        JEDEC_LIVE: {"preset": jedec, "repeat": scale.rounds},
         UNIFORM_LIVE: {"synthetic": uniform},
+        ZIPF_LIVE: {"synthetic": zipf},
+        JEDEC_LIVE: {"preset": jedec, "repeat": scale.rounds},
         OLTP_LIVE: {"preset": oltp, "repeat": scale.rounds},
     }
 
@@ -216,43 +231,49 @@ def _live_by_capacity(scale: Scale) -> Experiment:
         for line, workload in _live(scale).items()
         for gib in scale.live_gib
     ]
-    narrow = _space(FOOTPRINT_GIB * GIB / scale.divisor)
-    shared = sorted(set(scale.live_gib) & set(scale.capacities_gib))
-    cases += [
-        replace(case, line=NARROW[case.line], changes={**case.changes, **_narrowed(case, narrow)})
-        for case in cases
-        if case.line in NARROW and case.at in shared
-    ]
     return Experiment("live-capacity", "no cache", _device(scale, CAPACITY_GIB, {}), tuple(cases))
 
 
-def _narrowed(case: Case, space: str) -> dict[str, Any]:
-    return {"workload.preset": {**case.changes["workload.preset"], "space": space}}
+_BYTES = {
+    UNIFORM_LIVE: UNIFORM_GIB * GIB,
+    ZIPF_LIVE: ZIPF_GIB * GIB,
+    JEDEC_LIVE: JEDEC_BYTES,
+    OLTP_LIVE: OLTP_BYTES,
+}
+"""The address spaces, before the division."""
 
 
 def _generated(
-    name: str, title: str, scale: Scale, size: int, lines: Sequence[str], parts: Sequence[str]
+    name: str,
+    title: str,
+    scale: Scale,
+    sizes_gib: Sequence[float],
+    lines: Sequence[str] = (BASELINE, CDM),
+    seeds: int = 1,
 ) -> Experiment:
     scenario = _device(scale, CAPACITY_GIB, _live(scale)[title])
-    cases = _cached(scale, scenario, lines, parts)
-    return Experiment(name, title, scenario, cases, footprint_bytes=size // scale.divisor)
+    cases = _cached(scenario, dict.fromkeys(lines, sizes_gib))
+    return Experiment(name, title, scenario, cases, footprint_bytes=_BYTES[title] // scale.divisor, seeds=seeds)
 
 
 def _jedec(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
     # They never read: no clean pages are cached, so none is removable, and the weight has no effect.
-    both, uniform_bytes = (BASELINE, CDM), UNIFORM_GIB * GIB
+    main, _ = MAIN
     return (
-        _generated("jedec", JEDEC_LIVE, scale, JEDEC_BYTES, both, ()),
-        _generated("jedec-uniform", UNIFORM_LIVE, scale, uniform_bytes, both, ()),
-        _generated("jedec-variants", UNIFORM_LIVE, small, uniform_bytes, (), (*both, CONSISTENT)),
+        _generated(main, UNIFORM_LIVE, scale, scale.jedec_gib),
+        _generated(SEEDS[main], UNIFORM_LIVE, small, scale.more_gib, seeds=scale.seeds),
+        _generated("jedec", JEDEC_LIVE, small, scale.jedec_gib),
+        _generated("jedec-variants", UNIFORM_LIVE, small, scale.parts_gib, (BASELINE, CDM, CONSISTENT)),
     )
 
 
-def _oltp_like(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
-    both = (BASELINE, CDM)
+def _oltp(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
+    _, main = MAIN
     return (
-        _generated("oltp-like", OLTP_LIVE, scale, OLTP_BYTES, both, ()),
-        _generated("oltp-variants", OLTP_LIVE, small, OLTP_BYTES, (), (*both, ADAPTIVE, *PARTS)),
+        _generated(main, ZIPF_LIVE, scale, scale.oltp_gib),
+        _generated(SEEDS[main], ZIPF_LIVE, small, scale.more_gib, seeds=scale.seeds),
+        _generated("oltp-like", OLTP_LIVE, small, scale.oltp_gib),
+        _generated("zipf-variants", ZIPF_LIVE, small, scale.parts_gib, (BASELINE, CDM, ADAPTIVE, *PARTS)),
     )
 
 
@@ -260,7 +281,7 @@ def _host_buffer(scale: Scale) -> Experiment:
     """Return a write buffer in the host over the device with 2 GiB of cache, and what GC knows of either."""
     # Fewer planes as large as the paper's: each keeps blocks apart for what is dirty in the host.
     planes = {"channels": 1, "planes_per_die": PLANES // scale.divisor, "blocks_per_plane": _blocks(CAPACITY_GIB)}
-    scenario = _device(scale, CAPACITY_GIB, _live(scale)[OLTP_LIVE])
+    scenario = _device(scale, CAPACITY_GIB, _live(scale)[ZIPF_LIVE])
     scenario = scenario.with_({f"flash.{division}": count for division, count in planes.items()})
     # As long as a page may stay dirty, however slowly requests come.
     scenario = scenario.with_({"cache.size": _size(scenario, 2), "host_buffer.dirty_age_max": "10000h"})
@@ -273,7 +294,7 @@ def _host_buffer(scale: Scale) -> Experiment:
         for line in (BASELINE, HGC, DGC, SGC, CDM, CDM_HGC)
         for gib in scale.buffer_gib
     ]
-    return Experiment(BUFFERED, OLTP_LIVE, scenario, tuple(cases), footprint_bytes=OLTP_BYTES // scale.divisor)
+    return Experiment(BUFFERED, ZIPF_LIVE, scenario, tuple(cases), footprint_bytes=_BYTES[ZIPF_LIVE] // scale.divisor)
 
 
 def _pgbench(scale: Scale) -> Experiment:
@@ -302,5 +323,6 @@ def _replayed(
     capacity_gib = footprint_bytes / OLTP_BYTES * CAPACITY_GIB * scale.divisor if fitted else CAPACITY_GIB
     workload = {"remap": "dense", "repeat": scale.rounds, "requests_max": requests_max}
     scenario = _device(scale, capacity_gib, workload, replay=replay or {})
-    cases = _cached(scale, scenario, (BASELINE, CDM, ADAPTIVE), PARTS)
+    sizes = dict.fromkeys((BASELINE, CDM, ADAPTIVE), sorted({*scale.oltp_gib, *scale.parts_gib}))
+    cases = _cached(scenario, {**sizes, **dict.fromkeys(PARTS, scale.parts_gib)})
     return Experiment(name, title, scenario, cases, traces, footprint_bytes)

@@ -11,21 +11,20 @@ from coflash.measures.measure import MEAN, Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import show, show_change
 from coflash_reproduce.opfcl.workloads import (
+    CAUSES,
     CONFIG_1,
     CONFIG_2,
+    CONSTANT,
     DAYS,
     FP,
-    FP_BY_CLASS,
     FP_THROUGH,
-    MEASURED,
     OP,
-    OP_BY_CLASS,
     OP_THROUGH,
     OURS,
     RW,
     SILENT,
     VARIED,
-    in_background,
+    by_cause,
     with_rivals,
 )
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
@@ -36,10 +35,9 @@ if TYPE_CHECKING:
 
 PAGE_BYTES = 4096
 
-CACHING_AXIS = Axis("caching space, share of the flash", "%")
+CACHING_AXIS = Axis("caching space, share of the flash", "%", from_zero=True)
 UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
 PERIOD_AXIS = Axis("period, before scaling", "Ki requests", logarithmic=True)
-SEGMENT_AXIS = Axis("segment, before scaling", "MiB", logarithmic=True)
 BOTH = (*CONFIG_1, *CONFIG_2)
 
 WITHIN = 0.05
@@ -108,6 +106,12 @@ def held(metrics: Metrics) -> list[float]:
     return [(sample["clean_pages"] + sample["dirty_pages"]) / flash_pages for sample in sizes(metrics)]
 
 
+def past_the_cache(metrics: Metrics) -> float:
+    """Return the share of the pages that went past the cache."""
+    passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
+    return float(passed / (metrics.host_reads_pages + metrics.host_writes_pages))
+
+
 def tracker_share(run: Run, with_index: bool = True) -> float:
     """Return the memory of the workload tracker as a share of the flash; its two lists are indexed by disk page."""
     tier, disk_pages = run.metrics.hybrid, run.document["workload"]["logical_bytes"] / PAGE_BYTES
@@ -157,26 +161,6 @@ def best_partitions(runs: Runs) -> Iterator[Row]:
         yield f"within {WITHIN:.0%}", "", "", "", "", line, "", "", *counts, ""
 
 
-def about_rw(runs: Runs) -> Iterator[str]:
-    """Name the workloads in which OP-FCL is behind the best RW-FCL, and compare it with RW-FCL at its own share."""
-    behind = [one for one in runs.experiments(BOTH) if excess(runs, one.name, RW) > WITHIN]
-    for experiment in behind:
-        name = experiment.name
-        ours, learnt = only(runs, name), only(runs, name, MEASURED)
-        share, later = (mean(settled(run.metrics)) for run in (ours, learnt))
-        near = min(runs.of(name, RW), key=lambda run: abs(run.case.at - 100 * share))
-        yield (
-            f"With {experiment.title} OP-FCL is {excess(runs, name, RW):.1%} slower than the best RW-FCL. It settles "
-            f"at {show(share, 'share')}; against RW-FCL at {CACHING_AXIS.text(near.case.at)}, the nearest share, it is "
-            f"{ours.changed(near, MEAN)}. By measured costs it settles at "
-            f"{show(later, 'share')} and is {show_change(excess(runs, name, RW, MEASURED))} against the best RW-FCL, "
-            f"where {_given_up(learnt) or 'none'} of what it destages is given up by resizing, for which no write "
-            "waits."
-        )
-    if not behind:
-        yield f"OP-FCL is within {WITHIN:.0%} of the best RW-FCL with each of them."
-
-
 def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
     over_fp, over_rw = (excess(runs, experiment, over, line) for over in (FP, RW))
     return over_fp, over_rw, late_excess(runs, experiment, line)
@@ -190,28 +174,28 @@ def best_in_background(names: Sequence[str], runs: Runs) -> Iterator[Row]:
             yield *cells, show_change(excess(runs, experiment.name, line=run.case.line))
 
 
-def about_background(names: Sequence[str], runs: Runs) -> Iterator[str]:
-    """Compare RW-FCL with FP-FCL at the same share, where writes wait for destaging and where none does."""
-    texts = []
-    for experiment in runs.experiments(names):
-        at, changes = least(runs, experiment.name, RW).case.at, []
-        for name in (experiment.name, in_background([experiment.name])[0]):
-            rw, fp = (runs.at(name, line, at) for line in (RW, FP))
-            changes.append(rw.changed(fp, MEAN) if rw and fp else show_change(None))
-        texts.append(f"{experiment.title} {' and '.join(changes)} at {CACHING_AXIS.text(at)}")
-    each = "; ".join(texts)
-    yield f"RW-FCL over FP-FCL with as much caching space, where RW-FCL is fastest, first where writes wait: {each}."
+@tabled("| change | best FP-FCL | response | OP-FCL | over best FP-FCL | settles at | given up by resizing")
+def causes(runs: Runs) -> Iterator[Row]:
+    """Tabulate OP-FCL beside the best fixed share under changes that may explain what it does."""
+    for name, changes in CAUSES.items():
+        for experiment in runs.experiments([by_cause(name)]):
+            for title in changes:
+                ours, *fixed = runs.of(experiment.name, title)
+                best = min(fixed, key=lambda run: run.read(MEAN))
+                at, used = CACHING_AXIS.text(best.case.at), show(mean(settled(ours.metrics)), "share")
+                over = ours.changed(best, MEAN)
+                yield experiment.title, title, at, best.shown(MEAN), ours.shown(MEAN), over, used, _given_up(ours)
 
 
 @tabled("| line | caching space | over | response | change | erases, change | hit rate, change")
 def rivals(runs: Runs) -> Iterator[Row]:
-    """Describe GC that drops clean pages, blocks that hold one class of pages, and writes that go through."""
+    """Describe GC that drops clean pages, and writes that go through."""
     for experiment in runs.experiments([with_rivals(name) for name in BOTH]):
         name = experiment.name
         fixed = {run.case.at: run for run in runs.of(name, FP)}
-        lines = (SILENT, FP_BY_CLASS, FP_THROUGH)
+        lines = (SILENT, FP_THROUGH)
         pairs = [(run, fixed[run.case.at]) for line in lines for run in runs.of(name, line)]
-        pairs += [(only(runs, name, line), only(runs, name)) for line in (OP_BY_CLASS, OP_THROUGH)]
+        pairs.append((only(runs, name, OP_THROUGH), only(runs, name)))
         for run, over in pairs:
             share = CACHING_AXIS.text(run.case.at) if over.case.line == FP else "its own"
             changes = (run.changed(over, measure) for measure in (MEAN, ERASES, HITS))
@@ -252,18 +236,16 @@ def varied(runs: Runs) -> Iterator[Row]:
         yield experiment.title, *responses, show_change(excess(runs, name)), settles, *erases
 
 
-@tabled("| line | caching space | flash | flash, divided | response | response | change")
-def divided(runs: Runs) -> Iterator[Row]:
-    """Compare runs of the paper's size with those that have everything divided."""
-    for experiment in runs.experiments(BOTH):
-        for run in runs.of(with_rivals(experiment.name)):
-            whole = runs.at(experiment.name, run.case.line, run.case.at)
-            if whole is None or whole.metrics.hybrid.flash_pages <= run.metrics.hybrid.flash_pages:
-                continue
-            at = "its own" if run.case.line == OP else CACHING_AXIS.text(run.case.at)
-            sizes_of_flash = (show(PAGE_BYTES * flash_pages(one.scenario), "bytes") for one in (whole, run))
-            means = (one.shown(MEAN) for one in (whole, run))
-            yield experiment.title, run.case.line, at, *sizes_of_flash, *means, run.changed(whole, MEAN)
+@tabled("| disks | best FP-FCL | response | best RW-FCL | response | OP-FCL | over best FP-FCL | over best RW-FCL")
+def on_disks(runs: Runs) -> Iterator[Row]:
+    """Compare mechanical disks and an elevator with disks of constant times."""
+    for name in BOTH:
+        for experiment in runs.experiments([name, f"{name}-{CONSTANT}"] if runs.of(f"{name}-{CONSTANT}") else []):
+            kind = "mechanical" if experiment.name == name else CONSTANT
+            fixed = (least(runs, experiment.name, line) for line in (FP, RW))
+            best = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), run.shown(MEAN))]
+            over = (show_change(excess(runs, experiment.name, line)) for line in (FP, RW))
+            yield experiment.title, kind, *best, only(runs, experiment.name).shown(MEAN), *over
 
 
 def _given_up(run: Run) -> str:
@@ -272,27 +254,9 @@ def _given_up(run: Run) -> str:
 
 
 def about_response(names: Sequence[str], runs: Runs) -> Iterator[str]:
-    """Name the workloads with more than the paper's margin, and their differences."""
-    nothing = True
+    """Name the workloads with more requests than the disks can serve."""
     for experiment in runs.experiments(names):
-        for text in _about_disks(runs, experiment):
-            yield text
-            nothing = False
-        above = excess(runs, experiment.name)
-        if above <= WITHIN:
-            continue
-        nothing = False
-        ours, best = only(runs, experiment.name), least(runs, experiment.name, FP)
-        yield (
-            f"With {experiment.title} OP-FCL is {above:.1%} slower than FP-FCL at {CACHING_AXIS.text(best.case.at)}: "
-            f"its hit rate is {ours.shown(HITS)} against {best.shown(HITS)}, its GC time a request "
-            f"{ours.shown(GC_TIME)} against {best.shown(GC_TIME)}, and dirty pages destaged for each "
-            f"thousand requests {_destages(ours):.0f} against {_destages(best):.0f}. In the second half of the run it "
-            f"is {show_change(late_excess(runs, experiment.name))} against what is best then; by measured costs, "
-            f"{show_change(excess(runs, experiment.name, line=MEASURED))} over all."
-        )
-    if nothing:
-        yield f"OP-FCL is within {WITHIN:.0%} of the best fixed share with each of them."
+        yield from _about_disks(runs, experiment)
 
 
 def _about_disks(runs: Runs, experiment: Experiment) -> Iterator[str]:
@@ -304,10 +268,6 @@ def _about_disks(runs: Runs, experiment: Experiment) -> Iterator[str]:
             f"{busy:.1%} of the time, and with no partition for less. Then a mean response says how long the trace is, "
             "and not how good a partition: replay it at a lower rate, or on more disks."
         )
-
-
-def _destages(run: Run) -> float:
-    return 1000 * float(run.metrics.hybrid.destages_pages) / run.metrics.requests
 
 
 def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
@@ -322,23 +282,6 @@ def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
     yield (
         "Pages copied for each page that is put into flash, with FP-FCL at its best share, and in brackets what the "
         f"model expects there by equation 3: {', '.join(texts)}."
-    )
-    for experiment in runs.experiments(names):
-        yield from _about_dip(runs, experiment)
-
-
-def _about_dip(runs: Runs, experiment: Experiment) -> Iterator[str]:
-    """State why GC takes less time in a larger cache, if it does."""
-    fixed = runs.of(experiment.name, FP)
-    pair = smallest, least_gc = fixed[0], min(fixed, key=lambda run: run.read(GC_TIME))
-    if least_gc is smallest or not smallest.metrics.requests:
-        return
-    first, second = (f"at {CACHING_AXIS.text(run.case.at)}" for run in pair)
-    puts = [f"{_puts(run) / run.metrics.requests:.2f}" for run in pair]
-    of_search = " The paper's erases of this trace fall for that reason (figure 14)." * (experiment.name == "search")
-    yield (
-        f"With {experiment.title} GC takes {smallest.shown(GC_TIME)} a request {first} and {least_gc.shown(GC_TIME)} "
-        f"{second}: a larger cache misses less, and a request puts {' and '.join(puts)} pages into flash.{of_search}"
     )
 
 
@@ -379,38 +322,22 @@ def means(runs: Runs, experiment: str) -> dict[float, float]:
     return {run.case.at: run.read(MEAN) for run in runs.of(experiment)}
 
 
-def relative(usual: float, runs: Runs, experiment: Experiment) -> list[Line]:
-    """Return OP-FCL's mean responses over that at this place of the axis."""
-    found = means(runs, experiment.name)
-    return [Line(OP, tuple((at, one / found[usual]) for at, one in found.items()))] if usual in found else []
-
-
-def _ranges(names: Sequence[str], runs: Runs, least_at: float = 0.0) -> str:
-    found = [
-        (experiment.title, [one for at, one in means(runs, experiment.name).items() if at >= least_at])
-        for experiment in runs.experiments(names)
-    ]
-    return ", ".join(f"{title} by {max(of) / min(of) - 1:.1%}" for title, of in found if of)
-
-
-def about_range(names: Sequence[str], runs: Runs) -> Iterator[str]:
-    """Describe the effect of a parameter."""
-    yield f"From least to most the mean response varies: {_ranges(names, runs)}."
-
-
-def about_units(names: Sequence[str], runs: Runs) -> Iterator[str]:
-    """Describe the effect of the sequential unit, and that of units above the size of every request."""
-    yield from about_range(names, runs)
-    if largest := _ranges(names, runs, 32):
-        yield f"From 32 KiB on: {largest}."
+def relative(usual: float, names: Sequence[str], runs: Runs, _: Experiment) -> list[Line]:
+    """Return OP-FCL's mean responses under each workload over that at this place of the axis."""
+    lines = []
+    for experiment in runs.experiments(names):
+        found = means(runs, experiment.name)
+        if usual in found:
+            lines.append(Line(experiment.title, tuple((at, one / found[usual]) for at, one in found.items())))
+    return lines
 
 
 def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:
-    """Draw the caches of OP-FCL over time, as shares of the flash."""
+    """Draw the caches of OP-FCL over logical time, as shares of the flash."""
     from matplotlib.figure import Figure
 
     panels = runs.experiments(names)
-    canvas = Figure(figsize=(max(3.8, 2.7 * len(panels)), 2.5), layout="constrained")
+    canvas = Figure(figsize=(max(3.8, 2.4 * len(panels)), 2.5), layout="constrained")
     several = canvas.subplots(1, len(panels), squeeze=False)[0]
     for axes, experiment in zip(several, panels, strict=True):
         _sizes_panel(axes, only(runs, experiment.name))
@@ -420,43 +347,42 @@ def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:
     return canvas
 
 
+def _logical(run: Run) -> list[float]:
+    """Return the requests before each sample, in millions; they come at a steady rate but between phases."""
+    times = [sample["at_ns"] for sample in sizes(run.metrics)]
+    return [at / times[-1] * run.metrics.requests / 1e6 for at in times]
+
+
 def _sizes_panel(axes: Axes, run: Run) -> None:
     from coflash import palette
     from coflash.figures.style import DASHES
 
     samples, flash_pages = sizes(run.metrics), run.metrics.hybrid.flash_pages
-    hours = [sample["at_ns"] / 3.6e12 for sample in samples]
-    reads, writes = (
-        [100 * sample[f"{kind}_limit_pages"] / flash_pages for sample in samples] for kind in ("read", "write")
-    )
     lines = {
-        "read cache": reads,
-        "write cache": writes,
-        "over-provisioned": [100 - read - write for read, write in zip(reads, writes, strict=True)],
-        "clean pages": [100 * sample["clean_pages"] / flash_pages for sample in samples],
-        "dirty pages": [100 * sample["dirty_pages"] / flash_pages for sample in samples],
+        "caching space": [100 * share for share in caching(run.metrics)],
+        "read cache": [100 * sample["read_limit_pages"] / flash_pages for sample in samples],
+        "data in flash": [100 * share for share in held(run.metrics)],
     }
     for index, (label, values) in enumerate(lines.items()):
-        held = index >= 3  # in the colour of their cache
-        colour = palette.LINES[index - 3 if held else index]
-        axes.plot(hours, values, label=label, color=colour, linestyle=DASHES[2 if held else 0])
-    axes.set_xlabel("time (h)")
-    axes.set_ylim(0, 100)
+        colour, dashes = palette.LINES[index], DASHES[2 if index == 2 else 0]
+        axes.plot(_logical(run), values, label=label, color=colour, linestyle=dashes)
+    axes.set_xlabel("requests (million)")
+    axes.set(xlim=(0, None), ylim=(0, 100))
     axes.grid(axis="y")
 
 
-@tabled("| at | read cache | write cache | over-provisioned")
+@tabled("| requests | caching space | read cache | write cache | over-provisioned")
 def table_of_sizes(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     """Return the caches of OP-FCL at some moments."""
     for experiment in runs.experiments(names):
         run = only(runs, experiment.name)
-        samples, flash = sizes(run.metrics), run.metrics.hybrid.flash_pages
+        samples, flash, logical = sizes(run.metrics), run.metrics.hybrid.flash_pages, _logical(run)
         moments = 8 if experiment.name in DAYS else 4
         for moment in range(moments + 1):
-            sample = samples[moment * (len(samples) - 1) // moments]
-            reads, writes = sample["read_limit_pages"] / flash, sample["write_limit_pages"] / flash
-            shares = (show(one, "share") for one in (reads, writes, 1 - reads - writes))
-            yield experiment.title, show(sample["at_ns"], "ns"), *shares
+            at = moment * (len(samples) - 1) // moments
+            reads, writes = samples[at]["read_limit_pages"] / flash, samples[at]["write_limit_pages"] / flash
+            shares = (show(one, "share") for one in (reads + writes, reads, writes, 1 - reads - writes))
+            yield experiment.title, f"{1e6 * logical[at]:,.0f}", *shares
 
 
 def devices(runs: Runs) -> Grid:
@@ -469,8 +395,6 @@ def devices(runs: Runs) -> Grid:
 
 def _device(run: Run) -> dict[str, str]:
     hybrid, metrics = run.experiment.scenario.to_dict()["hybrid"], run.metrics
-    pages = metrics.host_reads_pages + metrics.host_writes_pages
-    passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
     return {
         "flash": show(PAGE_BYTES * flash_pages(run.scenario), "bytes"),
         "segment": hybrid["segment"],
@@ -480,6 +404,6 @@ def _device(run: Run) -> dict[str, str]:
         "requests": f"{metrics.requests:,}",
         "pages read": f"{metrics.host_reads_pages:,}",
         "pages written": f"{metrics.host_writes_pages:,}",
-        "past the cache": show(passed / pages, "share"),
+        "past the cache": show(past_the_cache(metrics), "share"),
         "issued": run.experiment.issued,
     }

@@ -19,18 +19,37 @@ MEASURED = "OP-FCL, measured costs"
 """Our variant: the cost model uses the measured times of disks and garbage collection, and of requests that wait."""
 STEADY = "OP-FCL, steady resizing"
 """The paper's model; a write cache shrinks by a fixed number of pages per request, whatever the load of the disks."""
-OURS = (OP, MEASURED, STEADY)
+OURS = (OP, MEASURED)
 """The schemes that divide all flash by themselves."""
 CONFIG_1 = ("financial", "home", "search", "pgbench", "given")
 CONFIG_2 = ("exchange", "msn")
 DAYS = ("days", "server-days")
 """The workloads with phases, under configurations 1 and 2."""
-VARIED = {"financial-wide": "financial", "home-skewed": "home", "exchange-flat": "exchange", "msn-flat": "msn"}
+VARIED = {
+    "financial-narrow": "financial",
+    "home-slow": "home",
+    "home-still": "home",
+    "exchange-flat": "exchange",
+    "msn-flat": "msn",
+}
 """Stand-ins that differ in one thing from another."""
-BY_UNIT, BY_PERIOD, BY_SEGMENT = "by-unit", "by-period", "by-segment"
+MECHANICAL = {"name": "mechanical", "write_cache": False}
+"""The Atlas 10K, whose parameters DiskSim has; the paper names the Atlas 10K IV."""
+DISK_BYTES = 8_984_504 * 2**10
+"""Its size."""
+CONSTANT_DISK: dict[str, Any] = {
+    "hybrid.disks.model": Scenario.load("opfcl-config1").to_dict()["hybrid"]["disks"]["model"],
+    "hybrid.disks.scheduler": "fcfs",
+}
+"""One with the paper's mean times."""
+CONSTANT = "constant"
+"""The experiments with a disk of constant times, which serves transfers as they come."""
+PHASES = {"home": 20, "home-slow": 5}
+"""How often the hot set of Home moves on."""
+BY_UNIT, BY_PERIOD = "by-unit", "by-period"
 BACKGROUND, RIVALS = "background", "rivals"
-SILENT, FP_BY_CLASS, OP_BY_CLASS = "silent eviction", "FP-FCL, blocks by class", "OP-FCL, blocks by class"
-"""Rivals: GC drops clean pages, since the disk holds them; clean and dirty pages have blocks of their own."""
+SILENT = "silent eviction"
+"""A rival: GC drops clean pages, since the disk holds them."""
 FP_THROUGH, OP_THROUGH = "FP-FCL, write-through", "OP-FCL, write-through"
 """Variants: the disk gets each write at once."""
 SENSITIVE = ("financial", "home", "search", *CONFIG_2, "given")
@@ -39,6 +58,11 @@ SENSITIVE = ("financial", "home", "search", *CONFIG_2, "given")
 INITIAL_PERCENT = 95
 """The initial caching space of OP-FCL."""
 UNIT_KIB, PERIOD_LOG2, SEGMENT_MIB = 128, 16, 256
+USUAL_PERIOD = 2.0 ** (PERIOD_LOG2 - 10)
+PERIODS = (*SENSITIVE, "home-still", *DAYS)
+"""The workloads of the sensitivity to the resizer's period."""
+PHASED = ("home-slow", "home-still")
+"""What is shown beside Home."""
 FINANCIAL_REQUESTS = 5_334_987
 HALF_DAY_US = 12 * 3600 * 10**6
 
@@ -47,27 +71,25 @@ HALF_DAY_US = 12 * 3600 * 10**6
 class Scale:
     """The size of the experiments. A divisor is that of flash, segment, period, address spaces and requests."""
 
-    small: int
-    """The divisor of Financial and Search."""
-    large: int
-    """The divisor of Home, Exchange and MSN, which have tens of millions of requests."""
+    whole: int
+    """The divisor of the main comparison, at least what makes a workload fit on its disks."""
     parts: int
-    """The divisor of all beyond the main comparison: phases, sensitivity, rivals, and destaging in the background."""
-    fp_percent: tuple[int, ...] = (40, 50, 60, 70, 80, 90, 95)
+    """The divisor of all beyond it: phases, sensitivity, rivals, and destaging in the background."""
+    fp_percent: tuple[int, ...] = (20, 40, 50, 60, 70, 80, 90, 95)
     """The fixed shares of caching space."""
-    rw_percent: tuple[int, ...] = (50, 60, 70, 80, 95)
+    rw_percent: tuple[int, ...] = (20, 50, 60, 70, 80, 95)
     rivals_percent: tuple[int, ...] = (80, 95)
     """The shares at which the rivals are run."""
     units_kib: tuple[int, ...] = (4, 16, 32, 128, 512)
     periods_log2: tuple[int, ...] = (12, 14, 16, 18, 19, 20)
     """The requests of a period as powers of two, before the division."""
-    segments_mib: tuple[int, ...] = (64, 128, 256, 512)
-    """The sizes of a segment, before the division."""
+    causes_percent: tuple[int, ...] = (40, 50, 60, 70)
+    """The shares at which FP-FCL is run beside each change to what OP-FCL does under Financial and Home."""
     requests_max: int | None = None
     """The maximum of requests of a stand-in, or of a trace of the user; None for all."""
 
 
-SCALES = {"quick": Scale(16, 64, 64, requests_max=1_000_000), "full": Scale(1, 16, 64)}
+SCALES = {"quick": Scale(32, 64, requests_max=1_000_000), "full": Scale(1, 8)}
 FIRST = ("financial", "home", "search")
 """The workloads of configuration 1 that have stand-ins."""
 
@@ -81,8 +103,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     scale = SCALES[scale_name]
 
     def whole(name: str) -> Experiment:
-        of = VARIED.get(name, name)
-        return _made_up(scale, name, scale.small if of in ("financial", "search") else scale.large)
+        return _made_up(scale, name, max(scale.whole, _least_divisor(name)))
 
     def part(name: str) -> Experiment:
         return _made_up(scale, name, scale.parts)
@@ -99,9 +120,10 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         *map(whole, CONFIG_2),
         *map(part, DAYS),
         *(part(name) if of in CONFIG_2 else whole(name) for name, of in VARIED.items() if not traces),
+        *(_on_constant(whole(name)) for name in (*FIRST, *CONFIG_2) if not traces),
         *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
-        *(_by_period(scale, one) for one in (*parts, *map(part, DAYS)) if one.name in (*SENSITIVE, *DAYS)),
-        *(_by_segment(scale, one) for one in before_one_disk if one.name in SENSITIVE),
+        *(_by_period(scale, one) for one in (*parts, *map(part, PERIODS[-3:])) if one.name in PERIODS),
+        *(_by_cause(scale, one) for one in before_one_disk if one.name in CAUSES),
         *map(_in_background, parts),
         *(_with_rivals(scale, one) for one in parts),
     )
@@ -123,15 +145,16 @@ def sensitivity(kind: str, names: Sequence[str] = SENSITIVE) -> tuple[str, ...]:
 
 
 _STAND_INS = {
-    "financial": ("Financial-like", 3.8),
+    "financial": ("Financial-like", 5.1),
     "home": ("Home-like", 16),
     "search": ("Search-like", 5),
     "exchange": ("Exchange-like", 74),
     "msn": ("MSN-like", 36),
     "days": ("four days", 12),
     "server-days": ("four days", 36),
-    "financial-wide": ("Financial-like, a third more space", 5.1),
-    "home-skewed": ("Home-like, more skewed", 16),
+    "financial-narrow": ("Financial-like, a quarter less space", 3.8),
+    "home-slow": ("Home-like, moving more slowly", 16),
+    "home-still": ("Home-like, not moving", 16),
     "exchange-flat": ("Exchange-like, less skewed", 74),
     "msn-flat": ("MSN-like, less skewed", 36),
 }
@@ -157,9 +180,11 @@ def _workload(name: str, divisor: int) -> dict[str, Any]:
     if name.startswith("financial"):
         preset = {"name": "oltp-like", "requests": FINANCIAL_REQUESTS // divisor, "space": space}
         return {"phases": [{"preset": preset, "space": space}]}
-    if name.startswith("home"):
+    if name in PHASES:
+        return {"phases": [_hot_fifth(20_000_000 // divisor, space, at, PHASES[name]) for at in range(PHASES[name])]}
+    if name == "home-still":
         # The space is 16 GiB; 4.6 GiB of it are written. Nine of ten requests are for a quarter of the space.
-        shares = ((60, 5), (30, 20), (10, 75)) if name == "home" else ((80, 5), (15, 20), (5, 75))
+        shares = ((60, 5), (30, 20), (10, 75))
         zones = [{"traffic": f"{traffic}%", "space": f"{of}%"} for traffic, of in shares]
         written, read = (
             {
@@ -197,6 +222,24 @@ def _workload(name: str, divisor: int) -> dict[str, Any]:
     return {"synthetic": {"requests": requests // divisor, "space": space, **rest}}
 
 
+def _hot_fifth(requests: int, space: str, at: int, of: int) -> dict[str, Any]:
+    """Return a phase in which 85 % of the requests are for one of five parts of the space, the next one each time."""
+    shares = [0.85 if part == at % 5 else 0.15 / 4 for part in range(5)]
+    tenants = [
+        {
+            "space": "20%",
+            "synthetic": {
+                "requests": round(requests / of * share),
+                "generator": {"name": "zipf", "exponent": 0.9, "scatter_block": "64KiB"},
+                "read_share": "19%",
+                "arrival": {"name": "poisson", "mean": f"{8160 / share:.0f}us"},
+            },
+        }
+        for share in shares
+    ]
+    return {"space": space, "tenants": tenants}
+
+
 def _server(read_share: str, exponent: float = 0.99) -> dict[str, Any]:
     """Return Exchange or MSN: small requests to places of very unequal popularity."""
     return {
@@ -225,18 +268,27 @@ def _days(requests: int, space: str, size: str) -> list[dict[str, Any]]:
     return 4 * [half("20%", "33%"), half("95%", "100%")]
 
 
+def _configuration(name: str) -> int:
+    return 2 if VARIED.get(name, name) in (*CONFIG_2, DAYS[1]) else 1
+
+
+def _least_divisor(name: str) -> int:
+    """Return the least divisor with which the space of a stand-in fits on its disks."""
+    disks = 3 if _configuration(name) == 2 else 1
+    return math.ceil(_STAND_INS[name][1] * GIB / (disks * DISK_BYTES))
+
+
 def device(
     configuration: int,
     divisor: float,
     workload: dict[str, Any],
     *,
-    space_bytes: int | None = None,
     replay: dict[str, Any] | None = None,
 ) -> Scenario:
-    """Return a configuration of the paper with flash, segment, period and disk divided.
+    """Return a configuration of the paper with flash, segment and period divided.
 
-    Where the space of the workload is given, each of several disks holds an equal part of it, as each volume of the
-    paper's servers has a disk of its own.
+    The disks are the mechanical ones that the paper emulates, with an elevator; each serves from its whole space, so
+    that seeks are the shorter, the more is divided. A `constant` disk has the paper's mean times.
     """
     values = Scenario.load(f"opfcl-config{configuration}").to_dict()
     hybrid = {
@@ -244,16 +296,8 @@ def device(
         "segment": f"{round(SEGMENT_MIB * 2**20 / divisor) // 4096 * 4096}B",
         "period_requests": round(2**PERIOD_LOG2 / divisor),
     }
-    disks = values["hybrid"]["disks"]
-    if space_bytes is not None and disks["count"] > 1:
-        capacity_bytes = math.ceil(space_bytes / disks["count"])
-    else:
-        capacity_bytes, _ = quantity(disks["model"]["capacity"])
-        capacity_bytes /= divisor
-    if divisor > 1:
-        # Whole requests of 8 KiB.
-        capacity = f"{math.ceil(capacity_bytes / 8192) * 8192}B"
-        hybrid["disks"] = {**disks, "model": {**disks["model"], "capacity": capacity}}
+    disks = {**values["hybrid"]["disks"], "model": dict(MECHANICAL), "scheduler": "elevator"}
+    hybrid["disks"] = {**disks, "placement": "striped"} if disks["count"] > 1 else disks
     flash = {**values["flash"], "blocks_per_plane": round(values["flash"]["blocks_per_plane"] / divisor)}
     replay = replay or values["replay"]
     changed = {"flash": flash, "hybrid": hybrid, "workload": workload, "replay": replay}
@@ -282,11 +326,11 @@ def op_fcl(line: str = OP) -> dict[str, Any]:
 
 
 def _made_up(scale: Scale, name: str, divisor: int) -> Experiment:
-    configuration = 2 if VARIED.get(name, name) in (*CONFIG_2, DAYS[1]) else 1
+    configuration = _configuration(name)
     workload = {"remap": "none", **_workload(name, divisor)}
     if name not in DAYS and scale.requests_max is not None:
         workload["requests_max"] = scale.requests_max
-    scenario = device(configuration, divisor, workload, space_bytes=_space_bytes(name, divisor))
+    scenario = device(configuration, divisor, workload)
     ours = Case(OP, INITIAL_PERCENT, op_fcl())
     if name in DAYS:
         cases: tuple[Case, ...] = (ours,)
@@ -300,12 +344,12 @@ def _made_up(scale: Scale, name: str, divisor: int) -> Experiment:
 def _pgbench(scale: Scale) -> Experiment:
     # Recorded on a faster device: its clients wait for answers here as they did there.
     replay = {"mode": "closed", "queue_depth": 8}
-    rounds = 3 if scale.small == 1 else 1
+    rounds = 3 if scale.whole == 1 else 1
     return _fitted("pgbench", "pgbench (recorded)", scale, (str(find_trace()),), replay=replay, repeat=rounds)
 
 
 def _given(scale: Scale, traces: tuple[str, ...]) -> Experiment:
-    if scale.small > 1:
+    if scale.whole > 1:
         return _fitted("given", "given trace", scale, traces, requests_max=scale.requests_max)
     scenario = device(1, 1, {"remap": "dense"})
     return Experiment("given", "given trace", scenario, _partitions(scale), traces)
@@ -338,15 +382,56 @@ def _by_period(scale: Scale, of: Experiment) -> Experiment:
     return _with_cases(of, BY_PERIOD, (Case(OP, *change) for change in changes))
 
 
-def _by_segment(scale: Scale, of: Experiment) -> Experiment:
-    usual_bytes, _ = quantity(of.scenario.to_dict()["hybrid"]["segment"])
-    sizes = {mib: f"{int(usual_bytes * mib / SEGMENT_MIB) // 4096 * 4096}B" for mib in scale.segments_mib}
-    cases = [
-        Case(line, mib, {**op_fcl(line), "hybrid.segment": size})
-        for line in (OP, MEASURED)
-        for mib, size in sizes.items()
-    ]
-    return _with_cases(of, BY_SEGMENT, cases)
+_SLOW_STEADY = {"hybrid.resizing": "steady", "hybrid.resize_pages": 1, "hybrid.destage_pages": 512}
+_MEASURED = {"hybrid.scheme": {"name": "op-fcl", "initial_caching": f"{INITIAL_PERCENT}%", "costs": "measured"}}
+CAUSES: dict[str, dict[str, dict[str, Any]]] = {
+    "financial": {
+        "as it is": {},
+        "segments of 64 MiB": {"hybrid.segment": 0.25},
+        "requests four times slower": {"replay.time_scale": 4.0},
+        "four times slower, segments of 64 MiB": {"replay.time_scale": 4.0, "hybrid.segment": 0.25},
+        "measured costs": _MEASURED,
+        "measured costs, no write waits": {**_MEASURED, "hybrid.destaging": "background"},
+        "GC in blocks of its own": {"ftl.shared_streams": [["host", "evict"]]},
+        "periods of 2^14": {"hybrid.period_requests": 0.25},
+    },
+    "home": {
+        "as it is": {},
+        "no write waits": {"hybrid.destaging": "background"},
+        "no write waits, 2^12": {"hybrid.destaging": "background", "hybrid.period_requests": 1 / 16},
+        "steady, two pages a request": {"hybrid.resizing": "steady"},
+        "the same, 2^12": {"hybrid.resizing": "steady", "hybrid.period_requests": 1 / 16},
+        "the same, 2^18": {"hybrid.resizing": "steady", "hybrid.period_requests": 4},
+        "steady, one page": {"hybrid.resizing": "steady", "hybrid.resize_pages": 1},
+        "steady, one page, groups of 512": _SLOW_STEADY,
+        "one page, groups of 512, 2^12": {**_SLOW_STEADY, "hybrid.period_requests": 1 / 16},
+    },
+}
+"""Changes that may explain what OP-FCL does; a number for a segment or a period is that of the usual one."""
+
+
+def by_cause(name: str) -> str:
+    """Return the name of the experiment on the changes under a workload."""
+    return f"{name}-causes"
+
+
+def _by_cause(scale: Scale, of: Experiment) -> Experiment:
+    """Return OP-FCL with each change, at 0, beside FP-FCL at some shares with the same change."""
+    hybrid, cases = of.scenario.to_dict()["hybrid"], []
+    segment_bytes, _ = quantity(hybrid["segment"])
+    for title, changes in CAUSES[of.name].items():
+        change = dict(changes)
+        if times := change.get("hybrid.segment"):
+            change["hybrid.segment"] = f"{int(segment_bytes * times) // 4096 * 4096}B"
+        if times := change.get("hybrid.period_requests"):
+            change["hybrid.period_requests"] = max(1, round(hybrid["period_requests"] * times))
+        cases.append(Case(title, 0, {**op_fcl(), **change}))
+        cases += [fixed_share(title, "fp-fcl", share, _without_scheme(change)) for share in scale.causes_percent]
+    return replace(of, name=by_cause(of.name), cases=tuple(cases))
+
+
+def _without_scheme(changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in changes.items() if key != "hybrid.scheme"}
 
 
 def _in_background(of: Experiment) -> Experiment:
@@ -355,19 +440,22 @@ def _in_background(of: Experiment) -> Experiment:
     return _with_cases(of, BACKGROUND, (replace(one, changes={**one.changes, **background}) for one in of.cases))
 
 
+def _on_constant(of: Experiment) -> Experiment:
+    """Return the same on disks of constant times, without an elevator."""
+    return _with_cases(of, CONSTANT, (replace(one, changes={**one.changes, **CONSTANT_DISK}) for one in of.cases))
+
+
 def _with_rivals(scale: Scale, of: Experiment) -> Experiment:
     """Return variants of FP-FCL at some shares and of OP-FCL, beside both as they are."""
-    by_class = {"hybrid.active_blocks": "by-class", "ftl.shared_streams": [["host", "gc"]]}
     through = {"hybrid.write_policy": "write-through"}
     schemes: dict[str, tuple[str, dict[str, Any]]] = {
         FP: ("fp-fcl", {}),
         SILENT: ("silent-eviction", {}),
-        FP_BY_CLASS: ("fp-fcl", by_class),
         FP_THROUGH: ("fp-fcl", through),
     }
     cases = [
         fixed_share(line, name, share, more) for line, (name, more) in schemes.items() for share in scale.rivals_percent
     ]
-    ours: dict[str, dict[str, Any]] = {OP: {}, OP_BY_CLASS: by_class, OP_THROUGH: through}
+    ours: dict[str, dict[str, Any]] = {OP: {}, OP_THROUGH: through}
     cases += [Case(line, INITIAL_PERCENT, {**op_fcl(), **more}) for line, more in ours.items()]
     return _with_cases(of, RIVALS, cases)
