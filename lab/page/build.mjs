@@ -1,0 +1,23 @@
+// Builds the page: one file that opens from disk and from any web server. node lab/page/build.mjs MODULE RECORDS OUT
+import { build } from "esbuild";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const [module, records, out] = process.argv.slice(2);
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+const packed = (file) => gzipSync(readFileSync(file), { level: 9 }).toString("base64");
+const bundled = async (entry, options) =>
+  (await build({ entryPoints: [here(entry)], bundle: true, write: false, target: "es2023", ...options })).outputFiles[0].text;
+const define = { MODULE: JSON.stringify(packed(module)), RECORDS: JSON.stringify(existsSync(records) ? packed(records) : "") };
+const script = await bundled("src/main.ts", { minify: true, define });
+const style = await bundled("lab.css", { minify: true });
+const page = readFileSync(here("index.html"), "utf-8")
+  .replace("/* STYLE */", () => style)
+  .replace("/* SCRIPT */", () => script.replaceAll("</script", "<\\/script"));
+mkdirSync(out, { recursive: true });
+writeFileSync(`${out}/index.html`, page);
+writeFileSync(`${out}/kernel.mjs`, await bundled("src/kernel.ts", { format: "esm" }));
+writeFileSync(`${out}/scenario.mjs`, await bundled("src/scenario.ts", { format: "esm" }));
+writeFileSync(`${out}/coflash_lab.wasm`, readFileSync(module));
+console.log(`${out}/index.html: ${(page.length / 1e6).toFixed(2)} MB, ${(gzipSync(page).length / 1e6).toFixed(2)} MB transferred`);
