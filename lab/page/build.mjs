@@ -1,15 +1,18 @@
-// Builds the page: one file that opens from disk and from any web server. node lab/page/build.mjs MODULE RECORDS OUT
-import { build } from "esbuild";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+// Builds the page: one file that opens from disk and from any web server. scripts/lab calls it.
+// node lab/page/build.mjs PACKAGES MODULE RECORDS OUT
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const [module, records, out] = process.argv.slice(2);
+const [packages, module, records, out] = process.argv.slice(2);
+const { build } = createRequire(`${resolve(packages)}/`)("esbuild");
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const packed = (file) => gzipSync(readFileSync(file), { level: 9 }).toString("base64");
 const bundled = async (entry, options) =>
   (await build({ entryPoints: [here(entry)], bundle: true, write: false, target: "es2023", ...options })).outputFiles[0].text;
-const define = { MODULE: JSON.stringify(packed(module)), RECORDS: JSON.stringify(existsSync(records) ? packed(records) : "") };
+const define = { MODULE: JSON.stringify(packed(module)), RECORDS: JSON.stringify(packed(records)) };
 const script = await bundled("src/main.ts", { minify: true, define });
 const style = await bundled("lab.css", { minify: true });
 const page = readFileSync(here("index.html"), "utf-8")

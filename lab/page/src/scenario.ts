@@ -74,7 +74,7 @@ export function scenario(choices: Choices, side: Side): string {
   const victim = side === "own" ? `victim = { name = "score", score = ${JSON.stringify(choices.score)} }` : 'victim = "greedy"';
   const isDatabase = choices.workload === "database";
   const workload = isDatabase
-    ? '[workload]\ntrace = "database"\nremap = "dense"\nrepeat = 1000\n'
+    ? '[workload]\ntrace = ["database.csv"]\nremap = "dense"\nrepeat = 1000\n'
     : `[workload.synthetic]\nrequests = 4_000_000_000\nread_share = "30%"\n${WORKLOADS[choices.workload].toml}\n`;
   return `name = "lab"
 seed = ${choices.seed}
