@@ -1,4 +1,4 @@
-/** The drawings: a drive as its blocks and pages, the last victim, and the courses of write amplification. */
+/** The drawings: a drive as its blocks and pages, the last victim, and the courses of a measure. */
 
 import type { Point } from "./drive";
 import type { Victim } from "./kernel";
@@ -140,29 +140,29 @@ export interface Line {
   course: readonly Point[];
 }
 
-/** Draw the courses of write amplification, from 0 up. The lines are told apart by colour and by dash. */
+/** Draw the courses of the measure, from 0 up. The lines are told apart by colour and by dash. */
 export function drawChart(canvas: HTMLCanvasElement, lines: readonly Line[], colours: Palette): void {
   const { context, width, height } = fit(canvas);
   const [left, right, top, bottom] = [34, 8, 10, 22];
   const all = lines.flatMap((line) => line.course);
-  const most = Math.max(2, ...all.map((point) => point.waf)) * 1.08;
+  const most = Math.max(2, ...all.map((point) => point.value)) * 1.08;
   const first = all.length > 0 ? Math.min(...all.map((point) => point.requests)) : 0;
   const last = Math.max(first + 1000, ...all.map((point) => point.requests));
   const x = (requests: number): number => left + ((requests - first) / (last - first)) * (width - left - right);
-  const y = (waf: number): number => height - bottom - (waf / most) * (height - top - bottom);
+  const y = (value: number): number => height - bottom - (value / most) * (height - top - bottom);
   context.font = "12px system-ui, sans-serif";
   context.textBaseline = "middle";
   context.lineWidth = 1;
   const step = most > 6 ? 2 : 1;
-  for (let waf = 0; waf <= most; waf += step) {
+  for (let value = 0; value <= most; value += step) {
     context.strokeStyle = colours.grid;
     context.beginPath();
-    context.moveTo(left, y(waf));
-    context.lineTo(width - right, y(waf));
+    context.moveTo(left, y(value));
+    context.lineTo(width - right, y(value));
     context.stroke();
     context.fillStyle = colours.soft;
     context.textAlign = "right";
-    context.fillText(String(waf), left - 6, y(waf));
+    context.fillText(String(value), left - 6, y(value));
   }
   context.textAlign = "right";
   context.fillText(`${last.toLocaleString("en")} requests`, width - right, height - 8);
@@ -172,8 +172,8 @@ export function drawChart(canvas: HTMLCanvasElement, lines: readonly Line[], col
     context.setLineDash([[], [7, 4], [2, 3]][number]!);
     context.beginPath();
     line.course.forEach((point, index) => {
-      if (index === 0) context.moveTo(x(point.requests), y(point.waf));
-      else context.lineTo(x(point.requests), y(point.waf));
+      if (index === 0) context.moveTo(x(point.requests), y(point.value));
+      else context.lineTo(x(point.requests), y(point.value));
     });
     context.stroke();
   });

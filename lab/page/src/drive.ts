@@ -1,11 +1,14 @@
-/** A drive of the page: its run, the course of its write amplification, and its last victim. */
+/** A drive of the page: its run, the course of what the chart shows, and its last victim. */
 
 import { type Counters, Kernel, type Victim } from "./kernel";
 
-/** A point of the course: requests served, and programs for each page written since the point before. */
+/** What the chart shows: programs of flash for each page that the host writes, or mean response times in milliseconds. */
+export type Measure = "waf" | "response";
+
+/** A point of the course: requests served, and the measure over those since the point before. */
 export interface Point {
   requests: number;
-  waf: number;
+  value: number;
 }
 
 /** The most points of a course: then every second one goes, and each stands for twice as many requests. */
@@ -19,32 +22,33 @@ export class Drive {
   private before: Counters;
   private requestsAPoint = 250;
 
-  private constructor(kernel: Kernel) {
+  private constructor(kernel: Kernel, private readonly measure: Measure) {
     this.kernel = kernel;
     this.counters = this.before = kernel.counters();
   }
 
   /** Begin a run. Throws an error that names what is wrong with the scenario. */
-  static async begin(module: WebAssembly.Module, records: Uint8Array, scenario: string): Promise<Drive> {
+  static async begin(module: WebAssembly.Module, records: Uint8Array, scenario: string, measure: Measure): Promise<Drive> {
     const kernel = await Kernel.of(module);
     kernel.bring(records);
     kernel.begin(scenario);
-    return new Drive(kernel);
+    return new Drive(kernel, measure);
   }
 
-  /** Serve the next requests; returns the victims that GC took meanwhile. */
-  step(requests: number): Victim[] {
+  /** Serve the next requests; returns the last victim with valid pages that GC took meanwhile. */
+  step(requests: number): Victim | null {
     let left = requests;
+    let met: Victim | null = null;
     while (left > 0) {
       const due = this.before.requests + this.requestsAPoint - this.counters.requests;
       const served = this.kernel.step(Math.min(left, due));
       left = served === 0 ? 0 : left - served;
       this.counters = this.kernel.counters();
       if (this.counters.requests - this.before.requests >= this.requestsAPoint) this.addPoint();
+      met = this.kernel.lastVictim() ?? met;
     }
-    const victims = this.kernel.victims();
-    this.lastVictim = victims.findLast((victim) => victim.pages.length > 0) ?? this.lastVictim;
-    return victims;
+    this.lastVictim = met ?? this.lastVictim;
+    return met;
   }
 
   /** The bytes of all pages, and the pages of a block. */
@@ -57,9 +61,8 @@ export class Drive {
   }
 
   private addPoint(): void {
-    const written = this.counters.host_writes_pages - this.before.host_writes_pages;
-    const programs = this.counters.programs_pages - this.before.programs_pages;
-    if (written > 0) this.course.push({ requests: this.counters.requests, waf: programs / written });
+    const value = this.measure === "waf" ? this.waf() : this.response();
+    if (value !== null) this.course.push({ requests: this.counters.requests, value });
     this.before = this.counters;
     if (this.course.length > POINTS_MAX) {
       this.requestsAPoint *= 2;
@@ -67,8 +70,19 @@ export class Drive {
       this.course = [];
       for (let at = 0; at + 1 < pairs.length; at += 2) {
         const [first, second] = [pairs[at]!, pairs[at + 1]!];
-        this.course.push({ requests: second.requests, waf: (first.waf + second.waf) / 2 });
+        this.course.push({ requests: second.requests, value: (first.value + second.value) / 2 });
       }
     }
+  }
+
+  private waf(): number | null {
+    const written = this.counters.host_writes_pages - this.before.host_writes_pages;
+    return written === 0 ? null : (this.counters.programs_pages - this.before.programs_pages) / written;
+  }
+
+  private response(): number | null {
+    const sum = ({ requests, response_mean_ns }: Counters): number => requests * (response_mean_ns ?? 0);
+    const requests = this.counters.requests - this.before.requests;
+    return requests === 0 ? null : (sum(this.counters) - sum(this.before)) / requests / 1e6;
   }
 }

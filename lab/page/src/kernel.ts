@@ -93,21 +93,18 @@ export class Kernel {
     return { bytes: this.output(), perBlock };
   }
 
-  /** The victims since the last call. */
-  victims(): Victim[] {
+  /** The last victim since the last call that had valid pages. */
+  lastVictim(): Victim | null {
     this.checked(this.exports.victims());
     const words = new Uint32Array(this.output().slice().buffer);
-    const victims: Victim[] = [];
-    for (let at = 0; at < words.length; ) {
-      const [block, count] = [words[at]!, words[at + 1]!];
-      const pages = Array.from(words.subarray(at + 2, at + 2 + count), (word) => ({
-        index: word & 0xffffff,
-        answer: ANSWERS[word >>> 24]!,
-      }));
-      victims.push({ block, pages });
-      at += 2 + count;
-    }
-    return victims;
+    let last = -1;
+    for (let at = 0; at < words.length; at += 2 + words[at + 1]!) if (words[at + 1]! > 0) last = at;
+    if (last < 0) return null;
+    const pages = Array.from(words.subarray(last + 2, last + 2 + words[last + 1]!), (word) => ({
+      index: word & 0xffffff,
+      answer: ANSWERS[word >>> 24]!,
+    }));
+    return { block: words[last]!, pages };
   }
 
   /** Serve what is left; returns the result document as text. */

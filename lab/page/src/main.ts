@@ -3,8 +3,9 @@
 import { type State, read, write } from "./address";
 import { Drive } from "./drive";
 import { type Palette, drawChart, drawDrive, drawVictim, palette } from "./draw";
-import type { Victim } from "./kernel";
-import { type Choices, SCHEMES, type SchemeName, type Side, WORKLOADS, type WorkloadName, scenario } from "./scenario";
+import { compared, label, panels, said, tellCounters } from "./panel";
+import { $, number } from "./page";
+import { type Choices, SCHEMES, type SchemeName, type Side, WORKLOADS, type WorkloadName, check, scenario } from "./scenario";
 import { STORIES, type Step } from "./stories";
 
 declare const MODULE: string;
@@ -16,12 +17,11 @@ const FIRST_SPEED = 3;
 /** When the page first slows down on a victim, and how long it shows it. */
 const FIRST_VICTIM_MS = 5000;
 const VICTIM_MS = 4500;
+const VICTIM_REQUESTS_MAX = 4000;
 /** Requests in a frame at full speed grow and shrink until a frame takes this long. */
 const FRAME_MS = 12;
 
-const $ = <T extends Element = HTMLElement>(selector: string): T => document.querySelector<T>(selector)!;
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-const number = (value: number): string => value.toLocaleString("en");
 
 interface Shown {
   side: Side;
@@ -63,7 +63,7 @@ async function rebuild(): Promise<void> {
   let problem = "";
   for (const side of sides) {
     try {
-      const drive = await Drive.begin(module, records, scenario(state.choices, side));
+      const drive = await Drive.begin(module, records, scenario(state.choices, side), SCHEMES[state.choices.scheme].family.chart);
       if (state.requests > 0) drive.step(state.requests);
       const panel = $(`#${side}`);
       made.push({ side, drive, canvas: panel.querySelector("canvas.drive")!, victim: panel.querySelector("canvas.victim")! });
@@ -78,37 +78,8 @@ async function rebuild(): Promise<void> {
   $("#score-problem").textContent = problem;
   $("#score").setAttribute("aria-invalid", String(problem !== ""));
   [owed, victimFrom] = [0, 0];
-  label();
+  label(state.choices);
   draw(1);
-}
-
-function label(): void {
-  const { choices } = state;
-  const scheme = SCHEMES[choices.scheme];
-  $("#left-title").textContent = scheme.family.leftTitle;
-  $("#right-title").textContent = scheme.title;
-  $("#right-says").textContent = scheme.says;
-  $("#tier").textContent = scheme.family.tier;
-  $<HTMLSelectElement>("#workload").value = choices.workload;
-  $<HTMLSelectElement>("#scheme").value = choices.scheme;
-  $<HTMLInputElement>("#cache").value = String(choices.cache);
-  $("#cache-value").textContent = `${choices.cache} %`;
-  $<HTMLInputElement>("#score").value = choices.score;
-  $<HTMLTextAreaElement>("#toml").value = scenario(choices, "right");
-  $("#workload-says").textContent = WORKLOADS[choices.workload].says;
-}
-
-/** What became of a victim, in words. */
-function said(victim: Victim | null): string {
-  if (victim === null) return "no victim yet";
-  const count = (answer: string): number => victim.pages.filter((page) => page.answer === answer).length;
-  const [copied, dropped, buffer, fast] = [count("copied"), count("dropped"), count("from-buffer"), count("fast")];
-  return [
-    `${copied} copied`,
-    dropped > 0 ? `${dropped} dropped: in the cache` : "",
-    buffer > 0 ? `${buffer} written from the buffer` : "",
-    fast > 0 ? `${fast} to a fast block` : "",
-  ].filter(Boolean).join(", ");
 }
 
 function draw(shown: number): void {
@@ -117,22 +88,18 @@ function draw(shown: number): void {
     const pages = drive.pages();
     drawDrive(canvas, pages, drive.lastVictim?.block ?? null, colours);
     drawVictim(victim, drive.lastVictim, pages.perBlock, shown, colours);
-    const { counters } = drive;
-    const waf = counters.waf_host?.toFixed(2) ?? "–";
-    $(`#${side}-waf`).textContent = waf;
-    $(`#${side}-copies`).textContent = number(counters.metrics.gc_copies_pages);
-    $(`#${side}-drops`).textContent = number(counters.metrics.gc_drops_pages);
-    $(`#${side}-victim`).textContent = said(drive.lastVictim);
-    if (!running) canvas.setAttribute("aria-label", `${side} drive: write amplification ${waf}; last victim: ${said(drive.lastVictim)}`);
+    tellCounters(side, drive, state.choices, !running);
   }
   const [left, right] = [drives[0]!.drive.counters, drives[1]!.drive.counters];
-  const saved = left.programs_pages - right.programs_pages;
-  const share = left.programs_pages > 0 ? (100 * saved) / left.programs_pages : 0;
-  $("#saved").textContent = saved >= 0
-    ? `${number(saved)} programs of flash saved: ${share.toFixed(0)} % of those on the left`
-    : `${number(-saved)} programs of flash more than on the left`;
+  $("#saved").textContent = compared(left, right, SCHEMES[state.choices.scheme].family.chart);
   $("#requests").textContent = number(right.requests);
-  drawChart($<HTMLCanvasElement>("#chart"), drives.map(({ side, drive }) => ({ name: side, course: drive.course })), colours);
+  const chart = $<HTMLCanvasElement>("#chart");
+  drawChart(chart, drives.map(({ side, drive }) => ({ name: side, course: drive.course })), colours);
+  if (!running) {
+    const last = drives.map(({ side, drive }) => `${side} ${drive.course.at(-1)?.value.toFixed(2) ?? "nothing yet"}`);
+    chart.setAttribute("aria-label", `${$("#chart-title").textContent}, after ${number(right.requests)} requests: ${last.join(", ")}`);
+    if ($<HTMLDetailsElement>("details").open) $<HTMLTextAreaElement>("#check").value = check(state.choices, "right", right);
+  }
 }
 
 function remember(): void {
@@ -143,22 +110,20 @@ function remember(): void {
 /** Let all drives serve the next requests. Returns whether the right one met a victim. */
 function step(requests: number): boolean {
   let met = false;
-  for (const { side, drive } of drives) {
-    const victims = drive.step(requests);
-    met ||= side === "right" && victims.some((victim) => victim.pages.length > 0);
-  }
+  for (const { side, drive } of drives) met = (drive.step(requests) !== null && side === "right") || met;
   return met;
 }
 
-/** Go on until the right drive takes a victim that cooperation spares a copy, if one comes soon. */
+/** Go on until the right drive takes a victim; where its GC asks, one that is spared a copy, if one comes soon. */
 function toVictim(): void {
-  for (let tries = 0; tries < 4000; tries++) {
-    if (step(1) && (drives[1]!.drive.lastVictim?.pages.some((page) => page.answer !== "copied") || tries > 2000)) break;
+  const asks = SCHEMES[state.choices.scheme].family.chart === "waf";
+  for (let tries = 0; tries < VICTIM_REQUESTS_MAX; tries++) {
+    const spared = (): boolean => !asks || tries > VICTIM_REQUESTS_MAX / 2 || drives[1]!.drive.lastVictim!.pages.some((page) => page.answer !== "copied");
+    if (step(1) && spared()) break;
   }
   victimFrom = performance.now();
   victimSeen = true;
   $("#spoken").textContent = `Victim. Left: ${said(drives[0]!.drive.lastVictim)}. Right: ${said(drives[1]!.drive.lastVictim)}.`;
-  document.body.classList.add("victim");
 }
 
 function frame(now: number): void {
@@ -169,7 +134,6 @@ function frame(now: number): void {
     draw(still.matches ? 1 : shown);
     if (now - victimFrom > VICTIM_MS) {
       victimFrom = 0;
-      document.body.classList.remove("victim");
     }
     return;
   }
@@ -200,7 +164,6 @@ function frame(now: number): void {
 function run(on: boolean): void {
   running = on;
   $("#run").textContent = on ? "Pause" : "Run";
-  $("#run").setAttribute("aria-pressed", String(on));
   if (!on) remember();
   draw(1);
 }
@@ -243,7 +206,14 @@ async function openStory(name: string, at: number): Promise<void> {
   if (step.focus === "victims") toVictim();
 }
 
+function copy(text: string, told: string): void {
+  // Pages opened from disk may have no clipboard: the address bar has the link.
+  void navigator.clipboard?.writeText(text);
+  $("#spoken").textContent = told;
+}
+
 function connect(): void {
+  panels();
   const options = (select: HTMLSelectElement, of: Record<string, { title: string }>): void => {
     for (const [value, { title }] of Object.entries(of)) select.add(new Option(title, value));
   };
@@ -252,6 +222,8 @@ function connect(): void {
   const on = (selector: string, event: string, act: () => void): void => $(selector).addEventListener(event, act);
   on("#workload", "change", () => change({ workload: $<HTMLSelectElement>("#workload").value as WorkloadName }));
   on("#scheme", "change", () => change({ scheme: $<HTMLSelectElement>("#scheme").value as SchemeName }));
+  on("details", "toggle", () => draw(1));
+  for (const name of ["toml", "check"]) on(`#copy-${name}`, "click", () => { run(false); copy($<HTMLTextAreaElement>(`#${name}`).value, "It is copied."); });
   on("#cache", "input", () => { $("#cache-value").textContent = `${$<HTMLInputElement>("#cache").value} %`; });
   on("#cache", "change", () => change({ cache: Number($<HTMLInputElement>("#cache").value) }));
   on("#score", "change", () => change({ score: $<HTMLInputElement>("#score").value.trim() }));
@@ -263,10 +235,11 @@ function connect(): void {
   on("#story-next", "click", () => void openStory(state.story, state.step + 1));
   on("#story-back", "click", () => void openStory(state.story, state.step - 1));
   on("#story-close", "click", () => void openStory("", 0));
-  on("#share", "click", () => { remember(); void navigator.clipboard?.writeText(location.href); $("#spoken").textContent = "The link is copied."; });
+  on("#share", "click", () => { remember(); copy(location.href, "The link is copied."); });
   for (const [name, story] of Object.entries(STORIES)) {
     const button = document.createElement("button");
     button.textContent = story.title;
+    button.title = story.paper;
     button.addEventListener("click", () => void openStory(name, 0));
     $("#stories").append(button);
   }
