@@ -20,7 +20,8 @@ const page = readFileSync(here("index.html"), "utf-8")
   .replace("/* SCRIPT */", () => script.replaceAll("</script", "<\\/script"));
 mkdirSync(out, { recursive: true });
 writeFileSync(`${out}/index.html`, page);
-writeFileSync(`${out}/kernel.mjs`, await bundled("src/kernel.ts", { format: "esm" }));
-writeFileSync(`${out}/scenario.mjs`, await bundled("src/scenario.ts", { format: "esm" }));
+// What tests use.
+for (const part of ["kernel", "scenario", "drive", "stories"]) writeFileSync(`${out}/${part}.mjs`, await bundled(`src/${part}.ts`, { format: "esm" }));
+writeFileSync(`${out}/records.bin`, readFileSync(records));
 writeFileSync(`${out}/coflash_lab.wasm`, readFileSync(module));
 console.log(`${out}/index.html: ${(page.length / 1e6).toFixed(2)} MB, ${(gzipSync(page).length / 1e6).toFixed(2)} MB transferred`);

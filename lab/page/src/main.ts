@@ -74,7 +74,7 @@ async function rebuild(): Promise<void> {
   }
   if (turn !== building) return;
   drives = made;
-  $("#own").hidden = made.length < 3;
+  $("#own").hidden = $("#own-line").hidden = made.length < 3;
   $("#score-problem").textContent = problem;
   $("#score").setAttribute("aria-invalid", String(problem !== ""));
   [owed, victimFrom] = [0, 0];

@@ -42,8 +42,8 @@ export function label(choices: Choices): void {
   $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; 3 of 10 requests read`;
   $("#chart-title").textContent = family.chart === "waf" ? "Write amplification: programs of flash for each page that the host writes" : "Mean response time, in milliseconds";
   const kinds: [string, string][] = [
-    ["free", "erased"], ["valid", "valid"], ["invalid", "invalid: waste"], ["same", family.same], ["newer", family.newer],
-    ["marked", family.marked], ["frame", "the last victim"],
+    ["free", "erased"], ["valid", family.valid], ["invalid", "invalid: waste"], ["same", family.same], ["newer", family.newer],
+    ["marked", family.marked], ["frame", "the place of the last victim"],
   ];
   $("#legend").innerHTML = kinds.filter(([, says]) => says).map(([kind, says]) => `<li><i class="${kind}"></i>${says}</li>`).join("");
 }
@@ -60,7 +60,7 @@ export function tellCounters(side: Side, drive: Drive, choices: Choices, isStill
   const panel = $(`#${side}`);
   for (const cell of panel.querySelectorAll<HTMLElement>("dd")) cell.textContent = valueOf(drive.counters, cell.dataset["path"]!);
   const became = said(drive.lastVictim);
-  panel.querySelector(".became")!.textContent = `Last victim: ${became}`;
+  panel.querySelector(".became")!.textContent = became;
   if (!isStill) return;
   const facts = [...panel.querySelectorAll("dl > div")].map((row) => row.textContent).join("; ");
   panel.querySelector("canvas.drive")!.setAttribute("aria-label", `The ${side} drive, ${WORKLOADS[choices.workload].title}: ${shares(drive)}`);

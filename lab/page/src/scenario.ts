@@ -22,7 +22,7 @@ export const WORKLOADS = {
     toml: 'generator = { name = "hot-cold", zones = [{ traffic = "80%", space = "20%" }, { traffic = "20%", space = "80%" }] }',
   },
   zipf: { title: "a few favourites", says: "a law of popularity, as in many caches", toml: 'generator = { name = "zipf", exponent = 0.9 }' },
-  database: { title: "a recorded database", says: "pgbench on PostgreSQL: the recorded requests of one in 108 of its pages, again and again", toml: "" },
+  database: { title: "a recorded database", says: "pgbench on PostgreSQL: the recorded requests of one in 108 of its pages, again and again; its commits flush, which empties volatile buffers", toml: "" },
 } as const;
 export type WorkloadName = keyof typeof WORKLOADS;
 
@@ -37,6 +37,8 @@ interface Family {
   /** What a reader needs to know who has never heard of it. */
   lead: string;
   chart: Measure;
+  /** What is said of other valid pages. */
+  valid: string;
   /** What is said of a page whose data another tier holds, or holds in a newer version, and of one of which GC knows that; empty
    * where there is none. */
   same: string;
@@ -61,13 +63,14 @@ const cdm: Family = {
   question: "Both drives write the same data. The right one asks the cache before it copies.",
   lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. To get space back, garbage collection (GC) picks a block as its victim, copies the pages of it that are still valid, and erases it. Such copies cost time and wear flash out. Many are needless, because the drive's cache holds the same data, or newer.",
   slider: "Size of the cache",
-  left: "GC does not ask",
+  left: "GC does not ask the cache",
   leftSays: "every valid page of a victim is copied",
   chart: "waf",
+  valid: "valid",
   same: "valid, and the cache has the same data",
   newer: "valid, but the cache has newer data",
   marked: "hatched: GC knows that",
-  rows: [["pages copied by GC", "gc_copies_pages"], ["pages dropped by GC", "gc_drops_pages"]],
+  rows: [["pages copied by GC", "gc_copies_pages"], ["pages dropped by GC", "gc_drops_pages"], ["drops that came back", "drop_rewrites_pages"]],
   scheme: (cache) => `cooperation = "none"\n[cache]\nsize = "${cache}%"\n`,
   named: (scheme, cache) => `${cooperates(scheme)}\n[cache]\nsize = "${cache}%"\n`,
   spare: '{ share = "15%", definition = "over_provisioning" }',
@@ -94,6 +97,7 @@ const hybrid: Family = {
   left: "a fixed share (FP-FCL)",
   leftSays: "as much is cached as the slider leaves",
   chart: "response",
+  valid: "valid, and newer than on the disk",
   same: "valid, and the disk has the same data",
   newer: "",
   marked: "",
