@@ -91,7 +91,7 @@ export function drawDrive(
     context.fill(places[kind]);
   }
   context.strokeStyle = colours.hatch;
-  context.lineWidth = 1;
+  context.lineWidth = Math.max(0.7, cell * 0.14);
   context.stroke();
   if (victim !== null) {
     context.strokeStyle = colours.victim;

@@ -177,6 +177,7 @@ function change(choices: Partial<Choices>): void {
 function tell(): void {
   const story = STORIES[state.story];
   $("#story").hidden = story === undefined;
+  $("#lead").hidden = $("#stories").hidden = story !== undefined;
   document.querySelectorAll(".focus").forEach((one) => one.classList.remove("focus"));
   if (story === undefined) return;
   const step: Step = story.steps[Math.min(state.step, story.steps.length - 1)]!;

@@ -71,8 +71,8 @@ export function tellCounters(side: Side, drive: Drive, choices: Choices, isStill
 function valueOf(counters: Counters, path: string): string {
   const value = path in counters ? counters[path as keyof Counters] : path.split(".").reduce<unknown>((one, name) => (one as Record<string, unknown> | undefined)?.[name], counters.metrics);
   if (typeof value !== "number") return "–";
-  if (path.endsWith("_ns")) return `${(value / 1e6).toFixed(2)} ms`;
-  if (path.endsWith("ratio")) return `${(100 * value).toFixed(1)} %`;
+  if (path.endsWith("_ns")) return `${(value / 1e6).toFixed(2)}\u00a0ms`;
+  if (path.endsWith("ratio")) return `${(100 * value).toFixed(1)}\u00a0%`;
   return path.startsWith("waf") ? value.toFixed(2) : number(value);
 }
 
@@ -102,7 +102,7 @@ export function compared(left: Counters, right: Counters, chart: Measure): strin
   const share = one > 0 ? Math.round((100 * Math.abs(one - other)) / one) : 0;
   if (chart === "waf") {
     if (one === other) return "Both drives have programmed the same number of pages";
-    return `The right drive programmed ${number(Math.abs(one - other))} pages ${one > other ? "fewer" : "more"} than the left: ${share} %`;
+    return `The right drive programmed ${number(Math.abs(one - other))} pages ${one > other ? "fewer" : "more"} than the left: ${share}\u00a0%`;
   }
-  return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${share} % ${one >= other ? "less" : "more"}`;
+  return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${share}\u00a0% ${one >= other ? "less" : "more"}`;
 }

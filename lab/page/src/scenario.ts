@@ -119,12 +119,12 @@ model = { name = "constant", capacity = "24MiB" }
 
 export const SCHEMES = {
   cdm: { title: "CDM", says: "a page with a cached copy is removable: GC drops it", family: cdm },
-  "cdm-consistent": { title: "CDM, crash-consistent", says: "the same, and a power cut finds whole commits", family: cdm },
-  "cdm-overwrites": { title: "CDM: overwrites alone", says: "flash learns at once that the cache holds newer data", family: cdm },
-  "cdm-removable": { title: "CDM: removable pages alone", says: "only pages that are clean in the cache are dropped", family: cdm },
-  hgc: { title: "ShadowGC: HGC", says: "shadows of the host's buffer go to fast blocks", family: shadow },
-  dgc: { title: "ShadowGC: DGC", says: "GC takes newer data from the drive's buffer", family: shadow },
-  sgc: { title: "ShadowGC: SGC", says: "both, and the older of two buffered pages is discarded", family: shadow },
+  "cdm-consistent": { title: "crash-consistent CDM", says: "the same, and a power cut finds whole commits", family: cdm },
+  "cdm-overwrites": { title: "overwrites alone (CDM)", says: "flash learns at once that the cache holds newer data", family: cdm },
+  "cdm-removable": { title: "removable pages alone (CDM)", says: "only pages that are clean in the cache are dropped", family: cdm },
+  hgc: { title: "HGC (ShadowGC)", says: "shadows of the host's buffer go to fast blocks", family: shadow },
+  dgc: { title: "DGC (ShadowGC)", says: "GC takes newer data from the drive's buffer", family: shadow },
+  sgc: { title: "SGC (ShadowGC)", says: "both, and the older of two buffered pages is discarded", family: shadow },
   "op-fcl": { title: "OP-FCL", says: "a cost model divides flash between cached data and GC", family: hybrid },
   "rw-fcl": { title: "RW-FCL", says: "reads and writes have caches of their own, of a fixed sum", family: hybrid },
 } as const satisfies Record<string, { title: string; says: string; family: Family }>;
