@@ -14,6 +14,14 @@ export interface Point {
 /** The most points of a course: then every second one goes, and each stands for twice as many requests. */
 const POINTS_MAX = 240;
 
+/** Run a scenario to its end; returns its metrics. */
+export async function finished(module: WebAssembly.Module, records: Uint8Array, scenario: string): Promise<object> {
+  const kernel = await Kernel.of(module);
+  kernel.bring(records);
+  kernel.begin(scenario);
+  return (JSON.parse(kernel.finish()) as { metrics: object }).metrics;
+}
+
 export class Drive {
   counters: Counters;
   course: Point[] = [];

@@ -1,7 +1,7 @@
 /** The page: two drives that write the same data, and the controls. */
 
 import { type State, read, write } from "./address";
-import { Drive } from "./drive";
+import { Drive, finished } from "./drive";
 import { type Palette, drawChart, drawDrive, drawVictim, palette } from "./draw";
 import { compared, label, panels, said, tellCounters } from "./panel";
 import { $, number } from "./page";
@@ -98,7 +98,6 @@ function draw(shown: number): void {
   if (!running) {
     const last = drives.map(({ side, drive }) => `${side} ${drive.course.at(-1)?.value.toFixed(2) ?? "nothing yet"}`);
     chart.setAttribute("aria-label", `${$("#chart-title").textContent}, after ${number(right.requests)} requests: ${last.join(", ")}`);
-    if ($<HTMLDetailsElement>("details").open) $<HTMLTextAreaElement>("#check").value = check(state.choices, "right", right);
   }
 }
 
@@ -207,6 +206,16 @@ async function openStory(name: string, at: number): Promise<void> {
   if (step.focus === "victims") toVictim();
 }
 
+/** Write the program that compares the requests so far with a native run, which answers the requests under way as well. */
+async function writeCheck(): Promise<void> {
+  run(false);
+  const requests = Math.max(1, state.requests);
+  const metrics = await finished(module, records, scenario(state.choices, "right", requests));
+  const program = check(state.choices, "right", requests, metrics);
+  $<HTMLTextAreaElement>("#check").value = program;
+  copy(program, "The program is written, and copied.");
+}
+
 function copy(text: string, told: string): void {
   // Pages opened from disk may have no clipboard: the address bar has the link.
   void navigator.clipboard?.writeText(text);
@@ -223,8 +232,8 @@ function connect(): void {
   const on = (selector: string, event: string, act: () => void): void => $(selector).addEventListener(event, act);
   on("#workload", "change", () => change({ workload: $<HTMLSelectElement>("#workload").value as WorkloadName }));
   on("#scheme", "change", () => change({ scheme: $<HTMLSelectElement>("#scheme").value as SchemeName }));
-  on("details", "toggle", () => draw(1));
-  for (const name of ["toml", "check"]) on(`#copy-${name}`, "click", () => { run(false); copy($<HTMLTextAreaElement>(`#${name}`).value, "It is copied."); });
+  on("#copy-toml", "click", () => copy($<HTMLTextAreaElement>("#toml").value, "The scenario is copied."));
+  on("#make-check", "click", () => void writeCheck());
   on("#cache", "input", () => { $("#cache-value").textContent = `${$<HTMLInputElement>("#cache").value} %`; });
   on("#cache", "change", () => change({ cache: Number($<HTMLInputElement>("#cache").value) }));
   on("#score", "change", () => change({ score: $<HTMLInputElement>("#score").value.trim() }));

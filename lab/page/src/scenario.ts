@@ -1,7 +1,6 @@
 /** The drives of the page as scenarios: small enough to be seen whole. */
 
 import type { Measure } from "./drive";
-import type { Counters } from "./kernel";
 
 /** The choices of the page. The address has them all, and the number of requests served. */
 export interface Choices {
@@ -182,27 +181,26 @@ queue_depth = 4
 `;
 }
 
-/** Return a program in Python that runs a drive natively, and compares its counters with those of the page. */
-export function check(choices: Choices, side: Side, counters: Counters): string {
-  const { requests, metrics } = counters;
+/** Return a program in Python that runs a drive natively, and compares every number with those of the page. */
+export function check(choices: Choices, side: Side, requests: number, metrics: object): string {
   const before = choices.workload === "database" ? "# in a source tree: python scripts/lab_records.py records.bin --csv database.csv\n" : "";
   return `${before}import coflash
 
 scenario = coflash.Scenario.from_toml("""
 ${scenario(choices, side, requests)}""")
 page = {
-${[...whole(metrics)].map(([path, value]) => `    "${path}": ${value},`).join("\n")}
+${[...numbers(metrics)].map(([path, value]) => `    "${path}": ${value},`).join("\n")}
 }
 native = coflash.run(scenario).metrics.flat()
 others = {name: (value, native.get(name)) for name, value in page.items() if native.get(name) != value}
-print(others or f"equal: {len(page)} counters after {native['requests']} requests")
+print(others or f"equal: {len(page)} numbers after {native['requests']} requests")
 `;
 }
 
-/** Yield the whole numbers of metrics by their paths. */
-function* whole(metrics: object, path = ""): Generator<[string, number]> {
+/** Yield the numbers of metrics by their paths. */
+function* numbers(metrics: object, path = ""): Generator<[string, number]> {
   for (const [name, value] of Object.entries(metrics)) {
-    if (Number.isInteger(value)) yield [path + name, value as number];
-    else if (value !== null && typeof value === "object" && !Array.isArray(value)) yield* whole(value as object, `${path}${name}.`);
+    if (typeof value === "number") yield [path + name, value];
+    else if (value !== null && typeof value === "object" && !Array.isArray(value)) yield* numbers(value as object, `${path}${name}.`);
   }
 }
