@@ -17,6 +17,7 @@ const FIRST_SPEED = 3;
 /** When the page first slows down on a victim, and how long it shows it. */
 const FIRST_VICTIM_MS = 5000;
 const VICTIM_MS = 4500;
+const ADDRESS_MS = 200;
 const VICTIM_REQUESTS_MAX = 4000;
 /** Requests in a frame at full speed grow and shrink until a frame takes this long. */
 const FRAME_MS = 12;
@@ -45,6 +46,7 @@ let victimFrom = 0;
 let victimSeen = false;
 let startedAt = 0;
 let building = 0;
+let addressDue: ReturnType<typeof setTimeout> | undefined;
 
 function bytesOf(base64: string): Uint8Array {
   return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
@@ -101,8 +103,15 @@ function draw(shown: number): void {
   }
 }
 
+/** Put the state into the address: soon, since browsers refuse more than some tens of changes a second. */
 function remember(): void {
   state = { ...state, requests: drives[0]?.drive.counters.requests ?? 0 };
+  addressDue ??= setTimeout(writeAddress, ADDRESS_MS);
+}
+
+function writeAddress(): void {
+  clearTimeout(addressDue);
+  addressDue = undefined;
   history.replaceState(null, "", write(state));
 }
 
@@ -169,7 +178,7 @@ function run(on: boolean): void {
 
 function change(choices: Partial<Choices>): void {
   state = { ...state, choices: { ...state.choices, ...choices }, requests: 0 };
-  history.replaceState(null, "", write(state));
+  writeAddress();
   void rebuild();
 }
 
@@ -198,7 +207,7 @@ async function openStory(name: string, at: number): Promise<void> {
   }
   const step = story.steps[at]!;
   state = { choices: { ...state.choices, ...step.choices }, requests: step.requests, story: name, step: at };
-  history.replaceState(null, "", write(state));
+  writeAddress();
   running = false;
   tell();
   await rebuild();
@@ -245,7 +254,7 @@ function connect(): void {
   on("#story-next", "click", () => void openStory(state.story, state.step + 1));
   on("#story-back", "click", () => void openStory(state.story, state.step - 1));
   on("#story-close", "click", () => void openStory("", 0));
-  on("#share", "click", () => { remember(); copy(location.href, "The link is copied."); });
+  on("#share", "click", () => { remember(); writeAddress(); copy(location.href, "The link is copied."); });
   for (const [name, story] of Object.entries(STORIES)) {
     const button = document.createElement("button");
     button.textContent = story.title;
@@ -287,6 +296,7 @@ async function begin(): Promise<void> {
   await rebuild();
   run(running && state.requests === 0);
   startedAt = shownSince = performance.now();
+  performance.mark("drawn");
   document.body.dataset["ready"] = "true";
   requestAnimationFrame(frame);
 }
