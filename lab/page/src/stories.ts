@@ -60,7 +60,7 @@ export const STORIES: Record<string, Story> = {
     steps: [
       { title: "Flash before a disk", text: "Both drives are a flash cache before a slow disk. A page that is in flash takes a fraction of a millisecond, one that is not takes the disk about five. Both are empty as yet.", choices: FCL, requests: 0, focus: "drives" },
       { title: "It fills", text: "A page that is read or written is kept in flash. Blue pages are newer than the disk's, green ones are the same. Old versions are waste, as in any flash.", choices: FCL, requests: 3000, focus: "drives" },
-      { title: "At first, more is faster", text: "The left drive caches all that fits: 95 % of flash. The right one caches less and asks the disk more often. So far the left one is faster.", choices: FCL, requests: 12000, focus: "chart" },
+      { title: "At first, more is faster", text: "The left drive caches all that fits into flash. The right one caches less and asks the disk more often. So far the left one is faster.", choices: FCL, requests: 12000, focus: "chart" },
       { title: "Full", text: "Now the left drive is full. A victim of GC holds hardly any waste: nearly all of its pages are copied, to win room for a few. Requests wait meanwhile, and the right drive is ahead.", choices: FCL, requests: 18000, focus: "victims" },
       { title: "Room", text: "The right drive keeps less in flash, so its blocks hold more waste. Its victims cost fewer copies and free more pages.", choices: FCL, requests: 30000, focus: "victims" },
       { title: "What is lost", text: "Look at “found in flash”: caching less costs the right drive a few requests in a hundred, which the disk must serve. What it saves in GC is worth more.", choices: FCL, requests: 40000, focus: "victims" },
