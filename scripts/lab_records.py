@@ -20,7 +20,7 @@ from coflash import trace
 
 SHIPPED = Path(__file__).parents[1] / "examples" / "traces" / "pgbench-oltp-400k.iolog.zst"
 KEPT_ONE_OF = 108
-"""Of so many runs of neighbours one is kept: together they fit the page's drive."""
+"""One of this number of runs of neighbours is kept: together they fit the page's drive."""
 _NEIGHBOURS_BYTES = 64 << 10
 _PAGE_BYTES = 4096
 _SECTOR_BYTES = 512
