@@ -80,6 +80,7 @@ async function rebuild(): Promise<void> {
   $("#score-problem").textContent = problem;
   $("#score").setAttribute("aria-invalid", String(problem !== ""));
   [owed, victimFrom] = [0, 0];
+  $("#moment").textContent = "";
   label(state.choices);
   draw(1);
 }
@@ -131,6 +132,7 @@ function toVictim(): void {
   }
   victimFrom = performance.now();
   victimSeen = true;
+  $("#moment").textContent = "; slowed down to show a victim of GC";
   $("#spoken").textContent = `Victim. Left: ${said(drives[0]!.drive.lastVictim)}. Right: ${said(drives[1]!.drive.lastVictim)}.`;
 }
 
@@ -142,6 +144,7 @@ function frame(now: number): void {
     draw(still.matches ? 1 : shown);
     if (now - victimFrom > VICTIM_MS) {
       victimFrom = 0;
+      $("#moment").textContent = "";
     }
     return;
   }

@@ -40,7 +40,7 @@ export function label(choices: Choices): void {
   $<HTMLInputElement>("#score").value = choices.score;
   $<HTMLTextAreaElement>("#toml").value = scenario(choices, "right");
   $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; 3 of 10 requests read`;
-  $("#chart-title").textContent = family.chart === "waf" ? "Write amplification: programs of flash for each page that the host writes" : "Mean response time, in milliseconds";
+  $("#chart-title").textContent = family.chart === "waf" ? "Write amplification: flash pages written for each page that the host, the computer, writes" : "Mean response time, in milliseconds";
   const kinds: [string, string][] = [
     ["free", "erased"], ["valid", family.valid], ["invalid", "invalid: waste"], ["same", family.same], ["newer", family.newer],
     ["marked", family.marked], ["frame", "the place of the last victim"],
@@ -101,8 +101,8 @@ export function compared(left: Counters, right: Counters, chart: Measure): strin
   const [one, other] = chart === "waf" ? [left.programs_pages, right.programs_pages] : [left.response_mean_ns ?? 0, right.response_mean_ns ?? 0];
   const share = one > 0 ? Math.round((100 * Math.abs(one - other)) / one) : 0;
   if (chart === "waf") {
-    if (one === other) return "Both drives have programmed the same number of pages";
-    return `The right drive programmed ${number(Math.abs(one - other))} pages ${one > other ? "fewer" : "more"} than the left: ${share}\u00a0%`;
+    if (one === other) return "Both drives have written the same number of flash pages";
+    return `The right drive has written ${number(Math.abs(one - other))} ${one > other ? "fewer" : "more"} flash pages than the left: ${share}\u00a0%`;
   }
   return `A request takes ${(other / 1e6).toFixed(2)} ms on the right, ${(one / 1e6).toFixed(2)} ms on the left: ${share}\u00a0% ${one >= other ? "less" : "more"}`;
 }

@@ -69,7 +69,7 @@ const cdm: Family = {
   same: "valid, and the cache has the same data",
   newer: "valid, but the cache has newer data",
   marked: "hatched: GC knows that",
-  rows: [["pages copied by GC", "gc_copies_pages"], ["pages dropped by GC", "gc_drops_pages"], ["drops that came back", "drop_rewrites_pages"]],
+  rows: [["pages copied by GC", "gc_copies_pages"], ["pages dropped by GC", "gc_drops_pages"], ["of these, written later", "drop_rewrites_pages"]],
   scheme: (cache) => `cooperation = "none"\n[cache]\nsize = "${cache}%"\n`,
   named: (scheme, cache) => `${cooperates(scheme)}\n[cache]\nsize = "${cache}%"\n`,
   spare: '{ share = "15%", definition = "over_provisioning" }',
@@ -117,14 +117,14 @@ model = { name = "constant", capacity = "24MiB" }
 `;
 
 export const SCHEMES = {
-  cdm: { title: "CDM", says: "a page with a cached copy is removable: GC drops it", family: cdm },
+  cdm: { title: "CDM", says: "GC drops removable pages: the cache has them", family: cdm },
   "cdm-consistent": { title: "crash-consistent CDM", says: "the same, and a power cut finds whole commits", family: cdm },
   "cdm-overwrites": { title: "overwrites alone (CDM)", says: "flash learns at once that the cache holds newer data", family: cdm },
   "cdm-removable": { title: "removable pages alone (CDM)", says: "only pages that are clean in the cache are dropped", family: cdm },
   hgc: { title: "HGC (ShadowGC)", says: "shadows of the host's buffer go to fast blocks", family: shadow },
   dgc: { title: "DGC (ShadowGC)", says: "GC takes newer data from the drive's buffer", family: shadow },
-  sgc: { title: "SGC (ShadowGC)", says: "both, and the older of two buffered pages is discarded", family: shadow },
-  "op-fcl": { title: "OP-FCL", says: "a cost model divides flash between cached data and GC", family: hybrid },
+  sgc: { title: "SGC (ShadowGC)", says: "both, and older twins are discarded", family: shadow },
+  "op-fcl": { title: "OP-FCL", says: "a cost model says how much to cache", family: hybrid },
   "rw-fcl": { title: "RW-FCL", says: "reads and writes have caches of their own, of a fixed sum", family: hybrid },
 } as const satisfies Record<string, { title: string; says: string; family: Family }>;
 export type SchemeName = keyof typeof SCHEMES;
