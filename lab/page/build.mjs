@@ -1,18 +1,18 @@
 // Builds the page: one file that opens from disk and from any web server. scripts/lab calls it.
-// node lab/page/build.mjs PACKAGES MODULE RECORDS OUT
+// node lab/page/build.mjs PACKAGES MODULE RECORDS SUITE OUT
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const [packages, module, records, out] = process.argv.slice(2);
+const [packages, module, records, suite, out] = process.argv.slice(2);
 const { build } = createRequire(`${resolve(packages)}/`)("esbuild");
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const packed = (file) => gzipSync(readFileSync(file), { level: 9 }).toString("base64");
 const bundled = async (entry, options) =>
   (await build({ entryPoints: [here(entry)], bundle: true, write: false, target: "es2023", ...options })).outputFiles[0].text;
-const define = { MODULE: JSON.stringify(packed(module)), RECORDS: JSON.stringify(packed(records)) };
+const define = { MODULE: JSON.stringify(packed(module)), RECORDS: JSON.stringify(packed(records)), SUITE: readFileSync(suite, "utf-8") };
 const script = await bundled("src/main.ts", { minify: true, define });
 const style = await bundled("lab.css", { minify: true });
 const page = readFileSync(here("index.html"), "utf-8")

@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 import lab_records
 from coflash import CoflashError
 from coflash.cli import app
+from coflash.evaluation import evaluate
 from coflash.report import lab
 from pages import click, complaints, find, look, messages, run, until
 
@@ -219,10 +220,8 @@ def test_a_keyboard_is_enough(page: Open) -> None:
         seen.append(run(browser, active))
         if seen[-1] == "SUMMARY":
             press(browser, Keys.ENTER)
-    expected = (
-        "controls stories run step victim again share speed workload scheme cache score copy-toml make-check toml"
-    )
-    assert [name for name in seen if name in expected.split()][-12:] == expected.split()[-12:]
+    expected = "run step victim again share speed workload scheme cache score grade copy-toml make-check toml".split()
+    assert [name for name in seen if name in expected] == expected
     click(browser, "#step")
     find(browser, "#again").send_keys(Keys.ENTER)
     until(lambda: served(browser) == 0)
@@ -243,13 +242,37 @@ def test_a_score_joins_as_a_third_drive_and_one_with_an_error_says_where(page: O
     assert text(browser, "#own .became") != "none yet"
 
 
+def test_a_grade_is_that_of_an_evaluation(page: Open) -> None:
+    browser = page("#score=(1+-+u)+*+sqrt(age)")
+    click(browser, "#grade")
+    until(lambda: text(browser, "#grade-sum").startswith("Grade: "))
+    evaluation = evaluate({"name": "score", "score": "(1 - u) * sqrt(age)"})
+    assert text(browser, "#grade-sum").startswith(f"Grade: {evaluation['combined_score']:.4f}.")
+    cells = run(browser, "return [...document.querySelectorAll('#grades td')].map((one) => one.textContent)")
+    expected = [(row.workload, f"{row.value:.3f}", f"{row.best_value:.3f} ({row.best})") for row in evaluation.rows]
+    assert [tuple(cells[at : at + 3]) for at in range(0, len(cells), 4)] == expected
+    field = find(browser, "#score")
+    field.clear()
+    field.send_keys("agee")
+    click(browser, "#grade")
+    until(lambda: "agee" in text(browser, "#score-problem"))
+
+
+def test_the_links_of_tasks_are_states(page: Open) -> None:
+    browser = page("")
+    for address in run(browser, "return [...document.querySelectorAll('ol a')].map((one) => one.hash)"):
+        page(address)
+        assert f"requests={served(browser)}" in address
+        assert f"scheme={run(browser, 'return document.querySelector(`#scheme`).value')}&" in address
+
+
 def test_a_thousand_steps_are_a_native_run_of_a_thousand_requests(
     page: Open, capsys: pytest.CaptureFixture[str]
 ) -> None:
     browser = page("")
     run(browser, "for (let n = 0; n < 1000; n++) document.querySelector('#step').click()")
     assert served(browser) == 1000
-    click(browser, "summary")
+    click(browser, "#native summary")
     click(browser, "#make-check")
     until(lambda: run(browser, "return document.querySelector('#check').value"))
     program = run(browser, "return document.querySelector('#check').value")
@@ -272,7 +295,7 @@ def test_every_picture_and_field_has_a_text_for_screen_readers(page: Open) -> No
     browser = page("#requests=3000&score=1-u")
     for canvas in browser.find_elements(By.TAG_NAME, "canvas"):
         assert len(str(canvas.get_attribute("aria-label"))) > 40
-    click(browser, "summary")
+    click(browser, "#native summary")
     for field in browser.find_elements(By.CSS_SELECTOR, "button, input, select, textarea"):
         assert field.accessible_name or not field.is_displayed(), field.get_attribute("id")
 

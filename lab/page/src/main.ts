@@ -4,6 +4,7 @@ import { type State, read, write } from "./address";
 import { Drive, finished } from "./drive";
 import { type Palette, drawChart, drawDrive, drawVictim, palette } from "./draw";
 import { compared, label, panels, said, tellCounters } from "./panel";
+import { grade } from "./grade";
 import { $, number } from "./page";
 import { type Choices, SCHEMES, type SchemeName, type Side, WORKLOADS, type WorkloadName, check, scenario } from "./scenario";
 import { STORIES, type Step } from "./stories";
@@ -71,7 +72,7 @@ async function rebuild(): Promise<void> {
       made.push({ side, drive, canvas: panel.querySelector("canvas.drive")!, victim: panel.querySelector("canvas.victim")! });
     } catch (error) {
       if (side !== "own") throw error;
-      problem = (error as Error).message.replace(/^.*?gc\.victim[^:]*: /s, "");
+      problem = problemOf(error);
     }
   }
   if (turn !== building) return;
@@ -218,6 +219,20 @@ async function openStory(name: string, at: number): Promise<void> {
   if (step.focus === "victims") toVictim();
 }
 
+async function gradeScore(): Promise<void> {
+  run(false);
+  $("#score-problem").textContent = "";
+  try {
+    await grade(module, $<HTMLInputElement>("#score").value.trim() || "1 - u");
+  } catch (error) {
+    $("#grades").hidden = true;
+    $("#score-problem").textContent = problemOf(error);
+  }
+}
+
+/** Return what is wrong with a score. */
+const problemOf = (error: unknown): string => (error as Error).message.replace(/^.*?gc\.victim[^:]*: /s, "");
+
 /** Write the program that compares the requests so far with a native run, which answers the requests under way as well. */
 async function writeCheck(): Promise<void> {
   run(false);
@@ -244,6 +259,7 @@ function connect(): void {
   const on = (selector: string, event: string, act: () => void): void => $(selector).addEventListener(event, act);
   on("#workload", "change", () => change({ workload: $<HTMLSelectElement>("#workload").value as WorkloadName }));
   on("#scheme", "change", () => change({ scheme: $<HTMLSelectElement>("#scheme").value as SchemeName }));
+  on("#grade", "click", () => void gradeScore());
   on("#copy-toml", "click", () => copy($<HTMLTextAreaElement>("#toml").value, "The scenario is copied."));
   on("#make-check", "click", () => void writeCheck());
   on("#cache", "input", () => { $("#cache-value").textContent = `${$<HTMLInputElement>("#cache").value} %`; });
