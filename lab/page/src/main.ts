@@ -240,6 +240,7 @@ async function writeCheck(): Promise<void> {
   const metrics = await finished(module, records, scenario(state.choices, "right", requests));
   const program = check(state.choices, "right", requests, metrics);
   $<HTMLTextAreaElement>("#check").value = program;
+  document.querySelectorAll<HTMLElement>("#check, [for=check]").forEach((one) => { one.hidden = false; });
   copy(program, "The program is written, and copied.");
 }
 
