@@ -217,6 +217,7 @@ async function openStory(name: string, at: number): Promise<void> {
   await rebuild();
   run(step.runs === true && !still.matches);
   if (step.focus === "victims") toVictim();
+  document.querySelector(".focus")?.scrollIntoView({ block: "nearest" });
 }
 
 async function gradeScore(): Promise<void> {
