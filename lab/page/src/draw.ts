@@ -120,18 +120,21 @@ export function drawVictim(canvas: HTMLCanvasElement, victim: Victim | null, per
       hatch(context, x, y, cell - 1.5);
       context.strokeStyle = gone ? colours.grid : colours.hatch;
       context.stroke();
-    } else if (doneOnes.has(index)) {
-      // An arrow: it goes to another block.
-      context.fillStyle = colours.paper;
-      context.beginPath();
-      const [left, right, middle, size] = [x + cell * 0.22, x + cell * 0.75, y + cell * 0.5, cell * 0.22];
-      context.moveTo(right, middle);
-      context.lineTo(right - size, middle - size);
-      context.lineTo(right - size, middle + size);
-      context.fill();
-      context.fillRect(left, middle - cell * 0.06, right - size - left, cell * 0.12);
     }
+    if (answer !== "dropped" && doneOnes.has(index)) arrow(context, x, y, cell, colours.paper);
   }
+}
+
+/** Draw that a page goes to another block. */
+function arrow(context: CanvasRenderingContext2D, x: number, y: number, cell: number, colour: string): void {
+  context.fillStyle = colour;
+  context.beginPath();
+  const [left, right, middle, size] = [x + cell * 0.22, x + cell * 0.75, y + cell * 0.5, cell * 0.22];
+  context.moveTo(right, middle);
+  context.lineTo(right - size, middle - size);
+  context.lineTo(right - size, middle + size);
+  context.fill();
+  context.fillRect(left, middle - cell * 0.06, right - size - left, cell * 0.12);
 }
 
 /** A line of the chart. */
