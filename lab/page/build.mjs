@@ -11,7 +11,7 @@ const { build } = createRequire(`${resolve(packages)}/`)("esbuild");
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const packed = (file) => gzipSync(readFileSync(file), { level: 9 }).toString("base64");
 const bundled = async (entry, options) =>
-  (await build({ entryPoints: [here(entry)], bundle: true, write: false, target: "es2023", ...options })).outputFiles[0].text;
+  (await build({ entryPoints: [here(entry)], bundle: true, write: false, target: "es2023", nodePaths: [`${packages}/node_modules`], ...options })).outputFiles[0].text;
 const define = { MODULE: JSON.stringify(packed(module)), RECORDS: JSON.stringify(packed(records)), SUITE: readFileSync(suite, "utf-8") };
 const script = await bundled("src/main.ts", { minify: true, define });
 const style = await bundled("lab.css", { minify: true });
@@ -21,7 +21,7 @@ const page = readFileSync(here("index.html"), "utf-8")
 mkdirSync(out, { recursive: true });
 writeFileSync(`${out}/index.html`, page);
 // What tests use.
-for (const part of ["kernel", "scenario", "drive", "stories"]) writeFileSync(`${out}/${part}.mjs`, await bundled(`src/${part}.ts`, { format: "esm" }));
+for (const part of ["kernel", "scenario", "drive", "stories", "recording"]) writeFileSync(`${out}/${part}.mjs`, await bundled(`src/${part}.ts`, { format: "esm" }));
 writeFileSync(`${out}/records.bin`, readFileSync(records));
 writeFileSync(`${out}/coflash_lab.wasm`, readFileSync(module));
 console.log(`${out}/index.html: ${(page.length / 1e6).toFixed(2)} MB, ${(gzipSync(page).length / 1e6).toFixed(2)} MB transferred`);

@@ -5,6 +5,7 @@ import { Drive, finished } from "./drive";
 import { type Palette, drawChart, drawDrive, drawVictim, palette } from "./draw";
 import { compared, label, panels, said, tellCounters } from "./panel";
 import { grade } from "./grade";
+import { connectTimeline } from "./timeline";
 import { $, number } from "./page";
 import { type Choices, SCHEMES, type SchemeName, type Side, WORKLOADS, type WorkloadName, check, scenario } from "./scenario";
 import { STORIES, type Step } from "./stories";
@@ -253,6 +254,7 @@ function copy(text: string, told: string): void {
 
 function connect(): void {
   panels();
+  connectTimeline();
   const options = (select: HTMLSelectElement, of: Record<string, { title: string }>): void => {
     for (const [value, { title }] of Object.entries(of)) select.add(new Option(title, value));
   };

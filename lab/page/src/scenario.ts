@@ -83,7 +83,7 @@ const shadow: Family = {
   question: "Both drives write the same data. The right one knows which pages will soon be written again.",
   lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. To get space back, garbage collection (GC) copies the valid pages of a block, and erases it. A page whose newer data already waits in a write buffer is a shadow: its copy will be waste very soon.",
   slider: "Size of the host's write buffer",
-  same: "",
+  same: "valid, and a buffer has the same data",
   newer: "a shadow: still valid, but newer data waits in a buffer",
   rows: [["pages copied by GC", "gc_copies_pages"], ["of them to fast blocks", "shadows.fast_pages"], ["older twins discarded", "shadows.discarded_twins_pages"]],
   scheme: (cache) => `cooperation = "none"\n${buffers(cache)}`,
