@@ -65,6 +65,8 @@ function move(by: number): void {
   show();
 }
 
+const ms = (time: number): string => (time / 1e6).toLocaleString("en", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
+
 /** Draw anew with the next frame. */
 function show(): void {
   frame ??= requestAnimationFrame(draw);
@@ -83,7 +85,7 @@ function draw(): void {
   const { counts, victims: picked, valid, removable } = summary(operations, victims, from, to);
   const told = Array.from(counts, (count, at) => (count > 0 ? `${number(count)} ${NAMES[at]}` : "")).filter(Boolean).join(", ");
   const choices = picked > 0 ? ` GC picked ${number(picked)} victims with ${(valid / picked).toFixed(1)} valid pages each, of which it knew ${(removable / picked).toFixed(1)} as held elsewhere.` : "";
-  const text = `${(from / 1e6).toFixed(3)} to ${(to / 1e6).toFixed(3)} ms: ${told || "nothing"}.${choices}`;
+  const text = `${ms(from)} to ${ms(to)} ms: ${told || "nothing"}.${choices}`;
   $("#timeline-says").textContent = text;
   canvas.setAttribute("aria-label", `Operations of flash, ${text}`);
 }
