@@ -15,7 +15,9 @@ const bundled = async (entry, options) =>
 const define = { MODULE: JSON.stringify(packed(module)), RECORDS: JSON.stringify(packed(records)), SUITE: readFileSync(suite, "utf-8") };
 const script = await bundled("src/main.ts", { minify: true, define });
 const style = await bundled("lab.css", { minify: true });
+const licenses = ["hyparquet", "fzstd"].map((name) => `${name}: ${readFileSync(`${packages}/node_modules/${name}/LICENSE`, "utf-8")}`);
 const page = readFileSync(here("index.html"), "utf-8")
+  .replace("<!-- LICENSES -->", () => `<!-- Contains\n${licenses.join("\n").replaceAll("--", "- -")}-->`)
   .replace("/* STYLE */", () => style)
   .replace("/* SCRIPT */", () => script.replaceAll("</script", "<\\/script"));
 mkdirSync(out, { recursive: true });
