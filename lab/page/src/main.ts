@@ -48,6 +48,7 @@ let victimFrom = 0;
 let victimSeen = false;
 let startedAt = 0;
 let building = 0;
+let drawDue: number | undefined;
 let addressDue: ReturnType<typeof setTimeout> | undefined;
 
 function bytesOf(base64: string): Uint8Array {
@@ -104,6 +105,14 @@ function draw(shown: number): void {
     const last = drives.map(({ side, drive }) => `${side} ${drive.course.at(-1)?.value.toFixed(2) ?? "nothing yet"}`);
     chart.setAttribute("aria-label", `${$("#chart-title").textContent}, after ${number(right.requests)} requests: ${last.join(", ")}`);
   }
+}
+
+/** Draw with the next frame: keys may come faster. */
+function drawSoon(): void {
+  drawDue ??= requestAnimationFrame(() => {
+    drawDue = undefined;
+    draw(1);
+  });
 }
 
 /** Put the state into the address: soon, since browsers refuse more than some tens of changes a second. */
@@ -270,7 +279,7 @@ function connect(): void {
   on("#cache", "change", () => change({ cache: Number($<HTMLInputElement>("#cache").value) }));
   on("#score", "change", () => change({ score: $<HTMLInputElement>("#score").value.trim() }));
   on("#run", "click", () => run(!running));
-  on("#step", "click", () => { run(false); step(1); remember(); draw(1); });
+  on("#step", "click", () => { if (running) run(false); step(1); remember(); drawSoon(); });
   on("#victim", "click", () => { run(false); toVictim(); remember(); });
   on("#again", "click", () => change({}));
   on("#speed", "input", () => { speed = Number($<HTMLInputElement>("#speed").value); tellSpeed(); });
