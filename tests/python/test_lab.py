@@ -144,6 +144,13 @@ def test_without_the_page_the_command_says_what_builds_it(monkeypatch: pytest.Mo
     assert "make lab" in str(failed.exception)
 
 
+def test_without_its_tools_nothing_is_built_and_that_is_said(tmp_path: Path) -> None:
+    build = [str(ROOT / "scripts/lab"), "python", "packages", str(tmp_path / "out")]
+    done = subprocess.run(build, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith("SKIPPED: the laboratory's page: npm is missing")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_drives_are_drawn_soon_and_stand_still_for_a_reader_who_wants_no_motion(
     page: Open, record_property: Callable[[str, object], None]
 ) -> None:
