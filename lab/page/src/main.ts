@@ -261,6 +261,17 @@ function copy(text: string, told: string): void {
   $("#spoken").textContent = told;
 }
 
+/** Go to the state of an address that the reader follows or types. */
+async function openAddress(): Promise<void> {
+  state = read(location.hash);
+  tell();
+  const goesOn = running && state.requests === 0;
+  running = false;
+  await rebuild();
+  run(goesOn);
+  $("#controls").scrollIntoView({ block: "nearest" });
+}
+
 function connect(): void {
   panels();
   connectTimeline();
@@ -302,7 +313,7 @@ function connect(): void {
     event.preventDefault();
     $<HTMLButtonElement>(button).click();
   });
-  addEventListener("hashchange", () => { state = read(location.hash); tell(); void rebuild(); });
+  addEventListener("hashchange", () => void openAddress());
   const recolour = (): void => { colours = palette(document.documentElement); draw(1); };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
   addEventListener("resize", () => draw(1));
