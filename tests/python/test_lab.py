@@ -87,6 +87,12 @@ def told(browser: WebDriver, step: int) -> None:
     until(lambda: f"step={step - 1}" in browser.current_url)
 
 
+def opened(browser: WebDriver, address: str) -> None:
+    """Waits until the page shows the state of an address."""
+    until(lambda: f"{address}&".endswith(f"requests={served(browser)}&"))
+    assert f"scheme={run(browser, 'return document.querySelector(`#scheme`).value')}&" in address
+
+
 def press(browser: WebDriver, *keys: str) -> None:
     ActionChains(browser).send_keys(*keys).perform()
 
@@ -274,9 +280,7 @@ def test_the_link_of_a_task_opens_its_state(page: Open) -> None:
     click(browser, "details summary")
     for link in browser.find_elements(By.CSS_SELECTOR, "ol a"):
         click(browser, link)
-        until(lambda link=link: f"{link.get_attribute('hash')}&".endswith(f"requests={served(browser)}&"))
-        scheme = run(browser, "return document.querySelector('#scheme').value")
-        assert f"scheme={scheme}&" in str(link.get_attribute("hash"))
+        opened(browser, str(link.get_attribute("hash")))
         assert text(browser, "#run") == "Run"
 
 
