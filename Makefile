@@ -15,6 +15,7 @@ FAST_CORE := $(VENV)/.core-release
 OUT ?= results/demo
 CUTS ?= 1000000
 KILLS ?= 250
+LAB_OF_WHEEL := python/coflash/report/assets/lab.html
 CRATES ?= ftl cache level hybrid
 
 # What the compiled core is made of, scenarios included: the presets are compiled in.
@@ -37,7 +38,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate inputs notebooks power-corpus wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients always
+.PHONY: help demo test portable storm strangers mutants bench bench-pair golden generate inputs notebooks power-corpus lab wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests clients node-packages always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,13 +102,19 @@ inputs: $(CORE) ## Try the files that people bring, also those of public reposit
 notebooks: $(DEV_TOOLS) $(CORE) ## Execute the examples, and write them with their answers as notebooks
 	$(BIN)/python scripts/notebooks.py
 
+# The static folder opens from disk and from any web server. Without a compiler for browsers it is skipped, and said each time.
+lab: $(CORE) node-packages ## Build the laboratory in a browser: target/lab/index.html
+	@scripts/lab $(BIN)/python $(VENV)/node target/lab
+
 # The tag says the oldest glibc that will do; the workflow builds in a container that has an old one.
-wheel: $(BUILD_TOOLS) ## Build a wheel that needs no Rust, and try it in an empty environment: dist/*.whl
+wheel: lab ## Build a wheel that needs no Rust, and try it in an empty environment: dist/*.whl
 	rm -rf dist
+	@! test -f target/lab/index.html || cp target/lab/index.html $(LAB_OF_WHEEL)
 	$(ALONE) $(BIN)/maturin build --release --locked --strip --compatibility pypi --out dist
+	rm -f $(LAB_OF_WHEEL)
 	$(BIN)/python scripts/try_wheel.py dist
 
-docs: $(DEV_TOOLS) $(CORE) rustdoc ## Write the documentation as one site, Rust's included: target/site/index.html
+docs: $(DEV_TOOLS) $(CORE) rustdoc lab ## Write the documentation as one site, Rust's included: target/site/index.html
 	$(BIN)/python scripts/site_pages.py target/site-pages
 	scripts/node/install $(VENV)/node
 	cp $(VENV)/node/node_modules/iframe-worker/shim/index.js target/site-pages/assets/iframe-worker.js
@@ -115,6 +122,7 @@ docs: $(DEV_TOOLS) $(CORE) rustdoc ## Write the documentation as one site, Rust'
 	rm -rf target/site
 	cp -R target/site-html target/site
 	cp -R target/doc target/site/rust
+	@! test -f target/lab/index.html || cp target/lab/index.html target/site/lab.html
 
 format: $(DEV_TOOLS) ## Format all code
 	cargo fmt --all
@@ -152,7 +160,7 @@ $(CHECKED)/lints: $(DEV_TOOLS) $(FILES) $(CHECKED)/names
 	@mv $@.begun $@
 
 # Without npm this is skipped, and said each time.
-$(CHECKED)/script: $(DEV_TOOLS) $(FILES) $(CHECKED)/names
+$(CHECKED)/script: $(DEV_TOOLS) $(FILES) $(CHECKED)/names | node-packages
 	@touch $@.begun
 	scripts/node/check $(VENV)/node
 	@! command -v npm >/dev/null || mv $@.begun $@
@@ -170,7 +178,7 @@ $(CHECKED)/core: $(CHECKED)/lints $(CORE)
 # The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`. A worker that ends in a test is
 # not replaced: the new one would begin with the same test, and hang or crash as well. Three workers on two cores: some tests wait for
 # a browser or for another process.
-python-tests: python-checks clients
+python-tests: python-checks clients lab
 	$(ALONE) $(BIN)/pytest --numprocesses=3 --dist=loadscope --no-loadscope-reorder --max-worker-restart=0
 
 prerequisites:
@@ -179,6 +187,10 @@ prerequisites:
 # Before any test: one that began in the midst of it would find half a program.
 clients:
 	@scripts/clients
+
+# Once, before those that need them: two would install side by side. Who needs them says that npm is missing.
+node-packages: $(BUILD_TOOLS)
+	@! command -v npm >/dev/null || scripts/node/install $(VENV)/node
 
 # An order-only prerequisite: it always runs, and never makes anything stale.
 $(BUILD_TOOLS): pyproject.toml | prerequisites

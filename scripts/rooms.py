@@ -55,8 +55,8 @@ def room_of(file: str) -> str:
 
 
 def production(root: Path = ROOT) -> Iterator[str]:
-    """Yield the files of crates, package and reproductions that are no tests, by their paths from the root."""
-    for top in ("crates", "python", "reproductions"):
+    """Yield the files of production code that are no tests, by their paths from the root."""
+    for top in ("crates", "lab", "python", "reproductions"):
         for file in sorted((root / top).rglob("*")):
             path = file.relative_to(root)
             if file.suffix not in _KINDS or not file.is_file():

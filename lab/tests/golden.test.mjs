@@ -4,14 +4,12 @@
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
-import { Kernel } from "./kernel.mjs";
+import { Kernel, module } from "./module.mjs";
 
-const root = new URL("../../", import.meta.url);
-const golden = new URL("tests/golden/", root);
-const file = process.env.COFLASH_LAB_MODULE ?? new URL("target/lab/coflash_lab.wasm", root);
-const module = new WebAssembly.Module(readFileSync(file));
-
-const names = readdirSync(golden).filter((name) => name.endsWith(".toml")).map((name) => name.slice(0, -5));
+const golden = new URL("../../tests/golden/", import.meta.url);
+const names = readdirSync(golden)
+  .filter((name) => name.endsWith(".toml"))
+  .map((name) => name.slice(0, -5));
 const text = (name) => readFileSync(new URL(name, golden), "utf-8");
 
 for (const name of names) {
@@ -19,7 +17,7 @@ for (const name of names) {
     const kernel = await Kernel.of(module);
     kernel.begin(text(`${name}.toml`));
     const begun = performance.now();
-    const result = kernel.finish();
+    const result = JSON.parse(kernel.finish());
     const seconds = (performance.now() - begun) / 1000;
     const expected = JSON.parse(text(`${name}.json`));
     for (const key of ["scenario_hash", "seed", "workload", "metrics"]) {

@@ -144,6 +144,11 @@ def evaluate(
     return found
 
 
+def contests(suite: SuiteName) -> dict[str, tuple[Scenario, str, float]]:
+    """Return of each workload its scenario without a policy, the best built-in policy, and the measure of that."""
+    return {name: (scenario, *_compared(suite, name)[:2]) for name, scenario in _suite(suite).scenarios().items()}
+
+
 def _suite(name: str) -> Suite:
     if name not in _SUITES:
         msg = f'suite: "{name}" was given{hint(str(name), SUITES)}'

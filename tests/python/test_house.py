@@ -16,7 +16,14 @@ ROOT = Path(__file__).parents[2]
 LINES_MAX = 600
 """Of any text file that a person writes."""
 
-GENERATED = {"Cargo.lock", "fuzz/Cargo.lock", "python/coflash/measures/metrics.py", "docs/reproductions/opfcl.md"}
+GENERATED = {
+    "Cargo.lock",
+    "fuzz/Cargo.lock",
+    "scripts/node/package-lock.json",
+    "python/coflash/measures/metrics.py",
+    "docs/reproductions/opfcl.md",
+}
+GENERATED |= {"docs/reproductions/shadowgc.md"}
 
 
 def generated(file: str) -> bool:

@@ -40,6 +40,10 @@ _PANELS = {
         ),
     },
     "Study": {
+        "lab": (
+            "lab.lab",
+            "Serve the laboratory to this machine's browsers: two small drives that write the same data, page by page.",
+        ),
         "results": ("results.app", "List, compare, query and export the results of many runs."),
         "report": (
             "report.report",

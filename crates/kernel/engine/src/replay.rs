@@ -4,7 +4,6 @@ use crate::engine::{Engine, GROUP, ServiceError};
 use crate::error::RunError;
 use crate::memory::{self, human};
 use crate::observer::{Observer, Phase};
-use crate::simulation::LOOK_PAGES;
 use coflash_base::Time;
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
@@ -13,6 +12,9 @@ use coflash_workload::{BATCH_REQUESTS, Request, Source, no_handle};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
+
+/// Pages between two calls of the observer within a batch: long requests must not delay Ctrl-C.
+pub(crate) const LOOK_PAGES: u64 = 1 << 14;
 
 /// The replay of requests in one order.
 pub(crate) struct Replay<'a> {

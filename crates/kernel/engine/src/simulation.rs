@@ -8,7 +8,7 @@ use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::observer::{Cancelled, Observer, Phase, SoFar};
 use crate::open_workload::{OpenWorkload, Supply};
-use crate::replay::Replay;
+use crate::replay::{LOOK_PAGES, Replay};
 use crate::result::{RunResult, Workload};
 use coflash_base::Lpn;
 use coflash_ftl::Ftl;
@@ -29,9 +29,6 @@ macro_rules! for_stack {
         }
     };
 }
-
-/// Pages between two calls of the observer within a batch: long requests must not delay Ctrl-C.
-pub(crate) const LOOK_PAGES: u64 = 1 << 14;
 
 /// A run under way: its device is preconditioned, and some of its requests are served.
 pub struct Simulation<'a>(Box<dyn Steps + 'a>);

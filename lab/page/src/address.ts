@@ -1,0 +1,53 @@
+/** The address of a state: a link repeats it at that very request. */
+
+import { type Choices, FIRST, SCHEMES, WORKLOADS } from "./scenario";
+
+/** A state of the page: its choices, the requests served, and the story that is open. */
+export interface State {
+  choices: Choices;
+  requests: number;
+  story: string;
+  step: number;
+}
+
+/** Return the state of an address, with what is missing or wrong as at first. */
+export function read(hash: string): State {
+  const fields = new URLSearchParams(hash.replace(/^#/, ""));
+  const one = <T extends string>(name: string, allowed: object, otherwise: T): T => {
+    const given = fields.get(name);
+    return given !== null && Object.hasOwn(allowed, given) ? (given as T) : otherwise;
+  };
+  const whole = (name: string, most: number, otherwise: number): number => {
+    const given = Number(fields.get(name) ?? Number.NaN);
+    return Number.isInteger(given) && given >= 0 && given <= most ? given : otherwise;
+  };
+  return {
+    choices: {
+      workload: one("workload", WORKLOADS, FIRST.workload),
+      scheme: one("scheme", SCHEMES, FIRST.scheme),
+      cache: Math.max(1, whole("cache", 30, FIRST.cache)),
+      score: (fields.get("score") ?? "").slice(0, 400),
+      seed: whole("seed", 0xffffffff, FIRST.seed),
+    },
+    requests: whole("requests", 50_000_000, 0),
+    story: fields.get("story") ?? "",
+    step: whole("step", 99, 0),
+  };
+}
+
+/** Return the address of a state. */
+export function write({ choices, requests, story, step }: State): string {
+  const fields = new URLSearchParams({
+    workload: choices.workload,
+    scheme: choices.scheme,
+    cache: String(choices.cache),
+    seed: String(choices.seed),
+    requests: String(requests),
+  });
+  if (choices.score) fields.set("score", choices.score);
+  if (story) {
+    fields.set("story", story);
+    fields.set("step", String(step));
+  }
+  return `#${fields}`;
+}

@@ -1,0 +1,133 @@
+/** An instance of the kernel: a run that goes on step by step. See lab/core/src/browser.rs. */
+
+interface Exports {
+  memory: WebAssembly.Memory;
+  input(bytes: number): number;
+  output(): number;
+  output_length(): number;
+  bring_records(): number;
+  begin(): number;
+  step(requests: number): number;
+  step_to_victim(requests: number): number;
+  counters(): number;
+  blocks(): number;
+  pages(): number;
+  victims(): number;
+  finish(): number;
+}
+
+const FAILED = 0xffffffff;
+
+/** The numbers of a block in `Kernel.blocks`. */
+export const BLOCK = { words: 6, state: 0, written: 1, valid: 2, marked: 3, erases: 4, class: 5 } as const;
+
+/** What becomes of a valid page of a victim. */
+export type Answer = "copied" | "dropped" | "from-buffer" | "fast";
+const ANSWERS: readonly Answer[] = ["copied", "dropped", "from-buffer", "fast"];
+
+/** A victim of GC, and the answers for its valid pages. */
+export interface Victim {
+  block: number;
+  pages: { index: number; answer: Answer }[];
+}
+
+/** The counters of a run so far. `metrics` are those of a result, by their names. */
+export interface Counters {
+  requests: number;
+  victims: number;
+  simulated_ns: number;
+  host_writes_pages: number;
+  programs_pages: number;
+  waf_host: number | null;
+  response_mean_ns: number | null;
+  response_p99_ns: number | null;
+  metrics: Record<string, unknown> & { gc_copies_pages: number; gc_drops_pages: number };
+}
+
+export class Kernel {
+  private constructor(private readonly exports: Exports) {}
+
+  /** Make an instance of a compiled module. */
+  static async of(module: WebAssembly.Module): Promise<Kernel> {
+    const instance = await WebAssembly.instantiate(module, {});
+    return new Kernel(instance.exports as unknown as Exports);
+  }
+
+  /** Take records in place of a trace: 12 bytes each, see lab/core/src/recorded.rs. */
+  bring(records: Uint8Array): void {
+    this.put(records);
+    this.checked(this.exports.bring_records());
+  }
+
+  /** Begin the run of a scenario. Throws an error that names what is wrong. */
+  begin(scenario: string): void {
+    this.put(new TextEncoder().encode(scenario));
+    this.checked(this.exports.begin());
+  }
+
+  /** Serve the next requests; returns how many there were. */
+  step(requests: number): number {
+    return this.checked(this.exports.step(requests));
+  }
+
+  /** Serve requests until GC picks a victim, at most `requests`; returns how many there were. */
+  stepToVictim(requests: number): number {
+    return this.checked(this.exports.step_to_victim(requests));
+  }
+
+  counters(): Counters {
+    this.checked(this.exports.counters());
+    return JSON.parse(this.text()) as Counters;
+  }
+
+  /** The blocks, `BLOCK.words` numbers each: in the module's memory, until the next call. */
+  blocks(): Uint32Array {
+    this.checked(this.exports.blocks());
+    // Bytes of the module are aligned for no number.
+    return new Uint32Array(this.output().slice().buffer);
+  }
+
+  /** A byte for each page, and the pages of a block: in the module's memory, until the next call. */
+  pages(): { bytes: Uint8Array; perBlock: number } {
+    const perBlock = this.checked(this.exports.pages());
+    return { bytes: this.output(), perBlock };
+  }
+
+  /** The last victim since the last call that had valid pages. */
+  lastVictim(): Victim | null {
+    this.checked(this.exports.victims());
+    const words = new Uint32Array(this.output().slice().buffer);
+    let last = -1;
+    for (let at = 0; at < words.length; at += 2 + words[at + 1]!) if (words[at + 1]! > 0) last = at;
+    if (last < 0) return null;
+    const pages = Array.from(words.subarray(last + 2, last + 2 + words[last + 1]!), (word) => ({
+      index: word & 0xffffff,
+      answer: ANSWERS[word >>> 24]!,
+    }));
+    return { block: words[last]!, pages };
+  }
+
+  /** Serve what is left; returns the result document as text. */
+  finish(): string {
+    this.checked(this.exports.finish());
+    return this.text();
+  }
+
+  private put(bytes: Uint8Array): void {
+    const place = this.exports.input(bytes.length);
+    new Uint8Array(this.exports.memory.buffer, place, bytes.length).set(bytes);
+  }
+
+  private output(): Uint8Array {
+    return new Uint8Array(this.exports.memory.buffer, this.exports.output(), this.exports.output_length());
+  }
+
+  private text(): string {
+    return new TextDecoder().decode(this.output());
+  }
+
+  private checked(answer: number): number {
+    if (answer >>> 0 === FAILED) throw new Error(this.text());
+    return answer >>> 0;
+  }
+}

@@ -1,0 +1,206 @@
+/** The drives of the page as scenarios: small enough to be seen whole. */
+
+import type { Measure } from "./drive";
+
+/** The choices of the page. The address has them all, and the number of requests served. */
+export interface Choices {
+  workload: WorkloadName;
+  scheme: SchemeName;
+  /** Size of the cache or of the host's buffer, or space left to GC, in per cent of the drive. */
+  cache: number;
+  /** A victim score of the reader; empty without one. */
+  score: string;
+  seed: number;
+}
+
+export const WORKLOADS = {
+  random: { title: "random pages", says: "every page as likely as any other", toml: 'generator = "uniform"' },
+  "hot-cold": {
+    title: "hot and cold",
+    says: "8 of 10 requests go to a fifth of the pages",
+    toml: 'generator = { name = "hot-cold", zones = [{ traffic = "80%", space = "20%" }, { traffic = "20%", space = "80%" }] }',
+  },
+  zipf: { title: "a few favourites", says: "a law of popularity, as in many caches", toml: 'generator = { name = "zipf", exponent = 0.9 }' },
+  database: { title: "a recorded database", says: "pgbench on PostgreSQL: the recorded requests of one in 108 of its pages, again and again; its commits flush, which empties volatile buffers", toml: "" },
+} as const;
+export type WorkloadName = keyof typeof WORKLOADS;
+
+/** The drives that a scheme is compared with, and how the page speaks of them. */
+interface Family {
+  /** What the page is about, in one sentence. */
+  question: string;
+  /** What the slider sets, and what that does. */
+  slider: string;
+  left: string;
+  leftSays: string;
+  /** What a reader needs to know who has never heard of it. */
+  lead: string;
+  chart: Measure;
+  /** What is said of other valid pages. */
+  valid: string;
+  /** What is said of a page whose data another tier holds, or holds in a newer version, and of one of which GC knows that; empty
+   * where there is none. */
+  same: string;
+  newer: string;
+  marked: string;
+  /** Counters beside a drive: what they are called, and their paths in the metrics. */
+  rows: readonly (readonly [string, string])[];
+  /** The left drive's own scheme. */
+  scheme: (slider: number) => string;
+  /** Where the name of the right drive's scheme goes. */
+  named: (scheme: string, slider: number) => string;
+  spare: string;
+  rest: string;
+  /** Space of the generated workloads; that of the drive without one. */
+  space: string;
+}
+
+const FILLED = '[precondition]\nfill = "random"\nrandom_passes = 1.0\n';
+const cooperates = (scheme: string): string => `cooperation = "${scheme}"`;
+
+const cdm: Family = {
+  question: "Both drives write the same data. The right one asks the cache before it copies.",
+  lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. To get space back, garbage collection (GC) picks a block as its victim, copies the pages of it that are still valid, and erases it. Such copies cost time and wear flash out. Many are needless, because the drive's cache holds the same data, or newer.",
+  slider: "Size of the cache",
+  left: "GC does not ask the cache",
+  leftSays: "every valid page of a victim is copied",
+  chart: "waf",
+  valid: "valid",
+  same: "valid, and the cache has the same data",
+  newer: "valid, but the cache has newer data",
+  marked: "hatched: GC knows that",
+  rows: [["pages copied by GC", "gc_copies_pages"], ["pages dropped by GC", "gc_drops_pages"], ["of these, written later", "drop_rewrites_pages"]],
+  scheme: (cache) => `cooperation = "none"\n[cache]\nsize = "${cache}%"\n`,
+  named: (scheme, cache) => `${cooperates(scheme)}\n[cache]\nsize = "${cache}%"\n`,
+  spare: '{ share = "15%", definition = "over_provisioning" }',
+  rest: FILLED,
+  space: "",
+};
+const buffers = (cache: number): string =>
+  `[cache]\nsize = "2%"\nvolatile = true\nread_allocate = false\n[host_buffer]\nsize = "${cache * BUFFER_KIB_PER_CENT}KiB"\ndirty_age_max = "1000000s"\n`;
+const shadow: Family = {
+  ...cdm,
+  question: "Both drives write the same data. The right one knows which pages will soon be written again.",
+  lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. To get space back, garbage collection (GC) copies the valid pages of a block, and erases it. A page whose newer data already waits in a write buffer is a shadow: its copy will be waste very soon.",
+  slider: "Size of the host's write buffer",
+  same: "valid, and a buffer has the same data",
+  newer: "a shadow: still valid, but newer data waits in a buffer",
+  rows: [["pages copied by GC", "gc_copies_pages"], ["of them to fast blocks", "shadows.fast_pages"], ["older twins discarded", "shadows.discarded_twins_pages"]],
+  scheme: (cache) => `cooperation = "none"\n${buffers(cache)}`,
+  named: (scheme, cache) => `${cooperates(scheme)}\n${buffers(cache)}`,
+};
+const hybrid: Family = {
+  question: "Both drives are a flash cache before the same disk. The right one caches less, to have room for garbage collection.",
+  lead: "Flash cannot overwrite: to get space back, garbage collection (GC) copies the valid pages of a block, and erases it. The fuller flash is, the more it copies, and requests wait. A flash cache has a choice that a drive has not: it may hold less. Then the slow disk is asked more often, and GC copies less.",
+  slider: "Space that the left drive leaves to GC",
+  left: "a fixed share (FP-FCL)",
+  leftSays: "as much is cached as the slider leaves",
+  chart: "response",
+  valid: "valid, and newer than on the disk",
+  same: "valid, and the disk has the same data",
+  newer: "",
+  marked: "",
+  rows: [["write amplification", "waf_host"], ["pages copied by GC", "gc_copies_pages"], ["found in flash", "cache.hit_ratio"]],
+  scheme: (left) => `[hybrid]\nscheme = { name = "fp-fcl", caching = "${100 - left}%" }\n${DISK}`,
+  named: (scheme) => `[hybrid]\nscheme = "${scheme}"\n${DISK}`,
+  spare: '{ share = "8%", definition = "spare_of_physical" }\nsummary = "on"\nshared_streams = [["host", "evict", "gc"]]',
+  rest: '[precondition]\nfill = "none"\n',
+  space: '\nspace = "24MiB"',
+};
+const DISK = `segment = "256KiB"
+period_requests = 1000
+
+[hybrid.disks]
+count = 1
+placement = "volumes"
+model = { name = "constant", capacity = "24MiB" }
+`;
+
+export const SCHEMES = {
+  cdm: { title: "CDM", says: "GC drops removable pages: the cache has them", family: cdm },
+  "cdm-consistent": { title: "crash-consistent CDM", says: "the same, and a power cut finds whole commits", family: cdm },
+  "cdm-overwrites": { title: "overwrites alone (CDM)", says: "flash learns at once that the cache holds newer data", family: cdm },
+  "cdm-removable": { title: "removable pages alone (CDM)", says: "only pages that are clean in the cache are dropped", family: cdm },
+  hgc: { title: "HGC (ShadowGC)", says: "shadows of the host's buffer go to fast blocks", family: shadow },
+  dgc: { title: "DGC (ShadowGC)", says: "GC takes newer data from the drive's buffer", family: shadow },
+  sgc: { title: "SGC (ShadowGC)", says: "both, and older twins are discarded", family: shadow },
+  "op-fcl": { title: "OP-FCL", says: "a cost model says how much to cache", family: hybrid },
+  "rw-fcl": { title: "RW-FCL", says: "reads and writes have caches of their own, of a fixed sum", family: hybrid },
+} as const satisfies Record<string, { title: string; says: string; family: Family }>;
+export type SchemeName = keyof typeof SCHEMES;
+
+/** The name under which a scenario has the recorded database. */
+export const DATABASE = "database.csv";
+export const BLOCKS = 64;
+export const PAGES_PER_BLOCK = 64;
+/** A per cent of the drive. */
+const BUFFER_KIB_PER_CENT = Math.round((BLOCKS * PAGES_PER_BLOCK * 4) / 100);
+
+export const FIRST: Choices = { workload: "hot-cold", scheme: "cdm", cache: 10, score: "", seed: 1 };
+
+/** The drives of the page. */
+export type Side = "left" | "right" | "own";
+
+/** Return the scenario of a drive (TOML); with more requests than a reader waits for, or with as many as given. */
+export function scenario(choices: Choices, side: Side, requests = 4_000_000_000): string {
+  const family: Family = SCHEMES[choices.scheme].family;
+  const scheme = side === "left" ? family.scheme(choices.cache) : family.named(choices.scheme, choices.cache);
+  const victim = side === "own" ? `victim = { name = "score", score = ${JSON.stringify(choices.score)} }` : 'victim = "greedy"';
+  const isDatabase = choices.workload === "database";
+  const workload = isDatabase
+    ? `[workload]\ntrace = ["${DATABASE}"]\nremap = "dense"\nrepeat = 1_000_000\nrequests_max = ${requests}\n`
+    : `[workload.synthetic]\nrequests = ${requests}\nread_share = "30%"${family.space}\n${WORKLOADS[choices.workload].toml}\n`;
+  return `name = "lab"
+seed = ${choices.seed}
+${scheme}
+[flash]
+channels = 1
+chips_per_channel = 1
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = ${BLOCKS}
+pages_per_block = ${PAGES_PER_BLOCK}
+page_size = "4KiB"
+
+[timing]
+page_program_fast = "100us"
+channel = "private"
+
+[ftl]
+spare = ${family.spare}
+
+[gc]
+low_mark = 2
+${victim}
+
+${family.rest}
+${workload}
+[replay]
+mode = "closed"
+queue_depth = 4
+`;
+}
+
+/** Return a program in Python that runs a drive natively, and compares every number with those of the page. */
+export function check(choices: Choices, side: Side, requests: number, metrics: object): string {
+  const before = choices.workload === "database" ? "# in a source tree: python scripts/lab_records.py records.bin --csv database.csv\n" : "";
+  return `${before}import coflash
+
+scenario = coflash.Scenario.from_toml("""
+${scenario(choices, side, requests)}""")
+page = {
+${[...numbers(metrics)].map(([path, value]) => `    "${path}": ${value},`).join("\n")}
+}
+native = coflash.run(scenario).metrics.flat()
+others = {name: (value, native.get(name)) for name, value in page.items() if native.get(name) != value}
+print(others or f"equal: {len(page)} numbers after {native['requests']} requests")
+`;
+}
+
+/** Yield the numbers of metrics by their paths. */
+function* numbers(metrics: object, path = ""): Generator<[string, number]> {
+  for (const [name, value] of Object.entries(metrics)) {
+    if (typeof value === "number") yield [path + name, value];
+    else if (value !== null && typeof value === "object" && !Array.isArray(value)) yield* numbers(value as object, `${path}${name}.`);
+  }
+}

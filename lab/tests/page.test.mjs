@@ -1,0 +1,111 @@
+// The drives of the page: step by step as at once, and what the stories say of them.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FIRST, SCHEMES, STORIES, WORKLOADS, begin } from "./module.mjs";
+
+const all = Object.keys(SCHEMES);
+
+for (const scheme of all) {
+  test(`${scheme}: a thousand steps come to what one step of a thousand requests comes to, counter by counter and page by page`, async () => {
+    const [steps, once] = [await begin({ ...FIRST, scheme }, "right"), await begin({ ...FIRST, scheme }, "right")];
+    for (let served = 0; served < 1000; served++) steps.step(1);
+    once.step(1000);
+    assert.equal(steps.counters.requests, once.counters.requests);
+    assert.deepEqual(steps.counters, once.counters);
+    assert.deepEqual(steps.pages().bytes.slice(), once.pages().bytes.slice());
+    assert.deepEqual(steps.course, once.course);
+  });
+}
+
+test("any choice makes a drive, and the left one of each family gets the same requests as the right one", async () => {
+  for (const scheme of all) {
+    for (const workload of Object.keys(WORKLOADS)) {
+      for (const cache of [1, 30]) {
+        const [left, right] = [await begin({ ...FIRST, scheme, workload, cache }, "left"), await begin({ ...FIRST, scheme, workload, cache }, "right")];
+        for (const drive of [left, right]) drive.step(2000);
+        // Requests under way are not counted yet.
+        assert.ok(Math.abs(left.counters.host_writes_pages - right.counters.host_writes_pages) <= 64, `${scheme} ${workload} ${cache}`);
+      }
+    }
+  }
+});
+
+test("a score with an error is refused, and the error names what is wrong", async () => {
+  await assert.rejects(begin({ ...FIRST, score: "(1 - u) * agee" }, "own"), /agee.*age/s);
+});
+
+test("each story has eight steps, and each step has words and a state", () => {
+  assert.equal(Object.keys(STORIES).length, 3);
+  for (const { steps } of Object.values(STORIES)) {
+    assert.equal(steps.length, 8);
+    for (const step of steps) assert.ok(step.title && step.text.length > 80 && step.text.length < 400, step.title);
+  }
+});
+
+/** The two drives of a step of a story. */
+const at = async (story, number) => {
+  const { choices, requests } = STORIES[story].steps[number - 1];
+  const drives = [await begin({ ...FIRST, ...choices }, "left"), await begin({ ...FIRST, ...choices }, "right")];
+  for (const drive of drives) if (requests > 0) drive.step(requests);
+  return drives;
+};
+const waf = (drive) => drive.counters.waf_host;
+const response = (drive) => drive.counters.response_mean_ns;
+const kept = (drive, test) => drive.pages().bytes.filter(test).length;
+const isNewer = (byte) => (byte & 15) === 10;
+const isMarked = (byte) => (byte & 0x30) !== 0;
+
+test("what the story of removable pages says is so", async () => {
+  const [left, right] = await at("removable", 4);
+  assert.ok(kept(left, isNewer) > 100 && kept(left, isMarked) === 0, "left: newer data in the cache, of which GC knows nothing");
+  assert.ok(kept(right, isNewer) === 0 && kept(right, isMarked) > 20, "right: only the same data, and GC knows it");
+  const { gc_drops_pages: drops, drop_rewrites_pages: rewrites } = (await at("removable", 6))[1].counters.metrics;
+  assert.ok(drops > 500 && rewrites > drops / 2, "most drops come back");
+  const [none, overwrites] = await at("removable", 7);
+  const [, both] = await at("removable", 6);
+  assert.equal(overwrites.counters.metrics.gc_drops_pages, 0);
+  assert.ok(waf(none) - waf(overwrites) > 0.9 * (waf(none) - waf(both)), "nearly all of the gain is left");
+  const gain = async (cache) => {
+    const drives = [await begin({ ...FIRST, cache }, "left"), await begin({ ...FIRST, cache }, "right")];
+    for (const drive of drives) drive.step(40_000);
+    return drives.map(waf);
+  };
+  const [[a, b], [c, d]] = [await gain(10), await gain(20)];
+  assert.ok(c < a && d < b && d / b < c / a, "a larger cache helps both, and the right one more");
+});
+
+test("what the story of shadows says is so", async () => {
+  const [left, right] = await at("shadow", 2);
+  assert.ok(kept(left, isNewer) > 300 && kept(left, isMarked) === 0);
+  assert.ok(kept(right, isNewer) > 300 && kept(right, isMarked) > 300);
+  const [none, dgc] = await at("shadow", 4);
+  assert.ok(dgc.counters.metrics.shadows.from_buffer_pages > 500 && waf(dgc) < 0.9 * waf(none));
+  const [plain, hgc] = await at("shadow", 6);
+  assert.ok(hgc.counters.metrics.shadows.fast_pages > 5000);
+  const copies = ({ counters }) => counters.metrics.gc_copies_pages;
+  assert.ok(response(hgc) / response(plain) < copies(hgc) / copies(plain), "responses fall by more than copies");
+  assert.ok((await at("shadow", 7))[1].counters.metrics.shadows.discarded_twins_pages > 500);
+  const [base, sgc] = await at("shadow", 8);
+  const alone = async (scheme) => {
+    const drive = await begin({ ...FIRST, scheme }, "right");
+    drive.step(40_000);
+    return waf(base) - waf(drive);
+  };
+  assert.ok(waf(base) - waf(sgc) > (await alone("hgc")) + (await alone("dgc")), "more than both");
+});
+
+test("what the story of the flash cache says is so", async () => {
+  const first = await at("less", 1);
+  for (const drive of first) assert.ok(kept(drive, (byte) => (byte & 3) !== 0) === 0, "empty");
+  const [early, right] = await at("less", 3);
+  assert.ok(response(early) < response(right), "at first, more is faster");
+  const [full, ahead] = await at("less", 4);
+  assert.ok(response(ahead) < response(full) && full.lastVictim.pages.length > 50);
+  const [room, less] = await at("less", 5);
+  assert.ok(less.lastVictim.pages.length < room.lastVictim.pages.length - 10);
+  const [more, fewer] = (await at("less", 6)).map(({ counters }) => counters.metrics.cache.hit_ratio);
+  assert.ok(more - fewer > 0.01 && more - fewer < 0.05, "a few requests in a hundred");
+  const [byHand, measured] = await at("less", 8);
+  assert.ok(response(measured) < response(byHand) && response(byHand) < 1.15 * response(measured), "nearly as fast");
+});

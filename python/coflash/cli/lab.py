@@ -1,0 +1,20 @@
+"""`coflash lab`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+
+def lab(
+    port: Annotated[int, typer.Option("--port", metavar="N", help="The port; 0 for any.", min=0)] = 0,
+) -> None:
+    """Serve the laboratory to this machine's browsers: two small drives that write the same data, page by page."""
+    from coflash.report.lab import server  # no other command needs it
+
+    with server(port) as made:
+        typer.echo(f"http://127.0.0.1:{made.server_port}/ (Control-C ends it)")
+        with suppress(KeyboardInterrupt):
+            made.serve_forever()

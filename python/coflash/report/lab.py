@@ -1,0 +1,50 @@
+"""The laboratory's page: the simulator in a browser. Where it is, and a server on this machine alone."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+from coflash._core import CoflashError
+from coflash.report.local import LocalPage, local_server
+
+_HERE = Path(__file__)
+BROUGHT = _HERE.with_name("assets") / "lab.html"
+"""The page that a wheel brings."""
+BUILT = _HERE.parents[3] / "target" / "lab" / "index.html"
+"""The page that `make lab` builds in a source tree."""
+
+
+def page() -> str:
+    """Read the page.
+
+    Raises:
+        CoflashError: It was not built.
+    """
+    for file in (BROUGHT, BUILT):
+        if file.is_file():
+            return file.read_text("utf-8")
+    msg = f"the laboratory's page is neither in this package nor in {BUILT.parent}: make lab builds it in a source tree"
+    raise CoflashError(msg)
+
+
+def server(port: int = 0) -> ThreadingHTTPServer:
+    """Make a server of the page; `serve_forever` runs it.
+
+    Args:
+        port: The port; 0 for any that is free.
+
+    Raises:
+        CoflashError: The page was not built, or the port is taken.
+    """
+    text = page()
+
+    class Lab(LocalPage):
+        def answer(self) -> None:
+            if self.path in {"/", "/index.html"}:
+                self.send(text, "text/html")
+            else:
+                self.send_error(HTTPStatus.NOT_FOUND)
+
+    return local_server(Lab, port)

@@ -1,0 +1,369 @@
+"""The laboratory in a browser: its module and its page, beside native runs. `make lab` builds both."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from selenium.webdriver.chrome.webdriver import WebDriver
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from typer.testing import CliRunner
+
+import lab_records
+from coflash import CoflashError, Scenario
+from coflash import run as run_scenario
+from coflash.cli import app
+from coflash.evaluation import evaluate
+from coflash.report import lab
+from pages import click, complaints, find, look, messages, run, until
+
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "lab" / "tests"
+PAGE = lab.BUILT
+Open = Callable[[str], WebDriver]
+
+
+@pytest.fixture
+def built() -> Path:
+    """The folder that `make lab` writes."""
+    if not PAGE.is_file():
+        pytest.skip("the laboratory is not built, and nothing of it is tested: make lab, which names what it needs")
+    return PAGE.parent
+
+
+@pytest.fixture
+def node(built: Path) -> str:  # noqa: ARG001
+    found = shutil.which("node")
+    if found is None:
+        pytest.skip("node is missing (Debian, Ubuntu: apt install nodejs)")
+    return found
+
+
+@pytest.fixture
+def page(built: Path, browser: WebDriver) -> Iterator[Open]:  # noqa: ARG001
+    """Opens the page at an address; nobody complains, and nothing is fetched."""
+
+    def open_(address: str) -> WebDriver:
+        browser.get("about:blank")
+        browser.get(f"{PAGE.as_uri()}{address}")
+        until(lambda: run(browser, "return document.body.dataset.ready"))
+        return browser
+
+    yield open_
+    assert complaints(browser) == []
+    sent = [event["params"]["request"]["url"] for event in messages(browser) if event["method"].endswith("WillBeSent")]
+    assert [url for url in sent if not url.startswith((PAGE.as_uri(), "data:", "about:"))] == []
+
+
+def text(browser: WebDriver, selector: str) -> str:
+    return str(run(browser, "return document.querySelector(arguments[0]).textContent", selector))
+
+
+def served(browser: WebDriver) -> int:
+    return int(text(browser, "#requests").replace(",", ""))
+
+
+def counters(browser: WebDriver) -> list[str]:
+    """What a reader sees of all drives: their counters, and their pages as a picture."""
+    seen = "[...document.querySelectorAll('dd')].map((one) => one.textContent)"
+    pictures = "[...document.querySelectorAll('canvas.drive')].map((one) => one.toDataURL())"
+    found: list[str] = run(browser, f"return [...{seen}, ...{pictures}]")
+    return found
+
+
+def told(browser: WebDriver, step: int) -> None:
+    """Waits until a step of a story is told, and in the address."""
+    until(lambda: text(browser, "#story-title").startswith(f"{step} of 8: "))
+    until(lambda: f"step={step - 1}" in browser.current_url)
+
+
+def opened(browser: WebDriver, address: str) -> None:
+    """Waits until the page shows the state of an address."""
+    until(lambda: f"{address}&".endswith(f"requests={served(browser)}&"))
+    assert f"scheme={run(browser, 'return document.querySelector(`#scheme`).value')}&" in address
+
+
+def press(browser: WebDriver, *keys: str) -> None:
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def test_in_node_the_module_gives_golden_results_and_the_stories_are_true(
+    node: str, record_property: Callable[[str, object], None]
+) -> None:
+    files = [str(file) for file in sorted(TESTS.glob("*.test.mjs"))]
+    done = subprocess.run([node, "--test", *files], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    for name, rate in re.findall(r"([\w-]+): ([\d.]+) million programs a second", done.stdout):
+        record_property(f"million programs a second, {name}", rate)
+
+
+def test_each_drive_of_the_page_gives_the_numbers_of_a_native_run(
+    node: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("database.csv").write_text(lab_records.csv(lab_records.kept()), "utf-8")
+    # More than a cache of OP-FCL needs to be full.
+    printed = subprocess.run([node, str(TESTS / "checks.mjs"), "20000"], capture_output=True, text=True, check=True)
+    programs: dict[str, str] = json.loads(printed.stdout)
+    assert len(programs) > 40
+    for name, program in programs.items():
+        exec(compile(program, name, "exec"), {})  # noqa: S102
+        assert re.fullmatch(r"equal: \d{3} numbers after 20000 requests\n", capsys.readouterr().out), name
+
+
+def test_the_recorded_database_fits_the_drive_and_keeps_the_popularity_of_pages() -> None:
+    requests = lab_records.kept()
+    assert 4000 < len(requests) < 60_000
+    pages = [page for _, _, offset, length in requests for page in range(offset // 4096, (offset + length) // 4096)]
+    assert 3000 < len(set(pages)) < 3500
+    assert all(offset % 4096 == length % 4096 == 0 for _, _, offset, length in requests)
+    assert len(lab_records.records(requests)) == 12 * len(requests)
+
+
+def test_a_server_shows_the_page_to_this_machine_alone(built: Path) -> None:
+    with lab.server() as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        for path, host, status in [("/", None, 200), ("/index.html", None, 200), ("/x", None, 404), ("/", "evil", 403)]:
+            connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=1_000)
+            connection.request("GET", path, headers={} if host is None else {"Host": host})
+            answer = connection.getresponse()
+            assert answer.status == status, path
+            assert (answer.read() == (built / "index.html").read_bytes()) == (status == 200)
+        server.shutdown()
+
+
+def test_without_the_page_the_command_says_what_builds_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("BROUGHT", "BUILT"):
+        monkeypatch.setattr(lab, name, tmp_path / "none" / "index.html")
+    failed = CliRunner().invoke(app, ["lab"])
+    assert isinstance(failed.exception, CoflashError)
+    assert "make lab" in str(failed.exception)
+
+
+def test_without_its_tools_nothing_is_built_and_that_is_said(tmp_path: Path) -> None:
+    build = [str(ROOT / "scripts/lab"), "python", "packages", str(tmp_path / "out")]
+    done = subprocess.run(build, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert done.stderr.startswith("SKIPPED: the laboratory's page: npm is missing")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_drives_are_drawn_soon_and_stand_still_for_a_reader_who_wants_no_motion(
+    page: Open, record_property: Callable[[str, object], None]
+) -> None:
+    browser = page("")
+    assert text(browser, "#run") == "Run"
+    assert served(browser) == 0
+    record_property(
+        "ms to the first picture", run(browser, "return performance.getEntriesByName('drawn')[0].startTime")
+    )
+    features = [{"name": "prefers-reduced-motion", "value": "no-preference"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    page("")
+    until(lambda: served(browser) > 100)
+    assert text(browser, "#run") == "Pause"
+
+
+def test_a_story_goes_forth_and_back_and_ends_where_the_reader_takes_over(page: Open) -> None:
+    browser = page("")
+    names = run(browser, "return [...document.querySelectorAll('#stories button')].map((one) => one.textContent)")
+    assert len(names) == 3
+    for story in range(3):
+        click(browser, f"#stories button:nth-of-type({story + 1})")
+        for step in range(1, 9):
+            told(browser, step)
+            click(browser, "#story-next")
+        until(lambda: not find(browser, "#story").is_displayed())
+    click(browser, "#stories button:nth-of-type(1)")
+    for _ in range(2):
+        click(browser, "#story-next")
+    click(browser, "#story-back")
+    told(browser, 2)
+    click(browser, "#story-close")
+    until(lambda: not find(browser, "#story").is_displayed())
+    assert served(browser) == 400
+
+
+def test_a_link_repeats_the_state(page: Open) -> None:
+    browser = page("#workload=zipf&scheme=sgc&cache=7&seed=5&requests=4321&score=1-u")
+    click(browser, "#victim")
+    at_victim = served(browser)
+    assert at_victim > 4321
+    click(browser, "#step")
+    until(lambda: served(browser) == at_victim + 1)
+    until(lambda: f"requests={at_victim + 1}&" in browser.current_url)
+    before, link = counters(browser), browser.current_url
+    page("#" + link.partition("#")[2])
+    assert counters(browser) == before
+    assert find(browser, "#own").is_displayed()
+    assert run(browser, "return document.querySelector('#score').value") == "1-u"
+
+
+def test_what_is_wrong_in_a_link_is_as_at_first(page: Open) -> None:
+    browser = page("#workload=%3Cb%3E&scheme=nonsense&cache=9999&requests=-3&story=none&step=x")
+    first = counters(page(""))
+    page("#workload=%3Cb%3E&scheme=nonsense&cache=9999&requests=-3&story=none&step=x")
+    assert counters(browser) == first
+
+
+def test_a_keyboard_is_enough(page: Open) -> None:
+    browser = page("")
+    press(browser, Keys.ARROW_RIGHT)
+    until(lambda: served(browser) == 1)
+    press(browser, "v")
+    at_victim = served(browser)
+    assert at_victim > 1
+    press(browser, "r")
+    until(lambda: served(browser) == 0)
+    press(browser, " ")
+    until(lambda: served(browser) > 1)
+    press(browser, " ")
+    assert text(browser, "#run") == "Run"
+    seen: list[Any] = []
+    while len(seen) < 40 and (not seen or seen[-1] != "toml"):
+        press(browser, Keys.TAB)
+        active = "const one = document.activeElement; return one.id || one.tagName"
+        seen.append(run(browser, active))
+        if seen[-1] == "SUMMARY":
+            press(browser, Keys.ENTER)
+    controls = "run step victim again share speed workload scheme cache score grade copy-toml make-check toml"
+    expected = controls.split()
+    assert [name for name in seen if name in expected] == expected
+    click(browser, "#step")
+    until(lambda: served(browser) > 0)
+    find(browser, "#again").send_keys(Keys.ENTER)
+    until(lambda: served(browser) == 0)
+
+
+def test_a_score_joins_as_a_third_drive_and_one_with_an_error_says_where(page: Open) -> None:
+    browser = page("")
+    field = find(browser, "#score")
+    field.send_keys("(1 - u) * agee", Keys.ENTER)
+    until(lambda: "agee" in text(browser, "#score-problem"))
+    assert "age" in text(browser, "#score-problem").replace("agee", "")
+    assert not find(browser, "#own").is_displayed()
+    field.clear()
+    field.send_keys("(1 - u) * age", Keys.ENTER)
+    until(lambda: find(browser, "#own").is_displayed())
+    assert text(browser, "#score-problem") == ""
+    click(browser, "#victim")
+    assert text(browser, "#own .became") != "none yet"
+
+
+def test_a_grade_is_that_of_an_evaluation(page: Open) -> None:
+    browser = page("#score=(1+-+u)+*+sqrt(age)")
+    click(browser, "#grade")
+    until(lambda: text(browser, "#grade-sum").startswith("Grade: "))
+    evaluation = evaluate({"name": "score", "score": "(1 - u) * sqrt(age)"})
+    assert text(browser, "#grade-sum").startswith(f"Grade: {evaluation['combined_score']:.4f}.")
+    cells = run(browser, "return [...document.querySelectorAll('#grades td')].map((one) => one.textContent)")
+    expected = [(row.workload, f"{row.value:.3f}", f"{row.best_value:.3f} ({row.best})") for row in evaluation.rows]
+    assert [tuple(cells[at : at + 3]) for at in range(0, len(cells), 4)] == expected
+    field = find(browser, "#score")
+    field.clear()
+    field.send_keys("agee")
+    click(browser, "#grade")
+    until(lambda: "agee" in text(browser, "#score-problem"))
+
+
+def test_the_link_of_a_task_opens_its_state(page: Open) -> None:
+    browser = page("")
+    click(browser, "details summary")
+    for link in browser.find_elements(By.CSS_SELECTOR, "ol a"):
+        click(browser, link)
+        opened(browser, str(link.get_attribute("hash")))
+        assert text(browser, "#run") == "Run"
+
+
+def test_a_recorded_run_is_a_timeline(page: Open, tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("operations.parquet", "decisions.parquet")]
+    changes = {"flash.blocks_per_plane": 64, "flash.channels": 1, "cache.size": "1MiB", "cooperation": "cdm"}
+    scenario = Scenario.load("demo").with_({**changes, "workload.synthetic.requests": 20_000})
+    metrics = run_scenario(scenario, operations=files[0], decisions=files[1]).metrics
+    browser = page("")
+    click(browser, "#recorded-run summary")
+    find(browser, "#recording").send_keys("\n".join(files))
+    until(lambda: "gc programs" in text(browser, "#timeline-says"))
+    said = text(browser, "#timeline-says").replace(",", "")
+    assert f" {metrics.gc_copies_pages} gc programs" in said
+    assert f" {metrics.erases_blocks} erases" in said
+    assert "victims with" in said
+    painted = "const c = document.querySelector('#timeline'); return c.toDataURL()"
+    whole = run(browser, painted)
+    find(browser, "#timeline").send_keys("+")
+    until(lambda: text(browser, "#timeline-says").replace(",", "") != said)
+    assert run(browser, painted) != whole
+    find(browser, "#timeline").send_keys("-")
+    until(lambda: text(browser, "#timeline-says").replace(",", "") == said)
+    wrong = tmp_path / "wrong.parquet"
+    wrong.write_text("time_ns,op\n")
+    find(browser, "#recording").send_keys(str(wrong))
+    until(lambda: "wrong.parquet: this is no Parquet file" in text(browser, "#recording-problem"))
+
+
+def test_a_thousand_steps_are_a_native_run_of_a_thousand_requests(
+    page: Open, capsys: pytest.CaptureFixture[str]
+) -> None:
+    browser = page("")
+    run(browser, "for (let n = 0; n < 1000; n++) document.querySelector('#step').click()")
+    until(lambda: served(browser) == 1000)
+    click(browser, "#native summary")
+    click(browser, "#make-check")
+    until(lambda: run(browser, "return document.querySelector('#check').value"))
+    program = run(browser, "return document.querySelector('#check').value")
+    shown = int(text(browser, "#right dd[data-path='gc_copies_pages']").replace(",", ""))
+    assert f'"gc_copies_pages": {shown},' in program
+    exec(compile(program, "page", "exec"), {})  # noqa: S102
+    assert capsys.readouterr().out.startswith("equal: ")
+
+
+@pytest.mark.parametrize("width", [1400, 700, 380])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen(page: Open, width: int, scheme: str) -> None:
+    browser = page("#requests=3000&score=1-u")
+    look(browser, width, scheme)
+    page("#requests=3000&score=1-u&scheme=op-fcl")
+    assert run(browser, "return document.documentElement.scrollWidth") <= width
+
+
+def test_every_picture_and_field_has_a_text_for_screen_readers(page: Open) -> None:
+    browser = page("#requests=3000&score=1-u")
+    for canvas in browser.find_elements(By.TAG_NAME, "canvas"):
+        assert len(str(canvas.get_attribute("aria-label"))) > 40 or not canvas.is_displayed()
+    click(browser, "#native summary")
+    for field in browser.find_elements(By.CSS_SELECTOR, "button, input, select, textarea"):
+        assert field.accessible_name or not field.is_displayed(), field.get_attribute("id")
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours after WCAG."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_words_and_pages_differ_enough_from_what_is_behind_them() -> None:
+    style = (ROOT / "lab/page/lab.css").read_text("utf-8")
+    light, dark = (dict(re.findall(r"--([\w-]+): (#\w{6})", part)) for part in style.split("prefers-color-scheme", 1))
+    for colours in (light, dark):
+        for word in ("ink", "soft", "accent", "worse"):
+            assert min(contrast(colours[word], colours[behind]) for behind in ("page", "paper")) >= 4.5, word
+        for line in ("series-0", "series-1", "series-3"):
+            assert contrast(colours[line], colours["page"]) >= 3, line
+        for kind in ("same", "newer"):
+            assert contrast(colours[f"page-{kind}"], colours["hatch"]) >= 3, kind
+            assert contrast(colours[f"page-{kind}"], colours["page-valid"]) >= 1.5, kind
