@@ -22,8 +22,8 @@ GENERATED = {
     "scripts/node/package-lock.json",
     "python/coflash/measures/metrics.py",
     "docs/reproductions/opfcl.md",
+    "docs/reproductions/shadowgc.md",
 }
-GENERATED |= {"docs/reproductions/shadowgc.md"}
 
 
 def generated(file: str) -> bool:

@@ -145,7 +145,7 @@ const REFUSALS: &[Refusals] = &[
             ("0,18014398509481983,1024,r,1.5", "LBA", "2^63"),
             ("0,0,512,x,1.5", "Opcode", "(allowed: r, R, w, W)"),
             ("0,0,512,rr,1.5", "Opcode", "\"rr\""),
-            ("0,0,512,r,1e3", "Timestamp", "decimal"),
+            ("0,0,512,r,1x3", "Timestamp", "decimal"),
             ("0,0,512,r,-1", "Timestamp", "decimal"),
             ("0,0,512,r", "Timestamp", "missing"),
             ("0,0,512,r,1.499999999", "Timestamp", "backwards by 1ns"),
