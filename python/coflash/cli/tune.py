@@ -26,12 +26,20 @@ from coflash.cli.console import (
 )
 from coflash.cli.run_tables import trials_line, trials_table
 from coflash.cli.sweep import Address, EngineOption, Seeds, Traces
-from coflash.measures.catalogue import named
 from coflash.results.database import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
 from coflash.sweep.goal import condition, goals
 from coflash.sweep.tune import Search, folder_for
+
+CostOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cost",
+        metavar="KEY*PRICE+…",
+        help="A cost to minimise: 'cache.size*3 $/GiB + flash.size*0.08'; flash.size includes spare space.",
+    ),
+]
 
 
 def tune(
@@ -49,8 +57,8 @@ def tune(
         list[str] | None,
         typer.Option(
             "--minimise",
-            metavar="MEASURE",
-            help="A measure to minimise, such as response.p99. May be repeated.",
+            metavar="MEASURE|KEY",
+            help="A measure or key to minimise: response.p99, cache.size, flash.size. May be repeated.",
             autocompletion=complete.measures,
         ),
     ] = None,
@@ -58,15 +66,18 @@ def tune(
         list[str] | None,
         typer.Option(
             "--maximise",
-            metavar="MEASURE",
-            help="A measure to maximise, such as cache.hit_ratio. May be repeated.",
+            metavar="MEASURE|KEY",
+            help="A measure or key to maximise, such as cache.hit_ratio. May be repeated.",
             autocompletion=complete.measures,
         ),
     ] = None,
+    cost: CostOption = None,
     subject_to: Annotated[
         list[str] | None,
         typer.Option(
-            "--subject-to", metavar="MEASURE<VALUE", help="A bound, such as response.p99<5ms. May be repeated."
+            "--subject-to",
+            metavar="MEASURE<VALUE",
+            help="A bound: response.p99<5ms, cache.size<1GiB, cost<2. May be repeated.",
         ),
     ] = None,
     trace: Traces = None,
@@ -87,8 +98,8 @@ def tune(
         scenario_with(scenario, assignments),
         [axis(text) for text in over],
         trace or (),
-        goals(minimise, maximise),
-        [condition(text) for text in subject_to or ()],
+        goals(minimise, maximise, cost),
+        [condition(text, cost) for text in subject_to or ()],
         seeds=seeds,
         trials=trials,
         seed=tune_seed,
@@ -100,7 +111,7 @@ def tune(
         stored = results(out)
         notes(stored.remarks)
         show_table(trials_table(found), console)
-        notes(stored.assumed([named(goal.name) for goal in found.goals]))
+        notes(stored.assumed([goal.measure for goal in found.goals]))
         console.print(trials_line(found), highlight=False, soft_wrap=True)
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
         label = "best:   " if found.best.is_allowed else "closest:"
