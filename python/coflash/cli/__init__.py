@@ -38,6 +38,10 @@ _PANELS = {
             "tune.tune",
             "Search for the values of some keys that minimise or maximise measures; the same command resumes a search.",
         ),
+        "size": (
+            "size.size",
+            "Find the cheapest cache and spare space with which a trace meets goals, and say why in three sentences.",
+        ),
     },
     "Study": {
         "results": ("results.app", "List, compare, query and export the results of many runs."),
