@@ -11,7 +11,7 @@ from rich.text import Text
 
 from coflash.measures.measure import HEADLINE, Measure, applying
 from coflash.measures.sections import sections
-from coflash.quantity import change, show, show_change
+from coflash.quantity import change, show, show_change, signed
 from coflash.results.assumptions import beside
 from coflash.results.database import Results
 from coflash.results.differences import OF_BINS, SEEDS_OF_A_TRACE, Interval, difference
@@ -146,18 +146,15 @@ def differences_table(results: Results, runs: Sequence[str], measures: Sequence[
                 seeds = _interval(found.over_seeds, measure, found.pairs)
             slices = "–" if found.over_slices is None else _interval(found.over_slices, measure)
             relative = show_change(change(found.baseline + found.mean, found.baseline))
-            shift = f"{_signed(found.mean, measure)} ({relative})" if relative else _signed(found.mean, measure)
+            shift = f"{signed(found.mean, measure.unit)} ({relative})" if relative else signed(found.mean, measure.unit)
             table.add_row(label, measure.label, show(found.baseline, measure.unit), shift, seeds, slices)
     return table
 
 
 def _interval(found: Interval, measure: Measure, pairs: int = 0) -> str:
     test = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-    return f"[{_signed(found.low, measure)}, {_signed(found.high, measure)}], {f'n = {pairs}, ' if pairs else ''}{test}"
-
-
-def _signed(value: float, measure: Measure) -> str:
-    return f"{'−' if value < 0 else '+'}{show(abs(value), measure.unit)}"
+    ends = f"[{signed(found.low, measure.unit)}, {signed(found.high, measure.unit)}]"
+    return f"{ends}, {f'n = {pairs}, ' if pairs else ''}{test}"
 
 
 def _value(value: object, none: str) -> str:

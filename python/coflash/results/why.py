@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from coflash.results.estimate import Estimate, estimate
 
@@ -46,6 +47,12 @@ class Why:
     """The number under the other."""
     shares: Mapping[str, Estimate]
     """The share of each part in the difference: their means add up to it."""
+
+    def document(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        shares = {part: one._asdict() for part, one in self.shares.items()}
+        totals = {"base": self.base._asdict(), "whole": self.whole._asdict()}
+        return {"from": self.before, "to": self.after, **totals, "shares": shares}
 
 
 def shapley(parts: Sequence[str], value: Callable[[Parts], float]) -> dict[str, float]:
