@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +65,7 @@ def shapley(parts: Sequence[str], value: Callable[[Parts], float]) -> dict[str, 
     return {part: math.fsum(effect(part, of[: of.index(part)]) for of in orders) / len(orders) for part in parts}
 
 
-def whys(found: Mapping[str, Mapping[Hashable, float | None]]) -> list[Why]:
+def whys(found: Mapping[str, Mapping[Any, float | None]]) -> list[Why]:
     """Explain the differences between schemes whose combinations are all there.
 
     Args:

@@ -73,15 +73,11 @@ def number(name: str) -> Number:
         return _cost(name.removeprefix(COST))
     if name == FLASH or name in _numeric_keys():
         return _key(name)
-    try:
-        measure = named(name)
-    except CoflashError as error:
-        others = [*_numeric_keys(), FLASH, *map(short, metric_names())]
-        near = difflib.get_close_matches(name, others, 1, 0.75)
-        if near and near[0] in others[: len(_numeric_keys()) + 1]:
-            msg = f'no measure or key "{name}"; did you mean "{near[0]}"?'
-            raise CoflashError(msg) from error
-        raise
+    if near := difflib.get_close_matches(name, [*_numeric_keys(), FLASH], 1, 0.85):
+        msg = f'no measure or key "{name}"; did you mean "{near[0]}"?'
+        if name not in map(short, metric_names()):
+            raise CoflashError(msg)
+    measure = named(name)
     return Number(measure.path, measure, lambda runs, _: measure.read(runs[0]))
 
 

@@ -179,7 +179,10 @@ class Sizing:
         path = self.binding.measure.path if self.binding else WAF_HOST.path
         measure = MEASURES.get(path, WAF_HOST)
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
-        return draw(self.variants, measure, self.whys[measure.path], form, bound, f"{self.answer}.")
+        caption = (
+            f"{self.answer}; schemes with a cache of {self.variants['none'][0].scenario.to_dict()['cache']['size']}."
+        )
+        return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
     def document(self) -> dict[str, Any]:
         """Return the sizing as plain data."""
@@ -263,6 +266,7 @@ class _Sizer:
     console: Console | None
     inputs: tuple[Input, ...] = ()
     rest: Sequence[Assignment] = ()
+    problem: str = ""
     sizes: list[str] = field(default_factory=list)
     tried: dict[tuple[str, Assignment], Sized] = field(default_factory=dict)
 
@@ -319,13 +323,14 @@ class _Sizer:
             for (rest, middle), one in zip(middles.items(), ran, strict=True):
                 low, high = ranges[rest]
                 ranges[rest] = (low, middle) if one is not None and one.is_met else (middle, high)
-        if not any(self._is_worse_than_less(one) for one in self.tried.values()):
+        tried = self.tried.values()
+        if any(one.is_met for one in tried) and not any(self._is_worse_than_less(one) for one in tried):
             return "Searched by bisection of the cache for each spare share."
         axes = [Choices(_CACHE, tuple(self.sizes)), *(Choices(_SPARE, SPARES), *self.axes)]
         search = Search(self.base, axes, self.trace, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0)
         trials = search.run(self.store, Place("local", self.workers, None, self.inputs), self.console).trials
         self._ran([(one.values.pop(_CACHE), tuple(one.values.items())) for one in trials if one.is_allowed])
-        return f"Searched by bisection and {_TRIALS} trials of Optuna: more cache or spare space made a goal worse."
+        return f"Searched by bisection and {_TRIALS} trials of Optuna, since not each larger device meets the goals."
 
     def _may_pay(self, rest: Assignment, low: int, high: int) -> bool:
         """Whether a cache between two may be the cheapest yet."""
@@ -348,7 +353,7 @@ class _Sizer:
     def _confirmed(self) -> Sized:
         """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""
         if not self.tried:
-            msg = "size: no device could be made for this trace"
+            msg = f"size: no device could be made for this trace: {self.problem}"
             raise CoflashError(msg)
         for one in sorted(self.tried.values(), key=lambda one: one.cost):
             if one.is_met and (again := self._ran([one.place], self.seeds)[0]) is not None and again.is_met:
@@ -381,11 +386,13 @@ class _Sizer:
     def _ran(self, places: Sequence[tuple[str, Assignment]], seeds: int = 1) -> list[Sized | None]:
         """Run devices; None for one that cannot be made."""
         points = [Point.of(self.base, self.inputs, ((_CACHE, cache), *rest), seeds) for cache, rest in places]
-        made, failed = tuple(point for point in points if not point.refused), set[str]()
-        if made:
+        if made := tuple(point for point in points if not point.refused):
             place = Place("local", self.workers, None, self.inputs)
-            failed = {one.run for one in swept(Plan(made), self.store, place, self.console).failures}
-        lost = [bool(point.refused) or any(job.key in failed for job in point.jobs) for point in points]
+            try:
+                swept(Plan(made), self.store, place, self.console)
+            except CoflashError as error:  # no run of these
+                self.problem = str(error)
+        lost = [bool(point.refused) or any(job.key not in self.store for job in point.jobs) for point in points]
         return [None if bad else self._sized(point) for point, bad in zip(points, lost, strict=True)]
 
     def _sized(self, point: Point) -> Sized:
