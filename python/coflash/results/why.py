@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,12 +65,15 @@ def shapley(parts: Sequence[str], value: Callable[[Parts], float]) -> dict[str, 
     return {part: math.fsum(effect(part, of[: of.index(part)]) for of in orders) / len(orders) for part in parts}
 
 
-def whys(found: Mapping[str, Mapping[Any, float | None]]) -> list[Why]:
+def whys(runs: Iterable[tuple[str, Any, float | None]]) -> list[Why]:
     """Explain the differences between schemes whose combinations are all there.
 
     Args:
-        found: By scheme, the number in each of its runs, by whatever pairs runs: the seed, and the other keys.
+        runs: For each run its scheme, what pairs it with others, such as its seed, and the number.
     """
+    found: dict[str, dict[Any, float | None]] = {}
+    for scheme, pair, value in runs:
+        found.setdefault(scheme, {})[pair] = value
     explained = []
     for lattice in LATTICES:
         of = {parts: found.get(scheme, {}) for scheme, parts in lattice.items()}

@@ -126,9 +126,8 @@ class Sizing:
 
     def _found(self) -> list[str]:
         texts = []
-        for goal, one, over, excess in zip(
-            self.goals, self.answer.bounded, self.slices, self.answer.excess, strict=True
-        ):
+        each = zip(self.goals, self.answer.bounded, self.slices, self.answer.excess, strict=True)
+        for goal, one, over, excess in each:
             unit = goal.measure.unit
             seeds = f" over {one.runs} seeds" if one.half_width is not None else ""
             slices = f", {show(over[0], unit)} … {show(over[1], unit)} over slices of the trace" if over else ""
@@ -186,23 +185,18 @@ class Sizing:
 
     def document(self) -> dict[str, Any]:
         """Return the sizing as plain data."""
-        devices = {
-            name: {
-                "values": one.point.values,
-                "cost": one.cost,
-                "found": [found._asdict() for found in one.bounded],
-                "excess": one.excess,
-                "runs": [job.key for job in one.point.jobs],
-            }
-            for name, one in {"answer": self.answer, **self.steps}.items()
-        }
+
+        def device(one: Sized) -> dict[str, Any]:
+            found, runs = [each._asdict() for each in one.bounded], [job.key for job in one.point.jobs]
+            return {"values": one.point.values, "cost": one.cost, "found": found, "excess": one.excess, "runs": runs}
+
         return {
             "coflash": __version__,
             "goals": [goal.text for goal in self.goals],
             "met": self.answer.is_met,
             "binding": self.binding and self.binding.text,
             "how": self.how,
-            "devices": devices,
+            "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},
             "slices": self.slices,
             "why": {path: [why.document() for why in found] for path, found in self.whys.items()},
             "sentences": self.sentences,
@@ -288,13 +282,11 @@ class _Sizer:
         best = self._confirmed()
         steps, variants = self._steps(best), self._variants(best)
         asked = (WAF_HOST, *(one.measure for one in self.goals if one.measure.path in MEASURES))
-        explained = {
-            one.path: tuple(
-                whys({name: {run.seed: one.read(run.metrics) for run in of} for name, of in variants.items()})
-            )
-            for one in asked
-        }
-        series = [run.series() for run in self._results(best)]
+        read = [
+            {name: {run.seed: one.read(run.metrics) for run in of} for name, of in variants.items()} for one in asked
+        ]
+        explained = {one.path: tuple(whys(found)) for one, found in zip(asked, read, strict=True)}
+        series = [run.series() for run in self._loaded(best.point)]
         slices = tuple(interval(series, one.measure.path) for one in self.goals)
         found = Sizing(self.store.path, self.goals, tuple(how), best, tried, slices, steps, variants, explained)
         text = json.dumps(found.document(), indent=2, ensure_ascii=False) + "\n"
@@ -307,7 +299,7 @@ class _Sizer:
         for factor in (_MORE_CHANNELS if base.name == DEVICE else (1,)) if about.span_ns else ():
             self.base = base.with_({"replay.mode": "open", "flash.channels": factor * channels})
             (ran,) = self._ran([("0B", self.rest[-1])])
-            if ran is not None and self._results(ran)[0].metrics.simulated_ns <= _LATE * about.span_ns:
+            if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * about.span_ns:
                 more = f"; {factor * channels} channels keep up without a cache" if factor > 1 else ""
                 return f"Requests come at the times of the trace (open loop){more}."
         self.base, depth = base.with_({"replay.mode": "closed"}), base.to_dict()["replay"]["queue_depth"]
@@ -344,11 +336,9 @@ class _Sizer:
         """Whether a device breaks a goal that one with no more cache and no more spare space does not break."""
         cache, ((_, spare), *others) = one.place
         less = [of for of in self.tried.values() if of.is_met and list(of.place[1][1:]) == others]
-        return not one.is_met and any(
-            self.sizes.index(of.place[0]) <= self.sizes.index(cache)
-            and SPARES.index(of.place[1][0][1]) <= SPARES.index(spare)
-            for of in less
-        )
+        at, share = self.sizes.index(cache), SPARES.index(spare)
+        places = [(self.sizes.index(of.place[0]), SPARES.index(of.place[1][0][1])) for of in less]
+        return not one.is_met and any(of[0] <= at and of[1] <= share for of in places)
 
     def _confirmed(self) -> Sized:
         """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""
@@ -381,7 +371,7 @@ class _Sizer:
         places = {scheme: (cache, (*rest, (_SCHEME, scheme))) for scheme in (*LATTICES[0], *shadows)}
         places = {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
         ran = self._ran(list(places.values()), self.seeds)
-        return {name: self._results(one) for name, one in zip(places, ran, strict=True) if one is not None}
+        return {name: self._loaded(one.point) for name, one in zip(places, ran, strict=True) if one is not None}
 
     def _ran(self, places: Sequence[tuple[str, Assignment]], seeds: int = 1) -> list[Sized | None]:
         """Run devices; None for one that cannot be made."""
@@ -403,9 +393,6 @@ class _Sizer:
         one = Sized(point, self.cost.value([runs[0].metrics], scenario) or 0.0, bounded, excess)
         self.tried.setdefault(one.place, one)
         return one
-
-    def _results(self, one: Sized) -> tuple[Result, ...]:
-        return self._loaded(one.point)
 
     def _loaded(self, point: Point) -> tuple[Result, ...]:
         return tuple(Result.load(folder.here()) for _, folder, _ in self.store.runs([job.key for job in point.jobs]))
