@@ -41,6 +41,9 @@ Side = Annotated[
 _SECONDS_BETWEEN_LOOKS = 0.2
 
 
+_TRACE = "The file for the recorded trace. Default: in the folder of the session."
+
+
 def serve(
     folder: Device,
     scenario: DeviceScenario = None,
@@ -53,12 +56,7 @@ def serve(
         str | None,
         typer.Option("--listen", metavar="HOST:PORT", help="A TCP address, such as 127.0.0.1:10809."),
     ] = None,
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            "--trace", metavar="FILE", help="The file for the recorded trace. Default: in the folder of the session."
-        ),
-    ] = None,
+    trace: Annotated[Path | None, typer.Option("--trace", metavar="FILE", help=_TRACE)] = None,
     emulate: Annotated[
         bool, typer.Option("--emulate", help="Delay each answer until the simulated device would give it.")
     ] = False,

@@ -73,6 +73,9 @@ def list_(
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 
 
+_RUNS = "Two or more, compared with the first; with --where, all that it leaves."
+
+
 @app.command()
 def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = False) -> None:
     """Show the measures of one run."""
@@ -89,12 +92,7 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
 
 @app.command()
 def compare(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RUN...", help="Two or more, compared with the first; with --where, all that it leaves."
-        ),
-    ] = None,
+    runs: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help=_RUNS)] = None,
     folder: Folder = DEFAULT,
     measures: Measures = None,
     over_seeds: OverSeeds = False,

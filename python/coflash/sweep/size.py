@@ -282,10 +282,9 @@ class _Sizer:
         best = self._confirmed()
         steps, variants = self._steps(best), self._variants(best)
         asked = (WAF_HOST, *(one.measure for one in self.goals if one.measure.path in MEASURES))
-        read = [
-            {name: {run.seed: one.read(run.metrics) for run in of} for name, of in variants.items()} for one in asked
-        ]
-        explained = {one.path: tuple(whys(found)) for one, found in zip(asked, read, strict=True)}
+        pairs = [(name, run) for name, of in variants.items() for run in of]
+        read = {each.path: [(name, run.seed, each.read(run.metrics)) for name, run in pairs] for each in asked}
+        explained = {path: tuple(whys(found)) for path, found in read.items()}
         series = [run.series() for run in self._loaded(best.point)]
         slices = tuple(interval(series, one.measure.path) for one in self.goals)
         found = Sizing(self.store.path, self.goals, tuple(how), best, tried, slices, steps, variants, explained)
