@@ -44,7 +44,10 @@ _PANELS = {
     },
     "Study": {
         "results": ("results.app", "List, compare, query and export the results of many runs."),
-        "compare": ("results.compare", "Show runs of a folder of results side by side; coflash results compare."),
+        "compare": (
+            "results.compare",
+            "Show runs side by side: the differences of their scenarios and of their measures.",
+        ),
         "report": (
             "report.report",
             "Make a self-contained HTML report of results, which needs no network; or figures for a paper.",

@@ -41,8 +41,6 @@ from coflash.trace import Progress
 _TRACE = "Replay this trace, a path or a URL; - is the standard input. Repeat it for a trace of several files."
 _UNTIL_STEADY = "First repeat the run's own writes until write amplification is steady (precondition.until_steady)."
 _DECISIONS = "Write each decision of GC, with its candidates, to this Parquet file."
-
-
 _FIO = "Run the jobs of this job file of fio (workload.fio)."
 _WARM = "Start from this warm device, which 'coflash warm' wrote."
 _OPERATIONS = "Write each flash operation to this Parquet file."
