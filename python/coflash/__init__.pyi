@@ -43,6 +43,8 @@ from .scenario import built_in_scenarios as built_in_scenarios
 from .scenario import scenario_schema as scenario_schema
 from .sweep import Sweep as Sweep
 from .sweep import sweep as sweep
+from .sweep.size import Sizing as Sizing
+from .sweep.size import size as size
 from .sweep.tune import Tuning as Tuning
 from .sweep.tune import tune as tune
 from .table import Table as Table

@@ -59,6 +59,11 @@ def show_change(relative: float | None) -> str:
     return f"{relative:+,.{int(abs(relative) < 10)}%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
 
 
+def signed(value: float | None, unit: Unit) -> str:
+    """Show a difference as text: −2.84 ms."""
+    return f"{'−' if (value or 0) < 0 else '+'}{show(abs(value or 0.0), unit)}"
+
+
 def parsed(value: Any) -> tuple[float, Unit] | None:
     """Read a value of a scenario as a number with its display unit; None if it is not a number."""
     match value:

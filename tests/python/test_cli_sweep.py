@@ -110,7 +110,9 @@ def test_tune_says_what_is_best(scenario: str, tmp_path: Path) -> None:
     assert "4 trials, 0 failed" in done.stdout
     never = coflash("tune", scenario, *arguments, "--subject-to", "waf_host<0.001", "--out", str(tmp_path / "out"))
     assert never.returncode == 0, never.stderr
-    assert "0 with waf_host<0.001\nclosest: --set cache.size=" in never.stdout
+    assert "0 with waf_host<0.001; 4 break waf_host<0.001, by " in never.stdout
+    assert "\nclosest: --set cache.size=" in never.stdout
+    assert " ✗ +" in never.stdout
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import coflash
 from coflash import CoflashError
 from coflash.results.subject import Subject
 from coflash.sweep import plan, tune
-from coflash.sweep.goal import condition
+from coflash.sweep.goal import condition, goals
 from sweeps import SMALL
 
 OVER = {"cache.size": "1MiB..16MiB", "cooperation.name": ["none", "cdm"]}
@@ -193,3 +193,38 @@ def test_a_condition_is_a_bound_in_the_unit_of_its_metric() -> None:
     assert (upper.text, upper.bound, upper.sign) == ("response.p99<5ms", 5e6, 1)
     assert upper.excess(4e6) == pytest.approx(-0.2) and upper.excess(1e7) == pytest.approx(1)
     assert lower.excess(0.2) == pytest.approx(0.2)
+
+
+def test_a_key_or_a_cost_is_an_objective_and_a_bound(tmp_path: Path) -> None:
+    over = {"cache.size": "1MiB..16MiB*2", "ftl.spare.share": "20%,40%"}
+    cost = "cache.size*3 $/GiB + flash.size*0.08"
+    bounds = ["waf_host<0.9", "cost<0.05"]
+    tuning = coflash.tune(
+        SMALL, over, minimise="cache.size", cost=cost, subject_to=bounds, out=tmp_path, trials=10, workers=1
+    )
+    assert [goal.name for goal in tuning.goals] == ["cache.size", f"cost {cost}"]
+    cheapest = tuning.trials[0]
+    flash = 2**20 * {"20%": 100.0, "40%": 100.0}[cheapest.values["ftl.spare.share"]]
+    cache = float(cheapest.values["cache.size"].removesuffix("MiB")) * 2**20
+    assert cheapest.objectives[0].mean == cache
+    assert cheapest.objectives[1].mean == pytest.approx((3 * cache + 0.08 * flash) / 2**30)
+    for trial in tuning.document()["trials"]:
+        assert [one["bound"] for one in trial["bounds"]] == bounds
+        assert trial["bounds"][1]["value"] == pytest.approx(trial["found"][1]["mean"])
+        assert trial["allowed"] == all(one["met"] for one in trial["bounds"])
+        assert all(one["met"] == (one["value"] <= float(one["bound"].split("<")[1])) for one in trial["bounds"])
+    assert Subject.read([tmp_path]).search is not None
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        ("cache.size", "'cache.size' was given; KEY"),
+        ("cache.sise*3", 'no measure or key "cache.sise"; did you mean "cache.size"'),
+        ("cache.size*3 $/ms", r"\$/ms was given; cache.size has a price in \$/GiB"),
+        ("cache.size*3 $/apple", r"\$/apple was given"),
+    ],
+)
+def test_a_wrong_cost_names_what_is_allowed(cost: str, message: str) -> None:
+    with pytest.raises(CoflashError, match=message):
+        goals(None, None, cost)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -38,6 +37,10 @@ _PANELS = {
             "tune.tune",
             "Search for the values of some keys that minimise or maximise measures; the same command resumes a search.",
         ),
+        "size": (
+            "size.size",
+            "Find the cheapest cache and spare space with which a trace meets goals, and say why in three sentences.",
+        ),
     },
     "Study": {
         "lab": (
@@ -45,6 +48,10 @@ _PANELS = {
             "Serve the laboratory to this machine's browsers: two small drives that write the same data, page by page.",
         ),
         "results": ("results.app", "List, compare, query and export the results of many runs."),
+        "compare": (
+            "results.compare",
+            "Show runs side by side: the differences of their scenarios and of their measures.",
+        ),
         "report": (
             "report.report",
             "Make a self-contained HTML report of results, which needs no network; or figures for a paper.",
@@ -101,9 +108,6 @@ _PANELS = {
 
 _COMMANDS = {name: about for commands in _PANELS.values() for name, about in commands.items()}
 
-_RENAMED = {"grade": ["evaluate"], "compare": ["results", "jobs"]}
-"""The present names of commands by those of the version before, which are still understood."""
-
 
 class Commands(TyperGroup):
     """The commands of `coflash`, each imported when it is used: importing all takes longer than most commands run."""
@@ -117,36 +121,9 @@ class Commands(TyperGroup):
         }
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command that is called, also by its old name, and import it."""
-        if args[0] in _RENAMED:
-            now = _RENAMED[args[0]]
-            if not ctx.resilient_parsing:  # the shell asks for completions
-                _tell_new_name(f"coflash {args[0]}", f"coflash {' '.join(now)}")
-            args = [*now, *args[1:]]
-        name, command, rest = super().resolve_command(ctx, [*_present(args, tell=not ctx.resilient_parsing)])
+        """Find the command that is called, and import it."""
+        name, command, rest = super().resolve_command(ctx, args)
         return name, command if name is None else imported(name), rest
-
-
-_RENAMED_OPTIONS = {"--metric": "--measure"}
-
-
-def _present(args: list[str], *, tell: bool) -> Iterator[str]:
-    """Yield the arguments with the present names of options."""
-    for argument in args:
-        option, equals, value = argument.partition("=")
-        if option not in _RENAMED_OPTIONS:
-            yield argument
-            continue
-        if tell:
-            _tell_new_name(option, _RENAMED_OPTIONS[option])
-        yield f"{_RENAMED_OPTIONS[option]}{equals}{value}"
-
-
-def _tell_new_name(before: str, now: str) -> None:
-    from coflash.terminal import errors  # no other use of this module needs it before a command runs
-
-    note = f"note: {before} is now called {now}; the next version no longer knows the old name"
-    errors().print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def imported(name: str) -> Any:

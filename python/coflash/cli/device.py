@@ -40,6 +40,9 @@ Side = Annotated[
 _SECONDS_BETWEEN_LOOKS = 0.2
 
 
+_TRACE = "The file for the recorded trace. Default: in the folder of the session."
+
+
 def serve(
     folder: Device,
     scenario: DeviceScenario = None,
@@ -61,12 +64,7 @@ def serve(
     connections: Annotated[
         int, typer.Option("--connections", min=1, metavar="N", help="How many clients may be connected.")
     ] = 256,
-    trace: Annotated[
-        Path | None,
-        typer.Option(
-            "--trace", metavar="FILE", help="The file for the recorded trace. Default: in the folder of the session."
-        ),
-    ] = None,
+    trace: Annotated[Path | None, typer.Option("--trace", metavar="FILE", help=_TRACE)] = None,
     emulate: Annotated[
         bool, typer.Option("--emulate", help="Delay each answer until the simulated device would give it.")
     ] = False,

@@ -11,14 +11,11 @@ from coflash import evaluation
 from coflash.cli.console import JsonFile, Quiet, check_json, errors, output, plain_table, show_table, write_json
 from coflash.evaluation import SuiteName
 
+_FILE = "A Python file that defines one class with @coflash.policy; or a built-in policy."
+
 
 def evaluate(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="A Python file that defines one class with @coflash.policy; or a built-in policy."
-        ),
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=_FILE)],
     suite: Annotated[SuiteName, typer.Option("--suite", help="The workloads.")] = "gc",
     cpu_seconds: Annotated[
         int, typer.Option("--cpu-seconds", metavar="N", min=1, help="The limit of processor time.")

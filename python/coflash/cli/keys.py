@@ -12,14 +12,11 @@ from coflash.cli import complete
 from coflash.cli.console import output, plain_table, show_json
 from coflash.keys import keys as known
 
+_KEY = "A table, such as cache, or one key."
+
 
 def keys(
-    key: Annotated[
-        str,
-        typer.Argument(
-            metavar="[KEY]", help="A table, such as cache, or one key.", autocompletion=complete.tables_and_keys
-        ),
-    ] = "",
+    key: Annotated[str, typer.Argument(metavar="[KEY]", help=_KEY, autocompletion=complete.tables_and_keys)] = "",
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """List the keys of a scenario: types, units, defaults, meanings."""

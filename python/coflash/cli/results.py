@@ -73,6 +73,14 @@ def list_(
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 
 
+_RUNS = "Two or more, compared with the first; with --where, all that it leaves."
+
+
+_INTERVALS = "Differences from the first: intervals and tests, over seeds and slices."
+_FIRST = "A folder of a result (run --out), or a JSON file of fio or of coflash."
+_OUTPUT_FILE = "Write a .parquet, .csv or .json file instead."
+
+
 @app.command()
 def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = False) -> None:
     """Show the measures of one run."""
@@ -89,20 +97,12 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
 
 @app.command()
 def compare(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RUN...", help="Two or more, compared with the first; with --where, all that it leaves."
-        ),
-    ] = None,
+    runs: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help=_RUNS)] = None,
     folder: Folder = DEFAULT,
     measures: Measures = None,
     over_seeds: OverSeeds = False,
     where: Where = None,
-    intervals: Annotated[
-        bool,
-        typer.Option("--intervals", help="Differences from the first: intervals and tests, over seeds and slices."),
-    ] = False,
+    intervals: Annotated[bool, typer.Option("--intervals", help=_INTERVALS)] = False,
     format: Annotated[
         Literal["terminal", "markdown", "latex"], typer.Option("--format", help="For a terminal, or for a document.")
     ] = "terminal",
@@ -137,10 +137,7 @@ def compare(
 
 @app.command()
 def jobs(
-    first: Annotated[
-        Path,
-        typer.Argument(metavar="FIRST", help="A folder of a result (run --out), or a JSON file of fio or of coflash."),
-    ],
+    first: Annotated[Path, typer.Argument(metavar="FIRST", help=_FIRST)],
     second: Annotated[Path, typer.Argument(metavar="SECOND", help="The same; such as what fio measured on a drive.")],
 ) -> None:
     """Show two results job by job: a simulated drive, and what fio measured on a real one."""
@@ -156,10 +153,7 @@ def jobs(
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as: select run, waf_host from runs")],
     folder: Folder = DEFAULT,
-    output_file: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write a .parquet, .csv or .json file instead."),
-    ] = None,
+    output_file: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help=_OUTPUT_FILE)] = None,
     json: AsJson = False,
 ) -> None:
     """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""

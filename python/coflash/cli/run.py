@@ -38,51 +38,31 @@ from coflash.runs.run import replaying, simulate
 from coflash.scenario import Scenario
 from coflash.trace import Progress
 
+_TRACE = "Replay this trace, a path or a URL; - is the standard input. Repeat it for a trace of several files."
+_UNTIL_STEADY = "First repeat the run's own writes until write amplification is steady (precondition.until_steady)."
+_DECISIONS = "Write each decision of GC, with its candidates, to this Parquet file."
+_FIO = "Run the jobs of this job file of fio (workload.fio)."
+_WARM = "Start from this warm device, which 'coflash warm' wrote."
+_OPERATIONS = "Write each flash operation to this Parquet file."
+
 
 @with_trace_options
 def run(
     scenario: ScenarioName,
-    trace: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--trace",
-            metavar="FILE",
-            help="Replay this trace, a path or a URL; - is the standard input. Repeat it for a trace of several files.",
-        ),
-    ] = None,
-    fio: Annotated[
-        Path | None,
-        typer.Option("--fio", metavar="FILE", help="Run the jobs of this job file of fio (workload.fio)."),
-    ] = None,
+    trace: Annotated[list[str] | None, typer.Option("--trace", metavar="FILE", help=_TRACE)] = None,
+    fio: Annotated[Path | None, typer.Option("--fio", metavar="FILE", help=_FIO)] = None,
     options: TraceOptions = AS_RECOGNISED,
     assignments: Assignments = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="DIR", help="Write the result to this folder or URL: JSON, TOML, Parquet."),
     ] = None,
-    warm: Annotated[
-        Path | None,
-        typer.Option("--warm", metavar="FILE", help="Start from this warm device, which 'coflash warm' wrote."),
-    ] = None,
-    until_steady: Annotated[
-        bool,
-        typer.Option(
-            "--until-steady",
-            help="First repeat the run's own writes until write amplification is steady (precondition.until_steady).",
-        ),
-    ] = False,
+    warm: Annotated[Path | None, typer.Option("--warm", metavar="FILE", help=_WARM)] = None,
+    until_steady: Annotated[bool, typer.Option("--until-steady", help=_UNTIL_STEADY)] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the result of another run in --out.")] = False,
     json: JsonFile = None,
-    operations: Annotated[
-        Path | None,
-        typer.Option("--operations", metavar="FILE", help="Write each flash operation to this Parquet file."),
-    ] = None,
-    decisions: Annotated[
-        Path | None,
-        typer.Option(
-            "--decisions", metavar="FILE", help="Write each decision of GC, with its candidates, to this Parquet file."
-        ),
-    ] = None,
+    operations: Annotated[Path | None, typer.Option("--operations", metavar="FILE", help=_OPERATIONS)] = None,
+    decisions: Annotated[Path | None, typer.Option("--decisions", metavar="FILE", help=_DECISIONS)] = None,
     quiet: Quiet = False,
     output_format: Annotated[
         Literal["coflash", "fio-json", "fio-json+"],

@@ -52,6 +52,9 @@ Address = Annotated[
 ]
 
 
+_DESIGN = "All combinations; the first value of each key, then the second, …; random points; a Latin hypercube."
+
+
 def sweep(
     scenario: ScenarioName,
     vary: Annotated[
@@ -65,13 +68,7 @@ def sweep(
     ],
     trace: Traces = None,
     assignments_: Assignments = None,
-    design: Annotated[
-        Design,
-        typer.Option(
-            "--design",
-            help="All combinations; the first value of each key, then the second, …; random points; a Latin hypercube.",
-        ),
-    ] = "grid",
+    design: Annotated[Design, typer.Option("--design", help=_DESIGN)] = "grid",
     samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Points of random and lhs.")] = 20,
     design_seed: Annotated[int, typer.Option("--design-seed", metavar="N", min=0, help="Seed of random and lhs.")] = 0,
     seeds: Seeds = 1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -26,49 +26,32 @@ from coflash.cli.console import (
 )
 from coflash.cli.run_tables import trials_line, trials_table
 from coflash.cli.sweep import Address, EngineOption, Seeds, Traces
-from coflash.measures.catalogue import named
 from coflash.results.database import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
 from coflash.sweep.goal import condition, goals
 from coflash.sweep.tune import Search, folder_for
 
+_OVER = "The space: lo..hi or lo..hi*2 or a,b. May be repeated."
+_COST = "A cost to minimise: 'cache.size*3 $/GiB + flash.size*0.08'; flash.size includes spare space."
+_BOUND = "A bound: response.p99<5ms, cache.size<1GiB, cost<2. May be repeated."
+
+
+def _objective(option: str, examples: str) -> Any:
+    about = f"A measure or key to {option}: {examples}. May be repeated."
+    return typer.Option(f"--{option}", metavar="MEASURE|KEY", help=about, autocompletion=complete.measures)
+
+
+Over = typer.Option("--over", metavar="KEY=VALUES", help=_OVER, autocompletion=complete.assignments)
+
 
 def tune(
     scenario: ScenarioName,
-    over: Annotated[
-        list[str],
-        typer.Option(
-            "--over",
-            metavar="KEY=VALUES",
-            help="The space: lo..hi or lo..hi*2 or a,b. May be repeated.",
-            autocompletion=complete.assignments,
-        ),
-    ],
-    minimise: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--minimise",
-            metavar="MEASURE",
-            help="A measure to minimise, such as response.p99. May be repeated.",
-            autocompletion=complete.measures,
-        ),
-    ] = None,
-    maximise: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--maximise",
-            metavar="MEASURE",
-            help="A measure to maximise, such as cache.hit_ratio. May be repeated.",
-            autocompletion=complete.measures,
-        ),
-    ] = None,
-    subject_to: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--subject-to", metavar="MEASURE<VALUE", help="A bound, such as response.p99<5ms. May be repeated."
-        ),
-    ] = None,
+    over: Annotated[list[str], Over],
+    minimise: Annotated[list[str] | None, _objective("minimise", "response.p99, cache.size, flash.size")] = None,
+    maximise: Annotated[list[str] | None, _objective("maximise", "cache.hit_ratio")] = None,
+    cost: Annotated[str | None, typer.Option("--cost", metavar="KEY*PRICE+…", help=_COST)] = None,
+    subject_to: Annotated[list[str] | None, typer.Option("--subject-to", metavar="MEASURE<VALUE", help=_BOUND)] = None,
     trace: Traces = None,
     assignments: Assignments = None,
     trials: Annotated[int, typer.Option("--trials", metavar="N", min=1, help="Number of points to try.")] = 50,
@@ -87,8 +70,8 @@ def tune(
         scenario_with(scenario, assignments),
         [axis(text) for text in over],
         trace or (),
-        goals(minimise, maximise),
-        [condition(text) for text in subject_to or ()],
+        goals(minimise, maximise, cost),
+        [condition(text, cost) for text in subject_to or ()],
         seeds=seeds,
         trials=trials,
         seed=tune_seed,
@@ -100,7 +83,7 @@ def tune(
         stored = results(out)
         notes(stored.remarks)
         show_table(trials_table(found), console)
-        notes(stored.assumed([named(goal.name) for goal in found.goals]))
+        notes(stored.assumed([goal.measure for goal in found.goals]))
         console.print(trials_line(found), highlight=False, soft_wrap=True)
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
         label = "best:   " if found.best.is_allowed else "closest:"

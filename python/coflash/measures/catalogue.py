@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from coflash._core import CoflashError
 from coflash.measures.measure import CAUSES, MEASURES, Measure, value_at
-from coflash.measures.renamed import RENAMED
 
 _UNIT = re.compile("_(ns|pages|blocks|bytes)$")
 
@@ -60,10 +58,6 @@ def metric(name: str) -> str:
     for path in metric_names():
         by_short.setdefault(short(path), []).append(path)
     given = short(name)
-    renamed = {short(before): now for before, now in RENAMED.items()}
-    if given in renamed and given not in by_short:
-        warnings.warn(f"{name} is now called {renamed[given]}", FutureWarning, stacklevel=2)
-        return renamed[given]
     if given in by_short:
         path, *others = by_short[given]
         if others:

@@ -8,9 +8,7 @@ open within two seconds.
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
-from typing import Any
 
 from coflash.files import atomic_write, kinds
 from coflash.report.page import report_html
@@ -27,11 +25,3 @@ def write_report(subject: Subject, file: Path) -> None:
     """
     atomic_write.check_file(file, kinds.REPORT)
     atomic_write.write_file(file, report_html(subject))
-
-
-def __getattr__(name: str) -> Any:
-    if name != "Study":
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
-    warnings.warn("coflash.report.Study is now called coflash.report.Subject", FutureWarning, stacklevel=2)
-    return Subject

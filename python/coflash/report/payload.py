@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coflash._core import __version__
-from coflash.measures.catalogue import is_number, measure, named
+from coflash.measures.catalogue import is_number, measure
 from coflash.measures.measure import HEADLINE, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import can_act, sections
@@ -28,6 +28,7 @@ from coflash.results.result import Result
 from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key, varied_keys
 from coflash.scenario import flat, toml_value
+from coflash.sweep.goal import number
 from coflash.table import Table
 
 Floats = NDArray[np.float32]
@@ -93,7 +94,7 @@ def series_columns(results: Any) -> list[str]:
 def _search(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a search: its trials in their order, and its keys with a code for each trial."""
     trials = sorted(document["trials"], key=lambda trial: trial["number"])
-    measures = [named(goal["metric"]) for goal in document["objectives"]]
+    measures = [number(goal["metric"]).measure for goal in document["objectives"]]
     goals = zip(measures, document["objectives"], strict=True)
     return {
         "objectives": [

@@ -1,21 +1,47 @@
-"""Goals of a search: measures that it minimises or maximises, and conditions that the answer must meet."""
+"""Goals of a search: numbers that it minimises or maximises, and conditions that the answer must meet.
+
+A number is a measure of a run, a key of its scenario, or a cost: a sum of either, each with its price.
+"""
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coflash._core import CoflashError
-from coflash.measures.catalogue import named, short
+from coflash.measures.catalogue import metric_names, named, short
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
-from coflash.quantity import number_in
+from coflash.quantity import Unit, number_in, parsed, worths
+from coflash.scenario import Scenario, flat
 from coflash.sweep.design import Assignment
+from coflash.sweep.memory import flash_bytes
 
 _CONDITION = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(.+?)\s*")
+_PLUS = re.compile(r"\+(?=\s*[A-Za-z])")
+_TERM = re.compile(r"\s*([A-Za-z][\w.]*)\s*\*\s*(\d[\d.]*(?:e-?\d+)?)\s*(?:\$\s*/\s*([A-Za-z]+))?\s*")
+FLASH = "flash.size"
+"""The number that is no key: the size of all flash, spare space included."""
+COST = "cost"
+_GIB = 2.0**30
 
-Value = Callable[[Sequence[Metrics]], float | None]
+Value = Callable[[Sequence[Metrics], Scenario], float | None]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a point of a search."""
+
+    name: str
+    """The path of a measure or a key; of a cost, `cost` and its terms."""
+    measure: Measure
+    """Its label and its unit."""
+    value: Value = field(repr=False)
+    """Its computation from the metrics of a point's cases and its scenario; None if they do not give it."""
+    is_known_before: bool = False
+    """Whether the scenario alone gives it."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +51,100 @@ class Goal:
     name: str
     is_minimum: bool
     value: Value = field(repr=False)
-    """Its computation from the metrics of a point's cases, in their order; None if they do not give it."""
+    """Its computation from the metrics of a point's cases, in their order, and its scenario; None without a value."""
     cases: tuple[Assignment, ...] = ((),)
     """The runs of a point with one seed, each by its changes to the scenario."""
     bin_width: float = field(default=0.0, repr=False)
     """That of its measure."""
 
+    @property
+    def measure(self) -> Measure:
+        """Its label and unit."""
+        return number(self.name).measure
 
-def goals(minimise: str | Sequence[str] | None, maximise: str | Sequence[str] | None) -> tuple[Goal, ...]:
-    """Make the goals of a search from the two arguments, each the name of a measure or several.
+
+def number(name: str) -> Number:
+    """Find a measure, a key whose value is a number, or a cost.
 
     Raises:
-        CoflashError: None is given, one is given twice, or there is no such measure.
+        CoflashError: There is none of this name.
+    """
+    if name.startswith(f"{COST} "):
+        return _cost(name.removeprefix(COST))
+    if name == FLASH or name in _numeric_keys():
+        return _key(name)
+    if near := difflib.get_close_matches(name, [*_numeric_keys(), FLASH], 1, 0.85):
+        msg = f'no measure or key "{name}"; did you mean "{near[0]}"?'
+        if name not in map(short, metric_names()):
+            raise CoflashError(msg)
+    measure = named(name)
+    return Number(measure.path, measure, lambda runs, _: measure.read(runs[0]))
+
+
+def _numeric_keys() -> dict[str, Unit]:
+    """Return the keys with a number in a scenario without any of its own, each with its unit."""
+    leaves = flat(Scenario.from_dict({}).to_dict())
+    found = {path: parsed(value) for path, value in leaves.items()}
+    return {path: pair[1] for path, pair in found.items() if pair is not None}
+
+
+def _key(path: str) -> Number:
+    unit: Unit = "bytes" if path == FLASH else _numeric_keys()[path]
+
+    def value(_: Sequence[Metrics], scenario: Scenario) -> float | None:
+        if path == FLASH:
+            return float(flash_bytes(scenario))
+        leaves = flat(scenario.to_dict())
+        found = parsed(leaves.get(path))
+        if found is None or found[1] == unit:
+            return None if found is None else found[0]
+        whole = parsed(leaves["flash.exported"])  # a share where others give a size: of the logical space
+        return None if whole is None or found[1] != "share" else found[0] * whole[0]
+
+    return Number(path, Measure(path, unit, lambda _: None, path=path), value, is_known_before=True)
+
+
+def _cost(text: str) -> Number:
+    """Read a cost, such as `cache.size*3 $/GiB + flash.size*0.08`; a price without a unit is of a GiB, or of 1."""
+    terms: list[tuple[Number, float]] = []
+    for part in _PLUS.split(text):
+        found = _TERM.fullmatch(part)
+        if found is None:
+            msg = f"cost: {part.strip()!r} was given; KEY*PRICE + KEY*PRICE … is allowed, such as cache.size*3 $/GiB"
+            raise CoflashError(msg)
+        name, price, per = found.groups()
+        of = number(name)
+        worth = worths().get(per) if per else {"bytes": _GIB}.get(of.measure.unit, 1.0)
+        if worth is None or (per and number_in(f"1{per}") != (worth, of.measure.unit)):
+            msg = f"cost: $/{per} was given; {name} has a price in $/GiB" + (
+                "" if of.measure.unit == "bytes" else " not"
+            )
+            raise CoflashError(msg)
+        terms.append((of, float(price) / worth))
+
+    def value(runs: Sequence[Metrics], scenario: Scenario) -> float | None:
+        parts = [(of.value(runs, scenario), price) for of, price in terms]
+        return None if any(one is None for one, _ in parts) else sum((one or 0.0) * price for one, price in parts)
+
+    shown = f"{COST} {' '.join(text.split())}"
+    measure = Measure("cost ($)", "", lambda _: None, path=shown)
+    return Number(shown, measure, value, all(of.is_known_before for of, _ in terms))
+
+
+def goals(
+    minimise: str | Sequence[str] | None, maximise: str | Sequence[str] | None, cost: str | None = None
+) -> tuple[Goal, ...]:
+    """Make the goals of a search from its arguments, each the name of a measure or a key, or several; a cost is least.
+
+    Raises:
+        CoflashError: None is given, one is given twice, or there is no such measure or key.
     """
     given = [(name, True) for name in _names(minimise)] + [(name, False) for name in _names(maximise)]
-    found = tuple(_goal(named(name), is_minimum) for name, is_minimum in given)
+    if cost is not None:
+        given.append((f"{COST} {cost}", True))
+    found = tuple(_goal(number(name), is_minimum) for name, is_minimum in given)
     if not found:
-        msg = "tune: minimise or maximise is needed, such as minimise response.p99"
+        msg = "tune: minimise or maximise is needed, such as minimise response.p99 or minimise cache.size"
         raise CoflashError(msg)
     if len({goal.name for goal in found}) < len(found):
         msg = f"tune: {', '.join(goal.name for goal in found)} were given; each measure is allowed once"
@@ -53,17 +156,13 @@ def _names(given: str | Sequence[str] | None) -> Sequence[str]:
     return [given] if isinstance(given, str) else given or []
 
 
-def _first(measure: Measure) -> Value:
-    return lambda runs: measure.read(runs[0])
-
-
-def _goal(measure: Measure, is_minimum: bool) -> Goal:
-    return Goal(measure.path, is_minimum, _first(measure), bin_width=measure.bin_width)
+def _goal(of: Number, is_minimum: bool) -> Goal:
+    return Goal(of.name, is_minimum, of.value, bin_width=of.measure.bin_width)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A bound of a measure, such as `response.p99<5ms`."""
+    """A bound of a number, such as `response.p99<5ms` or `cache.size<64MiB`."""
 
     text: str
     """The condition with the short name of its measure."""
@@ -72,14 +171,20 @@ class Condition:
     bound: float
     """In the unit of the measure."""
     value: Value = field(repr=False)
+    measure: Measure = field(repr=False)
+    """Its label and its unit."""
 
     def excess(self, value: float) -> float:
         """Return the violation of the bound by a value, as a share of the bound; at most 0 if it is within."""
         return self.sign * (value - self.bound) / (abs(self.bound) or 1.0)
 
+    def value_at(self, excess: float) -> float:
+        """Return the value that violates the bound by this share of it."""
+        return self.bound + self.sign * excess * (abs(self.bound) or 1.0)
 
-def condition(text: str) -> Condition:
-    """Read a condition.
+
+def condition(text: str, cost: str | None = None) -> Condition:
+    """Read a condition; its name may be `cost` where there is one.
 
     Raises:
         CoflashError: It is not written MEASURE<VALUE, there is no such measure, or the value has another unit.
@@ -89,14 +194,16 @@ def condition(text: str) -> Condition:
         msg = f"subject to {text!r}: MEASURE<VALUE or MEASURE>VALUE is allowed, such as response.p99<5ms"
         raise CoflashError(msg)
     name, sign, given = found.groups()
-    measure = named(name)
-    number = number_in(given)
-    if number is None or number[1] not in ("", measure.unit):
+    of = number(f"{COST} {cost}" if name == COST and cost is not None else name)
+    measure = of.measure if of.measure.label != "cost ($)" else replace(of.measure, path=COST)
+    value = number_in(given)
+    if value is None or value[1] not in ("", measure.unit):
         unit = f"a number with a unit of {measure.unit}" if measure.unit in ("ns", "bytes") else "a number"
         msg = f"subject to {text!r}: {given!r} was given; for {short(measure.path)} {unit} is allowed"
         raise CoflashError(msg)
-    if not number[1] and measure.unit in ("ns", "bytes"):
+    if not value[1] and measure.unit in ("ns", "bytes"):
         example = given + ("ms" if measure.unit == "ns" else "MiB")
         msg = f"subject to {text!r}: the unit of {given} is missing, such as {example}"
         raise CoflashError(msg)
-    return Condition(f"{short(measure.path)}{sign[0]}{given}", 1 if "<" in sign else -1, number[0], _first(measure))
+    called = short(measure.path) if not of.is_known_before else measure.path
+    return Condition(f"{called}{sign[0]}{given}", 1 if "<" in sign else -1, value[0], of.value, measure)

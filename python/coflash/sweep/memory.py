@@ -43,6 +43,12 @@ def device_bytes(scenario: Scenario) -> int:
     return pages * _BYTES_PER_PAGE + blocks * _BYTES_PER_BLOCK
 
 
+def flash_bytes(scenario: Scenario) -> int:
+    """Return the size of all flash, spare space included."""
+    flash = scenario.to_dict()["flash"]
+    return int(_size(flash)[0] * quantity(flash["page_size"])[0])
+
+
 def _size(flash: Mapping[str, Any]) -> tuple[int, int]:
     """Return the numbers of pages and of blocks."""
     blocks = math.prod(flash[name] for name in _BLOCKS)

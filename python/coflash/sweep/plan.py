@@ -184,15 +184,13 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
         msg = f"{job.inputs[0].source}: it includes files, which are not found on another machine: give one file"
         raise CoflashError(msg)
     lent = None
+    # A device may be preconditioned by the writes of the workload.
+    whole = reading(job.scenario, local) if key else job.scenario.replaying(local)
     try:
         with ExitStack() as stack:
             if job.sharing is not None:
-                lent = stack.enter_context(devices.lent(job.scenario, job.sharing, progress))
-            warm = lent.warm if lent else None
-            if key:
-                result = simulate(reading(job.scenario, local), (), progress or False, None, warm)
-            else:
-                result = simulate(job.scenario, local, progress or False, None, warm)
+                lent = stack.enter_context(devices.lent(whole, job.sharing, progress))
+            result = simulate(whole, () if key else local, progress or False, None, lent.warm if lent else None)
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise

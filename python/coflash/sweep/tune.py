@@ -76,7 +76,7 @@ class Tuning:
     """The folder of its results."""
     goals: tuple[Goal, ...]
     """The objectives."""
-    subject_to: tuple[str, ...]
+    bounds: tuple[Condition, ...]
     """The conditions."""
     trials: tuple[Trial, ...]
     """The trials with a value, those that meet the conditions first, the best by the first objective first."""
@@ -86,6 +86,11 @@ class Tuning:
     """The number of trials without a value: a run failed, or the point was not a valid scenario."""
     importance: tuple[dict[str, float], ...]
     """For each objective, the importance of each key as a share (PED-ANOVA); empty for few trials or one key."""
+
+    @property
+    def subject_to(self) -> tuple[str, ...]:
+        """The conditions as texts."""
+        return tuple(one.text for one in self.bounds)
 
     @property
     def objective(self) -> str:
@@ -124,6 +129,10 @@ class Tuning:
                     "values": trial.values,
                     "found": [one._asdict() for one in trial.objectives],
                     "allowed": trial.is_allowed,
+                    "bounds": [
+                        {"bound": one.text, "value": one.value_at(excess), "excess": excess, "met": excess <= 0}
+                        for one, excess in zip(self.bounds, trial.excess, strict=True)
+                    ],
                     "front": trial.number in front,
                     "runs": trial.runs,
                 }
@@ -146,6 +155,7 @@ def tune(
     *,
     minimise: str | Sequence[str] | None = None,
     maximise: str | Sequence[str] | None = None,
+    cost: str | None = None,
     subject_to: str | Sequence[str] = (),
     out: str | os.PathLike[str],
     trials: int = 50,
@@ -165,9 +175,10 @@ def tune(
         scenario: The scenario, as an object, as nested dictionaries, or by its name or file.
         over: The search space, by key: ranges such as `"64MiB..1GiB"`, or choices.
         trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
-        minimise: The measure to minimise, such as `"response.p99"`, or several.
-        maximise: The measure to maximise, or several; of several objectives the answer is a Pareto front.
-        subject_to: Conditions that the answer must meet, such as `"response.p99<5ms"`.
+        minimise: The measure or key to minimise, such as `"response.p99"` or `"cache.size"`, or several.
+        maximise: The measure or key to maximise, or several; of several objectives the answer is a Pareto front.
+        cost: A cost to minimise, such as `"cache.size*3 $/GiB + flash.size*0.08"`; flash.size includes spare space.
+        subject_to: Conditions that the answer must meet, such as `"response.p99<5ms"` or `"cost<2"`.
         out: The folder of results.
         trials: The number of points to try in all.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds. Their mean counts.
@@ -182,12 +193,12 @@ def tune(
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
     scenario = Scenario.of(scenario)
-    conditions = [condition(text) for text in ([subject_to] if isinstance(subject_to, str) else subject_to)]
+    conditions = [condition(text, cost) for text in ([subject_to] if isinstance(subject_to, str) else subject_to)]
     search = Search(
         scenario,
         axes_of(over),
         trace,
-        goals(minimise, maximise),
+        goals(minimise, maximise, cost),
         conditions,
         seeds=seeds,
         trials=trials,
@@ -324,9 +335,10 @@ class Search:
         keys = [job.key for jobs in by_seed for job in jobs]
         metrics = {key: metrics_of(document) for key, _, document in store.runs(keys)}
         by_goal = [[metrics[job.key] for job in jobs] for jobs in by_seed] if not opened.reason else []
-        found = [estimate([goal.value(runs) for runs in by_goal]) for goal in self._goals]
+        scenario = opened.points[0].jobs[0].scenario
+        found = [estimate([goal.value(runs, scenario) for runs in by_goal]) for goal in self._goals]
         found = [one.widened(goal.bin_width * (one.mean or 0.0)) for goal, one in zip(self._goals, found, strict=True)]
-        bound = [(one, estimate([one.value(runs) for runs in by_goal]).mean) for one in self._conditions]
+        bound = [(one, estimate([one.value(runs, scenario) for runs in by_goal]).mean) for one in self._conditions]
         means = [one.mean for one in found if one.mean is not None]
         excess = [limit.excess(mean) for limit, mean in bound if mean is not None]
         if len(means) < len(found) or len(excess) < len(bound):
@@ -389,8 +401,9 @@ class Search:
         trials.sort(key=lambda trial: (sum(max(one, 0) for one in trial.excess), sign * (trial.found.mean or 0.0)))
         best = self._scenario.set(list(trials[0].values.items()))
         failed = sum(map(_is_settled, study.trials)) - len(trials)
-        conditions = tuple(one.text for one in self._conditions)
-        return Tuning(place, self._goals, conditions, tuple(trials), best, failed, self._importance(study, len(done)))
+        return Tuning(
+            place, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
+        )
 
     def _importance(self, study: optuna.Study, done: int) -> tuple[dict[str, float], ...]:
         """Compute the importance of each key to each objective.

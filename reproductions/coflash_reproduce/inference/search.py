@@ -135,7 +135,7 @@ def _outcome(
 ) -> Outcome:
     cases, scenario = inference.cases(reading), inference.scenario.with_(reading.changes)
     against = ", ".join(f"{target.what} {target.paper:g}" for target in inference.targets)
-    goal = Goal(f"residual of {inference.name} against {against}", True, inference.best, cases)
+    goal = Goal(f"residual of {inference.name} against {against}", True, lambda runs, _: inference.best(runs), cases)
     axes = [unknown.axis for unknown in inference.searched(reading)]
     search = Search(scenario, axes, inference.trace, [goal], seeds=1, trials=trials, seed=SEED)
     place = Place("local", jobs, None, search.inputs)

@@ -1,0 +1,57 @@
+"""`coflash size`."""
+
+from __future__ import annotations
+
+import json as json_text
+from typing import Annotated
+
+import typer
+
+from coflash.cli import complete
+from coflash.cli import console as shared
+from coflash.cli.console import Assignments, JsonFile, Quiet, Workers, assigned
+from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
+from coflash.results.comparison import REPORT
+from coflash.sweep import size as job
+
+Goals = Annotated[list[str], typer.Option("--goal", metavar="MEASURE<VALUE", help="A bound. May be repeated.")]
+Drive = typer.Option("--drive", metavar="NAME|FILE", help="A drive's scenario.", autocompletion=complete.scenarios)
+Over = typer.Option("--over", metavar="KEY=VALUES", help="More choices: gc.victim=greedy,fifo. May be repeated.")
+Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of the answer, its neighbours and its reasons.")
+
+
+@with_trace_options
+def size(
+    trace: Annotated[list[str], typer.Argument(metavar="TRACE...", help="The trace, or its files in order.")],
+    goal: Goals,
+    options: TraceOptions = AS_RECOGNISED,
+    cost: Annotated[str, typer.Option("--cost", metavar="KEY*PRICE+…", help="The cost to minimise.")] = job.PRICES,
+    drive: Annotated[str, Drive] = job.DEVICE,
+    over: Annotated[list[str] | None, Over] = None,
+    assignments: Assignments = None,
+    seeds: Annotated[int, Seeds] = 3,
+    workers: Workers = None,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/size",
+    json: JsonFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Find the cheapest cache and spare space with which a trace meets goals, and say why in three sentences."""
+    from coflash.figures.style import needs_matplotlib, write_pictures
+    from coflash.report import write_report  # slow to import
+
+    shared.check_json(json)
+    needs_matplotlib()
+    read = [(f"workload.trace_options.{key}", value) for key, value in options.settings().items()]
+    device, more = shared.scenario_with(drive, assignments).set(read), assigned("--over", over, "gc.victim=greedy")
+    found = job.size(
+        trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds, workers=workers, progress=not quiet
+    )
+    (figure,) = write_pictures(found.path, [("why.pdf", found.draw("pdf"))])
+    write_report(found.subject, found.path / REPORT)
+    shared.write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")
+    if not quiet:
+        console = shared.errors() if json == shared.STANDARD_OUTPUT else shared.output()
+        files = (f"results: {out}", f"figure:  {figure}", f"report:  {found.path / REPORT}")
+        console.print("\n".join((*found.how, *found.sentences, *files)), highlight=False, markup=False, soft_wrap=True)
+    if not found.answer.is_met:
+        raise typer.Exit(1)

@@ -1,0 +1,405 @@
+"""Sizing: the cheapest cache and spare space with which a device meets its goals on a trace, and why.
+
+More cache or more spare space seldom makes a goal worse, so that bisection finds the least cache for each spare share.
+Where the runs show the opposite, Optuna searches the same values.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from coflash._core import CoflashError, __version__
+from coflash.files import atomic_write
+from coflash.measures.measure import MEASURES, WAF_HOST
+from coflash.quantity import parsed, show, show_change, signed
+from coflash.results.estimate import Estimate, estimate, show_estimate
+from coflash.results.result import Result
+from coflash.results.slices import interval
+from coflash.results.store import FolderStore
+from coflash.results.subject import Subject
+from coflash.results.why import LATTICES, Why, whys
+from coflash.runs.inputs import Input, inputs_of
+from coflash.scenario import Scenario, ScenarioLike
+from coflash.sweep import swept
+from coflash.sweep.design import Assignment, Axis, Choices, assignments, axes_of
+from coflash.sweep.engine import Place
+from coflash.sweep.goal import Condition, condition, goals, number
+from coflash.sweep.plan import Plan, Point
+from coflash.sweep.tune import Search, folder_for
+from coflash.terminal import errors
+from coflash.trace import Paths, info
+from coflash.trace.trace_info import TraceInfo
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from coflash.figures.style import Format
+
+DEVICE, DOCUMENT = "demo", "size.json"
+PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
+SPARES = ("7%", "10%", "14%", "20%", "28%", "40%", "56%")
+_STEPS, _UNIT = 33, 2**18
+"""The cache sizes from a 256th of the footprint to all of it, and what they are multiples of."""
+_ROOM, _LATE, _MORE_CHANNELS, _TRIALS = 1.04, 1.02, (1, 2, 4, 8), 24
+_CACHE, _SPARE, _SCHEME = "cache.size", "ftl.spare.share", "cooperation.name"
+_SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")
+"""The schemes whose part is the host's write buffer."""
+
+
+@dataclass(frozen=True)
+class Sized:
+    """A device that was tried."""
+
+    point: Point
+    cost: float
+    bounded: tuple[Estimate, ...]
+    """The number that each goal bounds, over the seeds."""
+    excess: tuple[float, ...]
+    """The violation of each goal, as a share of its bound; at most 0 if it is met."""
+
+    @property
+    def is_met(self) -> bool:
+        """Whether it meets all goals."""
+        return max(self.excess) <= 0
+
+    @property
+    def place(self) -> tuple[str, Assignment]:
+        """Its cache, and its other values."""
+        (_, cache), *rest = self.point.values.items()
+        return cache, tuple(rest)
+
+    def __str__(self) -> str:
+        cache, ((_, spare), *others) = self.place
+        size_bytes, _ = parsed(cache) or (0.0, "")
+        more = "".join(f", {key}={value}" for key, value in others)
+        return f"{show(size_bytes, 'bytes') if size_bytes else 'no'} cache, {spare} spare space{more}"
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """The answer: the cheapest device that meets the goals, or the nearest to them."""
+
+    path: Path
+    """The folder of its runs."""
+    goals: tuple[Condition, ...]
+    how: tuple[str, ...]
+    """How the trace was read, how its time is replayed, and how devices were searched."""
+    answer: Sized
+    tried: int
+    """The number of devices that were tried."""
+    slices: tuple[tuple[float, float] | None, ...]
+    """For each goal an interval over slices of the trace, where time series give one."""
+    steps: Mapping[str, Sized]
+    """The devices one step off: less or more cache or spare space."""
+    variants: Mapping[str, tuple[Result, ...]]
+    """The answer's device under each scheme, and without a cache."""
+    whys: Mapping[str, tuple[Why, ...]]
+    """By the path of a measure, its differences between schemes as sums of shares."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of the answer."""
+        return self.answer.point.jobs[0].scenario
+
+    @property
+    def binding(self) -> Condition | None:
+        """The goal that the answer, or else its cheaper neighbours, break the most; None if they meet all."""
+        cheaper = [one for name, one in self.steps.items() if name.startswith("less") and self.answer.is_met]
+        excess, place = max((one, at) for of in cheaper or [self.answer] for at, one in enumerate(of.excess))
+        return self.goals[place] if excess > 0 else None
+
+    @property
+    def sentences(self) -> tuple[str, str, str]:
+        """The answer in three sentences; the last says what the numbers do not tell."""
+        wanted, found = " and ".join(goal.text for goal in self.goals), "; ".join(self._found())
+        device = f"{self.answer} ({priced(self.answer.cost)})"
+        answer = f"None of {self.tried} devices tried meets {wanted}; the nearest is {device}: {found}."
+        if self.answer.is_met:
+            answer = f"{device} is the cheapest of {self.tried} devices tried that meets {wanted}: {found}."
+        return answer, f"{'; '.join(self._reasons())}.", f"The numbers do not tell {', nor '.join(self._limits())}."
+
+    def _found(self) -> list[str]:
+        texts = []
+        each = zip(self.goals, self.answer.bounded, self.slices, self.answer.excess, strict=True)
+        for goal, one, over, excess in each:
+            unit = goal.measure.unit
+            seeds = f" over {one.runs} seeds" if one.half_width is not None else ""
+            slices = f", {show(over[0], unit)} … {show(over[1], unit)} over slices of the trace" if over else ""
+            beyond = f" ✗ {show_change(excess * goal.sign)}" if excess > 0 else ""
+            texts.append(f"{goal.measure.label} {show_estimate(one, unit)}{seeds}{slices}{beyond}")
+        return texts
+
+    def _reasons(self) -> list[str]:
+        parts, explained = ["No goal binds"], WAF_HOST
+        if (binding := self.binding) is not None:
+            parts, place = [f"{binding.text} binds"], self.goals.index(binding)
+            explained = MEASURES.get(binding.measure.path, WAF_HOST)
+            for name, one in self.steps.items():
+                by, value = one.cost - self.answer.cost, show(one.bounded[place].mean, binding.measure.unit)
+                parts.append(f"a step {name} gives {value} for {priced(abs(by))} {'more' if by >= 0 else 'less'}")
+        for why in self.whys[explained.path]:
+            shares = ", ".join(f"{part} {signed(one.mean, explained.unit)}" for part, one in why.shares.items())
+            parts.append(f"from {why.before} to {why.after} {explained.label} changes by {shares}")
+        return parts
+
+    def _limits(self) -> list[str]:
+        is_open, fitted = self.scenario.replay_mode == "open", self.scenario.to_dict()["limits"]
+        given = "requests come at the trace's times (open loop)" if is_open else "the trace's times are ignored"
+        drive = (
+            f"more of the drive than this: {' '.join(fitted).rstrip('.')}" if fitted else "of a drive: none was fitted"
+        )
+        return [
+            f"how a host adapts to slower or faster answers, since {given}",
+            "tails from anything but GC and queues, such as retries, heat or firmware",
+            "another history than the trace's own writes, with which devices are warmed up until steady",
+            f"{drive}, and seeds vary the device, not the trace",
+        ]
+
+    @property
+    def subject(self) -> Subject:
+        """The subject of a report: the answer's device under each scheme."""
+        runs = tuple(run for of in self.variants.values() for run in of)
+        return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline="none")
+
+    def draw(self, form: Format) -> bytes:
+        """Draw the figure of why.
+
+        Raises:
+            CoflashError: matplotlib is missing.
+        """
+        from coflash.figures.why import draw  # slow to import
+
+        path = self.binding.measure.path if self.binding else WAF_HOST.path
+        measure = MEASURES.get(path, WAF_HOST)
+        bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
+        caption = (
+            f"{self.answer}; schemes with a cache of {self.variants['none'][0].scenario.to_dict()['cache']['size']}."
+        )
+        return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
+
+    def document(self) -> dict[str, Any]:
+        """Return the sizing as plain data."""
+
+        def device(one: Sized) -> dict[str, Any]:
+            found, runs = [each._asdict() for each in one.bounded], [job.key for job in one.point.jobs]
+            return {"values": one.point.values, "cost": one.cost, "found": found, "excess": one.excess, "runs": runs}
+
+        return {
+            "coflash": __version__,
+            "goals": [goal.text for goal in self.goals],
+            "met": self.answer.is_met,
+            "binding": self.binding and self.binding.text,
+            "how": self.how,
+            "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},
+            "slices": self.slices,
+            "why": {path: [why.document() for why in found] for path, found in self.whys.items()},
+            "sentences": self.sentences,
+        }
+
+
+def priced(cost: float) -> str:
+    """Show a cost as text: $2.31."""
+    return f"${cost:,.3g}"
+
+
+def size(
+    trace: Paths,
+    goal: str | Sequence[str],
+    *,
+    cost: str = PRICES,
+    drive: ScenarioLike = DEVICE,
+    over: Mapping[str, str | Sequence[Any]] | None = None,
+    out: str | os.PathLike[str],
+    seeds: int = 3,
+    workers: int | None = None,
+    progress: bool = False,
+) -> Sizing:
+    """Find the cheapest cache and spare space with which a device meets goals on a trace, and explain it.
+
+    Args:
+        trace: The trace: paths, or URLs that fsspec knows.
+        goal: The bounds, such as `"waf_host<2.5"`, or several.
+        cost: The cost, a sum of keys times their prices.
+        drive: The scenario of a drive, whose flash is scaled to the trace; by default an example device, which gets as
+            many channels as the trace needs.
+        over: Further choices, by key, such as `{"gc.victim": ["greedy", "cost-benefit"]}`.
+        out: The folder of results.
+        seeds: The number of seeds for the answer and for its explanation; the search has the first one alone.
+        workers: The number of parallel runs; None for one on each core.
+        progress: Whether to show progress on the standard error stream.
+
+    Raises:
+        CoflashError: An argument cannot be used, or runs failed.
+    """
+    bounds = tuple(condition(text, cost) for text in ([goal] if isinstance(goal, str) else goal))
+    if not bounds or not number(f"cost {cost}").is_known_before:
+        msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
+        raise CoflashError(msg)
+    store, console = folder_for(out), errors() if progress else None
+    return _Sizer(trace, bounds, cost, Scenario.of(drive), axes_of(over or {}), store, seeds, workers, console).run()
+
+
+@dataclass
+class _Sizer:
+    """The search for a size."""
+
+    trace: Paths
+    goals: tuple[Condition, ...]
+    prices: str
+    base: Scenario
+    axes: list[Axis]
+    store: FolderStore
+    seeds: int
+    workers: int | None
+    console: Console | None
+    inputs: tuple[Input, ...] = ()
+    rest: Sequence[Assignment] = ()
+    problem: str = ""
+    sizes: list[str] = field(default_factory=list)
+    tried: dict[tuple[str, Assignment], Sized] = field(default_factory=dict)
+
+    def run(self) -> Sizing:
+        self.inputs, (self.cost,) = inputs_of(self.base, self.trace), goals(None, None, self.prices)
+        self.rest = assignments([Choices(_SPARE, SPARES), *self.axes])
+        options = self.base.to_dict()["workload"]["trace_options"]
+        about = info(self.trace, {key: one for key, one in options.items() if isinstance(one, str)})
+        if not about.footprint_pages or not about.write.requests:
+            msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
+            raise CoflashError(msg)
+        room = math.ceil(about.footprint_pages * _ROOM) * about.page_bytes
+        steady = {"workload.remap": "dense", "precondition.until_steady": True}
+        self.base = self.base.with_({"flash.exported": f"{room}B", **steady})
+        units = sorted({0} | {round(room * 2 ** (-step / 4) / _UNIT) for step in range(_STEPS)})
+        self.sizes = [self.base.with_({_CACHE: f"{each * _UNIT}B"}).to_dict()["cache"]["size"] for each in units]
+        how = [_read(about), self._in_time(about), self._searched()]
+        tried = len(self.tried)
+        best = self._confirmed()
+        steps, variants = self._steps(best), self._variants(best)
+        asked = (WAF_HOST, *(one.measure for one in self.goals if one.measure.path in MEASURES))
+        pairs = [(name, run) for name, of in variants.items() for run in of]
+        read = {each.path: [(name, run.seed, each.read(run.metrics)) for name, run in pairs] for each in asked}
+        explained = {path: tuple(whys(found)) for path, found in read.items()}
+        series = [run.series() for run in self._loaded(best.point)]
+        slices = tuple(interval(series, one.measure.path) for one in self.goals)
+        found = Sizing(self.store.path, self.goals, tuple(how), best, tried, slices, steps, variants, explained)
+        text = json.dumps(found.document(), indent=2, ensure_ascii=False) + "\n"
+        atomic_write.write_file(self.store.path / DOCUMENT, text)
+        return found
+
+    def _in_time(self, about: TraceInfo) -> str:
+        """Replay at the trace's times if a device without a cache keeps up with them, or else in a closed loop."""
+        base, channels = self.base, self.base.to_dict()["flash"]["channels"]
+        for factor in (_MORE_CHANNELS if base.name == DEVICE else (1,)) if about.span_ns else ():
+            self.base = base.with_({"replay.mode": "open", "flash.channels": factor * channels})
+            (ran,) = self._ran([("0B", self.rest[-1])])
+            if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * about.span_ns:
+                more = f"; {factor * channels} channels keep up without a cache" if factor > 1 else ""
+                return f"Requests come at the times of the trace (open loop){more}."
+        self.base, depth = base.with_({"replay.mode": "closed"}), base.to_dict()["replay"]["queue_depth"]
+        reason = "the device does not keep up with its times" if about.span_ns else "the trace has no times"
+        return f"Requests come as earlier ones are answered, {depth} at a time (closed loop): {reason}."
+
+    def _searched(self) -> str:
+        """Halve, for each spare share and whatever else is varied, the range of caches in which the least one lies."""
+        self.tried.clear()
+        ranges = dict.fromkeys(self.rest, (-1, len(self.sizes)))
+        while middles := {rest: sum(ends) // 2 for rest, ends in ranges.items() if self._may_pay(rest, *ends)}:
+            ran = self._ran([(self.sizes[middle], rest) for rest, middle in middles.items()])
+            for (rest, middle), one in zip(middles.items(), ran, strict=True):
+                low, high = ranges[rest]
+                ranges[rest] = (low, middle) if one is not None and one.is_met else (middle, high)
+        tried = self.tried.values()
+        if any(one.is_met for one in tried) and not any(self._is_worse_than_less(one) for one in tried):
+            return "Searched by bisection of the cache for each spare share."
+        axes = [Choices(_CACHE, tuple(self.sizes)), *(Choices(_SPARE, SPARES), *self.axes)]
+        search = Search(self.base, axes, self.trace, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0)
+        trials = search.run(self.store, Place("local", self.workers, None, self.inputs), self.console).trials
+        self._ran([(one.values.pop(_CACHE), tuple(one.values.items())) for one in trials if one.is_allowed])
+        return f"Searched by bisection and {_TRIALS} trials of Optuna, since not each larger device meets the goals."
+
+    def _may_pay(self, rest: Assignment, low: int, high: int) -> bool:
+        """Whether a cache between two may be the cheapest yet."""
+        if high - low < 2:
+            return False
+        point = Point.of(self.base, self.inputs, ((_CACHE, self.sizes[low + 1]), *rest), 1)
+        best = min((one.cost for one in self.tried.values() if one.is_met), default=math.inf)
+        return not point.refused and (self.cost.value((), point.jobs[0].scenario) or 0.0) < best
+
+    def _is_worse_than_less(self, one: Sized) -> bool:
+        """Whether a device breaks a goal that one with no more cache and no more spare space does not break."""
+        cache, ((_, spare), *others) = one.place
+        less = [of for of in self.tried.values() if of.is_met and list(of.place[1][1:]) == others]
+        at, share = self.sizes.index(cache), SPARES.index(spare)
+        places = [(self.sizes.index(of.place[0]), SPARES.index(of.place[1][0][1])) for of in less]
+        return not one.is_met and any(of[0] <= at and of[1] <= share for of in places)
+
+    def _confirmed(self) -> Sized:
+        """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""
+        if not self.tried:
+            msg = f"size: no device could be made for this trace: {self.problem}"
+            raise CoflashError(msg)
+        for one in sorted(self.tried.values(), key=lambda one: one.cost):
+            if one.is_met and (again := self._ran([one.place], self.seeds)[0]) is not None and again.is_met:
+                return again
+        nearest = min(self.tried.values(), key=lambda one: sum(max(each, 0) for each in one.excess))
+        return self._ran([nearest.place], self.seeds)[0] or nearest
+
+    def _steps(self, best: Sized) -> dict[str, Sized]:
+        """Run the neighbours of the answer, with all its seeds."""
+        cache, ((_, spare), *others) = best.place
+        at, share, found = self.sizes.index(cache), SPARES.index(spare), {}
+        for name, by in (("less", -1), ("more", 1)):
+            if 0 <= at + by < len(self.sizes):
+                found[f"{name} cache"] = (self.sizes[at + by], best.place[1])
+            if 0 <= share + by < len(SPARES):
+                found[f"{name} spare space"] = (cache, ((_SPARE, SPARES[share + by]), *others))
+        ran = self._ran(list(found.values()), self.seeds)
+        return {name: one for name, one in zip(found, ran, strict=True) if one is not None}
+
+    def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
+        """Run the answer's device under each scheme whose parts it has, and without a cache."""
+        rest = tuple(pair for pair in best.place[1] if pair[0] != _SCHEME)
+        cache = self.sizes[1] if best.place[0] == "0B" else best.place[0]
+        shadows = _SHADOWS if self.base.to_dict()["host_buffer"]["size"] != "0B" else ()
+        places = {scheme: (cache, (*rest, (_SCHEME, scheme))) for scheme in (*LATTICES[0], *shadows)}
+        places = {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
+        ran = self._ran(list(places.values()), self.seeds)
+        return {name: self._loaded(one.point) for name, one in zip(places, ran, strict=True) if one is not None}
+
+    def _ran(self, places: Sequence[tuple[str, Assignment]], seeds: int = 1) -> list[Sized | None]:
+        """Run devices; None for one that cannot be made."""
+        points = [Point.of(self.base, self.inputs, ((_CACHE, cache), *rest), seeds) for cache, rest in places]
+        if made := tuple(point for point in points if not point.refused):
+            place = Place("local", self.workers, None, self.inputs)
+            try:
+                swept(Plan(made), self.store, place, self.console)
+            except CoflashError as error:  # no run of these
+                self.problem = str(error)
+        lost = [bool(point.refused) or any(job.key not in self.store for job in point.jobs) for point in points]
+        return [None if bad else self._sized(point) for point, bad in zip(points, lost, strict=True)]
+
+    def _sized(self, point: Point) -> Sized:
+        scenario, runs = point.jobs[0].scenario, self._loaded(point)
+        bounded = tuple(estimate([one.value([run.metrics], scenario) for run in runs]) for one in self.goals)
+        pairs = zip(self.goals, bounded, strict=True)
+        excess = tuple(math.inf if one.mean is None else goal.excess(one.mean) for goal, one in pairs)
+        one = Sized(point, self.cost.value([runs[0].metrics], scenario) or 0.0, bounded, excess)
+        self.tried.setdefault(one.place, one)
+        return one
+
+    def _loaded(self, point: Point) -> tuple[Result, ...]:
+        return tuple(Result.load(folder.here()) for _, folder, _ in self.store.runs([job.key for job in point.jobs]))
+
+
+def _read(about: TraceInfo) -> str:
+    touched = show((about.footprint_pages or 0) * about.page_bytes, "bytes")
+    read = (
+        f"{', '.join(about.formats)}, {about.requests:,} requests over {show(about.span_ns, 'ns')}, {touched} touched"
+    )
+    return ". ".join([f"Read as {read}", *(remark.rstrip(".") for remark in about.remarks)]) + "."

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import coflash
+from coflash import CoflashError
+from coflash.results.why import shapley, whys
+from coflash.sweep import size as sizes
+from processes import coflash as command
+from sweeps import SMALL
+
+DRIVE = SMALL.with_({"flash.channels": 2, "flash.chips_per_channel": 1, "flash.pages_per_block": 16})
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Hot and cold writes of 4 KiB to 16 MiB, a millisecond apart."""
+    rng, file = random.Random(1), tmp_path_factory.mktemp("trace") / "hot.csv"
+    pages = (rng.randrange(400) if rng.random() < 0.8 else rng.randrange(4096) for _ in range(12_000))
+    lines = [f"{at * 1_000_000},{'write' if at % 4 else 'read'},{page * 4096},4096" for at, page in enumerate(pages)]
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+def test_the_shares_of_parts_add_up_to_the_difference_whatever_the_order() -> None:
+    value = {(): 10.0, ("a",): 7.0, ("b",): 9.0, ("a", "b"): 4.0}
+    shares = shapley(["a", "b"], lambda parts: value[tuple(sorted(parts))])
+    assert shares == {"a": -4.0, "b": -2.0}
+    numbers = {"none": [10.0, 11.0], "cdm-overwrites": [7.0, 8.0], "cdm-removable": [9.0, 9.0]}
+    runs = [(scheme, seed, one) for scheme, of in numbers.items() for seed, one in enumerate(of)]
+    assert whys(runs) == []
+    (why,) = whys([*runs, ("cdm", 0, 4.0), ("cdm", 1, 5.0), ("cdm", 2, 9.0)])
+    assert (why.before, why.after, why.base.runs) == ("none", "cdm", 2)
+    total = sum(one.mean or 0.0 for one in why.shares.values())
+    assert total == pytest.approx((why.whole.mean or 0.0) - (why.base.mean or 0.0))
+
+
+def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp_path: Path) -> None:
+    found = coflash.size(trace, ["waf_host<1.0", "cost<1"], drive=DRIVE, out=tmp_path, seeds=2)
+    assert found.answer.is_met
+    assert (found.answer.bounded[0].mean or 9.0) <= 1.0
+    assert found.binding is not None and found.binding.text == "waf_host<1.0"
+    assert not found.steps["less cache"].is_met
+    assert found.steps["more cache"].is_met and found.steps["more cache"].cost > found.answer.cost
+    assert found.answer.point.jobs[0].scenario.to_dict()["precondition"]["until_steady"]
+    # The parts of the difference between schemes add up, for each measure that was asked for.
+    (why,) = found.whys["waf_host"]
+    assert sum(one.mean or 0.0 for one in why.shares.values()) == pytest.approx(
+        (why.whole.mean or 0.0) - (why.base.mean or 0.0)
+    )
+    first, second, last = found.sentences
+    assert first.startswith(str(found.answer)) and "over 2 seeds" in first
+    assert second.startswith("waf_host<1.0 binds; a step less cache gives ")
+    assert "(open loop)" in last and "tails" in last and "warmed up" in last and "none was fitted" in last
+    assert found.draw("pdf").startswith(b"%PDF")
+    # It is a sweep: its runs are read as those of any other, and none is repeated.
+    runs = set(coflash.results(tmp_path))
+    assert {job.key for one in (found.answer, *found.steps.values()) for job in one.point.jobs} <= runs
+    again = coflash.size(trace, ["waf_host<1.0", "cost<1"], drive=DRIVE, out=tmp_path, seeds=2)
+    assert again.document() == found.document() and set(coflash.results(tmp_path)) == runs
+
+
+def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(trace: Path, tmp_path: Path) -> None:
+    file, out = tmp_path / "drive.toml", tmp_path / "out"
+    file.write_text(DRIVE.to_toml(), encoding="utf-8")
+    done = command(
+        "size", str(trace), "--goal", "response.p99<1ns", "--drive", str(file), "--seeds", "1", "-o", str(out)
+    )
+    assert done.returncode == 1, done.stderr
+    assert "devices tried meets response.p99<1ns; the nearest is" in done.stdout
+    assert (out / "why.pdf").is_file() and (out / "report.html").is_file()
+    assert json.loads((out / sizes.DOCUMENT).read_text("utf-8"))["met"] is False
+
+
+def test_a_device_that_cannot_keep_up_with_the_trace_is_driven_in_a_closed_loop(trace: Path, tmp_path: Path) -> None:
+    slow = DRIVE.with_({"timing.page_program": "9ms"})
+    found = coflash.size(trace, "waf_host<9", drive=slow, out=tmp_path, seeds=1)
+    assert "closed loop): the device does not keep up" in found.how[1]
+    assert "the trace's times are ignored" in found.sentences[2]
+
+
+def test_where_more_makes_a_goal_worse_the_tuner_searches(trace: Path, tmp_path: Path) -> None:
+    # A lower bound of write amplification is a goal that a cache breaks.
+    found = coflash.size(trace, "waf_host>1.2", drive=DRIVE, out=tmp_path, seeds=1)
+    assert found.answer.is_met
+    assert "Optuna" in found.how[2]
+
+
+@pytest.mark.parametrize(
+    ("goals", "cost", "message"),
+    [([], sizes.PRICES, "a goal is needed"), (["waf_host<2"], "waf_host*3", "a cost of keys alone")],
+)
+def test_what_cannot_be_sized_says_what_is_needed(goals: list[str], cost: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(CoflashError, match=message):
+        coflash.size("none.csv", goals, cost=cost, out=tmp_path)
+
+
+def test_runs_of_a_sweep_share_a_device_that_the_trace_warms_up(trace: Path, tmp_path: Path) -> None:
+    scenario = DRIVE.with_({"precondition.until_steady": True, "workload.remap": "dense", "flash.exported": "16MiB"})
+    swept = coflash.sweep(scenario, {"cache.size": ["1MiB", "2MiB"]}, trace, out=tmp_path)
+    assert not swept.failures and swept.warming.runs == 1
