@@ -181,7 +181,6 @@ const REFUSALS: &[Refusals] = &[
         "disksim",
         "1.5 0 0 1 1",
         &[
-            ("1. 0 0 1 1", "time", "\"1.\" is not a decimal number"),
             ("1.4 0 0 1 1", "time", "backwards by 100us"),
             ("18446744073709.551616 0 0 1 1", "time", "below 2^64"),
             ("1.5", "device", "missing"),
