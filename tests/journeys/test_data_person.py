@@ -34,7 +34,7 @@ def test_a_data_person_works_in_a_notebook(tmp_path: Path, monkeypatch: pytest.M
 
     # A frame is a trace: its description, and a column with another name.
     assert coflash.trace.info(trace)["requests"] == 20_000
-    with pytest.raises(coflash.CoflashError, match=r'no column "op" [(]given: time_ns, kind'):
+    with pytest.raises(coflash.CoflashError, match=r"its columns [(]time_ns, kind, offset, length[)] are not"):
         coflash.run("demo", trace.rename({"op": "kind"}))
 
     # A dictionary is a scenario; a typing error is explained.

@@ -5,8 +5,8 @@
 
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
-use crate::info::Told;
 use crate::loss::Loss;
+use crate::told::Told;
 use coflash_media::Side;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

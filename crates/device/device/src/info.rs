@@ -2,24 +2,9 @@
 
 use crate::control;
 use crate::folder::{DeviceError, Folder};
-use coflash_store::{Disk, Disks, Finding, Info, Overlay, Store, StoreError};
-use serde::{Deserialize, Serialize};
+use crate::told::Told;
+use coflash_store::{Disks, Finding, Overlay, Store, StoreError};
 use std::io::ErrorKind;
-
-/// The description of a device.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Told {
-    /// The description of its container.
-    pub info: Info,
-    /// Why it is read-only, if it is; only of a device that is served.
-    pub refusal: Option<String>,
-}
-
-impl Told {
-    pub(crate) fn of(store: &Store<impl Disk>) -> Self {
-        Self { info: store.info(), refusal: store.failure().map(ToString::to_string) }
-    }
-}
 
 /// Describe a device: that which is served, or the container, to which nothing is written.
 ///

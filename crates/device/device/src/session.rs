@@ -4,6 +4,8 @@
 //! requests at the same times give the same result, and so does the trace of the session in a simulation
 //! ([`twin`](crate::twin)).
 
+mod whole;
+
 use crate::device_bytes::DeviceBytes;
 use crate::loss::Unsettled;
 use crate::power_on::{StartError, power_on, recover_device, timeline};
@@ -126,9 +128,6 @@ pub struct Ended<S> {
     pub restarts: Vec<Restart>,
 }
 
-/// The size of one write of zeros, in bytes.
-const ZEROS_BYTES: u64 = 1 << 20;
-
 /// A device under power, with the host's part of its cache.
 pub struct Session<S: DeviceBytes> {
     scenario: Scenario,
@@ -220,62 +219,6 @@ impl<S: DeviceBytes> Session<S> {
     /// A flash operation failed.
     pub fn trim(&mut self, offset: u64, length: u64, now: Time) -> Answer {
         self.whole(offset, length, now, |session| session.issue(Op::Trim, offset, length, (), now))
-    }
-
-    /// Have a request of several pages, or in several parts, survive a power cut whole once it is answered. A cache that has no
-    /// room for it commits inside of it: then it is committed at its end, too.
-    fn whole(
-        &mut self,
-        offset: u64,
-        length: u64,
-        now: Time,
-        serve: impl FnOnce(&mut Self) -> Answer,
-    ) -> Answer {
-        let early = |session: &Self| session.engine.level().at_risk().1.early_commits;
-        let before = early(self);
-        let served = serve(self)?;
-        if early(self) == before || offset / self.page_bytes == (offset + length.max(1) - 1) / self.page_bytes
-        {
-            return Ok(served);
-        }
-        Ok(served.and(self.issue_uncounted(Op::Flush, 0, 0, (), now)?))
-    }
-
-    /// Make a range read as zeros: whole pages by a trim, which every scheme keeps through a power cut, and
-    /// the rest by writes. With `keep_space` the whole range is written.
-    ///
-    /// # Errors
-    /// See [`write`](Self::write).
-    pub fn write_zeroes(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> Answer {
-        self.whole(offset, length, now, |session| session.zero(offset, length, keep_space, now))
-    }
-
-    fn zero(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> Answer {
-        let end = offset + length;
-        let first = offset.next_multiple_of(self.page_bytes);
-        let last = end / self.page_bytes * self.page_bytes;
-        if keep_space || first >= last {
-            return self.write_zero_bytes(offset, end, now);
-        }
-        let head = self.write_zero_bytes(offset, first, now)?;
-        let whole = self.issue(Op::Trim, first, last - first, (), now)?;
-        let tail = self.write_zero_bytes(last, end, now)?;
-        Ok(head.and(whole).and(tail))
-    }
-
-    fn write_zero_bytes(&mut self, mut from: u64, end: u64, now: Time) -> Answer {
-        let mut zeros = std::mem::take(&mut self.zeros);
-        zeros.resize((end - from).min(ZEROS_BYTES).max(zeros.len() as u64) as usize, 0);
-        let mut due = Ok(Due::at(now));
-        while from < end
-            && let Ok(before) = due
-        {
-            let length = (end - from).min(ZEROS_BYTES);
-            due = self.write_part(from, &zeros[..length as usize], now).map(|after| before.and(after));
-            from += length;
-        }
-        self.zeros = zeros;
-        due
     }
 
     /// The runs of a range, in order: bytes, and whether they are a hole, never written or trimmed.

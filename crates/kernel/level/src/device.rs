@@ -47,17 +47,6 @@ impl DeviceConfig<'_> {
     }
 }
 
-/// The answered writes that a power cut of a cache would lose.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtRisk {
-    /// None.
-    Nothing,
-    /// This many pages, dirty in a volatile cache.
-    Dirty(u32),
-    /// All writes and trims since the last commit.
-    Uncommitted,
-}
-
 /// A device: the cache of its scheme over its FTL.
 pub type Device = WriteBack<Ftl>;
 

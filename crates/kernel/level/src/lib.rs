@@ -50,7 +50,7 @@ pub use config::{CacheConfig, Eviction, Placement};
 pub use controller::{Controller, ControllerConfig};
 pub use cooperates::{Cached, Cooperates, Message};
 pub use cooperation::{Cooperation, CooperationConfig};
-pub use device::{AtRisk, Device, DeviceConfig};
+pub use device::{Device, DeviceConfig};
 pub use level::{Command, Crossing, Elsewhere, Level, LostPages, Restart};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
@@ -61,4 +61,6 @@ pub use stack::{
     Buffered, BufferedStack, Firmware, FlashStack, HostCacheStack, Levels, PlainStack, StackConfig,
 };
 pub use units::Units;
-pub use write_back::{Announces, CacheCounters, DropCounters, HOST_BUFFER, WriteBack, WriteBufferConfig};
+pub use write_back::{
+    Announces, AtRisk, CacheCounters, DropCounters, HOST_BUFFER, WriteBack, WriteBufferConfig,
+};

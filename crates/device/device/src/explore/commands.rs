@@ -55,9 +55,15 @@ pub(crate) struct Commands {
     is_stopped: AtomicBool,
 }
 
+/// The longest path of a folder for sockets.
+const SOCKET_FOLDER_BYTES_MAX: usize = 60;
+
 impl Commands {
     pub(crate) fn new(limit: Duration) -> io::Result<Self> {
-        let sockets = tempfile::Builder::new().prefix("coflash-explore-").tempdir()?;
+        // The path of a socket has at most some 100 bytes.
+        let own = std::env::temp_dir();
+        let place = if own.as_os_str().len() > SOCKET_FOLDER_BYTES_MAX { "/tmp".into() } else { own };
+        let sockets = tempfile::Builder::new().prefix("coflash-explore-").tempdir_in(place)?;
         Ok(Self { sockets, limit, is_stopped: AtomicBool::new(false) })
     }
 

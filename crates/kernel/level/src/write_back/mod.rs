@@ -8,6 +8,7 @@
 //! ```
 
 mod ageing;
+mod at_risk;
 mod build;
 mod clean;
 mod commit;
@@ -19,13 +20,13 @@ mod recovery;
 mod room;
 mod standby;
 
+pub use at_risk::AtRisk;
 pub use counters::{CacheCounters, DropCounters, HOST_BUFFER};
 pub use host_buffer::{Announces, WriteBufferConfig};
 
 use crate::config::Eviction;
 use crate::cooperates::{Cached, Cooperates, Message};
-use crate::cooperation::{CommitCounters, Cooperation, Event, Scheme, Setting};
-use crate::device::AtRisk;
+use crate::cooperation::{Cooperation, Event, Scheme, Setting};
 use crate::level::{Command, Elsewhere, Level};
 use crate::nvm::{Layout, Metadata};
 use crate::over::below_dispatch;
@@ -115,29 +116,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     #[inline(always)]
     fn cached(&self, slot: SlotId) -> Cached {
         Cached { lpn: self.cache.page_of(slot), slot }
-    }
-
-    /// Whether a power cut loses its dirty pages.
-    fn is_volatile(&self) -> bool {
-        self.options.setting.is_volatile
-    }
-
-    /// What a power cut of this cache would lose.
-    #[must_use]
-    pub fn at_risk(&self) -> AtRisk {
-        if self.consistency.as_ref().is_some_and(|consistency| !consistency.is_committed()) {
-            AtRisk::Uncommitted
-        } else if self.is_volatile() && self.cache.dirty_len() > 0 {
-            AtRisk::Dirty(self.cache.dirty_len())
-        } else {
-            AtRisk::Nothing
-        }
-    }
-
-    /// The commits so far; none of a scheme without commits.
-    #[must_use]
-    pub fn commits(&self) -> CommitCounters {
-        self.consistency.as_ref().map(|consistency| consistency.counters).unwrap_or_default()
     }
 
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
