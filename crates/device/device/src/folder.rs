@@ -11,7 +11,6 @@
 //! ```
 
 use crate::contents_file;
-use crate::machine::MadeFolder;
 use crate::power_on::servable;
 use crate::recorder::{FORMAT, Recorder, private_file};
 use crate::restarts::{Restart, Restarts};
@@ -79,6 +78,13 @@ const FIXED: [&str; 6] =
 /// The folder of a device.
 #[derive(Clone, Debug)]
 pub struct Folder(PathBuf);
+
+/// A device that a start has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MadeFolder {
+    /// Whether its folder was made, too.
+    pub(crate) folder: bool,
+}
 
 impl Folder {
     /// The folder at a path.

@@ -1,6 +1,6 @@
 //! A powered device: its current session, and the sessions that ended in power cuts.
 
-use crate::folder::{DeviceError, Folder, SessionEnd, SessionFolder, survivors};
+use crate::folder::{DeviceError, Folder, MadeFolder, SessionEnd, SessionFolder, survivors};
 use crate::power_on::{check_side, servable};
 use crate::recorder::Recorder;
 use crate::session::{Cut, Session};
@@ -217,13 +217,6 @@ impl Machine {
         }
         Ok(ended.store)
     }
-}
-
-/// A device that a start has made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MadeFolder {
-    /// Whether its folder was made, too.
-    pub(crate) folder: bool,
 }
 
 /// Whether the host has no room for a file, or takes none.
