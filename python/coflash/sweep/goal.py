@@ -6,6 +6,7 @@ A number is a measure of a run, a key of its scenario, or a cost: a sum of eithe
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -206,4 +207,7 @@ def condition(text: str, cost: str | None = None) -> Condition:
         msg = f"subject to {text!r}: the unit of {given} is missing, such as {example}"
         raise CoflashError(msg)
     called = short(measure.path) if not of.is_known_before else measure.path
+    if not math.isfinite(value[0]):
+        msg = f'bound: "{text}" was given; a finite number is allowed, such as {called}{sign[0]}2.5'
+        raise CoflashError(msg)
     return Condition(f"{called}{sign[0]}{given}", 1 if "<" in sign else -1, value[0], of.value, measure)

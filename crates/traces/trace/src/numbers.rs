@@ -205,6 +205,11 @@ pub(crate) fn moment(given: &[u8]) -> Option<(u64, bool)> {
     if is_date {
         let parts = date.split(['-', '/']).map(number).collect::<Option<Vec<_>>>()?;
         let [year, month @ 1..=12, day @ 1..=31] = parts[..] else { return None };
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let days = [31, 28 + u64::from(is_leap), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month as usize - 1];
+        if day > days {
+            return None;
+        }
         // Days since 1970, with years that begin in March. Source: Hinnant, "chrono-Compatible Low-Level Date Algorithms".
         let (from_march, year) = ((month + 9) % 12, if month > 2 { year } else { year.checked_sub(1)? });
         let leaps = (year / 4 + year / 400).checked_sub(year / 100)?;
@@ -333,6 +338,8 @@ mod tests {
             ("10:15", Some((36_900 * second, true))),
             ("1969-12-31T00:00:00", None),
             ("2025-13-02T10:15:01", None),
+            ("2025-02-29", None),
+            ("2025-04-31T10:15:01", None),
             ("10.5", None),
             ("128:0", None),
             ("a:b", None),

@@ -2,12 +2,14 @@
 # Serve the device of this folder, and look at it: without arguments by the check, with `mount DIR` as a file system (root,
 # nbdfuse), else by the command that is given. What it changes stays.
 set -eu
+coflash=${COFLASH:-coflash}
+command -v "$coflash" > /dev/null || { echo "$coflash is not on PATH: COFLASH=/path/to/coflash $0" >&2; exit 127; }
 here=$(cd "$(dirname "$0")" && pwd)
 sockets=$(mktemp -d)
 export COFLASH_SOCKET="$sockets/nbd"
 export COFLASH_NBD="nbd+unix:///?socket=$COFLASH_SOCKET"
 @ENVIRONMENT@
-coflash serve --device "$here" --socket "$COFLASH_SOCKET" > "$sockets/address" &
+"$coflash" serve --device "$here" --socket "$COFLASH_SOCKET" > "$sockets/address" &
 server=$!
 trap 'kill $server; wait $server || true; rm -r "$sockets"' EXIT
 until [ -s "$sockets/address" ]; do kill -0 $server; sleep 0.1; done

@@ -88,12 +88,19 @@ impl Checker<'_> {
             Shrinking { checker: self, durable, number, window, checks: 0, known: BTreeMap::new() };
         let mut state = planned.state.clone();
 
-        // Requests at the end may not have come at all: by halves, as long as it fails.
+        // Requests at the end may not have come at all: by halves, as long as it fails. What came before a durable one has come.
         let mut come = state.order.clone();
         come.sort_unstable();
+        let last_durable = self.plan.windows[..=window].iter().flat_map(|one| &one.covered).max().copied();
+        let comes = |id: Id, last: Id| id <= last || last_durable.is_some_and(|durable| id < durable);
         let without = |state: &State, last: Id| State {
-            order: state.order.iter().copied().filter(|&id| id <= last).collect(),
-            kept: state.kept.range(..=last).map(|(&id, kept)| (id, kept.clone())).collect(),
+            order: state.order.iter().copied().filter(|&id| comes(id, last)).collect(),
+            kept: state
+                .kept
+                .iter()
+                .filter(|&(&id, _)| comes(id, last))
+                .map(|(&id, kept)| (id, kept.clone()))
+                .collect(),
         };
         let (mut low, mut high) = (0, come.len().saturating_sub(1));
         while low < high {
@@ -106,7 +113,7 @@ impl Checker<'_> {
         }
         if let Some(&last) = come.get(high) {
             state = without(&state, last);
-            come.truncate(high + 1);
+            come.retain(|&id| comes(id, last));
         }
         // Torn requests may as well be lost, or whole: all together first, at the end those that are left.
         let lost_of = |state: &State, ids: &[Id]| {
