@@ -90,6 +90,16 @@ def test_where_more_makes_a_goal_worse_the_tuner_searches(trace: Path, tmp_path:
     assert "Optuna" in found.how[2]
 
 
+def test_given_caches_and_spare_shares_replace_those_that_would_be_tried(trace: Path, tmp_path: Path) -> None:
+    over = {"cache.size": "1024KiB,512KiB,1MiB,3MiB", "ftl.spare.share": ["0.1", "20%"]}
+    found = coflash.size(trace, "waf_host<1.5", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    devices = [found.answer, *found.steps.values()]
+    assert {one.place[0] for one in devices} <= {"512KiB", "1MiB", "3MiB"}
+    assert {dict(one.place[1])["ftl.spare.share"] for one in devices} <= {"10%", "20%"}
+    with pytest.raises(CoflashError, match="cache"):
+        coflash.size(trace, "waf_host<1.5", drive=DRIVE, over={"cache.size": "1s"}, out=tmp_path, seeds=1)
+
+
 @pytest.mark.parametrize(
     ("goals", "cost", "message"),
     [([], sizes.PRICES, "a goal is needed"), (["waf_host<2"], "waf_host*3", "a cost of keys alone")],

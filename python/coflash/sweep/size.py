@@ -228,7 +228,8 @@ def size(
         cost: The cost, a sum of keys times their prices.
         drive: The scenario of a drive, whose flash is scaled to the trace; by default an example device, which gets as
             many channels as the trace needs.
-        over: Further choices, by key, such as `{"gc.victim": ["greedy", "cost-benefit"]}`.
+        over: Further choices, by key, such as `{"gc.victim": ["greedy", "cost-benefit"]}`; those of `cache.size` and
+            `ftl.spare.share` replace the ones that would be tried.
         out: The folder of results.
         seeds: The number of seeds for the answer and for its explanation; the search has the first one alone.
         workers: The number of parallel runs; None for one on each core.
@@ -262,11 +263,11 @@ class _Sizer:
     rest: Sequence[Assignment] = ()
     problem: str = ""
     sizes: list[str] = field(default_factory=list)
+    spares: list[str] = field(default_factory=list)
     tried: dict[tuple[str, Assignment], Sized] = field(default_factory=dict)
 
     def run(self) -> Sizing:
         self.inputs, (self.cost,) = inputs_of(self.base, self.trace), goals(None, None, self.prices)
-        self.rest = assignments([Choices(_SPARE, SPARES), *self.axes])
         options = self.base.to_dict()["workload"]["trace_options"]
         about = info(self.trace, {key: one for key, one in options.items() if isinstance(one, str)})
         if not about.footprint_pages or not about.write.requests:
@@ -275,8 +276,12 @@ class _Sizer:
         room = math.ceil(about.footprint_pages * _ROOM) * about.page_bytes
         steady = {"workload.remap": "dense", "precondition.until_steady": True}
         self.base = self.base.with_({"flash.exported": f"{room}B", **steady})
-        units = sorted({0} | {round(room * 2 ** (-step / 4) / _UNIT) for step in range(_STEPS)})
-        self.sizes = [self.base.with_({_CACHE: f"{each * _UNIT}B"}).to_dict()["cache"]["size"] for each in units]
+        given = {axis.key: axis.points() for axis in self.axes}
+        self.axes = [axis for axis in self.axes if axis.key not in (_CACHE, _SPARE)]
+        units = [0] + [round(room * 2 ** (-step / 4) / _UNIT) for step in range(_STEPS)]
+        self.sizes = self._ordered(_CACHE, given.get(_CACHE, [f"{each * _UNIT}B" for each in units]))
+        self.spares = self._ordered(_SPARE, given.get(_SPARE, SPARES))
+        self.rest = assignments([Choices(_SPARE, tuple(self.spares)), *self.axes])
         how = [_read(about), self._in_time(about), self._searched()]
         tried = len(self.tried)
         best = self._confirmed()
@@ -291,6 +296,13 @@ class _Sizer:
         text = json.dumps(found.document(), indent=2, ensure_ascii=False) + "\n"
         atomic_write.write_file(self.store.path / DOCUMENT, text)
         return found
+
+    def _ordered(self, key: str, values: Sequence[str]) -> list[str]:
+        """Return values of a key, each once and as scenarios show it, the least first."""
+        points = [Point.of(self.base, (), ((key, value),), 0) for value in values]
+        if refused := next((point.refused for point in points if point.refused), ""):
+            raise CoflashError(refused)
+        return sorted({point.values[key] for point in points}, key=lambda text: (parsed(text) or (math.inf, ""))[0])
 
     def _in_time(self, about: TraceInfo) -> str:
         """Replay at the trace's times if a device without a cache keeps up with them, or else in a closed loop."""
@@ -317,7 +329,7 @@ class _Sizer:
         tried = self.tried.values()
         if any(one.is_met for one in tried) and not any(self._is_worse_than_less(one) for one in tried):
             return "Searched by bisection of the cache for each spare share."
-        axes = [Choices(_CACHE, tuple(self.sizes)), *(Choices(_SPARE, SPARES), *self.axes)]
+        axes = [Choices(_CACHE, tuple(self.sizes)), Choices(_SPARE, tuple(self.spares)), *self.axes]
         search = Search(self.base, axes, self.trace, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0)
         trials = search.run(self.store, Place("local", self.workers, None, self.inputs), self.console).trials
         self._ran([(one.values.pop(_CACHE), tuple(one.values.items())) for one in trials if one.is_allowed])
@@ -335,8 +347,8 @@ class _Sizer:
         """Whether a device breaks a goal that one with no more cache and no more spare space does not break."""
         cache, ((_, spare), *others) = one.place
         less = [of for of in self.tried.values() if of.is_met and list(of.place[1][1:]) == others]
-        at, share = self.sizes.index(cache), SPARES.index(spare)
-        places = [(self.sizes.index(of.place[0]), SPARES.index(of.place[1][0][1])) for of in less]
+        at, share = self.sizes.index(cache), self.spares.index(spare)
+        places = [(self.sizes.index(of.place[0]), self.spares.index(of.place[1][0][1])) for of in less]
         return not one.is_met and any(of[0] <= at and of[1] <= share for of in places)
 
     def _confirmed(self) -> Sized:
@@ -353,19 +365,19 @@ class _Sizer:
     def _steps(self, best: Sized) -> dict[str, Sized]:
         """Run the neighbours of the answer, with all its seeds."""
         cache, ((_, spare), *others) = best.place
-        at, share, found = self.sizes.index(cache), SPARES.index(spare), {}
+        at, share, found = self.sizes.index(cache), self.spares.index(spare), {}
         for name, by in (("less", -1), ("more", 1)):
             if 0 <= at + by < len(self.sizes):
                 found[f"{name} cache"] = (self.sizes[at + by], best.place[1])
-            if 0 <= share + by < len(SPARES):
-                found[f"{name} spare space"] = (cache, ((_SPARE, SPARES[share + by]), *others))
+            if 0 <= share + by < len(self.spares):
+                found[f"{name} spare space"] = (cache, ((_SPARE, self.spares[share + by]), *others))
         ran = self._ran(list(found.values()), self.seeds)
         return {name: one for name, one in zip(found, ran, strict=True) if one is not None}
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under each scheme whose parts it has, and without a cache."""
         rest = tuple(pair for pair in best.place[1] if pair[0] != _SCHEME)
-        cache = self.sizes[1] if best.place[0] == "0B" else best.place[0]
+        cache = next((each for each in [best.place[0], *self.sizes] if each != "0B"), f"{_UNIT}B")
         shadows = _SHADOWS if self.base.to_dict()["host_buffer"]["size"] != "0B" else ()
         places = {scheme: (cache, (*rest, (_SCHEME, scheme))) for scheme in (*LATTICES[0], *shadows)}
         places = {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
