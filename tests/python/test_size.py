@@ -54,7 +54,13 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp
     )
     first, second, last = found.sentences
     assert first.startswith(str(found.answer)) and "over 2 seeds" in first
-    assert second.startswith("waf_host<1.0 binds; a step less cache gives ")
+    assert second.startswith("waf_host<1.0 binds; a step less cache (")
+    assert "from none (a cache without cooperation) to cdm WAF, by host writes changes from " in second
+    assert "cache sizes in steps of about 20 %, of about 5 % where it is cheapest" in first
+    sizes = [
+        float(one.point.values["cache.size"].removesuffix("KiB")) for one in (found.answer, found.steps["less cache"])
+    ]
+    assert sizes[0] < 1.25 * sizes[1]
     assert "(open loop)" in last and "tails" in last and "warmed up" in last and "none was fitted" in last
     assert found.draw("pdf").startswith(b"%PDF")
     # It is a sweep: its runs are read as those of any other, and none is repeated.
