@@ -70,7 +70,9 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp
     assert again.document() == found.document() and set(coflash.results(tmp_path)) == runs
 
 
-def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(trace: Path, tmp_path: Path) -> None:
+def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, out = tmp_path / "drive.toml", tmp_path / "out"
     file.write_text(DRIVE.to_toml(), encoding="utf-8")
     done = command(
@@ -80,6 +82,13 @@ def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(trace: Path
     assert "devices tried meets response.p99<1ns; the nearest is" in done.stdout
     assert (out / "why.pdf").is_file() and (out / "report.html").is_file()
     assert json.loads((out / sizes.DOCUMENT).read_text("utf-8"))["met"] is False
+    assert '"target":"cdm"' in (out / "report.html").read_text("utf-8"), "the report begins with the answer's scheme"
+    assert "+0 ns" not in done.stdout and "growing queue" not in done.stdout
+    monkeypatch.setattr(sizes, "_BEHIND", -1.0)
+    monkeypatch.setattr(sizes, "_NOTHING", -1.0)
+    found = coflash.size(trace, "response.p99<1ns", drive=DRIVE, out=out, seeds=1)
+    assert found.sentences[1].endswith("the device does not keep up with none, whose time is that of a growing queue.")
+    assert " ns to " in found.sentences[1] and "ms" not in found.sentences[1], "times have the unit of the goal"
 
 
 def test_a_device_that_cannot_keep_up_with_the_trace_is_driven_in_a_closed_loop(trace: Path, tmp_path: Path) -> None:

@@ -305,7 +305,7 @@ class _Sizer:
         self.spares = self._ordered(_SPARE, given.get(_SPARE, SPARES))
         self.rest = assignments([Choices(_SPARE, tuple(self.spares)), *self.axes])
         how = [_read(about), self._in_time(about), self._searched()]
-        tried = f"{len(self.tried)} devices tried ({self.grid}; spare shares {', '.join(self.spares)})"
+        tried = f"{len(self.tried)} devices tried ({self.grid}; spare space {', '.join(self.spares)})"
         best = self._confirmed()
         steps, variants = self._steps(best), self._variants(best)
         asked = (WAF_HOST, *(one.measure for one in self.goals if one.measure.path in MEASURES))
@@ -331,7 +331,7 @@ class _Sizer:
         base, channels = self.base, self.base.to_dict()["flash"]["channels"]
         for factor in (_MORE_CHANNELS if base.name == DEVICE else (1,)) if about.span_ns else ():
             self.base = base.with_({"replay.mode": "open", "flash.channels": factor * channels})
-            (ran,) = self._ran([("0B", self.rest[-1])])
+            (ran,) = self._ran([("0B", ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
             if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * about.span_ns:
                 more = f"; {factor * channels} channels keep up without a cache" if factor > 1 else ""
                 return f"Requests come at the times of the trace (open loop){more}."
@@ -457,6 +457,7 @@ class _Sizer:
 
 
 def _cache(size: str) -> str:
+    """Show the size of a cache, or that there is none."""
     size_bytes, _ = parsed(size) or (0.0, "")
     return show(size_bytes, "bytes") if size_bytes else "no"
 
