@@ -69,7 +69,7 @@ def draw(
                 axes.barh(place, by / factor, left=begin / factor, height=0.7, color=colour)
                 axes.errorbar((begin + by) / factor, place, xerr=error / factor, color=_DARK, capsize=2, lw=0.8)
                 at = (max(begin, begin + by) + error) / factor, place
-                text = show(by, explained.unit) if is_total else signed(by, explained.unit)
+                text = (show if is_total else signed)(by, explained.unit, least if is_log else None)
                 axes.annotate(text, at, (4, 0), textcoords="offset points", va="center", fontsize=6)
             axes.set_yticks(range(len(rows)), [textwrap.fill(label, _LABEL_LETTERS) for label, *_ in rows])
             axes.margins(x=0.2)
