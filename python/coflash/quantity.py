@@ -25,13 +25,16 @@ PPB = 10**9
 """One, in parts per billion, the unit of shares in the core."""
 
 
-def show(value: float | None, unit: Unit) -> str:
-    """Show a number as text: 1,234,567 · 2.84 · 132.5 µs · 64 MiB · 12.3 %; None is a dash."""
+def show(value: float | None, unit: Unit, beside: float | None = None) -> str:
+    """Show a number as text: 1,234,567 · 2.84 · 132.5 µs · 64 MiB · 12.3 %; None is a dash.
+
+    Beside another number it has the same unit as that: 11,482 ms.
+    """
     if value is None or not math.isfinite(value):
         return "–"
     match unit:
         case "ns" | "bytes" | "bytes/s" | "J" | "nJ":
-            return _scaled(value, unit)
+            return _scaled(value, unit, beside)
         case "years":
             return f"{value:.3g} years" if value < 100 else f"{value:,.0f} years"
         case "1/s" if value < 100:
@@ -59,9 +62,9 @@ def show_change(relative: float | None) -> str:
     return f"{relative:+,.{int(abs(relative) < 10)}%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
 
 
-def signed(value: float | None, unit: Unit) -> str:
+def signed(value: float | None, unit: Unit, beside: float | None = None) -> str:
     """Show a difference as text: −2.84 ms."""
-    return f"{'−' if (value or 0) < 0 else '+'}{show(abs(value or 0.0), unit)}"
+    return f"{'−' if (value or 0) < 0 else '+'}{show(abs(value or 0.0), unit, beside)}"
 
 
 def parsed(value: Any) -> tuple[float, Unit] | None:
@@ -96,8 +99,8 @@ def scale(unit: Unit, value: float) -> Scale:
     return next((scale for scale in SCALES[unit] if abs(value) >= scale[0]), SCALES[unit][-1])
 
 
-def _scaled(value: float, kind: Unit) -> str:
-    factor, unit = scale(kind, value)
+def _scaled(value: float, kind: Unit, beside: float | None) -> str:
+    factor, unit = scale(kind, value if beside is None else beside)
     scaled = value / factor
     if scaled == round(scaled):
         return f"{scaled:,.0f} {unit}"

@@ -8,6 +8,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError
+from coflash.quantity import parsed
 from coflash.results.why import shapley, whys
 from coflash.sweep import size as sizes
 from processes import coflash as command
@@ -54,7 +55,11 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp
     )
     first, second, last = found.sentences
     assert first.startswith(str(found.answer)) and "over 2 seeds" in first
-    assert second.startswith("waf_host<1.0 binds; a step less cache gives ")
+    assert second.startswith("waf_host<1.0 binds; a step less cache (")
+    assert "from none (a cache without cooperation) to cdm WAF, by host writes changes from " in second
+    assert "cache sizes in steps of about 20 %, of about 5 % where it is cheapest" in first
+    at, less = ((parsed(one.place[0]) or (0.0, ""))[0] for one in (found.answer, found.steps["less cache"]))
+    assert at - less <= max(2**18, 0.06 * at), "no smaller cache is left to try"
     assert "(open loop)" in last and "tails" in last and "warmed up" in last and "none was fitted" in last
     assert found.draw("pdf").startswith(b"%PDF")
     # It is a sweep: its runs are read as those of any other, and none is repeated.
@@ -64,16 +69,25 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp
     assert again.document() == found.document() and set(coflash.results(tmp_path)) == runs
 
 
-def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(trace: Path, tmp_path: Path) -> None:
+def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file, out = tmp_path / "drive.toml", tmp_path / "out"
     file.write_text(DRIVE.to_toml(), encoding="utf-8")
     done = command(
         "size", str(trace), "--goal", "response.p99<1ns", "--drive", str(file), "--seeds", "1", "-o", str(out)
     )
     assert done.returncode == 1, done.stderr
-    assert "devices tried meets response.p99<1ns; the nearest is" in done.stdout
+    assert "in steps of about 20 %" in done.stdout and "meets response.p99<1ns; the nearest is" in done.stdout
     assert (out / "why.pdf").is_file() and (out / "report.html").is_file()
     assert json.loads((out / sizes.DOCUMENT).read_text("utf-8"))["met"] is False
+    assert '"target":"cdm"' in (out / "report.html").read_text("utf-8"), "the report begins with the answer's scheme"
+    assert "+0 ns" not in done.stdout and "growing queue" not in done.stdout
+    monkeypatch.setattr(sizes, "_BEHIND", -1.0)
+    monkeypatch.setattr(sizes, "_NOTHING", -1.0)
+    found = coflash.size(trace, "response.p99<1ns", drive=DRIVE, out=out, seeds=1)
+    assert found.sentences[1].endswith("the device does not keep up with none, whose time is that of a growing queue.")
+    assert " ns to " in found.sentences[1] and "ms" not in found.sentences[1], "times have the unit of the goal"
 
 
 def test_a_device_that_cannot_keep_up_with_the_trace_is_driven_in_a_closed_loop(trace: Path, tmp_path: Path) -> None:
@@ -88,6 +102,16 @@ def test_where_more_makes_a_goal_worse_the_tuner_searches(trace: Path, tmp_path:
     found = coflash.size(trace, "waf_host>1.2", drive=DRIVE, out=tmp_path, seeds=1)
     assert found.answer.is_met
     assert "Optuna" in found.how[2]
+
+
+def test_given_caches_and_spare_shares_replace_those_that_would_be_tried(trace: Path, tmp_path: Path) -> None:
+    over = {"cache.size": "1024KiB,512KiB,1MiB,3MiB", "ftl.spare.share": ["0.1", "20%"]}
+    found = coflash.size(trace, "waf_host<1.5", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    devices = [found.answer, *found.steps.values()]
+    assert {one.place[0] for one in devices} <= {"512KiB", "1MiB", "3MiB"}
+    assert {dict(one.place[1])["ftl.spare.share"] for one in devices} <= {"10%", "20%"}
+    with pytest.raises(CoflashError, match="cache"):
+        coflash.size(trace, "waf_host<1.5", drive=DRIVE, over={"cache.size": "1s"}, out=tmp_path, seeds=1)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from coflash.results.why import Why
 
 _ROW_INCHES, _LABEL_LETTERS, _CAPTION_LETTERS = 0.24, 22, 130
 _TOTAL, _LESS, _MORE, _DARK = palette.LINES[4], palette.LINES[2], palette.LINES[7], "#333333"
+_FAR = 20
+"""The ratio of two totals from which the smaller one cannot be seen on a linear axis."""
 _SHARES = "Right: shares of the parts, each the mean effect over all orders of adding them (Shapley)."
 
 
@@ -57,21 +59,32 @@ def draw(
         programs.legend(loc="lower right")
         if rows:
             axes = figure.add_subplot(grid[1])
-            factor, unit = axis_unit(explained.unit, max(begin + abs(by) for _, begin, by, _ in rows))
+            ends = [by for _, begin, by, _ in rows if not begin] + [bound or 0.0]
+            least, most = min((each for each in ends if each > 0), default=0.0), max(ends)
+            is_log = most > _FAR * least > 0
+            factor, unit = axis_unit(explained.unit, least if is_log else most)
             for place, (label, begin, by, error) in enumerate(rows):
                 is_total = label in (rows[0][0], rows[-1][0])
                 colour = _TOTAL if is_total else _LESS if by < 0 else _MORE
                 axes.barh(place, by / factor, left=begin / factor, height=0.7, color=colour)
                 axes.errorbar((begin + by) / factor, place, xerr=error / factor, color=_DARK, capsize=2, lw=0.8)
                 at = (max(begin, begin + by) + error) / factor, place
-                text = show(by, explained.unit) if is_total else signed(by, explained.unit)
+                text = (show if is_total else signed)(by, explained.unit, least if is_log else None)
                 axes.annotate(text, at, (4, 0), textcoords="offset points", va="center", fontsize=6)
             axes.set_yticks(range(len(rows)), [textwrap.fill(label, _LABEL_LETTERS) for label, *_ in rows])
             axes.margins(x=0.2)
-            axes.set_xlim(left=0.0)
-            axes.set_xlabel(f"{explained.label} ({unit})" if unit else explained.label)
+            if is_log:
+                axes.set_xscale("log", nonpositive="clip")
+                axes.set_xlim(least / factor / 3, most / factor * (most / least) ** 0.3)
+            else:
+                axes.set_xlim(left=0.0)
+            label = f"{explained.label} ({unit})" if unit else explained.label
+            axes.set_xlabel(f"{label}, logarithmic" if is_log else label)
             if bound is not None:
                 axes.axvline(bound / factor, color=_DARK, linestyle="--", linewidth=0.9)
+                top, text = (bound / factor, 1.0), f"goal: {show(bound, explained.unit)}"
+                axis = axes.get_xaxis_transform()
+                axes.annotate(text, top, (0, 2), xycoords=axis, textcoords="offset points", ha="center", fontsize=6)
         for plot in figure.axes:
             plot.invert_yaxis()
             plot.grid(axis="x")

@@ -57,6 +57,7 @@ def payload(subject: Subject) -> tuple[dict[str, Any], str]:
         "version": __version__,
         "title": subject.heading,
         "baseline": subject.baseline,
+        "target": subject.target,
         "labels": subject.labels,
         "points": subject.labelled(range(len(results)), bare),
         "keys": [

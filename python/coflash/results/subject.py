@@ -35,6 +35,8 @@ class Subject:
     """Background that a reader needs to judge the answer."""
     baseline: str = ""
     """The value of a varying key with which the others are compared; the first value if empty."""
+    target: str = ""
+    """The value of that key to which the page's first comparison goes; the last one if empty."""
     where: tuple[str, ...] = ()
     """The conditions by which the results were chosen."""
     broken: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
-from coflash.measures.measure import MEASURES, WAF_HOST
+from coflash.measures.measure import MEASURES, WAF_HOST, Measure
 from coflash.quantity import parsed, show, show_change, signed
 from coflash.results.estimate import Estimate, estimate, show_estimate
 from coflash.results.result import Result
@@ -46,8 +46,13 @@ PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
 SPARES = ("7%", "10%", "14%", "20%", "28%", "40%", "56%")
 _STEPS, _UNIT = 33, 2**18
 """The cache sizes from a 256th of the footprint to all of it, and what they are multiples of."""
+_CHEAPEST, _FINER = 3, 4
+"""The spare shares for which the least cache is searched again, and the finer steps in each step of the cache."""
 _ROOM, _LATE, _MORE_CHANNELS, _TRIALS = 1.04, 1.02, (1, 2, 4, 8), 24
 _CACHE, _SPARE, _SCHEME = "cache.size", "ftl.spare.share", "cooperation.name"
+_SCHEMES = {"none": "none (a cache without cooperation)"}
+_NOTHING, _BEHIND = 0.001, 0.05
+"""The share of a measure that is no change, and that of a run by which a device is behind that does not keep up."""
 _SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")
 """The schemes whose part is the host's write buffer."""
 
@@ -76,9 +81,8 @@ class Sized:
 
     def __str__(self) -> str:
         cache, ((_, spare), *others) = self.place
-        size_bytes, _ = parsed(cache) or (0.0, "")
         more = "".join(f", {key}={value}" for key, value in others)
-        return f"{show(size_bytes, 'bytes') if size_bytes else 'no'} cache, {spare} spare space{more}"
+        return f"{_cache(cache)} cache, {spare} spare space{more}"
 
 
 @dataclass(frozen=True)
@@ -91,8 +95,8 @@ class Sizing:
     how: tuple[str, ...]
     """How the trace was read, how its time is replayed, and how devices were searched."""
     answer: Sized
-    tried: int
-    """The number of devices that were tried."""
+    tried: str
+    """The number of devices that were tried, and the steps between them."""
     slices: tuple[tuple[float, float] | None, ...]
     """For each goal an interval over slices of the trace, where time series give one."""
     steps: Mapping[str, Sized]
@@ -119,9 +123,9 @@ class Sizing:
         """The answer in three sentences; the last says what the numbers do not tell."""
         wanted, found = " and ".join(goal.text for goal in self.goals), "; ".join(self._found())
         device = f"{self.answer} ({priced(self.answer.cost)})"
-        answer = f"None of {self.tried} devices tried meets {wanted}; the nearest is {device}: {found}."
+        answer = f"None of {self.tried} meets {wanted}; the nearest is {device}: {found}."
         if self.answer.is_met:
-            answer = f"{device} is the cheapest of {self.tried} devices tried that meets {wanted}: {found}."
+            answer = f"{device} is the cheapest of {self.tried} that meets {wanted}: {found}."
         return answer, f"{'; '.join(self._reasons())}.", f"The numbers do not tell {', nor '.join(self._limits())}."
 
     def _found(self) -> list[str]:
@@ -136,17 +140,33 @@ class Sizing:
         return texts
 
     def _reasons(self) -> list[str]:
-        parts, explained = ["No goal binds"], WAF_HOST
+        parts, explained, bound = ["No goal binds"], WAF_HOST, None
         if (binding := self.binding) is not None:
-            parts, place = [f"{binding.text} binds"], self.goals.index(binding)
+            parts, place, bound = [f"{binding.text} binds"], self.goals.index(binding), binding.bound
             explained = MEASURES.get(binding.measure.path, WAF_HOST)
             for name, one in self.steps.items():
-                by, value = one.cost - self.answer.cost, show(one.bounded[place].mean, binding.measure.unit)
-                parts.append(f"a step {name} gives {value} for {priced(abs(by))} {'more' if by >= 0 else 'less'}")
-        for why in self.whys[explained.path]:
-            shares = ", ".join(f"{part} {signed(one.mean, explained.unit)}" for part, one in why.shares.items())
-            parts.append(f"from {why.before} to {why.after} {explained.label} changes by {shares}")
+                by, value = one.cost - self.answer.cost, show(one.bounded[place].mean, binding.measure.unit, bound)
+                of = _cache(one.place[0]) if name.endswith("cache") else one.place[1][0][1]
+                parts.append(
+                    f"a step {name} ({of}) gives {value} for {priced(abs(by))} {'more' if by >= 0 else 'less'}"
+                )
+        parts += [self._reason(why, explained, bound) for why in self.whys[explained.path]]
         return parts
+
+    def _reason(self, why: Why, explained: Measure, bound: float | None) -> str:
+        """Say how a measure changes from one scheme to another, in the unit of its bound."""
+        least, most = why.base.mean or 0.0, why.whole.mean or 0.0
+        before, after = (show(each, explained.unit, bound) for each in (least, most))
+        pair = f"from {_SCHEMES.get(why.before, why.before)} to {why.after}"
+        grain = _NOTHING * max(abs(least), abs(most))
+        found = {part: one.mean or 0.0 for part, one in why.shares.items() if abs(one.mean or 0.0) > grain}
+        if not found:
+            return f"{pair} {explained.label} stays at {after}"
+        shares = ", ".join(f"{part} {signed(mean, explained.unit, bound)}" for part, mean in found.items())
+        runs = self.variants[why.before] if explained.unit == "ns" and self.scenario.replay_mode == "open" else ()
+        is_behind = any(run.metrics.load.behind_ns > _BEHIND * run.metrics.simulated_ns for run in runs)
+        queue = f": the device does not keep up with {why.before}, whose time is that of a growing queue" * is_behind
+        return f"{pair} {explained.label} changes from {before} to {after} ({shares}){queue}"
 
     def _limits(self) -> list[str]:
         is_open, fitted = self.scenario.replay_mode == "open", self.scenario.to_dict()["limits"]
@@ -165,7 +185,7 @@ class Sizing:
     def subject(self) -> Subject:
         """The subject of a report: the answer's device under each scheme."""
         runs = tuple(run for of in self.variants.values() for run in of)
-        return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline="none")
+        return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline="none", target="cdm")
 
     def draw(self, form: Format) -> bytes:
         """Draw the figure of why.
@@ -178,9 +198,9 @@ class Sizing:
         path = self.binding.measure.path if self.binding else WAF_HOST.path
         measure = MEASURES.get(path, WAF_HOST)
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
-        caption = (
-            f"{self.answer}; schemes with a cache of {self.variants['none'][0].scenario.to_dict()['cache']['size']}."
-        )
+        cache = _cache(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
+        caption = f"{self.answer}. no cache: the same device without one. Others: with {cache} of cache; none: a cache "
+        caption += "without cooperation."
         return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
     def document(self) -> dict[str, Any]:
@@ -228,7 +248,8 @@ def size(
         cost: The cost, a sum of keys times their prices.
         drive: The scenario of a drive, whose flash is scaled to the trace; by default an example device, which gets as
             many channels as the trace needs.
-        over: Further choices, by key, such as `{"gc.victim": ["greedy", "cost-benefit"]}`.
+        over: Further choices, by key, such as `{"gc.victim": ["greedy", "cost-benefit"]}`; those of `cache.size` and
+            `ftl.spare.share` replace the ones that would be tried.
         out: The folder of results.
         seeds: The number of seeds for the answer and for its explanation; the search has the first one alone.
         workers: The number of parallel runs; None for one on each core.
@@ -261,12 +282,13 @@ class _Sizer:
     inputs: tuple[Input, ...] = ()
     rest: Sequence[Assignment] = ()
     problem: str = ""
+    grid: str = "cache sizes in steps of about 20 %"
     sizes: list[str] = field(default_factory=list)
+    spares: list[str] = field(default_factory=list)
     tried: dict[tuple[str, Assignment], Sized] = field(default_factory=dict)
 
     def run(self) -> Sizing:
         self.inputs, (self.cost,) = inputs_of(self.base, self.trace), goals(None, None, self.prices)
-        self.rest = assignments([Choices(_SPARE, SPARES), *self.axes])
         options = self.base.to_dict()["workload"]["trace_options"]
         about = info(self.trace, {key: one for key, one in options.items() if isinstance(one, str)})
         if not about.footprint_pages or not about.write.requests:
@@ -275,10 +297,15 @@ class _Sizer:
         room = math.ceil(about.footprint_pages * _ROOM) * about.page_bytes
         steady = {"workload.remap": "dense", "precondition.until_steady": True}
         self.base = self.base.with_({"flash.exported": f"{room}B", **steady})
-        units = sorted({0} | {round(room * 2 ** (-step / 4) / _UNIT) for step in range(_STEPS)})
-        self.sizes = [self.base.with_({_CACHE: f"{each * _UNIT}B"}).to_dict()["cache"]["size"] for each in units]
+        given = {axis.key: axis.points() for axis in self.axes}
+        self.axes = [axis for axis in self.axes if axis.key not in (_CACHE, _SPARE)]
+        self.grid = "the given cache sizes" if _CACHE in given else self.grid
+        units = [0] + [round(room * 2 ** (-step / 4) / _UNIT) for step in range(_STEPS)]
+        self.sizes = self._ordered(_CACHE, given.get(_CACHE, [f"{each * _UNIT}B" for each in units]))
+        self.spares = self._ordered(_SPARE, given.get(_SPARE, SPARES))
+        self.rest = assignments([Choices(_SPARE, tuple(self.spares)), *self.axes])
         how = [_read(about), self._in_time(about), self._searched()]
-        tried = len(self.tried)
+        tried = f"{len(self.tried)} devices tried ({self.grid}; spare space {', '.join(self.spares)})"
         best = self._confirmed()
         steps, variants = self._steps(best), self._variants(best)
         asked = (WAF_HOST, *(one.measure for one in self.goals if one.measure.path in MEASURES))
@@ -292,12 +319,19 @@ class _Sizer:
         atomic_write.write_file(self.store.path / DOCUMENT, text)
         return found
 
+    def _ordered(self, key: str, values: Sequence[str]) -> list[str]:
+        """Return values of a key, each once and as scenarios show it, the least first."""
+        points = [Point.of(self.base, (), ((key, value),), 0) for value in values]
+        if refused := next((point.refused for point in points if point.refused), ""):
+            raise CoflashError(refused)
+        return sorted({point.values[key] for point in points}, key=lambda text: (parsed(text) or (math.inf, ""))[0])
+
     def _in_time(self, about: TraceInfo) -> str:
         """Replay at the trace's times if a device without a cache keeps up with them, or else in a closed loop."""
         base, channels = self.base, self.base.to_dict()["flash"]["channels"]
         for factor in (_MORE_CHANNELS if base.name == DEVICE else (1,)) if about.span_ns else ():
             self.base = base.with_({"replay.mode": "open", "flash.channels": factor * channels})
-            (ran,) = self._ran([("0B", self.rest[-1])])
+            (ran,) = self._ran([("0B", ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
             if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * about.span_ns:
                 more = f"; {factor * channels} channels keep up without a cache" if factor > 1 else ""
                 return f"Requests come at the times of the trace (open loop){more}."
@@ -308,35 +342,60 @@ class _Sizer:
     def _searched(self) -> str:
         """Halve, for each spare share and whatever else is varied, the range of caches in which the least one lies."""
         self.tried.clear()
-        ranges = dict.fromkeys(self.rest, (-1, len(self.sizes)))
-        while middles := {rest: sum(ends) // 2 for rest, ends in ranges.items() if self._may_pay(rest, *ends)}:
-            ran = self._ran([(self.sizes[middle], rest) for rest, middle in middles.items()])
-            for (rest, middle), one in zip(middles.items(), ran, strict=True):
-                low, high = ranges[rest]
-                ranges[rest] = (low, middle) if one is not None and one.is_met else (middle, high)
+        ranges = self._halved(dict.fromkeys(self.rest, (-1, len(self.sizes))))
         tried = self.tried.values()
         if any(one.is_met for one in tried) and not any(self._is_worse_than_less(one) for one in tried):
+            self._refine({rest: low for rest, (low, _) in ranges.items()})
             return "Searched by bisection of the cache for each spare share."
-        axes = [Choices(_CACHE, tuple(self.sizes)), *(Choices(_SPARE, SPARES), *self.axes)]
+        axes = [Choices(_CACHE, tuple(self.sizes)), Choices(_SPARE, tuple(self.spares)), *self.axes]
         search = Search(self.base, axes, self.trace, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0)
         trials = search.run(self.store, Place("local", self.workers, None, self.inputs), self.console).trials
         self._ran([(one.values.pop(_CACHE), tuple(one.values.items())) for one in trials if one.is_allowed])
         return f"Searched by bisection and {_TRIALS} trials of Optuna, since not each larger device meets the goals."
 
+    def _halved(self, ranges: dict[Assignment, tuple[int, int]]) -> dict[Assignment, tuple[int, int]]:
+        while middles := {rest: sum(ends) // 2 for rest, ends in ranges.items() if self._may_pay(rest, *ends)}:
+            ran = self._ran([(self.sizes[middle], rest) for rest, middle in middles.items()])
+            for (rest, middle), one in zip(middles.items(), ran, strict=True):
+                low, high = ranges[rest]
+                ranges[rest] = (low, middle) if one is not None and one.is_met else (middle, high)
+        return ranges
+
+    def _refine(self, lows: Mapping[Assignment, int]) -> None:
+        """Halve the step above the largest cache that fails, where spare shares are cheapest."""
+        ends = {rest: (self.sizes[low], self.sizes[low + 1]) for rest, low in lows.items() if low + 1 < len(self.sizes)}
+        ends = {rest: of for rest, of in ends.items() if lows[rest] >= 0 and of[0] != "0B"}
+        if self.grid == "the given cache sizes" or not ends:
+            return
+        chosen = sorted(ends, key=lambda rest: self._cost(ends[rest][1], rest))[:_CHEAPEST]
+        finer = {*self.sizes}
+        for low, high in {ends[rest] for rest in chosen}:
+            (least, _), (most, _) = parsed(low) or (0.0, ""), parsed(high) or (0.0, "")
+            units = (least * (most / least) ** (step / _FINER) / _UNIT for step in range(1, _FINER))
+            finer |= {f"{round(each) * _UNIT}B" for each in units}
+        self.sizes = self._ordered(_CACHE, list(finer))
+        self._halved({rest: (self.sizes.index(ends[rest][0]), self.sizes.index(ends[rest][1])) for rest in chosen})
+        self.grid += ", of about 5 % where it is cheapest"
+
+    def _cost(self, cache: str, rest: Assignment) -> float:
+        """Return the cost of a device; infinite if it cannot be made."""
+        point = Point.of(self.base, self.inputs, ((_CACHE, cache), *rest), 1)
+        return math.inf if point.refused else self.cost.value((), point.jobs[0].scenario) or 0.0
+
     def _may_pay(self, rest: Assignment, low: int, high: int) -> bool:
         """Whether a cache between two may be the cheapest yet."""
         if high - low < 2:
             return False
-        point = Point.of(self.base, self.inputs, ((_CACHE, self.sizes[low + 1]), *rest), 1)
-        best = min((one.cost for one in self.tried.values() if one.is_met), default=math.inf)
-        return not point.refused and (self.cost.value((), point.jobs[0].scenario) or 0.0) < best
+        return self._cost(self.sizes[low + 1], rest) < min(
+            (one.cost for one in self.tried.values() if one.is_met), default=math.inf
+        )
 
     def _is_worse_than_less(self, one: Sized) -> bool:
         """Whether a device breaks a goal that one with no more cache and no more spare space does not break."""
         cache, ((_, spare), *others) = one.place
         less = [of for of in self.tried.values() if of.is_met and list(of.place[1][1:]) == others]
-        at, share = self.sizes.index(cache), SPARES.index(spare)
-        places = [(self.sizes.index(of.place[0]), SPARES.index(of.place[1][0][1])) for of in less]
+        at, share = self.sizes.index(cache), self.spares.index(spare)
+        places = [(self.sizes.index(of.place[0]), self.spares.index(of.place[1][0][1])) for of in less]
         return not one.is_met and any(of[0] <= at and of[1] <= share for of in places)
 
     def _confirmed(self) -> Sized:
@@ -353,19 +412,19 @@ class _Sizer:
     def _steps(self, best: Sized) -> dict[str, Sized]:
         """Run the neighbours of the answer, with all its seeds."""
         cache, ((_, spare), *others) = best.place
-        at, share, found = self.sizes.index(cache), SPARES.index(spare), {}
+        at, share, found = self.sizes.index(cache), self.spares.index(spare), {}
         for name, by in (("less", -1), ("more", 1)):
             if 0 <= at + by < len(self.sizes):
                 found[f"{name} cache"] = (self.sizes[at + by], best.place[1])
-            if 0 <= share + by < len(SPARES):
-                found[f"{name} spare space"] = (cache, ((_SPARE, SPARES[share + by]), *others))
+            if 0 <= share + by < len(self.spares):
+                found[f"{name} spare space"] = (cache, ((_SPARE, self.spares[share + by]), *others))
         ran = self._ran(list(found.values()), self.seeds)
         return {name: one for name, one in zip(found, ran, strict=True) if one is not None}
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under each scheme whose parts it has, and without a cache."""
         rest = tuple(pair for pair in best.place[1] if pair[0] != _SCHEME)
-        cache = self.sizes[1] if best.place[0] == "0B" else best.place[0]
+        cache = next((each for each in [best.place[0], *self.sizes] if each != "0B"), f"{_UNIT}B")
         shadows = _SHADOWS if self.base.to_dict()["host_buffer"]["size"] != "0B" else ()
         places = {scheme: (cache, (*rest, (_SCHEME, scheme))) for scheme in (*LATTICES[0], *shadows)}
         places = {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
@@ -395,6 +454,12 @@ class _Sizer:
 
     def _loaded(self, point: Point) -> tuple[Result, ...]:
         return tuple(Result.load(folder.here()) for _, folder, _ in self.store.runs([job.key for job in point.jobs]))
+
+
+def _cache(size: str) -> str:
+    """Show the size of a cache, or that there is none."""
+    size_bytes, _ = parsed(size) or (0.0, "")
+    return show(size_bytes, "bytes") if size_bytes else "no"
 
 
 def _read(about: TraceInfo) -> str:

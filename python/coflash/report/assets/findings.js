@@ -10,7 +10,8 @@ const question = (() => {
   const key = named ?? meant.find((one) => !one.numbers) ?? meant[0];
   if (!key) return null;
   const from = named ? named.texts.indexOf(data.baseline) : 0;
-  return { key, from, to: from === 0 ? key.texts.length - 1 : 0 };
+  const to = key.texts.indexOf(data.target);
+  return { key, from, to: to >= 0 && to !== from ? to : from === 0 ? key.texts.length - 1 : 0 };
 })();
 
 // Pairs of runs that differ in `key` alone, from one value of it to another.

@@ -13,6 +13,8 @@ interface Data {
   version: string;
   title: string;
   baseline: string;
+  /** The value to which the first comparison goes; empty for the last one. */
+  target: string;
   labels: string[];
   keys: Key[];
   metrics: Metric[];
