@@ -6,7 +6,7 @@
 //!
 //! Cost: a jump per column, in addition to the parsing of its field.
 
-use super::sniff::{Headed, Sniffed, sniff};
+use super::sniff::{Headed, Sniffed, sniff, split};
 use crate::devices::Devices;
 use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, trim};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
@@ -31,6 +31,8 @@ pub(crate) struct UserColumns {
     headed: Option<&'static Headed>,
     /// Whether the separator is known.
     separated: bool,
+    /// Whether the next line may hold the names of columns that were given.
+    at_top: bool,
     /// How the file is read.
     how: Vec<String>,
 }
@@ -331,6 +333,7 @@ impl TextFormat for UserColumns {
             is_auto: options.columns.as_ref().is_none_or(Columns::is_auto),
             headed: None,
             separated: false,
+            at_top: options.header_lines == 0 && options.columns.is_some(),
             how: Vec::new(),
             // Fields behind the last column are ignored.
             lines: ColumnLines::new(Vec::new(), BLANK, true),
@@ -420,6 +423,9 @@ impl LineParser for UserColumns {
         if !self.separated {
             self.lines.separator = find_separator(line, self.lines.columns.len())?;
             self.lines.comma = self.lines.separator != b',' && has_decimal_comma(line);
+            if self.at_top && self.is_header(line) {
+                return Ok(None);
+            }
             self.separated = true;
         }
         self.lines.record(line, devices)
@@ -431,6 +437,24 @@ impl LineParser for UserColumns {
 }
 
 impl UserColumns {
+    /// Whether the first line has names where the columns that were given are numbers.
+    #[cold]
+    fn is_header(&mut self, line: &[u8]) -> bool {
+        self.at_top = false;
+        let cells = split(line, self.lines.separator, None);
+        let is_name = |cell: &[u8]| {
+            let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+            !cell.first().is_some_and(u8::is_ascii_digit) && cell.iter().any(is_letter)
+        };
+        let used = cells.iter().zip(&self.lines.columns);
+        let mut used = used.filter(|(_, (role, _))| matches!(*role, "time" | "offset" | "size"));
+        let is_header = used.all(|(cell, _)| is_name(cell));
+        if is_header {
+            self.how.push(format!("its first line, \"{}\", is a header and was left out", show(line)));
+        }
+        is_header
+    }
+
     #[cold]
     fn unknown(&self, line: &[u8]) -> FieldError {
         let problem = match self.headed {

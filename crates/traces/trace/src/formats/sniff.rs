@@ -173,7 +173,7 @@ impl Values<'_> {
 }
 
 /// Split a line into its fields; one that may hold separators takes all surplus ones.
-fn split(line: &[u8], separator: u8, text: Option<(usize, usize)>) -> Vec<&[u8]> {
+pub(crate) fn split(line: &[u8], separator: u8, text: Option<(usize, usize)>) -> Vec<&[u8]> {
     fn all<'a, S: Separation>(mut fields: Fields<'a, S>) -> Vec<&'a [u8]> {
         std::iter::from_fn(|| (!fields.ended()).then(|| fields.text())).collect()
     }

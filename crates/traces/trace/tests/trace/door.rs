@@ -118,6 +118,37 @@ fn an_unknown_text_is_proposed_with_its_first_lines_and_auto_reads_it() {
 }
 
 #[test]
+fn columns_that_are_given_skip_a_header() {
+    let rows = "0,read,8,4096\n12.5,WS,16,8192\n";
+    let given = columns("time:us,op,offset:sectors,size:bytes");
+    let expected = [(0, 4096, 4096, Op::Read), (12_500, 8192, 8192, Op::Write)];
+    for header in
+        ["time_us,op_type,lba,size", "# a remark\n\n\"t [us]\",rw,LBA (512),n", "when;op;where;long"]
+    {
+        let text =
+            format!("{header}\n{}", if header.contains(';') { rows.replace(',', ";") } else { rows.into() });
+        assert_eq!(parse(&text, &given).as_deref(), Ok(&expected[..]), "{header}");
+        let said = remarks(&text, &given);
+        let last = header.lines().last().unwrap();
+        assert!(said.contains("is a header and was left out") && said.contains(&last[..3]), "{said}");
+    }
+    assert!(!remarks(rows, &given).contains("header"));
+    for (text, part) in [
+        ("a,b,c,d\nx,op,lba,size\n0,read,8,4096\n", "t:2: time"),
+        ("x,read,8,4096\n0,read,8,4096\n", "t:1: time"),
+        ("0,read,8,4096\nt,op,lba,size\n", "t:2: time"),
+    ] {
+        let error = parse(text, &given).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
+    let both = TraceOptions { header_lines: 1, ..given };
+    assert_eq!(parse(&format!("t,op,lba,size\n{rows}"), &both).as_deref(), Ok(&expected[..]));
+    // A unit without a number is one of it.
+    let given = columns("time:us,op,offset:sectors,size:KiB");
+    assert_eq!(parse("0,R,8,4\n", &given).as_deref(), Ok(&[(0, 4096, 4096, Op::Read)][..]));
+}
+
+#[test]
 fn an_encoding_that_is_not_read_is_named() {
     let wide = |bom: &[u8], big: bool| {
         let units = "0,W,4096,4096\n"
