@@ -33,6 +33,8 @@ pub(crate) struct UserColumns {
     separated: bool,
     /// Whether the next line may hold the names of columns that were given.
     at_top: bool,
+    /// Why the columns that were found are not taken.
+    refused: Option<String>,
     /// How the file is read.
     how: Vec<String>,
 }
@@ -334,6 +336,7 @@ impl TextFormat for UserColumns {
             headed: None,
             separated: false,
             at_top: options.header_lines == 0 && options.columns.is_some(),
+            refused: None,
             how: Vec::new(),
             // Fields behind the last column are ignored.
             lines: ColumnLines::new(Vec::new(), BLANK, true),
@@ -351,10 +354,10 @@ impl UserColumns {
         Self { headed: Some(headed), is_auto: true, ..Self::new(&TraceOptions::default()) }
     }
 
-    /// How the columns found in a file that begins with `sample` read its first `count` records.
-    fn preview(sample: &[u8], count: usize) -> Vec<String> {
+    /// How the columns `found` in a file that begins with `sample` read its first `count` records.
+    fn preview(found: &Sniffed, sample: &[u8], count: usize) -> Vec<String> {
         let mut parser = Self::new(&TraceOptions::default());
-        parser.look_ahead(sample);
+        parser.adopt(found);
         let mut devices = Devices::new(TraceOptions::default().device_stride);
         let lines = sample.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         let lines = lines.filter(|line| !is_blank(line));
@@ -369,13 +372,28 @@ impl UserColumns {
 
     /// How an unknown file that begins with `sample` can be read.
     pub(crate) fn proposal(found: Option<&Sniffed>, sample: &[u8]) -> String {
-        let Some(Sniffed { columns, why, .. }) = found else {
+        let Some(found) = found else {
             return "it can be read if --columns says what its columns are, as in time:us,op,offset:sectors,size:bytes, and \
                     --option header_lines=1 that a header comes first"
                 .to_owned();
         };
-        let read = Self::preview(sample, LINES_SHOWN).join("; ");
+        let Sniffed { columns, why, unknown_units, .. } = found;
+        let read = Self::preview(found, sample, LINES_SHOWN).join("; ");
+        if !unknown_units.is_empty() {
+            return format!(
+                "the unit in {unknown_units} is not known, so --columns must say it, as in --columns {columns}, with which {read}"
+            );
+        }
         format!("it can be read with --columns {columns} ({why}), which --columns auto takes: {read}")
+    }
+
+    /// Read the columns that were found.
+    fn adopt(&mut self, found: &Sniffed) {
+        self.take(&found.columns);
+        self.header_lines = self.header_lines.max(found.header_lines);
+        self.lines.separator = found.separator;
+        self.lines.comma = found.comma;
+        self.separated = true;
     }
 
     /// Read these columns.
@@ -401,14 +419,14 @@ impl LineParser for UserColumns {
             return;
         }
         let Some(found) = sniff(beginning, self.headed) else { return };
+        if !found.unknown_units.is_empty() {
+            self.refused = Some(Self::proposal(Some(&found), beginning));
+            return;
+        }
         self.how.push(format!("read with --columns {}: {}", found.columns, found.why));
         self.how
             .extend(self.headed.map(|headed| headed.remark.to_owned()).filter(|remark| !remark.is_empty()));
-        self.take(&found.columns);
-        self.header_lines = self.header_lines.max(found.header_lines);
-        self.lines.separator = found.separator;
-        self.lines.comma = found.comma;
-        self.separated = true;
+        self.adopt(&found);
     }
 
     #[inline(always)]
@@ -457,9 +475,10 @@ impl UserColumns {
 
     #[cold]
     fn unknown(&self, line: &[u8]) -> FieldError {
-        let problem = match self.headed {
-            Some(headed) => format!("\"{}\" is not {}", show(line), headed.info.record),
-            None => "neither names nor values tell the columns; --columns says what they are, as in time:us,op,offset:sectors,size:bytes"
+        let problem = match (self.headed, &self.refused) {
+            (_, Some(refused)) => refused.clone(),
+            (Some(headed), None) => format!("\"{}\" is not {}", show(line), headed.info.record),
+            (None, None) => "neither names nor values tell the columns; --columns says what they are, as in time:us,op,offset:sectors,size:bytes"
                 .to_owned(),
         };
         FieldError { field: "header", problem }
