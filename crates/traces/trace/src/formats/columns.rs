@@ -6,7 +6,7 @@
 //!
 //! Cost: a jump per column, in addition to the parsing of its field.
 
-use super::sniff::{Headed, Sniffed, sniff};
+use super::sniff::{Headed, Sniffed, sniff, split};
 use crate::devices::Devices;
 use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, trim};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
@@ -31,6 +31,10 @@ pub(crate) struct UserColumns {
     headed: Option<&'static Headed>,
     /// Whether the separator is known.
     separated: bool,
+    /// Whether the next line may hold the names of columns that were given.
+    at_top: bool,
+    /// Why the columns that were found are not taken.
+    refused: Option<String>,
     /// How the file is read.
     how: Vec<String>,
 }
@@ -331,6 +335,8 @@ impl TextFormat for UserColumns {
             is_auto: options.columns.as_ref().is_none_or(Columns::is_auto),
             headed: None,
             separated: false,
+            at_top: options.header_lines == 0 && options.columns.is_some(),
+            refused: None,
             how: Vec::new(),
             // Fields behind the last column are ignored.
             lines: ColumnLines::new(Vec::new(), BLANK, true),
@@ -348,10 +354,10 @@ impl UserColumns {
         Self { headed: Some(headed), is_auto: true, ..Self::new(&TraceOptions::default()) }
     }
 
-    /// How the columns found in a file that begins with `sample` read its first `count` records.
-    fn preview(sample: &[u8], count: usize) -> Vec<String> {
+    /// How the columns `found` in a file that begins with `sample` read its first `count` records.
+    fn preview(found: &Sniffed, sample: &[u8], count: usize) -> Vec<String> {
         let mut parser = Self::new(&TraceOptions::default());
-        parser.look_ahead(sample);
+        parser.adopt(found);
         let mut devices = Devices::new(TraceOptions::default().device_stride);
         let lines = sample.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         let lines = lines.filter(|line| !is_blank(line));
@@ -366,13 +372,28 @@ impl UserColumns {
 
     /// How an unknown file that begins with `sample` can be read.
     pub(crate) fn proposal(found: Option<&Sniffed>, sample: &[u8]) -> String {
-        let Some(Sniffed { columns, why, .. }) = found else {
+        let Some(found) = found else {
             return "it can be read if --columns says what its columns are, as in time:us,op,offset:sectors,size:bytes, and \
                     --option header_lines=1 that a header comes first"
                 .to_owned();
         };
-        let read = Self::preview(sample, LINES_SHOWN).join("; ");
+        let Sniffed { columns, why, unknown_units, .. } = found;
+        let read = Self::preview(found, sample, LINES_SHOWN).join("; ");
+        if !unknown_units.is_empty() {
+            return format!(
+                "the unit in {unknown_units} is not known, so --columns must say it, as in --columns {columns}, with which {read}"
+            );
+        }
         format!("it can be read with --columns {columns} ({why}), which --columns auto takes: {read}")
+    }
+
+    /// Read the columns that were found.
+    fn adopt(&mut self, found: &Sniffed) {
+        self.take(&found.columns);
+        self.header_lines = self.header_lines.max(found.header_lines);
+        self.lines.separator = found.separator;
+        self.lines.comma = found.comma;
+        self.separated = true;
     }
 
     /// Read these columns.
@@ -398,14 +419,14 @@ impl LineParser for UserColumns {
             return;
         }
         let Some(found) = sniff(beginning, self.headed) else { return };
+        if !found.unknown_units.is_empty() {
+            self.refused = Some(Self::proposal(Some(&found), beginning));
+            return;
+        }
         self.how.push(format!("read with --columns {}: {}", found.columns, found.why));
         self.how
             .extend(self.headed.map(|headed| headed.remark.to_owned()).filter(|remark| !remark.is_empty()));
-        self.take(&found.columns);
-        self.header_lines = self.header_lines.max(found.header_lines);
-        self.lines.separator = found.separator;
-        self.lines.comma = found.comma;
-        self.separated = true;
+        self.adopt(&found);
     }
 
     #[inline(always)]
@@ -420,6 +441,9 @@ impl LineParser for UserColumns {
         if !self.separated {
             self.lines.separator = find_separator(line, self.lines.columns.len())?;
             self.lines.comma = self.lines.separator != b',' && has_decimal_comma(line);
+            if self.at_top && self.is_header(line) {
+                return Ok(None);
+            }
             self.separated = true;
         }
         self.lines.record(line, devices)
@@ -431,11 +455,30 @@ impl LineParser for UserColumns {
 }
 
 impl UserColumns {
+    /// Whether the first line has names where the columns that were given are numbers.
+    #[cold]
+    fn is_header(&mut self, line: &[u8]) -> bool {
+        self.at_top = false;
+        let cells = split(line, self.lines.separator, None);
+        let is_name = |cell: &[u8]| {
+            let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+            !cell.first().is_some_and(u8::is_ascii_digit) && cell.iter().any(is_letter)
+        };
+        let used = cells.iter().zip(&self.lines.columns);
+        let mut used = used.filter(|(_, (role, _))| matches!(*role, "time" | "offset" | "size"));
+        let is_header = used.all(|(cell, _)| is_name(cell));
+        if is_header {
+            self.how.push(format!("its first line, \"{}\", is a header and was left out", show(line)));
+        }
+        is_header
+    }
+
     #[cold]
     fn unknown(&self, line: &[u8]) -> FieldError {
-        let problem = match self.headed {
-            Some(headed) => format!("\"{}\" is not {}", show(line), headed.info.record),
-            None => "neither names nor values tell the columns; --columns says what they are, as in time:us,op,offset:sectors,size:bytes"
+        let problem = match (self.headed, &self.refused) {
+            (_, Some(refused)) => refused.clone(),
+            (Some(headed), None) => format!("\"{}\" is not {}", show(line), headed.info.record),
+            (None, None) => "neither names nor values tell the columns; --columns says what they are, as in time:us,op,offset:sectors,size:bytes"
                 .to_owned(),
         };
         FieldError { field: "header", problem }

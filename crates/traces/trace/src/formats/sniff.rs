@@ -24,6 +24,8 @@ pub(crate) struct Sniffed {
     pub(crate) is_own: bool,
     /// What told it, and what is assumed.
     pub(crate) why: String,
+    /// Names that tell a unit that is not known: then nobody but the user can say it.
+    pub(crate) unknown_units: String,
 }
 
 /// A recorder with a header of its own, and what its header does not say.
@@ -84,7 +86,11 @@ offset - offset address addr minoffset byteoffset startoffset diskoffset positio
 size bytes bytes numbytes nbytes bytecount
 size sectors sectors nrsector nrsectors nsectors nsector numsectors sectorcount
 size pages pages npages numpages
+size 1KiB kb kib kbytes
+size 1MiB mb mib mbytes
 size - size length len iosize requestsize reqsize blocksize bs transfersize
+count - count blocks nblocks nrblocks numblocks blockcount
+end - endtime completetime completiontime finishtime
 op - op optype operation type rw rwbs iotype opcode opname request requesttype cmd command action t dir direction \
 rwflag rwtype reqtype iodirection accesstype readwrite
 device - disk device dev volume volumeid lun asu disknumber deviceid disks diskname devname drive namespace nsid
@@ -92,10 +98,22 @@ placement - placement placementid placementhandle fdphandle stream streamid writ
 text - comm process processname task taskcomm";
 
 /// Columns that say of each request whether it is one thing.
-const FLAGS: [(&str, &str); 2] = [
-    ("iswrite", "op:1|true|t|yes=write/0|false|f|no=read"),
-    ("isread", "op:1|true|t|yes=read/0|false|f|no=write"),
+const FLAGS: [(&[&str], &str); 2] = [
+    (&["iswrite", "write"], "op:1|true|t|yes|y=write/0|false|f|no|n=read"),
+    (&["isread", "read"], "op:1|true|t|yes|y=read/0|false|f|no|n=write"),
 ];
+/// Their values.
+const FLAG_WORDS: [&[u8]; 10] = [b"1", b"0", b"true", b"false", b"t", b"f", b"yes", b"no", b"y", b"n"];
+
+/// A name of a column.
+struct Name {
+    /// Without blanks, signs and unit.
+    name: String,
+    /// The unit that it tells, or nothing.
+    unit: String,
+    /// What it tells where a unit stands, if that is none.
+    unknown: Option<String>,
+}
 
 /// Units in names.
 const UNITS: [(&str, &[&str]); 9] = [
@@ -104,11 +122,17 @@ const UNITS: [(&str, &[&str]); 9] = [
     ("ms", &["ms", "msec", "milliseconds"]),
     ("s", &["s", "sec", "secs", "seconds"]),
     ("bytes", &["b", "byte", "bytes"]),
-    ("1KiB", &["kb", "kib"]),
-    ("1MiB", &["mb", "mib"]),
+    ("1KiB", &["kb", "kib", "kbyte", "kbytes"]),
+    ("1MiB", &["mb", "mib", "mbyte", "mbytes"]),
     ("sectors", &["sectors", "sector"]),
     ("pages", &["pages"]),
 ];
+
+/// Words behind names of places that are no units.
+const NO_UNITS: [&str; 9] = ["start", "begin", "first", "number", "num", "no", "nr", "id", "index"];
+
+/// Units of times.
+const TIMES: [&str; 4] = ["ns", "us", "ms", "s"];
 
 /// The lines that are looked at.
 const LINES_MAX: usize = 200;
@@ -135,6 +159,11 @@ impl Values<'_> {
     fn are_operations(&self, numbers: bool) -> bool {
         let is = |cell: &&[u8]| Kind::of(cell).is_some() && (numbers || !cell.iter().all(u8::is_ascii_digit));
         self.0.iter().all(is) && !self.0.is_empty()
+    }
+
+    fn are_flags(&self) -> bool {
+        self.0.iter().all(|cell| FLAG_WORDS.iter().any(|word| cell.eq_ignore_ascii_case(word)))
+            && !self.0.is_empty()
     }
 
     fn are_multiples(&self, of: f64) -> bool {
@@ -173,7 +202,7 @@ impl Values<'_> {
 }
 
 /// Split a line into its fields; one that may hold separators takes all surplus ones.
-fn split(line: &[u8], separator: u8, text: Option<(usize, usize)>) -> Vec<&[u8]> {
+pub(crate) fn split(line: &[u8], separator: u8, text: Option<(usize, usize)>) -> Vec<&[u8]> {
     fn all<'a, S: Separation>(mut fields: Fields<'a, S>) -> Vec<&'a [u8]> {
         std::iter::from_fn(|| (!fields.ended()).then(|| fields.text())).collect()
     }
@@ -189,8 +218,27 @@ fn split(line: &[u8], separator: u8, text: Option<(usize, usize)>) -> Vec<&[u8]>
     cells
 }
 
-/// A name of a column without blanks and signs, and its unit.
-fn name_of(given: &[u8]) -> (String, &'static str) {
+/// A unit in words: that of a time or of places, or a step such as `4k`.
+fn unit_of(text: &str) -> Option<(bool, String)> {
+    let text = text.trim();
+    let known = UNITS.iter().find(|(_, words)| words.contains(&text));
+    let known = known.map(|(unit, _)| (TIMES.contains(unit), (*unit).to_owned()));
+    known.or_else(|| {
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let prefix = match text[digits..].trim() {
+            "" | "b" | "byte" | "bytes" => "B",
+            "k" | "kb" | "kib" => "KiB",
+            "m" | "mb" | "mib" => "MiB",
+            _ => return None,
+        };
+        // `offset_2` is a second one.
+        let is_step = |count: &u64| *count >= 512 || *count > 0 && digits < text.len();
+        text[..digits].parse().ok().filter(is_step).map(|count| (false, format!("{count}{prefix}")))
+    })
+}
+
+/// Take a name of a column apart.
+fn name_of(given: &[u8]) -> Name {
     let lower = String::from_utf8_lossy(given).to_lowercase();
     let bare = |text: &str| {
         let name = text.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
@@ -200,13 +248,36 @@ fn name_of(given: &[u8]) -> (String, &'static str) {
             _ => name,
         }
     };
-    let unit = |text: &str| UNITS.iter().find(|(_, words)| words.contains(&text)).map(|(unit, _)| *unit);
+    let plain = |name: String| Name { name, unit: String::new(), unknown: None };
+    let whole = bare(&lower);
+    if role_of(&whole).is_some() {
+        return plain(whole);
+    }
     let cut = lower.trim_end_matches([')', ']']);
-    match cut.rsplit_once(['(', '[', '_', ' ']) {
-        Some((name, last)) if unit(last.trim()).is_some() && role_of(&bare(name)).is_some() => {
-            (bare(name), unit(last.trim()).unwrap_or_default())
+    let in_brackets = cut.len() < lower.len();
+    let tail =
+        if in_brackets { cut.rsplit_once(['(', '[']) } else { cut.rsplit_once(['_', ' ', '-', '.', '/']) };
+    // `sizeKB`.
+    let glued = || {
+        let words = UNITS.iter().flat_map(|(_, words)| words.iter().filter(|word| word.len() > 1));
+        let mut cut = words.filter_map(|word| Some((whole.strip_suffix(word)?, *word)));
+        cut.find(|(name, _)| role_of(name).is_some())
+    };
+    let Some((name, last)) = tail.or_else(glued) else {
+        return plain(whole);
+    };
+    let (name, role) = (bare(name), role_of(&bare(name)).map(|(role, _)| role));
+    let is_place = matches!(role, Some("offset" | "size" | "count"));
+    let is_time = matches!(role, Some("time" | "end"));
+    match unit_of(last) {
+        Some((of_time, unit)) if (is_time && of_time) || (is_place && !of_time) => {
+            Name { name, unit, unknown: None }
         }
-        _ => (bare(&lower), ""),
+        _ if is_place && NO_UNITS.contains(&last.trim()) => plain(name),
+        _ if is_place || is_time && in_brackets => Name { name, unit: String::new(), unknown: Some(lower) },
+        // What it is must be told by the values.
+        Some((_, unit)) => Name { name: whole, unit, unknown: None },
+        None => plain(whole),
     }
 }
 
@@ -217,7 +288,7 @@ fn role_of(name: &str) -> Option<(&'static str, &'static str)> {
         let (unit, names) = row.split_once(' ')?;
         names.split(' ').any(|known| known == name).then_some((role, unit.trim_start_matches('-')))
     });
-    found.or_else(|| FLAGS.iter().find(|(known, _)| *known == name).map(|&(_, role)| (role, "")))
+    found.or_else(|| FLAGS.iter().find(|(known, _)| known.contains(&name)).map(|&(_, role)| (role, "")))
 }
 
 /// Find the columns of a text that begins with `sample`, or those of a recorder.
@@ -232,9 +303,10 @@ pub(crate) fn sniff(sample: &[u8], headed: Option<&Headed>) -> Option<Sniffed> {
         let separators = SEPARATORS.into_iter().chain([BLANK]);
         let names = separators.map(|separator| (separator, split(text, separator, None)));
         let has = |names: &[&[u8]], wanted| {
-            names.iter().any(|name| role_of(&name_of(name).0).is_some_and(|(role, _)| role == wanted))
+            names.iter().any(|name| role_of(&name_of(name).name).is_some_and(|(role, _)| role == wanted))
         };
-        let mut fit = names.filter(|(_, names)| has(names, "offset") && has(names, "size"));
+        let sizes = |names: &[&[u8]]| has(names, "size") || has(names, "count");
+        let mut fit = names.filter(|(_, names)| has(names, "offset") && sizes(names));
         let (separator, names) = fit.next()?;
         Some((index, separator, names.into_iter().map(name_of).collect::<Vec<_>>()))
     });
@@ -245,48 +317,53 @@ pub(crate) fn sniff(sample: &[u8], headed: Option<&Headed>) -> Option<Sniffed> {
             by_names(&names, data, separator, before as u64, headed)
         }
         None if headed.is_some() => None,
-        None => by_values(&lines.into_iter().filter(|line| !is_comment(line)).collect::<Vec<_>>()),
+        None => {
+            let comments = lines.iter().take_while(|line| is_comment(line)).copied();
+            let comments: Vec<_> = comments.map(|line| line.trim_ascii_start()[1..].trim_ascii()).collect();
+            by_values(&lines.into_iter().filter(|line| !is_comment(line)).collect::<Vec<_>>(), &comments)
+        }
     }
 }
 
 /// Find the columns by their names.
 fn by_names(
-    names: &[(String, &'static str)],
+    names: &[Name],
     data: Vec<&[u8]>,
     separator: u8,
     header_lines: u64,
     headed: Option<&Headed>,
 ) -> Option<Sniffed> {
-    if headed
-        .is_some_and(|headed| !headed.names.iter().all(|needed| names.iter().any(|(name, _)| name == needed)))
-    {
+    if headed.is_some_and(|headed| {
+        !headed.names.iter().all(|needed| names.iter().any(|given| given.name == *needed))
+    }) {
         return None;
     }
-    let text = names.iter().position(|(name, _)| role_of(name).is_some_and(|(role, _)| role == "text"));
+    let text = names.iter().position(|given| role_of(&given.name).is_some_and(|(role, _)| role == "text"));
     let text = text.filter(|_| separator == BLANK).map(|at| (at, names.len()));
     let rows: Vec<_> = data.iter().map(|line| split(line, separator, text)).collect();
     let comma = is_comma(separator, &rows);
     let values = |at: usize| Values(rows.iter().filter_map(|row| row.get(at).copied()).collect(), comma);
     let column = |wanted: &str, fits: &dyn Fn(&Values<'_>) -> bool| {
         let role = |name: &str| role_of(name).filter(|(role, _)| role.split(':').next() == Some(wanted));
-        let mut named = names.iter().enumerate().filter_map(|(at, (name, given))| {
-            let (role, unit) = role(name)?;
-            Some((at, role, if given.is_empty() { unit } else { given }))
+        let named = names.iter().enumerate().filter_map(|(at, given)| {
+            let (role, unit) = role(&given.name)?;
+            Some((at, role, if given.unit.is_empty() { unit } else { &given.unit }))
         });
         // A value that fits no column is reported with its line.
-        let first = named.clone().next();
-        named.find(|(at, ..)| fits(&values(*at))).or(first)
+        let all: Vec<_> = named.collect();
+        let fit = all.iter().filter(|(at, ..)| fits(&values(*at)));
+        fit.min_by_key(|(at, ..)| names[*at].unknown.is_some()).or(all.first()).copied()
     };
-    let sizes = |values: &Values<'_>| values.are_numbers();
-    let time = column("time", &|values| values.are_numbers() || values.are_moments());
-    let (offset, size) = (column("offset", &sizes)?, column("size", &sizes)?);
-    let op = column("op", &|values| {
-        values.are_operations(true)
-            || values
-                .0
-                .iter()
-                .all(|cell| cell.eq_ignore_ascii_case(b"true") || cell.eq_ignore_ascii_case(b"false"))
-    });
+    let numbers = |values: &Values<'_>| values.are_numbers();
+    let times = |values: &Values<'_>| values.are_numbers() || values.are_moments();
+    let time = column("time", &times).or_else(|| column("end", &times));
+    let offset = column("offset", &numbers)?;
+    let size = column("size", &numbers).or_else(|| {
+        // A count is of what addresses are in.
+        column("count", &numbers)
+            .map(|(at, role, unit)| (at, role, if unit.is_empty() { offset.2 } else { unit }))
+    })?;
+    let op = column("op", &|values| values.are_operations(true) || values.are_flags());
     let mut roles: Vec<String> = names.iter().map(|_| "skip".to_owned()).collect();
     let mut unclear = Vec::new();
     if let Some((at, _, unit)) = time {
@@ -296,19 +373,23 @@ fn by_names(
             ("", _) => found,
             (unit, _) => (unit, true),
         };
-        if names[at].1.is_empty() {
+        if names[at].unit.is_empty() {
             unclear.push((format!("times in {unit}"), is_told));
         }
         roles[at] = format!("time:{unit}");
+        if time.is_some_and(|(_, role, _)| role == "end") {
+            unclear.push(("times are those of completion".to_owned(), true));
+        }
     }
     // coflash's own names are of bytes.
-    let own = |at: usize, name: &str| time.is_some_and(|(.., unit)| unit == "ns") && names[at].0 == name;
+    let own = |at: usize, name: &str| time.is_some_and(|(.., unit)| unit == "ns") && names[at].name == name;
     let is_own = own(offset.0, "offset") && own(size.0, "length");
     let offset_given = if (is_own || headed.is_some()) && offset.2.is_empty() { "bytes" } else { offset.2 };
     let (offset_unit, size_unit) = places(&values(offset.0), offset_given, &values(size.0), size.2);
     roles[offset.0] = format!("offset:{offset_unit}");
     roles[size.0] = format!("size:{size_unit}");
-    unclear.push((format!("addresses in {offset_unit}, sizes in {size_unit}"), true));
+    let told = size.1 != "count" || !names[size.0].unit.is_empty();
+    unclear.push((format!("addresses in {offset_unit}, sizes in {size_unit}"), told));
     if let Some((at, role, _)) = op {
         roles[at] = role.to_owned();
     }
@@ -323,7 +404,7 @@ fn by_names(
         roles[at] = "text".to_owned();
     }
     for (name, role) in headed.iter().flat_map(|headed| headed.extra) {
-        if let Some(at) = names.iter().position(|(given, _)| given == name) {
+        if let Some(at) = names.iter().position(|given| given.name == *name) {
             roles[at] = (*role).to_owned();
         }
     }
@@ -332,13 +413,21 @@ fn by_names(
     }
     let why = unclear.iter().map(|(what, told)| format!("{what}{}", if *told { "" } else { " (assumed)" }));
     let why = format!("its header names them; {}", why.collect::<Vec<_>>().join(", "));
-    let is_certain = op.is_some() && unclear.iter().all(|(_, told)| *told);
+    let used = [time.map(|(at, ..)| at), Some(offset.0), Some(size.0)];
+    let unknown_units = unknown_units(names, used);
+    let is_certain = op.is_some() && unclear.iter().all(|(_, told)| *told) && unknown_units.is_empty();
     let found = found(&roles, separator, header_lines, comma, why)?;
-    Some(Sniffed { is_certain, is_own, ..found })
+    Some(Sniffed { is_certain, is_own, unknown_units, ..found })
 }
 
-/// Find the columns by their values.
-fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
+/// The names of columns that are used whose unit is not known.
+fn unknown_units(names: &[Name], used: [Option<usize>; 3]) -> String {
+    let names = used.into_iter().flatten().filter_map(|at| names.get(at)?.unknown.as_deref());
+    names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// Find the columns by their values, and by those names that are known; they may stand in one of the `comments`.
+fn by_values(lines: &[&[u8]], comments: &[&[u8]]) -> Option<Sniffed> {
     let mut fit = SEPARATORS.into_iter().chain([BLANK]).filter_map(|separator| {
         let counts: Vec<_> = lines.iter().map(|line| split(line, separator, None).len()).collect();
         let usual =
@@ -350,62 +439,90 @@ fn by_values(lines: &[&[u8]]) -> Option<Sniffed> {
     let first = counts.iter().position(|count| *count == columns)?;
     // A first line without any number holds names.
     let is_name = |cell: &&[u8]| plain(cell, false).is_none() && moment(cell).is_none();
-    let first = first + usize::from(split(lines[first], separator, None).iter().all(is_name));
+    let has_header = split(lines[first], separator, None).iter().all(is_name);
+    let header = if has_header {
+        Some(split(lines[first], separator, None))
+    } else {
+        comments.iter().rev().map(|line| split(line, separator, None)).find(|cells| cells.len() == columns)
+    };
+    let names: Vec<_> = header.into_iter().flatten().map(name_of).collect();
+    let role = |at: usize| names.get(at).and_then(|given| role_of(&given.name));
+    let unit = |at: usize| match names.get(at) {
+        Some(given) if !given.unit.is_empty() => given.unit.as_str(),
+        _ => role(at).map_or("", |(_, unit)| unit),
+    };
+    let first = first + usize::from(has_header);
     let data = lines.get(first..).unwrap_or_default();
     let rows = data.iter().map(|line| split(line, separator, None)).filter(|row| row.len() == columns);
     let rows: Vec<_> = rows.collect();
     let comma = is_comma(separator, &rows);
     let values = |at: usize| Values(rows.iter().map(|row| row[at]).collect(), comma);
-    let mut left: Vec<usize> = (0..columns).collect();
-    let mut take = |found: Option<usize>| {
-        left.retain(|at| Some(*at) != found);
-        (found, left.clone())
+    let named = |wanted: &str, fits: &dyn Fn(&Values<'_>) -> bool| {
+        let is = |at: usize| role(at).is_some_and(|(role, _)| role.split(':').next() == Some(wanted));
+        let fit = (0..columns).filter(|&at| is(at) && fits(&values(at)));
+        fit.min_by_key(|&at| names[at].unknown.is_some())
     };
-    let by_word = (0..columns).find(|&at| values(at).are_operations(false));
+    let is_free = |at: &usize| role(*at).is_none();
+    let by_word = || (0..columns).filter(is_free).find(|&at| values(at).are_operations(false));
     let by_number = || {
         let both = |values: &Values<'_>| {
             values.largest() > 0.0 && values.numbers().any(|number| number == Some(0.0))
         };
-        (0..columns).find(|&at| values(at).are_operations(true) && both(&values(at)))
+        (0..columns).filter(is_free).find(|&at| values(at).are_operations(true) && both(&values(at)))
     };
-    let (op, left) = take(by_word.or_else(by_number));
+    let by_name = named("op", &|values| values.are_operations(true) || values.are_flags());
+    let op = by_name.or_else(by_word).or_else(by_number);
+    let left: Vec<_> = (0..columns).filter(|at| Some(*at) != op).collect();
     let rises = |at: &usize| {
         let numbers: Vec<_> = values(*at).numbers().collect();
         values(*at).are_moments() || values(*at).are_numbers() && rows.len() > 1 && numbers.is_sorted()
     };
-    let (time, left) = take(left.iter().copied().find(rises).filter(|_| left.len() > 2));
-    if op.is_none() && time.is_none() {
+    let is_time = |at: usize| TIMES.contains(&unit(at));
+    let times = |values: &Values<'_>| values.are_numbers() || values.are_moments();
+    let may_be_time = |at: &usize| is_free(at) && (is_time(*at) || unit(*at).is_empty()) && rises(at);
+    let time = named("time", &times).or_else(|| named("end", &times));
+    let time = time.or_else(|| left.iter().copied().find(may_be_time).filter(|_| left.len() > 2));
+    if op.is_none() && !time.as_ref().is_some_and(rises) {
         return None;
     }
-    let numeric = left.into_iter().filter(|&at| values(at).are_numbers());
-    let numeric: Vec<_> = numeric.filter(|&at| values(at).are_multiples(1.0)).collect();
-    let farthest = numeric
-        .iter()
-        .copied()
-        .max_by(|a, b| values(*a).largest().total_cmp(&values(*b).largest()).then(b.cmp(a)));
-    let offset = farthest?;
+    let numeric = left.into_iter().filter(|&at| Some(at) != time && values(at).are_numbers());
+    let numeric: Vec<_> = numeric.filter(|&at| !is_time(at) && values(at).are_multiples(1.0)).collect();
+    let numbers = |values: &Values<'_>| values.are_numbers();
+    let named_size = named("size", &numbers).or_else(|| named("count", &numbers));
+    let free = || numeric.iter().copied().filter(is_free);
+    let farthest =
+        || free().max_by(|a, b| values(*a).largest().total_cmp(&values(*b).largest()).then(b.cmp(a)));
+    let offset = named("offset", &numbers).or_else(farthest)?;
     let is_size = |at: &usize| *at != offset && values(*at).largest() > 0.0 && values(*at).largest() <= 1e9;
     let whole_sectors = |at: &usize| is_size(at) && values(*at).are_multiples(512.0);
-    let size = numeric.iter().copied().find(whole_sectors);
-    let size = size
-        .or_else(|| numeric.iter().copied().filter(|at| *at > offset).find(is_size))
-        .or_else(|| numeric.iter().copied().find(is_size))?;
-    let (offset_unit, size_unit) = places(&values(offset), "", &values(size), "");
-    let mut roles = vec!["skip".to_owned(); columns];
+    let size = named_size
+        .or_else(|| free().find(whole_sectors))
+        .or_else(|| free().filter(|at| *at > offset).find(is_size))
+        .or_else(|| free().find(is_size))?;
+    let (offset_unit, size_unit) = places(&values(offset), unit(offset), &values(size), unit(size));
+    let how = if names.iter().any(|given| role_of(&given.name).is_some() || !given.unit.is_empty()) {
+        "by their names where these are known, else by their values"
+    } else {
+        "by their values"
+    };
     let mut why = format!(
-        "by their values, times in the unit and the columns in the order that are usual; addresses in {offset_unit}, sizes in {size_unit}"
+        "{how}, times in the unit and the columns in the order that are usual; addresses in {offset_unit}, sizes in {size_unit}"
     );
+    let mut roles = vec!["skip".to_owned(); columns];
     roles[offset] = format!("offset:{offset_unit}");
     roles[size] = format!("size:{size_unit}");
     match op {
-        Some(at) => roles[at] = "op".to_owned(),
+        Some(at) => roles[at] = role(at).map_or("op", |(role, _)| role).to_owned(),
         None => roles.push("op=read".to_owned()),
     }
     match time {
+        Some(at) if is_time(at) => roles[at] = format!("time:{}", unit(at)),
         Some(at) => roles[at] = format!("time:{}", values(at).time_unit().0),
         None => why += "; no time was found",
     }
-    found(&roles, separator, first as u64, comma, why)
+    let unknown_units = unknown_units(&names, [time, Some(offset), Some(size)]);
+    let found = found(&roles, separator, first as u64, comma, why)?;
+    Some(Sniffed { unknown_units, ..found })
 }
 
 /// Whether the decimal sign is a comma: a number shows it, or none shows a point.
@@ -446,5 +563,14 @@ fn places<'a>(
 
 fn found(roles: &[String], separator: u8, header_lines: u64, comma: bool, why: String) -> Option<Sniffed> {
     let columns = roles.join(",").parse().ok()?;
-    Some(Sniffed { columns, separator, header_lines, comma, is_certain: false, is_own: false, why })
+    Some(Sniffed {
+        columns,
+        separator,
+        header_lines,
+        comma,
+        is_certain: false,
+        is_own: false,
+        why,
+        unknown_units: String::new(),
+    })
 }

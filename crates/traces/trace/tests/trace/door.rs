@@ -118,6 +118,85 @@ fn an_unknown_text_is_proposed_with_its_first_lines_and_auto_reads_it() {
 }
 
 #[test]
+fn columns_that_are_given_skip_a_header() {
+    let rows = "0,read,8,4096\n12.5,WS,16,8192\n";
+    let given = columns("time:us,op,offset:sectors,size:bytes");
+    let expected = [(0, 4096, 4096, Op::Read), (12_500, 8192, 8192, Op::Write)];
+    for header in
+        ["time_us,op_type,lba,size", "# a remark\n\n\"t [us]\",rw,LBA (512),n", "when;op;where;long"]
+    {
+        let text =
+            format!("{header}\n{}", if header.contains(';') { rows.replace(',', ";") } else { rows.into() });
+        assert_eq!(parse(&text, &given).as_deref(), Ok(&expected[..]), "{header}");
+        let said = remarks(&text, &given);
+        let last = header.lines().last().unwrap();
+        assert!(said.contains("is a header and was left out") && said.contains(&last[..3]), "{said}");
+    }
+    assert!(!remarks(rows, &given).contains("header"));
+    for (text, part) in [
+        ("a,b,c,d\nx,op,lba,size\n0,read,8,4096\n", "t:2: time"),
+        ("x,read,8,4096\n0,read,8,4096\n", "t:1: time"),
+        ("0,read,8,4096\nt,op,lba,size\n", "t:2: time"),
+    ] {
+        let error = parse(text, &given).unwrap_err();
+        assert!(error.contains(part), "{error}");
+    }
+    let both = TraceOptions { header_lines: 1, ..given };
+    assert_eq!(parse(&format!("t,op,lba,size\n{rows}"), &both).as_deref(), Ok(&expected[..]));
+    // A unit without a number is one of it.
+    let given = columns("time:us,op,offset:sectors,size:KiB");
+    assert_eq!(parse("0,R,8,4\n", &given).as_deref(), Ok(&[(0, 4096, 4096, Op::Read)][..]));
+}
+
+#[test]
+fn auto_goes_by_every_name_that_it_knows() {
+    let (r, w) = (Op::Read, Op::Write);
+    for (text, expected) in [
+        (
+            "host\tstart_us\tlatency_us\tis_read\tsector\tkb\nh1\t100\t80\t1\t8\t4\nh1\t300\t90\t0\t16\t8\n",
+            [(0, 4096, 4096, r), (200_000, 8192, 8192, w)],
+        ),
+        (
+            "# exported by our tool\nissue_time [s]|rw|LBA (4k)|len_sectors|device\n0.5|R|10|8|a\n0.75|W|20|16|a\n",
+            [(0, 40_960, 4096, r), (250_000_000, 81_920, 8192, w)],
+        ),
+        (
+            "Timestamp,Op,Page,Count\n1700000000000,0,10,1\n1700000000250,1,20,2\n",
+            [(0, 40_960, 4096, r), (250_000_000, 81_920, 8192, w)],
+        ),
+        (
+            "End Time (us),Response Time (us),Read?,Address,Bytes\n1000,100,yes,4096,4096\n2000,300,no,8192,4096\n",
+            [(0, 4096, 4096, r), (1_000_000, 8192, 4096, w)],
+        ),
+        ("time_us,op,sector,kb\n0,R,8,4\n5,W,16,4\n", [(0, 4096, 4096, r), (5000, 8192, 4096, w)]),
+        ("time_us,op,sector,sizeKiB\n0,R,8,4\n5,W,16,4\n", [(0, 4096, 4096, r), (5000, 8192, 4096, w)]),
+        ("time_ms,rw,page,pages\n0,R,1,1\n5,W,2,3\n", [(0, 4096, 4096, r), (5_000_000, 8192, 12_288, w)]),
+        (
+            "time_ms,rw,page_id,page_size,pages\n0,R,1,16,1\n5,W,2,16,3\n",
+            [(0, 4096, 4096, r), (5_000_000, 8192, 12_288, w)],
+        ),
+        // Some names are not known.
+        ("a_us,is_read,blk,xfer_kb\n0,1,8,4\n5,0,17,4\n", [(0, 4096, 4096, r), (5000, 8704, 4096, w)]),
+        ("# a_us,is_read,sector,foo\n0,1,8,8\n5,0,17,8\n", [(0, 4096, 4096, r), (5000, 8704, 4096, w)]),
+    ] {
+        assert_eq!(parse(text, &columns("auto")).as_deref(), Ok(&expected[..]), "{text}");
+    }
+    for (header, name) in [
+        ("time_us,op,lba (clusters),bytes", "lba (clusters)"),
+        ("time_us,op,lba,size_blocks", "size_blocks"),
+        ("time (ticks),op,sector,bytes", "time (ticks)"),
+        ("time_us,op,lba_extents,foo", "lba_extents"),
+    ] {
+        let text = format!("{header}\n0,R,8,4096\n5,W,16,512\n");
+        for options in [columns("auto"), TraceOptions::default()] {
+            let error = parse(&text, &options).unwrap_err();
+            assert!(error.contains(&format!("the unit in \"{name}\" is not known")), "{error}");
+            assert!(error.contains("as in --columns time:us,op,offset:"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn an_encoding_that_is_not_read_is_named() {
     let wide = |bom: &[u8], big: bool| {
         let units = "0,W,4096,4096\n"

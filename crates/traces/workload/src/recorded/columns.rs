@@ -329,7 +329,8 @@ fn byte_unit(given: &str) -> Result<(u64, u64), String> {
         "bytes" => Ok(Bytes { count: 1 }),
         "sectors" => Ok(Bytes { count: 512 }),
         "pages" => Ok(Bytes { count: 4096 }),
-        step => step.parse(),
+        // `KiB` is one.
+        step => step.parse().or_else(|error| format!("1{step}").parse().map_err(|_| error)),
     };
     match (step, multiple.parse()) {
         (Ok(Bytes { count }), Ok(multiple)) if count > 0 && multiple > 0 => Ok((count, multiple)),
