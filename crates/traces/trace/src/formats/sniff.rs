@@ -170,6 +170,14 @@ impl Values<'_> {
         self.numbers().all(|number| number.is_some_and(|number| number % of == 0.0))
     }
 
+    /// Whether most of them are whole sectors in bytes: a row that is cut short or not aligned does not change what the others are.
+    fn are_whole_sectors(&self) -> bool {
+        // With a decimal comma a number of three decimals is one in groups.
+        let whole = |number: f64| if self.1 && number % 1.0 != 0.0 { number * 1000.0 } else { number };
+        let given: Vec<_> = self.numbers().flatten().filter(|&number| number != 0.0).map(whole).collect();
+        2 * given.iter().filter(|&number| number % 512.0 == 0.0).count() >= given.len()
+    }
+
     fn largest(&self) -> f64 {
         self.numbers().flatten().fold(0.0, f64::max)
     }
@@ -543,9 +551,9 @@ fn places<'a>(
     sizes: &Values<'_>,
     size: &'a str,
 ) -> (&'a str, &'a str) {
-    let size_bytes = sizes.are_multiples(512.0);
+    let size_bytes = sizes.are_whole_sectors();
     let offset = match offset {
-        "" if !offsets.are_multiples(512.0)
+        "" if !offsets.are_whole_sectors()
             && (size == "sectors" || size_bytes || sizes.largest() < 65_536.0) =>
         {
             "sectors"

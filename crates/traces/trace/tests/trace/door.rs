@@ -224,3 +224,19 @@ fn what_nothing_uses_refuses_no_trace() {
         assert_eq!(parse(text, &TraceOptions::default()).map(|all| all.len()), Ok(requests), "{text}");
     }
 }
+
+#[test]
+fn one_odd_row_does_not_change_the_unit_of_the_others() {
+    let rows = |odd: &str| format!("time_us,op,offset,size\n0,W,4096,4096\n1,W,8192,4096\n{odd}\n");
+    for odd in ["2,W,4097,512", "2,W,4097,513", "2,W,12288,81"] {
+        let read = parse(&rows(odd), &TraceOptions::default()).unwrap();
+        assert_eq!(read[0], (0, 4096, 4096, Op::Write), "{odd}");
+    }
+    for grouped in [
+        "time_ms;op;offset;bytes\n1,5;R;4,096;4,096\n2,5;W;8,192;8,192\n",
+        "time_ms;op;offset;size\n1;R;4,096;4,096\n",
+    ] {
+        let read = parse(grouped, &TraceOptions::default()).unwrap();
+        assert_eq!((read[0].1, read[0].2), (4096, 4096), "{grouped}");
+    }
+}
