@@ -35,15 +35,22 @@ class Client:
     def __del__(self) -> None:
         self._socket.close()
 
-    def send(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
-        """Sends a request; returns its cookie."""
+    def request(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> bytes:
+        """Returns the message of a new request, to be transmitted."""
         self._number += 1
         self.sent[self._number] = length if command == READ else 0
-        request = struct.pack(">IHHQQI", 0x25609513, flags, command, self._number, offset, len(data) or length)
+        return struct.pack(">IHHQQI", 0x25609513, flags, command, self._number, offset, len(data) or length) + data
+
+    def transmit(self, message: bytes) -> None:
+        """Sends one or more requests in one message."""
         try:
-            self._socket.sendall(request + data)
+            self._socket.sendall(message)
         except (BrokenPipeError, ConnectionResetError) as error:
             raise Vanished from error
+
+    def send(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
+        """Sends a request; returns its cookie."""
+        self.transmit(self.request(command, offset, length, data, flags))
         return self._number
 
     def answer(self) -> tuple[int, int, bytes]:
