@@ -19,8 +19,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Lab {
     simulation: Simulation<'static>,
     victims: Arc<Mutex<Victims>>,
-    /// Requests served.
-    requests: u64,
     /// See [`block_words`](Self::block_words).
     blocks: Vec<u32>,
     /// See [`page_bytes`](Self::page_bytes).
@@ -42,7 +40,7 @@ impl Lab {
         let victims = Arc::new(Mutex::new(Victims::default()));
         let given = Given { decisions: Some(victims.clone()), ..Given::only(RECORDED) };
         let simulation = begin(scenario, &given, &mut NoObserver)?;
-        Ok(Self { simulation, victims, requests: 0, blocks: Vec::new(), pages: Vec::new() })
+        Ok(Self { simulation, victims, blocks: Vec::new(), pages: Vec::new() })
     }
 
     /// Serve the next requests; returns how many there were.
@@ -50,16 +48,15 @@ impl Lab {
     /// # Errors
     /// An error of the workload.
     pub fn step(&mut self, requests: u64) -> Result<u64, RunError> {
-        let before = self.requests;
-        while self.requests - before < requests {
-            let left = usize::try_from(requests - (self.requests - before)).unwrap_or(usize::MAX);
-            let more = self.simulation.step(left, &mut NoObserver)?;
-            self.requests = self.simulation.served();
-            if !more {
+        let before = self.simulation.served();
+        let served = |lab: &Self| lab.simulation.served() - before;
+        while served(self) < requests {
+            let left = usize::try_from(requests - served(self)).unwrap_or(usize::MAX);
+            if !self.simulation.step(left, &mut NoObserver)? {
                 break;
             }
         }
-        Ok(self.requests - before)
+        Ok(served(self))
     }
 
     /// Serve requests one by one until GC picks a victim, at most `requests`; returns how many there were.
@@ -81,7 +78,7 @@ impl Lab {
         let so_far = self.simulation.so_far();
         let victims = self.victims.lock().unwrap_or_else(PoisonError::into_inner).count;
         json!({
-            "requests": self.requests,
+            "requests": self.simulation.served(),
             "victims": victims,
             "simulated_ns": so_far.simulated_ns,
             "host_writes_pages": so_far.host_writes_pages,
