@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import polars
 import pytest
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.action_chains import ActionChains
@@ -286,7 +287,7 @@ def test_the_link_of_a_task_opens_its_state(page: Open) -> None:
 
 def test_a_recorded_run_is_a_timeline(page: Open, tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("operations.parquet", "decisions.parquet")]
-    changes = {"flash.blocks_per_plane": 64, "flash.channels": 1, "cache.size": "1MiB", "cooperation": "cdm"}
+    changes = {"flash.blocks_per_plane": 64, "flash.channels": 2, "cache.size": "1MiB", "cooperation": "cdm"}
     scenario = Scenario.load("demo").with_({**changes, "workload.synthetic.requests": 20_000})
     metrics = run_scenario(scenario, operations=files[0], decisions=files[1]).metrics
     browser = page("")
@@ -304,6 +305,27 @@ def test_a_recorded_run_is_a_timeline(page: Open, tmp_path: Path) -> None:
     assert run(browser, painted) != whole
     find(browser, "#timeline").send_keys("-")
     until(lambda: text(browser, "#timeline-says").replace(",", "") == said)
+    rows = polars.read_parquet(files[0]).with_columns(took=polars.col("end_ns") - polars.col("time_ns"))
+    flash = scenario.to_dict()["flash"]
+    assert flash["channels"] * flash["chips_per_channel"] * flash["dies_per_chip"] == 4
+    rows = rows.with_columns(die=polars.col("block") // (flash["planes_per_die"] * flash["blocks_per_plane"]))
+    awaited = rows.filter(polars.col("cause").is_in(["host", "evict"]), polars.col("kind").is_in(["read", "program"]))
+    slowest = (
+        awaited.sort("took", maintain_order=True)
+        .filter(polars.col("took") == polars.col("took").max())
+        .row(0, named=True)
+    )
+    click(browser, "#slow button[value='1']")
+    frame = f"in block {slowest['block']} of die {slowest['die']} {slowest['took'] / 1e6:.3f} ms"
+    until(lambda: frame in text(browser, "#timeline-says").replace(",", ""))
+    ended = rows.filter(
+        polars.col("die") == slowest["die"],
+        polars.col("end_ns") > slowest["time_ns"],
+        polars.col("end_ns") <= slowest["end_ns"],
+    )
+    copies = ended.filter(cause="gc", kind="copy").height
+    assert copies > 0
+    assert f" {copies} gc programs" in text(browser, "#timeline-says").split("meanwhile")[1].replace(",", "")
     wrong = tmp_path / "wrong.parquet"
     wrong.write_text("time_ns,op\n")
     find(browser, "#recording").send_keys(str(wrong))

@@ -40,10 +40,10 @@ export function label(choices: Choices): void {
   $<HTMLInputElement>("#score").value = choices.score;
   $<HTMLTextAreaElement>("#toml").value = scenario(choices, "right");
   $("#workload-says").textContent = `${WORKLOADS[choices.workload].title}: ${WORKLOADS[choices.workload].says}; 3 of 10 requests read`;
-  $("#chart-title").textContent = family.chart === "waf" ? "Write amplification: flash pages written for each page that the host, the computer, writes" : "Mean response time, in milliseconds";
+  $("#chart-title").textContent = family.chart === "waf" ? "Write amplification: flash pages written for each page that the computer writes" : "Mean response time, in milliseconds";
   const kinds: [string, string][] = [
     ["free", "erased"], ["valid", family.valid], ["invalid", "invalid: waste"], ["same", family.same], ["newer", family.newer],
-    ["marked", family.marked], ["frame", "the place of the last victim"],
+    ["marked", family.marked], ["frame", "the block that GC cleaned last"],
   ];
   $("#legend").innerHTML = kinds.filter(([, says]) => says).map(([kind, says]) => `<li><i class="${kind}"></i>${says}</li>`).join("");
 }

@@ -13,8 +13,12 @@ export interface Operations {
   end: Float64Array;
   /** The cause of a program or copy by its place in `CAUSES`; or `ERASE`, or `READ`. */
   what: Uint8Array;
+  /** 1 where a request may wait for the operation: a read or a program for the host, or for an eviction that makes room. */
+  asked: Uint8Array;
   block: Uint32Array;
   blocks: number;
+  /** The dies, which have as many blocks each, one die after the other. One die, where a block lies on all of them. */
+  dies: number;
 }
 
 /** The victims that GC picked, by columns. */
@@ -64,11 +68,16 @@ export async function open(file: ArrayBuffer): Promise<{ operations: Operations 
     };
   }
   const what = filled("cause", new Uint8Array(rows), (cause) => CAUSES.indexOf(cause as (typeof CAUSES)[number]));
+  const asked = what.map((cause) => Number(cause <= CAUSES.indexOf("evict")));
   const kinds = filled("kind", new Uint8Array(rows), (name) => (name === "erase" ? ERASE : name === "read" ? READ : 0));
-  kinds.forEach((other, row) => { if (other > 0) what[row] = other; });
+  kinds.forEach((other, row) => { if (other > 0) what[row] = other;
+    if (other === ERASE) asked[row] = 0;
+  });
   const block = filled("block", new Uint32Array(rows));
   const blocks = block.reduce((most, one) => Math.max(most, one), 0) + 1;
-  return { operations: { start: filled("time_ns", new Float64Array(rows)), end: filled("end_ns", new Float64Array(rows)), what, block, blocks } };
+  const dies = Number(metadata.key_value_metadata?.find(({ key }) => key === "coflash_dies")?.value ?? 1);
+  const each = Math.ceil(blocks / dies) * dies;
+  return { operations: { start: filled("time_ns", new Float64Array(rows)), end: filled("end_ns", new Float64Array(rows)), what, asked, block, blocks: each, dies } };
 }
 
 /** What happened between two times. */
@@ -95,6 +104,27 @@ export function summary({ start, what }: Operations, victims: Victims | null, fr
     sum.removable += victims.removable[row]!;
   });
   return sum;
+}
+
+/** Return the row of the host's operation that takes longer than the share `quantile` of them, from what may begin between two
+ * times; -1 if there is none. */
+export function slow({ start, end, asked }: Operations, quantile: number, from: number, to: number): number {
+  const rows = [...start.keys()].filter((row) => asked[row] === 1 && start[row]! >= from && start[row]! <= to);
+  const times = Float64Array.from(rows, (row) => end[row]! - start[row]!).sort();
+  const least = times[Math.min(times.length - 1, Math.floor(quantile * times.length))];
+  return rows.find((row) => end[row]! - start[row]! === least) ?? -1;
+}
+
+/** Count what the die of an operation did while that waited or went on, without the operation itself. */
+export function meanwhile(operations: Operations, row: number): Uint32Array {
+  const { start, end, what, block, blocks, dies } = operations;
+  const die = (at: number): number => Math.floor((block[at]! * dies) / blocks);
+  const counts = new Uint32Array(READ + 1);
+  const own = die(row);
+  for (let other = 0; other < start.length; other++) {
+    if (other !== row && end[other]! > start[row]! && end[other]! <= end[row]! && die(other) === own) counts[what[other]!]!++;
+  }
+  return counts;
 }
 
 /** Paint operations: time from left to right, blocks from top to bottom, a colour for each of `what`; what is painted later is above. */

@@ -60,7 +60,7 @@ const cooperates = (scheme: string): string => `cooperation = "${scheme}"`;
 
 const cdm: Family = {
   question: "Both drives write the same data. The right one asks the cache before it copies.",
-  lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. To get space back, garbage collection (GC) picks a block as its victim, copies the pages of it that are still valid, and erases it. Such copies cost time and wear flash out. Many are needless, because the drive's cache holds the same data, or newer.",
+  lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. To get space back, garbage collection (GC) picks a block as its victim, copies the pages of it that are still valid, and erases it. Such copies cost time and wear flash out. Many are needless, because the drive's cache holds the same page: either newer data, so that the page in flash is waste already (orange), or the same data, so that GC may drop it (green). The left drive copies both; the right one copies neither.",
   slider: "Size of the cache",
   left: "GC does not ask the cache",
   leftSays: "every valid page of a victim is copied",
@@ -69,7 +69,7 @@ const cdm: Family = {
   same: "valid, and the cache has the same data",
   newer: "valid, but the cache has newer data",
   marked: "hatched: GC knows that",
-  rows: [["pages copied by GC", "gc_copies_pages"], ["pages dropped by GC", "gc_drops_pages"], ["of these, written later", "drop_rewrites_pages"]],
+  rows: [["pages copied by GC", "gc_copies_pages"], ["spared: newer in the cache", "gc_spared_pages"], ["spared: same in the cache", "gc_drops_pages"], ["of these, written later", "drop_rewrites_pages"]],
   scheme: (cache) => `cooperation = "none"\n[cache]\nsize = "${cache}%"\n`,
   named: (scheme, cache) => `${cooperates(scheme)}\n[cache]\nsize = "${cache}%"\n`,
   spare: '{ share = "15%", definition = "over_provisioning" }',
@@ -117,10 +117,10 @@ model = { name = "constant", capacity = "24MiB" }
 `;
 
 export const SCHEMES = {
-  cdm: { title: "CDM", says: "GC drops removable pages: the cache has them", family: cdm },
-  "cdm-consistent": { title: "crash-consistent CDM", says: "the same, and a power cut finds whole commits", family: cdm },
-  "cdm-overwrites": { title: "overwrites alone (CDM)", says: "flash learns at once that the cache holds newer data", family: cdm },
-  "cdm-removable": { title: "removable pages alone (CDM)", says: "only pages that are clean in the cache are dropped", family: cdm },
+  cdm: { title: "CDM", says: "Cooperative Data Management: GC copies no page that the cache holds", family: cdm },
+  "cdm-consistent": { title: "CDM, crash-consistent", says: "the same, and a power cut finds whole commits", family: cdm },
+  "cdm-overwrites": { title: "CDM, overwrites alone", says: "flash learns at once that the cache holds newer data", family: cdm },
+  "cdm-removable": { title: "CDM, removable pages alone", says: "only pages that are clean in the cache are dropped", family: cdm },
   hgc: { title: "HGC (ShadowGC)", says: "shadows of the host's buffer go to fast blocks", family: shadow },
   dgc: { title: "DGC (ShadowGC)", says: "GC takes newer data from the drive's buffer", family: shadow },
   sgc: { title: "SGC (ShadowGC)", says: "both, and older twins are discarded", family: shadow },

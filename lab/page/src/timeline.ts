@@ -1,7 +1,7 @@
 /** The timeline of a recorded run: its drawing, and how a reader moves in it. */
 
 import { $, number } from "./page";
-import { CAUSES, type Operations, READ, type Victims, open, paint, summary } from "./recording";
+import { CAUSES, type Operations, READ, type Victims, meanwhile, open, paint, slow, summary } from "./recording";
 
 const NAMES = [...CAUSES.map((cause) => `${cause.replace("_", " ")} programs`), "erases", "reads"];
 const COLOURS = ["host", "evict", "gc", "refresh", "wear-levelling", "destage", "metadata", "erase", "read"];
@@ -11,6 +11,8 @@ const MOVE = 0.15;
 
 let operations: Operations | null = null;
 let victims: Victims | null = null;
+/** The row of the operation that is looked at; -1 without one. */
+let looked = -1;
 let frame: number | undefined;
 let [from, to, whole] = [0, 1, 1];
 
@@ -27,6 +29,7 @@ export function connectTimeline(): void {
     event.stopPropagation();
     act();
   });
+  for (const button of document.querySelectorAll<HTMLButtonElement>("#slow button")) button.addEventListener("click", () => look(Number(button.value)));
   addEventListener("resize", show);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
   $("#timeline-legend").innerHTML = NAMES.map((name, at) => `<li><i style="background: var(--cause-${COLOURS[at]!})"></i>${name}</li>`).join("");
@@ -47,6 +50,7 @@ async function take(files: readonly File[]): Promise<void> {
   if (operations === null) return;
   whole = operations.end.reduce((last, end) => Math.max(last, end), 1);
   [from, to] = [0, whole];
+  looked = -1;
   $("#recorded").hidden = false;
   show();
 }
@@ -65,6 +69,30 @@ function move(by: number): void {
   show();
 }
 
+/** Look at the host's operation that is slower than a share of those that are seen: all of it, with as much before it. */
+function look(quantile: number): void {
+  if (operations === null) return;
+  const row = slow(operations, quantile, from, to);
+  if (row < 0) return;
+  looked = row;
+  const [begins, ends] = [operations.start[row]!, operations.end[row]!];
+  const span = Math.min(whole, Math.max(1000, 2 * (ends - begins)));
+  from = Math.min(whole - span, Math.max(0, ends - span * 0.9));
+  to = from + span;
+  show();
+}
+
+/** Say what an operation waited for. */
+function why(recorded: Operations, row: number): string {
+  const { start, end, what, block, blocks, dies } = recorded;
+  const die = dies > 1 ? ` of die ${Math.floor((block[row]! * dies) / blocks)}` : "";
+  const others = told(meanwhile(recorded, row));
+  return ` The frame: a ${what[row] === READ ? "read" : "program"} of the host in block ${block[row]!}${die}, ${ms(end[row]! - start[row]!)} ms. ${dies > 1 ? "The die" : "Flash"} did meanwhile: ${others || "nothing else"}.`;
+}
+
+/** Say how often each kind of operation happened. */
+const told = (counts: Uint32Array): string => Array.from(counts, (count, at) => (count > 0 ? `${number(count)} ${NAMES[at]}` : "")).filter(Boolean).join(", ");
+
 const ms = (time: number): string => (time / 1e6).toLocaleString("en", { minimumFractionDigits: 3, maximumFractionDigits: 3 });
 
 /** Draw anew with the next frame. */
@@ -81,13 +109,27 @@ function draw(): void {
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
   const image = new ImageData(width, height);
   paint(new Uint32Array(image.data.buffer), width, height, operations, from, to, colours());
-  canvas.getContext("2d")!.putImageData(image, 0, 0);
+  const context = canvas.getContext("2d")!;
+  context.putImageData(image, 0, 0);
+  mark(context, operations, width, height);
   const { counts, victims: picked, valid, removable } = summary(operations, victims, from, to);
-  const told = Array.from(counts, (count, at) => (count > 0 ? `${number(count)} ${NAMES[at]}` : "")).filter(Boolean).join(", ");
   const choices = picked > 0 ? ` GC picked ${number(picked)} victims with ${(valid / picked).toFixed(1)} valid pages each, of which it knew ${(removable / picked).toFixed(1)} as held elsewhere.` : "";
-  const text = `${ms(from)} to ${ms(to)} ms: ${told || "nothing"}.${choices}`;
+  const text = `${ms(from)} to ${ms(to)} ms: ${told(counts) || "nothing"}.${choices}${looked >= 0 ? why(operations, looked) : ""}`;
   $("#timeline-says").textContent = text;
   canvas.setAttribute("aria-label", `Operations of flash, ${text}`);
+}
+
+/** Draw a line between dies, and a frame around the operation that is looked at. */
+function mark(context: CanvasRenderingContext2D, { start, end, block, blocks, dies }: Operations, width: number, height: number): void {
+  const style = getComputedStyle(document.documentElement);
+  context.fillStyle = style.getPropertyValue("--line");
+  for (let die = 1; die < dies; die++) context.fillRect(0, Math.round((die * height) / dies), width, 1);
+  if (looked < 0) return;
+  const across = (time: number): number => ((time - from) * width) / (to - from);
+  context.strokeStyle = style.getPropertyValue("--worse");
+  context.lineWidth = 2 * devicePixelRatio;
+  const [left, right] = [across(start[looked]!), across(end[looked]!)];
+  context.strokeRect(left - 3, (block[looked]! * height) / blocks - 3, right - left + 6, height / blocks + 6);
 }
 
 /** The colours of the style as pixels. */

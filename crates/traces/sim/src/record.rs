@@ -71,8 +71,10 @@ struct File {
 }
 
 impl File {
-    fn create(path: &Path, layout: &Layout) -> Result<Self, RunError> {
-        let created = AtomicFile::create(path).and_then(|file| TableWriter::new(file, layout, &[]));
+    /// Create a file. `dies` is the number of dies over which its blocks are divided, one after the other.
+    fn create(path: &Path, layout: &Layout, dies: u32) -> Result<Self, RunError> {
+        let about = [("coflash_dies", dies.to_string())];
+        let created = AtomicFile::create(path).and_then(|file| TableWriter::new(file, layout, &about));
         let table = created.map_err(|problem| unwritten(path, &problem))?;
         Ok(Self { path: path.to_owned(), table: Ok(table) })
     }
@@ -220,9 +222,10 @@ impl RunRecording {
         }
         // Its blocks are numbered by a table.
         coflash_engine::check(scenario)?;
-        let file =
-            |path: &Option<PathBuf>, layout| path.as_ref().map(|path| File::create(path, layout)).transpose();
         let geometry = scenario.ftl.erase_units(&scenario.flash);
+        let file = |path: &Option<PathBuf>, layout| {
+            path.as_ref().map(|path| File::create(path, layout, geometry.dies())).transpose()
+        };
         Ok(Self(Some(Arc::new(Mutex::new(Recorder {
             operations: file(&records.operations, &OPERATIONS)?,
             rows: VecDeque::new(),
