@@ -45,6 +45,7 @@ __all__ = [
     "trace_info",
     "trace_like",
     "trace_rewrite",
+    "trace_split",
     "trace_target",
     "trace_targets",
     "units",
@@ -250,6 +251,12 @@ def trace_rewrite(
     format: str | None,
     progress: Callable[[str, float | None, int], None] | None,
 ) -> dict[str, Any]: ...
+def trace_split(
+    trace: Sequence[str],
+    options: dict[str, str],
+    folder: str,
+    progress: Callable[[str, float | None, int], None] | None,
+) -> list[dict[str, Any]]: ...
 def trace_like(
     trace: Sequence[str],
     options: dict[str, str],

@@ -386,6 +386,20 @@ fn trace_rewrite<'py>(
     finish(py, written, observer)
 }
 
+#[pyfunction]
+fn trace_split<'py>(
+    py: Python<'py>,
+    trace: Vec<String>,
+    options: Settings,
+    folder: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options: TraceOptions = options.read()?;
+    let mut observer = PythonObserver::new(progress, None);
+    let volumes = py.detach(|| coflash_sim::split(&trace, &options, folder.as_ref(), &mut observer));
+    finish(py, volumes, observer)
+}
+
 /// A workload that can be written as a trace.
 #[pyclass(frozen, module = "coflash._core", name = "Generated")]
 struct PyGenerated(Generated);
@@ -560,6 +574,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(miss_ratio_curves, module)?)?;
     module.add_function(wrap_pyfunction!(cache_hits, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rewrite, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_split, module)?)?;
     module.add_function(wrap_pyfunction!(trace_like, module)?)?;
     module.add_function(wrap_pyfunction!(trace_head, module)?)?;
     module.add_function(wrap_pyfunction!(trace_target, module)?)?;

@@ -171,6 +171,27 @@ def slice_(
 
 @app.command()
 @with_trace_options
+def split(
+    trace: Trace,
+    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of the volumes' traces.")],
+    options: TraceOptions,
+    json: AsJson = False,
+) -> None:
+    """Write each device or volume of a trace as a trace of its own; `coflash fleet` takes the folder."""
+    from coflash.trace import volumes
+
+    with shown("writing", errors()) as report:
+        found = volumes.split(trace, out, options.settings(), report)
+    if json:
+        show_json({"folder": out, "volumes": [vars(one) for one in found]})
+        return
+    requests = sum(one.requests for one in found)
+    text = f"{out}: {len(found):,} volumes, {requests:,} requests; {volumes.DOCUMENT} lists them"
+    output().print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command()
+@with_trace_options
 def merge(
     trace: Annotated[list[str], typer.Argument(metavar="FILE...", help="The traces, a file each.")],
     out: Out,

@@ -40,6 +40,10 @@ class Failure:
     """The reason."""
 
 
+class Unstored(CoflashError):  # noqa: N818 - a word that says it
+    """A result cannot be stored where it was computed: further runs would be lost, too."""
+
+
 class RunFolder(Protocol):
     """The files of a run, wherever they are; `str` gives the place."""
 
@@ -96,12 +100,16 @@ class Store(Protocol):
         """
         ...
 
-    def add(self, key: str, result: Result) -> None:
+    def write(self, key: str, result: Result) -> None:
         """Store a result, unless there is a complete one under this key, which is then the same.
 
         Raises:
             CoflashError: It cannot be written.
         """
+        ...
+
+    def added(self, key: str) -> None:
+        """Take note that a result was stored, here or by another process."""
         ...
 
     def fail(self, failure: Failure) -> None:
@@ -123,7 +131,7 @@ def store_at(place: str | os.PathLike[str]) -> Store:
     Raises:
         CoflashError: There is no driver for the URL.
     """
-    return UrlStore(str(place)) if remote.is_url(place) else FolderStore(remote.path_of(place))
+    return UrlStore(str(place)) if remote.is_url(place) else FolderStore(remote.path_of(place), str(place))
 
 
 @dataclass(frozen=True)
@@ -140,8 +148,8 @@ class _LocalFolder:
 class FolderStore:
     """The runs of a folder."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.place = path, str(path)
+    def __init__(self, path: Path, place: str = "") -> None:
+        self.path, self.place = path, place or str(path)
         self.broken: list[str] = []
 
     def check(self) -> None:  # noqa: D102 - as the protocol says, here and below
@@ -178,7 +186,10 @@ class FolderStore:
             self.broken.append(str(error))
             return None
 
-    def add(self, key: str, result: Result) -> None:  # noqa: D102
+    def added(self, key: str) -> None:  # noqa: D102
+        pass  # each look is at the folder itself
+
+    def write(self, key: str, result: Result) -> None:  # noqa: D102
         folder = self._folder(key)
         if folder.exists() and key not in self:
             shutil.rmtree(folder)
@@ -230,11 +241,13 @@ class UrlStore:
         for document, content in self._documents(documents):
             yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content
 
-    def add(self, key: str, result: Result) -> None:  # noqa: D102
+    def added(self, key: str) -> None:  # noqa: D102
+        self._known.add(f"{_RUNS}/{key}/{DOCUMENT}")
+
+    def write(self, key: str, result: Result) -> None:  # noqa: D102
         with tempfile.TemporaryDirectory() as place:
             result.write_files(Path(place))
             self._tree.put_folder(f"{_RUNS}/{key}/", Path(place), last=DOCUMENT)
-        self._known.add(f"{_RUNS}/{key}/{DOCUMENT}")
         self._tree.remove(f"{_FAILED}/{key}.json")
 
     def fail(self, failure: Failure) -> None:  # noqa: D102

@@ -98,7 +98,7 @@ def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
     if "-" in files:
         msg = "standard input: it is there only once, and many runs cannot read it: give a file"
         raise CoflashError(msg)
-    return tuple(Input(path, _digest(path)) for path in files)
+    return tuple(Input(path, digest_of(path)) for path in files)
 
 
 def fetched(place: str) -> str:
@@ -132,12 +132,17 @@ def credited(result: Result, read: Sequence[str], local: Sequence[str], sources:
     document = json.loads(text)
     for entry, here, file in zip(document["workload"]["inputs"], read, local, strict=True):
         if here != file:
-            entry.update(bytes=Path(file).stat().st_size, sha256=_digest(file))
+            entry.update(bytes=Path(file).stat().st_size, sha256=digest_of(file))
     document["scenario_hash"] = Scenario.of_result(document).hash
     return result.with_document(document)
 
 
-def _digest(path: str) -> str:
+def digest_of(path: str) -> str:
+    """Return the SHA-256 of a file, by path or URL, as hexadecimal digits.
+
+    Raises:
+        CoflashError: It cannot be read.
+    """
     digest = hashlib.sha256()
     with _opened(path) as file:
         while chunk := _read(file, path):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -169,6 +169,8 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
         for point in refused:
             watch.refused(point)
         missing = sharing([job for job in jobs if job.key not in store])
+        if place.engine == "local" or "://" in store.place:  # workers reach it, and write their results themselves
+            missing = [replace(job, place=store.place) for job in missing]
         watch.kept(len(jobs) - len(missing))
         watch.outdated(sum(any(key in store for key in job.former_keys) for job in missing))
         if missing:

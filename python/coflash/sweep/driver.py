@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
 from coflash.quantity import show
-from coflash.results.store import Failure, Store
+from coflash.results.store import Failure, Store, Unstored
 from coflash.sweep.engine import Engine
 from coflash.sweep.plan import Job, Ran
 
@@ -84,7 +84,7 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
         for future, job in under_way.items():
             if future.done() and not future.cancelled() and future.exception() is None:
                 with suppress(CoflashError):
-                    store.add(job.key, future.result().result)
+                    _store(store, job, future.result())
 
 
 def _taken(jobs: Sequence[Job], engine: Engine) -> int:
@@ -96,15 +96,22 @@ def _taken(jobs: Sequence[Job], engine: Engine) -> int:
 
 def _settled(job: Job, future: Future[Ran], store: Store, watch: Watch) -> Outcome:
     error = future.exception()
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, (KeyboardInterrupt, Unstored)):
         raise error
     if error is not None:
         text = str(error) if isinstance(error, CoflashError) else f"{type(error).__name__}: {error}"
         return _failed(job, text, store, watch)
     ran = future.result()
-    store.add(job.key, ran.result)
+    _store(store, job, ran)
     watch.done(job.label, ran)
     return Outcome(job)
+
+
+def _store(store: Store, job: Job, ran: Ran) -> None:
+    """Store the result of a run, unless its worker has done so."""
+    if ran.result is not None:
+        store.write(job.key, ran.result)
+    store.added(job.key)
 
 
 def _failed(job: Job, error: str, store: Store, watch: Watch) -> Outcome:

@@ -35,7 +35,8 @@ class RayEngine:
         self.memory_bytes = int(sum(node.get("memory", 0) for node in nodes))
         self.largest_bytes = int(max(node.get("memory", 0) for node in nodes))
         # Into the object store, from which a node fetches it once, for its first run.
-        self._content = [None if file.is_url else ray.put(Path(file.source).read_bytes()) for file in place.inputs]
+        files = [file for file in place.inputs if not file.is_url]
+        self._content = {file.sha256: ray.put(Path(file.source).read_bytes()) for file in files}
         self._execute = ray.remote(max_retries=2)(_execute)
 
     def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:
@@ -97,8 +98,8 @@ def _hand_on(ended: Future[Ran], to: Future[Ran]) -> None:
         to.set_exception(getattr(error, "cause", None) or error)
 
 
-def _execute(job: Job, content: list[Any]) -> Ran:
-    for file, reference in zip(job.inputs, content, strict=True):
-        if reference is not None and not file.kept.exists():
-            file.keep(ray.get(reference))
+def _execute(job: Job, content: dict[str, Any]) -> Ran:
+    for file in job.inputs:
+        if not file.is_url and not file.kept.exists():
+            file.keep(ray.get(content[file.sha256]))
     return execute(job, _DEVICES, shipped=True)

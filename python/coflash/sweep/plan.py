@@ -13,6 +13,7 @@ from coflash._core import REVISION, CoflashError
 from coflash.quantity import number_in
 from coflash.results.identity import nameless, own_key, reading
 from coflash.results.result import Result
+from coflash.results.store import Unstored, store_at
 from coflash.runs.inputs import Input, credited
 from coflash.runs.run import simulate
 from coflash.scenario import Scenario, as_text, flat
@@ -34,6 +35,8 @@ class Job:
     inputs: tuple[Input, ...]
     sharing: Sharing | None = None
     """The warm device that it shares with other runs; None if it preconditions its own."""
+    place: str | None = None
+    """The store into which the worker writes its result; None if the driver does."""
     former_keys: tuple[str, ...] = ()
     """The keys that the same run had under earlier revisions of results, whose numbers may be others."""
 
@@ -58,7 +61,8 @@ class Job:
 class Ran:
     """A finished run."""
 
-    result: Result
+    result: Result | None
+    """None if the worker has stored it."""
     saved_seconds: float | None = None
     """The processor time for preconditioning its device, if another run did that."""
     has_warmed: bool = False
@@ -175,7 +179,7 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
         shipped: Whether this is another machine than the one where the inputs were given.
 
     Raises:
-        CoflashError: The scenario or the trace cannot be used.
+        CoflashError: The scenario or the trace cannot be used, and `Unstored` if the result cannot be stored.
         RuntimeError: The simulator has a bug.
     """
     local = [file.local(shipped=shipped) for file in job.inputs]
@@ -202,9 +206,15 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
         msg = f"{', '.join(file.source for file in job.inputs)}: has changed since the sweep began"
         raise CoflashError(msg)
     result = credited(result, local, local, [file.source for file in job.inputs])
+    if job.place is not None:
+        try:
+            store_at(job.place).write(job.key, result)
+        except CoflashError as error:
+            raise Unstored(str(error)) from error
+    kept = result if job.place is None else None
     if lent is None:
-        return Ran(result)
-    return Ran(result, has_warmed=True) if lent.is_new else Ran(result, lent.seconds)
+        return Ran(kept)
+    return Ran(kept, has_warmed=True) if lent.is_new else Ran(kept, lent.seconds)
 
 
 def _label(value: object) -> str:

@@ -3,7 +3,9 @@
 use coflash_engine::{Cancellable, Observer, RunError};
 use coflash_trace::TraceOptions;
 use coflash_trace::info::{InfoOptions, WorkloadInfo, summarise};
-use coflash_trace::tools::{Steps, Written, write};
+use coflash_trace::tools::split::Spilled;
+use coflash_trace::tools::{Steps, Volume, Written, write};
+use std::path::Path;
 
 /// Compute the statistics of the trace in `paths`, in one pass.
 ///
@@ -35,4 +37,20 @@ pub fn rewrite(
     let mut source = Cancellable::new(steps.open(paths, options)?, observer);
     let written = write(&mut source, out.0, out.1);
     source.finish(written).1
+}
+
+/// Write each device of the trace in `paths` to a Parquet file of its own in `folder`.
+///
+/// # Errors
+/// An error of the trace or of the folder, or a cancellation. The folder then has some of the files.
+pub fn split(
+    paths: &[String],
+    options: &TraceOptions,
+    folder: &Path,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Volume>, RunError> {
+    let mut source = Cancellable::new(coflash_trace::open(paths, options)?, observer);
+    let spilled = Spilled::read(&mut source, options.device_stride.count, folder);
+    let (source, spilled) = source.finish(spilled);
+    Ok(spilled?.write(&source.device_names(), folder)?)
 }

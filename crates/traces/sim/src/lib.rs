@@ -21,7 +21,7 @@ mod with_traces;
 
 pub use coflash_engine::*;
 pub use generate::{Generated, generate};
-pub use inspect::{inspect, rewrite};
+pub use inspect::{inspect, rewrite, split};
 pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};
 pub use policies::policies;

@@ -82,6 +82,13 @@ impl Devices {
         FieldError { field, problem }
     }
 
+    /// The names of the devices, in the order of their numbers.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.names.iter().map(|(name, number)| (number, name)).collect();
+        names.sort_unstable();
+        names.into_iter().map(|(_, name)| show(name)).collect()
+    }
+
     /// The layout of several devices.
     pub(crate) fn remark(&self) -> Option<String> {
         if self.highest == 0 {
@@ -92,9 +99,8 @@ impl Devices {
             "{} devices share one address space: device n begins at n × {stride} (device_stride)",
             u64::from(self.highest) + 1
         );
-        let mut names: Vec<_> = self.names.iter().map(|(name, number)| (number, name)).collect();
-        names.sort_unstable();
-        let shown = names.iter().take(8).map(|(number, name)| format!("{number} is {}", show(name)));
+        let names = self.names();
+        let shown = names.iter().enumerate().take(8).map(|(number, name)| format!("{number} is {name}"));
         remark += &format!("; {}", shown.collect::<Vec<_>>().join(", "));
         if names.len() > 8 {
             remark += &format!(" and {} more", names.len() - 8);

@@ -178,6 +178,12 @@ impl TraceSource {
         &self.formats
     }
 
+    /// The names of the devices so far, in the order of their numbers; none where the records name no devices.
+    #[must_use]
+    pub fn device_names(&self) -> Vec<String> {
+        self.devices.names()
+    }
+
     /// Open the first file, or all files for a merge.
     fn begin(&mut self) -> Result<(), WorkloadError> {
         let by_time = match self.options.merge {

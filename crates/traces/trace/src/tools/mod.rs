@@ -9,6 +9,7 @@ pub mod merge;
 mod parquet_writer;
 pub mod remap;
 pub mod slice;
+pub mod split;
 mod target;
 mod write;
 
@@ -19,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use remap::Remap;
 pub use slice::Slice;
+pub use split::Volume;
 pub use write::{Written, target, targets, write};
 
 /// The steps between the reader and the writer of a trace, in this order.

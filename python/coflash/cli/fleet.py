@@ -1,0 +1,185 @@
+"""`coflash fleet`."""
+
+from __future__ import annotations
+
+import json as json_text
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coflash._core import __version__
+from coflash.cli import complete
+from coflash.cli import console as shared
+from coflash.cli.console import Assignments, JsonFile, Measures, Quiet, Workers
+from coflash.cli.sweep import Address, EngineOption, Seeds
+from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
+from coflash.measures.measure import Measure
+from coflash.quantity import show
+from coflash.runs.progress import shown
+from coflash.sweep.design import assignments, axis
+from coflash.sweep.fleet import By, Fleet, Spread, measures_of
+from coflash.sweep.fleet import fleet as run_fleet
+from coflash.sweep.size import DEVICE
+
+Vary = typer.Option(
+    "--vary",
+    metavar="KEY=VALUES",
+    help="Values of a key, the first one the baseline: cooperation=none,cdm. May be repeated.",
+    autocompletion=complete.assignments,
+)
+Device = typer.Option(
+    "--scenario",
+    metavar="NAME|FILE",
+    help="The device; its size follows each volume.",
+    autocompletion=complete.scenarios,
+)
+Volumes = typer.Option("--volumes", metavar="DIR", help="The folder of the volumes' traces; by default in --out.")
+Table = typer.Option("--table", metavar="FILE", help="A row for each volume and point: .csv or .parquet.")
+Plot = typer.Option("--plot", metavar="FILE", help="The distributions of the first measure: .svg, .png or .pdf.")
+
+
+@with_trace_options
+def fleet(
+    traces: Annotated[list[str], typer.Argument(metavar="TRACE...", help="The trace of many volumes, or its files.")],
+    vary: Annotated[list[str], Vary],
+    options: TraceOptions = AS_RECOGNISED,
+    by: Annotated[
+        By, typer.Option("--by", help="A device for each volume that the records name, or for each file.")
+    ] = "volume",
+    scenario: Annotated[str, Device] = DEVICE,
+    assignments_: Assignments = None,
+    volumes: Annotated[Path | None, Volumes] = None,
+    seeds: Seeds = 1,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results, or its URL.")
+    ] = "results/fleet",
+    measures: Measures = None,
+    table: Annotated[Path | None, Table] = None,
+    plot: Annotated[Path | None, Plot] = None,
+    json: JsonFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run each volume of a trace on a device of its own, and show how results spread over the volumes."""
+    from coflash.files import atomic_write, kinds
+    from coflash.measures.catalogue import named
+
+    for name in measures or ():
+        named(name)
+    shared.check_json(json)
+    if plot is not None:
+        from coflash.figures.style import format_of, needs_matplotlib
+
+        needs_matplotlib()
+        form = format_of(plot)
+        atomic_write.check_file(plot, kinds.FIGURE)
+    if table is not None:
+        atomic_write.check_file(table, kinds.TABLE)
+    points = [dict(one) for one in assignments([axis(text) for text in vary], "grid", 0, 0)]
+    base = shared.scenario_with(scenario, assignments_)
+    with shown("reading", shared.errors()) as report:
+        found = run_fleet(
+            traces,
+            points,
+            out=out,
+            by=by,
+            scenario=base,
+            volumes=volumes,
+            options=options.settings(),
+            seeds=seeds,
+            engine=engine,
+            workers=workers,
+            address=address,
+            progress=not quiet,
+            reading=None if quiet else report,
+        )
+    chosen = measures_of(measures or (), found.sweep)
+    shared.write_json(json, json_text.dumps(_document(found, chosen), indent=2, ensure_ascii=False) + "\n")
+    if table is not None:
+        _export(found, chosen, table)
+    if plot is not None:
+        from coflash.figures import fleet as figure
+
+        names = [_name(design) for design in found.designs]
+        what = chosen[0]
+        atomic_write.write_file(plot, figure.draw(names, what, found.by_volume(what), found.saved(what), form))
+    if not quiet:
+        _tell(found, chosen, out, json)
+    if found.sweep.failures:
+        raise typer.Exit(1)
+
+
+def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) -> None:
+    console = shared.errors() if json == shared.STANDARD_OUTPUT else shared.output()
+    shared.notes([*found.remarks, *found.sweep.results.remarks])
+    for measure in measures:
+        rows = shared.plain_table(
+            measure.label,
+            "volumes",
+            "mean (95 % of resampled fleets)",
+            "least",
+            "10 %",
+            "median",
+            "90 %",
+            "greatest",
+            "least in",
+            "greatest in",
+        )
+        for spread in found.spread(measure):
+            rows.add_row(_name(spread.values), *_cells(spread, partial(show, unit=measure.unit)))
+        for spread in found.spread_of_saved(measure):
+            rows.add_row(f"{_name(spread.values)}: saved", *_cells(spread, lambda value: f"{100 * value:.1f} %"))
+        shared.show_table(rows, console)
+    wafs = [
+        f"{_name(design)} {waf:.3f}" for design, waf in zip(found.designs, found.whole["waf_host"], strict=True) if waf
+    ]
+    console.print(f"all volumes together, WAF of the sums: {', '.join(wafs)}", highlight=False, soft_wrap=True)
+    failed = f", {len(found.sweep.failures)} failed" if found.sweep.failures else ""
+    before = f", {found.sweep.from_before} of them from before" if found.sweep.from_before else ""
+    runs = len(found.sweep.results)
+    console.print(
+        f"results: {out} ({runs:,} runs of {len(found.volumes):,} volumes{before}{failed})",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _cells(spread: Spread, text: Any) -> list[str]:
+    low, high = spread.mean_between
+    mean = f"{text(spread.mean)} ({text(low)} … {text(high)})"
+    return [f"{spread.volumes:,}", mean, *map(text, spread.percentiles), spread.least, spread.greatest]
+
+
+def _name(values: dict[str, str]) -> str:
+    return " ".join(values.values()) or "the scenario"
+
+
+def _export(found: Fleet, measures: list[Measure], file: Path) -> None:
+    from coflash.results.database import export_table
+
+    export_table(found.table(*(measure.path for measure in measures)), file)
+
+
+def _document(found: Fleet, measures: list[Measure]) -> dict[str, Any]:
+    return {
+        "coflash": __version__,
+        "volumes": [asdict(one) for one in found.volumes],
+        "left_out": [one.name for one in found.left_out],
+        "points": found.designs,
+        "whole": found.whole,
+        "measures": {
+            measure.path: {
+                "by_volume": found.by_volume(measure),
+                "spread": [one._asdict() for one in found.spread(measure)],
+                "saved": [one._asdict() for one in found.spread_of_saved(measure)],
+            }
+            for measure in measures
+        },
+        "failures": [vars(failure) for failure in found.sweep.failures],
+        "remarks": found.remarks,
+    }

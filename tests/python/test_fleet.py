@@ -1,0 +1,206 @@
+"""Fleets: the volumes of a trace, a device for each, and how results spread over them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars
+import pytest
+from typer.testing import CliRunner
+
+import coflash
+from coflash import CoflashError
+from coflash.cli import app
+from coflash.demo import find_trace
+from coflash.sweep.fleet import Fleet
+from coflash.trace import volumes
+
+VARY = {"cooperation": ["none", "cdm"]}
+SMALL = coflash.Scenario.load("demo").with_(
+    {"flash.channels": 1, "cache.size": "1MiB", "precondition.fill": "sequential", "precondition.random_passes": 0}
+)
+
+
+def lines(count: int = 12_000, seed: int = 1) -> list[str]:
+    """Records of Alibaba's kind: three volumes that write at different places, and one that only reads."""
+    draw = np.random.default_rng(seed)
+    names, pages = ["64", "7", "7/x", "900"], [800, 3000, 1500, 900]
+    written = []
+    for number in range(count):
+        which = int(draw.integers(0, 4))
+        page = int(pages[which] * draw.random() ** 3)
+        operation = "R" if which == 3 or draw.random() < 0.3 else "W"
+        written.append(
+            f"{names[which]},{operation},{4096 * page},{4096 * int(draw.integers(1, 5))},{1000 + 50 * number}"
+        )
+    return written
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> str:
+    place = tmp_path_factory.mktemp("fleet") / "cloud.csv"
+    place.write_text("\n".join(lines()) + "\n")
+    return str(place)
+
+
+@pytest.fixture(scope="module")
+def found(trace: str, tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    return coflash.fleet(trace, VARY, out=tmp_path_factory.mktemp("out"), scenario=SMALL)
+
+
+def test_the_split_has_each_request_once_in_its_volume(trace: str, tmp_path: Path) -> None:
+    parts = volumes.split(trace, tmp_path / "parts")
+    rows = [line.split(",") for line in lines()]
+    assert [one.name for one in parts] == list(dict.fromkeys(row[0] for row in rows))
+    for one in parts:
+        mine = [row for row in rows if row[0] == one.name]
+        read = polars.read_parquet(one.file)
+        assert read["offset"].to_list() == [int(row[2]) for row in mine]
+        assert read["length"].to_list() == [int(row[3]) for row in mine]
+        assert read["op"].to_list() == ["RW".index(row[1]) for row in mine]
+        assert read["time_ns"].to_list() == [1000 * (int(row[4]) - int(mine[0][4])) for row in mine]
+        touched = {page for row in mine for page in range(int(row[2]) // 4096, (int(row[2]) + int(row[3])) // 4096)}
+        assert one.footprint_pages == len(touched)
+        assert one.written_pages == sum(int(row[3]) // 4096 for row in mine if row[1] == "W")
+    assert {file.name for file in (tmp_path / "parts").iterdir()} == {Path(one.file).name for one in parts} | {
+        "volumes.json"
+    }
+
+
+def test_a_split_that_is_there_is_taken_and_another_one_replaces_it(trace: str, tmp_path: Path) -> None:
+    place = tmp_path / "parts"
+    parts = volumes.split(trace, place)
+    before = (place / "volumes.json").stat().st_mtime_ns
+    assert volumes.split(trace, place) == parts
+    assert (place / "volumes.json").stat().st_mtime_ns == before
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join(lines(100, seed=2)) + "\n")
+    assert sum(one.requests for one in volumes.split(str(other), place)) == 100
+    (place / "mine.txt").write_text("mine")
+    with pytest.raises(CoflashError, match=r"mine\.txt"):
+        volumes.split(trace, place)
+
+
+def test_a_trace_without_devices_is_not_split(tmp_path: Path) -> None:
+    with pytest.raises(CoflashError, match="name no devices"):
+        volumes.split(find_trace(), tmp_path / "parts")
+    assert not (tmp_path / "parts").exists()
+
+
+def test_each_volume_gives_what_a_run_of_its_own_gives(found: Fleet) -> None:
+    assert [one.name for one in found.left_out] == ["900"]
+    assert len(found.sweep.results) == 2 * len(found.volumes) == 6
+    for point in found.sweep.points:
+        (job,) = point.jobs
+        volume = next(one for one in found.volumes if one.name == point.values["volume"])
+        kept = found.sweep.results[job.key]
+        alone = coflash.run(job.scenario, volume.file)
+        assert kept.metrics.to_dict() == alone.metrics.to_dict()
+        assert kept.scenario.name == volume.name
+        exported = kept.document["device"]["exported_pages"] if "device" in kept.document else None
+        assert exported is None or exported >= volume.footprint_pages
+
+
+def test_the_spread_is_that_of_the_volumes(found: Fleet) -> None:
+    none, cdm = found.by_volume("waf_host")
+    assert set(none) == {one.name for one in found.volumes}
+    first, second = found.spread("waf_host")
+    assert first.volumes == 3
+    assert first.mean == pytest.approx(np.mean(list(none.values())))
+    assert first.percentiles[0] == none[first.least] == min(none.values())
+    assert first.percentiles[-1] == none[first.greatest] == max(none.values())
+    assert first.mean_between[0] <= first.mean <= first.mean_between[1]
+    (saved,) = found.spread_of_saved("waf_host")
+    assert saved.values == second.values
+    shares = [1 - cdm[name] / none[name] for name in none]
+    assert saved.mean == pytest.approx(np.mean(shares))
+    pages = [run.metrics for run in (found.sweep.results[key] for key in found.sweep.results)]
+    whole = found.whole
+    assert sum(whole["host_writes_pages"]) == sum(one.host_writes_pages for one in pages)
+    assert whole["waf_host"][0] == whole["programs_pages"][0] / whole["host_writes_pages"][0]
+
+
+def test_a_table_has_a_row_for_each_volume_and_point(found: Fleet) -> None:
+    table = found.table("waf_host").to_polars()
+    assert table.height == 6
+    assert table.columns[:2] == ["volume", "cooperation.name"] or table.columns[0] == "volume"
+    assert set(table["volume"]) == {one.name for one in found.volumes}
+
+
+def test_a_volume_smaller_than_the_least_device_gets_that_and_it_is_said(tmp_path: Path) -> None:
+    place = tmp_path / "tiny.csv"
+    place.write_text(
+        "".join(f"{name},W,{4096 * (number % 8)},4096,{number}\n" for number in range(400) for name in "ab")
+    )
+    found = coflash.fleet(str(place), {"seed": [1]}, out=tmp_path / "out", scenario=SMALL)
+    assert set(found.larger) == {"a", "b"}
+    assert any("2 volumes got larger devices" in remark for remark in found.remarks)
+
+
+def test_files_are_volumes_too(tmp_path: Path, trace: str) -> None:
+    parts = volumes.split(trace, tmp_path / "parts")
+    some = [one.file for one in parts if one.written_pages][:2]
+    found = coflash.fleet(some, VARY, out=tmp_path / "out", by="file", scenario=SMALL)
+    assert [one.name for one in found.volumes] == [Path(file).stem for file in some]
+    again = coflash.fleet(str(tmp_path / "parts"), VARY, out=tmp_path / "out", scenario=SMALL)
+    assert len(again.volumes) == 3
+
+
+def test_the_command_says_how_results_spread_resumes_and_writes_what_is_asked(trace: str, tmp_path: Path) -> None:
+    scenario = tmp_path / "small.toml"
+    scenario.write_text(SMALL.to_toml())
+    args = [
+        "fleet",
+        trace,
+        "--scenario",
+        str(scenario),
+        "--vary",
+        "cooperation=none,cdm",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    args += [
+        "--measure",
+        "waf_host",
+        "--table",
+        str(tmp_path / "t.csv"),
+        "--plot",
+        str(tmp_path / "f.svg"),
+        "--json",
+        str(tmp_path / "f.json"),
+    ]
+    first = CliRunner().invoke(app, args)
+    assert first.exit_code == 0, first.output
+    assert "all volumes together, WAF of the sums: none " in first.output
+    assert "left out: nothing is written (900)" in first.output
+    again = CliRunner().invoke(app, args)
+    assert "6 runs of 3 volumes, 6 of them from before" in again.output
+    document = json.loads((tmp_path / "f.json").read_text())
+    assert set(document["measures"]["waf_host"]["by_volume"][0]) == {"64", "7", "7/x"}
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 7
+    assert "share of volumes" in (tmp_path / "f.svg").read_text() or (tmp_path / "f.svg").stat().st_size > 5000
+
+
+def test_workers_of_a_cluster_write_their_own_results(
+    trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    import clusters
+    from coflash.results.store import FolderStore
+
+    here = coflash.fleet(trace, VARY, out=tmp_path / "here", scenario=SMALL)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("the driver writes")
+
+    monkeypatch.setattr(FolderStore, "write", refuse)
+    shared = (tmp_path / "there").as_uri()
+    with clusters.dask() as address:
+        there = coflash.fleet(
+            trace, VARY, out=shared, scenario=SMALL, engine="dask", address=address, volumes=tmp_path / "parts"
+        )
+    assert not there.sweep.failures
+    assert there.by_volume("waf_host") == here.by_volume("waf_host")
+    assert sorted(there.sweep.results) == sorted(here.sweep.results)
