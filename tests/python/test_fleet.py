@@ -84,8 +84,10 @@ def test_a_split_that_is_there_is_taken_and_another_one_replaces_it(trace: str, 
 
 
 def test_a_trace_without_devices_is_not_split(tmp_path: Path) -> None:
+    place = tmp_path / "some.parquet"
+    coflash.trace.slice(find_trace(), place, count=100)
     with pytest.raises(CoflashError, match="name no devices"):
-        volumes.split(find_trace(), tmp_path / "parts")
+        volumes.split(place, tmp_path / "parts")
     assert not (tmp_path / "parts").exists()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -82,7 +83,7 @@ def fleet(
         atomic_write.check_file(table, kinds.TABLE)
     points = [dict(one) for one in assignments([axis(text) for text in vary], "grid", 0, 0)]
     base = shared.scenario_with(scenario, assignments_)
-    with shown("reading", shared.errors()) as report:
+    with nullcontext(None) if quiet else shown("reading", shared.errors()) as report:
         found = run_fleet(
             traces,
             points,
@@ -96,7 +97,7 @@ def fleet(
             workers=workers,
             address=address,
             progress=not quiet,
-            reading=None if quiet else report,
+            reading=report,
         )
     chosen = measures_of(measures or (), found.sweep)
     shared.write_json(json, json_text.dumps(_document(found, chosen), indent=2, ensure_ascii=False) + "\n")
@@ -117,24 +118,20 @@ def fleet(
 def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) -> None:
     console = shared.errors() if json == shared.STANDARD_OUTPUT else shared.output()
     shared.notes([*found.remarks, *found.sweep.results.remarks])
+    heads = ("volumes", "mean", "95 % of fleets", "least", "10 %", "median", "90 %", "most")
     for measure in measures:
-        rows = shared.plain_table(
-            measure.label,
-            "volumes",
-            "mean (95 % of resampled fleets)",
-            "least",
-            "10 %",
-            "median",
-            "90 %",
-            "greatest",
-            "least in",
-            "greatest in",
-        )
+        rows = shared.plain_table(measure.label, *heads)
+        ends = []
         for spread in found.spread(measure):
             rows.add_row(_name(spread.values), *_cells(spread, partial(show, unit=measure.unit)))
+            ends.append(f"{_name(spread.values)}: least in {spread.least}, most in {spread.greatest}")
         for spread in found.spread_of_saved(measure):
-            rows.add_row(f"{_name(spread.values)}: saved", *_cells(spread, lambda value: f"{100 * value:.1f} %"))
+            rows.add_row(f"{_name(spread.values)} saves", *_cells(spread, lambda value: f"{100 * value:.1f} %"))
+            ends.append(f"{_name(spread.values)} saves least in {spread.least}, most in {spread.greatest}")
+        for column in rows.columns:
+            column.no_wrap = True
         shared.show_table(rows, console)
+        console.print("; ".join(ends), highlight=False, markup=False, soft_wrap=True)
     wafs = [
         f"{_name(design)} {waf:.3f}" for design, waf in zip(found.designs, found.whole["waf_host"], strict=True) if waf
     ]
@@ -151,8 +148,7 @@ def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) ->
 
 def _cells(spread: Spread, text: Any) -> list[str]:
     low, high = spread.mean_between
-    mean = f"{text(spread.mean)} ({text(low)} … {text(high)})"
-    return [f"{spread.volumes:,}", mean, *map(text, spread.percentiles), spread.least, spread.greatest]
+    return [f"{spread.volumes:,}", text(spread.mean), f"{text(low)} … {text(high)}", *map(text, spread.percentiles)]
 
 
 def _name(values: dict[str, str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from coflash._core import CoflashError
 from coflash.files import remote
 from coflash.measures.catalogue import named
-from coflash.measures.measure import BRIEF, Measure
+from coflash.measures.measure import BRIEF, CAUSES, Measure
 from coflash.results.store import Store, store_at
 from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
@@ -136,13 +136,15 @@ class Fleet:
     @property
     def whole(self) -> dict[str, Any]:
         """The fleet as one drive farm, for each point: pages of hosts and of flash, and the WAF of their sums."""
-        hosts = self.by_volume("host_writes_pages"), self.by_volume("programs_pages.total")
-        sums = [[sum(of.values()) for of in each] for each in hosts]
-        return {
-            "host_writes_pages": sums[0],
-            "programs_pages": sums[1],
-            "waf_host": [flash / host if host else None for host, flash in zip(*sums, strict=True)],
-        }
+        flash: list[float] = [0.0 for _ in self.designs]
+        for cause in CAUSES:
+            flash = [
+                sum(of.values()) + so_far
+                for of, so_far in zip(self.by_volume(f"programs_pages.{cause}"), flash, strict=True)
+            ]
+        host = [sum(of.values()) for of in self.by_volume("host_writes_pages")]
+        wafs = [each / of if of else None for each, of in zip(flash, host, strict=True)]
+        return {"host_writes_pages": host, "programs_pages": flash, "waf_host": wafs}
 
     @property
     def remarks(self) -> list[str]:
@@ -265,7 +267,7 @@ def _device(base: Scenario, volume: Volume, assignments: Sequence[Assignment]) -
         try:
             device = base.with_(changes)
             for assignment in assignments:
-                device.set(list(assignment)).with_digests()
+                device.set(list(assignment)).with_digests().check()
         except CoflashError as error:
             problem, pages = str(error), pages * _MORE
         else:

@@ -89,7 +89,7 @@ class Point:
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = flat(changed.to_dict())
-        point = cls({key: _label(leaves.get(key, text)) for key, text in assignment})
+        point = cls({key: _label(leaves.get(key, leaves.get(f"{key}.name", text))) for key, text in assignment})
         first = int(leaves["seed"])
         chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds
         labels = [point.label if len(chosen) == 1 else f"{point.label} seed={seed}".strip() for seed in chosen]
