@@ -124,7 +124,7 @@ def test_one_result_is_saved_to_a_url(url: str) -> None:
 
 def test_a_url_of_this_machine_is_a_folder(tmp_path: Path) -> None:
     swept = coflash.sweep(SMALL, {}, out=(tmp_path / "out").as_uri())
-    assert swept.place == str(tmp_path / "out")
+    assert swept.place == (tmp_path / "out").as_uri()
     assert len(coflash.results(tmp_path / "out")) == len(coflash.results((tmp_path / "out").as_uri())) == 1
 
 
