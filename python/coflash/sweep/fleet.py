@@ -183,7 +183,7 @@ def fleet(
     """Run each volume of a trace on a device of its own size, at every point of a design.
 
     Args:
-        traces: The trace: its files; or a folder that `coflash.trace.split` wrote.
+        traces: The trace: its files; or a folder that [`split`][coflash.trace.volumes.split] wrote.
         vary: Values by key, as of [`sweep`][coflash.sweep]; the first point is what the others are compared with.
         out: The folder of results, or a URL.
         by: `"volume"`: each device that the records name; `"file"`: each file.
