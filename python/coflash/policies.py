@@ -26,6 +26,8 @@ class Policy:
     summary: str
     source: str
     """The publication, or "folklore"."""
+    needs: str
+    """The memory that it takes; empty where its family does not say."""
     parameters: tuple[Parameter, ...]
 
 
@@ -47,7 +49,7 @@ def policies() -> tuple[PolicyFamily, ...]:
             family["family"],
             family["decides"],
             tuple(
-                Policy(p["name"], p["summary"], p["source"], tuple(Parameter(**each) for each in p["parameters"]))
+                Policy(p["name"], p["summary"], p["source"], p["needs"], tuple(Parameter(**each) for each in p["parameters"]))
                 for p in family["policies"]
             ),
         )

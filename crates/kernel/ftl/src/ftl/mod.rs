@@ -140,6 +140,12 @@ impl Ftl {
         self.geometry.blocks() * self.dims.data_pages_per_block
     }
 
+    /// The pages of a block that may hold data.
+    #[must_use]
+    pub fn data_pages_per_block(&self) -> u32 {
+        self.dims.data_pages_per_block
+    }
+
     /// The exported capacity in bytes.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {

@@ -89,6 +89,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             ageing,
             consistency: None,
             now: Time::ZERO,
+            serving: None,
             counters,
             drops: DropCounters::default(),
         }

@@ -15,7 +15,7 @@ use coflash_media::{Cell, Nvm, Place};
 use coflash_testing::Image;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-const SCHEMES: [&str; 14] = [
+const SCHEMES: [&str; 16] = [
     "\"none\"",
     "\"cdm\"",
     r#"{"name": "cdm", "removable_weight": 0}"#,
@@ -26,6 +26,8 @@ const SCHEMES: [&str; 14] = [
     "\"cdm-removable\"",
     "\"cdm-invalidate-on-cache\"",
     "\"cdm-hgc\"",
+    "\"move-in\"",
+    r#"{"name": "expected-cost", "removable_weight": 0}"#,
     "\"hgc\"",
     "\"dgc\"",
     r#"{"name": "separation", "shadows": "both"}"#,
