@@ -63,6 +63,24 @@ def test_without_a_cache_cooperation_and_eviction_change_nothing(policy: str) ->
     assert cdm == alone
 
 
+@pytest.mark.filterwarnings("ignore:.* no effect without ")
+@pytest.mark.parametrize("scheme", ["cdm-overwrites", "cdm-removable", "move-in", "expected-cost"])
+def test_without_a_cache_every_scheme_is_none(scheme: str) -> None:
+    with_scheme = counted(cache__size="0B", cooperation=scheme)
+    assert not any(with_scheme.pop(name) for name in list(with_scheme) if name.startswith("sole_copies."))
+    assert with_scheme == counted(cache__size="0B")
+
+
+@pytest.mark.parametrize("stream", ["evict", "gc"])
+@pytest.mark.parametrize("weight", [0, 0.5, 1, "adaptive", "by-age"])
+def test_the_expected_cost_without_moves_is_cdm(weight: float | str, stream: str) -> None:
+    """To the last digit, whatever the weight."""
+    parameters = {"removable_weight": weight, "rewrite_stream": stream}
+    cdm = counted(cooperation={"name": "cdm", **parameters})
+    assert cdm["gc_drops_pages"] > 100
+    assert counted(cooperation={"name": "expected-cost", "moves_in": False, **parameters}) == cdm
+
+
 @pytest.mark.parametrize("channel", ["private", "shared"])
 def test_a_device_twice_as_slow_takes_twice_as_long(channel: str) -> None:
     """Where requests arrive half as fast, too."""

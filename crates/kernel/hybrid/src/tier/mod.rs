@@ -133,10 +133,8 @@ impl Tier {
             return Err(Misfit::new("destage_pages", problem));
         }
         let scheme = config.scheme.build();
-        let clean = CleanPages {
-            copy: config.active_blocks.copies_clean(),
-            dropped_from: scheme.drops_clean_from(),
-        };
+        let clean =
+            CleanPages { copy: config.active_blocks.copies_clean(), dropped_from: scheme.drops_clean_from() };
         let step = segment_pages as f64 / f64::from(flash_pages);
         let kept = 1.0 - config.decay.as_f64().min(Share::ONE.as_f64());
         let tracks = scheme.divides();
@@ -257,7 +255,14 @@ impl Tier {
         clean: CleanPages,
         io: &'a mut TierIo<'_, M>,
     ) -> Store<'a, M> {
-        Store { cache: &mut replacer.cache, recency: replacer.recency.as_ref(), ftl, clean, media: io.media, start: io.start }
+        Store {
+            cache: &mut replacer.cache,
+            recency: replacer.recency.as_ref(),
+            ftl,
+            clean,
+            media: io.media,
+            start: io.start,
+        }
     }
 
     /// Do one step of background work on a die that is idle at `io.start`. Returns false if there is none.

@@ -148,13 +148,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         self.happened(Event::BecameSole, page);
     }
 
-    /// Make a clean copy the sole one: flash has dropped its page under a grant, or may have.
-    #[cold]
-    fn orphan(&mut self, slot: SlotId) {
-        consistency::orphan(slot, &mut self.consistency, &mut self.cache);
-        self.happened(Event::BecameSole, self.cached(slot));
-    }
-
     fn hear(&mut self) {
         while let Some(slot) = self.below.next_dropped(&self.cache) {
             self.orphan(slot);

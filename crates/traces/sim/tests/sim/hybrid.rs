@@ -119,7 +119,11 @@ fn all_pages_are_accounted_for() {
             assert!(of("erases_blocks") > 0 && of("hybrid.destages_pages") > 0, "{what}: {metrics:?}");
             assert_eq!(of("gc_steps") > 0, mode != "foreground", "{what}");
             let drops = of("gc_drops_pages");
-            assert_eq!(drops > 0, ["silent-eviction", "drop-evict"].contains(&scheme), "{what}: {drops} pages dropped");
+            assert_eq!(
+                drops > 0,
+                ["silent-eviction", "drop-evict"].contains(&scheme),
+                "{what}: {drops} pages dropped"
+            );
             let divides = scheme.starts_with("op") || scheme.starts_with("rw");
             assert_eq!(of("hybrid.divisions") > 0, divides, "{what}");
         }
