@@ -81,6 +81,20 @@ def test_the_expected_cost_without_moves_is_cdm(weight: float | str, stream: str
     assert counted(cooperation={"name": "expected-cost", "moves_in": False, **parameters}) == cdm
 
 
+def test_eviction_that_asks_for_one_page_is_lru() -> None:
+    static = {"ftl__chips": "static", "cooperation": "cdm"}
+    lru = counted(**static)
+    assert counted(cache__policy={"name": "gcar", "window": 1}, **static) == lru
+    assert counted(cache__policy={"name": "gcar", "window": 64}, **static) != lru
+
+
+def test_clean_first_evicts_a_dirty_page_only_if_none_is_clean() -> None:
+    """The order of `cflru` with a window of 100 %: where pages are read, fewer dirty ones leave than under LRU."""
+    first, lru = (counted(cache__policy=policy) for policy in ({"name": "cflru", "window": "100%"}, "lru"))
+    assert first["cache.dirty_evictions_pages"] < lru["cache.dirty_evictions_pages"]
+    assert first["cache.clean_evictions_pages"] > lru["cache.clean_evictions_pages"]
+
+
 @pytest.mark.parametrize("channel", ["private", "shared"])
 def test_a_device_twice_as_slow_takes_twice_as_long(channel: str) -> None:
     """Where requests arrive half as fast, too."""

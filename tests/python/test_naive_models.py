@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -100,18 +101,21 @@ def test_cache_and_ftl(tmp_path: Path) -> None:
 MOVING = ("move-in", "expected-cost")
 
 
-def moving_device(seed: int) -> Drawn:
+def moving_device(scheme: str, seed: int) -> Drawn:
     drawn = Drawn(seed)
-    drawn.use_cdm(MOVING[seed % 2], drawn.rng.choice((1.0, 0.5, 0.0)))
-    drawn.finish(requests=1_500)
+    drawn.use_cdm(scheme, drawn.rng.choice((1.0, 0.5, 0.0)))
+    drawn.options["cache"] |= {"percent": drawn.rng.choice([5, 10, 20, 30]), "read_allocate": True}
+    drawn.finish(requests=2_500)
     return drawn
 
 
-def test_pages_that_move_into_the_cache(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", MOVING)
+def test_pages_that_move_into_the_cache(tmp_path: Path, scheme: str) -> None:
     """Under the schemes by which garbage collection moves pages in: every counter, and most response times."""
-    met = compare(range(80), moving_device, tmp_path)
-    at_least(20, met, ["moving.moved_in_pages", "gc_drops_pages", "drop_rewrites_pages"])
-    at_least(5, met, ["moving.without_room_pages", "sole_copies.cleaned_pages"])
+    met = compare(range(60), partial(moving_device, scheme), tmp_path)
+    at_least(10, met, ["moving.moved_in_pages", "gc_drops_pages", "drop_rewrites_pages", "sole_copies.cleaned_pages"])
+    if scheme == "expected-cost":
+        at_least(1, met, ["moving.without_room_pages"])
 
 
 SCHEMES: list[dict[str, Any]] = [

@@ -56,7 +56,7 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let metadata = logical_pages / 8;
     // A bit for each superseded page, and for a placement policy the class and time of each page's last copy.
     let last_copy = if ftl.placement.targets() > 0 { 8 } else { 0 };
-    let needs = scenario.cooperation.needs();
+    let needs = scenario.cooperation.memory();
     let superseded = if needs.page_bytes > 0 { last_copy * logical_pages + pages / 8 } else { 0 };
     let cooperation = superseded + needs.page_bytes * logical_pages + needs.slot_bytes * slots + needs.bytes;
     4 * pages

@@ -231,7 +231,7 @@ impl<V: Variant> Policy for Cdm<V> {
     const SOURCE: &'static str = "Lee, Kim, Bahn & Noh, MSST 2016, section 3";
 
     fn needs() -> String {
-        <Self as CooperationScheme>::needs(&V::Config::default()).text()
+        <Self as CooperationScheme>::memory(&V::Config::default()).text()
     }
 }
 
@@ -342,7 +342,7 @@ impl<V: Variant> CooperationScheme for Cdm<V> {
     }
 
     /// The places of superseded copies; the age of each page, and a list of sole copies.
-    fn needs(_: &V::Config) -> Needs {
+    fn memory(_: &V::Config) -> Needs {
         Needs { page_bytes: 4, slot_bytes: 9, bytes: 0 }
     }
 

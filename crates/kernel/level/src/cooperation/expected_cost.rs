@@ -267,3 +267,33 @@ impl Rule for ExpectedCost {
         self.questions.heap_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_powers_of_two_of_a_turnover() {
+        let of = |age, interval| class(Some(Past { age, interval }), 10.0) - FIRST;
+        assert_eq!([9, 10, 19, 20, 39, 40].map(|age| of(age, Some(1)) / STEPS), [0, 1, 1, 2, 2, 3]);
+        assert_eq!([319, 320, 9000].map(|interval| of(0, Some(interval))), [5, 6, 6]);
+        assert_eq!(of(0, None), STEPS - 1, "a page written once has no interval");
+        assert_eq!(class(None, 10.0), FIRST + STEPS * STEPS - 1, "a page never written is of a class of its own");
+    }
+
+    #[test]
+    fn a_question_has_its_class_and_its_age_even_as_time_begins_anew() {
+        let question = Question::new(EVICTED, u32::MAX - 1);
+        assert_eq!((question.class(), question.age(u32::MAX - 1), question.age(3)), (EVICTED, 0, 5));
+    }
+
+    #[test]
+    fn recent_questions_count_more() {
+        let mut chance = Chance { asked: 0.0, came: 0.0 };
+        for question in 0..20_000 {
+            chance.ask();
+            chance.came += f64::from(u32::from(question >= 10_000));
+        }
+        assert!(chance.share() > 0.99, "{chance:?}");
+    }
+}

@@ -192,7 +192,7 @@ pub trait CooperationScheme: Scheme + coflash_base::Policy {
     fn requirements(config: &Self::Config) -> Requirements;
 
     /// The memory that the scheme takes.
-    fn needs(config: &Self::Config) -> Needs;
+    fn memory(config: &Self::Config) -> Needs;
 
     /// Create the scheme for its surroundings.
     ///
@@ -210,8 +210,8 @@ impl CooperationConfig {
 
     /// The memory that the scheme takes.
     #[must_use]
-    pub fn needs(&self) -> Needs {
-        cooperation_build!(self, type Named, config => Named::needs(config))
+    pub fn memory(&self) -> Needs {
+        cooperation_build!(self, type Named, config => Named::memory(config))
     }
 
     /// Create the scheme for its surroundings.

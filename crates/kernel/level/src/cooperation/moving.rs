@@ -201,7 +201,7 @@ impl<R: Rule> Policy for Moving<R> {
     const SOURCE: &'static str = R::SOURCE;
 
     fn needs() -> String {
-        <Self as CooperationScheme>::needs(&R::Config::default()).text()
+        <Self as CooperationScheme>::memory(&R::Config::default()).text()
     }
 }
 
@@ -211,8 +211,8 @@ impl<R: Rule> CooperationScheme for Moving<R> {
     }
 
     /// Those of `cdm`; where pages may move, the history of each page, what the rule notes of it, and the list of clean pages.
-    fn needs(config: &R::Config) -> Needs {
-        let cdm = Cdm::<Whole>::needs(&R::cdm(config));
+    fn memory(config: &R::Config) -> Needs {
+        let cdm = Cdm::<Whole>::memory(&R::cdm(config));
         match R::page_bytes(config) {
             None => cdm,
             Some(bytes) => {

@@ -21,7 +21,7 @@ impl Policy for None {
     const SOURCE: &'static str = "Lee et al., MSST 2016, section 5 (baseline)";
 
     fn needs() -> String {
-        <Self as CooperationScheme>::needs(&NoParameters {}).text()
+        <Self as CooperationScheme>::memory(&NoParameters {}).text()
     }
 }
 
@@ -30,7 +30,7 @@ impl CooperationScheme for None {
         Requirements::NONE
     }
 
-    fn needs(_: &NoParameters) -> Needs {
+    fn memory(_: &NoParameters) -> Needs {
         Needs::NOTHING
     }
 

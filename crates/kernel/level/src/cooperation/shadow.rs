@@ -36,7 +36,7 @@
 //!
 //! The last two take `sgc` apart: what discarding twins saves, alone and beside the rest.
 
-use super::{CooperationScheme, Event, Scheme, Setting};
+use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::policy::NoParameters;
@@ -298,7 +298,7 @@ impl<P: Variant> Policy for Shadow<P> {
     const SOURCE: &'static str = "ShadowGC, DATE 2018";
 
     fn needs() -> String {
-        <Self as CooperationScheme>::needs(&P::Config::default()).text()
+        <Self as CooperationScheme>::memory(&P::Config::default()).text()
     }
 }
 
@@ -322,7 +322,7 @@ impl<P: Variant> CooperationScheme for Shadow<P> {
         }
     }
 
-    fn needs(_: &P::Config) -> Needs {
+    fn memory(_: &P::Config) -> Needs {
         Needs::NOTHING
     }
 

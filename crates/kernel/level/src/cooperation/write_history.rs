@@ -14,7 +14,7 @@ struct Writes {
 
 /// What is known of the writes of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Past {
+pub(super) struct Past {
     /// The time since the last write.
     pub(super) age: u32,
     /// The time between the last two writes, if there were two.

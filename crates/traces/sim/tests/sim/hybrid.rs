@@ -131,6 +131,18 @@ fn all_pages_are_accounted_for() {
 }
 
 #[test]
+fn drop_and_evict_lies_between_silent_eviction_and_a_fixed_partition() {
+    let soon = |share: &str| {
+        with(&[("hybrid.scheme", &format!("{{ name = \"drop-evict\", soon = \"{share}\" }}"))])
+    };
+    let whole = soon("100%");
+    assert_eq!(whole, with(&[("hybrid.scheme", "silent-eviction")]), "all clean pages are dropped");
+    assert_eq!(soon("0%"), with(&[("hybrid.scheme", "fp-fcl")]), "none is");
+    let drops = [soon("10%"), soon("50%"), whole].map(|metrics| metrics.count("gc_drops_pages"));
+    assert!(0 < drops[0] && drops[0] < drops[1] && drops[1] < drops[2], "{drops:?}");
+}
+
+#[test]
 fn the_same_scenario_gives_the_same_result() {
     for channel in CHANNELS {
         for mode in GC_MODES {
