@@ -49,7 +49,13 @@ def policies() -> tuple[PolicyFamily, ...]:
             family["family"],
             family["decides"],
             tuple(
-                Policy(p["name"], p["summary"], p["source"], p["needs"], tuple(Parameter(**each) for each in p["parameters"]))
+                Policy(
+                    p["name"],
+                    p["summary"],
+                    p["source"],
+                    p["needs"],
+                    tuple(Parameter(**each) for each in p["parameters"]),
+                )
                 for p in family["policies"]
             ),
         )

@@ -76,9 +76,12 @@ def test_without_a_cache_every_scheme_is_none(scheme: str) -> None:
 def test_the_expected_cost_without_moves_is_cdm(weight: float | str, stream: str) -> None:
     """To the last digit, whatever the weight."""
     parameters = {"removable_weight": weight, "rewrite_stream": stream}
-    cdm = counted(cooperation={"name": "cdm", **parameters})
-    assert cdm["gc_drops_pages"] > 100
-    assert counted(cooperation={"name": "expected-cost", "moves_in": False, **parameters}) == cdm
+    busy = {"workload__synthetic__requests": 20_000, "workload__synthetic__read_share": "60%"}
+    cdm = counted(cooperation={"name": "cdm", **parameters}, **busy)
+    # With a stream of their own rewrites are twice as dear, and no drop is expected to pay.
+    assert cdm["gc_drops_pages"] > 100 or stream == "evict"
+    assert counted(cooperation={"name": "expected-cost", "moves_in": False, **parameters}, **busy) == cdm
+    assert counted(cooperation={"name": "expected-cost", **parameters}, **busy)["moving.moved_in_pages"] > 10
 
 
 def test_eviction_that_asks_for_one_page_is_lru() -> None:
