@@ -26,9 +26,9 @@ class Policy:
     summary: str
     source: str
     """The publication, or "folklore"."""
-    needs: str
-    """The memory that it takes; empty where its family does not say."""
     parameters: tuple[Parameter, ...]
+    needs: str = ""
+    """The memory that it takes; empty where its family does not say."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def policies() -> tuple[PolicyFamily, ...]:
                     p["name"],
                     p["summary"],
                     p["source"],
-                    p["needs"],
                     tuple(Parameter(**each) for each in p["parameters"]),
+                    p["needs"],
                 )
                 for p in family["policies"]
             ),

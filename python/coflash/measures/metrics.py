@@ -721,7 +721,7 @@ class Moving(Record):
     """Valid pages moved into the cache by GC and refresh, each to the slot of a clean page."""
 
     without_room_pages: int
-    """Valid pages copied by GC and refresh although moving in would have paid, because no page of the cache was clean."""
+    """Valid pages copied by GC and refresh although moving in would have paid: no page was clean."""
 
 
 class Host(Record):

@@ -9,7 +9,6 @@ from models.ftl import FULL, Ftl, Move
 from models.request import Request
 from models.timing import Moment, at, later
 
-
 OVERWRITES_AT_ONCE = {"cdm", "cdm-overwrites", "cdm-invalidate-on-cache", "move-in", "expected-cost"}
 
 

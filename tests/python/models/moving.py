@@ -1,4 +1,4 @@
-"""Schemes by which garbage collection moves pages into the cache: `move-in`, and `expected-cost` with a fixed weight."""
+"""Garbage collection that moves pages into the cache: `move-in`, and `expected-cost` with a fixed weight."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ coflash_base::measures! {
     pub struct MovingCounters in "moving", "Pages moved into the cache" {
         /// Valid pages moved into the cache by GC and refresh, each to the slot of a clean page.
         moved_in_pages: u64, "pages moved in", pages;
-        /// Valid pages copied by GC and refresh although moving in would have paid, because no page of the cache was clean.
+        /// Valid pages copied by GC and refresh although moving in would have paid: no page was clean.
         without_room_pages: u64, "pages not moved in, no clean page", pages;
     }
 }
