@@ -49,13 +49,7 @@ def policies() -> tuple[PolicyFamily, ...]:
             family["family"],
             family["decides"],
             tuple(
-                Policy(
-                    p["name"],
-                    p["summary"],
-                    p["source"],
-                    tuple(Parameter(**each) for each in p["parameters"]),
-                    p["needs"],
-                )
+                Policy(**p | {"parameters": tuple(Parameter(**each) for each in p["parameters"])})
                 for p in family["policies"]
             ),
         )
