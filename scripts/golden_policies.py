@@ -28,7 +28,7 @@ _HOT_COLD = {
 """Room for a block of each class, and pages that differ."""
 _TURNED_OVER = {"cache.size": "0.3%"}
 """Every page of the cache leaves it several times."""
-_BY_NAME = {
+_BY_NAME: dict[str, dict[str, Any]] = {
     "cooperation cdm-hgc": {"host_buffer.size": "512KiB"},
     # Pages leave the cache before it is known how long they stay.
     "hybrid.scheme drop-evict": {"workload.synthetic.requests": 40_000},
