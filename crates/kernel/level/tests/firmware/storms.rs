@@ -270,7 +270,7 @@ fn storms(placement: Placement, buffered: bool, times: u64, reached: &[(&str, u6
 fn pages_read_back_from_a_device() {
     let reached = [
         ("gc_drops_pages", 300),
-        ("moving.moved_in_pages", 300),
+        ("moving.moved_in_pages", 50),
         ("drop_rewrites_pages", 300),
         ("sole_copies.cleaned_pages", 3000),
         ("consistency.copies_on_write_pages", 1500),
