@@ -278,7 +278,11 @@ mod tests {
         assert_eq!([9, 10, 19, 20, 39, 40].map(|age| of(age, Some(1)) / STEPS), [0, 1, 1, 2, 2, 3]);
         assert_eq!([319, 320, 9000].map(|interval| of(0, Some(interval))), [5, 6, 6]);
         assert_eq!(of(0, None), STEPS - 1, "a page written once has no interval");
-        assert_eq!(class(None, 10.0), FIRST + STEPS * STEPS - 1, "a page never written is of a class of its own");
+        assert_eq!(
+            class(None, 10.0),
+            FIRST + STEPS * STEPS - 1,
+            "a page never written is of a class of its own"
+        );
     }
 
     #[test]

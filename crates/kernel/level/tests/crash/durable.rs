@@ -323,6 +323,8 @@ const CUTS_PER_STORM: u32 = 20;
 struct Done {
     cuts: u64,
     dropped: u64,
+    /// Pages of these that GC moved into the cache.
+    moved: u64,
     /// Pages that were copied out of SLC blocks.
     folded: u64,
 }
@@ -353,6 +355,7 @@ fn storm_on(
             }
         }
         done.dropped += subject.stack.count("gc_drops_pages");
+        done.moved += subject.stack.count("moving.moved_in_pages");
         if setup.ftl.slc_cache != SlcCacheConfig::default() {
             done.folded += subject.stack.count("slc_cache.folded_pages");
         }
@@ -379,14 +382,15 @@ fn a_copy_from_a_slot_is_not_given_up_with_the_last_block() {
 
 #[test]
 fn what_is_answered_survives_storms() {
-    let (mut cuts, mut dropped) = (0, 0);
+    let (mut cuts, mut dropped, mut moved) = (0, 0, 0);
     for seed in 0..storms::cuts() / u64::from(CUTS_PER_STORM) / SCHEMES.len() as u64 {
         for scheme in SCHEMES {
             let storm = storm(scheme, seed, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
-            (cuts, dropped) = (cuts + storm.cuts, dropped + storm.dropped);
+            (cuts, dropped, moved) = (cuts + storm.cuts, dropped + storm.dropped, moved + storm.moved);
         }
     }
     assert!(cuts > storms::cuts() && dropped > storms::cuts() / 30, "{cuts} cuts, {dropped} pages dropped");
+    assert!(moved > 0, "no page was moved into the cache");
 }
 
 #[test]

@@ -132,9 +132,8 @@ fn all_pages_are_accounted_for() {
 
 #[test]
 fn drop_and_evict_lies_between_silent_eviction_and_a_fixed_partition() {
-    let soon = |share: &str| {
-        with(&[("hybrid.scheme", &format!("{{ name = \"drop-evict\", soon = \"{share}\" }}"))])
-    };
+    let soon =
+        |share: &str| with(&[("hybrid.scheme", &format!("{{ name = \"drop-evict\", soon = \"{share}\" }}"))]);
     let whole = soon("100%");
     assert_eq!(whole, with(&[("hybrid.scheme", "silent-eviction")]), "all clean pages are dropped");
     assert_eq!(soon("0%"), with(&[("hybrid.scheme", "fp-fcl")]), "none is");
