@@ -28,8 +28,10 @@ _HOT_COLD = {
 """Room for a block of each class, and pages that differ."""
 _TURNED_OVER = {"cache.size": "0.3%"}
 """Every page of the cache leaves it several times."""
-_BY_NAME = {
+_BY_NAME: dict[str, dict[str, Any]] = {
     "cooperation cdm-hgc": {"host_buffer.size": "512KiB"},
+    # Pages leave the cache before it is known how long they stay.
+    "hybrid.scheme drop-evict": {"workload.synthetic.requests": 40_000},
 }
 """What a policy needs besides."""
 
@@ -76,7 +78,8 @@ def _base(family: str, policy: str) -> tuple[str, dict[str, Any]]:
     if family == "cache.policy":
         return "cdm-adaptive", _TURNED_OVER
     if family == "cooperation":
-        return ("cdm-adaptive" if policy == "none" or policy.startswith("cdm") else "sgc"), {}
+        own = policy in {"none", "move-in", "expected-cost"} or policy.startswith("cdm")
+        return ("cdm-adaptive" if own else "sgc"), {}
     if family == "workload.preset":
         return "greedy-uniform", {"blocks_per_plane": 80}
     return "greedy-uniform", _SMALL

@@ -85,10 +85,13 @@ def policies_page(families: Iterable[coflash.PolicyFamily]) -> str:
     ]
     for family in families:
         text += [f"## `{family.key}`\n", f"{family.decides.capitalize()}.\n"]
-        text += ["| name | description | parameters | source |", "|---|---|---|---|"]
+        with_needs = any(policy.needs for policy in family.policies)
+        needs = ("memory",) if with_needs else ()
+        text += [row("name", "description", "parameters", *needs, "source"), "|---" * (4 + len(needs)) + "|"]
         for policy in family.policies:
             parameters = "<br>".join(f"`{p.name}` = `{p.default}`: {p.meaning}" for p in policy.parameters)
-            text.append(row(f"`{policy.name}`", policy.summary, parameters or "–", policy.source))
+            needs = (policy.needs,) if with_needs else ()
+            text.append(row(f"`{policy.name}`", policy.summary, parameters or "–", *needs, policy.source))
         text.append("")
     return "\n".join(text)
 

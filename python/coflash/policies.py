@@ -27,6 +27,8 @@ class Policy:
     source: str
     """The publication, or "folklore"."""
     parameters: tuple[Parameter, ...]
+    needs: str = ""
+    """The memory that it takes; empty where its family does not say."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def policies() -> tuple[PolicyFamily, ...]:
             family["family"],
             family["decides"],
             tuple(
-                Policy(p["name"], p["summary"], p["source"], tuple(Parameter(**each) for each in p["parameters"]))
+                Policy(**p | {"parameters": tuple(Parameter(**each) for each in p["parameters"])})
                 for p in family["policies"]
             ),
         )

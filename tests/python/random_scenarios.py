@@ -38,7 +38,7 @@ VALUES: dict[str, list[Any]] = {
 
 def _is_for_caches(scheme: str) -> bool:
     """Whether it is a cooperation scheme of a cache; the others are of a write buffer."""
-    return scheme == "none" or scheme.startswith("cdm")
+    return scheme in {"none", "move-in", "expected-cost"} or scheme.startswith("cdm")
 
 
 def scenario(rng: random.Random) -> dict[str, Any]:

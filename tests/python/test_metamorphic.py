@@ -63,6 +63,41 @@ def test_without_a_cache_cooperation_and_eviction_change_nothing(policy: str) ->
     assert cdm == alone
 
 
+@pytest.mark.filterwarnings("ignore:.* no effect without ")
+@pytest.mark.parametrize("scheme", ["cdm-overwrites", "cdm-removable", "move-in", "expected-cost"])
+def test_without_a_cache_every_scheme_is_none(scheme: str) -> None:
+    with_scheme = counted(cache__size="0B", cooperation=scheme)
+    assert not any(with_scheme.pop(name) for name in list(with_scheme) if name.startswith("sole_copies."))
+    assert with_scheme == counted(cache__size="0B")
+
+
+@pytest.mark.parametrize("stream", ["evict", "gc"])
+@pytest.mark.parametrize("weight", [0, 0.5, 1, "adaptive", "by-age"])
+def test_the_expected_cost_without_moves_is_cdm(weight: float | str, stream: str) -> None:
+    """To the last digit, whatever the weight."""
+    parameters = {"removable_weight": weight, "rewrite_stream": stream}
+    busy = {"workload__synthetic__requests": 20_000, "workload__synthetic__read_share": "60%"}
+    cdm = counted(cooperation={"name": "cdm", **parameters}, **busy)
+    # With a stream of their own rewrites are twice as dear, and no drop is expected to pay.
+    assert cdm["gc_drops_pages"] > 100 or stream == "evict"
+    assert counted(cooperation={"name": "expected-cost", "moves_in": False, **parameters}, **busy) == cdm
+    assert counted(cooperation={"name": "expected-cost", **parameters}, **busy)["moving.moved_in_pages"] > 10
+
+
+def test_eviction_that_asks_for_one_page_is_lru() -> None:
+    static = {"ftl__chips": "static", "cooperation": "cdm"}
+    lru = counted(**static)
+    assert counted(cache__policy={"name": "gcar", "window": 1}, **static) == lru
+    assert counted(cache__policy={"name": "gcar", "window": 64}, **static) != lru
+
+
+def test_clean_first_evicts_a_dirty_page_only_if_none_is_clean() -> None:
+    """The order of `cflru` with a window of 100 %: where pages are read, fewer dirty ones leave than under LRU."""
+    first, lru = (counted(cache__policy=policy) for policy in ({"name": "cflru", "window": "100%"}, "lru"))
+    assert first["cache.dirty_evictions_pages"] < lru["cache.dirty_evictions_pages"]
+    assert first["cache.clean_evictions_pages"] > lru["cache.clean_evictions_pages"]
+
+
 @pytest.mark.parametrize("channel", ["private", "shared"])
 def test_a_device_twice_as_slow_takes_twice_as_long(channel: str) -> None:
     """Where requests arrive half as fast, too."""

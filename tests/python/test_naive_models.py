@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import coflash
 from models.device import Device
 from models.draw import Drawn, trace_of
+from models.moving import MovingDevice
 from models.replay import serve
 from models.request import Request
 from models.shadow import HostBuffer
@@ -62,6 +64,8 @@ def by_model(drawn: Drawn) -> tuple[dict[str, Any], list[int]]:
     system: Device | HostBuffer
     if "host_buffer" in drawn.options:
         system = HostBuffer(drawn.options, drawn.logical_pages)
+    elif drawn.options["cooperation"]["name"] in MOVING:
+        system = MovingDevice(drawn.options, drawn.logical_pages)
     else:
         system = Device(drawn.options, drawn.logical_pages)
     ftl, begin = system.ftl, at(0)
@@ -92,6 +96,26 @@ def test_cache_and_ftl(tmp_path: Path) -> None:
     at_least(10, met, ["gc_drops_pages", "drop_rewrites_pages", "sole_copies.cleaned_pages", "host_trims_pages"])
     at_least(10, met, ["gc_spared_pages", "sole_copies.from_reads_pages"])
     at_least(5, met, [f"cache.{what}_pages" for what in ("merged", "flushed", "absorbed", "dropped")])
+
+
+MOVING = ("move-in", "expected-cost")
+
+
+def moving_device(scheme: str, seed: int) -> Drawn:
+    drawn = Drawn(seed)
+    drawn.use_cdm(scheme, drawn.rng.choice((1.0, 0.5, 0.0)))
+    drawn.options["cache"] |= {"percent": drawn.rng.choice([5, 10, 20, 30]), "read_allocate": True}
+    drawn.finish(requests=2_500)
+    return drawn
+
+
+@pytest.mark.parametrize("scheme", MOVING)
+def test_pages_that_move_into_the_cache(tmp_path: Path, scheme: str) -> None:
+    """Under the schemes by which garbage collection moves pages in: every counter, and most response times."""
+    met = compare(range(60), partial(moving_device, scheme), tmp_path)
+    at_least(10, met, ["moving.moved_in_pages", "gc_drops_pages", "drop_rewrites_pages", "sole_copies.cleaned_pages"])
+    if scheme == "expected-cost":
+        at_least(1, met, ["moving.without_room_pages"])
 
 
 SCHEMES: list[dict[str, Any]] = [

@@ -61,3 +61,7 @@ def test_every_policy_has_a_line() -> None:
     page = reference.policies_page([PolicyFamily("gc.victim", "which block is next", (tuned,))])
     assert "## `gc.victim`\n\nWhich block is next.\n" in page
     assert "| `d-choices` | Some. | `d` = `2`: how many | A paper |" in page
+    told = Policy("cdm", "Some.", "A paper", (), needs="4 B a page")
+    page = reference.policies_page([PolicyFamily("cooperation", "how", (told,))])
+    assert "| name | description | parameters | memory | source |" in page
+    assert "| `cdm` | Some. | – | 4 B a page | A paper |" in page

@@ -27,12 +27,15 @@ pub(crate) enum Answer {
     FromBuffer = 2,
     /// It goes to a block of shadows, by a fast program.
     Fast = 3,
+    /// It is read into the cache, which has the only copy from then on.
+    MoveIn = 4,
 }
 
 impl Answer {
     fn of(decision: Decision) -> Self {
         match decision {
             Decision::Drop | Decision::Evict => Self::Drop,
+            Decision::MoveIn(_) => Self::MoveIn,
             Decision::Copy { mode: Mode::Fast, .. } => Self::Fast,
             Decision::Copy { source: Source::Slot(_), .. } => Self::FromBuffer,
             Decision::Copy { source: Source::Flash, .. } | Decision::CopyUnmarked => Self::Copy,

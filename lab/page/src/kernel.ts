@@ -22,8 +22,8 @@ const FAILED = 0xffffffff;
 export const BLOCK = { words: 6, state: 0, written: 1, valid: 2, marked: 3, erases: 4, class: 5 } as const;
 
 /** What becomes of a valid page of a victim. */
-export type Answer = "copied" | "dropped" | "from-buffer" | "fast";
-const ANSWERS: readonly Answer[] = ["copied", "dropped", "from-buffer", "fast"];
+export type Answer = "copied" | "dropped" | "from-buffer" | "fast" | "moved-in";
+const ANSWERS: readonly Answer[] = ["copied", "dropped", "from-buffer", "fast", "moved-in"];
 
 /** A victim of GC, and the answers for its valid pages. */
 export interface Victim {

@@ -711,6 +711,19 @@ class SoleCopies(Record):
     """Pages read into the cache whose flash copy was invalidated at once (`cdm-invalidate-on-cache`)."""
 
 
+class Moving(Record):
+    """Pages of GC's victims that were moved into the cache instead of being copied.
+
+    They are among the pages dropped by GC.
+    """
+
+    moved_in_pages: int
+    """Valid pages moved into the cache by GC and refresh, each to the slot of a clean page."""
+
+    without_room_pages: int
+    """Valid pages copied by GC and refresh although moving in would have paid: no page was clean."""
+
+
 class Host(Record):
     """Traffic across the link when a cache or write buffer is in the host."""
 
@@ -945,6 +958,7 @@ class Metrics(Record):
     restart: Restart
     consistency: Consistency
     sole_copies: SoleCopies
+    moving: Moving
     host: Host
     erase_count: EraseCount
     endurance: Endurance

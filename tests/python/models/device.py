@@ -9,6 +9,8 @@ from models.ftl import FULL, Ftl, Move
 from models.request import Request
 from models.timing import Moment, at, later
 
+OVERWRITES_AT_ONCE = {"cdm", "cdm-overwrites", "cdm-invalidate-on-cache", "move-in", "expected-cost"}
+
 
 class Cache:
     """Pages in the order of eviction, and their slots."""
@@ -69,7 +71,7 @@ class Device:
 
     def is_removable(self, lpn: int) -> bool:
         """Cache and flash hold the same data, and flash knows that."""
-        has_removable = self.scheme["name"] in {"cdm", "cdm-removable"}
+        has_removable = self.scheme["name"] in {"cdm", "cdm-removable", "move-in", "expected-cost"}
         return has_removable and lpn in self.cache and lpn not in self.cache.dirty
 
     def is_at_bound(self) -> bool:
@@ -100,7 +102,7 @@ class Device:
 
     def host_wrote(self, lpn: int) -> None:
         """The flash copy of the page is out of date."""
-        if self.scheme["name"] in {"cdm", "cdm-overwrites", "cdm-invalidate-on-cache"}:
+        if self.scheme["name"] in OVERWRITES_AT_ONCE:
             self.ftl.supersede(lpn)
         else:
             self.ftl.weight_changed(lpn)
@@ -108,6 +110,29 @@ class Device:
     def discards(self, lpn: int, *, in_flush: bool) -> bool:  # noqa: ARG002
         """Whether a dirty page that is about to be programmed need not be."""
         return False
+
+    # Events of the cache, for schemes that follow them.
+
+    def is_served(self, lpn: int) -> None:
+        """A page is about to be read or written."""
+
+    def used(self, lpn: int) -> None:
+        """A cached page was read."""
+
+    def became_clean(self, lpn: int, *, by_read: bool) -> None:
+        """Cache and flash hold the same data, since the page was read, or written to flash."""
+
+    def about_to_change(self, lpn: int) -> None:
+        """The host is about to write to a cached page."""
+
+    def wrote(self, lpn: int) -> None:
+        """The host wrote to the cached copy of a page."""
+
+    def evicting(self, lpn: int) -> None:
+        """A page is about to leave the cache, and to be programmed if it is dirty."""
+
+    def trimmed(self, lpn: int) -> None:
+        """A cached page is about to be trimmed."""
 
     # Requests of the host.
 
@@ -124,10 +149,12 @@ class Device:
         return at(start_ns), crossing_ns if request.operation == "read" else 0
 
     def read(self, lpn: int, start: Moment) -> Moment:
+        self.is_served(lpn)
         if lpn in self.cache:
             self.counters["cache.read_hits"] += 1
             self.counters["cache.nvm_reads_pages"] += 1
             self.cache.use(lpn)
+            self.used(lpn)
             return later(start, self.options["page_read"])
         self.counters["cache.read_misses"] += 1
         done = self.ftl.read(lpn, start, start)
@@ -142,15 +169,18 @@ class Device:
                 self.cache.orphans.add(lpn)
                 self.becomes_dirty(lpn)
                 self.counters["sole_copies.from_reads_pages"] += 1
+            self.became_clean(lpn, by_read=True)
             self.ftl.weight_changed(lpn)
         return done
 
     def write(self, lpn: int, part: bool, start: Moment, source_ns: int = 0) -> Moment:
         """Writes a page, given the time to read its data from the source."""
+        self.is_served(lpn)
         if lpn in self.cache:
             self.counters["cache.write_hits"] += 1
             self.counters["cache.absorbed_pages"] += lpn in self.cache.dirty
             self.cache.use(lpn)
+            self.about_to_change(lpn)
             ready = start if lpn in self.cache.dirty else self.make_room_for_sole_copy(start)
             return self.write_slot(lpn, later(ready, source_ns))
         self.counters["cache.write_misses"] += 1
@@ -180,11 +210,13 @@ class Device:
         self.counters["cache.nvm_writes_pages"] += 1
         self.cache.orphans.discard(lpn)
         self.becomes_dirty(lpn)
+        self.wrote(lpn)
         self.host_wrote(lpn)
         return later(after, self.options["page_write"])
 
     def trim(self, lpn: int, start: Moment) -> Moment:
         if lpn in self.cache:
+            self.trimmed(lpn)
             self.counters["cache.dropped_pages"] += lpn in self.cache.dirty
             self.cache.remove(lpn)
         self.ftl.invalidate(lpn)
@@ -212,6 +244,7 @@ class Device:
         if not self.cache.is_full():
             return start
         lpn = next(iter(self.cache.order))
+        self.evicting(lpn)
         written = start
         if lpn in self.cache.dirty:
             if not self.discards(lpn, in_flush=False):
@@ -232,6 +265,7 @@ class Device:
         self.counters["sole_copies.cleaned_pages"] += 1
         del self.cache.dirty[lpn]
         self.cache.orphans.discard(lpn)
+        self.became_clean(lpn, by_read=False)
         self.ftl.weight_changed(lpn)
         return written
 

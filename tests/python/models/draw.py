@@ -42,7 +42,9 @@ class Drawn:
             "rewrite_stream": rng.choice(["evict", "gc"]),
             "sole_copies_percent": rng.choice([100, 50, 30, 10]),
         }
-        has_parameters = name in {"cdm", "cdm-removable"}
+        has_parameters = name in {"cdm", "cdm-removable", "move-in", "expected-cost"}
+        if name == "expected-cost":
+            parameters |= {"moves_in": rng.random() < 0.8, "read_weight": rng.choice([0.0, 0.5])}
         self.options["cooperation"] = {"name": name, **(parameters if has_parameters else {})}
         self.options["cache"]["percent"] = rng.choice([2, 5, 10, 30, 60, 60])
 

@@ -21,6 +21,8 @@ class Move:
     stream: str = "gc"
     from_buffer: bool = False
     fast: bool = False
+    into_cache: bool = False
+    """It is read into the cache, which has the only copy: nothing is programmed."""
 
 
 @dataclass(eq=False)
@@ -282,7 +284,9 @@ class Ftl:
         self.counters["fast_blocks.victims_valid_pages"] += len(victim.valid) * victim.is_fast
         for _, lpn in sorted(victim.valid.items()):
             move = self.cache.move(lpn)
-            if move is None:
+            if move is not None and move.into_cache:
+                self.operate(victim, (self.timing["page_read"], self.transfer_ns(), 0), "gc", start)
+            if move is None or move.into_cache:
                 del self.map[lpn]
                 self.superseded.pop(lpn, None)
                 self.counters["gc_drops_pages"] += 1

@@ -19,6 +19,12 @@ pub trait Policy: Sized {
     const SUMMARY: &'static str;
     /// The publication, or "folklore".
     const SOURCE: &'static str;
+
+    /// The memory that it takes with its default parameters, in words; empty where its family does not say.
+    #[must_use]
+    fn needs() -> String {
+        String::new()
+    }
 }
 
 /// The configuration of a policy without parameters.
@@ -46,6 +52,8 @@ pub struct PolicyInfo {
     pub summary: &'static str,
     /// The publication.
     pub source: &'static str,
+    /// The memory that it takes; empty where its family does not say.
+    pub needs: String,
     /// The parameters.
     pub parameters: Vec<Parameter>,
 }
@@ -72,7 +80,7 @@ impl PolicyInfo {
                 name,
             })
             .collect();
-        Self { name, summary: P::SUMMARY, source: P::SOURCE, parameters }
+        Self { name, summary: P::SUMMARY, source: P::SOURCE, needs: P::needs(), parameters }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use coflash_base::Bytes;
 use coflash_ftl::Weight;
-use coflash_level::{CooperationConfig, Placement};
+use coflash_level::Placement;
 use coflash_media::disk::SECTOR_BYTES;
 use coflash_scenario::{Scenario, ScenarioError};
 use std::fs;
@@ -54,21 +54,11 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
     // A bit for each trimmed page.
     let metadata = logical_pages / 8;
-    // The place of the superseded flash copy of each page, and a bit for each page there; for a placement policy its class and time.
+    // A bit for each superseded page, and for a placement policy the class and time of each page's last copy.
     let last_copy = if ftl.placement.targets() > 0 { 8 } else { 0 };
-    let superseded = (4 + last_copy) * logical_pages + pages / 8;
-    let cooperation = match &scenario.cooperation {
-        CooperationConfig::CdmConsistent(config) => {
-            superseded + 20 * slots + 4 * u64::from(config.deletions_max.get())
-        }
-        // The age of each page, and a list of sole copies.
-        CooperationConfig::Cdm(_)
-        | CooperationConfig::CdmOverwrites(_)
-        | CooperationConfig::CdmRemovable(_)
-        | CooperationConfig::CdmInvalidateOnCache(_)
-        | CooperationConfig::CdmHgc(_) => superseded + 9 * slots,
-        _ => 0,
-    };
+    let needs = scenario.cooperation.memory();
+    let superseded = if needs.page_bytes > 0 { last_copy * logical_pages + pages / 8 } else { 0 };
+    let cooperation = superseded + needs.page_bytes * logical_pages + needs.slot_bytes * slots + needs.bytes;
     4 * pages
         + (4 + u64::from(ftl.placement.bytes_per_page())) * logical_pages
         + (64 + block_bits + age_classes) * blocks
@@ -145,6 +135,8 @@ mod tests {
             &[("gc.victim", "cost-benefit"), ("ftl.pools", "die")],
             &[("ftl.placement", "sfs"), ("ftl.pools", "device")],
             &[("cache.size", "70%"), ("cooperation", "cdm-consistent")],
+            &[("cache.size", "10%"), ("cooperation", "move-in")],
+            &[("cache.size", "1%"), ("cooperation", "expected-cost")],
             &[("cooperation", "delay"), ("cooperation.lambda", "3.5"), ("cache.size", "1%")],
             &[("cooperation", "sgc"), ("cache.size", "1%"), ("cache.volatile", "true"), ("gc.low_mark", "3")],
         ] {

@@ -8,7 +8,7 @@ use crate::spare::SpareSpace;
 use coflash_base::measure::{Assumption, Report, Section, SectionInfo, Value};
 use coflash_ftl::{FastBlockCounters, FtlCounters, PlacementClass, Programs, SlcCounters, UsedSpace};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
-use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
+use coflash_level::cooperation::{CommitCounters, MovingCounters, ShadowCounters, SoleCopyCounters};
 use coflash_level::nvm::MetadataCounters;
 use coflash_level::{CacheCounters, DropCounters, HOST_BUFFER, link_sections};
 use coflash_media::disk::DiskCounters;
@@ -94,6 +94,7 @@ pub fn sections() -> Vec<&'static SectionInfo> {
         &RestartCounters::INFO,
         &CommitCounters::INFO,
         &SoleCopyCounters::INFO,
+        &MovingCounters::INFO,
     ];
     const TAIL: &[&SectionInfo] = &[
         &AllResponses::INFO,

@@ -23,6 +23,9 @@ pub enum Decision {
     CopyUnmarked,
     /// The page is dropped: another memory holds the data and has taken responsibility for it.
     Drop,
+    /// The page is read into this slot of the cache above, which has the only copy from then on. A page that cannot be read
+    /// is copied.
+    MoveIn(Slot),
     /// The page is dropped, and the level above gives it up, too: what is written under its number later is another page.
     Evict,
 }
@@ -34,6 +37,12 @@ impl Decision {
     /// Whether the page takes no place in flash from now on.
     #[must_use]
     pub fn frees(self) -> bool {
+        matches!(self, Self::Drop | Self::MoveIn(_) | Self::Evict)
+    }
+
+    /// Whether the decision is carried out without an operation of flash.
+    #[must_use]
+    pub fn takes_no_time(self) -> bool {
         matches!(self, Self::Drop | Self::Evict)
     }
 }
@@ -53,6 +62,10 @@ pub trait GcHook {
     /// [`Ftl::set_mark`](crate::Ftl::set_mark). After [`Decision::Drop`] and [`Decision::Evict`] the page is no longer mapped, so
     /// another memory must hold its data. The hook must not call back into the FTL.
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision;
+
+    /// A page was read into the slot that [`Decision::MoveIn`] named: it is the slot's page from now on. Returns the page that
+    /// the slot held until now, clean: flash keeps it, without its mark.
+    fn moved_in<M: Media>(&mut self, page: Lpn, slot: Slot, media: &mut M) -> Lpn;
 
     /// A page was programmed from [`Source::Slot`]: flash now holds the data of the slot. After a power cut the copy may
     /// not count until [`GcHook::moved`], so the slot must still be found as dirty.
@@ -85,10 +98,19 @@ pub trait GcHook {
     }
 }
 
-/// Write the methods of a [`GcHook`] whose memory keeps dropped pages whatever happens, and from whose slots GC takes nothing.
+/// Write the methods of a [`GcHook`] whose memory keeps dropped pages whatever happens, and with whose slots GC does nothing.
 #[macro_export]
 macro_rules! has_no_slots {
     () => {
+        fn moved_in<M: coflash_media::Media>(
+            &mut self,
+            _: coflash_base::Lpn,
+            _: coflash_media::Slot,
+            _: &mut M,
+        ) -> coflash_base::Lpn {
+            unreachable!("no page moves into a slot")
+        }
+
         fn programmed_from(&mut self, _: coflash_media::Slot) {}
 
         #[inline(always)]
@@ -109,6 +131,10 @@ impl<H: GcHook> GcHook for &mut H {
     #[inline(always)]
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision {
         H::decide(self, page, marks, media)
+    }
+
+    fn moved_in<M: Media>(&mut self, page: Lpn, slot: Slot, media: &mut M) -> Lpn {
+        H::moved_in(self, page, slot, media)
     }
 
     fn programmed_from(&mut self, slot: Slot) {

@@ -26,6 +26,7 @@ mod media;
 mod meter;
 mod page_replacer;
 mod partition_resizer;
+mod recency;
 mod scheme;
 mod sequential_detector;
 mod sizes;

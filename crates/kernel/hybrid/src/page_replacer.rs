@@ -1,6 +1,7 @@
 //! Page Replacer: evictions from the caches. Dirty pages are destaged in groups, in the order of their addresses.
 
 use crate::partition_resizer::Limits;
+use crate::recency::Recency;
 use crate::write_policy::WritePolicy;
 use coflash_base::{IdVec, Lpn, id_type};
 use coflash_cache::{Cache, EvictionConfig, Orders, PolicyPair, SlotId};
@@ -45,6 +46,8 @@ pub(crate) struct PageReplacer {
     /// The pages that pending requests write to the disk, with the number of these requests.
     overwritten: BTreeMap<Lpn, u32>,
     group: Vec<(Lpn, SlotId)>,
+    /// The last uses of the pages, if GC asks for them.
+    pub(crate) recency: Option<Recency>,
     /// The pages of the write cache that the disk may lack, except pinned ones; `None` for all.
     lacking: Option<BTreeSet<SlotId>>,
 }
@@ -76,6 +79,7 @@ impl PageReplacer {
             evictions: Vec::new(),
             free: Vec::new(),
             overwritten: BTreeMap::new(),
+            recency: None,
             group: Vec::with_capacity(group_pages as usize),
             lacking: (write_policy == WritePolicy::WriteThrough).then(BTreeSet::new),
         }
@@ -93,6 +97,7 @@ impl PageReplacer {
             + self.evicted_by.heap_bytes()
             + self.evictions.capacity() * size_of::<Option<Eviction>>()
             + self.overwritten.len() * size_of::<(Lpn, u32)>()
+            + self.recency.as_ref().map_or(0, Recency::heap_bytes)
             + slots
     }
 
@@ -140,6 +145,7 @@ impl PageReplacer {
         self.group.clear();
         while self.group.len() < self.group_pages as usize {
             let Some(slot) = self.cache.victim_of(true) else { break };
+            self.evicts(slot);
             if self.cache.is_dirty(slot) {
                 self.pin(slot);
                 self.group.push((self.cache.page_of(slot), slot));
@@ -152,6 +158,29 @@ impl PageReplacer {
         let slots: Vec<_> = self.group.iter().map(|&(_, slot)| slot).collect();
         let id = self.begin(Eviction { slots: slots.clone(), ..Eviction::default() });
         (id, slots)
+    }
+
+    /// Insert a page that is not cached.
+    #[inline]
+    pub(crate) fn insert(&mut self, page: Lpn, dirty: bool) -> SlotId {
+        let slot = self.cache.insert(page, dirty);
+        self.used(slot);
+        slot
+    }
+
+    #[inline]
+    fn used(&mut self, slot: SlotId) {
+        if let Some(recency) = &mut self.recency {
+            recency.used(slot);
+        }
+    }
+
+    /// Note that the page in `slot` is evicted, since it is the next one.
+    #[inline]
+    pub(crate) fn evicts(&mut self, slot: SlotId) {
+        if let Some(recency) = &mut self.recency {
+            recency.evicted(slot);
+        }
     }
 
     /// Begin an eviction with pinned slots.
@@ -194,6 +223,7 @@ impl PageReplacer {
     pub(crate) fn touch(&mut self, slot: SlotId) {
         if !self.cache.is_pinned(slot) {
             self.cache.touch(slot);
+            self.used(slot);
         }
     }
 
@@ -209,6 +239,7 @@ impl PageReplacer {
         self.keep(slot);
         self.pinned -= u32::from(self.cache.is_pinned(slot));
         self.cache.write(slot);
+        self.used(slot);
     }
 
     /// Remove a page that no longer belongs to an eviction.
@@ -230,6 +261,7 @@ impl PageReplacer {
     /// written through.
     pub(crate) fn recover(&mut self, slot: SlotId, page: Lpn, dirty: bool) {
         self.cache.insert_at(slot, page, dirty);
+        self.used(slot);
         if let Some(lacking) = self.lacking.as_mut().filter(|_| dirty) {
             lacking.insert(slot);
         }

@@ -1,16 +1,34 @@
 //! Flash of the tier: the FTL with a hook for cached pages.
 
+use crate::recency::Recency;
 use coflash_base::Lpn;
 use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_ftl::{Coverage, Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite, WriteStream};
 use coflash_media::{Cause, DieId, Media, Place};
 
+/// What becomes of the clean pages of GC's victims.
+#[derive(Clone, Copy)]
+pub(crate) struct CleanPages {
+    /// How they are copied.
+    pub(crate) copy: Decision,
+    /// The share of their stay from which on they are dropped instead; `None` if never.
+    pub(crate) dropped_from: Option<f64>,
+}
+
+impl CleanPages {
+    #[inline]
+    fn decide(self, slot: SlotId, recency: Option<&Recency>) -> Decision {
+        let is_dropped = |share| recency.is_none_or(|recency| recency.has_stayed(slot, share));
+        if self.dropped_from.is_some_and(is_dropped) { Decision::Evict } else { self.copy }
+    }
+}
+
 /// The parts of the tier that a flash operation needs.
 pub(crate) struct Store<'a, M: Media> {
     pub(crate) cache: &'a mut Cache<PolicyPair>,
     pub(crate) ftl: &'a mut Ftl,
-    /// The decision about clean pages of GC's victims.
-    pub(crate) clean: Decision,
+    pub(crate) recency: Option<&'a Recency>,
+    pub(crate) clean: CleanPages,
     pub(crate) media: &'a mut M,
     pub(crate) start: M::When,
 }
@@ -18,7 +36,8 @@ pub(crate) struct Store<'a, M: Media> {
 /// GC's hook: a clean page may be dropped, since the disk holds it, or copied to blocks of clean pages.
 struct DiskHoldsIt<'a> {
     cache: &'a mut Cache<PolicyPair>,
-    clean: Decision,
+    recency: Option<&'a Recency>,
+    clean: CleanPages,
 }
 
 impl GcHook for DiskHoldsIt<'_> {
@@ -33,21 +52,22 @@ impl GcHook for DiskHoldsIt<'_> {
         if !self.cache.is_occupied(slot) || self.cache.is_dirty(slot) || self.cache.is_pinned(slot) {
             return Decision::COPY;
         }
-        if self.clean.frees() {
+        let decision = self.clean.decide(slot, self.recency);
+        if decision == Decision::Evict {
             self.cache.remove(slot);
         }
-        self.clean
+        decision
     }
 
     fn copies_unmarked(&mut self, _: u32) -> bool {
-        self.clean == Decision::COPY
+        self.clean.dropped_from.is_none() && self.clean.copy == Decision::COPY
     }
 }
 
 impl<M: Media> Store<'_, M> {
     #[inline(always)]
     fn descend(&mut self) -> (&mut Ftl, Io<'_, M, DiskHoldsIt<'_>>) {
-        let hook = DiskHoldsIt { cache: self.cache, clean: self.clean };
+        let hook = DiskHoldsIt { cache: self.cache, recency: self.recency, clean: self.clean };
         (self.ftl, Io { media: self.media, hook, start: self.start })
     }
 

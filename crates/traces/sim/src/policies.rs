@@ -11,6 +11,7 @@ pub fn policies() -> Vec<Family> {
         name,
         summary,
         source,
+        needs: String::new(),
         parameters: Vec::new(),
     };
     let formats = formats::table().into_iter().map(format).collect();

@@ -17,6 +17,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
     &[("cooperation", "cdm"), ("cache.size", "10%")],
     &[("cooperation", "cdm-consistent"), ("cache.size", "10%")],
     &[("cooperation", "none"), ("gc.mode", "background"), ("gc.background_mark", "6")],
+    &[("cooperation", "move-in"), ("cache.size", "10%")],
     &[("timing.channel", "shared"), ("cooperation", "cdm"), ("cache.size", "10%"), ("cache.fence", "500ns")],
     &[("timing.read_priority", "suspend"), ("gc.mode", "preemptive"), ("gc.low_mark", "3")],
     &[("controller.write_buffer", "64KiB"), ("controller.read_command", "3us"), ("controller.cores", "1")],

@@ -52,7 +52,7 @@ pub(crate) enum Order {
 impl Order {
     pub(crate) fn of(name: &str, capacity: u32) -> Self {
         match name {
-            "lru" | EXTERNAL => Self::Lru(Vec::new()),
+            "lru" | "gcar" | EXTERNAL => Self::Lru(Vec::new()),
             "fifo" => Self::Fifo(Vec::new()),
             "clock" => Self::Clock { ring: Vec::new(), hand: 0 },
             "cflru" => {

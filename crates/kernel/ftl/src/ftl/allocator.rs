@@ -185,6 +185,12 @@ impl Allocator {
         self.chips != Chips::Static || lpn.get() % self.dies.len() as u32 == die.get()
     }
 
+    /// The die of all writes of a page, if each page has one.
+    #[inline(always)]
+    pub(super) fn die_of(&self, lpn: Lpn) -> Option<DieId> {
+        (self.chips == Chips::Static).then(|| DieId::new(self.by_dies.rest(lpn.get())))
+    }
+
     /// Choose the die of a write. `overwritten_in` is the pool of the copy that the write makes invalid, `backlog` the
     /// pending work of a die.
     #[inline(always)]
@@ -196,8 +202,8 @@ impl Allocator {
         backlog: impl Fn(DieId) -> u64,
     ) -> DieId {
         let dies = self.dies.len() as u32;
-        if self.chips == Chips::Static {
-            return DieId::new(self.by_dies.rest(lpn.get()));
+        if let Some(die) = self.die_of(lpn) {
+            return die;
         }
         // On a full device only the pool of the overwritten copy has room.
         let overwritten_in = overwritten_in();

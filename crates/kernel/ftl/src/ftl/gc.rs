@@ -17,7 +17,8 @@ use crate::ids::PoolId;
 use crate::marks::Marks;
 use crate::stream::WriteStream;
 use crate::weight::{AgeClass, Weights};
-use coflash_media::{BlockId, Cause, DieId, Media, Mode, Oob, Place, Ppn, Run};
+use coflash_base::Lpn;
+use coflash_media::{BlockId, Cause, DieId, Media, Memory, Mode, Oob, Place, Ppn, Run, Slot};
 
 impl Ftl {
     /// Clean blocks of the die's pools in turn while a pool has too few free blocks.
@@ -136,12 +137,12 @@ impl Ftl {
             let page = self.geometry.page(cleaning.block, index);
             let decision = self.relocate(cleaning.cause, pool, cleaning.block, page, io)?;
             self.invalidate_page(page);
-            if !decision.frees() {
+            cleaning.dropped |= decision.frees();
+            if !decision.takes_no_time() {
                 self.collector.set_cleaning(pool, cleaning);
                 io.hook.moved(io.media);
                 return Ok(true);
             }
-            cleaning.dropped = true;
         }
         self.end(pool, cleaning, io)?;
         Ok(true)
@@ -366,14 +367,20 @@ impl Ftl {
     ) -> Result<Decision, M::Error> {
         let lpn = self.pages.owner[from].expect("a valid page has an owner");
         let marks = self.marks_of(victim, from);
-        let decision = io.hook.decide(lpn, marks, io.media);
+        let mut decision = io.hook.decide(lpn, marks, io.media);
+        if let Decision::MoveIn(slot) = decision {
+            match io.media.read(from, Place::Slot(slot), cause, io.start) {
+                Ok(_) => self.moved_in(lpn, slot, io),
+                Err(_) => decision = Decision::COPY,
+            }
+        }
         self.record_answer(victim, from, lpn, decision);
         let (source, stream, mode) = match decision {
             Decision::Copy { source, stream, mode } => (source, stream, mode),
             Decision::CopyUnmarked => (Source::Flash, WriteStream::Gc, Mode::Normal),
-            Decision::Drop | Decision::Evict => {
+            Decision::Drop | Decision::MoveIn(_) | Decision::Evict => {
                 self.pages.map.clear(lpn);
-                if decision == Decision::Drop {
+                if decision != Decision::Evict {
                     self.placer.taken_over(lpn, victim);
                 }
                 self.counters.gc_drops_pages += 1;
@@ -413,6 +420,12 @@ impl Ftl {
             self.write_summary(to.page, io.start, io.media)?;
         }
         Ok(decision)
+    }
+
+    /// Hand a page that was read into a slot to the cache. The page that leaves the slot is not removable any more.
+    fn moved_in<M: Media, H: GcHook>(&mut self, lpn: Lpn, slot: Slot, io: &mut Io<'_, M, H>) {
+        let left = io.hook.moved_in(lpn, slot, io.media);
+        self.set_mark(left, Memory::Device, false);
     }
 
     /// Update the state of an erased block.

@@ -140,6 +140,22 @@ impl Ftl {
         self.geometry.blocks() * self.dims.data_pages_per_block
     }
 
+    /// The die that the eviction of a cached page concerns: that of its flash copy, or that of the write if it is dirty. `None`
+    /// where the die does not depend on the page.
+    #[must_use]
+    pub fn die_after(&self, lpn: Lpn, is_written: bool) -> Option<DieId> {
+        if is_written {
+            return self.allocator.die_of(lpn);
+        }
+        self.pages.map.get(lpn).map(|page| self.geometry.die_of(self.dims.block_of(page)))
+    }
+
+    /// The pages of a block that may hold data.
+    #[must_use]
+    pub fn data_pages_per_block(&self) -> u32 {
+        self.dims.data_pages_per_block
+    }
+
     /// The exported capacity in bytes.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {

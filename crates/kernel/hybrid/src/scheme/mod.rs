@@ -3,6 +3,7 @@
 use crate::costmodel::{Costs, Demand, Measured, Partition};
 use coflash_cache::Orders;
 
+mod drop_evict;
 mod fp_fcl;
 mod op_fcl;
 mod rw_fcl;
@@ -15,6 +16,7 @@ coflash_base::policy_family! { ($)
         "rw-fcl" => RwFcl(rw_fcl::RwFcl),
         "fp-fcl" => FpFcl(fp_fcl::FpFcl),
         "silent-eviction" => SilentEviction(silent_eviction::SilentEviction),
+        "drop-evict" => DropEvict(drop_evict::DropEvict),
     }
 }
 
@@ -57,9 +59,10 @@ pub trait PartitionScheme: coflash_base::Policy {
         Orders::Own
     }
 
-    /// Whether GC drops the clean pages of its victims.
-    fn drops_clean(&self) -> bool {
-        false
+    /// From which share of the time between its last use and its eviction on GC drops a clean page of its victims; `None` if it
+    /// never does.
+    fn drops_clean_from(&self) -> Option<f64> {
+        None
     }
 }
 
@@ -78,6 +81,6 @@ impl Scheme {
         pub(crate) fn divide(&self, period: &Period<'_>) -> Option<Partition>;
         pub(crate) fn divides(&self) -> bool;
         pub(crate) fn orders(&self) -> Orders;
-        pub(crate) fn drops_clean(&self) -> bool;
+        pub(crate) fn drops_clean_from(&self) -> Option<f64>;
     }
 }

@@ -50,7 +50,7 @@ impl PartitionScheme for SilentEviction {
         Orders::Common
     }
 
-    fn drops_clean(&self) -> bool {
-        true
+    fn drops_clean_from(&self) -> Option<f64> {
+        Some(0.0)
     }
 }

@@ -42,6 +42,7 @@ impl Tier {
     pub(super) fn drop_clean(&mut self, slot: SlotId) {
         debug_assert!(!self.replacer.cache.is_dirty(slot), "{slot:?} is dirty");
         self.counters.clean_evictions_pages += 1;
+        self.replacer.evicts(slot);
         self.release(slot);
     }
 

@@ -118,7 +118,7 @@ impl Tier {
                 None => return Ok(()),
             }
         }
-        let slot = self.replacer.cache.insert(page, false);
+        let slot = self.replacer.insert(page, false);
         self.counters.fills_pages += 1;
         io.media.fetched(job, page);
         self.program(slot, Place::Host, Cause::Evict, io.start, io).map(drop)

@@ -31,14 +31,15 @@ use crate::media::TierMedia;
 use crate::meter::Meter;
 use crate::page_replacer::{EvictionId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
+use crate::recency::Recency;
 use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
-use crate::store::Store;
+use crate::store::{CleanPages, Store};
 use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
 use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Share};
 use coflash_cache::{Cache, PolicyPair, SlotId};
-use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite};
+use coflash_ftl::{Coverage, Ftl, PageRead, PageWrite};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
 
@@ -78,7 +79,7 @@ pub(crate) struct Tier {
     mapping: MappingManager,
     scheme: Scheme,
     /// The decision about clean pages of GC's victims.
-    clean: Decision,
+    clean: CleanPages,
     costs: Costs,
     partial_writes: PartialWrites,
     writes_through: bool,
@@ -132,20 +133,24 @@ impl Tier {
             return Err(Misfit::new("destage_pages", problem));
         }
         let scheme = config.scheme.build();
-        let clean = if scheme.drops_clean() { Decision::Evict } else { config.active_blocks.copies_clean() };
+        let clean =
+            CleanPages { copy: config.active_blocks.copies_clean(), dropped_from: scheme.drops_clean_from() };
         let step = segment_pages as f64 / f64::from(flash_pages);
         let kept = 1.0 - config.decay.as_f64().min(Share::ONE.as_f64());
         let tracks = scheme.divides();
         let unit_pages = config.sequential_unit.count.div_ceil(page_bytes);
+        let mut replacer = PageReplacer::new(
+            &config.policy,
+            scheme.orders(),
+            layout.slots,
+            disk_pages as usize,
+            config.destage_pages,
+            config.write_policy,
+        );
+        let asks = clean.dropped_from.is_some_and(|share| share > 0.0);
+        replacer.recency = asks.then(|| Recency::new(layout.slots));
         Ok(Self {
-            replacer: PageReplacer::new(
-                &config.policy,
-                scheme.orders(),
-                layout.slots,
-                disk_pages as usize,
-                config.destage_pages,
-                config.write_policy,
-            ),
+            replacer,
             detector: SequentialDetector::new(
                 config.sequential_streams,
                 (unit_pages > 0).then_some(unit_pages),
@@ -247,10 +252,17 @@ impl Tier {
     fn store<'a, M: Media>(
         ftl: &'a mut Ftl,
         replacer: &'a mut PageReplacer,
-        clean: Decision,
+        clean: CleanPages,
         io: &'a mut TierIo<'_, M>,
     ) -> Store<'a, M> {
-        Store { cache: &mut replacer.cache, ftl, clean, media: io.media, start: io.start }
+        Store {
+            cache: &mut replacer.cache,
+            recency: replacer.recency.as_ref(),
+            ftl,
+            clean,
+            media: io.media,
+            start: io.start,
+        }
     }
 
     /// Do one step of background work on a die that is idle at `io.start`. Returns false if there is none.
@@ -379,7 +391,7 @@ impl Tier {
                 let slot = self.replacer.clean_victim().expect("it was asked whether there is one");
                 self.drop_clean(slot);
             }
-            self.replacer.cache.insert(lpn, true)
+            self.replacer.insert(lpn, true)
         };
         let done = self.program(slot, from, page.cause, after, io)?;
         if self.writes_through {

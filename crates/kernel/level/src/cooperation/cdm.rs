@@ -38,7 +38,7 @@
 use super::rewrite_predictor::RewritePredictor;
 use super::shadow::ShadowCounters;
 use super::sole_copies::SoleCopies;
-use super::{CooperationScheme, Event, Scheme, Setting};
+use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::policy::NoParameters;
@@ -218,6 +218,8 @@ pub struct Cdm<V> {
     predictor: Option<RewritePredictor>,
     /// The cost of a drop, in copies, if the page is evicted unmodified.
     rewrite_copies: f64,
+    /// What a sole copy saves while it is cached, in copies, since its page of flash is free. Zero where nobody estimates it.
+    room_copies: f64,
     sole_copies: SoleCopies,
     shadows: ShadowCounters,
     variant: PhantomData<V>,
@@ -227,14 +229,28 @@ impl<V: Variant> Policy for Cdm<V> {
     type Config = V::Config;
     const SUMMARY: &'static str = V::SUMMARY;
     const SOURCE: &'static str = "Lee, Kim, Bahn & Noh, MSST 2016, section 3";
+
+    fn needs() -> String {
+        <Self as CooperationScheme>::memory(&V::Config::default()).text()
+    }
 }
 
 impl<V: Variant> Cdm<V> {
+    /// Whether there may be no other sole copy now.
+    pub(super) fn is_at_bound(&self, cache: &Cache) -> bool {
+        self.sole_copies.are_at_bound(cache)
+    }
+
+    /// Set what a sole copy saves while it is cached, in copies.
+    pub(super) fn set_room_copies(&mut self, copies: f64) {
+        self.room_copies = copies;
+    }
+
     /// Update the weights to the expected cost of a drop, where it has changed enough.
     fn update_weights(&mut self) {
         let Some(predictor) = &self.predictor else { return };
         for (weight, unmodified) in self.weights.0.iter_mut().zip(predictor.unmodified()) {
-            let copies = unmodified * self.rewrite_copies;
+            let copies = (unmodified * self.rewrite_copies - self.room_copies).max(0.0);
             let changed = (copies * f64::from(Weight::SIXTEENTHS) - f64::from(weight.0)).abs();
             if copies > 1.0 || changed > STEP_SIXTEENTHS {
                 *weight = Weight::nearest(copies.min(1.0));
@@ -325,6 +341,11 @@ impl<V: Variant> CooperationScheme for Cdm<V> {
         }
     }
 
+    /// The places of superseded copies; the age of each page, and a list of sole copies.
+    fn memory(_: &V::Config) -> Needs {
+        Needs { page_bytes: 4, slot_bytes: 9, bytes: 0 }
+    }
+
     fn new(config: &V::Config, setting: &Setting) -> Result<Self, Misfit> {
         let config = V::config(config);
         if setting.is_volatile {
@@ -347,6 +368,7 @@ impl<V: Variant> CooperationScheme for Cdm<V> {
             weights: Weights::all(first_weight(config.removable_weight)),
             predictor: estimates.then(|| RewritePredictor::new(setting.slots, by_age)),
             rewrite_copies: 1.0,
+            room_copies: 0.0,
             sole_copies: bound(&config, setting)?,
             shadows: ShadowCounters::default(),
             variant: PhantomData,
@@ -369,10 +391,19 @@ impl<V: Variant> Scheme for Cdm<V> {
         Decision::Drop
     }
 
-    fn copies_unmarked(&mut self, pages: u32) {
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
         if V::KNOWS_HOST {
             self.shadows.copied_unmarked(pages);
         }
+        true
+    }
+
+    fn moved_in(&mut self, page: Cached, _: Lpn, cache: &Cache) {
+        if let Some(predictor) = &mut self.predictor {
+            predictor.left(page.slot, cache);
+            predictor.entered(page.slot);
+        }
+        self.sole_copies.added(page.slot, cache.dirty_len() + 1);
     }
 
     fn weights(&mut self, cache: &Cache) -> Weights {

@@ -15,7 +15,7 @@
 //! commit: until then the committed version stays in flash or in a *condemned* slot (detached and pinned).
 //! The transitions are in `write_back/consistency.rs`.
 
-use super::{CooperationScheme, Event, Scheme, Setting};
+use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Misfit, Policy, Share};
@@ -72,11 +72,20 @@ impl Policy for CdmConsistent {
     type Config = CdmConsistentConfig;
     const SUMMARY: &'static str = "As cdm, and after a crash every page reads back as of the last commit.";
     const SOURCE: &'static str = "Lee, Kim, Bahn & Noh, MSST 2016, section 4";
+
+    fn needs() -> String {
+        <Self as CooperationScheme>::memory(&CdmConsistentConfig::default()).text()
+    }
 }
 
 impl CooperationScheme for CdmConsistent {
     fn requirements(_: &CdmConsistentConfig) -> Requirements {
         Requirements::NONE
+    }
+
+    /// Its slots and those of older versions, and the deletions.
+    fn memory(config: &CdmConsistentConfig) -> Needs {
+        Needs { page_bytes: 4, slot_bytes: 20, bytes: 4 * u64::from(config.deletions_max.get()) }
     }
 
     fn new(config: &CdmConsistentConfig, setting: &Setting) -> Result<Self, Misfit> {

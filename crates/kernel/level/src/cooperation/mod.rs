@@ -9,10 +9,14 @@ use coflash_media::Memory;
 
 mod cdm;
 mod cdm_consistent;
+mod expected_cost;
+mod move_in;
+mod moving;
 mod none;
 mod rewrite_predictor;
 mod shadow;
 mod sole_copies;
+mod write_history;
 
 coflash_base::policy_family! { ($)
     /// How cache and flash cooperate.
@@ -24,6 +28,8 @@ coflash_base::policy_family! { ($)
         "cdm-invalidate-on-cache" => CdmInvalidateOnCache(cdm::Cdm<cdm::InvalidateOnCache>),
         "cdm-hgc" => CdmHgc(cdm::Cdm<cdm::WithHgc>),
         "cdm-consistent" => CdmConsistent(cdm_consistent::CdmConsistent),
+        "move-in" => MoveIn(moving::Moving<move_in::MoveIn>),
+        "expected-cost" => ExpectedCost(moving::Moving<expected_cost::ExpectedCost>),
         "ggc" => Ggc(shadow::Shadow<shadow::Ggc>),
         "separation" => Separation(shadow::Shadow<shadow::Separation>),
         "delay" => Delay(shadow::Shadow<shadow::Delay>),
@@ -37,6 +43,7 @@ coflash_base::policy_family! { ($)
 }
 
 pub use cdm_consistent::{CdmConsistent, CdmConsistentConfig, CommitCounters};
+pub use moving::MovingCounters;
 pub use shadow::{SgcConfig, ShadowCounters, Shadows, Twins};
 pub use sole_copies::SoleCopyCounters;
 
@@ -57,6 +64,31 @@ pub struct Setting {
     pub write_allocate: bool,
     /// Whether flash may drop granted pages without asking.
     pub grants: bool,
+}
+
+/// The memory that a scheme takes beside that of the cache and of the marks in the FTL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Bytes for each logical page: of these, four for the place of an invalid copy that the cache will replace.
+    pub page_bytes: u64,
+    /// Bytes for each slot of the cache.
+    pub slot_bytes: u64,
+    /// Bytes for the scheme.
+    pub bytes: u64,
+}
+
+impl Needs {
+    /// Nothing.
+    pub const NOTHING: Self = Self { page_bytes: 0, slot_bytes: 0, bytes: 0 };
+
+    /// In words.
+    #[must_use]
+    pub fn text(self) -> String {
+        let parts = [(self.page_bytes, "B a logical page"), (self.slot_bytes, "B a slot"), (self.bytes, "B")];
+        let parts = parts.map(|(bytes, of)| (bytes > 0).then(|| format!("{bytes} {of}")));
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "nothing".into() } else { parts.join(", ") }
+    }
 }
 
 /// What happens to a page of a cache. It enters by `Filled` or `Written`. While it is cached it may be `Used` and `Written` any number
@@ -97,9 +129,16 @@ pub trait Scheme {
     /// Something happened to a page.
     fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, cache: &mut Cache, below: &mut B);
 
-    /// Count unmarked pages that GC copies without asking, since every scheme decides [`Decision::COPY`] for them.
-    fn copies_unmarked(&mut self, pages: u32) {
+    /// Whether the decision is [`Decision::COPY`] for this many unmarked pages of a victim: then GC copies them without asking.
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
         let _ = pages;
+        true
+    }
+
+    /// A page takes the slot of a clean one, at the scheme's request ([`Decision::MoveIn`]): it is a sole copy, and an orphan. The
+    /// cache still shows the page that leaves.
+    fn moved_in(&mut self, page: Cached, left: Lpn, cache: &Cache) {
+        let _ = (page, left, cache);
     }
 
     /// The cost weights of marked pages.
@@ -152,6 +191,9 @@ pub trait CooperationScheme: Scheme + coflash_base::Policy {
     /// The scheme's requirements on the FTL.
     fn requirements(config: &Self::Config) -> Requirements;
 
+    /// The memory that the scheme takes.
+    fn memory(config: &Self::Config) -> Needs;
+
     /// Create the scheme for its surroundings.
     ///
     /// # Errors
@@ -164,6 +206,12 @@ impl CooperationConfig {
     #[must_use]
     pub fn requirements(&self) -> Requirements {
         cooperation_build!(self, type Named, config => Named::requirements(config))
+    }
+
+    /// The memory that the scheme takes.
+    #[must_use]
+    pub fn memory(&self) -> Needs {
+        cooperation_build!(self, type Named, config => Named::memory(config))
     }
 
     /// Create the scheme for its surroundings.
@@ -180,7 +228,8 @@ impl Scheme for Cooperation {
     coflash_base::forward_to_variant! { cooperation_dispatch;
         fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &Cache) -> Decision;
         fn happened<B: Cooperates>(&mut self, event: Event, page: Cached, cache: &mut Cache, below: &mut B);
-        fn copies_unmarked(&mut self, pages: u32);
+        fn copies_unmarked(&mut self, pages: u32) -> bool;
+        fn moved_in(&mut self, page: Cached, left: Lpn, cache: &Cache);
         fn weights(&mut self, cache: &Cache) -> Weights;
         fn attach(&mut self, ftl: &Ftl);
         fn next_to_clean(&self, cache: &Cache) -> Option<SlotId>;

@@ -3,7 +3,7 @@
 //! The old flash page of a dirty cached page stays valid until the cached copy is evicted and written. Meanwhile GC
 //! copies it.
 
-use super::{CooperationScheme, Event, Scheme, Setting};
+use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
 use coflash_base::policy::{NoParameters, Policy};
@@ -19,11 +19,19 @@ impl Policy for None {
     type Config = NoParameters;
     const SUMMARY: &'static str = "Flash knows nothing of the cache (NVM-basic).";
     const SOURCE: &'static str = "Lee et al., MSST 2016, section 5 (baseline)";
+
+    fn needs() -> String {
+        <Self as CooperationScheme>::memory(&NoParameters {}).text()
+    }
 }
 
 impl CooperationScheme for None {
     fn requirements(_: &NoParameters) -> Requirements {
         Requirements::NONE
+    }
+
+    fn memory(_: &NoParameters) -> Needs {
+        Needs::NOTHING
     }
 
     fn new(_: &NoParameters, _: &Setting) -> Result<Self, Misfit> {

@@ -115,6 +115,11 @@ impl RewritePredictor {
                 self.hand = (self.hand + 1) % cache.capacity();
             }
         }
+        self.left(slot, cache);
+    }
+
+    /// Count the end of an unmodified page in the cache.
+    pub(crate) fn left(&mut self, slot: SlotId, cache: &Cache) {
         if cache.is_unmodified(slot) {
             self.count(self.class(slot), |transitions| &mut transitions.unmodified);
         }

@@ -36,7 +36,7 @@
 //!
 //! The last two take `sgc` apart: what discarding twins saves, alone and beside the rest.
 
-use super::{CooperationScheme, Event, Scheme, Setting};
+use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::policy::NoParameters;
@@ -296,6 +296,10 @@ impl<P: Variant> Policy for Shadow<P> {
     type Config = P::Config;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = "ShadowGC, DATE 2018";
+
+    fn needs() -> String {
+        <Self as CooperationScheme>::memory(&P::Config::default()).text()
+    }
 }
 
 impl Features {
@@ -316,6 +320,10 @@ impl<P: Variant> CooperationScheme for Shadow<P> {
             shadow_stream: features.separate.any(),
             ..Requirements::NONE
         }
+    }
+
+    fn memory(_: &P::Config) -> Needs {
+        Needs::NOTHING
     }
 
     fn new(config: &P::Config, setting: &Setting) -> Result<Self, Misfit> {
@@ -363,8 +371,9 @@ impl<P: Variant> Scheme for Shadow<P> {
         }
     }
 
-    fn copies_unmarked(&mut self, pages: u32) {
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
         self.counters.copied_unmarked(pages);
+        true
     }
 
     #[inline(always)]

@@ -68,6 +68,10 @@ impl<H: GcHook> GcHook for AcrossLink<'_, H> {
         }
     }
 
+    fn moved_in<M: Media>(&mut self, _: Lpn, _: Slot, _: &mut M) -> Lpn {
+        unreachable!("no page moves into a slot across the link")
+    }
+
     fn programmed_from(&mut self, _: Slot) {
         unreachable!("GC takes nothing from slots across the link")
     }

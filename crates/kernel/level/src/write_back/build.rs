@@ -89,6 +89,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             ageing,
             consistency: None,
             now: Time::ZERO,
+            serving: None,
             counters,
             drops: DropCounters::default(),
         }
@@ -102,6 +103,7 @@ impl WriteBufferConfig {
     /// A value out of range.
     pub(crate) fn setting(&self, page_bytes: u64, logical_pages: u32) -> Result<Setting, Misfit> {
         self.policy.check().map_err(|misfit| misfit.within("host_buffer.policy"))?;
+        self.policy.asks_nobody("host_buffer.policy", "this is a buffer in the host")?;
         let slots = slots(self.size, "host_buffer.size", page_bytes, logical_pages)?;
         if slots == 0 {
             let problem = format!("{} holds no page of {page_bytes} bytes", self.size);
@@ -129,6 +131,9 @@ impl CacheConfig {
         grants: bool,
     ) -> Result<Setting, Misfit> {
         self.policy.check().map_err(|misfit| misfit.within("cache.policy"))?;
+        if memory == Memory::Host {
+            self.policy.asks_nobody("cache.policy", "cache.placement is \"host\"")?;
+        }
         Ok(Setting {
             slots: slots(self.size, "cache.size", page_bytes, logical_pages)?,
             page_bytes,

@@ -1,5 +1,6 @@
 //! The cache as GC's hook.
 
+use super::CacheCounters;
 use super::consistency::{Consistency, orphan};
 use crate::cooperates::Cached;
 use crate::cooperation::Scheme;
@@ -15,7 +16,10 @@ pub(super) struct CacheHook<'a, S> {
     pub(super) cache: &'a mut Cache,
     pub(super) metadata: &'a mut Metadata,
     pub(super) consistency: &'a mut Option<Consistency>,
+    pub(super) counters: &'a mut CacheCounters,
     pub(super) memory: Memory,
+    /// The page of the current operation: what the cache has found of it must stay so.
+    pub(super) serving: Option<Lpn>,
 }
 
 impl<S: Scheme> GcHook for CacheHook<'_, S> {
@@ -31,7 +35,26 @@ impl<S: Scheme> GcHook for CacheHook<'_, S> {
                 self.metadata.settle(media);
             }
         }
-        decision
+        if matches!(decision, Decision::MoveIn(_)) && self.serving == Some(lpn) {
+            Decision::COPY
+        } else {
+            decision
+        }
+    }
+
+    /// The data is in the slot: its label follows, and then the erase.
+    fn moved_in<M: Media>(&mut self, page: Lpn, slot: Slot, media: &mut M) -> Lpn {
+        let page = Cached { lpn: page, slot: SlotId::new(slot.number) };
+        let left = self.cache.page_of(page.slot);
+        self.scheme.moved_in(page, left, self.cache);
+        self.cache.remove(page.slot);
+        let slot = self.cache.insert(page.lpn, true);
+        assert_eq!(slot, page.slot, "the slot freed last is taken first");
+        self.cache.orphan(slot);
+        self.counters.clean_evictions_pages += 1;
+        self.counters.nvm_writes_pages += 1;
+        self.metadata.protect(page, media);
+        left
     }
 
     fn programmed_from(&mut self, slot: Slot) {
@@ -51,8 +74,7 @@ impl<S: Scheme> GcHook for CacheHook<'_, S> {
     }
 
     fn copies_unmarked(&mut self, pages: u32) -> bool {
-        self.scheme.copies_unmarked(pages);
-        true
+        self.scheme.copies_unmarked(pages)
     }
 
     fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {

@@ -62,6 +62,8 @@ pub struct WriteBack<L, S = Cooperation> {
     ageing: Option<Ageing>,
     consistency: Option<Consistency>,
     now: Time,
+    /// The page that is being read or written.
+    serving: Option<Lpn>,
     /// Whether the scheme uses marks for pages that are dirty in the host.
     knows_host: bool,
     counters: CacheCounters,
@@ -103,8 +105,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         start: M::When,
     ) -> (&'s mut L, Io<'s, M, CacheHook<'s, S>>) {
         let memory = self.options.setting.memory;
-        let Self { below, cache, scheme, metadata, consistency, .. } = self;
-        let hook = CacheHook { scheme, cache, metadata, consistency, memory };
+        let Self { below, cache, scheme, metadata, consistency, counters, serving, .. } = self;
+        let hook = CacheHook { scheme, cache, metadata, consistency, counters, memory, serving: *serving };
         (below, Io { media, hook, start })
     }
 
@@ -144,13 +146,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     #[cold]
     fn became_sole(&mut self, page: Cached) {
         self.happened(Event::BecameSole, page);
-    }
-
-    /// Make a clean copy the sole one: flash has dropped its page under a grant, or may have.
-    #[cold]
-    fn orphan(&mut self, slot: SlotId) {
-        consistency::orphan(slot, &mut self.consistency, &mut self.cache);
-        self.happened(Event::BecameSole, self.cached(slot));
     }
 
     fn hear(&mut self) {
@@ -438,6 +433,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
+        self.serving = Some(page.lpn);
         let Some(done) = self.read_page(page, after, io.start, io.media)? else {
             if L::LAGS && self.consistency.is_none() {
                 self.exchange();
@@ -454,6 +450,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
+        self.serving = Some(page.lpn);
         let done = self.write_page(page, after, io.start, io.media)?;
         Ok(self.settle(done, io.media))
     }
@@ -520,6 +517,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         if self.consistency.is_none() {
             self.metadata.settle(io.media);
         }
+        self.serving = None;
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let tail = below.end(&mut inner)?;
         // Zero, unless the last page was read and no level held it.

@@ -6,6 +6,7 @@ use crate::cooperation::{Event, Scheme};
 use crate::level::{Level, LostPages, Restart};
 use crate::recovery_error::RecoveryError;
 use coflash_base::{Misfit, Time};
+use coflash_cache::SlotId;
 use coflash_ftl::{Ftl, GcHook, Io};
 use coflash_media::{Contents, Media};
 
@@ -62,6 +63,13 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             self.happened(event, self.cached(slot));
         }
         Ok(())
+    }
+
+    /// Make a clean copy the sole one: flash has dropped its page under a grant, or may have.
+    #[cold]
+    pub(super) fn orphan(&mut self, slot: SlotId) {
+        super::consistency::orphan(slot, &mut self.consistency, &mut self.cache);
+        self.happened(Event::BecameSole, self.cached(slot));
     }
 
     /// Take granted pages for sole copies: flash may have dropped them.

@@ -64,6 +64,10 @@ impl<H: GcHook> GcHook for FarEnd<'_, H> {
         if self.is_cut.get() { Decision::CopyUnmarked } else { decision }
     }
 
+    fn moved_in<M: Media>(&mut self, page: Lpn, slot: Slot, media: &mut M) -> Lpn {
+        self.above.moved_in(page, slot, media)
+    }
+
     fn programmed_from(&mut self, slot: Slot) {
         self.above.programmed_from(slot);
     }

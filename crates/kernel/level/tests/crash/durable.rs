@@ -15,7 +15,7 @@ use coflash_media::{Cell, Nvm, Place};
 use coflash_testing::Image;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-const SCHEMES: [&str; 14] = [
+const SCHEMES: [&str; 16] = [
     "\"none\"",
     "\"cdm\"",
     r#"{"name": "cdm", "removable_weight": 0}"#,
@@ -26,6 +26,8 @@ const SCHEMES: [&str; 14] = [
     "\"cdm-removable\"",
     "\"cdm-invalidate-on-cache\"",
     "\"cdm-hgc\"",
+    "\"move-in\"",
+    r#"{"name": "expected-cost", "removable_weight": 0}"#,
     "\"hgc\"",
     "\"dgc\"",
     r#"{"name": "separation", "shadows": "both"}"#,
@@ -321,6 +323,8 @@ const CUTS_PER_STORM: u32 = 20;
 struct Done {
     cuts: u64,
     dropped: u64,
+    /// Pages of these that GC moved into the cache.
+    moved: u64,
     /// Pages that were copied out of SLC blocks.
     folded: u64,
 }
@@ -351,6 +355,7 @@ fn storm_on(
             }
         }
         done.dropped += subject.stack.count("gc_drops_pages");
+        done.moved += subject.stack.count("moving.moved_in_pages");
         if setup.ftl.slc_cache != SlcCacheConfig::default() {
             done.folded += subject.stack.count("slc_cache.folded_pages");
         }
@@ -377,14 +382,15 @@ fn a_copy_from_a_slot_is_not_given_up_with_the_last_block() {
 
 #[test]
 fn what_is_answered_survives_storms() {
-    let (mut cuts, mut dropped) = (0, 0);
+    let (mut cuts, mut dropped, mut moved) = (0, 0, 0);
     for seed in 0..storms::cuts() / u64::from(CUTS_PER_STORM) / SCHEMES.len() as u64 {
         for scheme in SCHEMES {
             let storm = storm(scheme, seed, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
-            (cuts, dropped) = (cuts + storm.cuts, dropped + storm.dropped);
+            (cuts, dropped, moved) = (cuts + storm.cuts, dropped + storm.dropped, moved + storm.moved);
         }
     }
     assert!(cuts > storms::cuts() && dropped > storms::cuts() / 30, "{cuts} cuts, {dropped} pages dropped");
+    assert!(moved > 0, "no page was moved into the cache");
 }
 
 #[test]

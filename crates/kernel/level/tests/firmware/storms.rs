@@ -31,6 +31,11 @@ const SCHEMES: &[&str] = &[
     r#""cdm-hgc""#,
     r#"{"name": "cdm-consistent", "commit_interval": "1us", "deletions_max": 2}"#,
     r#"{"name": "cdm-consistent", "low_watermark": "40%", "high_watermark": "50%"}"#,
+    r#""move-in""#,
+    r#"{"name": "move-in", "removable_weight": 0, "rewrite_stream": "gc", "sole_copies_max": "64B"}"#,
+    r#""expected-cost""#,
+    r#"{"name": "expected-cost", "removable_weight": "by-age", "read_weight": 0.5}"#,
+    r#"{"name": "expected-cost", "moves_in": false}"#,
     r#""ggc""#,
     r#"{"name": "separation", "shadows": "both"}"#,
     r#"{"name": "separation", "shadows": "device"}"#,
@@ -57,12 +62,14 @@ fn draw(
     let mut setup = Setup::draw(scheme, if consistent { slots.max(1) } else { slots }, stream);
     setup.cache.policy = EvictionConfig::by_name(policy).expect("a policy");
     setup.cache.placement = placement;
-    let is_for_buffers = !setup.cooperation.name().starts_with("cdm");
+    let moves_in = ["move-in", "expected-cost"].contains(&setup.cooperation.name());
+    let is_for_buffers = !moves_in && !setup.cooperation.name().starts_with("cdm");
     setup.cache.volatile |= is_for_buffers && stream.random();
     let in_host = placement == Placement::Host;
     let in_device_only = is_for_buffers && setup.cooperation.name() != "none"
+        || moves_in
         || ["hgc", "by-age"].iter().any(|part| scheme.contains(part));
-    if in_host && in_device_only {
+    if in_host && (in_device_only || policy == "gcar") || buffered && policy == "gcar" {
         return None;
     }
     if buffered {
@@ -263,6 +270,7 @@ fn storms(placement: Placement, buffered: bool, times: u64, reached: &[(&str, u6
 fn pages_read_back_from_a_device() {
     let reached = [
         ("gc_drops_pages", 300),
+        ("moving.moved_in_pages", 50),
         ("drop_rewrites_pages", 300),
         ("sole_copies.cleaned_pages", 3000),
         ("consistency.copies_on_write_pages", 1500),

@@ -63,7 +63,7 @@ fn mean(metrics: &Metrics) -> f64 {
     metrics.number("response_ns.all.mean").expect("there were requests")
 }
 
-const SCHEMES: [&str; 4] = ["op-fcl", "rw-fcl", "fp-fcl", "silent-eviction"];
+const SCHEMES: [&str; 5] = ["op-fcl", "rw-fcl", "fp-fcl", "silent-eviction", "drop-evict"];
 const CHANNELS: [&str; 2] = ["private", "shared"];
 const GC_MODES: [&str; 3] = ["foreground", "background", "preemptive"];
 
@@ -119,11 +119,26 @@ fn all_pages_are_accounted_for() {
             assert!(of("erases_blocks") > 0 && of("hybrid.destages_pages") > 0, "{what}: {metrics:?}");
             assert_eq!(of("gc_steps") > 0, mode != "foreground", "{what}");
             let drops = of("gc_drops_pages");
-            assert_eq!(drops > 0, scheme == "silent-eviction", "{what}: {drops} pages dropped");
+            assert_eq!(
+                drops > 0,
+                ["silent-eviction", "drop-evict"].contains(&scheme),
+                "{what}: {drops} pages dropped"
+            );
             let divides = scheme.starts_with("op") || scheme.starts_with("rw");
             assert_eq!(of("hybrid.divisions") > 0, divides, "{what}");
         }
     }
+}
+
+#[test]
+fn drop_and_evict_lies_between_silent_eviction_and_a_fixed_partition() {
+    let soon =
+        |share: &str| with(&[("hybrid.scheme", &format!("{{ name = \"drop-evict\", soon = \"{share}\" }}"))]);
+    let whole = soon("100%");
+    assert_eq!(whole, with(&[("hybrid.scheme", "silent-eviction")]), "all clean pages are dropped");
+    assert_eq!(soon("0%"), with(&[("hybrid.scheme", "fp-fcl")]), "none is");
+    let drops = [soon("10%"), soon("50%"), whole].map(|metrics| metrics.count("gc_drops_pages"));
+    assert!(0 < drops[0] && drops[0] < drops[1] && drops[1] < drops[2], "{drops:?}");
 }
 
 #[test]

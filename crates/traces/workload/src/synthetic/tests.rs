@@ -103,7 +103,7 @@ fn every_combination_reads_back_from_toml() {
 #[test]
 fn every_choice_is_documented() {
     let tables = [GeneratorConfig::table(), SizeConfig::table(), ArrivalConfig::table()];
-    for PolicyInfo { name, summary, source, parameters } in tables.into_iter().flatten() {
+    for PolicyInfo { name, summary, source, parameters, .. } in tables.into_iter().flatten() {
         assert!(summary.ends_with('.') && !source.is_empty(), "{name}");
         for parameter in parameters {
             assert!(!parameter.meaning.is_empty(), "{name}: {parameter:?}");

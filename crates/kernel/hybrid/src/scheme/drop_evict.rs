@@ -1,0 +1,63 @@
+//! Drop and evict: as FP-FCL, but GC drops those clean pages that the cache would soon evict anyway, and copies the others. The
+//! disk holds them, too.
+//!
+//! A page is to be evicted soon if of the time from its last use to its eviction, as it was for the pages evicted before it,
+//! only the share `soon` is left. With 100 % it is silent eviction, with 0 % FP-FCL.
+//!
+//! Z-CacheLib (arXiv 2410.11260) drops the pages of a zone that its cache would soon evict.
+
+use super::PartitionScheme;
+use crate::costmodel::Partition;
+use coflash_base::{Policy, Share};
+use coflash_cache::Orders;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `drop-evict`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DropEvictConfig {
+    /// Caching space as a share of flash.
+    pub caching: Share,
+    /// The last share of the time from a page's last use to its eviction, in which GC drops it if it is clean: "0%" is
+    /// fp-fcl, "100%" silent-eviction.
+    pub soon: Share,
+}
+
+impl Default for DropEvictConfig {
+    fn default() -> Self {
+        Self { caching: Share::percent(80), soon: Share::percent(50) }
+    }
+}
+
+/// The drop and evict scheme.
+#[derive(Clone)]
+pub struct DropEvict {
+    config: DropEvictConfig,
+}
+
+impl Policy for DropEvict {
+    type Config = DropEvictConfig;
+    const SUMMARY: &'static str =
+        "One cache of a fixed share of flash, whose clean pages GC drops if they would soon be evicted.";
+    const SOURCE: &'static str = "after Z-CacheLib, arXiv 2410.11260, 2024";
+}
+
+impl PartitionScheme for DropEvict {
+    fn new(config: &DropEvictConfig) -> Self {
+        Self { config: config.clone() }
+    }
+
+    fn first(&self) -> Partition {
+        // Both classes share one limit.
+        Partition { caching: self.config.caching.as_f64(), read: 0.5 }
+    }
+
+    fn orders(&self) -> Orders {
+        Orders::Common
+    }
+
+    fn drops_clean_from(&self) -> Option<f64> {
+        (self.config.soon > Share::ZERO).then(|| (1.0 - self.config.soon.as_f64()).max(0.0))
+    }
+}
