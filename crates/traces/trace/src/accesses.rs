@@ -187,7 +187,7 @@ mod tests {
             let sample = read(1000);
             let share = sample.sampling().share;
             assert!(sample.pages() <= 1000 + unit_pages as usize, "seed {seed}");
-            assert!(share.log2().fract() == 0.0 && share < 0.25, "seed {seed}: {share}");
+            assert!(libm::log2(share).fract() == 0.0 && share < 0.25, "seed {seed}: {share}");
             assert_eq!(sample.total(), 20_000);
             let limit = sample.limit;
             let expected = pages.iter().filter(|&&page| mix(page / u64::from(unit_pages)) <= limit);

@@ -283,8 +283,8 @@ impl Coverage {
             *most = most.max(possible_log2(log, &window.open, unit_bytes));
         }
         let most = largest.values().copied().fold(0.0, f64::max);
-        let sum: f64 = largest.values().map(|log2| (log2 - most).exp2()).sum();
-        Self { windows: windows.len(), possible_log2: most + sum.log2(), ..Self::default() }
+        let sum: f64 = largest.values().map(|log2| libm::exp2(log2 - most)).sum();
+        Self { windows: windows.len(), possible_log2: most + libm::log2(sum), ..Self::default() }
     }
 }
 
@@ -298,7 +298,7 @@ fn possible_log2(log: &Log, open: &[Id], unit_bytes: u64) -> f64 {
     }
     let (mut log2, mut there, mut from) = (0.0, 0, 0);
     for (unit, step) in steps {
-        log2 += ((there + 1) as f64).log2() * (unit - from) as f64;
+        log2 += libm::log2((there + 1) as f64) * (unit - from) as f64;
         (there, from) = (there + step, unit);
     }
     log2

@@ -166,7 +166,7 @@ impl ExpectedCost {
     fn update_costs(&mut self, history: &WriteHistory) {
         let u = self.copied_share.clamp(0.05, 0.98);
         self.program = 1.0 / (1.0 - u);
-        let log = u.ln();
+        let log = libm::log(u);
         // dρ/du, and so dA/dρ.
         let slope = (log - (u - 1.0) / u) / (log * log);
         let pages = history.kept() * self.evicted / self.written.max(1.0);

@@ -19,6 +19,7 @@ fn hashed(rank: u64) -> u64 {
 /// `scale` times a power, rounded down. The machine's own power is faster than that of `libm` and differs
 /// from it in the last bits. These hardly ever decide the rounding; where they do, `libm` is used.
 #[inline]
+#[expect(clippy::disallowed_methods, reason = "see above")]
 fn scaled_power(scale: f64, base: f64, exponent: f64) -> u64 {
     const ERROR_MAX: f64 = 1e-12;
     let near = scale * base.powf(exponent);

@@ -179,7 +179,7 @@ fn clustered_gaps_keep_their_distribution_and_their_parts_last_as_long_as_given(
         let above: Vec<f64> = gaps.iter().map(|&gap| if gap > 100_000 { 1.0 } else { -1.0 }).collect();
         let pairs = above.len() - distance;
         let mean = (0..pairs).map(|at| above[at] * above[at + distance]).sum::<f64>() / pairs as f64;
-        (mean * std::f64::consts::FRAC_PI_2).sin()
+        libm::sin(mean * std::f64::consts::FRAC_PI_2)
     };
     for clustering in [vec![0, 0], vec![60], vec![0, 0, 80], vec![30, 30, 30]] {
         let gaps = drawn(clustering.iter().map(|&percent| Share::percent(percent)).collect());

@@ -56,7 +56,7 @@ fn slope(arrivals_ns: &[u64], shortest_ns: u64, doublings: u32, more: f64) -> f6
     let points: Vec<(f64, f64)> = (0..=doublings)
         .map(|doubling| {
             let (mean, variance) = mean_and_variance(&counts(arrivals_ns, shortest_ns << doubling));
-            (f64::from(doubling), (variance / mean / mean + more).log2())
+            (f64::from(doubling), libm::log2(variance / mean / mean + more))
         })
         .collect();
     let count = points.len() as f64;

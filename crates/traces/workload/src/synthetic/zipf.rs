@@ -158,7 +158,7 @@ mod tests {
         let mut stream = Seed(7).stream("where");
         let mut seen = vec![0_u64; count as usize];
         (0..draws).for_each(|_| seen[ranks.draw(&mut stream) as usize - 1] += 1);
-        let weight = |index: usize| (index as f64 + 1.0).powf(-exponent);
+        let weight = |index: usize| libm::pow(index as f64 + 1.0, -exponent);
         let total: f64 = (0..seen.len()).map(weight).sum();
         let (mut chi, mut cells, mut tail) = (0.0, 0.0, (0.0, 0.0));
         for (index, &seen) in seen.iter().enumerate() {
@@ -202,7 +202,7 @@ mod tests {
     fn the_shares_of_the_hottest_ranks_of_a_large_space_are_right() {
         // Exponent 1: the first m of n ranks have H(m) / H(n), with H(x) = ln x + 0.5772156649 + 1 / 2x. The first 64
         // are steps of their own: were too much or too little of the wider steps kept, their share would show it.
-        let harmonic = |x: u64| (x as f64).ln() + 0.577_215_664_9 + 0.5 / x as f64;
+        let harmonic = |x: u64| libm::log(x as f64) + 0.577_215_664_9 + 0.5 / x as f64;
         let count = 1 << 30;
         let ranks = Ranks::new(count, 1.0);
         let mut stream = Seed(3).stream("where");
