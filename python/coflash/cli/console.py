@@ -85,7 +85,13 @@ def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
     """
     pairs = assigned("--set", assignments, "cache.size=64MiB")
     scenario = Scenario.load(name)
-    return scenario.set(pairs) if pairs else scenario
+    if not pairs:
+        return scenario
+    changed = scenario.set(pairs)
+    before, after = scenario.workload_key, changed.workload_key
+    if before and after and before != after:
+        notes([f"workload.{after} takes the place of workload.{before}, which {name} has"])
+    return changed
 
 
 def assigned(option: str, assignments: list[str] | None, example: str) -> list[tuple[str, str]]:

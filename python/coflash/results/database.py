@@ -386,12 +386,13 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
             1024MiB.
 
     Raises:
-        CoflashError: There is no such folder, all results in it are broken, or no run meets the conditions.
+        CoflashError: There is no such folder, it holds no result or broken ones alone, or no run meets the conditions.
     """
     store = store_at(path)
     runs = list(store.all_runs())
-    if store.broken and not runs:
-        raise CoflashError(store.broken[0])
+    if not runs and (store.broken or not store.failures()):
+        msg = f"{store.place}: holds no result; `coflash run demo --out {store.place}` makes one, `coflash sweep` many"
+        raise CoflashError(store.broken[0] if store.broken else msg)
     return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
 
 

@@ -163,7 +163,10 @@ class FolderStore:
 
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
         if not self.path.is_dir():
-            msg = f"{self.path}: there is no such folder; give one that `coflash sweep` or `coflash run --out` wrote"
+            msg = (
+                f"{self.path}: there is no such folder; --in names one that `coflash sweep` or `coflash run --out` wrote, "
+                f"and `coflash run demo --out {self.path}` makes one"
+            )
             raise CoflashError(msg)
         for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
             folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -225,7 +228,7 @@ class UrlStore:
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
         documents = [name for name in self._tree.names() if name.split("/")[-1] == DOCUMENT]
         if not documents:
-            msg = f"{self.place}: no results are there; give the URL that `coflash sweep --out` was given"
+            msg = f"{self.place}: holds no result; `coflash run demo --out {self.place}` makes one"
             raise CoflashError(msg)
         for document, content in self._documents(documents):
             yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content

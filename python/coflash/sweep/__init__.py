@@ -176,7 +176,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
                 for _ in work(iter(missing), opened, store, watch):
                     pass
     if jobs and len(watch.failures) == watch.runs:
-        msg = f"all {watch.runs} runs failed: {watch.failures[0].error}"
+        msg = f"all {watch.runs} runs failed: {'see above' if console else watch.failures[0].error}"
         raise CoflashError(msg)
     return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming, watch.redone)
 

@@ -4,6 +4,7 @@ use crate::block_reader::BlockReader;
 use crate::devices::Devices;
 use crate::reader::{ReadError, Records};
 use crate::record::{Conventions, FieldError, FormatInfo, Record};
+use coflash_base::Duration;
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::TraceOptions;
 
@@ -37,6 +38,11 @@ pub(crate) trait LineParser: Send + 'static {
     #[inline(always)]
     fn further(&mut self) -> Option<Record> {
         None
+    }
+
+    /// The usual disorder of records in this file, beyond that of its format.
+    fn disorder(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Assumptions about ambiguities of the format.
@@ -75,6 +81,10 @@ impl<P: LineParser> Records for Text<P> {
             }
         }
         Ok(None)
+    }
+
+    fn disorder(&self) -> Duration {
+        self.parser.disorder()
     }
 
     fn number(&self) -> u64 {
