@@ -120,25 +120,25 @@ def evaluate(
         _suite(suite)
     if isinstance(policy, type):
         file = Path(external.source_file(policy))
-        suite, values, note = _in_process(file, policy.__qualname__, suite, cpu_seconds, memory_bytes)
+        of, values, note = _in_process(file, policy.__qualname__, suite, cpu_seconds, memory_bytes)
     elif isinstance(policy, Mapping):
-        suite = suite or "gc"
-        values, note = _values(suite, policy), ""
+        of = suite or "gc"
+        values, note = _values(of, policy), ""
     elif not str(name := os.fspath(policy)).endswith(".py"):
         if Path(name).exists():
             msg = f"{name}: a file of Python, whose name ends in .py, or the name of a built-in policy is allowed"
             raise CoflashError(msg)
-        suite = suite or next((each for each in SUITES if name in _SUITES[each].built_in), "gc")
-        values, note = _values(suite, str(name)), ""
+        of = suite or next((each for each in SUITES if name in _SUITES[each].built_in), "gc")
+        values, note = _values(of, str(name)), ""
     else:
         file = Path(policy)
         if not file.is_file():
             msg = f"{file}: no such file"
             raise CoflashError(msg)
-        suite, values, note = _in_process(file, None, suite, cpu_seconds, memory_bytes)
-    chosen, found = _suite(suite), Evaluation()
+        of, values, note = _in_process(file, None, suite, cpu_seconds, memory_bytes)
+    chosen, found = _suite(of), Evaluation()
     found.note = note
-    found.rows = tuple(_row(suite, workload, value) for workload, value in values.items())
+    found.rows = tuple(_row(of, workload, value) for workload, value in values.items())
     for row in found.rows:
         found[f"{row.workload}.{chosen.measure}"] = row.value
         found[f"{row.workload}.bound"] = row.bound

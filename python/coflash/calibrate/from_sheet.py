@@ -23,7 +23,7 @@ from coflash.calibrate.sheet import Link, Sheet
 from coflash.commented import commented
 from coflash.files.errors import text_of
 from coflash.lookup import no_such
-from coflash.quantity import parsed
+from coflash.quantity import parsed, show
 from coflash.roots import root
 from coflash.scenario import Scenario
 
@@ -66,8 +66,8 @@ def read_sheet(file: Path) -> dict[str, Any]:
     if missing := [name for name in ("capacity", "sequential_write", "random_write") if name not in stated]:
         msg = f"{file}: {', '.join(missing)}: is missing; the spare space follows from it"
         raise CoflashError(msg)
-    if found := list(contradictions(stated)):
-        msg = f"{file}: contradicts itself: {'; '.join(found)}"
+    if against := list(contradictions(stated)):
+        msg = f"{file}: contradicts itself: {'; '.join(against)}"
         raise CoflashError(msg)
     return {"name": file.stem} | stated
 
@@ -79,7 +79,8 @@ def contradictions(stated: Mapping[str, Any]) -> Iterator[str]:
     link = Link.read(stated["link"]) if "link" in stated else None
     limits = {link.name: link.bytes_per_s, **rates} if link else rates
     lesser = [(link.name, name) for name in rates] if link else []
-    lesser += [("sequential_read", "random_read"), ("sequential_write", "random_write"), ("random_read", "random_write")]
+    lesser += [(f"sequential_{kind}", f"random_{kind}") for kind in ("read", "write")]
+    lesser.append(("random_read", "random_write"))
     for limit, name in lesser:
         if name in rates and limit in limits and rates[name] > _ROUNDING * limits[limit]:
             each = f"{stated[name]:,.0f} of 4 KiB a second, " if name.startswith("random") else ""
@@ -91,7 +92,7 @@ def contradictions(stated: Mapping[str, Any]) -> Iterator[str]:
         of = f"dwpd {stated['dwpd']:g} is {show(by_days, 'bytes')} in {years:g} years"
         yield f"tbw is {show(written, 'bytes')}, but {of}"
     if written > (most := rates["sequential_write"] * years * 365 * 86_400):
-        yield f"the endurance is {show(written, 'bytes')}, but sequential_write fills {show(most, 'bytes')} in that time"
+        yield f"the endurance is {show(written, 'bytes')}, but sequential_write gives {show(most, 'bytes')} by then"
 
 
 @dataclass(frozen=True)

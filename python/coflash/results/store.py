@@ -164,7 +164,7 @@ class FolderStore:
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
         if not self.path.is_dir():
             msg = (
-                f"{self.path}: there is no such folder; --in names one that `coflash sweep` or `coflash run --out` wrote, "
+                f"{self.path}: there is no such folder; --in names one of `coflash sweep` or `coflash run`, "
                 f"and `coflash run demo --out {self.path}` makes one"
             )
             raise CoflashError(msg)

@@ -31,8 +31,12 @@ LATTICES: tuple[Mapping[str, Parts], ...] = (
         "delay": frozenset({_DELAY}),
         "zgc": frozenset({_SEPARATION, _DELAY}),
     },
+    {"fp-fcl": frozenset(), "rw-fcl": frozenset({"read and write cache sized by costs"})},
+    {"rw-fcl": frozenset(), "op-fcl": frozenset({"spare space sized by costs"})},
 )
 """Schemes with all that lie between, each with its parts: the first has none, the last all."""
+TIERS = ("fp-fcl", "rw-fcl", "op-fcl")
+"""The schemes of a flash cache before disks, each with one more part than the one before."""
 
 
 @dataclass(frozen=True)

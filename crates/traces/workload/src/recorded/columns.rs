@@ -272,19 +272,19 @@ fn column(text: &str) -> Result<Column, String> {
     let (role, detail) =
         text.split_once(':').map_or((text, None), |(role, detail)| (role, Some(detail.trim())));
     match (role.trim(), detail) {
-        ("time", Some(unit)) => Ok(Column::Time { step_ns: time_unit(unit)?, whole: false }),
-        ("latency", Some(unit)) => Ok(Column::Latency { step_ns: time_unit(unit)? }),
-        ("offset", Some(unit)) => {
-            byte_unit(unit).map(|(step_bytes, multiple)| Column::Offset { step_bytes, multiple })
-        }
-        ("size", Some(unit)) => {
-            byte_unit(unit).map(|(step_bytes, multiple)| Column::Size { step_bytes, multiple })
+        ("time", Some(unit)) => time_unit(unit).map(|step_ns| Column::Time { step_ns, whole: false }),
+        ("latency", Some(unit)) => time_unit(unit).map(|step_ns| Column::Latency { step_ns }),
+        (role @ ("offset" | "size"), Some(unit)) => {
+            byte_unit(unit).map(|(step_bytes, multiple)| match role {
+                "offset" => Column::Offset { step_bytes, multiple },
+                _ => Column::Size { step_bytes, multiple },
+            })
         }
         (role @ ("time" | "latency"), None) => {
-            Err(format!("{role} has no unit, as in {role}:us (s, ms, us, ns, filetime, iso)"))
+            Err(format!("{role} has no unit, as in {role}:us (s, ms, us, ns, iso)"))
         }
         (role @ ("offset" | "size"), None) => {
-            Err(format!("{role} has no unit, as in {role}:sectors (bytes, sectors, pages)"))
+            Err(format!("{role} has no unit, as in {role}:sectors (bytes, pages)"))
         }
         ("op", None) => Ok(Column::UsualOp),
         ("op", Some("flags")) => Ok(Column::Flags),
