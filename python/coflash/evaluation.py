@@ -118,6 +118,7 @@ def evaluate(
     """
     if suite is not None:
         _suite(suite)
+    of: SuiteName
     if isinstance(policy, type):
         file = Path(external.source_file(policy))
         of, values, note = _in_process(file, policy.__qualname__, suite, cpu_seconds, memory_bytes)
@@ -128,7 +129,7 @@ def evaluate(
         if Path(name).exists():
             msg = f"{name}: a file of Python, whose name ends in .py, or the name of a built-in policy is allowed"
             raise CoflashError(msg)
-        of = suite or next((each for each in SUITES if name in _SUITES[each].built_in), "gc")
+        of = suite or [*(each for each in SUITES if name in _SUITES[each].built_in), SUITES[0]][0]
         values, note = _values(of, str(name)), ""
     else:
         file = Path(policy)

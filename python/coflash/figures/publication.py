@@ -30,14 +30,16 @@ from coflash.figures.style import (
     style,
     write_pictures,
 )
+from coflash.figures.why import draw as draw_why
 from coflash.measures.catalogue import is_number, measure, metric
-from coflash.measures.measure import Measure, causes
+from coflash.measures.measure import WAF_HOST, Measure, causes
 from coflash.quantity import number_in
 from coflash.results.estimate import estimate
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.selection import key_called
 from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key
+from coflash.results.why import Why, explained, scheme_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,7 +167,8 @@ def write_figures(
         folder: The folder; files of the same names are replaced, others stay.
         format: The format of the files.
         metrics: Names of metrics, such as `response.read.p99`: a figure for each. Two more figures show the
-            distribution of response times and flash programs by cause.
+            distribution of response times and flash programs by cause; where the combinations of a scheme's parts are
+            there, one more shows the share of each part in write amplification.
         over: The key for the axis; the numeric key with the most values if None.
         by: The key for the lines; words before numbers if None.
         layout: Size and annotations; one column without annotations if None.
@@ -177,7 +180,25 @@ def write_figures(
     layout = layout or Layout()
     with style(layout.columns):
         figures = _figures(subject, metrics, Plan.of(subject, over, by), layout)
-        return write_pictures(folder, ((f"{name}.{format}", picture(figure, format)) for name, figure in figures))
+        drawn = [(f"{name}.{format}", picture(figure, format)) for name, figure in figures]
+    drawn += [(f"why.{format}", content) for content in _why(subject, format)]
+    return write_pictures(folder, drawn)
+
+
+def _why(subject: Subject, form: Format) -> Iterator[bytes]:
+    """Draw the shares of a difference between schemes, if their combinations are there; of several points one."""
+    groups: dict[tuple[int, ...], list[Why]] = {}
+    for places, why in explained([(one.document, one.metrics) for one in subject.results], WAF_HOST.read):
+        groups.setdefault(tuple(places), []).append(why)
+    if not groups:
+        return
+    middle = list(groups)[len(groups) // 2]
+    variants: dict[str, list[Result]] = {}
+    for place in middle:
+        variants.setdefault(scheme_of(subject.results[place].document), []).append(subject.results[place])
+    rest = [key for key in subject.varied if key.path != "seed" and len({key.codes[place] for place in middle}) == 1]
+    caption = ", ".join(subject.labelled(middle[:1], rest)) + "." if rest else ""
+    yield draw_why(variants, WAF_HOST, groups[middle], form, caption=caption)
 
 
 def _figures(subject: Subject, metrics: Sequence[str], plan: Plan, layout: Layout) -> Iterator[tuple[str, Figure]]:

@@ -24,9 +24,19 @@ from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.assumptions import assumed, texts_of
 from coflash.results.notes import together
-from coflash.results.result import FILES, TABLES, Result, mixed_revisions, notes_of, replays, revision_of
+from coflash.results.result import (
+    DOCUMENT,
+    FILES,
+    TABLES,
+    Result,
+    document_of,
+    mixed_revisions,
+    notes_of,
+    replays,
+    revision_of,
+)
 from coflash.results.selection import called, matching
-from coflash.results.store import Run, RunFolder, store_at
+from coflash.results.store import LocalFolder, Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat
 from coflash.table import Table, copy_to
@@ -394,6 +404,17 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
         msg = f"{store.place}: holds no result; `coflash run demo --out {store.place}` makes one, `coflash sweep` many"
         raise CoflashError(store.broken[0] if store.broken else msg)
     return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
+
+
+def results_at(folders: Sequence[Path]) -> Results:
+    """Read single results, each a run by the name of its folder.
+
+    Raises:
+        CoflashError: One cannot be read.
+    """
+    documents = [document_of((folder / DOCUMENT).read_bytes(), folder) for folder in folders]
+    runs = [(str(folder), LocalFolder(folder), one) for folder, one in zip(folders, documents, strict=True)]
+    return Results(os.path.commonpath(list(map(str, folders))) or ".", runs)
 
 
 def export_table(table: core.Table | Table, file: Path) -> None:

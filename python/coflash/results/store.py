@@ -127,10 +127,13 @@ def store_at(place: str | os.PathLike[str]) -> Store:
 
 
 @dataclass(frozen=True)
-class _LocalFolder:
+class LocalFolder:
+    """The folder of a run on this machine."""
+
     path: Path
 
     def here(self, *_: str) -> Path:
+        """Return it."""
         return self.path
 
     def __str__(self) -> str:
@@ -159,7 +162,7 @@ class FolderStore:
     def runs(self, keys: Iterable[str]) -> Iterator[Run]:  # noqa: D102
         for key in keys:
             if (content := self._known(self._folder(key) / DOCUMENT)) is not None:
-                yield key, _LocalFolder(self._folder(key)), content
+                yield key, LocalFolder(self._folder(key)), content
 
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
         if not self.path.is_dir():
@@ -172,7 +175,7 @@ class FolderStore:
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             if DOCUMENT in files and (content := self._known((folder := Path(inner)) / DOCUMENT)) is not None:
                 steps = folder.parts[len(self.path.parts) :]
-                yield _name(steps) or self.path.resolve().name, _LocalFolder(folder), content
+                yield _name(steps) or self.path.resolve().name, LocalFolder(folder), content
 
     def _known(self, document: Path) -> dict[str, Any] | None:
         try:

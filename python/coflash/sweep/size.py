@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
-from coflash.quantity import parsed, show, show_change, signed
+from coflash.quantity import parsed, show, show_change
 from coflash.results.estimate import Estimate, estimate, show_estimate
 from coflash.results.result import Result
 from coflash.results.slices import interval
@@ -50,9 +50,8 @@ _CHEAPEST, _FINER = 3, 4
 """The spare shares for which the least cache is searched again, and the finer steps in each step of the cache."""
 _ROOM, _LATE, _MORE_CHANNELS, _TRIALS = 1.04, 1.02, (1, 2, 4, 8), 24
 _CACHE, _SPARE, _SCHEME, _EXPORTED = "cache.size", "ftl.spare.share", "cooperation.name", "flash.exported"
-_SCHEMES = {"none": "none (a cache without cooperation)"}
-_NOTHING, _BEHIND = 0.001, 0.05
-"""The share of a measure that is no change, and that of a run by which a device is behind that does not keep up."""
+_BEHIND = 0.05
+"""The share of a run by which a device is behind that does not keep up."""
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
 """The key of the scheme of a flash cache before disks, whose size is that of the flash, of so many segments at most."""
 _SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
@@ -164,19 +163,12 @@ class Sizing:
         return parts
 
     def _reason(self, why: Why, explained: Measure, bound: float | None) -> str:
-        """Say how a measure changes from one scheme to another, in the unit of its bound."""
-        least, most = why.base.mean or 0.0, why.whole.mean or 0.0
-        before, after = (show(each, explained.unit, bound) for each in (least, most))
-        pair = f"from {_SCHEMES.get(why.before, why.before)} to {why.after}"
-        grain = _NOTHING * max(abs(least), abs(most))
-        found = {part: one.mean or 0.0 for part, one in why.shares.items() if abs(one.mean or 0.0) > grain}
-        if not found:
-            return f"{pair} {explained.label} stays at {after}"
-        shares = ", ".join(f"{part} {signed(mean, explained.unit, bound)}" for part, mean in found.items())
+        """Say how a measure changes from one scheme to another, and whether a time is that of a growing queue."""
+        said = why.said(explained, bound)
         runs = self.variants[why.before] if explained.unit == "ns" and self.scenario.replay_mode == "open" else ()
         is_behind = any(run.metrics.load.behind_ns > _BEHIND * run.metrics.simulated_ns for run in runs)
         queue = f": the device does not keep up with {why.before}, whose time is that of a growing queue" * is_behind
-        return f"{pair} {explained.label} changes from {before} to {after} ({shares}){queue}"
+        return said + queue * ("changes" in said)
 
     def _limits(self) -> list[str]:
         is_open, fitted = self.scenario.replay_mode == "open", self.scenario.to_dict()["limits"]

@@ -129,6 +129,56 @@ fn one_workload_makes_the_requests() {
 }
 
 #[test]
+fn a_workload_of_another_kind_takes_the_place_of_the_one_there() {
+    let synthetic = Scenario::default().set(&[("workload.synthetic.requests", "7")]).unwrap();
+    let preset =
+        synthetic.set(&[("workload.preset", "oltp-like"), ("workload.preset.requests", "9")]).unwrap();
+    assert!(matches!(preset.workload.requests, coflash_scenario::Requests::Preset(_)));
+    let again = preset.set(&[("workload.synthetic.requests", "7")]).unwrap();
+    assert_eq!(again, synthetic);
+    let both = preset.set(&[("workload.synthetic.requests", "7"), ("workload.fio", "f")]);
+    assert!(both.unwrap_err().to_string().starts_with("workload: synthetic and fio were given"));
+}
+
+#[test]
+fn a_key_without_a_value_has_its_default() {
+    let set = |assignments: &[(&str, &str)]| Scenario::default().set(assignments);
+    for key in
+        ["workload.synthetic.requests", "cache.size", "cooperation", "gc.victim", "flash.blocks_per_plane"]
+    {
+        let value = match key {
+            "cooperation" => "cdm",
+            "gc.victim" => "fifo",
+            "cache.size" => "5%",
+            _ => "77",
+        };
+        let changed = set(&[(key, value)]).unwrap();
+        let whole = if key.starts_with("workload") { "workload.synthetic" } else { key };
+        assert_eq!(changed.set(&[(whole, "")]).unwrap(), Scenario::default(), "{key}");
+    }
+    let fixed = set(&[("flash.exported", "1GiB")]).unwrap();
+    assert!(fixed.set(&[("flash.exported", "")]).unwrap().flash.exported.is_none());
+    let error = set(&[("workload.synthetc", "")]).unwrap_err().to_string();
+    assert!(error.starts_with("workload.synthetc: no such key; did you mean \"synthetic\"?"), "{error}");
+}
+
+#[test]
+fn a_number_without_a_unit_is_told_what_is_missing() {
+    for (value, said) in [
+        ("64", "64 was given: its unit is missing; a size such as"),
+        ("1e9", "1000000000 was given: its unit is missing"),
+        ("-5", "-5 was given: it is negative"),
+        ("-5MiB", "\"-5MiB\" is not a size such as \"64GiB\": it is negative"),
+        ("1e9B", "write the number without an exponent"),
+    ] {
+        for key in ["cache.size", "flash.exported"] {
+            let error = Scenario::default().set(&[(key, value)]).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+}
+
+#[test]
 fn in_the_scenario_of_an_earlier_run_stands_what_ran() {
     let of_run = |keys: &str| Scenario::of_run(&format!("workload = {{ {keys} }}")).unwrap();
     let read = |keys: &str| Scenario::from_toml(&format!("workload = {{ {keys} }}")).unwrap();

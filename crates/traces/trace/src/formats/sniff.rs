@@ -208,6 +208,7 @@ impl Values<'_> {
             |cell: &&[u8]| cell.iter().position(|&byte| byte == sign).map_or(0, |at| cell.len() - at - 1);
         match self.0.iter().map(fraction).max().unwrap_or(0) {
             _ if self.are_multiples(1.0) => ("us", false),
+            digits if digits > 9 && DAY_NUMBERS.contains(&largest) => (DAYS, true),
             digits => ("s", digits > 3),
         }
     }
