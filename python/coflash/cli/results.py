@@ -77,7 +77,7 @@ def list_(
     notes(found.assumed(shown))
     if over_seeds:
         notes(seeds_note(found, shown))
-    if left_out := keys_left_out(found):
+    if (left_out := keys_left_out(found)) and format == "terminal":
         output().print(left_out, style="dim", highlight=False)
     for failure in store_at(folder).failures():
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)

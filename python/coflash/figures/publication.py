@@ -259,7 +259,7 @@ def _measure(subject: Subject, what: Measure, values: Sequence[float | None], pl
             yerr=spread if np.nan_to_num(spread).any() else None,
             label=plan.by.texts[line] if plan.by else None,
             color=palette.LINES[line % len(palette.LINES)],
-            linestyle=DASHES[line % len(DASHES)] if len(joined) < len(of) else "none",
+            linestyle=DASHES[line % len(DASHES)] if len(joined) < len(of) and over.numbers is not None else "none",
             marker=MARKERS[line % len(MARKERS)],
             capsize=2,
             elinewidth=0.8,
@@ -273,16 +273,19 @@ def _measure(subject: Subject, what: Measure, values: Sequence[float | None], pl
     axes.grid(axis="y")
     if plan.by is not None:
         axes.legend(title=plan.by.label, title_fontsize=7)
-    _leave_legible(figure, axes)
+    _leave_legible(figure, axes, is_words=over.numbers is None)
     return _captioned(figure, subject, *_averaged(subject, plan, lines))
 
 
-def _leave_legible(figure: Figure, axes: Axes) -> None:
-    """Hide the labels of the x axis that would run into the one before."""
+def _leave_legible(figure: Figure, axes: Axes, *, is_words: bool) -> None:
+    """Hide the numbers of the x axis that would run into the one before; turn words, of which each is needed."""
     figure.draw_without_rendering()
     end = -math.inf
     for label in axes.get_xticklabels():
         box = label.get_window_extent()
+        if box.x0 <= end and is_words:
+            axes.tick_params(axis="x", rotation=90)
+            return
         label.set_visible(box.x0 > end)
         if label.get_visible():
             end = box.x1 + _LABEL_GAP_POINTS * figure.dpi / 72

@@ -54,6 +54,7 @@ _NOT_OF_A_POINT = ("seed", *LABELS)
 """The keys in which the runs of one point may differ."""
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{8}$")
 """The end of the name of a run of a sweep."""
+_UNKNOWN_TABLE = re.compile('Referenced table "(.+?)" not found')
 _UNKNOWN_COLUMN = re.compile('Referenced column "(.+?)" not found')
 """In an error of DuckDB, which would name columns by their long names."""
 
@@ -323,6 +324,10 @@ class Results:
                 return Table.from_masked(found.fetchnumpy())
             except duckdb.Error as error:
                 msg = f"SQL: {error}"
+                if (table := _UNKNOWN_TABLE.search(str(error))) and (
+                    dotted := re.search(rf"\b{re.escape(table[1])}(\.\w+)+", query)
+                ):
+                    msg = f'SQL: {dotted[0]}: a name with dots stands in double quotes: "{dotted[0]}"'
                 if unknown := _UNKNOWN_COLUMN.search(str(error)):
                     meant = [path for path in metric_names() if short(path) == unknown[1]]
                     names = [*self._keys(), *map(short, metric_names())]

@@ -316,7 +316,10 @@ class _Sizer:
         self.grid = "the given cache sizes" if self.cache in given else self.grid
         count = _TIER_STEPS if self.cache == _EXPORTED else _STEPS
         units = self.least + [round(room * 2 ** (-step / 4) / _UNIT) for step in range(count)]
-        self.sizes = self._ordered(self.cache, given.get(self.cache, [f"{each * _UNIT}B" for each in units]))
+        if self.cache not in given:  # flash of less than a block is none
+            made = (f"{each * _UNIT}B" for each in units)
+            usual = [one for one in made if not Point.of(self.base, (), ((self.cache, one),), 0).refused]
+        self.sizes = self._ordered(self.cache, given.get(self.cache) or usual or [f"{units[1] * _UNIT}B"])
         self.spares = self._ordered(_SPARE, given.get(_SPARE, SPARES))
         self.rest = assignments([Choices(_SPARE, tuple(self.spares)), *self.axes])
         self._check_size(about)
@@ -343,9 +346,17 @@ class _Sizer:
         """
 
         def problem(base: Scenario) -> str:
-            points = (Point.of(base, (), ((self.cache, self.sizes[-1]), *rest), 1) for rest in self.rest)
-            refused = [point.refused for point in points]
-            return refused[-1] if all(refused) else ""
+            reason = ""
+            for rest in self.rest:
+                point = Point.of(base, (), ((self.cache, self.sizes[-1]), *rest), 1)
+                if not (reason := point.refused):
+                    try:
+                        point.jobs[0].scenario.check()
+                    except CoflashError as error:
+                        reason = str(error)
+                    else:
+                        return ""
+            return reason
 
         if not (reason := problem(self.base)):
             return
@@ -429,7 +440,7 @@ class _Sizer:
             (least, _), (most, _) = parsed(low) or (0.0, ""), parsed(high) or (0.0, "")
             units = (least * (most / least) ** (step / _FINER) / _UNIT for step in range(1, _FINER))
             finer |= {f"{round(each) * _UNIT}B" for each in units}
-        self.sizes = self._ordered(_CACHE, list(finer))
+        self.sizes = self._ordered(self.cache, list(finer))
         self._halved({rest: (self.sizes.index(ends[rest][0]), self.sizes.index(ends[rest][1])) for rest in chosen})
         self.grid += ", of about 5 % where it is cheapest"
 
