@@ -324,8 +324,8 @@ class Results:
                 return Table.from_masked(found.fetchnumpy())
             except duckdb.Error as error:
                 msg = f"SQL: {error}"
-                if (table := _UNKNOWN_TABLE.search(str(error))) and (
-                    dotted := re.search(rf"\b{re.escape(table[1])}(\.\w+)+", query)
+                if (other := _UNKNOWN_TABLE.search(str(error))) and (
+                    dotted := re.search(rf"\b{re.escape(other[1])}(\.\w+)+", query)
                 ):
                     msg = f'SQL: {dotted[0]}: a name with dots stands in double quotes: "{dotted[0]}"'
                 if unknown := _UNKNOWN_COLUMN.search(str(error)):

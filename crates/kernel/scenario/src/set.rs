@@ -19,11 +19,13 @@ impl Scenario {
             .iter()
             .map(|(key, value)| (key.as_ref(), value.as_ref()))
             .partition(|(_, value)| !value.is_empty());
-        let replaced = given.iter().filter_map(|(key, _)| kind_of_workload(key)).collect::<Vec<_>>();
-        if let Some(workload) =
-            table.get_mut("workload").and_then(Value::as_table_mut).filter(|_| !replaced.is_empty())
-        {
-            workload.retain(|key, _| replaced.contains(&key) || !Requests::KEYS.contains(&key));
+        // An empty list is no workload.
+        let full = given.iter().filter(|(_, value)| parse_value(value) != Value::Array(Vec::new()));
+        let kinds = full.filter_map(|(key, _)| kind_of_workload(key)).collect::<Vec<_>>();
+        let workload = table.get_mut("workload").and_then(Value::as_table_mut);
+        if let Some(workload) = workload.filter(|_| !kinds.is_empty()) {
+            workload
+                .retain(|key, _| kinds.contains(&key.as_str()) || !Requests::KEYS.contains(&key.as_str()));
         }
         for (key, value) in given {
             assign(&mut table, key, parse_value(value))?;

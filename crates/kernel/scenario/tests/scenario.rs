@@ -136,6 +136,11 @@ fn a_workload_of_another_kind_takes_the_place_of_the_one_there() {
     assert!(matches!(preset.workload.requests, coflash_scenario::Requests::Preset(_)));
     let again = preset.set(&[("workload.synthetic.requests", "7")]).unwrap();
     assert_eq!(again, synthetic);
+    assert_eq!(
+        synthetic.set(&[("workload.trace", "[]")]).unwrap(),
+        synthetic,
+        "an empty list is no workload"
+    );
     let both = preset.set(&[("workload.synthetic.requests", "7"), ("workload.fio", "f")]);
     assert!(both.unwrap_err().to_string().starts_with("workload: synthetic and fio were given"));
 }
