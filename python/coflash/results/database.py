@@ -22,6 +22,7 @@ from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
+from coflash.quantity import with_units
 from coflash.results.assumptions import assumed, texts_of
 from coflash.results.notes import together
 from coflash.results.result import (
@@ -272,29 +273,35 @@ class Results:
             ]
         return self._rows
 
-    def to_arrow(self) -> pa.Table:
-        """Convert to a `pyarrow.Table`. Needs `pip install 'coflash[arrow]'`."""
+    def to_arrow(self, *, text: bool = False) -> pa.Table:
+        """Convert to a `pyarrow.Table`. Needs `pip install 'coflash[arrow]'`.
+
+        Sizes, times and shares are numbers whose unit ends the name of the column (`cache.size_bytes`); with `text`
+        they are texts as in the scenario (`cache.size`), and so are those whose unit differs from run to run.
+        """
         import pyarrow as pa
 
-        return pa.table(self._table())
+        return pa.table(self._table(text=text))
 
-    def _table(self) -> core.Table:
+    def _table(self, *, text: bool = False) -> core.Table:
         from arro3 import core  # slow to import, and most uses need no table library
 
         names = dict.fromkeys(name for row in self.rows() for name in row) or {"run": None}
-        return core.Table.from_pydict({name: _column([row.get(name) for row in self.rows()]) for name in names})
+        columns: Mapping[str, Sequence[Any]] = {name: [row.get(name) for row in self.rows()] for name in names}
+        columns = columns if text else with_units(columns)
+        return core.Table.from_pydict({name: _column(list(values)) for name, values in columns.items()})
 
-    def to_polars(self) -> pl.DataFrame:
-        """Convert to a `polars.DataFrame`. Needs `pip install 'coflash[polars]'`."""
+    def to_polars(self, *, text: bool = False) -> pl.DataFrame:
+        """Convert to a `polars.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[polars]'`."""
         import polars as pl
 
-        return pl.DataFrame(self._table())
+        return pl.DataFrame(self._table(text=text))
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Convert to a `pandas.DataFrame`. Needs `pip install 'coflash[pandas]'`."""
+    def to_pandas(self, *, text: bool = False) -> pd.DataFrame:
+        """Convert to a `pandas.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[pandas]'`."""
         import pandas as pd
 
-        table = self._table()
+        table = self._table(text=text)
         return pd.DataFrame({name: table[name].to_pylist() for name in table.column_names})
 
     def sql(self, query: str) -> Table:
@@ -302,7 +309,7 @@ class Results:
 
         The tables are `runs`, and `series`, `histograms` and `erase_counts`, which have a row for each window, bucket
         or block of each run, and the run's name in the column `run`. Quote names with dots: `"response.p99"`.
-        `number("cache.size")` is a quantity as a number of bytes, nanoseconds or percent, and null for other texts.
+        Sizes, times and shares are texts; `number("cache.size")` is one as a number of bytes, nanoseconds or percent.
 
         Raises:
             CoflashError: The query is wrong.
@@ -337,7 +344,7 @@ class Results:
 
     def _table_for(self, query: str) -> core.Table:
         """Return the table of the runs, with one more column for each short name in quotes, such as "response.p99"."""
-        runs = self._table()
+        runs = self._table(text=True)
         for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
             path = called(name, self._keys())
             with suppress(CoflashError):

@@ -41,12 +41,18 @@ def _computes(given: Any) -> Any:
     return next(found, None)
 
 
+def columns_of(frame: Any) -> list[str]:
+    """Return the names of the columns of a frame."""
+    if hasattr(frame, "collect_schema"):
+        return list(frame.collect_schema().names())
+    return [str(name) for name in getattr(frame, "column_names", None) or list(frame.columns)]
+
+
 def kept(frame: Any) -> str:
     """Write a frame to its file, if it is not there, and return the path."""
     if (compute := _computes(frame)) is not None:
         frame = compute()
-    names = getattr(frame, "column_names", None) or list(frame.columns)
-    columns = dict(_column(str(name), frame[name]) for name in names)
+    columns = dict(_column(name, frame[name]) for name in columns_of(frame))
     digest = hashlib.sha256(repr(list(columns)).encode())
     for column in columns.values():
         digest.update(repr(column.tolist()).encode() if column.dtype == object else column.tobytes())
