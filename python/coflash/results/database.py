@@ -412,7 +412,7 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     """
     store = store_at(path)
     runs = list(store.all_runs())
-    if not runs and (store.broken or not store.failures()):
+    if not runs and (store.broken or not (Path(store.place) / "runs").is_dir()):  # where no sweep has begun
         msg = f"{store.place}: holds no result; `coflash run demo --out {store.place}` makes one, `coflash sweep` many"
         raise CoflashError(store.broken[0] if store.broken else msg)
     return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
