@@ -173,7 +173,9 @@ def test_a_run_is_called_by_the_beginning_of_its_name(found: Results) -> None:
 
 
 def test_a_folder_of_nothing_or_of_broken_results_is_said(tmp_path: Path) -> None:
-    with pytest.raises(CoflashError, match=f"{tmp_path}: holds no result; `coflash run demo --out {tmp_path}` makes one"):
+    with pytest.raises(
+        CoflashError, match=f"{tmp_path}: holds no result; `coflash run demo --out {tmp_path}` makes one"
+    ):
         coflash.results(tmp_path)
     # A sweep that has just begun has none, either.
     (tmp_path / "runs").mkdir()

@@ -345,8 +345,12 @@ class _Sizer:
             CoflashError: None can; the message has the keys that make it small enough.
         """
 
-        def problem(base: Scenario) -> str:
+        def problem(keys: Mapping[str, int]) -> str:
             reason = ""
+            try:
+                base = self.base.with_(keys)
+            except CoflashError as error:
+                return str(error)
             for rest in self.rest:
                 point = Point.of(base, (), ((self.cache, self.sizes[-1]), *rest), 1)
                 if not (reason := point.refused):
@@ -358,13 +362,14 @@ class _Sizer:
                         return ""
             return reason
 
-        if not (reason := problem(self.base)):
+        if not (reason := problem({})):
             return
-        pages = [2**power for power in range(9, 1, -1) if 2**power < self.base.to_dict()["flash"]["pages_per_block"]]
+        whole = self.base.to_dict()["flash"]["pages_per_block"]
+        pages = [whole >> power for power in range(1, whole.bit_length() - 2)]
         keys: dict[str, int] = {}
         for key, value in [*((key, 1) for key in _SMALLER), *(("flash.pages_per_block", each) for each in pages)]:
             keys[key] = value
-            if not problem(self.base.with_(keys)):
+            if not problem(keys):
                 sets = " ".join(f"--set {key}={value}" for key, value in keys.items())
                 end = f"smaller parts make it fit: add {sets}"
                 break

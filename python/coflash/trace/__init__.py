@@ -29,7 +29,7 @@ from coflash.lookup import no_such
 from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
 from coflash.trace import arrow
-from coflash.trace.frame import Frame, columns_of, is_frame, kept
+from coflash.trace.frame import Frame, LazyFrame, columns_of, is_frame, kept
 from coflash.trace.trace_info import MissRatioCurves, TraceInfo
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float | None, int], None]
 Path = str | os.PathLike[str]
-Paths = Path | Frame | Iterable[Path | Frame]
+AnyFrame = Frame | LazyFrame
+Paths = Path | AnyFrame | Iterable[Path | AnyFrame]
 Options = Mapping[str, Any]
 
 SIMULATED_PAGES = 131_072
@@ -383,7 +384,7 @@ def like(
     return found
 
 
-def columns(frame: Frame, roles: Mapping[str, str]) -> str:
+def columns(frame: AnyFrame, roles: Mapping[str, str]) -> str:
     """Return the value of the option `columns` for a frame whose columns have names of one's own.
 
     Examples:

@@ -29,6 +29,13 @@ class Frame(Protocol):
         """Export the table as an Arrow stream."""
 
 
+class LazyFrame(Protocol):
+    """A table of polars that is computed when it is read."""
+
+    def collect_schema(self) -> Any:
+        """Return the names and types of the columns."""
+
+
 def is_frame(given: object) -> bool:
     """Whether a trace is given as a frame."""
     return hasattr(given, "__arrow_c_stream__") or _computes(given) is not None
