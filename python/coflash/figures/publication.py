@@ -285,6 +285,9 @@ def _leave_legible(figure: Figure, axes: Axes, *, is_words: bool) -> None:
         box = label.get_window_extent()
         if box.x0 <= end and is_words:
             axes.tick_params(axis="x", rotation=90)
+            figure.draw_without_rendering()
+            longest = max(label.get_window_extent().height for label in axes.get_xticklabels())
+            figure.set_figheight(figure.get_figheight() + longest / figure.dpi)
             return
         label.set_visible(box.x0 > end)
         if label.get_visible():

@@ -352,7 +352,7 @@ class _Sizer:
             except CoflashError as error:
                 return str(error)
             for rest in self.rest:
-                point = Point.of(base, (), ((self.cache, self.sizes[-1]), *rest), 1)
+                point = Point.of(base, (), ((self.cache, self._plain()), *rest), 1)
                 if not (reason := point.refused):
                     try:
                         point.jobs[0].scenario.check()
@@ -379,6 +379,10 @@ class _Sizer:
         msg = f"size: the trace touches {touched}, too little for a device with the parts of {self.base.name}: {reason}"
         raise CoflashError(f"{msg}; {end}")
 
+    def _plain(self) -> str:
+        """Return no cache; of flash before disks the most."""
+        return "0B" if self.cache == _CACHE else self.sizes[-1]
+
     def _ordered(self, key: str, values: Sequence[str]) -> list[str]:
         """Return values of a key, each once and as scenarios show it, the least first."""
         points = [Point.of(self.base, (), ((key, value),), 0) for value in values]
@@ -391,9 +395,7 @@ class _Sizer:
         base, channels = self.base, self.base.to_dict()["flash"]["channels"]
         for factor in (_MORE_CHANNELS if base.name == DEVICE else (1,)) if about.span_ns else ():
             self.base = base.with_({"replay.mode": "open", "flash.channels": factor * channels})
-            (ran,) = self._ran(
-                [(self.sizes[0 if self.cache == _CACHE else -1], ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))]
-            )
+            (ran,) = self._ran([(self._plain(), ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
             if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * about.span_ns:
                 more = f"; {factor * channels} channels keep up without a cache" if factor > 1 else ""
                 return f"Requests come at the times of the trace (open loop){more}."
