@@ -18,11 +18,6 @@ pub(crate) trait Records: Send + 'static {
     /// The number of the last read record (line, row), from 1.
     fn number(&self) -> u64;
 
-    /// The usual disorder of the records of this file, beyond that of its format.
-    fn disorder(&self) -> Duration {
-        Duration::ZERO
-    }
-
     /// Assumptions about ambiguities of the format.
     fn remarks(&self) -> Vec<String>;
 }
@@ -120,7 +115,6 @@ impl<R: Records> Reader<R> {
         options: &TraceOptions,
         times: TimeBase,
     ) -> Self {
-        let disorder = conventions.sort_window.max(records.disorder());
         let (base_ns, origin_ns) = match (times, conventions.clock) {
             (TimeBase::Parallel, _) => (0, Some(0)),
             (TimeBase::Sequence { base_ns }, Clock::Start) => (base_ns, Some(0)),
@@ -135,7 +129,7 @@ impl<R: Records> Reader<R> {
             file: file.to_owned(),
             records,
             fields: conventions.fields,
-            window: Window::new(options.sort_window.unwrap_or(disorder)),
+            window: Window::new(options.sort_window.unwrap_or(conventions.sort_window)),
             rules: Rules {
                 base_ns,
                 origin_ns,

@@ -4,7 +4,6 @@ use crate::block_reader::BlockReader;
 use crate::devices::Devices;
 use crate::reader::{ReadError, Records};
 use crate::record::{Conventions, FieldError, FormatInfo, Record};
-use coflash_base::Duration;
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::TraceOptions;
 
@@ -20,6 +19,11 @@ pub(crate) trait TextFormat: LineParser {
 
     /// Create a parser for a file.
     fn new(options: &TraceOptions) -> Self;
+
+    /// Conventions of the records of a file, whose beginning the parser has seen.
+    fn conventions(&self) -> Conventions {
+        Self::CONVENTIONS
+    }
 }
 
 /// The parser of a file's lines.
@@ -40,11 +44,6 @@ pub(crate) trait LineParser: Send + 'static {
         None
     }
 
-    /// The usual disorder of records in this file, beyond that of its format.
-    fn disorder(&self) -> Duration {
-        Duration::ZERO
-    }
-
     /// Assumptions about ambiguities of the format.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
@@ -54,7 +53,7 @@ pub(crate) trait LineParser: Send + 'static {
 /// The records of a text file.
 pub(crate) struct Text<P> {
     input: BlockReader,
-    parser: P,
+    pub(crate) parser: P,
 }
 
 impl<P: LineParser> Text<P> {
@@ -81,10 +80,6 @@ impl<P: LineParser> Records for Text<P> {
             }
         }
         Ok(None)
-    }
-
-    fn disorder(&self) -> Duration {
-        self.parser.disorder()
     }
 
     fn number(&self) -> u64 {

@@ -353,6 +353,11 @@ impl TextFormat for UserColumns {
         }
         parser
     }
+
+    fn conventions(&self) -> Conventions {
+        let is_earlier = self.lines.columns.iter().any(|&(role, _)| role == "latency");
+        Self::CONVENTIONS.sorted_within(Duration { ns: if is_earlier { LATENCY_MAX_NS } else { 0 } })
+    }
 }
 
 impl UserColumns {
@@ -452,11 +457,6 @@ impl LineParser for UserColumns {
             self.separated = true;
         }
         self.lines.record(line, devices)
-    }
-
-    fn disorder(&self) -> Duration {
-        let is_earlier = |(_, column): &NamedColumn| matches!(column, Column::Latency { .. });
-        Duration { ns: if self.lines.columns.iter().any(is_earlier) { LATENCY_MAX_NS } else { 0 } }
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -68,7 +68,7 @@ pub(crate) static BIOSNOOP: Headed = Headed {
     },
     names: &["time", "comm", "disk", "sector", "bytes"],
     time: "s",
-    sort_window_s: 1,
+    sort_window_s: 60,
     extra: &[("lat", "latency:ms")],
 };
 
@@ -398,9 +398,8 @@ fn by_names(
             unclear.push((format!("times in {unit}"), is_told));
         }
         roles[at] = format!("time:{unit}");
-        let latency = column("latency", &numbers).filter(|_| headed.is_none());
         let of_end = time.is_some_and(|(_, role, _)| role == "end");
-        if let Some((at, _, given)) = latency.filter(|_| of_end) {
+        if let Some((at, _, given)) = column("latency", &numbers).filter(|_| of_end && headed.is_none()) {
             let given = if given.is_empty() { unit } else { given };
             roles[at] = format!("latency:{given}");
             let what = format!("requests arrived before the times of completion by a latency in {given}");
@@ -534,13 +533,10 @@ fn by_values(lines: &[&[u8]], comments: &[&[u8]]) -> Option<Sniffed> {
     let (offset, size) =
         named("offset", &numbers).or_else(farthest).and_then(pair).or_else(|| free().find_map(pair))?;
     let (offset_unit, size_unit) = places(&values(offset), unit(offset), &values(size), unit(size));
-    let how = if names.iter().any(|given| role_of(&given.name).is_some() || !given.unit.is_empty()) {
-        "by their names where these are known, else by their values"
-    } else {
-        "by their values"
-    };
+    let is_told = names.iter().any(|given| role_of(&given.name).is_some() || !given.unit.is_empty());
+    let how = if is_told { "by their names where these are known, else " } else { "" };
     let mut why = format!(
-        "{how}, times in the unit and the columns in the order that are usual; addresses in {offset_unit}, sizes in {size_unit}"
+        "{how}by their values, times in the unit and the columns in the order that are usual; addresses in {offset_unit}, sizes in {size_unit}"
     );
     let mut roles = vec!["skip".to_owned(); columns];
     roles[offset] = format!("offset:{offset_unit}");
