@@ -53,7 +53,7 @@ _CACHE, _SPARE, _SCHEME, _EXPORTED = "cache.size", "ftl.spare.share", "cooperati
 _BEHIND = 0.05
 """The share of a run by which a device is behind that does not keep up."""
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
-"""The key of the scheme of a flash cache before disks, whose size is that of the flash, of so many segments at most."""
+"""The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
 _SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
 """The keys that are 1 in the smallest device."""
 _SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")

@@ -6,9 +6,9 @@
 //!
 //! Cost: a jump per column, in addition to the parsing of its field.
 
-use super::sniff::{Headed, Sniffed, sniff, split};
+use super::sniff::{Headed, Sniffed, sniff};
 use crate::devices::Devices;
-use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, trim};
+use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, split, trim};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};

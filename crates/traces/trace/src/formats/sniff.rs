@@ -3,7 +3,7 @@
 //! What is found is written as a user would write it, in the notation of the option `columns`. It is certain where names
 //! or values tell every unit: then the file is read at once. Otherwise it is proposed.
 
-use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator};
+use crate::fields::{BLANK, SEPARATORS, split};
 use crate::numbers::{decimal_sign, has_decimal_comma, moment, plain};
 use crate::operations::Kind;
 use crate::record::FormatInfo;
@@ -212,23 +212,6 @@ impl Values<'_> {
             digits => ("s", digits > 3),
         }
     }
-}
-
-/// Split a line into its fields; one that may hold separators takes all surplus ones.
-pub(crate) fn split(line: &[u8], separator: u8, text: Option<(usize, usize)>) -> Vec<&[u8]> {
-    fn all<'a, S: Separation>(mut fields: Fields<'a, S>) -> Vec<&'a [u8]> {
-        std::iter::from_fn(|| (!fields.ended()).then(|| fields.text())).collect()
-    }
-    let mut cells = match separator {
-        BLANK => all(Fields::new(line, Blanks)),
-        separator => all(Fields::new(line, Separator(separator))),
-    };
-    if let Some((at, columns)) = text
-        && cells.len() > columns
-    {
-        cells.drain(at + 1..at + 1 + cells.len() - columns);
-    }
-    cells
 }
 
 /// A unit in words: that of a time or of places, or a step such as `4k`.
