@@ -54,6 +54,8 @@ _BEHIND = 0.05
 """The share of a run by which a device is behind that does not keep up."""
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
 """The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
+_PERIODS, _PERIOD = 16, 256
+"""The periods of such a cache in a trace, and the least requests of one."""
 _SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
 """The keys that are 1 in the smallest device."""
 _SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")
@@ -306,10 +308,12 @@ class _Sizer:
         room = math.ceil(about.footprint_pages * _ROOM) * about.page_bytes
         steady = {"precondition.until_steady": True, _EXPORTED: f"{room}B"}
         if self.base.to_dict().get("hybrid"):
-            # The flash is the cache. It begins empty, so the trace comes twice.
+            # The flash is the cache. It begins empty, so the trace comes twice, and has many periods.
+            period = min(self.base.to_dict()["hybrid"]["period_requests"], max(_PERIOD, about.requests // _PERIODS))
             segment = max(1, room // _TIER_SEGMENTS // about.page_bytes) * about.page_bytes
             self.cache, self.least = _EXPORTED, [round(room / _UNIT * 2 ** (-_TIER_STEPS / 4))]
-            steady = {"hybrid.segment": f"{segment}B", "workload.repeat": 2, _EXPORTED: f"{room}B"}
+            steady = {"hybrid.segment": f"{segment}B", "hybrid.period_requests": period}
+            steady |= {"workload.repeat": 2, _EXPORTED: f"{room}B"}
         self.base = self.base.with_({"workload.remap": "dense", **steady})
         given = {axis.key: axis.points() for axis in self.axes}
         self.axes = [axis for axis in self.axes if axis.key not in (self.cache, _SPARE)]

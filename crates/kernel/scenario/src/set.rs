@@ -24,8 +24,7 @@ impl Scenario {
         let kinds = full.filter_map(|(key, _)| kind_of_workload(key)).collect::<Vec<_>>();
         let workload = table.get_mut("workload").and_then(Value::as_table_mut);
         if let Some(workload) = workload.filter(|_| !kinds.is_empty()) {
-            workload
-                .retain(|key, _| kinds.contains(&key.as_str()) || !Requests::KEYS.contains(&key.as_str()));
+            workload.retain(|key, _| kinds.contains(&key) || !Requests::KEYS.contains(&key));
         }
         for (key, value) in given {
             assign(&mut table, key, parse_value(value))?;
