@@ -70,14 +70,14 @@ impl LineParser for Iolog {
                 return Ok(None);
             }
             b"add" | b"open" | b"close" => {
-                fields.nothing_more("action", timed + 2)?;
+                fields.nothing_more("line", timed + 2)?;
                 return Ok(None);
             }
             other => return Err(unknown_action(file, other, version)),
         };
         let offset = fields.whole("offset")?;
         let length = fields.whole("length")?;
-        fields.nothing_more("length", timed + 4)?;
+        fields.nothing_more("line", timed + 4)?;
         Ok(Some(Record { time_ns, device: devices.number(file), offset, length, op, placement: None }))
     }
 
@@ -100,7 +100,7 @@ impl Iolog {
         let waited_ns = fields.units(MICROSECOND_NS, "wait")?;
         if !trim(fields.rest()).is_empty() {
             fields.whole("length")?;
-            fields.nothing_more("length", 4)?;
+            fields.nothing_more("line", 4)?;
         }
         self.waited_ns = self.waited_ns.checked_add(waited_ns).ok_or_else(|| {
             FieldError::number("wait", waited_ns, "a wait in ns after which the clock is still below 2^64 ns")

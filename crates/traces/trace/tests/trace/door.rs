@@ -166,7 +166,7 @@ fn auto_goes_by_every_name_that_it_knows() {
         ),
         (
             "End Time (us),Response Time (us),Read?,Address,Bytes\n1000,100,yes,4096,4096\n2000,300,no,8192,4096\n",
-            [(0, 4096, 4096, r), (1_000_000, 8192, 4096, w)],
+            [(0, 4096, 4096, r), (800_000, 8192, 4096, w)],
         ),
         ("time_us,op,sector,kb\n0,R,8,4\n5,W,16,4\n", [(0, 4096, 4096, r), (5000, 8192, 4096, w)]),
         ("time_us,op,sector,sizeKiB\n0,R,8,4\n5,W,16,4\n", [(0, 4096, 4096, r), (5000, 8192, 4096, w)]),

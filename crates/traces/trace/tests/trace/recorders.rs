@@ -35,7 +35,7 @@ const CASES: &[Case] = &[
         ],
         &[
             "--columns time:s,text,skip,device,op,offset:sectors,size:bytes,latency:ms",
-            "2 records are out of order",
+            "1 records are out of order by up to 167us",
         ],
     ),
     (
