@@ -61,7 +61,8 @@ def simulator_line(result: Result) -> str:
     line = f"The simulation itself took {took}, at {pace} requests per second."
     if hooks <= _MUCH * speed["wall_seconds"]:
         return line
-    return f"{line} {show(hooks * 1e9, 'ns')} of it were in the hooks of a policy in Python (docs/own_policies.md)."
+    took = show(hooks * 1e9, "ns")
+    return f"{line} Hooks of a policy in Python took {took}, preconditioning included (docs/own_policies.md)."
 
 
 def _add(table: Table, section: Section, result: Result) -> None:
