@@ -14,7 +14,6 @@
 from pathlib import Path
 
 import matplotlib.pyplot as plt
-import numpy as np
 
 from coflash import Scenario, sweep
 from coflash.report import Subject, write_report
@@ -60,7 +59,7 @@ points
 figure, axes = plt.subplots(figsize=(5, 3.2), layout="constrained")
 for scheme in ("none", "cdm"):
     rows = points["cooperation.name"] == scheme
-    sizes_mib = np.array([int(size.removesuffix("MiB")) for size in points["cache.size"][rows]])
+    sizes_mib = points["cache.size_bytes"][rows] / 2**20
     axes.errorbar(sizes_mib, points["waf_host"][rows], points["waf_host.ci95"][rows], capsize=3, label=scheme)
 axes.set_xscale("log", base=2)
 axes.set_xticks([8, 16, 32, 64], labels=["8", "16", "32", "64"])

@@ -94,7 +94,7 @@ class Suite:
 
 def evaluate(
     policy: type | str | os.PathLike[str] | Mapping[str, Any],
-    suite: SuiteName = "gc",
+    suite: SuiteName | None = None,
     *,
     cpu_seconds: int = 60,
     memory_bytes: int = 8 << 30,
@@ -108,33 +108,38 @@ def evaluate(
             built-in policy, or a table such as `{"name": "score", "score": "(1 - u) * age"}`.
         suite: `"gc"` and `"gc-unseen"` for victim policies, and `"placement"` and `"placement-unseen"` for placement
             policies, by write amplification; `"cache"` and `"cache-unseen"` for eviction policies, by misses. Judge a
-            policy found with one of them by its unseen counterpart.
+            policy found with one of them by its unseen counterpart. If None, that of the key which the class names in
+            `@coflash.policy`, or that has the built-in policy.
         cpu_seconds: The limit of the processor time of code.
         memory_bytes: The limit of its address space; macOS has none.
 
     Raises:
         CoflashError: There is no such suite, file or built-in policy. Errors of the policy's code are in `note`.
     """
-    chosen = _suite(suite)
+    if suite is not None:
+        _suite(suite)
+    of: SuiteName
     if isinstance(policy, type):
         file = Path(external.source_file(policy))
-        values, note = _in_process(file, policy.__qualname__, suite, cpu_seconds, memory_bytes)
+        of, values, note = _in_process(file, policy.__qualname__, suite, cpu_seconds, memory_bytes)
     elif isinstance(policy, Mapping):
-        values, note = _values(suite, policy), ""
+        of = suite or "gc"
+        values, note = _values(of, policy), ""
     elif not str(name := os.fspath(policy)).endswith(".py"):
         if Path(name).exists():
             msg = f"{name}: a file of Python, whose name ends in .py, or the name of a built-in policy is allowed"
             raise CoflashError(msg)
-        values, note = _values(suite, str(name)), ""
+        of = suite or [*(each for each in SUITES if name in _SUITES[each].built_in), SUITES[0]][0]
+        values, note = _values(of, str(name)), ""
     else:
         file = Path(policy)
         if not file.is_file():
             msg = f"{file}: no such file"
             raise CoflashError(msg)
-        values, note = _in_process(file, None, suite, cpu_seconds, memory_bytes)
-    found = Evaluation()
+        of, values, note = _in_process(file, None, suite, cpu_seconds, memory_bytes)
+    chosen, found = _suite(of), Evaluation()
     found.note = note
-    found.rows = tuple(_row(suite, workload, value) for workload, value in values.items())
+    found.rows = tuple(_row(of, workload, value) for workload, value in values.items())
     for row in found.rows:
         found[f"{row.workload}.{chosen.measure}"] = row.value
         found[f"{row.workload}.bound"] = row.bound
@@ -208,9 +213,9 @@ def _belady(scenario: Scenario, metrics: Metrics, policy: str = "belady") -> flo
 
 
 def _in_process(
-    file: Path, name: str | None, suite: str, cpu_seconds: int, memory_bytes: int
-) -> tuple[dict[str, float], str]:
-    """Evaluate code in a process of its own; returns the values of the workloads that ended, and the error."""
+    file: Path, name: str | None, suite: SuiteName | None, cpu_seconds: int, memory_bytes: int
+) -> tuple[SuiteName, dict[str, float], str]:
+    """Evaluate code in a process of its own; returns the suite, the values of the workloads that ended, the error."""
     if find_spec("resource") is None:
         msg = (
             f"{file}: the code of a policy is evaluated under limits of processor time and memory, which need Unix "
@@ -233,11 +238,13 @@ def _in_process(
         lines = [json.loads(line) for line in out.read_text("utf-8").splitlines() if line.endswith("]")]
     values = {line[0]: line[1] for line in lines if len(line) == 2}
     notes = [line[0] for line in lines if len(line) == 1]
+    told: list[SuiteName] = [line[2] for line in lines if len(line) == 3]
+    chosen = next(iter(told), suite or "gc")
     if notes:
-        return values, notes[0]
+        return chosen, values, notes[0]
     if status is None or -status == _SIGXCPU:
-        return values, f"it took more than {cpu_seconds} s of processor time, or did not end"
-    return values, "" if status == 0 else f"its process ended with status {status}, as for want of memory"
+        return chosen, values, f"it took more than {cpu_seconds} s of processor time, or did not end"
+    return chosen, values, "" if status == 0 else f"its process ended with status {status}, as for want of memory"
 
 
 _SIGXCPU = 24
@@ -252,10 +259,14 @@ def work() -> None:
     if sys.platform != "darwin":  # which refuses every such limit
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    chosen = _SUITES[suite]
     with Path(out).open("a", encoding="utf-8") as lines:
         try:
             policy = external.loaded(Path(path), name)
+            if suite is None:
+                key = external.key_of(policy)
+                suite = next((each for each in SUITES if _SUITES[each].key == key), "gc")
+                print(json.dumps(["", "", suite]), file=lines, flush=True)
+            chosen = _SUITES[suite]
             for workload, scenario in chosen.scenarios().items():
                 print(json.dumps([workload, _value(chosen, scenario, policy)]), file=lines, flush=True)
         except (CoflashError, MemoryError) as error:

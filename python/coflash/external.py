@@ -168,6 +168,11 @@ def is_policy(value: object) -> TypeGuard[type]:
     return isinstance(value, type) and hasattr(value, "__coflash_key__")
 
 
+def key_of(cls: type) -> str:
+    """Return the first of the keys that a policy is for: `cache.policy` also for one of the host's buffer."""
+    return _family(getattr(cls, "__coflash_key__", "")).keys[0]
+
+
 def described(cls: type) -> dict[str, str]:
     """Return the policy as a scenario names it: its module and class, and the digest of its source.
 

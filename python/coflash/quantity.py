@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -79,6 +79,24 @@ def parsed(value: Any) -> tuple[float, Unit] | None:
                 number, unit = _core.quantity(value)
                 return (number / PPB, "share") if unit == "ppb" else (float(number), unit)
     return None
+
+
+def with_units(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """Turn columns of sizes, times, energies and shares, given as texts, into numbers whose unit ends the name.
+
+    A column whose texts have several units, as `5%` and `64MiB`, stays as it is.
+    """
+    found: dict[str, Sequence[Any]] = {}
+    for name, values in columns.items():
+        pairs = [parsed(value) if isinstance(value, str) else None for value in values]
+        known = [pair for pair, value in zip(pairs, values, strict=True) if value is not None]
+        units = {pair[1] if pair else "" for pair in known if pair is None or pair[0]}
+        units = units or {pair[1] for pair in known if pair}
+        unit = units.pop().lower() if len(units) == 1 else ""
+        is_whole = all(pair is None or pair[0].is_integer() for pair in pairs)
+        numbers = [None if pair is None else int(pair[0]) if is_whole else pair[0] for pair in pairs]
+        found.update({f"{name}_{unit}": numbers} if unit else {name: values})
+    return found
 
 
 def number_in(value: Any) -> tuple[float, Unit] | None:

@@ -19,6 +19,7 @@ from coflash.html_table import html_table
 
 LABELS = ("name", "description", "limits")
 """The keys that describe a scenario and do not influence its numbers."""
+_WORKLOADS = ("trace", "like", "synthetic", "preset", "phases", "tenants", "fio", "disksim")
 _BARE_KEY = re.compile("[A-Za-z0-9_.-]+")
 
 
@@ -102,7 +103,7 @@ class Scenario:
         """Return a copy of this scenario with some keys changed.
 
         Args:
-            assignments: Values by key path, such as `{"cache.size": "64MiB"}`.
+            assignments: Values by key path, such as `{"cache.size": "64MiB"}`; with None a key has its default.
             more: The same, with `__` for the dots: `cache__size="64MiB"`.
 
         Raises:
@@ -110,11 +111,12 @@ class Scenario:
         """
         changes = dict(assignments or {})
         changes.update((key.replace("__", "."), value) for key, value in more.items())
-        return self.set([(key, toml_value(value)) for key, value in changes.items()]) if changes else self
+        return self.set([(key, "" if value is None else toml_value(value)) for key, value in changes.items()])
 
     def set(self, assignments: list[tuple[str, str]]) -> Scenario:
         """Return a copy of this scenario with some keys changed, each value as TOML text; a bare word is a string.
 
+        A key without a value has its default. A workload of another kind takes the place of the one that is there.
         Policies are set before their parameters, in whatever order both are given.
 
         Raises:
@@ -173,6 +175,11 @@ class Scenario:
     def warm_key(self) -> str:
         """A digest of every key that determines the device before the workload; see [`Warm`][coflash.Warm]."""
         return self.core.warm_key
+
+    @property
+    def workload_key(self) -> str:
+        """The key below `workload` that makes the requests, such as `preset`; empty for the default."""
+        return next((key for key, value in self.to_dict()["workload"].items() if value and key in _WORKLOADS), "")
 
     @property
     def replay(self) -> str:

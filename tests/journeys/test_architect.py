@@ -45,6 +45,17 @@ def test_an_architect_sizes_spare_space_and_cache(tmp_path: Path, monkeypatch: p
     assert columns(ran, "scenario") == ["scenario", "device"]
     assert "response, p99" in ran
 
+    # From a trace and goals to a size: of a drive by its name, whose parts are too many for so small a trace.
+    types("trace generate zipf -o trace.csv.parquet --requests 6000 --space 16MiB")
+    asked = "size trace.csv.parquet --goal waf_host<3 --seeds 1"
+    said = mistypes(f"{asked} --drive pm9a3")
+    assert (
+        said.startswith("error: size: the trace touches")
+        and "smaller parts make it fit: add --set gc.low_mark=1" in said
+    )
+    answer = types(f"{asked} --set flash.channels=1 --set flash.chips_per_channel=1 --set gc.low_mark=1")
+    assert "The numbers do not tell" in answer and Path("results/size/why.pdf").stat().st_size
+
     # For the colleagues.
     types("report runs -o report.html")
     assert Path("report.html").stat().st_size

@@ -37,6 +37,12 @@ def test_a_data_person_works_in_a_notebook(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(coflash.CoflashError, match=r"its columns [(]time_ns, kind, offset, length[)] are not"):
         coflash.run("demo", trace.rename({"op": "kind"}))
 
+    # A column's role may also be said; a lazy frame and letters are read as well.
+    roles = {"time_ns": "time:ns", "kind": "op", "offset": "offset:bytes", "length": "size:bytes"}
+    other = trace.with_columns(kind=pl.col("op").replace({"read": "R", "write": "W"})).drop("op").lazy()
+    given = {"columns": coflash.trace.columns(other, roles)}
+    assert coflash.trace.head(other, 5, given) == coflash.trace.head(trace, 5)
+
     # A dictionary is a scenario; a typing error is explained.
     device = {
         "name": "mine",
@@ -73,6 +79,9 @@ def test_a_data_person_works_in_a_notebook(tmp_path: Path, monkeypatch: pytest.M
     assert "<td>20%</td>" in swept._repr_html_()
     assert "<td>cdm" not in swept._repr_html_()
     assert len(swept.results.to_polars()) == 6
+    # Sizes and times are numbers, with their unit in the name.
+    assert swept.results.to_polars().schema["timing.page_program_ns"] == pl.Int64
+    assert swept.table("waf_host").to_polars()["cache.size_share"].to_list() == [0.01, 0.05, 0.2]
     means = swept.results.sql('select "cache.size", avg(waf_host) as waf from runs group by 1 order by 2')
     assert list(means["cache.size"]) == ["20%", "5%", "1%"]
     assert "mine" in coflash.Scenario.from_dict(device)._repr_html_()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from walk import columns, makes_smaller, mistypes, types
+from walk import columns, makes_smaller, mistypes, stderr, types
 
 
 def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,6 +35,19 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
     _, baseline, ours, change = columns(compared, "WAF, by host writes")
     assert float(ours) < float(baseline)
     assert change.startswith("−")
+
+    # The same by their folders; and why, which the schemes between tell without a rest.
+    compared = types("compare runs/none runs/cdm --measure waf_host")
+    assert columns(compared, "WAF, by host writes")[1:] == [baseline, ours, change]
+    (command,) = (
+        line for line in stderr("compare runs/none runs/cdm").splitlines() if line.startswith("why: coflash ")
+    )
+    sweep = command.removeprefix("why: coflash ").split(": the shares")[0]
+    assert "--vary cooperation=none,cdm-overwrites,cdm-removable,cdm --out results/why" in sweep
+    assert "why: from none (a cache without cooperation) to cdm WAF, by host writes changes from" in types(sweep)
+    types("report results/why --format svg -o why")
+    assert Path("why/why.svg").stat().st_size
+    assert r"\toprule" in types("results list --in results/why --format latex")
 
     # Is that chance? Three seeds, and means with intervals.
     swept = types("sweep scenario.toml --vary cooperation=none,cdm --seeds 3 --out runs/seeds")

@@ -20,6 +20,13 @@ def types(line: str) -> str:
     return done.stdout
 
 
+def stderr(line: str) -> str:
+    """Type a command that works, and return its notes."""
+    done = processes.coflash(*shlex.split(line), COLUMNS=str(WIDTH))
+    assert done.returncode == 0, f"coflash {line}\n{done.stdout}{done.stderr}"
+    return done.stderr
+
+
 def mistypes(line: str) -> str:
     """Type a wrong command; one line explains the error."""
     done = processes.coflash(*shlex.split(line), COLUMNS=str(WIDTH))

@@ -181,7 +181,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (("trace", "info", "good", "--format", "foi"), ["format", 'did you mean "fio"?']),
     # conflicting input
     (
-        ("run", "random-5g", "--set", "workload.fio=a.fio"),
+        ("run", "random-5g", "--set", "workload={ synthetic = {}, fio = 'a.fio' }"),
         ["workload: synthetic and fio were given", "leave out", "--fio"],
     ),
     ((*trace("good"), "--set", "workload.fio=a.fio", "--set", "workload.trace=['t']"), ["workload: trace and fio"]),
@@ -218,8 +218,11 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     ((*trace("good"), "--out", "good/below"), ["good/below", "cannot be written"]),
     ((*trace("good"), "--out", "folder"), ["folder", "thesis.tex", "another folder"]),
     ((*trace("good"), "--out", "own"), ["own", "scenario.toml", "another folder"]),
-    (("report", "absent", "-o", "report.html"), ["absent", "no such folder", "coflash run --out"]),
-    (("report", "folder", "-o", "report.html"), ["folder", "no result", "coflash run --out"]),
+    (
+        ("report", "absent", "-o", "report.html"),
+        ["absent", "no such folder", "`coflash run demo --out absent` makes one"],
+    ),
+    (("report", "folder", "-o", "report.html"), ["folder", "no result", "`coflash run demo --out folder` makes one"]),
     (("report", "folder", "-o", "absent/report.html"), ["absent/report.html", "cannot be written"]),
     (("demo", "--trace", "absent", "--out", "new"), ["absent", "no such file"]),
     # names

@@ -68,6 +68,33 @@ def test_the_command_says_what_it_assumes_and_the_range(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "problems"),
+    [
+        (
+            "1_000_000",
+            "3_000_000",
+            ["random_read is 3,000,000 of 4 KiB a second, 12.3 GB/s, but PCIe 4.0 x4 7.88 GB/s"],
+        ),
+        ('"6500MB"', '"9000MB"', ["sequential_read is 9 GB/s, but PCIe 4.0 x4 7.88 GB/s"]),
+        (
+            "180_000",
+            "1_000_000",
+            ["random_write is 1,000,000 of 4 KiB a second, 4.10 GB/s, but sequential_write 3.50 GB/s"],
+        ),
+        ("1_000_000", "100_000", ["random_write is 180,000", "but random_read"]),
+        ("dwpd = 1", 'dwpd = 1\ntbw = "90TB"', ["tbw is", "but dwpd 1 is"]),
+        ("dwpd = 1", "dwpd = 90", ["the endurance is", "but sequential_write gives"]),
+    ],
+)
+def test_a_sheet_whose_values_contradict_each_other_is_refused(
+    old: str, new: str, problems: list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(CoflashError, match="contradicts itself") as refused:
+        read_sheet(sheet(tmp_path, SHEET.replace(old, new)))
+    assert all(problem in str(refused.value) for problem in problems), refused.value
+
+
+@pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
         ('capacity = "3.84TB"\n', "", "capacity: is missing"),

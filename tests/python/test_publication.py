@@ -62,6 +62,24 @@ def test_a_png_of_lines_has_few_colours_and_one_of_cells_has_all() -> None:
     assert colours(lambda axes: axes.imshow([shares])) > 200
 
 
+def test_no_label_is_cut_or_hidden_and_words_are_not_joined(tmp_path: Path, comparison: Comparison) -> None:
+    long = "of-a-long-name"
+    words = ["none", f"cdm-overwrites-{long}", f"cdm-removable-{long}", f"a-third-scheme-{long}", "b"]
+    for case, word in zip(comparison.cases, words, strict=True):
+        case.result.document["scenario"].update({"cooperation": {"name": word}, "cache": {"size": "1MiB"}})
+    by_words = Subject(tuple(case.result for case in comparison.cases))
+    (file, *_) = write_figures(by_words, tmp_path / "svg", "svg", ["waf_host"])
+    assert set(words) <= set(re.findall(r"<text[^>]*>([^<]*)</text>", file.read_text("utf-8")))
+    lines = re.findall(r'<g id="line2d_\d+">\s*<path d="([^"]*)"[^>]*stroke-width: 1.[2-9]', file.read_text("utf-8"))
+    assert not [line for line in lines if line.count("L") >= len(words) - 1], "words have no line through them"
+    for subject in (by_words, study(comparison)):
+        for picture_file in write_figures(subject, tmp_path / "png", "png", ["waf_host", "response_ns.all.mean"]):
+            with Image.open(picture_file) as drawn:
+                ink = np.asarray(drawn.convert("L")) < 200
+            edges = (ink[0], ink[-1], ink[:, 0], ink[:, -1])
+            assert not any(edge.any() for edge in edges), f"{picture_file.name}: a label is cut"
+
+
 def test_the_pictures_of_the_docs_are_small() -> None:
     docs = Path(__file__).parents[2] / "docs"
     assert sum(file.stat().st_size for file in docs.rglob("*.png")) <= 3_000_000

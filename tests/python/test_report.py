@@ -237,7 +237,7 @@ def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -
     loose = Subject.read([tmp_path / "comparison" / "runs", tmp_path / "comparison" / "runs" / "no-cache"])
     assert len(loose.results) == 5
     assert loose.heading == "by hand"
-    with pytest.raises(CoflashError, match=r"holds no result of coflash; give a folder"):
+    with pytest.raises(CoflashError, match=r"holds no result of coflash; `coflash run demo --out"):
         (tmp_path / "empty").mkdir()
         Subject.read([tmp_path / "empty"])
     with pytest.raises(CoflashError, match=r"there is no such folder"):

@@ -86,6 +86,29 @@ def test_the_steps_from_one_scheme_to_the_other_add_up(page: WebDriver, results:
     assert f"overwrites known at once: +{round(spared):,}" in label
 
 
+def test_the_steps_are_exact_shares_where_the_schemes_between_ran(
+    page: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    note = figure(page, "Where the difference comes from").text
+    assert "--vary cooperation=none,cdm-overwrites,cdm-removable,cdm." in note, "the command that runs them"
+    ends = [one for one in results if one.scenario.to_dict()["cache"]["size"] == "2MiB"]
+    between = [
+        coflash.run(one.scenario.with_(cooperation=scheme))
+        for one in ends
+        if one.scenario.to_dict()["cooperation"]["name"] == "none"
+        for scheme in ("cdm-overwrites", "cdm-removable")
+    ]
+    write_report(Subject([*ends, *between], baseline="none", target="cdm"), tmp_path / "why.html")
+    page.get((tmp_path / "why.html").as_uri())
+    drawn = figure(page, "Where the difference comes from")
+    assert "nothing is left over" in drawn.text
+    click(page, find(drawn, ".tools button[aria-label^='Data of']"))
+    steps = {name: int(text.replace(",", "").replace("−", "-")) for name, text in rows_of(page, drawn)}
+    assert set(steps) <= {"none", "overwritten pages known at once", "cached pages not copied", "cdm"}
+    first, *shares, last = steps.values()
+    assert abs(first + sum(shares) - last) <= len(shares) and first > last
+
+
 @pytest.mark.filterwarnings("ignore:.* have no effect without a cache:UserWarning")
 @pytest.mark.parametrize("with_cache", [True, False])
 def test_pairs_that_are_equal_by_construction_are_left_out_of_the_mean_and_counted(

@@ -60,6 +60,13 @@ def test_rows_become_tables_of_any_library(found: Results) -> None:
     assert arrow.column_names == polars.columns == list(pandas.columns)
     assert set(arrow["precondition.random_passes"].to_pylist()) == {"1.0", "steady"}  # a number and a word
     assert "5 runs" in repr(found)
+    # Sizes and times are numbers with their unit, and texts on request.
+    texts = found.to_polars(text=True)
+    assert texts["cache.size"].to_list() == [found.value(run, "cache.size") for run in found]
+    assert set(polars["timing.page_program_ns"]) == set(
+        found.sql('select number("timing.page_program") n from runs')["n"]
+    )
+    assert "cache.size" not in polars.columns or "cache.size_bytes" not in polars.columns
 
 
 def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
@@ -166,6 +173,12 @@ def test_a_run_is_called_by_the_beginning_of_its_name(found: Results) -> None:
 
 
 def test_a_folder_of_nothing_or_of_broken_results_is_said(tmp_path: Path) -> None:
+    with pytest.raises(
+        CoflashError, match=f"{tmp_path}: holds no result; `coflash run demo --out {tmp_path}` makes one"
+    ):
+        coflash.results(tmp_path)
+    # A sweep that has just begun has none, either.
+    (tmp_path / "runs").mkdir()
     assert len(coflash.results(tmp_path)) == 0
     assert coflash.results(tmp_path).sql("select * from runs").columns == ("run",)
     assert coflash.results(tmp_path).varied() == ()

@@ -9,6 +9,7 @@ import pytest
 import coflash
 from coflash import CoflashError
 from coflash.quantity import parsed
+from coflash.results import why
 from coflash.results.why import shapley, whys
 from coflash.sweep import size as sizes
 from processes import coflash as command
@@ -34,10 +35,10 @@ def test_the_shares_of_parts_add_up_to_the_difference_whatever_the_order() -> No
     numbers = {"none": [10.0, 11.0], "cdm-overwrites": [7.0, 8.0], "cdm-removable": [9.0, 9.0]}
     runs = [(scheme, seed, one) for scheme, of in numbers.items() for seed, one in enumerate(of)]
     assert whys(runs) == []
-    (why,) = whys([*runs, ("cdm", 0, 4.0), ("cdm", 1, 5.0), ("cdm", 2, 9.0)])
-    assert (why.before, why.after, why.base.runs) == ("none", "cdm", 2)
-    total = sum(one.mean or 0.0 for one in why.shares.values())
-    assert total == pytest.approx((why.whole.mean or 0.0) - (why.base.mean or 0.0))
+    (found,) = whys([*runs, ("cdm", 0, 4.0), ("cdm", 1, 5.0), ("cdm", 2, 9.0)])
+    assert (found.before, found.after, found.base.runs) == ("none", "cdm", 2)
+    total = sum(one.mean or 0.0 for one in found.shares.values())
+    assert total == pytest.approx((found.whole.mean or 0.0) - (found.base.mean or 0.0))
 
 
 def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp_path: Path) -> None:
@@ -49,9 +50,9 @@ def test_the_answer_is_the_cheapest_device_that_meets_the_goals(trace: Path, tmp
     assert found.steps["more cache"].is_met and found.steps["more cache"].cost > found.answer.cost
     assert found.answer.point.jobs[0].scenario.to_dict()["precondition"]["until_steady"]
     # The parts of the difference between schemes add up, for each measure that was asked for.
-    (why,) = found.whys["waf_host"]
-    assert sum(one.mean or 0.0 for one in why.shares.values()) == pytest.approx(
-        (why.whole.mean or 0.0) - (why.base.mean or 0.0)
+    (reason,) = found.whys["waf_host"]
+    assert sum(one.mean or 0.0 for one in reason.shares.values()) == pytest.approx(
+        (reason.whole.mean or 0.0) - (reason.base.mean or 0.0)
     )
     first, second, last = found.sentences
     assert first.startswith(str(found.answer)) and "over 2 seeds" in first
@@ -84,7 +85,7 @@ def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(
     assert '"target":"cdm"' in (out / "report.html").read_text("utf-8"), "the report begins with the answer's scheme"
     assert "+0 ns" not in done.stdout and "growing queue" not in done.stdout
     monkeypatch.setattr(sizes, "_BEHIND", -1.0)
-    monkeypatch.setattr(sizes, "_NOTHING", -1.0)
+    monkeypatch.setattr(why, "_NOTHING", -1.0)
     found = coflash.size(trace, "response.p99<1ns", drive=DRIVE, out=out, seeds=1)
     assert found.sentences[1].endswith("the device does not keep up with none, whose time is that of a growing queue.")
     assert " ns to " in found.sentences[1] and "ms" not in found.sentences[1], "times have the unit of the goal"
@@ -112,6 +113,20 @@ def test_given_caches_and_spare_shares_replace_those_that_would_be_tried(trace: 
     assert {dict(one.place[1])["ftl.spare.share"] for one in devices} <= {"10%", "20%"}
     with pytest.raises(CoflashError, match="cache"):
         coflash.size(trace, "waf_host<1.5", drive=DRIVE, over={"cache.size": "1s"}, out=tmp_path, seeds=1)
+
+
+def test_a_trace_too_small_for_a_drive_ends_with_the_keys_that_make_it_fit(tmp_path: Path) -> None:
+    file = tmp_path / "small.csv"
+    file.write_text("".join(f"{at * 50_000},write,{at * 37 % 500 * 4096},4096\n" for at in range(3000)), "utf-8")
+    asked = ("size", str(file), "--goal", "waf_host<2", "--seeds", "1", "-o", str(tmp_path / "out"))
+    said = command(*asked)
+    assert (said.returncode, said.stdout, len(said.stderr.splitlines())) == (2, "", 1), "nothing was run"
+    assert said.stderr.startswith("error: size: the trace touches 1.95 MiB, too little for a device with the parts of ")
+    assert "tune" not in said.stderr
+    sets = said.stderr.split("smaller parts make it fit: add ")[1].split()
+    assert command(*asked, *sets).returncode in (0, 1)
+    file.write_text("0,write,0,4096\n", "utf-8")
+    assert "a longer trace" in command(*asked).stderr
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,8 @@ def test_a_sweep_gives_what_single_runs_give(tmp_path: Path) -> None:
 def test_seeds_give_means_with_intervals(tmp_path: Path) -> None:
     swept = coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB"}, out=tmp_path, seeds=3)
     table = swept.table("waf_host", "response.p99")
-    assert table.columns[0] == "cache.size"
+    assert table.columns[0] == "cache.size_bytes" and list(table["cache.size_bytes"]) == [2**20, 2**21]
+    assert list(swept.table("waf_host", text=True)["cache.size"]) == ["1MiB", "2MiB"]
     results = [coflash.run(SMALL.with_(cache__size="1MiB", seed=SMALL.to_dict()["seed"] + n)) for n in range(3)]
     assert table["waf_host"][0] == pytest.approx(sum(r.metrics.waf_host or 0 for r in results) / 3)
     assert list(table["waf_host.runs"]) == [3, 3]

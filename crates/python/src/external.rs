@@ -18,11 +18,20 @@ use pyo3::exceptions::PyException;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 thread_local! {
     static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    /// The time that hooks took.
+    static TOOK: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// Take the seconds that hooks took on this thread since they were last taken.
+#[pyfunction]
+pub(crate) fn hook_seconds() -> f64 {
+    TOOK.take().as_secs_f64()
 }
 
 /// Take the exception that a policy raised on this thread.
@@ -112,6 +121,7 @@ impl Instance {
 
     /// Call a hook; none if it failed, or a hook failed before.
     #[inline]
+    #[allow(clippy::disallowed_methods, reason = "wall time only tells how slow a hook is")]
     fn call<T>(
         &mut self,
         hook: &'static str,
@@ -121,7 +131,9 @@ impl Instance {
             return None; // in another pool: the run ends
         }
         let object = self.object.as_ref()?;
+        let begun = Instant::now();
         let called = Python::attach(|py| called(py, object));
+        TOOK.set(TOOK.get() + begun.elapsed());
         let settled = settle(&self.name, hook, called);
         if settled.is_none() {
             self.object = None;

@@ -558,6 +558,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(costmodel::cost_of_write, module)?)?;
     module.add_function(wrap_pyfunction!(costmodel::cost_of_request, module)?)?;
     module.add_function(wrap_pyfunction!(costmodel::least_cost, module)?)?;
+    module.add_function(wrap_pyfunction!(external::hook_seconds, module)?)?;
     module.add_function(wrap_pyfunction!(built_in_scenarios, module)?)?;
     module.add_function(wrap_pyfunction!(demo_trace, module)?)?;
     module.add_function(wrap_pyfunction!(measures, module)?)?;

@@ -9,7 +9,7 @@ calibrated: the middle one for the scenario, the ends for the range.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from coflash.calibrate.sheet import Link, Sheet
 from coflash.commented import commented
 from coflash.files.errors import text_of
 from coflash.lookup import no_such
-from coflash.quantity import parsed
+from coflash.quantity import parsed, show
 from coflash.roots import root
 from coflash.scenario import Scenario
 
@@ -34,6 +34,8 @@ PROGRAMS_US = (74.0, 90.0, 173.0)
 ALPHAS = (1.02, 4.0)
 """The least and the most T / U that a drive is taken to have."""
 _USUAL = {"read_latency": 70e3, "write_latency": 10e3, "years": 5.0, "dwpd": 0.0}
+_ROUNDING, _AGREES = 1.05, 1.25
+"""What random requests may exceed sequential ones by, and two statements of endurance one another, as rounded."""
 _LINE = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^#"']*?))\s*(?:#.*)?""")
 
 
@@ -64,7 +66,33 @@ def read_sheet(file: Path) -> dict[str, Any]:
     if missing := [name for name in ("capacity", "sequential_write", "random_write") if name not in stated]:
         msg = f"{file}: {', '.join(missing)}: is missing; the spare space follows from it"
         raise CoflashError(msg)
+    if against := list(contradictions(stated)):
+        msg = f"{file}: contradicts itself: {'; '.join(against)}"
+        raise CoflashError(msg)
     return {"name": file.stem} | stated
+
+
+def contradictions(stated: Mapping[str, Any]) -> Iterator[str]:
+    """Say which values of a data sheet cannot be true together."""
+    bytes_of = {"sequential_read": 1, "sequential_write": 1, "random_read": PAGE_BYTES, "random_write": PAGE_BYTES}
+    rates = {name: stated[name] * size for name, size in bytes_of.items() if name in stated}
+    link = Link.read(stated["link"]) if "link" in stated else None
+    limits = {link.name: link.bytes_per_s, **rates} if link else rates
+    lesser = [(link.name, name) for name in rates] if link else []
+    lesser += [(f"sequential_{kind}", f"random_{kind}") for kind in ("read", "write")]
+    lesser.append(("random_read", "random_write"))
+    for limit, name in lesser:
+        if name in rates and limit in limits and rates[name] > _ROUNDING * limits[limit]:
+            each = f"{stated[name]:,.0f} of 4 KiB a second, " if name.startswith("random") else ""
+            yield f"{name} is {each}{show(rates[name], 'bytes/s')}, but {limit} {show(limits[limit], 'bytes/s')}"
+    years, capacity = stated.get("years", _USUAL["years"]), stated["capacity"]
+    by_days = stated.get("dwpd", 0.0) * capacity * 365 * years
+    written = stated.get("tbw", by_days)
+    if by_days and not by_days / _AGREES < written < by_days * _AGREES:
+        of = f"dwpd {stated['dwpd']:g} is {show(by_days, 'bytes')} in {years:g} years"
+        yield f"tbw is {show(written, 'bytes')}, but {of}"
+    if written > (most := rates["sequential_write"] * years * 365 * 86_400):
+        yield f"the endurance is {show(written, 'bytes')}, but sequential_write gives {show(most, 'bytes')} by then"
 
 
 @dataclass(frozen=True)

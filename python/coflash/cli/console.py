@@ -74,6 +74,8 @@ Where = Annotated[
         autocompletion=complete.assignments,
     ),
 ]
+TableForm = Literal["terminal", "markdown", "latex"]
+TableFormat = Annotated[TableForm, typer.Option("--format", help="Tables for a terminal, or for a document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
 
 
@@ -85,7 +87,13 @@ def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
     """
     pairs = assigned("--set", assignments, "cache.size=64MiB")
     scenario = Scenario.load(name)
-    return scenario.set(pairs) if pairs else scenario
+    if not pairs:
+        return scenario
+    changed = scenario.set(pairs)
+    before, after = scenario.workload_key, changed.workload_key
+    if before and after and before != after:
+        notes([f"workload.{after} takes the place of workload.{before}, which {name} has"])
+    return changed
 
 
 def assigned(option: str, assignments: list[str] | None, example: str) -> list[tuple[str, str]]:
@@ -190,6 +198,14 @@ def _lines(table: Table) -> list[str]:
 
 def _width(cell: RenderableType) -> int:
     return max(map(cell_len, str(cell).split("\n")))
+
+
+def show_or_write(table: Table, form: TableForm, console: Console | None = None) -> None:
+    """Print a table for a terminal, or write it for a document."""
+    if form == "terminal":
+        show_table(table, console or output())
+    else:
+        typer.echo(written(table, form))
 
 
 def written(table: Table, form: Literal["markdown", "latex"]) -> str:

@@ -16,7 +16,9 @@ _FILE = "A Python file that defines one class with @coflash.policy; or a built-i
 
 def evaluate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=_FILE)],
-    suite: Annotated[SuiteName, typer.Option("--suite", help="The workloads.")] = "gc",
+    suite: Annotated[
+        SuiteName | None, typer.Option("--suite", help="The workloads; by default those of the policy's key.")
+    ] = None,
     cpu_seconds: Annotated[
         int, typer.Option("--cpu-seconds", metavar="N", min=1, help="The limit of processor time.")
     ] = 60,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import (
     Measures,
+    TableFormat,
     Where,
     check_effect,
     errors,
@@ -17,20 +18,28 @@ from coflash.cli.console import (
     output,
     plain_table,
     show_json,
+    show_or_write,
     show_table,
-    written,
 )
-from coflash.cli.run_tables import differences_table, keys_left_out, runs_beside, runs_table, seeds_note
+from coflash.cli.run_tables import (
+    differences_table,
+    keys_left_out,
+    runs_beside,
+    runs_table,
+    seeds_note,
+    why_command,
+    why_lines,
+)
 from coflash.cli.summary import run_table
 from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.quantity import change, show_change
 from coflash.quantity import show as shown_as
-from coflash.results.database import export_table, json_rows, results
+from coflash.results.database import export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD
 from coflash.results.fio_json import beside, fio_json, read_fio_json
-from coflash.results.result import Result
+from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -53,6 +62,7 @@ def list_(
     measures: Measures = None,
     over_seeds: OverSeeds = False,
     where: Where = None,
+    format: TableFormat = "terminal",
     json: AsJson = False,
 ) -> None:
     """List the runs: their varying keys, and their measures."""
@@ -63,17 +73,17 @@ def list_(
     found = results(folder, where or ())
     notes(found.remarks)
     shown = [named(name) for name in measures] if measures else found.applying(BRIEF)
-    show_table(runs_table(found, shown, over_seeds=over_seeds), output())
+    show_or_write(runs_table(found, shown, over_seeds=over_seeds), format)
     notes(found.assumed(shown))
     if over_seeds:
         notes(seeds_note(found, shown))
-    if left_out := keys_left_out(found):
+    if (left_out := keys_left_out(found)) and format == "terminal":
         output().print(left_out, style="dim", highlight=False)
     for failure in store_at(folder).failures():
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 
 
-_RUNS = "Two or more, compared with the first; with --where, all that it leaves."
+_RUNS = "Two or more, names or folders, compared with the first; with --where, all that it leaves."
 
 
 _INTERVALS = "Differences from the first: intervals and tests, over seeds and slices."
@@ -103,15 +113,15 @@ def compare(
     over_seeds: OverSeeds = False,
     where: Where = None,
     intervals: Annotated[bool, typer.Option("--intervals", help=_INTERVALS)] = False,
-    format: Annotated[
-        Literal["terminal", "markdown", "latex"], typer.Option("--format", help="For a terminal, or for a document.")
-    ] = "terminal",
+    format: TableFormat = "terminal",
 ) -> None:
     """Show runs side by side: the differences of their scenarios and of their measures."""
     if not runs and not where:
         msg = "compare: no run was given; names of runs are allowed, or --where KEY=VALUE for all that have a value"
         raise CoflashError(msg)
-    found = results(folder, where or ())
+    # Folders of `run --out` are named as they are; other names are those of runs in --in.
+    apart = runs and not where and all((Path(run) / DOCUMENT).is_file() for run in runs)
+    found = results_at(list(map(Path, runs or ()))) if apart else results(folder, where or ())
     names = [found.name(run) for run in runs or found.in_order()]
     if (over_seeds or intervals) and not runs:
         names = [group[0] for group in found.of_one_point()]
@@ -124,10 +134,9 @@ def compare(
         table = differences_table(found, names, shown or found.applying(HEADLINE))
     else:
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
-    if format == "terminal":
-        show_table(table, output())
-    else:
-        typer.echo(written(table, format))
+    show_or_write(table, format)
+    for line in why_lines(found, names, shown or BRIEF) or why_command(found, names):
+        errors().print(line, highlight=False, markup=False, soft_wrap=True)
     notes(found.assumed(shown))
     if intervals:
         notes(METHOD)
@@ -154,6 +163,7 @@ def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as: select run, waf_host from runs")],
     folder: Folder = DEFAULT,
     output_file: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help=_OUTPUT_FILE)] = None,
+    format: TableFormat = "terminal",
     json: AsJson = False,
 ) -> None:
     """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""
@@ -171,7 +181,7 @@ def sql(
         table = plain_table(*found.columns)
         for row in json_rows(found):
             table.add_row(*("" if value is None else str(value) for value in row.values()))
-        show_table(table, output())
+        show_or_write(table, format)
 
 
 @app.command()

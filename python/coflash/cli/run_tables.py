@@ -9,13 +9,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from coflash.measures.measure import HEADLINE, Measure, applying
+from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying
 from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change, signed
 from coflash.results.assumptions import beside
 from coflash.results.database import Results
 from coflash.results.differences import OF_BINS, SEEDS_OF_A_TRACE, Interval, difference
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
+from coflash.results.why import between, explained, scheme_of
 
 if TYPE_CHECKING:
     from coflash.sweep import Sweep
@@ -104,7 +105,7 @@ def runs_beside(
         table.add_row("seeds", counts[0], *(cell for count in counts[1:] for cell in (count, "")))
     table.add_section()
     found = [metrics for group in groups.values() for run in group if (metrics := results.metrics(run)) is not None]
-    for measure in measures or applying(HEADLINE, found):
+    for measure in measures or applying(dict.fromkeys((*HEADLINE, *OVERALL)), found):
         table.add_row(*_beside(results, list(groups.values()), measure))
     for section in [] if measures else sections(found):
         table.add_section()
@@ -114,6 +115,27 @@ def runs_beside(
         for measure in applying(section.measures, found):
             table.add_row(f"  {measure.short}", *_beside(results, list(groups.values()), measure)[1:])
     return table
+
+
+def why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure]) -> list[str]:
+    """Say why some runs of schemes differ, if those of the schemes between are there."""
+    known = [(results.document(run), metrics) for run in results if (metrics := results.metrics(run)) is not None]
+    asked = {place for place, run in enumerate(results) if run in runs}
+    lines = []
+    for measure in measures:
+        for places, why in explained(known, measure.read):
+            if {why.before, why.after} <= {scheme_of(known[place][0]) for place in asked & {*places}}:
+                lines.append(f"why: {why.said(measure)}")
+    return lines
+
+
+def why_command(results: Results, runs: Sequence[str]) -> list[str]:
+    """Name the command that runs the schemes between those of some runs, of which the shares of a difference follow."""
+    first, *others = (scheme_of(results.document(run)) for run in runs)
+    schemes = next((found for other in others if (found := between(first, other))[2:]), ())
+    vary = f"--vary cooperation={','.join(schemes)} --out results/why"
+    command = f"coflash sweep {results.where(runs[0])}/scenario.toml {vary}"
+    return [f"why: {command}: the shares of the parts in the difference"] if schemes else []
 
 
 def _beside(results: Results, groups: Sequence[Sequence[str]], measure: Measure) -> list[str | Text]:

@@ -17,6 +17,8 @@ from coflash.results.comparison import Comparison
 from coflash.results.result import Result
 
 _STYLES = {"better": "green", "worse": "red", "": ""}
+_MUCH = 0.3
+"""The share of a run's time from which it is told that hooks took it."""
 _SHARE_WIDTH, _COURSE_WIDTH = 7, 24
 
 
@@ -55,7 +57,12 @@ def simulator_line(result: Result) -> str:
     """State the speed of the simulator itself, which is no property of the device."""
     speed = result.simulator
     took, pace = show(speed["wall_seconds"] * 1e9, "ns"), show(speed["requests_per_second"], "requests")
-    return f"The simulation itself took {took}, at {pace} requests per second."
+    hooks = speed.get("hook_seconds", 0.0)
+    line = f"The simulation itself took {took}, at {pace} requests per second."
+    if hooks <= _MUCH * speed["wall_seconds"]:
+        return line
+    took = show(hooks * 1e9, "ns")
+    return f"{line} Hooks of a policy in Python took {took}, preconditioning included (docs/own_policies.md)."
 
 
 def _add(table: Table, section: Section, result: Result) -> None:

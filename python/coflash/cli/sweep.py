@@ -16,16 +16,17 @@ from coflash.cli.console import (
     Measures,
     Quiet,
     ScenarioName,
+    TableFormat,
     Workers,
     check_json,
     errors,
     notes,
     output,
     scenario_with,
-    show_table,
+    show_or_write,
     write_json,
 )
-from coflash.cli.run_tables import points_table, seeds_note
+from coflash.cli.run_tables import points_table, seeds_note, why_lines
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
 from coflash.results.store import store_at
@@ -79,6 +80,7 @@ def sweep(
         str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results, or its URL.")
     ] = "results/sweep",
     measures: Measures = None,
+    format: TableFormat = "terminal",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -95,7 +97,9 @@ def sweep(
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(found.results.remarks)
-        show_table(points_table(found, shown), console)
+        show_or_write(points_table(found, shown), format, console)
+        for line in why_lines(found.results, found.results.runs, shown):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
         notes(found.results.assumed(shown))
         notes(seeds_note(found.results, shown))
         done = f"{_runs(len(found.results))}, {found.from_before} of them from before" if found.from_before else ""

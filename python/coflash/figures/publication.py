@@ -30,14 +30,16 @@ from coflash.figures.style import (
     style,
     write_pictures,
 )
+from coflash.figures.why import draw as draw_why
 from coflash.measures.catalogue import is_number, measure, metric
-from coflash.measures.measure import Measure, causes
+from coflash.measures.measure import WAF_HOST, Measure, causes
 from coflash.quantity import number_in
 from coflash.results.estimate import estimate
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.selection import key_called
 from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key
+from coflash.results.why import Why, explained, scheme_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,7 +167,8 @@ def write_figures(
         folder: The folder; files of the same names are replaced, others stay.
         format: The format of the files.
         metrics: Names of metrics, such as `response.read.p99`: a figure for each. Two more figures show the
-            distribution of response times and flash programs by cause.
+            distribution of response times and flash programs by cause; where the combinations of a scheme's parts are
+            there, one more shows the share of each part in write amplification.
         over: The key for the axis; the numeric key with the most values if None.
         by: The key for the lines; words before numbers if None.
         layout: Size and annotations; one column without annotations if None.
@@ -177,7 +180,25 @@ def write_figures(
     layout = layout or Layout()
     with style(layout.columns):
         figures = _figures(subject, metrics, Plan.of(subject, over, by), layout)
-        return write_pictures(folder, ((f"{name}.{format}", picture(figure, format)) for name, figure in figures))
+        drawn = [(f"{name}.{format}", picture(figure, format)) for name, figure in figures]
+    drawn += [(f"why.{format}", content) for content in _why(subject, format)]
+    return write_pictures(folder, drawn)
+
+
+def _why(subject: Subject, form: Format) -> Iterator[bytes]:
+    """Draw the shares of a difference between schemes, if their combinations are there; of several points one."""
+    groups: dict[tuple[int, ...], list[Why]] = {}
+    for places, why in explained([(one.document, one.metrics) for one in subject.results], WAF_HOST.read):
+        groups.setdefault(tuple(places), []).append(why)
+    if not groups:
+        return
+    middle = list(groups)[len(groups) // 2]
+    variants: dict[str, list[Result]] = {}
+    for place in middle:
+        variants.setdefault(scheme_of(subject.results[place].document), []).append(subject.results[place])
+    rest = [key for key in subject.varied if key.path != "seed" and len({key.codes[place] for place in middle}) == 1]
+    caption = ", ".join(subject.labelled(middle[:1], rest)) + "." if rest else ""
+    yield draw_why(variants, WAF_HOST, groups[middle], form, caption=caption)
 
 
 def _figures(subject: Subject, metrics: Sequence[str], plan: Plan, layout: Layout) -> Iterator[tuple[str, Figure]]:
@@ -238,7 +259,7 @@ def _measure(subject: Subject, what: Measure, values: Sequence[float | None], pl
             yerr=spread if np.nan_to_num(spread).any() else None,
             label=plan.by.texts[line] if plan.by else None,
             color=palette.LINES[line % len(palette.LINES)],
-            linestyle=DASHES[line % len(DASHES)] if len(joined) < len(of) else "none",
+            linestyle=DASHES[line % len(DASHES)] if len(joined) < len(of) and over.numbers is not None else "none",
             marker=MARKERS[line % len(MARKERS)],
             capsize=2,
             elinewidth=0.8,
@@ -252,16 +273,22 @@ def _measure(subject: Subject, what: Measure, values: Sequence[float | None], pl
     axes.grid(axis="y")
     if plan.by is not None:
         axes.legend(title=plan.by.label, title_fontsize=7)
-    _leave_legible(figure, axes)
+    _leave_legible(figure, axes, is_words=over.numbers is None)
     return _captioned(figure, subject, *_averaged(subject, plan, lines))
 
 
-def _leave_legible(figure: Figure, axes: Axes) -> None:
-    """Hide the labels of the x axis that would run into the one before."""
+def _leave_legible(figure: Figure, axes: Axes, *, is_words: bool) -> None:
+    """Hide the numbers of the x axis that would run into the one before; turn words, of which each is needed."""
     figure.draw_without_rendering()
     end = -math.inf
     for label in axes.get_xticklabels():
         box = label.get_window_extent()
+        if box.x0 <= end and is_words:
+            axes.tick_params(axis="x", rotation=90)
+            figure.draw_without_rendering()
+            longest = max(label.get_window_extent().height for label in axes.get_xticklabels())
+            figure.set_figheight(figure.get_figheight() + longest / figure.dpi)
+            return
         label.set_visible(box.x0 > end)
         if label.get_visible():
             end = box.x1 + _LABEL_GAP_POINTS * figure.dpi / 72

@@ -45,7 +45,7 @@ def draw(
     rows = [row for why in whys for row in _rows(why)]
     seeds = max(map(len, variants.values()))
     with style(2):
-        figure, programs = new_figure(1.15 + _ROW_INCHES * max(len(variants), len(rows)))
+        figure, programs = new_figure(1.3 + _ROW_INCHES * max(len(variants), len(rows)))
         grid = figure.add_gridspec(1, 2 if rows else 1)
         programs.set_subplotspec(grid[0])
         left, places = np.zeros(len(variants)), np.arange(len(variants))
@@ -56,7 +56,7 @@ def draw(
                 left += pages
         programs.set_yticks(places, list(variants))
         programs.set_xlabel("flash programs per page that the host writes")
-        programs.legend(loc="lower right")
+        figure.legend(loc="outside upper left", ncols=4, columnspacing=1.2, handlelength=1.2)
         if rows:
             axes = figure.add_subplot(grid[1])
             ends = [by for _, begin, by, _ in rows if not begin] + [bound or 0.0]

@@ -27,6 +27,7 @@ from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
 from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key, varied_keys
+from coflash.results.why import LATTICES, explained
 from coflash.scenario import flat, toml_value
 from coflash.sweep.goal import number
 from coflash.table import Table
@@ -68,6 +69,8 @@ def payload(subject: Subject) -> tuple[dict[str, Any], str]:
         "causes": causes(result.metrics for result in results),
         "replayed": subject.is_replayed,
         "differences": list(_differences(subject)) if fine else [],
+        "whys": list(_whys(subject)),
+        "between": [list(lattice) for lattice in LATTICES if len(lattice) > 2],
         "method": METHOD,
         "kinds": KINDS,
         "lines": lines,
@@ -156,6 +159,23 @@ def _differences(subject: Subject) -> Iterator[dict[str, Any]]:
                     }
                     for one in found
                 ],
+            }
+
+
+def _whys(subject: Subject) -> Iterator[dict[str, Any]]:
+    """Yield exact shares of the differences of flash programs between schemes whose combinations are there."""
+    runs = [(result.document, result.metrics) for result in subject.results]
+    for places, why in explained(runs, lambda metrics: float(sum(metrics.programs_pages.values()))):
+        ends = {why.before, why.after}
+        if key := next((key for key in subject.varied if ends <= {*key.texts}), None):
+            yield {
+                "key": key.path,
+                "from": key.texts.index(why.before),
+                "to": key.texts.index(why.after),
+                "runs": places,
+                "base": why.base.mean,
+                "whole": why.whole.mean,
+                "shares": {part: one.mean for part, one in why.shares.items()},
             }
 
 

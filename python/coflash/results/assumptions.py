@@ -8,8 +8,10 @@ from typing import Any
 
 from coflash.measures.measure import Measure
 from coflash.measures.sections import SECTIONS
-from coflash.quantity import show
+from coflash.quantity import Unit, show
 from coflash.results.notes import together
+
+_ENDURANCE, _CAPACITY = "endurance", "simulated capacity"
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,12 @@ class Assumption:
     value: float
     origin: str
     """Its origin in words: given, or a default."""
+    unit: Unit = ""
 
     @property
     def shown(self) -> str:
         """The number as text."""
-        return show(self.value, "")
+        return show(self.value, self.unit)
 
     def __str__(self) -> str:
         return f"{self.shown} ({self.origin})"
@@ -34,7 +37,13 @@ class Assumption:
 
 def assumptions_of(document: Mapping[str, Any], section: str) -> dict[str, Assumption]:
     """Return what a section of a result takes for granted, by its labels."""
-    return {one["label"]: Assumption(**one) for one in document.get("assumptions", ()) if one["section"] == section}
+    found = {one["label"]: Assumption(**one) for one in document.get("assumptions", ()) if one["section"] == section}
+    is_part = section == _ENDURANCE and document["scenario"].get("limits")  # of a drive that was scaled down
+    endurance = document["metrics"].get("endurance", {}) if is_part else {}
+    if (years := found.get("years of warranty")) and (daily := endurance.get("drive_writes_per_day")):
+        exported = endurance["tbw_bytes"] / (daily * 365 * years.value)
+        found[_CAPACITY] = Assumption(section, _CAPACITY, exported, "whose endurance this is", "bytes")
+    return found
 
 
 def texts_of(document: Mapping[str, Any]) -> dict[str, str]:

@@ -22,11 +22,22 @@ from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
+from coflash.quantity import with_units
 from coflash.results.assumptions import assumed, texts_of
 from coflash.results.notes import together
-from coflash.results.result import FILES, TABLES, Result, mixed_revisions, notes_of, replays, revision_of
+from coflash.results.result import (
+    DOCUMENT,
+    FILES,
+    TABLES,
+    Result,
+    document_of,
+    mixed_revisions,
+    notes_of,
+    replays,
+    revision_of,
+)
 from coflash.results.selection import called, matching
-from coflash.results.store import Run, RunFolder, store_at
+from coflash.results.store import LocalFolder, Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat
 from coflash.table import Table, copy_to
@@ -44,6 +55,7 @@ _NOT_OF_A_POINT = ("seed", *LABELS)
 """The keys in which the runs of one point may differ."""
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{8}$")
 """The end of the name of a run of a sweep."""
+_UNKNOWN_TABLE = re.compile('Referenced table "(.+?)" not found')
 _UNKNOWN_COLUMN = re.compile('Referenced column "(.+?)" not found')
 """In an error of DuckDB, which would name columns by their long names."""
 
@@ -261,29 +273,35 @@ class Results:
             ]
         return self._rows
 
-    def to_arrow(self) -> pa.Table:
-        """Convert to a `pyarrow.Table`. Needs `pip install 'coflash[arrow]'`."""
+    def to_arrow(self, *, text: bool = False) -> pa.Table:
+        """Convert to a `pyarrow.Table`. Needs `pip install 'coflash[arrow]'`.
+
+        Sizes, times and shares are numbers whose unit ends the name of the column (`cache.size_bytes`); with `text`
+        they are texts as in the scenario (`cache.size`), and so are those whose unit differs from run to run.
+        """
         import pyarrow as pa
 
-        return pa.table(self._table())
+        return pa.table(self._table(text=text))
 
-    def _table(self) -> core.Table:
+    def _table(self, *, text: bool = False) -> core.Table:
         from arro3 import core  # slow to import, and most uses need no table library
 
         names = dict.fromkeys(name for row in self.rows() for name in row) or {"run": None}
-        return core.Table.from_pydict({name: _column([row.get(name) for row in self.rows()]) for name in names})
+        columns: Mapping[str, Sequence[Any]] = {name: [row.get(name) for row in self.rows()] for name in names}
+        columns = columns if text else with_units(columns)
+        return core.Table.from_pydict({name: _column(list(values)) for name, values in columns.items()})
 
-    def to_polars(self) -> pl.DataFrame:
-        """Convert to a `polars.DataFrame`. Needs `pip install 'coflash[polars]'`."""
+    def to_polars(self, *, text: bool = False) -> pl.DataFrame:
+        """Convert to a `polars.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[polars]'`."""
         import polars as pl
 
-        return pl.DataFrame(self._table())
+        return pl.DataFrame(self._table(text=text))
 
-    def to_pandas(self) -> pd.DataFrame:
-        """Convert to a `pandas.DataFrame`. Needs `pip install 'coflash[pandas]'`."""
+    def to_pandas(self, *, text: bool = False) -> pd.DataFrame:
+        """Convert to a `pandas.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[pandas]'`."""
         import pandas as pd
 
-        table = self._table()
+        table = self._table(text=text)
         return pd.DataFrame({name: table[name].to_pylist() for name in table.column_names})
 
     def sql(self, query: str) -> Table:
@@ -291,7 +309,7 @@ class Results:
 
         The tables are `runs`, and `series`, `histograms` and `erase_counts`, which have a row for each window, bucket
         or block of each run, and the run's name in the column `run`. Quote names with dots: `"response.p99"`.
-        `number("cache.size")` is a quantity as a number of bytes, nanoseconds or percent, and null for other texts.
+        Sizes, times and shares are texts; `number("cache.size")` is one as a number of bytes, nanoseconds or percent.
 
         Raises:
             CoflashError: The query is wrong.
@@ -313,6 +331,10 @@ class Results:
                 return Table.from_masked(found.fetchnumpy())
             except duckdb.Error as error:
                 msg = f"SQL: {error}"
+                if (other := _UNKNOWN_TABLE.search(str(error))) and (
+                    dotted := re.search(rf"\b{re.escape(other[1])}(\.\w+)+", query)
+                ):
+                    msg = f'SQL: {dotted[0]}: a name with dots stands in double quotes: "{dotted[0]}"'
                 if unknown := _UNKNOWN_COLUMN.search(str(error)):
                     meant = [path for path in metric_names() if short(path) == unknown[1]]
                     names = [*self._keys(), *map(short, metric_names())]
@@ -322,7 +344,7 @@ class Results:
 
     def _table_for(self, query: str) -> core.Table:
         """Return the table of the runs, with one more column for each short name in quotes, such as "response.p99"."""
-        runs = self._table()
+        runs = self._table(text=True)
         for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
             path = called(name, self._keys())
             with suppress(CoflashError):
@@ -386,13 +408,25 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
             1024MiB.
 
     Raises:
-        CoflashError: There is no such folder, all results in it are broken, or no run meets the conditions.
+        CoflashError: There is no such folder, it holds no result or broken ones alone, or no run meets the conditions.
     """
     store = store_at(path)
     runs = list(store.all_runs())
-    if store.broken and not runs:
-        raise CoflashError(store.broken[0])
+    if not runs and (store.broken or not (Path(store.place) / "runs").is_dir()):  # where no sweep has begun
+        msg = f"{store.place}: holds no result; `coflash run demo --out {store.place}` makes one, `coflash sweep` many"
+        raise CoflashError(store.broken[0] if store.broken else msg)
     return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
+
+
+def results_at(folders: Sequence[Path]) -> Results:
+    """Read single results, each a run by the name of its folder.
+
+    Raises:
+        CoflashError: One cannot be read.
+    """
+    documents = [document_of((folder / DOCUMENT).read_bytes(), folder) for folder in folders]
+    runs = [(str(folder), LocalFolder(folder), one) for folder, one in zip(folders, documents, strict=True)]
+    return Results(os.path.commonpath(list(map(str, folders))) or ".", runs)
 
 
 def export_table(table: core.Table | Table, file: Path) -> None:

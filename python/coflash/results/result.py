@@ -127,8 +127,11 @@ class Result:
     @classmethod
     def from_core(cls, core: _core.RunResult) -> Result:
         """Wrap the result of the core; its arrays are not copied."""
+        document = json.loads(core.to_json())
+        if seconds := _core.hook_seconds():
+            document["simulator"]["hook_seconds"] = seconds
         return cls(
-            document=json.loads(core.to_json()),
+            document=document,
             histograms={kind: Histogram(*core.histogram(kind)) for kind in KINDS},
             series=Table(core.series()),
             erase_counts=core.erase_counts(),

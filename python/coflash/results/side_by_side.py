@@ -8,13 +8,15 @@ from typing import final
 
 from coflash._core import CoflashError
 from coflash.html_table import html_table
-from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying
+from coflash.measures.catalogue import named
+from coflash.measures.measure import HEADLINE, OVERALL, WAF_HOST, Measure, applying
 from coflash.measures.sections import sections
 from coflash.quantity import change, show_change
 from coflash.results.assumptions import beside
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key
+from coflash.results.why import Why, explained
 from coflash.table import Table
 
 
@@ -57,6 +59,15 @@ class SideBySide:
                 columns[f"{label}.change"] = np.array([change(row[place], row[0]) for row in rows], np.float64)
         return Table(columns)
 
+    def whys(self, measure: str = "waf_host") -> list[Why]:
+        """Explain the differences of a measure by exact shares, where the runs of the schemes between are there, too.
+
+        Raises:
+            CoflashError: There is no such measure.
+        """
+        runs = [(result.document, result.metrics) for result in self.results]
+        return [why for _, why in explained(runs, named(measure).read)]
+
     def _measures(self) -> list[Measure]:
         """List the measures that a run has."""
         found = [result.metrics for result in self.results]
@@ -81,7 +92,8 @@ class SideBySide:
             reference = measure.read(found[0])
             cells = [(measure.shown(m), show_change(change(measure.read(m), reference))) for m in found[1:]]
             rows.append([measure.label, measure.shown(found[0]), *(cell for pair in cells for cell in pair)])
-        return html_table(columns, rows, " ".join(mixed_revisions(result.document for result in self.results)))
+        mixed = mixed_revisions(result.document for result in self.results)
+        return html_table(columns, rows, " ".join([*mixed, *(f"{why.said(WAF_HOST)}." for why in self.whys())]))
 
 
 def compare(*runs: Result | str | os.PathLike[str]) -> SideBySide:

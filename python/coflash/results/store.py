@@ -135,10 +135,13 @@ def store_at(place: str | os.PathLike[str]) -> Store:
 
 
 @dataclass(frozen=True)
-class _LocalFolder:
+class LocalFolder:
+    """The folder of a run on this machine."""
+
     path: Path
 
     def here(self, *_: str) -> Path:
+        """Return it."""
         return self.path
 
     def __str__(self) -> str:
@@ -167,17 +170,20 @@ class FolderStore:
     def runs(self, keys: Iterable[str]) -> Iterator[Run]:  # noqa: D102
         for key in keys:
             if (content := self._known(self._folder(key) / DOCUMENT)) is not None:
-                yield key, _LocalFolder(self._folder(key)), content
+                yield key, LocalFolder(self._folder(key)), content
 
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
         if not self.path.is_dir():
-            msg = f"{self.path}: there is no such folder; give one that `coflash sweep` or `coflash run --out` wrote"
+            msg = (
+                f"{self.path}: there is no such folder; --in names one of `coflash sweep` or `coflash run`, "
+                f"and `coflash run demo --out {self.path}` makes one"
+            )
             raise CoflashError(msg)
         for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             if DOCUMENT in files and (content := self._known((folder := Path(inner)) / DOCUMENT)) is not None:
                 steps = folder.parts[len(self.path.parts) :]
-                yield _name(steps) or self.path.resolve().name, _LocalFolder(folder), content
+                yield _name(steps) or self.path.resolve().name, LocalFolder(folder), content
 
     def _known(self, document: Path) -> dict[str, Any] | None:
         try:
@@ -236,7 +242,7 @@ class UrlStore:
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
         documents = [name for name in self._tree.names() if name.split("/")[-1] == DOCUMENT]
         if not documents:
-            msg = f"{self.place}: no results are there; give the URL that `coflash sweep --out` was given"
+            msg = f"{self.place}: holds no result; `coflash run demo --out {self.place}` makes one"
             raise CoflashError(msg)
         for document, content in self._documents(documents):
             yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content

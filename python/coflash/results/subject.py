@@ -169,7 +169,7 @@ def _results_below(path: Path) -> Iterable[Path]:
     found = _walk(path)
     if not found:
         what = "holds no result of coflash" if path.is_dir() else "there is no such folder"
-        msg = f"{path}: {what}; give a folder that `coflash run --out` or `coflash demo` wrote, or one that holds such"
+        msg = f"{path}: {what}; `coflash run demo --out {path}` makes one, `coflash sweep` and `coflash demo` many"
         raise CoflashError(msg)
     return found
 

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from coflash.measures.measure import Measure
+from coflash.measures.metrics import Metrics
+from coflash.quantity import show, signed
 from coflash.results.estimate import Estimate, estimate
+from coflash.scenario import LABELS, flat
 
 Parts = frozenset[str]
+_NAMES = {"none": "none (a cache without cooperation)"}
+_NOTHING = 0.001
+"""The share of a measure that is no change."""
+_SCHEMES, _NOT_THE_REST = ("cooperation.", "hybrid.scheme."), ("cooperation", "hybrid.scheme", "seed", *LABELS)
 _OVERWRITES, _REMOVABLE = "overwritten pages known at once", "cached pages not copied"
 _SEPARATION, _DELAY = "shadows apart", "victims without shadows"
 LATTICES: tuple[Mapping[str, Parts], ...] = (
@@ -31,8 +39,12 @@ LATTICES: tuple[Mapping[str, Parts], ...] = (
         "delay": frozenset({_DELAY}),
         "zgc": frozenset({_SEPARATION, _DELAY}),
     },
+    {"fp-fcl": frozenset(), "rw-fcl": frozenset({"read and write cache sized by costs"})},
+    {"rw-fcl": frozenset(), "op-fcl": frozenset({"spare space sized by costs"})},
 )
 """Schemes with all that lie between, each with its parts: the first has none, the last all."""
+TIERS = ("fp-fcl", "rw-fcl", "op-fcl")
+"""The schemes of a flash cache before disks, each with one more part than the one before."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +60,55 @@ class Why:
     shares: Mapping[str, Estimate]
     """The share of each part in the difference: their means add up to it."""
 
+    def said(self, measure: Measure, bound: float | None = None) -> str:
+        """Say how a measure changes from one scheme to another, in the unit of its bound if there is one."""
+        least, most = self.base.mean or 0.0, self.whole.mean or 0.0
+        before, after = (show(each, measure.unit, bound) for each in (least, most))
+        pair = f"from {_NAMES.get(self.before, self.before)} to {self.after}"
+        grain = _NOTHING * max(abs(least), abs(most))
+        found = {part: one.mean or 0.0 for part, one in self.shares.items() if abs(one.mean or 0.0) > grain}
+        if not found:
+            return f"{pair} {measure.label} stays at {after}"
+        shares = ", ".join(f"{part} {signed(mean, measure.unit, bound)}" for part, mean in found.items())
+        return f"{pair} {measure.label} changes from {before} to {after} ({shares})"
+
     def document(self) -> dict[str, Any]:
         """Return it as plain data."""
         shares = {part: one._asdict() for part, one in self.shares.items()}
         totals = {"base": self.base._asdict(), "whole": self.whole._asdict()}
         return {"from": self.before, "to": self.after, **totals, "shares": shares}
+
+
+Run = tuple[Mapping[str, Any], Metrics]
+"""The document of a run, and its metrics."""
+
+
+def explained(runs: Sequence[Run], read: Callable[[Metrics], float | None]) -> Iterator[tuple[list[int], Why]]:
+    """Explain a number among runs that are alike in all but scheme and seed; yields the places of the runs, too."""
+    alike: dict[str, dict[tuple[str, int], list[int]]] = {}
+    for place, (document, _) in enumerate(runs):
+        keys = flat(document["scenario"])
+        rest = {key: one for key, one in keys.items() if key not in _NOT_THE_REST and not key.startswith(_SCHEMES)}
+        digests = [file["sha256"] for file in document["workload"]["inputs"]]
+        group = alike.setdefault(repr((rest, digests, document.get("revision"))), {})
+        group.setdefault((scheme_of(document), document["scenario"].get("seed", 0)), []).append(place)
+    for group in alike.values():
+        if all(len(places) == 1 for places in group.values()):  # others differ in a parameter of their scheme
+            places = [place for (place,) in group.values()]
+            numbers = [(*of, read(runs[place][1])) for of, (place,) in group.items()]
+            yield from ((places, why) for why in whys(numbers))
+
+
+def scheme_of(document: Mapping[str, Any]) -> str:
+    """Return the scheme of a run: of its cache, or of its flash cache before disks."""
+    scenario = document["scenario"]
+    chosen = (scenario.get("hybrid") or {}).get("scheme") or scenario.get("cooperation") or "none"
+    return str(chosen["name"] if isinstance(chosen, Mapping) else chosen)
+
+
+def between(before: str, after: str) -> tuple[str, ...]:
+    """Return the schemes of whose runs the exact shares of a difference follow, both ends included; none if none do."""
+    return next((tuple(lattice) for lattice in LATTICES if [*lattice][:: len(lattice) - 1] == [before, after]), ())
 
 
 def shapley(parts: Sequence[str], value: Callable[[Parts], float]) -> dict[str, float]:

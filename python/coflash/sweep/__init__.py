@@ -16,6 +16,7 @@ from coflash._core import CoflashError
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
+from coflash.quantity import with_units
 from coflash.results.database import Results
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.results.store import Failure, Store, store_at
@@ -71,10 +72,13 @@ class Sweep:
         found = [[self.results.metrics(job.key) for job in point.jobs] for point in self.points]
         return [estimate_of(what, (metrics for metrics in runs if metrics is not None)) for runs in found]
 
-    def table(self, *measures: str) -> Table:
+    def table(self, *measures: str, text: bool = False) -> Table:
         """Return a row for each point: its values, and the mean and the 95 % confidence interval of each measure.
 
+        Sizes, times and shares are numbers whose unit ends the name of the column, such as `cache.size_bytes`.
+
         Args:
+            text: Whether they are texts instead, as in a scenario, in a column such as `cache.size`.
             measures: Metrics such as `waf_host` or `response.p99`; by default those of tables of many runs. The column
                 with the suffix `.ci95` holds the half-width of the interval, the one with `.runs` the number of runs.
 
@@ -83,8 +87,8 @@ class Sweep:
         """
         import numpy as np
 
-        keys = self.points[0].values
-        columns = {key: np.array([point.values[key] for point in self.points]) for key in keys}
+        values = {key: [point.values[key] for point in self.points] for key in self.points[0].values}
+        columns = {key: np.array(of) for key, of in (values if text else with_units(values)).items()}
         for measure in [named(name) for name in measures] or self.results.applying(BRIEF):
             name, found = measure.path, self.estimates(measure)
             columns[name] = np.array([one.mean for one in found], np.float64)
@@ -178,7 +182,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
                 for _ in work(iter(missing), opened, store, watch):
                     pass
     if jobs and len(watch.failures) == watch.runs:
-        msg = f"all {watch.runs} runs failed: {watch.failures[0].error}"
+        msg = f"all {watch.runs} runs failed: {'see above' if console else watch.failures[0].error}"
         raise CoflashError(msg)
     return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming, watch.redone)
 

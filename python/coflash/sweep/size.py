@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
-from coflash.quantity import parsed, show, show_change, signed
+from coflash.quantity import parsed, show, show_change
 from coflash.results.estimate import Estimate, estimate, show_estimate
 from coflash.results.result import Result
 from coflash.results.slices import interval
 from coflash.results.store import FolderStore
 from coflash.results.subject import Subject
-from coflash.results.why import LATTICES, Why, whys
+from coflash.results.why import LATTICES, TIERS, Why, whys
 from coflash.runs.inputs import Input, inputs_of
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import swept
@@ -49,10 +49,15 @@ _STEPS, _UNIT = 33, 2**18
 _CHEAPEST, _FINER = 3, 4
 """The spare shares for which the least cache is searched again, and the finer steps in each step of the cache."""
 _ROOM, _LATE, _MORE_CHANNELS, _TRIALS = 1.04, 1.02, (1, 2, 4, 8), 24
-_CACHE, _SPARE, _SCHEME = "cache.size", "ftl.spare.share", "cooperation.name"
-_SCHEMES = {"none": "none (a cache without cooperation)"}
-_NOTHING, _BEHIND = 0.001, 0.05
-"""The share of a measure that is no change, and that of a run by which a device is behind that does not keep up."""
+_CACHE, _SPARE, _SCHEME, _EXPORTED = "cache.size", "ftl.spare.share", "cooperation.name", "flash.exported"
+_BEHIND = 0.05
+"""The share of a run by which a device is behind that does not keep up."""
+_TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
+"""The key of the scheme of a flash cache before disks; the segments of the largest one, and its sizes."""
+_PERIODS, _PERIOD = 16, 256
+"""The periods of such a cache in a trace, and the least requests of one."""
+_SMALLER = ("gc.low_mark", "flash.channels", "flash.chips_per_channel", "flash.dies_per_chip", "flash.planes_per_die")
+"""The keys that are 1 in the smallest device."""
 _SHADOWS = ("ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc")
 """The schemes whose part is the host's write buffer."""
 
@@ -79,10 +84,16 @@ class Sized:
         (_, cache), *rest = self.point.values.items()
         return cache, tuple(rest)
 
+    @property
+    def is_tier(self) -> bool:
+        """Whether its cache is flash before disks."""
+        return _EXPORTED in self.point.values
+
     def __str__(self) -> str:
         cache, ((_, spare), *others) = self.place
         more = "".join(f", {key}={value}" for key, value in others)
-        return f"{_cache(cache)} cache, {spare} spare space{more}"
+        what = "flash cache" if self.is_tier else "cache"
+        return f"{_cache(cache)} {what}, {spare} spare space{more}"
 
 
 @dataclass(frozen=True)
@@ -154,19 +165,12 @@ class Sizing:
         return parts
 
     def _reason(self, why: Why, explained: Measure, bound: float | None) -> str:
-        """Say how a measure changes from one scheme to another, in the unit of its bound."""
-        least, most = why.base.mean or 0.0, why.whole.mean or 0.0
-        before, after = (show(each, explained.unit, bound) for each in (least, most))
-        pair = f"from {_SCHEMES.get(why.before, why.before)} to {why.after}"
-        grain = _NOTHING * max(abs(least), abs(most))
-        found = {part: one.mean or 0.0 for part, one in why.shares.items() if abs(one.mean or 0.0) > grain}
-        if not found:
-            return f"{pair} {explained.label} stays at {after}"
-        shares = ", ".join(f"{part} {signed(mean, explained.unit, bound)}" for part, mean in found.items())
+        """Say how a measure changes from one scheme to another, and whether a time is that of a growing queue."""
+        said = why.said(explained, bound)
         runs = self.variants[why.before] if explained.unit == "ns" and self.scenario.replay_mode == "open" else ()
         is_behind = any(run.metrics.load.behind_ns > _BEHIND * run.metrics.simulated_ns for run in runs)
         queue = f": the device does not keep up with {why.before}, whose time is that of a growing queue" * is_behind
-        return f"{pair} {explained.label} changes from {before} to {after} ({shares}){queue}"
+        return said + queue * ("changes" in said)
 
     def _limits(self) -> list[str]:
         is_open, fitted = self.scenario.replay_mode == "open", self.scenario.to_dict()["limits"]
@@ -177,7 +181,9 @@ class Sizing:
         return [
             f"how a host adapts to slower or faster answers, since {given}",
             "tails from anything but GC and queues, such as retries, heat or firmware",
-            "another history than the trace's own writes, with which devices are warmed up until steady",
+            "another history than the trace itself, which comes twice since the flash cache begins empty"
+            if self.answer.is_tier
+            else "another history than the trace's own writes, with which devices are warmed up until steady",
             f"{drive}, and seeds vary the device, not the trace",
         ]
 
@@ -185,7 +191,8 @@ class Sizing:
     def subject(self) -> Subject:
         """The subject of a report: the answer's device under each scheme."""
         runs = tuple(run for of in self.variants.values() for run in of)
-        return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline="none", target="cdm")
+        before, *_, after = TIERS if self.answer.is_tier else LATTICES[0]
+        return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline=before, target=after)
 
     def draw(self, form: Format) -> bytes:
         """Draw the figure of why.
@@ -198,9 +205,11 @@ class Sizing:
         path = self.binding.measure.path if self.binding else WAF_HOST.path
         measure = MEASURES.get(path, WAF_HOST)
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
-        cache = _cache(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
-        caption = f"{self.answer}. no cache: the same device without one. Others: with {cache} of cache; none: a cache "
-        caption += "without cooperation."
+        caption = f"{self.answer}, under each scheme."
+        if "none" in self.variants:
+            cache = _cache(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
+            caption = f"{self.answer}. no cache: the same device without one. Others: with {cache} of cache; none: a "
+            caption += "cache without cooperation."
         return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
     def document(self) -> dict[str, Any]:
@@ -283,6 +292,8 @@ class _Sizer:
     rest: Sequence[Assignment] = ()
     problem: str = ""
     grid: str = "cache sizes in steps of about 20 %"
+    cache: str = _CACHE
+    least: list[int] = field(default_factory=lambda: [0])
     sizes: list[str] = field(default_factory=list)
     spares: list[str] = field(default_factory=list)
     tried: dict[tuple[str, Assignment], Sized] = field(default_factory=dict)
@@ -295,15 +306,27 @@ class _Sizer:
             msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
             raise CoflashError(msg)
         room = math.ceil(about.footprint_pages * _ROOM) * about.page_bytes
-        steady = {"workload.remap": "dense", "precondition.until_steady": True}
-        self.base = self.base.with_({"flash.exported": f"{room}B", **steady})
+        steady = {"precondition.until_steady": True, _EXPORTED: f"{room}B"}
+        if self.base.to_dict().get("hybrid"):
+            # The flash is the cache. It begins empty, so the trace comes twice, and has many periods.
+            period = min(self.base.to_dict()["hybrid"]["period_requests"], max(_PERIOD, about.requests // _PERIODS))
+            segment = max(1, room // _TIER_SEGMENTS // about.page_bytes) * about.page_bytes
+            self.cache, self.least = _EXPORTED, [round(room / _UNIT * 2 ** (-_TIER_STEPS / 4))]
+            steady = {"hybrid.segment": f"{segment}B", "hybrid.period_requests": period}
+            steady |= {"workload.repeat": 2, _EXPORTED: f"{room}B"}
+        self.base = self.base.with_({"workload.remap": "dense", **steady})
         given = {axis.key: axis.points() for axis in self.axes}
-        self.axes = [axis for axis in self.axes if axis.key not in (_CACHE, _SPARE)]
-        self.grid = "the given cache sizes" if _CACHE in given else self.grid
-        units = [0] + [round(room * 2 ** (-step / 4) / _UNIT) for step in range(_STEPS)]
-        self.sizes = self._ordered(_CACHE, given.get(_CACHE, [f"{each * _UNIT}B" for each in units]))
+        self.axes = [axis for axis in self.axes if axis.key not in (self.cache, _SPARE)]
+        self.grid = "the given cache sizes" if self.cache in given else self.grid
+        count = _TIER_STEPS if self.cache == _EXPORTED else _STEPS
+        units = self.least + [round(room * 2 ** (-step / 4) / _UNIT) for step in range(count)]
+        if self.cache not in given:  # flash of less than a block is none
+            made = (f"{each * _UNIT}B" for each in units)
+            usual = [one for one in made if not Point.of(self.base, (), ((self.cache, one),), 0).refused]
+        self.sizes = self._ordered(self.cache, given.get(self.cache) or usual or [f"{units[1] * _UNIT}B"])
         self.spares = self._ordered(_SPARE, given.get(_SPARE, SPARES))
         self.rest = assignments([Choices(_SPARE, tuple(self.spares)), *self.axes])
+        self._check_size(about)
         how = [_read(about), self._in_time(about), self._searched()]
         tried = f"{len(self.tried)} devices tried ({self.grid}; spare space {', '.join(self.spares)})"
         best = self._confirmed()
@@ -319,6 +342,51 @@ class _Sizer:
         atomic_write.write_file(self.store.path / DOCUMENT, text)
         return found
 
+    def _check_size(self, about: TraceInfo) -> None:
+        """Check that a device for this trace can be made.
+
+        Raises:
+            CoflashError: None can; the message has the keys that make it small enough.
+        """
+
+        def problem(keys: Mapping[str, int]) -> str:
+            reason = ""
+            try:
+                base = self.base.with_(keys)
+            except CoflashError as error:
+                return str(error)
+            for rest in self.rest:
+                point = Point.of(base, (), ((self.cache, self._plain()), *rest), 1)
+                if not (reason := point.refused):
+                    try:
+                        point.jobs[0].scenario.check()
+                    except CoflashError as error:
+                        reason = str(error)
+                    else:
+                        return ""
+            return reason
+
+        if not (reason := problem({})):
+            return
+        whole = self.base.to_dict()["flash"]["pages_per_block"]
+        pages = [whole >> power for power in range(1, whole.bit_length() - 2)]
+        keys: dict[str, int] = {}
+        for key, value in [*((key, 1) for key in _SMALLER), *(("flash.pages_per_block", each) for each in pages)]:
+            keys[key] = value
+            if not problem(keys):
+                sets = " ".join(f"--set {key}={value}" for key, value in keys.items())
+                end = f"smaller parts make it fit: add {sets}"
+                break
+        else:
+            end = "it takes a longer trace, such as one of coflash trace generate jesd219-enterprise"
+        touched = show((about.footprint_pages or 0) * about.page_bytes, "bytes")
+        msg = f"size: the trace touches {touched}, too little for a device with the parts of {self.base.name}: {reason}"
+        raise CoflashError(f"{msg}; {end}")
+
+    def _plain(self) -> str:
+        """Return no cache; of flash before disks the most."""
+        return "0B" if self.cache == _CACHE else self.sizes[-1]
+
     def _ordered(self, key: str, values: Sequence[str]) -> list[str]:
         """Return values of a key, each once and as scenarios show it, the least first."""
         points = [Point.of(self.base, (), ((key, value),), 0) for value in values]
@@ -331,7 +399,7 @@ class _Sizer:
         base, channels = self.base, self.base.to_dict()["flash"]["channels"]
         for factor in (_MORE_CHANNELS if base.name == DEVICE else (1,)) if about.span_ns else ():
             self.base = base.with_({"replay.mode": "open", "flash.channels": factor * channels})
-            (ran,) = self._ran([("0B", ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
+            (ran,) = self._ran([(self._plain(), ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
             if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * about.span_ns:
                 more = f"; {factor * channels} channels keep up without a cache" if factor > 1 else ""
                 return f"Requests come at the times of the trace (open loop){more}."
@@ -342,15 +410,25 @@ class _Sizer:
     def _searched(self) -> str:
         """Halve, for each spare share and whatever else is varied, the range of caches in which the least one lies."""
         self.tried.clear()
-        ranges = self._halved(dict.fromkeys(self.rest, (-1, len(self.sizes))))
+        every, middle = len(self.sizes), len(self.spares) // 2
+        # With more spare space than that of the first search no larger cache is needed, with less no smaller one.
+        ranges = self._halved({rest: (-1, every) for rest in self.rest if rest[0][1] == self.spares[middle]})
+        first = {rest[1:]: ends for rest, ends in ranges.items()}
+        for rest in self.rest:
+            (low, high), place = first[rest[1:]], self.spares.index(rest[0][1])
+            if place != middle:
+                ranges[rest] = (-1, high) if place > middle else (low, every)
+        ranges = self._halved(ranges)
+        if not self.tried:
+            raise CoflashError(f"size: no device could be made for this trace: {self.problem}")
         tried = self.tried.values()
         if any(one.is_met for one in tried) and not any(self._is_worse_than_less(one) for one in tried):
             self._refine({rest: low for rest, (low, _) in ranges.items()})
             return "Searched by bisection of the cache for each spare share."
-        axes = [Choices(_CACHE, tuple(self.sizes)), Choices(_SPARE, tuple(self.spares)), *self.axes]
+        axes = [Choices(self.cache, tuple(self.sizes)), Choices(_SPARE, tuple(self.spares)), *self.axes]
         search = Search(self.base, axes, self.trace, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0)
         trials = search.run(self.store, Place("local", self.workers, None, self.inputs), self.console).trials
-        self._ran([(one.values.pop(_CACHE), tuple(one.values.items())) for one in trials if one.is_allowed])
+        self._ran([(one.values.pop(self.cache), tuple(one.values.items())) for one in trials if one.is_allowed])
         return f"Searched by bisection and {_TRIALS} trials of Optuna, since not each larger device meets the goals."
 
     def _halved(self, ranges: dict[Assignment, tuple[int, int]]) -> dict[Assignment, tuple[int, int]]:
@@ -373,13 +451,13 @@ class _Sizer:
             (least, _), (most, _) = parsed(low) or (0.0, ""), parsed(high) or (0.0, "")
             units = (least * (most / least) ** (step / _FINER) / _UNIT for step in range(1, _FINER))
             finer |= {f"{round(each) * _UNIT}B" for each in units}
-        self.sizes = self._ordered(_CACHE, list(finer))
+        self.sizes = self._ordered(self.cache, list(finer))
         self._halved({rest: (self.sizes.index(ends[rest][0]), self.sizes.index(ends[rest][1])) for rest in chosen})
         self.grid += ", of about 5 % where it is cheapest"
 
     def _cost(self, cache: str, rest: Assignment) -> float:
         """Return the cost of a device; infinite if it cannot be made."""
-        point = Point.of(self.base, self.inputs, ((_CACHE, cache), *rest), 1)
+        point = Point.of(self.base, self.inputs, ((self.cache, cache), *rest), 1)
         return math.inf if point.refused else self.cost.value((), point.jobs[0].scenario) or 0.0
 
     def _may_pay(self, rest: Assignment, low: int, high: int) -> bool:
@@ -400,9 +478,6 @@ class _Sizer:
 
     def _confirmed(self) -> Sized:
         """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""
-        if not self.tried:
-            msg = f"size: no device could be made for this trace: {self.problem}"
-            raise CoflashError(msg)
         for one in sorted(self.tried.values(), key=lambda one: one.cost):
             if one.is_met and (again := self._ran([one.place], self.seeds)[0]) is not None and again.is_met:
                 return again
@@ -423,7 +498,12 @@ class _Sizer:
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under each scheme whose parts it has, and without a cache."""
-        rest = tuple(pair for pair in best.place[1] if pair[0] != _SCHEME)
+        key = _TIER if best.is_tier else _SCHEME
+        rest = tuple(pair for pair in best.place[1] if pair[0] != key)
+        if best.is_tier:
+            places = {scheme: (best.place[0], (*rest, (key, scheme))) for scheme in TIERS}
+            ran = self._ran(list(places.values()), self.seeds)
+            return {name: self._loaded(one.point) for name, one in zip(places, ran, strict=True) if one is not None}
         cache = next((each for each in [best.place[0], *self.sizes] if each != "0B"), f"{_UNIT}B")
         shadows = _SHADOWS if self.base.to_dict()["host_buffer"]["size"] != "0B" else ()
         places = {scheme: (cache, (*rest, (_SCHEME, scheme))) for scheme in (*LATTICES[0], *shadows)}
@@ -433,7 +513,8 @@ class _Sizer:
 
     def _ran(self, places: Sequence[tuple[str, Assignment]], seeds: int = 1) -> list[Sized | None]:
         """Run devices; None for one that cannot be made."""
-        points = [Point.of(self.base, self.inputs, ((_CACHE, cache), *rest), seeds) for cache, rest in places]
+        points = [Point.of(self.base, self.inputs, ((self.cache, cache), *rest), seeds) for cache, rest in places]
+        self.problem = next((point.refused for point in points if point.refused), self.problem)
         if made := tuple(point for point in points if not point.refused):
             place = Place("local", self.workers, None, self.inputs)
             try:

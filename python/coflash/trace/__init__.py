@@ -25,10 +25,11 @@ from coflash import _core
 from coflash._core import CoflashError
 from coflash.files.atomic_write import check_file, write_file
 from coflash.files.kinds import LIKE, LIKE_HEAD, TRACE
+from coflash.lookup import no_such
 from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
 from coflash.trace import arrow
-from coflash.trace.frame import Frame, is_frame, kept
+from coflash.trace.frame import Frame, LazyFrame, columns_of, is_frame, kept
 from coflash.trace.trace_info import MissRatioCurves, TraceInfo
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float | None, int], None]
 Path = str | os.PathLike[str]
-Paths = Path | Frame | Iterable[Path | Frame]
+AnyFrame = Frame | LazyFrame
+Paths = Path | AnyFrame | Iterable[Path | AnyFrame]
 Options = Mapping[str, Any]
 
 SIMULATED_PAGES = 131_072
@@ -380,6 +382,30 @@ def like(
         fitted = likeness.generated(seed)
         found["written"] = _written(out, format, given, lambda file, name: fitted.write(file, name, progress))
     return found
+
+
+def columns(frame: AnyFrame, roles: Mapping[str, str]) -> str:
+    """Return the value of the option `columns` for a frame whose columns have names of one's own.
+
+    Examples:
+        >>> columns = {"when": [0, 9], "kind": ["R", "W"], "at": [0, 8], "many": [8, 8]}
+        >>> frame = polars.DataFrame(columns)  # doctest: +SKIP
+        >>> roles = {"when": "time:us", "kind": "op", "at": "offset:sectors", "many": "size:sectors"}
+        >>> coflash.trace.info(frame, {"columns": coflash.trace.columns(frame, roles)})  # doctest: +SKIP
+
+    Args:
+        frame: The frame.
+        roles: By the name of a column its role and unit: `time:us`, `op`, `offset:bytes`, `size:sectors`, `device`,
+            `latency:ms`, `placement`. Other columns are left out.
+
+    Raises:
+        CoflashError: The frame has no such column.
+    """
+    names = columns_of(frame)
+    for name in roles:
+        if name not in names:
+            raise no_such("columns: the frame has no column", name, names)
+    return ",".join(roles.get(name, "skip") for name in names)
 
 
 def targets() -> list[str]:

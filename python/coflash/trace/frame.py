@@ -29,6 +29,13 @@ class Frame(Protocol):
         """Export the table as an Arrow stream."""
 
 
+class LazyFrame(Protocol):
+    """A table of polars that is computed when it is read."""
+
+    def collect_schema(self) -> Any:
+        """Return the names and types of the columns."""
+
+
 def is_frame(given: object) -> bool:
     """Whether a trace is given as a frame."""
     return hasattr(given, "__arrow_c_stream__") or _computes(given) is not None
@@ -41,12 +48,18 @@ def _computes(given: Any) -> Any:
     return next(found, None)
 
 
+def columns_of(frame: Any) -> list[str]:
+    """Return the names of the columns of a frame."""
+    if hasattr(frame, "collect_schema"):
+        return list(frame.collect_schema().names())
+    return [str(name) for name in getattr(frame, "column_names", None) or list(frame.columns)]
+
+
 def kept(frame: Any) -> str:
     """Write a frame to its file, if it is not there, and return the path."""
     if (compute := _computes(frame)) is not None:
         frame = compute()
-    names = getattr(frame, "column_names", None) or list(frame.columns)
-    columns = dict(_column(str(name), frame[name]) for name in names)
+    columns = dict(_column(name, frame[name]) for name in columns_of(frame))
     digest = hashlib.sha256(repr(list(columns)).encode())
     for column in columns.values():
         digest.update(repr(column.tolist()).encode() if column.dtype == object else column.tobytes())

@@ -1,6 +1,6 @@
 //! Sizes in a scenario: bytes (`"16GiB"`) or a share (`"25%"`).
 
-use crate::units::UnitError;
+use crate::units::{UnitError, text_serde};
 use crate::{Bytes, Share};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -45,29 +45,7 @@ impl fmt::Display for Amount {
     }
 }
 
-impl Serialize for Amount {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Amount {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for Amount {
-    fn schema_name() -> Cow<'static, str> {
-        "Amount".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string", "examples": ["16GiB", "25%"], "description": "a size such as \"16GiB\", or a share such as \"25%\"",
-        })
-    }
-}
+text_serde!(Amount, "a size such as \"16GiB\", or a share such as \"25%\"", "16GiB", "25%");
 
 #[cfg(test)]
 mod tests {

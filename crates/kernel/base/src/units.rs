@@ -25,6 +25,12 @@ fn parse(text: &str, units: &[Unit], what: &str) -> Result<u64, UnitError> {
         trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
     let unit = unit.trim();
+    if unit.starts_with(['-', '−']) {
+        return Err(wrong(": it is negative"));
+    }
+    if !number.is_empty() && unit.starts_with(['e', 'E']) {
+        return Err(wrong(": write the number without an exponent"));
+    }
     let names = || units.iter().map(|u| u.0).collect::<Vec<_>>();
     if unit.is_empty() {
         return Err(wrong(&format!(": the unit is missing (one of {})", names().join(", "))));
@@ -96,7 +102,7 @@ macro_rules! quantity {
 
 /// A type that is a string in scenarios.
 macro_rules! text_serde {
-    ($name:ident, $expecting:expr, $example:literal $(, number $number:ident => $text:expr)?) => {
+    ($name:ident, $expecting:expr, $($example:literal),+ $(; number $number:ident => $text:expr)?) => {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -127,11 +133,13 @@ macro_rules! text_serde {
                 stringify!($name).into()
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "examples": [$example], "description": $expecting })
+                json_schema!({ "type": "string", "examples": [$($example),+], "description": $expecting })
             }
         }
     };
 }
+
+pub(crate) use text_serde;
 
 const BYTE_UNITS: &[Unit] = &[
     ("B", 1),
@@ -306,7 +314,7 @@ impl fmt::Debug for Share {
     }
 }
 
-text_serde!(Share, "a share such as \"5%\" or \"0.05\"", "5%", number share => share.to_string());
+text_serde!(Share, "a share such as \"5%\" or \"0.05\"", "5%"; number share => share.to_string());
 
 /// A quantity of a kind given by its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,6 +8,8 @@ use crate::requirements::Requirements;
 use coflash_base::{Divisor, Misfit, Share};
 use coflash_media::{BlockId, DieId, Geometry, Ppn};
 
+const TOO_SMALL: &str = "the device is too small";
+
 /// The numbers of one device.
 #[derive(Clone, Debug)]
 pub(crate) struct Dimensions {
@@ -37,8 +39,28 @@ pub(crate) struct Dimensions {
 
 impl Dimensions {
     /// Compute the numbers of a device. `flash` has the blocks of planes, `geometry` the blocks that are
-    /// filled and erased together.
+    /// filled and erased together. Where it is too small, the error names a spare share that would do.
     pub(crate) fn new(
+        flash: &Geometry,
+        geometry: &Geometry,
+        ftl: &FtlConfig,
+        gc: &GcConfig,
+        requirements: Requirements,
+    ) -> Result<Self, Misfit> {
+        Self::of(flash, geometry, ftl, gc, requirements).map_err(|Misfit { key, problem }| {
+            let shares = if problem.starts_with(TOO_SMALL) { 1..100 } else { 1..1 };
+            let enough = shares.map(Share::percent).filter(|share| *share > ftl.spare.share).find(|share| {
+                let (mut ftl, mut flash) = (ftl.clone(), flash.clone());
+                ftl.spare.share = *share;
+                flash.blocks_per_plane = ftl.blocks_per_plane(&flash).unwrap_or(flash.blocks_per_plane);
+                Self::of(&flash, &ftl.erase_units(&flash), &ftl, gc, requirements).is_ok()
+            });
+            let would_do = enough.map(|share| format!(" (ftl.spare.share={share} would do)"));
+            Misfit::new(&key, problem + &would_do.unwrap_or_default())
+        })
+    }
+
+    fn of(
         flash: &Geometry,
         geometry: &Geometry,
         ftl: &FtlConfig,
@@ -82,9 +104,9 @@ impl Dimensions {
             return Err(Misfit::new(
                 "ftl.spare.share",
                 format!(
-                    "the device is too small: a pool of {blocks_per_pool} blocks must hold {per_pool} pages, but GC keeps \
+                    "{TOO_SMALL}: a pool of {blocks_per_pool} blocks must hold {per_pool} pages, but GC keeps \
                      {kept_back} blocks back ({} mark {step_mark_blocks}, {} active, 1 reserve), which leaves room \
-                     for {usable}; more spare share, more blocks or a lower {}",
+                     for {usable}; more blocks, a lower {}, or more spare share",
                     if gc.mode == GcMode::Background { "background" } else { "low" },
                     groups.count(),
                     if gc.mode == GcMode::Background { "gc.background_mark" } else { "gc.low_mark" }

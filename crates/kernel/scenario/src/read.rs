@@ -8,6 +8,8 @@ use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, MapAcces
 use std::fmt;
 use toml::{Table, Value};
 
+const NO_SUCH_KEY: &str = "no such key";
+
 /// An error in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
@@ -27,6 +29,10 @@ impl ScenarioError {
     #[must_use]
     pub fn whole(problem: String) -> Self {
         Self { path: Vec::new(), problem }
+    }
+
+    pub(crate) fn is_unknown_key(&self) -> bool {
+        self.problem.starts_with(NO_SUCH_KEY)
     }
 
     fn inside(mut self, key: &str) -> Self {
@@ -59,7 +65,7 @@ impl de::Error for ScenarioError {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        Self::new(field, format!("no such key{}", suggest::hint(field, expected)))
+        Self::new(field, format!("{NO_SUCH_KEY}{}", suggest::hint(field, expected)))
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
@@ -81,6 +87,8 @@ impl de::Error for ScenarioError {
     }
 
     fn invalid_value(given: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let is_negative = matches!(given, de::Unexpected::Signed(value) if value < 0);
+        let is_number = matches!(given, de::Unexpected::Signed(_) | de::Unexpected::Float(_));
         let given = match given {
             de::Unexpected::Str(text) => format!("\"{text}\""),
             de::Unexpected::Bool(value) => value.to_string(),
@@ -106,7 +114,15 @@ impl de::Error for ScenarioError {
                 None => other.to_owned(),
             },
         };
-        Self::whole(format!("{given} was given; {expected} is allowed"))
+        // A number where a text with a unit is expected.
+        let why = match () {
+            () if is_negative => ": it is negative",
+            () if is_number && expected.contains("such as \"") && !expected.contains("number") => {
+                ": its unit is missing"
+            }
+            () => "",
+        };
+        Self::whole(format!("{given} was given{why}; {expected} is allowed"))
     }
 }
 

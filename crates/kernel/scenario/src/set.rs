@@ -2,21 +2,39 @@
 
 use crate::read::{ScenarioError, read_table};
 use crate::scenario::Scenario;
+use crate::workload::Requests;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 impl Scenario {
     /// Replace the values of dotted keys, all at once. A value is parsed as TOML if it is valid TOML (`3`, `true`, `["a"]`), and
-    /// taken as text otherwise (`64MiB`, `greedy`).
+    /// taken as text otherwise (`64MiB`, `greedy`); without a value a key has its default. A workload of another kind takes the
+    /// place of the one that is there.
     ///
     /// # Errors
     /// An invalid key or value.
     pub fn set<K: AsRef<str>, V: AsRef<str>>(&self, assignments: &[(K, V)]) -> Result<Self, ScenarioError> {
         let mut table = self.to_table();
-        for (key, value) in assignments {
-            assign(&mut table, key.as_ref(), parse_value(value.as_ref()))?;
+        let (given, unset): (Vec<_>, Vec<_>) = assignments
+            .iter()
+            .map(|(key, value)| (key.as_ref(), value.as_ref()))
+            .partition(|(_, value)| !value.is_empty());
+        // An empty list is no workload.
+        let full = given.iter().filter(|(_, value)| parse_value(value) != Value::Array(Vec::new()));
+        let kinds = full.filter_map(|(key, _)| kind_of_workload(key)).collect::<Vec<_>>();
+        let workload = table.get_mut("workload").and_then(Value::as_table_mut);
+        if let Some(workload) = workload.filter(|_| !kinds.is_empty()) {
+            workload.retain(|key, _| kinds.contains(&key) || !Requests::KEYS.contains(&key));
         }
-        let is_set = |name: &str| assignments.iter().any(|(key, _)| key.as_ref() == name);
+        for (key, value) in given {
+            assign(&mut table, key, parse_value(value))?;
+        }
+        for (key, _) in unset {
+            remove(&mut table, key)?;
+        }
+        let is_set = |name: &str| {
+            assignments.iter().any(|(key, value)| key.as_ref() == name && !value.as_ref().is_empty())
+        };
         forget_what_follows(&mut table, is_set("flash.exported"), is_set("flash.blocks_per_plane"));
         Self::from_table(table)
     }
@@ -51,6 +69,27 @@ fn forget_what_follows(root: &mut Table, exported_set: bool, blocks_set: bool) {
     } else if !blocks_set && flash.contains_key("exported") {
         flash.remove("blocks_per_plane");
     }
+}
+
+/// The kind of workload that a key belongs to.
+fn kind_of_workload(key: &str) -> Option<&str> {
+    let name = key.strip_prefix("workload.")?.split('.').next()?;
+    Requests::KEYS.contains(&name).then_some(name)
+}
+
+/// Remove a key, so that it has its default; one that is not there is read with a value, to tell whether there is such a key.
+fn remove(root: &mut Table, key: &str) -> Result<(), ScenarioError> {
+    let (path, last) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut parts = path.split('.').filter(|part| !part.is_empty());
+    let table = parts.try_fold(&mut *root, |table, part| table.get_mut(part).and_then(Value::as_table_mut));
+    if table.and_then(|table| table.remove(last)).is_none() {
+        let mut probe = root.clone();
+        assign(&mut probe, key, Value::Boolean(false))?;
+        read_table::<Scenario>(probe)
+            .map(drop)
+            .or_else(|error| if error.is_unknown_key() { Err(error) } else { Ok(()) })?;
+    }
+    Ok(())
 }
 
 fn parse_value(text: &str) -> Value {

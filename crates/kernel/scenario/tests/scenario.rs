@@ -38,7 +38,7 @@ fn an_error_names_the_whole_key_and_the_nearest_match() {
             "hybrid.scheme: \"sgc\" is not known: it is one of cooperation (allowed: op-fcl",
         ),
         ("[timing]\npage_read = \"25\"", "timing.page_read: \"25\" is not a duration"),
-        ("[timing]\npage_read = 25", "timing.page_read: 25 was given; a duration"),
+        ("[timing]\npage_read = 25", "timing.page_read: 25 was given: its unit is missing; a duration"),
         ("[timing]\nchannel = \"shard\"", "timing.channel: \"shard\" is not known; did you mean \"shared\"?"),
         ("[flash]\nchannels = -1", "flash.channels: -1 was given; a whole number from 0 to 4294967295"),
         (
@@ -126,6 +126,61 @@ fn one_workload_makes_the_requests() {
     assert_eq!(none, Scenario::default(), "empty lists are no workload");
     let mended = read(&["synthetic = {}"]).unwrap().set(&[("workload", "{ preset = \"oltp-like\" }")]);
     assert_eq!(mended, read(&["preset = 'oltp-like'"]), "as the message says");
+}
+
+#[test]
+fn a_workload_of_another_kind_takes_the_place_of_the_one_there() {
+    let synthetic = Scenario::default().set(&[("workload.synthetic.requests", "7")]).unwrap();
+    let preset =
+        synthetic.set(&[("workload.preset", "oltp-like"), ("workload.preset.requests", "9")]).unwrap();
+    assert!(matches!(preset.workload.requests, coflash_scenario::Requests::Preset(_)));
+    let again = preset.set(&[("workload.synthetic.requests", "7")]).unwrap();
+    assert_eq!(again, synthetic);
+    assert_eq!(
+        synthetic.set(&[("workload.trace", "[]")]).unwrap(),
+        synthetic,
+        "an empty list is no workload"
+    );
+    let both = preset.set(&[("workload.synthetic.requests", "7"), ("workload.fio", "f")]);
+    assert!(both.unwrap_err().to_string().starts_with("workload: synthetic and fio were given"));
+}
+
+#[test]
+fn a_key_without_a_value_has_its_default() {
+    let set = |assignments: &[(&str, &str)]| Scenario::default().set(assignments);
+    for key in
+        ["workload.synthetic.requests", "cache.size", "cooperation", "gc.victim", "flash.blocks_per_plane"]
+    {
+        let value = match key {
+            "cooperation" => "cdm",
+            "gc.victim" => "fifo",
+            "cache.size" => "5%",
+            _ => "77",
+        };
+        let changed = set(&[(key, value)]).unwrap();
+        let whole = if key.starts_with("workload") { "workload.synthetic" } else { key };
+        assert_eq!(changed.set(&[(whole, "")]).unwrap(), Scenario::default(), "{key}");
+    }
+    let fixed = set(&[("flash.exported", "1GiB")]).unwrap();
+    assert!(fixed.set(&[("flash.exported", "")]).unwrap().flash.exported.is_none());
+    let error = set(&[("workload.synthetc", "")]).unwrap_err().to_string();
+    assert!(error.starts_with("workload.synthetc: no such key; did you mean \"synthetic\"?"), "{error}");
+}
+
+#[test]
+fn a_number_without_a_unit_is_told_what_is_missing() {
+    for (value, said) in [
+        ("64", "64 was given: its unit is missing; a size such as"),
+        ("1e9", "1000000000 was given: its unit is missing"),
+        ("-5", "-5 was given: it is negative"),
+        ("-5MiB", "\"-5MiB\" is not a size such as \"64GiB\": it is negative"),
+        ("1e9B", "write the number without an exponent"),
+    ] {
+        for key in ["cache.size", "flash.exported"] {
+            let error = Scenario::default().set(&[(key, value)]).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
+    }
 }
 
 #[test]

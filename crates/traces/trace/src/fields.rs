@@ -378,6 +378,23 @@ fn digits_of(chunk: u64) -> (u64, usize) {
     (high.wrapping_add(low) >> 32, count as usize)
 }
 
+/// Split a line into its fields; one that may hold separators takes all surplus ones.
+pub(crate) fn split(line: &[u8], separator: u8, text: Option<(usize, usize)>) -> Vec<&[u8]> {
+    fn all<'a, S: Separation>(mut fields: Fields<'a, S>) -> Vec<&'a [u8]> {
+        std::iter::from_fn(|| (!fields.ended()).then(|| fields.text())).collect()
+    }
+    let mut cells = match separator {
+        BLANK => all(Fields::new(line, Blanks)),
+        separator => all(Fields::new(line, Separator(separator))),
+    };
+    if let Some((at, columns)) = text
+        && cells.len() > columns
+    {
+        cells.drain(at + 1..at + 1 + cells.len() - columns);
+    }
+    cells
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

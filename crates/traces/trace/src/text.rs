@@ -19,6 +19,11 @@ pub(crate) trait TextFormat: LineParser {
 
     /// Create a parser for a file.
     fn new(options: &TraceOptions) -> Self;
+
+    /// Conventions of the records of a file, whose beginning the parser has seen.
+    fn conventions(&self) -> Conventions {
+        Self::CONVENTIONS
+    }
 }
 
 /// The parser of a file's lines.
@@ -48,7 +53,7 @@ pub(crate) trait LineParser: Send + 'static {
 /// The records of a text file.
 pub(crate) struct Text<P> {
     input: BlockReader,
-    parser: P,
+    pub(crate) parser: P,
 }
 
 impl<P: LineParser> Text<P> {

@@ -24,6 +24,10 @@ interface Data {
   replayed: boolean;
   /** Paired differences between runs that are alike in all but one key; none where there are many runs. */
   differences: Difference[];
+  /** Exact shares of differences of flash programs. */
+  whys: Why[];
+  /** Schemes with those between, of whose runs the shares follow. */
+  between: string[][];
   /** What their intervals and tests are. */
   method: string[];
   kinds: Kind[];
@@ -43,6 +47,16 @@ interface Data {
 
 /** The ends of an interval, and the p-value of a test. */
 type Interval = [number, number, number];
+
+interface Why {
+  key: string;
+  from: Code;
+  to: Code;
+  runs: Run[];
+  base: number;
+  whole: number;
+  shares: Record<string, number>;
+}
 
 interface Difference {
   key: string;

@@ -23,8 +23,19 @@ let waterfall = null;
 
 /** The mean over runs. @type {(members: Run[], value: (at: (path: string) => number) => number) => number} */
 function meanOf(members, value) {
-  return members.reduce((sum, run) => sum + value((path) => metricAt.get(path)?.values[run] ?? 0), 0) / members.length;
+  return average(members, (run) => value((path) => metricAt.get(path)?.values[run] ?? 0));
 }
+
+// The exact shares of the change, in groups of runs that the filter leaves.
+/** @type {() => Why[]} */
+function exactly() {
+  const left = new Set(filtered());
+  return question ? data.whys.filter((one) => question.key.path === one.key && question.from === one.from && question.to === one.to
+    && one.runs.every((run) => left.has(run))) : [];
+}
+
+/** The mean of what each has. @type {<T>(all: T[], value: (one: T) => number) => number} */
+const average = (all, value) => all.reduce((sum, one) => sum + value(one), 0) / all.length;
 
 /** @type {Make} */
 function waterfallChart() {
@@ -34,20 +45,24 @@ function waterfallChart() {
   const programs = (/** @type {(path: string) => number} */ at) =>
     Object.keys(data.causes).reduce((sum, cause) => sum + at(`programs_pages.${cause}`), 0);
   const name = (/** @type {Code} */ code) => question.key.texts[code];
-  const total = (/** @type {Code} */ code, /** @type {Run[]} */ members) => {
-    const value = meanOf(members, programs);
+  const exact = exactly();
+  const total = (/** @type {Code} */ code, /** @type {number} */ value) => {
     return { label: name(code), text: grouped(Math.round(value)), parts: [{ name: "flash programs", look: TOTAL, value }] };
   };
-  const steps = STEPS_OF_PROGRAMS.map(([label, pages]) => ({ label, by: meanOf(after, pages) - meanOf(before, pages) }))
-    .filter(({ by }) => Math.abs(by) >= 0.5);
-  let at = meanOf(before, programs);
+  const steps = (exact.length
+    ? Object.keys(exact[0].shares).map((label) => ({ label, by: average(exact, ({ shares }) => shares[label]) }))
+    : STEPS_OF_PROGRAMS.map(([label, pages]) => ({ label, by: meanOf(after, pages) - meanOf(before, pages) }))
+  ).filter(({ by }) => Math.abs(by) >= 0.5);
+  const first = exact.length ? average(exact, ({ base }) => base) : meanOf(before, programs);
+  const last = exact.length ? average(exact, ({ whole }) => whole) : meanOf(after, programs);
+  let at = first;
   const between = steps.map(({ label, by }) => {
     const from = Math.min(at, at + by);
     at += by;
     const text = `${by < 0 ? "−" : "+"}${grouped(Math.abs(Math.round(by)))}`;
     return { label, from, text, parts: [{ name: by < 0 ? "fewer programs" : "more programs", look: by < 0 ? LESS : MORE, value: Math.abs(by) }] };
   });
-  const rows = [total(question.from, before), ...between, total(question.to, after)];
+  const rows = [total(question.from, first), ...between, total(question.to, last)];
   return {
     bars: { rows, unit: "pages", label: "flash programs", show: (value) => plural(Math.round(value), "page") },
     summary: rows.map((row) => `${row.label}: ${row.text}`).join("; "),
@@ -72,7 +87,14 @@ function buildWaterfall(place) {
 
 function fillWaterfall() {
   if (!waterfall) return;
-  waterfall.note.textContent = ["Flash programs, means over the pairs above. The last step is the rest of the difference: once some pages need no copy, GC "
-    + "chooses other victims, with more or fewer valid pages.", readsSpared()].filter(Boolean).join(" ");
+  const [from, to] = question ? [question.key.texts[question.from], question.key.texts[question.to]] : [];
+  const schemes = data.between.find((names) => names[0] === from && names[names.length - 1] === to);
+  const command = schemes ? ` Shares without a rest need the schemes between: coflash sweep … --vary cooperation=${schemes.join()}.` : "";
+  const said = exactly().length
+    ? "Flash programs. Each step is the mean effect of a part of the scheme over all orders of adding the parts (Shapley), by runs of "
+      + "the schemes between: nothing is left over."
+    : "Flash programs, means over the pairs above. The last step is the rest of the difference: once some pages need no copy, GC "
+      + `chooses other victims, with more or fewer valid pages.${command}`;
+  waterfall.note.textContent = [said, readsSpared()].filter(Boolean).join(" ");
   waterfall.redraw();
 }

@@ -6,9 +6,9 @@
 //!
 //! Cost: a jump per column, in addition to the parsing of its field.
 
-use super::sniff::{Headed, Sniffed, sniff, split};
+use super::sniff::{Headed, Sniffed, sniff};
 use crate::devices::Devices;
-use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, trim};
+use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, split, trim};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
@@ -20,6 +20,9 @@ use coflash_workload::recorded::{Column, Columns, TraceOptions, Words};
 
 /// A column and its name in messages.
 pub(crate) type NamedColumn = (&'static str, Column);
+
+/// What is longer than nearly all latencies: in the order of completion, requests are out of order by them.
+const LATENCY_MAX_NS: u64 = 60_000_000_000;
 
 /// The format `columns`: columns given by the user, or found in the file.
 pub(crate) struct UserColumns {
@@ -98,7 +101,7 @@ impl ColumnLines {
     ) -> Result<Option<Record>, FieldError> {
         let mut record = Record { time_ns: 0, device: 0, offset: 0, length: 0, op: self.op, placement: None };
         let mut fields = fields.with_comma(self.comma);
-        let mut kept = true;
+        let (mut kept, mut latency_ns) = (true, 0);
         // A column without a number, which only a flush may have.
         let mut absent = None;
         // The range of the device's columns in the line.
@@ -117,6 +120,9 @@ impl ColumnLines {
                 }
                 Column::Time { step_ns, whole: true } => {
                     record.time_ns = fields.plain_units(*step_ns, name)?;
+                }
+                Column::Latency { step_ns } => {
+                    latency_ns = any_decimal(fields.text(), *step_ns, name, self.comma)?;
                 }
                 Column::Offset { step_bytes, multiple } => {
                     record.offset = bytes(&mut fields, *step_bytes, *multiple, name, &mut absent)?;
@@ -187,6 +193,7 @@ impl ColumnLines {
         {
             return Err(FieldError::text(name, b"", "a number"));
         }
+        record.time_ns = record.time_ns.saturating_sub(latency_ns);
         if let Some((start, end)) = device {
             record.device = devices.number(&line[start..end]);
         }
@@ -346,6 +353,11 @@ impl TextFormat for UserColumns {
         }
         parser
     }
+
+    fn conventions(&self) -> Conventions {
+        let is_earlier = self.lines.columns.iter().any(|&(role, _)| role == "latency");
+        Self::CONVENTIONS.sorted_within(Duration { ns: if is_earlier { LATENCY_MAX_NS } else { 0 } })
+    }
 }
 
 impl UserColumns {
@@ -424,8 +436,6 @@ impl LineParser for UserColumns {
             return;
         }
         self.how.push(format!("read with --columns {}: {}", found.columns, found.why));
-        self.how
-            .extend(self.headed.map(|headed| headed.remark.to_owned()).filter(|remark| !remark.is_empty()));
         self.adopt(&found);
     }
 

@@ -26,9 +26,6 @@ enum Version {
     Three,
 }
 
-const HEADERS: [(&[u8], Version); 2] =
-    [(b"fio version 2 iolog", Version::Two), (b"fio version 3 iolog", Version::Three)];
-
 const MICROSECOND_NS: u64 = 1000;
 
 /// The actions of version 3; version 2 has `wait` as well.
@@ -62,7 +59,7 @@ impl LineParser for Iolog {
             Version::Two => self.waited_ns,
             Version::Three => fields.units(MICROSECOND_NS, "time")?,
         };
-        let file = fields.text();
+        let (file, timed) = (fields.text(), usize::from(version == Version::Three));
         let op = match fields.text() {
             b"read" => Op::Read,
             b"write" => Op::Write,
@@ -73,14 +70,14 @@ impl LineParser for Iolog {
                 return Ok(None);
             }
             b"add" | b"open" | b"close" => {
-                nothing_more(&mut fields)?;
+                fields.nothing_more("line", timed + 2)?;
                 return Ok(None);
             }
             other => return Err(unknown_action(file, other, version)),
         };
         let offset = fields.whole("offset")?;
         let length = fields.whole("length")?;
-        nothing_more(&mut fields)?;
+        fields.nothing_more("line", timed + 4)?;
         Ok(Some(Record { time_ns, device: devices.number(file), offset, length, op, placement: None }))
     }
 
@@ -103,7 +100,7 @@ impl Iolog {
         let waited_ns = fields.units(MICROSECOND_NS, "wait")?;
         if !trim(fields.rest()).is_empty() {
             fields.whole("length")?;
-            nothing_more(fields)?;
+            fields.nothing_more("line", 4)?;
         }
         self.waited_ns = self.waited_ns.checked_add(waited_ns).ok_or_else(|| {
             FieldError::number("wait", waited_ns, "a wait in ns after which the clock is still below 2^64 ns")
@@ -114,23 +111,10 @@ impl Iolog {
 
 #[cold]
 fn header(line: &[u8]) -> Result<Version, FieldError> {
-    let given = trim(line);
-    HEADERS
-        .iter()
-        .find(|(text, _)| *text == given)
-        .map(|&(_, version)| version)
-        .ok_or_else(|| FieldError::text("header", line, "`fio version 2 iolog` or `fio version 3 iolog`"))
-}
-
-#[inline]
-fn nothing_more(fields: &mut Fields<'_, Blanks>) -> Result<(), FieldError> {
-    // Nearly all lines end directly after the last field.
-    if fields.rest().is_empty() {
-        return Ok(());
-    }
-    match fields.text() {
-        [] => Ok(()),
-        extra => Err(FieldError::text("line", extra, "expected: the record is complete")),
+    match trim(line) {
+        b"fio version 2 iolog" => Ok(Version::Two),
+        b"fio version 3 iolog" => Ok(Version::Three),
+        _ => Err(FieldError::text("header", line, "`fio version 2 iolog` or `fio version 3 iolog`")),
     }
 }
 

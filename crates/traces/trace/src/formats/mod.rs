@@ -136,7 +136,8 @@ impl Format {
             detection: Detection::Lines(|sample, options| score(F::new(options), sample, options)),
             opener: Opener::Stream(|file, input, options, times| {
                 let text = Text::open(file, input, F::new(options))?;
-                Ok(Box::new(Reader::new(file, text, F::CONVENTIONS, options, times)))
+                let conventions = text.parser.conventions();
+                Ok(Box::new(Reader::new(file, text, conventions, options, times)))
             }),
         }
     }

@@ -25,8 +25,6 @@ pub(crate) struct OracleGeneral {
     stride_bytes: u64,
     /// The number of objects in the address space, without the size of the last one.
     places: u64,
-    /// `places - 1` if that is a mask.
-    mask: Option<u64>,
     too_long: u64,
     longest: u64,
 }
@@ -66,8 +64,7 @@ impl BinaryFormat for OracleGeneral {
     fn open(_: &[u8], options: &TraceOptions) -> Result<(Self, usize), FieldError> {
         let stride_bytes = options.object_stride.count;
         let places = (ADDRESSES_BYTES / stride_bytes).max(1);
-        let mask = places.is_power_of_two().then(|| places - 1);
-        Ok((Self { stride_bytes, places, mask, too_long: 0, longest: 0 }, 0))
+        Ok((Self { stride_bytes, places, too_long: 0, longest: 0 }, 0))
     }
 
     fn head_bytes(&self) -> usize {
@@ -90,8 +87,7 @@ impl BinaryFormat for OracleGeneral {
         let length = u64::from(order.u32(record, 12));
         self.too_long += u64::from(length > self.stride_bytes);
         self.longest = self.longest.max(length);
-        let place = self.mask.map_or_else(|| object % self.places, |mask| object & mask);
-        let offset = place * self.stride_bytes;
+        let offset = object % self.places * self.stride_bytes;
         let time_ns = u64::from(order.u32(record, 0)) * SECOND_NS;
         Ok(Some(Record { time_ns, device: 0, offset, length, op: Op::Read, placement: None }))
     }

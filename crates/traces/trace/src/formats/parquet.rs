@@ -140,7 +140,7 @@ pub(super) fn open(
     let options = TraceOptions { header_lines: u64::from(named), ..options.clone() };
     let text = Text::open(name, input, UserColumns::new(&options))?;
     let is_own = found.is_some_and(|found| found.is_own);
-    let conventions = if is_own { CONVENTIONS } else { UserColumns::CONVENTIONS };
+    let conventions = if is_own { CONVENTIONS } else { text.parser.conventions() };
     Ok(Box::new(Reader::new(name, text, conventions, &options, times)))
 }
 

@@ -3,7 +3,7 @@
 //! What is found is written as a user would write it, in the notation of the option `columns`. It is certain where names
 //! or values tell every unit: then the file is read at once. Otherwise it is proposed.
 
-use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator};
+use crate::fields::{BLANK, SEPARATORS, split};
 use crate::numbers::{decimal_sign, has_decimal_comma, moment, plain};
 use crate::operations::Kind;
 use crate::record::FormatInfo;
@@ -39,7 +39,6 @@ pub(crate) struct Headed {
     pub(crate) sort_window_s: u64,
     /// Further columns: a name, and what it is.
     pub(crate) extra: &'static [(&'static str, &'static str)],
-    pub(crate) remark: &'static str,
 }
 
 pub(crate) static WPA: Headed = Headed {
@@ -56,7 +55,6 @@ pub(crate) static WPA: Headed = Headed {
     sort_window_s: 60,
     // A row that sums several requests has none of them.
     extra: &[("count", "word:1")],
-    remark: "",
 };
 
 pub(crate) static BIOSNOOP: Headed = Headed {
@@ -70,9 +68,8 @@ pub(crate) static BIOSNOOP: Headed = Headed {
     },
     names: &["time", "comm", "disk", "sector", "bytes"],
     time: "s",
-    sort_window_s: 1,
-    extra: &[],
-    remark: "times are those of completion: a request arrived earlier by its latency",
+    sort_window_s: 60,
+    extra: &[("lat", "latency:ms")],
 };
 
 /// Names of columns without blanks and signs, after their role and the unit that they tell.
@@ -90,7 +87,8 @@ size 1KiB kb kib kbytes
 size 1MiB mb mib mbytes
 size - size length len iosize requestsize reqsize blocksize bs transfersize
 count - count blocks nblocks nrblocks numblocks blockcount
-end - endtime completetime completiontime finishtime
+end - endtime endts complete completed completetime completiontime finish finished finishtime donetime
+latency - latency lat response responsetime resptime servicetime duration
 op - op optype operation type rw rwbs iotype opcode opname request requesttype cmd command action t dir direction \
 rwflag rwtype reqtype iodirection accesstype readwrite
 device - disk device dev volume volumeid lun asu disknumber deviceid disks diskname devname drive namespace nsid
@@ -116,11 +114,14 @@ struct Name {
 }
 
 /// Units in names.
-const UNITS: [(&str, &[&str]); 9] = [
+const UNITS: [(&str, &[&str]); 12] = [
     ("ns", &["ns", "nsec", "nanoseconds"]),
     ("us", &["us", "usec", "\u{b5}s", "\u{3bc}s", "microseconds"]),
     ("ms", &["ms", "msec", "milliseconds"]),
     ("s", &["s", "sec", "secs", "seconds"]),
+    ("min", &["min", "mins", "minute", "minutes"]),
+    ("h", &["h", "hr", "hrs", "hour", "hours"]),
+    (DAYS, &["d", "day", "days"]),
     ("bytes", &["b", "byte", "bytes"]),
     ("1KiB", &["kb", "kib", "kbyte", "kbytes"]),
     ("1MiB", &["mb", "mib", "mbyte", "mbytes"]),
@@ -132,7 +133,10 @@ const UNITS: [(&str, &[&str]); 9] = [
 const NO_UNITS: [&str; 9] = ["start", "begin", "first", "number", "num", "no", "nr", "id", "index"];
 
 /// Units of times.
-const TIMES: [&str; 4] = ["ns", "us", "ms", "s"];
+const TIMES: [&str; 7] = ["ns", "us", "ms", "s", "min", "h", DAYS];
+const DAYS: &str = "24h";
+/// The days from 1899-12-30, from which spreadsheets count, to 1955 and to 2119.
+const DAY_NUMBERS: std::ops::Range<f64> = 2e4..8e4;
 
 /// The lines that are looked at.
 const LINES_MAX: usize = 200;
@@ -204,26 +208,10 @@ impl Values<'_> {
             |cell: &&[u8]| cell.iter().position(|&byte| byte == sign).map_or(0, |at| cell.len() - at - 1);
         match self.0.iter().map(fraction).max().unwrap_or(0) {
             _ if self.are_multiples(1.0) => ("us", false),
+            digits if digits > 9 && DAY_NUMBERS.contains(&largest) => (DAYS, true),
             digits => ("s", digits > 3),
         }
     }
-}
-
-/// Split a line into its fields; one that may hold separators takes all surplus ones.
-pub(crate) fn split(line: &[u8], separator: u8, text: Option<(usize, usize)>) -> Vec<&[u8]> {
-    fn all<'a, S: Separation>(mut fields: Fields<'a, S>) -> Vec<&'a [u8]> {
-        std::iter::from_fn(|| (!fields.ended()).then(|| fields.text())).collect()
-    }
-    let mut cells = match separator {
-        BLANK => all(Fields::new(line, Blanks)),
-        separator => all(Fields::new(line, Separator(separator))),
-    };
-    if let Some((at, columns)) = text
-        && cells.len() > columns
-    {
-        cells.drain(at + 1..at + 1 + cells.len() - columns);
-    }
-    cells
 }
 
 /// A unit in words: that of a time or of places, or a step such as `4k`.
@@ -276,7 +264,7 @@ fn name_of(given: &[u8]) -> Name {
     };
     let (name, role) = (bare(name), role_of(&bare(name)).map(|(role, _)| role));
     let is_place = matches!(role, Some("offset" | "size" | "count"));
-    let is_time = matches!(role, Some("time" | "end"));
+    let is_time = matches!(role, Some("time" | "end" | "latency"));
     match unit_of(last) {
         Some((of_time, unit)) if (is_time && of_time) || (is_place && !of_time) => {
             Name { name, unit, unknown: None }
@@ -322,7 +310,7 @@ pub(crate) fn sniff(sample: &[u8], headed: Option<&Headed>) -> Option<Sniffed> {
         Some((index, separator, names)) => {
             let data = lines[index + 1..].iter().filter(|line| !is_comment(line)).copied().collect();
             let before = lines[..=index].iter().filter(|line| !is_comment(line)).count();
-            by_names(&names, data, separator, before as u64, headed)
+            by_names(names, data, separator, before as u64, headed)
         }
         None if headed.is_some() => None,
         None => {
@@ -335,7 +323,7 @@ pub(crate) fn sniff(sample: &[u8], headed: Option<&Headed>) -> Option<Sniffed> {
 
 /// Find the columns by their names.
 fn by_names(
-    names: &[Name],
+    mut names: Vec<Name>,
     data: Vec<&[u8]>,
     separator: u8,
     header_lines: u64,
@@ -349,6 +337,13 @@ fn by_names(
     let text = names.iter().position(|given| role_of(&given.name).is_some_and(|(role, _)| role == "text"));
     let text = text.filter(|_| separator == BLANK).map(|at| (at, names.len()));
     let rows: Vec<_> = data.iter().map(|line| split(line, separator, text)).collect();
+    let is_longer =
+        |row: &Vec<&[u8]>| row.len() == names.len() + 1 && row.last().is_some_and(|cell| !cell.is_empty());
+    if text.is_none() && !rows.is_empty() && rows.iter().all(is_longer) {
+        // R's write.table gives the names of rows no name of their own.
+        names.insert(0, name_of(b"row"));
+    }
+    let names = &names;
     let comma = is_comma(separator, &rows);
     let values = |at: usize| Values(rows.iter().filter_map(|row| row.get(at).copied()).collect(), comma);
     let column = |wanted: &str, fits: &dyn Fn(&Values<'_>) -> bool| {
@@ -375,7 +370,8 @@ fn by_names(
     let mut roles: Vec<String> = names.iter().map(|_| "skip".to_owned()).collect();
     let mut unclear = Vec::new();
     if let Some((at, _, unit)) = time {
-        let found = if values(at).are_moments() { ("iso", true) } else { values(at).time_unit() };
+        let is_date = names[at].name.starts_with("date") && DAY_NUMBERS.contains(&values(at).largest());
+        let found = if is_date { (DAYS, true) } else { values(at).time_unit() };
         let (unit, is_told) = match (unit, headed) {
             ("", Some(headed)) if !values(at).are_moments() => (headed.time, true),
             ("", _) => found,
@@ -385,7 +381,13 @@ fn by_names(
             unclear.push((format!("times in {unit}"), is_told));
         }
         roles[at] = format!("time:{unit}");
-        if time.is_some_and(|(_, role, _)| role == "end") {
+        let of_end = time.is_some_and(|(_, role, _)| role == "end");
+        if let Some((at, _, given)) = column("latency", &numbers).filter(|_| of_end && headed.is_none()) {
+            let given = if given.is_empty() { unit } else { given };
+            roles[at] = format!("latency:{given}");
+            let what = format!("requests arrived before the times of completion by a latency in {given}");
+            unclear.push((what, !names[at].unit.is_empty()));
+        } else if of_end {
             unclear.push(("times are those of completion".to_owned(), true));
         }
     }
@@ -500,21 +502,24 @@ fn by_values(lines: &[&[u8]], comments: &[&[u8]]) -> Option<Sniffed> {
     let free = || numeric.iter().copied().filter(is_free);
     let farthest =
         || free().max_by(|a, b| values(*a).largest().total_cmp(&values(*b).largest()).then(b.cmp(a)));
-    let offset = named("offset", &numbers).or_else(farthest)?;
-    let is_size = |at: &usize| *at != offset && values(*at).largest() > 0.0 && values(*at).largest() <= 1e9;
-    let whole_sectors = |at: &usize| is_size(at) && values(*at).are_multiples(512.0);
-    let size = named_size
-        .or_else(|| free().find(whole_sectors))
-        .or_else(|| free().filter(|at| *at > offset).find(is_size))
-        .or_else(|| free().find(is_size))?;
-    let (offset_unit, size_unit) = places(&values(offset), unit(offset), &values(size), unit(size));
-    let how = if names.iter().any(|given| role_of(&given.name).is_some() || !given.unit.is_empty()) {
-        "by their names where these are known, else by their values"
-    } else {
-        "by their values"
+    let size_beside = |offset: usize| {
+        let is_size =
+            |at: &usize| *at != offset && values(*at).largest() > 0.0 && values(*at).largest() <= 1e9;
+        let whole_sectors = |at: &usize| is_size(at) && values(*at).are_multiples(512.0);
+        named_size
+            .or_else(|| free().find(whole_sectors))
+            .or_else(|| free().filter(|at| *at > offset).find(is_size))
+            .or_else(|| free().find(is_size))
     };
+    let pair = |offset: usize| Some((offset, size_beside(offset)?));
+    // Where all addresses are 0, the largest numbers are sizes.
+    let (offset, size) =
+        named("offset", &numbers).or_else(farthest).and_then(pair).or_else(|| free().find_map(pair))?;
+    let (offset_unit, size_unit) = places(&values(offset), unit(offset), &values(size), unit(size));
+    let is_told = names.iter().any(|given| role_of(&given.name).is_some() || !given.unit.is_empty());
+    let how = if is_told { "by their names where these are known, else " } else { "" };
     let mut why = format!(
-        "{how}, times in the unit and the columns in the order that are usual; addresses in {offset_unit}, sizes in {size_unit}"
+        "{how}by their values, times in the unit and the columns in the order that are usual; addresses in {offset_unit}, sizes in {size_unit}"
     );
     let mut roles = vec!["skip".to_owned(); columns];
     roles[offset] = format!("offset:{offset_unit}");

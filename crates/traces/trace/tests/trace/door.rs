@@ -166,7 +166,7 @@ fn auto_goes_by_every_name_that_it_knows() {
         ),
         (
             "End Time (us),Response Time (us),Read?,Address,Bytes\n1000,100,yes,4096,4096\n2000,300,no,8192,4096\n",
-            [(0, 4096, 4096, r), (1_000_000, 8192, 4096, w)],
+            [(0, 4096, 4096, r), (800_000, 8192, 4096, w)],
         ),
         ("time_us,op,sector,kb\n0,R,8,4\n5,W,16,4\n", [(0, 4096, 4096, r), (5000, 8192, 4096, w)]),
         ("time_us,op,sector,sizeKiB\n0,R,8,4\n5,W,16,4\n", [(0, 4096, 4096, r), (5000, 8192, 4096, w)]),
@@ -239,4 +239,56 @@ fn one_odd_row_does_not_change_the_unit_of_the_others() {
         let read = parse(grouped, &TraceOptions::default()).unwrap();
         assert_eq!((read[0].1, read[0].2), (4096, 4096), "{grouped}");
     }
+}
+
+#[test]
+fn a_request_arrived_before_its_completion_by_its_latency() {
+    let expected =
+        [(0, 4096, 4096, Op::Write), (400_000, 0, 4096, Op::Read), (2_400_000, 8192, 4096, Op::Write)];
+    let rows = "1000,100,R,0,4096\n2000,1500,W,4096,4096\n3000,100,W,8192,4096\n";
+    for header in ["end_time_us,response_us", "Completion Time (us),Latency (us)"] {
+        let text = format!("{header},op,offset,size\n{rows}");
+        assert_eq!(parse(&text, &columns("auto")).as_deref(), Ok(&expected[..]), "{header}");
+    }
+    let given = columns("time:us,latency:us,op,offset:bytes,size:bytes");
+    assert_eq!(parse(rows, &given).as_deref(), Ok(&expected[..]));
+    // Where a column has the time of arrival, a latency changes nothing.
+    let text = format!("start_us,response_us,op,offset,size\n{rows}");
+    let times: Vec<_> = parse(&text, &columns("auto")).unwrap().iter().map(|request| request.0).collect();
+    assert_eq!(times, [0, 1_000_000, 2_000_000]);
+}
+
+#[test]
+fn times_may_be_minutes_hours_and_days() {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    for (header, first, second, step_ns) in [
+        ("time_min", "0.5", "1.0", MINUTE_NS / 2),
+        ("time (h)", "0.5", "1.0", 30 * MINUTE_NS),
+        ("time_days", "1.5", "2.0", 720 * MINUTE_NS),
+        // A spreadsheet counts days: by its name, or by more digits than any clock has.
+        ("Date", "45234.5", "45234.75", 360 * MINUTE_NS),
+        ("time", "45234.5", "45234.5000000001", 8640),
+    ] {
+        let text = format!("{header},op,offset,size\n{first},R,0,4096\n{second},W,4096,4096\n");
+        let read = parse(&text, &columns("auto")).unwrap();
+        assert_eq!((read[0].0, read[1].0), (0, step_ns), "{header}");
+    }
+}
+
+#[test]
+fn names_of_rows_need_no_name_of_their_own() {
+    // As R's write.table writes them.
+    for separator in [" ", ",", "\t"] {
+        let lines =
+            ["\"time_s\" \"op\" \"offset\" \"size\"", "\"1\" 0.1 \"R\" 0 4096", "\"2\" 0.2 \"W\" 4096 4096"];
+        let text = lines.join("\n").replace(' ', separator) + "\n";
+        let expected = [(0, 0, 4096, Op::Read), (100_000_000, 4096, 4096, Op::Write)];
+        assert_eq!(parse(&text, &columns("auto")).as_deref(), Ok(&expected[..]), "{separator:?}");
+    }
+}
+
+#[test]
+fn a_trace_may_use_one_address_alone() {
+    let expected = [(0, 0, 4096, Op::Write), (1000, 0, 4096, Op::Read)];
+    assert_eq!(parse("0,W,0,4096\n1,R,0,4096\n", &columns("auto")).as_deref(), Ok(&expected[..]));
 }

@@ -27,14 +27,15 @@ const CASES: &[Case] = &[
     (
         "biosnoop-bcc.txt",
         &[
+            // By its latency the first one arrived before the recorder.
             (0, 2048 * SECTOR, 4096, Op::Write),
-            (410 * US, 40_960 * SECTOR, 16_384, Op::Read),
-            (977 * US, 2056 * SECTOR, 8192, Op::Write),
-            (1500 * US, 0, 0, Op::Flush),
+            (200 * US, 40_960 * SECTOR, 16_384, Op::Read),
+            (480 * US, 0, 0, Op::Flush),
+            (647 * US, 2056 * SECTOR, 8192, Op::Write),
         ],
         &[
-            "--columns time:s,text,skip,device,op,offset:sectors,size:bytes,skip",
-            "times are those of completion",
+            "--columns time:s,text,skip,device,op,offset:sectors,size:bytes,latency:ms",
+            "1 records are out of order by up to 167us",
         ],
     ),
     (

@@ -4,6 +4,7 @@
 //! |--------------------------|--------------------------------------------------------------------------------------|
 //! | `time:UNIT`              | `s`, `ms`, `us`, `ns`, `filetime` (100 ns), or a step such as `10us`; a date or a    |
 //! |                          | time of day needs none, and `iso` is its name                                        |
+//! | `latency:UNIT`           | how long before `time`, that of completion, the request arrived                      |
 //! | `offset:UNIT`, `size:UNIT` | `bytes`, `sectors` (512 bytes), `pages` (4 KiB), or a step such as `4KiB`; with     |
 //! |                          | suffix `%N`, the number is a multiple of N                                           |
 //! | `op`                     | an operation in one of the usual words                                               |
@@ -49,6 +50,10 @@ pub enum Column {
         step_ns: u64,
         whole: bool,
     },
+    /// The time from arrival to `time`.
+    Latency {
+        step_ns: u64,
+    },
     /// In steps of `step_bytes`; the number is a multiple of `multiple`.
     Offset {
         step_bytes: u64,
@@ -83,6 +88,7 @@ impl Column {
     pub fn role(&self) -> &'static str {
         match self {
             Self::Time { .. } => "time",
+            Self::Latency { .. } => "latency",
             Self::Offset { .. } => "offset",
             Self::Size { .. } => "size",
             Self::Op(_) | Self::UsualOp | Self::Flags => "op",
@@ -148,8 +154,8 @@ impl<T: Copy> Words<T> {
 const EXAMPLE: &str = "time:us,op,offset:sectors,size:bytes";
 /// The columns that the reader is to find.
 const AUTO: &str = "auto";
-const ROLES: [&str; 10] =
-    ["time", "op", "offset", "size", "device", "placement", "number", "word", "skip", "text"];
+const ROLES: [&str; 11] =
+    ["time", "latency", "op", "offset", "size", "device", "placement", "number", "word", "skip", "text"];
 const MEANINGS: [(&str, Option<Op>); 5] = [
     ("read", Some(Op::Read)),
     ("write", Some(Op::Write)),
@@ -195,6 +201,7 @@ impl Columns {
         }
         for (role, needed) in [
             ("time", false),
+            ("latency", false),
             ("op", false),
             ("offset", true),
             ("size", true),
@@ -265,16 +272,19 @@ fn column(text: &str) -> Result<Column, String> {
     let (role, detail) =
         text.split_once(':').map_or((text, None), |(role, detail)| (role, Some(detail.trim())));
     match (role.trim(), detail) {
-        ("time", Some(unit)) => Ok(Column::Time { step_ns: time_unit(unit)?, whole: false }),
-        ("offset", Some(unit)) => {
-            byte_unit(unit).map(|(step_bytes, multiple)| Column::Offset { step_bytes, multiple })
+        ("time", Some(unit)) => time_unit(unit).map(|step_ns| Column::Time { step_ns, whole: false }),
+        ("latency", Some(unit)) => time_unit(unit).map(|step_ns| Column::Latency { step_ns }),
+        (role @ ("offset" | "size"), Some(unit)) => {
+            byte_unit(unit).map(|(step_bytes, multiple)| match role {
+                "offset" => Column::Offset { step_bytes, multiple },
+                _ => Column::Size { step_bytes, multiple },
+            })
         }
-        ("size", Some(unit)) => {
-            byte_unit(unit).map(|(step_bytes, multiple)| Column::Size { step_bytes, multiple })
+        (role @ ("time" | "latency"), None) => {
+            Err(format!("{role} has no unit, as in {role}:us (s, ms, us, ns, iso)"))
         }
-        ("time", None) => Err("time has no unit, as in time:us (s, ms, us, ns, filetime, iso)".to_owned()),
         (role @ ("offset" | "size"), None) => {
-            Err(format!("{role} has no unit, as in {role}:sectors (bytes, sectors, pages)"))
+            Err(format!("{role} has no unit, as in {role}:sectors (bytes, pages)"))
         }
         ("op", None) => Ok(Column::UsualOp),
         ("op", Some("flags")) => Ok(Column::Flags),
@@ -310,7 +320,7 @@ fn time_unit(unit: &str) -> Result<u64, String> {
     let step = match unit {
         "filetime" => Ok(Duration { ns: 100 }),
         "iso" => Ok(Duration { ns: 1_000_000_000 }),
-        "s" | "ms" | "us" | "ns" => format!("1{unit}").parse(),
+        "s" | "ms" | "us" | "ns" | "min" | "h" => format!("1{unit}").parse(),
         step => step.parse(),
     };
     match step {
