@@ -34,6 +34,10 @@ impl<D: Disk> DataFile<D> {
         Self { disk, page_bytes, waiting: Pages::default(), run: Vec::new(), is_unsynced: true }
     }
 
+    pub(crate) fn disk(&self) -> &D {
+        &self.disk
+    }
+
     /// Read the page at a place.
     pub(crate) fn read(&self, page: &mut [u8], place: u32) -> io::Result<()> {
         match self.waiting.places.iter().position(|&waiting| waiting == place) {

@@ -6,48 +6,17 @@ use super::plan::{Plan, Planned};
 use super::record::Record;
 use super::run::RunDisk;
 use crate::folder::{DeviceError, Folder, survivors};
+use crate::layers::{Layer, Powered, over, power_on, shared};
 use crate::power_on::power_was_cut;
-use crate::recorder::Recorder;
-use crate::session::{Cut, CutAt, Session};
+use crate::session::{Cut, CutAt};
 use coflash_base::seed::RngExt;
 use coflash_base::{Seed, Time};
 use coflash_level::Placement;
 use coflash_media::Side;
 use coflash_nbd::Shape;
 use coflash_scenario::Scenario;
-use coflash_store::{Disk, Disks, Overlay, Store};
+use std::fmt;
 use std::ops::RangeInclusive;
-use std::{fmt, io};
-
-/// A disk of any kind: the firmware is compiled for one.
-pub(crate) type Shared<'a> = &'a (dyn Disk + Sync);
-/// Changes in memory over the disks of a container.
-pub(crate) type Layer<'a> = Disks<Overlay<Shared<'a>>>;
-/// A device under power.
-pub(crate) type Powered<'a> = Session<Store<Shared<'a>>>;
-
-pub(crate) fn shared<D: Disk + Sync>(disks: &Disks<D>) -> Disks<Shared<'_>> {
-    Disks { data: &disks.data, metadata: &disks.metadata }
-}
-
-/// Overlays in memory over other disks.
-pub(crate) fn over<'d>(folder: &Folder, below: Disks<Shared<'d>>) -> Result<Layer<'d>, DeviceError> {
-    let over = || Ok(Disks { data: Overlay::new(below.data)?, metadata: Overlay::new(below.metadata)? });
-    over().map_err(|problem| folder.io(problem))
-}
-
-pub(crate) fn power_on<'d>(
-    folder: &Folder,
-    disks: Disks<Shared<'d>>,
-    cut: impl FnOnce(&Scenario) -> Option<Cut>,
-) -> Result<(Powered<'d>, Scenario), DeviceError> {
-    let (store, found) = Store::open(disks).map_err(|problem| folder.store(problem))?;
-    let scenario = Scenario::from_toml(&store.format().scenario)?;
-    let recorder = Recorder::to(io::sink());
-    let cut = cut(&scenario);
-    let session = Session::start(scenario.clone(), store, Some(&found), recorder, cut);
-    Ok((session.map_err(|problem| folder.unusable(problem))?, scenario))
-}
 
 /// The shape of the served disk.
 pub(crate) fn shape(session: &Powered<'_>, scenario: &Scenario) -> Shape {

@@ -1,9 +1,9 @@
 //! A failure: the requests that it takes, and the folder with its device.
 
 use super::check::{Checker, Verdict};
-use super::order::{Id, Kind};
 use super::plan::Planned;
 use crate::folder::DeviceError;
+use crate::order::{Id, Kind};
 use coflash_store::{Disk, Disks};
 use serde::Serialize;
 use std::fmt::Write as _;

@@ -1,14 +1,14 @@
 //! The states that a power cut during a workload may leave, each of them checked.
 //!
 //! The workload runs once on the device, and each request is recorded with its arrival and its answer. The
-//! [model of order](order) says which of them a cut must leave, and which it may leave whole, torn, or not at all. Each
+//! [model of order](crate::order) says which of them a cut must leave, and which it may leave whole, torn, or not at all. Each
 //! such state is made by the firmware over the content that is durable at the time; the power is cut, the device recovers,
 //! is served, and the user's check runs on it. With faults the workload runs once more under each, and what a cut
 //! leaves of these runs is checked as well. All this happens in memory: the device in the folder does not change.
 //!
 //! | concept | place |
 //! |---|---|
-//! | what is promised | `order.rs` |
+//! | what is promised | `../order.rs` |
 //! | states, their visible parts, their number | `states.rs`, `painted.rs` |
 //! | which states are checked | `plan.rs` |
 //! | the run, its faults, its marks, its record | `run.rs`, `fault.rs`, `marks.rs`, `record.rs` |
@@ -21,7 +21,6 @@ mod commands;
 mod failure;
 mod fault;
 mod marks;
-pub mod order;
 pub mod painted;
 mod plan;
 mod record;
@@ -30,8 +29,10 @@ mod shrink;
 mod states;
 
 use crate::folder::{DeviceError, Folder};
+use crate::layers::{Layer, over, power_on, shared};
+use crate::order;
 use crate::power_on::servable;
-use check::{Checker, Verdict, over, shared};
+use check::{Checker, Verdict};
 use coflash_base::seed::RngExt;
 use coflash_base::{Bytes, Seed};
 use coflash_scenario::Scenario;
@@ -239,7 +240,7 @@ struct Exploring<'a> {
 impl<'a> Exploring<'a> {
     fn checker<'d>(
         &'d self,
-        base: &'d check::Layer<'d>,
+        base: &'d Layer<'d>,
         record: &'d Record,
         plan: &'d Plan,
         job: usize,
@@ -264,7 +265,7 @@ impl<'a> Exploring<'a> {
     ) -> Result<(Record, Faults), DeviceError> {
         let io = |problem| self.folder.io(problem);
         let layer = over(self.folder, shared(self.files))?;
-        let (session, scenario) = check::power_on(self.folder, shared(&layer), |_| None)?;
+        let (session, scenario) = power_on(self.folder, shared(&layer), |_| None)?;
         let path = data_of(self.folder, number);
         let data =
             File::options().read(true).write(true).create(true).truncate(true).open(path).map_err(io)?;

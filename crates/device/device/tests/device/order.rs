@@ -1,8 +1,8 @@
 //! The model of order: what a flush and FUA cover, and what lies above what.
 
 use coflash_base::Time;
-use coflash_device::explore::order::{Id, Kind, Log};
 use coflash_device::explore::painted::Painted;
+use coflash_device::order::{Id, Kind, Log};
 use std::ops::Range;
 
 /// A run whose requests come and are answered as a test says.

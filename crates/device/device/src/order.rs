@@ -1,4 +1,5 @@
-//! The model of order: what a power cut may leave of the requests of a run.
+//! The model of order: what a power cut may leave of the requests of a run. It is the only place of the rule: an exploration makes
+//! the states that it allows, and a served device is judged by it.
 //!
 //! Each request has a time of arrival and one of its answer. What is promised, and nothing else:
 //!
@@ -10,6 +11,7 @@
 //! - A failed request is never covered.
 
 use coflash_base::Time;
+use coflash_nbd::{Command, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -26,6 +28,21 @@ pub enum Kind {
     Zeroes,
     /// A flush.
     Flush,
+}
+
+/// What a request of the protocol does, and the bytes that it changes; none if it changes nothing and is no flush.
+#[must_use]
+pub fn change(request: &Request, page_bytes: u64) -> Option<(Kind, Range<u64>)> {
+    let (offset, end) = (request.offset, request.offset + u64::from(request.length));
+    let (kind, range) = match request.command {
+        Command::Flush => return Some((Kind::Flush, 0..0)),
+        Command::Write => (Kind::Write, offset..end),
+        Command::WriteZeroes { .. } => (Kind::Zeroes, offset..end),
+        // It drops whole pages.
+        Command::Trim => (Kind::Zeroes, offset.next_multiple_of(page_bytes)..end / page_bytes * page_bytes),
+        Command::Read | Command::Cache | Command::BlockStatus => return None,
+    };
+    (!range.is_empty()).then_some((kind, range))
 }
 
 /// A moment: its place among all arrivals, answers and marks, and its time.
@@ -149,6 +166,23 @@ impl Log {
         self.entries.iter().filter(|entry| entry.is_change()).count()
     }
 
+    /// What a cut at the end of the last of some windows, the first ones of the run, may leave in an atomic unit that each
+    /// change has whole or not at all: what one of these changes has written, or what was there before.
+    #[must_use]
+    pub fn left(&self, windows: &[Window], unit: &Range<u64>) -> Left {
+        let has = |id: &&Id| {
+            let range = self.entries[**id].range();
+            range.start <= unit.start && unit.end <= range.end
+        };
+        let covered: Vec<Id> =
+            windows.iter().flat_map(|window| &window.covered).filter(has).copied().collect();
+        let open = windows.last().map(|window| window.open.as_slice()).unwrap_or_default();
+        let is_above = |one: Id, other: Id| self.entries[one].is_after(&self.entries[other]);
+        let seen = covered.iter().chain(open.iter().filter(has)).copied();
+        let changes = seen.filter(|&id| !covered.iter().any(|&other| is_above(other, id))).collect();
+        Left { changes, before: covered.is_empty() }
+    }
+
     /// The windows of a run, in order.
     #[must_use]
     pub fn windows(&self) -> Vec<Window> {
@@ -203,6 +237,15 @@ impl Log {
         windows.push(window);
         windows
     }
+}
+
+/// What a cut may leave of a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The changes one of which may be seen.
+    pub changes: Vec<Id>,
+    /// Whether what was there before the run may be.
+    pub before: bool,
 }
 
 /// A part of a run in which nothing more is promised. What a cut in its midst may leave, a cut at its end may leave, too.
