@@ -2,7 +2,7 @@
 
 use coflash_base::Time;
 use coflash_device::explore::painted::Painted;
-use coflash_device::order::{Id, Kind, Log};
+use coflash_device::order::{Id, Kind, Left, Log};
 use std::ops::Range;
 
 /// A run whose requests come and are answered as a test says.
@@ -114,6 +114,26 @@ fn a_request_is_after_those_whose_answers_had_come() {
     let is_after = |one: Id, other: Id| run.log.entries[one].is_after(&run.log.entries[other]);
     assert!(is_after(third, first));
     assert!(!is_after(third, second) && !is_after(second, first) && !is_after(first, third));
+}
+
+#[test]
+fn a_cut_may_leave_what_is_not_covered_and_what_lies_above_all_that_is() {
+    let mut run = Run::default();
+    let left = |run: &Run, page: u64| run.log.left(&run.log.windows(), &(page * 4096..page * 4096 + 512));
+    let durable = run.does(Kind::Write, 1, FUA);
+    assert_eq!(left(&run, 1), Left { changes: vec![durable], before: false });
+    assert_eq!(left(&run, 2), Left { changes: vec![], before: true });
+    let first = run.does(Kind::Write, 1, NO_FUA);
+    let second = run.sends(Kind::Write, 1, NO_FUA);
+    assert_eq!(left(&run, 1), Left { changes: vec![durable, first, second], before: false });
+    run.does(Kind::Flush, 0, NO_FUA);
+    assert_eq!(left(&run, 1), Left { changes: vec![first, second], before: false }, "an older one is below");
+    run.is_answered(second);
+    run.does(Kind::Flush, 0, NO_FUA);
+    let either = Left { changes: vec![first, second], before: false };
+    assert_eq!(left(&run, 1), either, "they were under way together");
+    let last = run.does(Kind::Write, 1, FUA);
+    assert_eq!(left(&run, 1), Left { changes: vec![last], before: false });
 }
 
 #[test]
