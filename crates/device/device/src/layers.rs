@@ -3,6 +3,7 @@
 use crate::folder::{DeviceError, Folder};
 use crate::recorder::Recorder;
 use crate::session::{Cut, Session};
+use coflash_media::Contents;
 use coflash_scenario::Scenario;
 use coflash_store::{Disk, Disks, Overlay, Store};
 use std::io;
@@ -31,8 +32,18 @@ pub(crate) fn power_on<'d>(
 ) -> Result<(Powered<'d>, Scenario), DeviceError> {
     let (store, found) = Store::open(disks).map_err(|problem| folder.store(problem))?;
     let scenario = Scenario::from_toml(&store.format().scenario)?;
-    let recorder = Recorder::to(io::sink());
     let cut = cut(&scenario);
-    let session = Session::start(scenario.clone(), store, Some(&found), recorder, cut);
-    Ok((session.map_err(|problem| folder.unusable(problem))?, scenario))
+    Ok((started(folder, scenario.clone(), store, &found, cut)?, scenario))
+}
+
+/// Power on what a store has.
+pub(crate) fn started<'d>(
+    folder: &Folder,
+    scenario: Scenario,
+    store: Store<Shared<'d>>,
+    found: &Contents,
+    cut: Option<Cut>,
+) -> Result<Powered<'d>, DeviceError> {
+    let session = Session::start(scenario, store, Some(found), Recorder::to(io::sink()), cut);
+    session.map_err(|problem| folder.unusable(problem))
 }

@@ -8,6 +8,7 @@ use crate::disk::Disk;
 use crate::error::{StoreError, while_doing};
 use crate::overlay::Overlay;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// The first failure of a write or sync, of any disk of a container.
@@ -82,5 +83,9 @@ impl<D: Disk> Disk for Guarded<D> {
 
     fn size_bytes(&self) -> io::Result<u64> {
         self.disk.size_bytes()
+    }
+
+    fn data_end(&self, range: &Range<u64>) -> u64 {
+        self.disk.data_end(range)
     }
 }

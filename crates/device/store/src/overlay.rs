@@ -1,8 +1,9 @@
 //! A disk that is never written: changes stay in memory.
 
-use crate::disk::Disk;
+use crate::disk::{Disk, SECTOR_BYTES};
 use crate::sectors::{self, Sectors};
 use std::io;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A disk, and the sectors written over it, in memory. For a look at a container that changes nothing, and
@@ -61,5 +62,11 @@ impl<D: Disk> Disk for Overlay<D> {
 
     fn size_bytes(&self) -> io::Result<u64> {
         Ok(self.written().1)
+    }
+
+    fn data_end(&self, range: &Range<u64>) -> u64 {
+        let sectors = sectors::touched(range.start, (range.end - range.start) as usize);
+        let written = self.written().0.range(sectors).next_back().map_or(0, |(number, _)| number + 1);
+        self.below.data_end(range).max((written * SECTOR_BYTES as u64).min(range.end))
     }
 }

@@ -6,7 +6,7 @@ use super::plan::{Plan, Planned};
 use super::record::Record;
 use super::run::RunDisk;
 use crate::folder::{DeviceError, Folder, survivors};
-use crate::layers::{Layer, Powered, over, power_on, shared};
+use crate::layers::{Layer, Powered, Shared, over, power_on, shared, started};
 use crate::power_on::power_was_cut;
 use crate::session::{Cut, CutAt};
 use coflash_base::seed::RngExt;
@@ -15,6 +15,7 @@ use coflash_level::Placement;
 use coflash_media::Side;
 use coflash_nbd::Shape;
 use coflash_scenario::Scenario;
+use coflash_store::Store;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -66,16 +67,16 @@ impl<'a> Checker<'a> {
     }
 
     /// Make a state, as it is after the loss of power and before the check. State 0 has lost no power.
-    pub(crate) fn make(
+    fn made<'d>(
         &self,
+        state: &'d Layer<'_>,
         planned: &Planned,
         number: usize,
-    ) -> Result<(Layer<'_>, Option<Cuts>), DeviceError> {
+    ) -> Result<(Store<Shared<'d>>, Scenario, Option<Cuts>), DeviceError> {
         let unusable = |problem| self.folder.unusable(problem);
         let seed = self.exploration.seed.wrapping_mul(1 << 32).wrapping_add(number as u64);
-        let state = over(self.folder, shared(self.base))?;
         let mut cuts = None;
-        let (mut session, _) = power_on(self.folder, shared(&state), |scenario| {
+        let (mut session, scenario) = power_on(self.folder, shared(state), |scenario| {
             cuts = (number > 0).then(|| Cuts::draw(scenario, seed, planned.pieces.len()));
             cuts.as_ref()?.of_device
         })?;
@@ -85,9 +86,18 @@ impl<'a> Checker<'a> {
             session.cut(cuts.side);
         }
         let mut store = session.end().map_err(|problem| self.folder.io(problem))?.store;
-        let restarted = if cuts.is_some() { store.restart(survivors(seed)) } else { Ok(()) };
-        restarted.and_then(|()| store.close()).map_err(|problem| self.folder.store(problem))?;
-        Ok((state, cuts))
+        let mut survives = survivors(seed);
+        let is_cut = cuts.is_some();
+        let restarted = store.restart(|store| survives(store) || !is_cut);
+        restarted.map(|()| (store, scenario, cuts)).map_err(|problem| self.folder.store(problem))
+    }
+
+    /// The files of a state.
+    pub(crate) fn make(&self, planned: &Planned, number: usize) -> Result<Layer<'_>, DeviceError> {
+        let state = over(self.folder, shared(self.base))?;
+        let (store, ..) = self.made(&state, planned, number)?;
+        store.close().map_err(|problem| self.folder.store(problem))?;
+        Ok(state)
     }
 
     /// What the check learns of a state from its environment.
@@ -103,9 +113,10 @@ impl<'a> Checker<'a> {
 
     /// Make a state and check it. What the check changes is lost.
     pub(crate) fn check(&self, planned: &Planned, number: usize) -> Result<Verdict, DeviceError> {
-        let (state, cuts) = self.make(planned, number)?;
-        let layer = over(self.folder, shared(&state))?;
-        let (session, scenario) = power_on(self.folder, shared(&layer), |_| None)?;
+        let state = over(self.folder, shared(self.base))?;
+        let (mut store, scenario, cuts) = self.made(&state, planned, number)?;
+        let found = store.contents().map_err(|problem| self.folder.store(problem))?;
+        let session = started(self.folder, scenario.clone(), store, &found, None)?;
         let shape = shape(&session, &scenario);
         let disk = RunDisk::new(session, shape);
         let environment = self.environment(planned, number);

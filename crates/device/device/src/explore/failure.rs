@@ -205,7 +205,7 @@ impl Checker<'_> {
     }
 
     fn write(&self, planned: &Planned, number: usize, place: &Path, text: &str) -> Result<(), DeviceError> {
-        let (state, _) = self.make(planned, number)?;
+        let state = self.make(planned, number)?;
         let write = || {
             if place.exists() {
                 fs::remove_dir_all(place)?;
