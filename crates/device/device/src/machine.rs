@@ -124,6 +124,11 @@ impl Machine {
         self.session.as_mut().map(|session| (session, self.clock))
     }
 
+    /// The files of the container.
+    pub(crate) fn files(&self) -> [PathBuf; 2] {
+        ["data", "metadata"].map(|name| self.folder.join(name))
+    }
+
     /// What the files hold of some ranges: what the next power on will find there.
     ///
     /// # Errors

@@ -271,6 +271,25 @@ impl<D: Disk> Store<D> {
         self.failure.check()
     }
 
+    /// Whether there is little room left before a write has to wait for a sync point.
+    #[must_use]
+    pub fn is_nearly_full(&self) -> bool {
+        self.journal.is_nearly_full() || self.places.free() < self.layout.places as usize / 8
+    }
+
+    /// Make a sync point and get room, before a write has to wait for both.
+    ///
+    /// # Errors
+    /// A write or sync failed, now or earlier.
+    pub fn sync_ahead(&mut self) -> Result<(), StoreError> {
+        self.sync_point()?;
+        if self.is_for_reading || !self.journal.is_nearly_full() {
+            return Ok(());
+        }
+        self.latching(Self::empty_journal)?;
+        self.failure.check()
+    }
+
     /// Make all changes durable, and bring the tables up to date. The next opening has nothing to replay.
     ///
     /// # Errors
