@@ -274,7 +274,9 @@ impl<D: Disk> Store<D> {
     /// Whether there is little room left before a write has to wait for a sync point.
     #[must_use]
     pub fn is_nearly_full(&self) -> bool {
-        self.journal.is_nearly_full() || self.places.free() < self.layout.places as usize / 8
+        let in_use_at_most = self.layout.pages.cells + self.layout.slots.cells;
+        let spare = u64::from(self.layout.places).saturating_sub(in_use_at_most);
+        self.journal.is_nearly_full() || (self.places.free() as u64) < spare / 4
     }
 
     /// Make a sync point and get room, before a write has to wait for both.
