@@ -15,7 +15,6 @@ use coflash_nbd::{Command, Connections, Errno, Export, Hangup, Request, Shape};
 use coflash_store::{Store, StoreError, list};
 use coflash_workload::Op;
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::ErrorKind;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -45,6 +44,7 @@ pub(crate) struct Exported {
     delayed: Option<Delayed>,
     load: LoadMeter,
     problems: Mutex<Problems>,
+    synced: Mutex<Instant>,
     /// What the last changes came to that the host could not write.
     refused: Mutex<Refused>,
 }
@@ -65,6 +65,7 @@ impl Exported {
             delayed: emulate.then(Delayed::default),
             load: LoadMeter::new(now()),
             problems: Mutex::default(),
+            synced: Mutex::new(now()),
             refused: Mutex::default(),
         };
         exported.tell_found(&mut exported.machine());
@@ -158,33 +159,18 @@ impl Exported {
     pub(crate) fn tick(&self) -> Option<Instant> {
         let mut machine = self.machine();
         let (session, clock) = machine.session()?;
-        let done = session.pass_time(clock.time());
+        let mut done = session.pass_time(clock.time());
         if let Some(delayed) = &self.delayed {
             delayed.known(session.take_answers(), clock);
         }
         let event = session.next_event().map(|at| clock.moment(at));
+        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        if done.is_ok() && synced.elapsed() >= SYNC_INTERVAL {
+            *synced = now();
+            done = session.sync_point().map_err(Failure::from);
+        }
         self.after(&mut machine, done.err(), &[]);
         event
-    }
-
-    /// Make a sync point if it is time, or there is little room before the next one. Requests go on while the data goes to
-    /// the disk, and wait only for what came meanwhile. `synced` is the time of the last one.
-    pub(crate) fn sync_in_time(&self, synced: &mut Instant) {
-        let files = {
-            let mut machine = self.machine();
-            let Some((session, _)) = machine.session() else { return };
-            if synced.elapsed() < SYNC_INTERVAL && !session.store().is_nearly_full() {
-                return;
-            }
-            machine.files()
-        };
-        // A failure is found by the sync point, too: these files are opened anew.
-        files.iter().for_each(|file| drop(File::open(file).and_then(|file| file.sync_data())));
-        let mut machine = self.machine();
-        let Some((session, _)) = machine.session() else { return };
-        let done = session.store().sync_ahead().map_err(Failure::from);
-        *synced = now();
-        self.after(&mut machine, done.err(), &[]);
     }
 
     /// Cut the power of a side, and power it on again.
@@ -297,7 +283,7 @@ impl Export for Exported {
             delayed.known(session.take_answers(), clock);
         }
         if is_first {
-            refused.note(&mut machine, ranges).into_iter().for_each(|problem| self.note(problem));
+            refused.note(&mut machine, ranges);
         }
         self.after(&mut machine, failure.or(written.err()), &[]);
     }

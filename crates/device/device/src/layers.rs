@@ -32,8 +32,7 @@ pub(crate) fn power_on<'d>(
 ) -> Result<(Powered<'d>, Scenario), DeviceError> {
     let (store, found) = Store::open(disks).map_err(|problem| folder.store(problem))?;
     let scenario = Scenario::from_toml(&store.format().scenario)?;
-    let cut = cut(&scenario);
-    Ok((started(folder, scenario.clone(), store, &found, cut)?, scenario))
+    Ok((started(folder, scenario.clone(), store, &found, cut(&scenario))?, scenario))
 }
 
 /// Power on what a store has.

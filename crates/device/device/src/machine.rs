@@ -124,28 +124,22 @@ impl Machine {
         self.session.as_mut().map(|session| (session, self.clock))
     }
 
-    /// The files of the container.
-    pub(crate) fn files(&self) -> [PathBuf; 2] {
-        ["data", "metadata"].map(|name| self.folder.join(name))
-    }
-
-    /// What the files hold of some ranges: what the next power on will find there.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub(crate) fn in_files(&mut self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>, DeviceError> {
-        let Some(session) = self.session.as_mut() else {
-            return Err(DeviceError::None(self.folder.join("")));
-        };
+    /// What the files hold of some ranges, which the next power on will find there, as far as that can be read and is not too long.
+    pub(crate) fn in_files(
+        &mut self,
+        ranges: &[Range<u64>],
+        mut bytes_left: u64,
+    ) -> Result<Vec<Option<Vec<u8>>>, DeviceError> {
+        let Some(session) = self.session.as_mut() else { return Ok(Vec::new()) };
         let files = session.store().files();
         let layer = over(&self.folder, shared(&files))?;
         let (mut found, _) = power_on(&self.folder, shared(&layer), |_| None)?;
-        let read = |range: &Range<u64>| {
+        let mut read = |range: &Range<u64>| {
+            bytes_left = bytes_left.checked_sub(range.end - range.start)?;
             let mut data = vec![0; (range.end - range.start) as usize];
-            found.read(range.start, &mut data, Time::ZERO).map(|_| data)
+            found.read(range.start, &mut data, Time::ZERO).ok().map(|_| data)
         };
-        let read: Result<_, _> = ranges.iter().map(read).collect();
-        read.map_err(|problem| self.folder.unusable(problem))
+        Ok(ranges.iter().map(&mut read).collect())
     }
 
     /// Cut the power of the device between two requests, where a host goes on with its cache. Returns whether there is one.

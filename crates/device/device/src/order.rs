@@ -166,23 +166,6 @@ impl Log {
         self.entries.iter().filter(|entry| entry.is_change()).count()
     }
 
-    /// What a cut at the end of the last of some windows, the first ones of the run, may leave in an atomic unit that each
-    /// change has whole or not at all: what one of these changes has written, or what was there before.
-    #[must_use]
-    pub fn left(&self, windows: &[Window], unit: &Range<u64>) -> Left {
-        let has = |id: &&Id| {
-            let range = self.entries[**id].range();
-            range.start <= unit.start && unit.end <= range.end
-        };
-        let covered: Vec<Id> =
-            windows.iter().flat_map(|window| &window.covered).filter(has).copied().collect();
-        let open = windows.last().map(|window| window.open.as_slice()).unwrap_or_default();
-        let is_above = |one: Id, other: Id| self.entries[one].is_after(&self.entries[other]);
-        let seen = covered.iter().chain(open.iter().filter(has)).copied();
-        let changes = seen.filter(|&id| !covered.iter().any(|&other| is_above(other, id))).collect();
-        Left { changes, before: covered.is_empty() }
-    }
-
     /// The windows of a run, in order.
     #[must_use]
     pub fn windows(&self) -> Vec<Window> {
@@ -237,15 +220,6 @@ impl Log {
         windows.push(window);
         windows
     }
-}
-
-/// What a cut may leave of a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// The changes one of which may be seen.
-    pub changes: Vec<Id>,
-    /// Whether what was there before the run may be.
-    pub before: bool,
 }
 
 /// A part of a run in which nothing more is promised. What a cut in its midst may leave, a cut at its end may leave, too.

@@ -18,19 +18,10 @@ const KEPT_BYTES_MAX: u64 = 64 << 20;
 pub(crate) struct Refused(Vec<(Range<u64>, Option<Vec<u8>>)>);
 
 impl Refused {
-    /// Note the changes of a batch. Returns why their contents cannot be read.
-    pub(crate) fn note(&mut self, machine: &mut Machine, ranges: Vec<Range<u64>>) -> Option<String> {
-        let bytes = ranges.iter().map(|range| range.end - range.start).sum::<u64>();
-        let found = match bytes <= KEPT_BYTES_MAX {
-            true => machine.in_files(&ranges).map_err(|problem| problem.to_string()),
-            false => Err(format!("a change of {bytes} B is refused, and its range cannot be read")),
-        };
-        let (found, problem) = match found {
-            Ok(found) => (found.into_iter().map(Some).collect(), None),
-            Err(problem) => (vec![None; ranges.len()], Some(problem)),
-        };
-        self.0.extend(ranges.into_iter().zip(found));
-        problem
+    /// Note the changes of a batch.
+    pub(crate) fn note(&mut self, machine: &mut Machine, ranges: Vec<Range<u64>>) {
+        let mut found = machine.in_files(&ranges, KEPT_BYTES_MAX).unwrap_or_default().into_iter();
+        self.0.extend(ranges.into_iter().map(|range| (range, found.next().flatten())));
     }
 
     /// Have a request that was served find the contents of refused ranges.
@@ -41,10 +32,11 @@ impl Refused {
             if from >= to {
                 continue;
             }
+            let within = |start: u64| (from - start) as usize..(to - start) as usize;
             match (request.command, found) {
-                (Command::Read, Some(found)) => request.data
-                    [(from - offset) as usize..(to - offset) as usize]
-                    .copy_from_slice(&found[(from - range.start) as usize..(to - range.start) as usize]),
+                (Command::Read, Some(found)) => {
+                    request.data[within(offset)].copy_from_slice(&found[within(range.start)]);
+                }
                 (Command::Read, None) => {
                     let problem = io::Error::other("what the files hold of it is not known");
                     return Err(StoreError::host("reading a range of a refused change", &problem).into());

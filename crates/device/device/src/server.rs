@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
 use crate::load::Load;
-use crate::machine::{EndedSession, Machine, now};
+use crate::machine::{EndedSession, Machine};
 use coflash_engine::RunResult;
 use coflash_nbd::{Address, Connections, Server, Stopper};
 use std::io;
@@ -77,10 +77,8 @@ impl ServedDevice {
         let ticker = {
             let (disk, is_stopped) = (disk.clone(), is_stopped.clone());
             thread::spawn(move || {
-                let mut synced = now();
                 while !is_stopped.load(Ordering::Relaxed) {
                     disk.tick();
-                    disk.sync_in_time(&mut synced);
                     control.iter_mut().for_each(|control| control.serve(&disk));
                     thread::park_timeout(TICK);
                 }

@@ -12,7 +12,7 @@ const WRITE_BYTES_MAX: usize = 16 << 10;
 /// The disk of the data of flash pages and slots.
 #[derive(Debug)]
 pub(crate) struct DataFile<D> {
-    disk: D,
+    pub(crate) disk: D,
     page_bytes: usize,
     /// The pages that wait to be written, each with its place.
     waiting: Pages,
@@ -32,10 +32,6 @@ impl<D: Disk> DataFile<D> {
     pub(crate) fn new(disk: D, page_bytes: usize) -> Self {
         // An earlier process may have ended before a sync.
         Self { disk, page_bytes, waiting: Pages::default(), run: Vec::new(), is_unsynced: true }
-    }
-
-    pub(crate) fn disk(&self) -> &D {
-        &self.disk
     }
 
     /// Read the page at a place.

@@ -130,12 +130,6 @@ impl Journal {
         self.end + (longest + 2 * HEADER_BYTES) as u64 > self.area.end
     }
 
-    /// Whether little of it is left.
-    pub(crate) fn is_nearly_full(&self) -> bool {
-        let bytes = self.area.end - self.area.start;
-        self.used_bytes() > bytes - bytes / 8
-    }
-
     /// Whether nothing was written to it.
     pub(crate) fn is_empty(&self) -> bool {
         self.end == self.area.start

@@ -233,7 +233,7 @@ impl<D: Disk> Store<D> {
 
     /// The files as they are: without what could not be written.
     pub fn files(&self) -> Disks<&D> {
-        Disks { data: self.data.disk().below(), metadata: self.metadata.below() }
+        Disks { data: self.data.disk.below(), metadata: self.metadata.below() }
     }
 
     /// Refuse writes from here on, as after a failed one: what belongs to them cannot be written. What was written is synced.
@@ -268,27 +268,6 @@ impl<D: Disk> Store<D> {
         }
         self.failure.check()?;
         self.latching(|store| if store.journal.is_ahead() { store.free_places() } else { Ok(()) })?;
-        self.failure.check()
-    }
-
-    /// Whether there is little room left before a write has to wait for a sync point.
-    #[must_use]
-    pub fn is_nearly_full(&self) -> bool {
-        let in_use_at_most = self.layout.pages.cells + self.layout.slots.cells;
-        let spare = u64::from(self.layout.places).saturating_sub(in_use_at_most);
-        self.journal.is_nearly_full() || (self.places.free() as u64) < spare / 4
-    }
-
-    /// Make a sync point and get room, before a write has to wait for both.
-    ///
-    /// # Errors
-    /// A write or sync failed, now or earlier.
-    pub fn sync_ahead(&mut self) -> Result<(), StoreError> {
-        self.sync_point()?;
-        if self.is_for_reading || !self.journal.is_nearly_full() {
-            return Ok(());
-        }
-        self.latching(Self::empty_journal)?;
         self.failure.check()
     }
 

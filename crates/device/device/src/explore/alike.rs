@@ -7,16 +7,14 @@ use std::fs;
 /// What a check wrote, without names and numbers, which differ from state to state: words with a digit, a slash or a quote.
 pub(crate) fn outline(output: &str) -> String {
     let is_name = |word: &str| word.contains(|c: char| c.is_ascii_digit() || "/'\"`".contains(c));
-    let mut lines: Vec<String> = Vec::new();
-    for line in output.lines() {
-        let mut words: Vec<&str> =
+    let of_line = |line: &str| {
+        let mut words: Vec<_> =
             line.split_whitespace().map(|word| if is_name(word) { "…" } else { word }).collect();
-        words.dedup_by(|one, other| (&*one, &*other) == (&"…", &"…"));
-        let line = words.join(" ");
-        if lines.last() != Some(&line) {
-            lines.push(line);
-        }
-    }
+        words.dedup();
+        words.join(" ")
+    };
+    let mut lines: Vec<_> = output.lines().map(of_line).collect();
+    lines.dedup();
     lines.join("\n")
 }
 
@@ -38,10 +36,10 @@ pub(crate) fn chosen(outlines: &[String], most: usize) -> Vec<usize> {
 /// their places. Failures that were not shrunk count to the first one with their outline.
 pub(crate) fn joined(mut shrunk: Vec<(usize, Failed)>, outlines: &[String]) -> Vec<Failed> {
     shrunk.sort_by_key(|&(at, _)| at);
-    let is_shrunk: Vec<bool> =
-        (0..outlines.len()).map(|at| shrunk.iter().any(|&(other, _)| other == at)).collect();
+    let mut rest: Vec<usize> = (0..outlines.len()).collect();
     let mut kinds: Vec<(&str, String, Failed)> = Vec::new();
     for (at, failed) in shrunk {
+        rest.retain(|&other| other != at);
         let (outline, shape) = (outlines[at].as_str(), failed.shape());
         match kinds.iter_mut().find(|kind| (kind.0, &kind.1) == (outline, &shape)) {
             Some((.., first)) => {
@@ -52,8 +50,8 @@ pub(crate) fn joined(mut shrunk: Vec<(usize, Failed)>, outlines: &[String]) -> V
             None => kinds.push((outline, shape, failed)),
         }
     }
-    for (outline, _) in outlines.iter().zip(is_shrunk).filter(|(_, is_shrunk)| !is_shrunk) {
-        kinds.iter_mut().find(|kind| kind.0 == outline).into_iter().for_each(|kind| kind.2.count += 1);
+    for at in rest {
+        kinds.iter_mut().find(|kind| kind.0 == outlines[at]).into_iter().for_each(|kind| kind.2.count += 1);
     }
     kinds.into_iter().map(|(.., failed)| failed.told()).collect()
 }

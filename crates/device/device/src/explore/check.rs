@@ -87,8 +87,7 @@ impl<'a> Checker<'a> {
         }
         let mut store = session.end().map_err(|problem| self.folder.io(problem))?.store;
         let mut survives = survivors(seed);
-        let is_cut = cuts.is_some();
-        let restarted = store.restart(|store| survives(store) || !is_cut);
+        let restarted = store.restart(|store| survives(store) || cuts.is_none());
         restarted.map(|()| (store, scenario, cuts)).map_err(|problem| self.folder.store(problem))
     }
 

@@ -105,11 +105,8 @@ impl Failed {
     }
 
     fn words(&self) -> String {
-        let mut text = format!("state {}", self.state);
-        if let Some(others @ 1..) = self.count.checked_sub(1) {
-            let _ = write!(text, " and {others} alike");
-        }
-        let _ = write!(text, ": {}", self.cut);
+        let alike = if self.count > 1 { format!(" and {} alike", self.count - 1) } else { String::new() };
+        let mut text = format!("state {}{alike}: {}", self.state, self.cut);
         let flushes = if self.flushes == 1 { "flush" } else { "flushes" };
         let _ = write!(text, " after {} {flushes}", self.flushes);
         if let Some(mark) = &self.mark {

@@ -31,7 +31,6 @@ mod states;
 
 use crate::folder::{DeviceError, Folder};
 use crate::layers::{Layer, over, power_on, shared};
-use crate::order;
 use crate::power_on::servable;
 use check::{Checker, Verdict};
 use coflash_base::seed::RngExt;
@@ -238,25 +237,7 @@ struct Exploring<'a> {
     jobs: usize,
 }
 
-impl<'a> Exploring<'a> {
-    fn checker<'d>(
-        &'d self,
-        base: &'d Layer<'d>,
-        record: &'d Record,
-        plan: &'d Plan,
-        job: usize,
-    ) -> Checker<'d> {
-        Checker {
-            folder: self.folder,
-            exploration: self.plan,
-            commands: self.commands,
-            base,
-            record,
-            plan,
-            job,
-        }
-    }
-
+impl Exploring<'_> {
     /// Run the workload.
     fn run(
         &self,
@@ -311,13 +292,12 @@ impl<'a> Exploring<'a> {
         let log = &record.log;
         let all: Vec<_> = (0..log.entries.len()).filter(|&id| log.entries[id].is_change()).collect();
         let state = State::of(log, &plan::in_service(log, &all), |_| true);
-        let plan = Plan { windows: log.windows(), ..Plan::default() };
+        let windows = log.windows();
         let pieces = states::pieces(&Painted::default(), log, &state);
-        let planned = Planned { window: plan.windows.len() - 1, state, pieces };
-        let work = |job| {
-            let base = over(self.folder, shared(self.files))?;
-            let Verdict { is_wrong, ended, .. } =
-                self.checker(&base, record, &plan, job).check(&planned, 0)?;
+        let states = vec![Planned { window: windows.len() - 1, state, pieces }];
+        let plan = Plan { windows, states, ..Plan::default() };
+        self.on_states((record, &plan), &[0], &mut || report(&Explored::default()), |checker, _, planned| {
+            let Verdict { is_wrong, ended, .. } = checker.check(planned, 0)?;
             if !is_wrong {
                 return Ok(());
             }
@@ -327,8 +307,7 @@ impl<'a> Exploring<'a> {
                 ended.story(self.commands.limit()),
                 ended.output.trim()
             )))
-        };
-        in_parallel(1, self.commands, work, || report(&Explored::default()))
+        })
     }
 
     /// Do work on planned states of a run, in order. Each job has a base of its own, which goes from window to window.
@@ -342,7 +321,8 @@ impl<'a> Exploring<'a> {
         let next = AtomicUsize::new(0);
         let job = |job| -> Result<(), DeviceError> {
             let base = over(self.folder, shared(self.files))?;
-            let checker = self.checker(&base, record, plan, job);
+            let Self { folder, plan: exploration, commands, .. } = *self;
+            let checker = Checker { folder, exploration, commands, base: &base, record, plan, job };
             let mut session = checker.power_on_base()?;
             let mut begun = 0;
             while let Some(&at) = states.get(next.fetch_add(1, Ordering::Relaxed))
@@ -416,7 +396,7 @@ impl<'a> Exploring<'a> {
 }
 
 impl Explored {
-    fn of(log: &order::Log) -> Self {
+    fn of(log: &crate::order::Log) -> Self {
         let (changes, marks) = (log.changes(), log.marks.len());
         Self { changes, flushes: log.entries.len() - changes, marks, ..Self::default() }
     }

@@ -1,5 +1,6 @@
 //! A served device, cut in the midst of the requests of several clients, leaves what the model of order allows and nothing else.
 
+use crate::order::left;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Seed, Time};
 use coflash_device::order::{Id, Kind, Log};
@@ -164,7 +165,7 @@ fn a_cut_leaves_of_the_requests_of_several_clients_what_the_model_of_order_allow
             let mut promised = 0;
             for (sector, bytes) in found.chunks_exact(SECTOR as usize).enumerate() {
                 let unit = sector as u64 * SECTOR..(sector as u64 + 1) * SECTOR;
-                let left = log.left(&windows, &unit);
+                let left = left(&log, &windows, &unit);
                 let value = u64::from_le_bytes(bytes[..8].try_into().unwrap());
                 assert_eq!(bytes, value.to_le_bytes().repeat(SECTOR as usize / 8), "a sector is a mixture");
                 let is_zeros = |id: &Id| log.entries[*id].kind == Kind::Zeroes;
