@@ -18,7 +18,7 @@ pub(crate) fn outline(output: &str) -> String {
     lines.join("\n")
 }
 
-/// Which of some failures are shrunk, at most so many: the first one of each outline, then the first others.
+/// Which failures are shrunk, at most `most`: the first one of each outline, then the first others.
 pub(crate) fn chosen(outlines: &[String], most: usize) -> Vec<usize> {
     let mut seen = BTreeMap::<&str, usize>::new();
     let mut order: Vec<_> = (0..outlines.len()).collect();
