@@ -30,7 +30,7 @@ mod shrink;
 mod states;
 
 use crate::folder::{DeviceError, Folder};
-use crate::layers::{Layer, over, power_on, shared};
+use crate::layers::{over, power_on, shared};
 use crate::power_on::servable;
 use check::{Checker, Verdict};
 use coflash_base::seed::RngExt;

@@ -146,8 +146,9 @@ fn a_cut_may_leave_what_is_not_covered_and_what_lies_above_all_that_is() {
     let durable = run.does(Kind::Write, 1, FUA);
     assert_eq!(left(&run, 1), Left { changes: vec![durable], before: false });
     assert_eq!(left(&run, 2), Left { changes: vec![], before: true });
-    let first = run.does(Kind::Write, 1, NO_FUA);
+    let first = run.sends(Kind::Write, 1, NO_FUA);
     let second = run.sends(Kind::Write, 1, NO_FUA);
+    run.is_answered(first);
     assert_eq!(left(&run, 1), Left { changes: vec![durable, first, second], before: false });
     run.does(Kind::Flush, 0, NO_FUA);
     assert_eq!(left(&run, 1), Left { changes: vec![first, second], before: false }, "an older one is below");
