@@ -48,6 +48,8 @@ class Failure:
 
     Attributes:
         state: Its number.
+        count: How many states fail alike, it among them: the check wrote the same but for names and numbers, and the
+            fewest requests that must be lost are the same but for their places.
         fault: The fault under which the workload ran.
         flushes: Flushes before the cut.
         mark: The last mark before the cut.
@@ -62,6 +64,7 @@ class Failure:
     """
 
     state: int
+    count: int
     fault: str | None
     flushes: int
     mark: str | None
@@ -95,7 +98,7 @@ class Explored:
         marks: Its marks.
         states: States that were checked.
         failed: How many of them the check found wrong.
-        failures: The first ten of these in each run.
+        failures: The first of those that are alike, at most ten in each run.
         coverage: For each run its windows between two promises (`windows`), those of which each state was checked
             (`exhausted`), or each without torn requests (`exhausted_untorn`), and the binary logarithm of the least
             number of possible states (`possible_log2`). The first run is without a fault.
@@ -145,9 +148,10 @@ class Explored:
         return json.dumps({"coflash": __version__, **asdict(self), "possible": self.possible}, indent=2) + "\n"
 
     def to_junit(self) -> str:
-        """Return a test suite in JUnit's format: one case for all states, and one for each failure."""
+        """Return a test suite in JUnit's format: one case for all states, and one for the failures that are alike."""
         failures = [
-            (f"state {failure.state}", failure.ended, failure.story + failure.output) for failure in self.failures
+            (f"state {one.state}", f"{one.ended}; states that fail alike: {one.count}", one.story + one.output)
+            for one in self.failures
         ]
         wrong = f"{self.failed} of {self.states} states are wrong" if self.failed else ""
         return junit([("all states", wrong, self.summary()), *failures])

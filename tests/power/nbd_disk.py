@@ -1,18 +1,17 @@
-"""A client of a network block device, of the standard library alone: every request, answer and flag by hand."""
+"""The disk of the programs: requests one by one or together, over the client of the tests of served devices."""
 
 from __future__ import annotations
 
 import os
-import socket
-import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))  # noqa: PTH118, PTH120 - it starts for each state
+
+from raw_nbd import FLUSH, FUA, PAGE, READ, TRIM, WRITE, Client
+
+__all__ = ["FLUSH", "FUA", "PAGE", "READ", "RECEIPT", "SECTOR", "TRIM", "WRITE", "Disk", "page", "sector"]
 
 SECTOR = 512
-PAGE = 4096
-READ, WRITE, FLUSH, TRIM = 0, 1, 3, 4
-FUA = 1
-_OPTION_GO, _REPLY_ACK, _REPLY_INFO = 7, 1, 3
-_REQUEST = struct.Struct(">IHHQQI")
-_ANSWER = struct.Struct(">IIQ")
 RECEIPT = 1 * PAGE
 """Where a program writes what it has promised to somebody outside, past any order of its own."""
 
@@ -32,38 +31,17 @@ class Disk:
 
     def __init__(self, path: str | None = None) -> None:
         """Connect."""
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.connect(path or os.environ["COFLASH_SOCKET"])
-        self._requests = 0
-        self._lengths: dict[int, int] = {}
+        self._path = path or os.environ["COFLASH_SOCKET"]
+        self._client = Client(self._path)
         self._answers: dict[int, bytes] = {}
-        self._receive(18)
-        self._socket.sendall(struct.pack(">I8sIIIH", 3, b"IHAVEOPT", _OPTION_GO, 6, 0, 0))
-        reply = _REPLY_INFO
-        while reply != _REPLY_ACK:
-            _, _, reply, length = struct.unpack(">QIII", self._receive(20))
-            text = self._receive(length)
-            if reply not in {_REPLY_ACK, _REPLY_INFO}:
-                msg = f"the server refuses: {text.decode(errors='replace')}"
-                raise OSError(msg)
-
-    def _receive(self, length: int) -> bytes:
-        received = bytearray()
-        while len(received) < length:
-            if not (part := self._socket.recv(length - len(received))):
-                msg = "the server closed the connection"
-                raise ConnectionError(msg)
-            received += part
-        return bytes(received)
 
     def _request(self, command: int, at: int, data: bytes, length: int, flags: int) -> tuple[int, bytes]:
         """Return the number of a new request, and its message."""
-        self._requests += 1
-        self._lengths[self._requests] = length if command == READ else 0
-        return self._requests, _REQUEST.pack(0x25609513, flags, command, self._requests, at, length) + data
+        message = self._client.request(command, at, length, data, flags)
+        return self._client.number, message
 
     def _transmit(self, message: bytes) -> None:
-        self._socket.sendall(message)
+        self._client.transmit(message)
 
     def _done(
         self, command: int, at: int = 0, data: bytes = b"", *, length: int | None = None, fua: bool = False
@@ -75,15 +53,15 @@ class Disk:
     def wait(self, number: int) -> bytes:
         """Wait for the answer of a request, and return its data."""
         while number not in self._answers:
-            _, error, answered = _ANSWER.unpack(self._receive(_ANSWER.size))
+            answered, error, data = self._client.answer()
             if error:
                 raise OSError(error, os.strerror(error))
-            self._answers[answered] = self._receive(self._lengths.pop(answered))
+            self._answers[answered] = data
         return self._answers.pop(number)
 
     def another(self) -> Disk:
         """Return another connection to the same device."""
-        return Disk(self._socket.getpeername())
+        return Disk(self._path)
 
     def read(self, at: int, length: int = PAGE, *, fua: bool = False) -> bytes:
         """Read."""

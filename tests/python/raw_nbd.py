@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import struct
-from urllib.parse import parse_qs, urlsplit
 
 READ, WRITE, FLUSH, TRIM, ZERO = 0, 1, 3, 4, 6
 FUA, NO_HOLE = 1, 2
@@ -19,15 +18,17 @@ class Client:
     """A connection. Requests may be sent ahead; `sent` has those without an answer."""
 
     def __init__(self, address: str) -> None:
-        uri = urlsplit(address)
-        if uri.scheme == "nbd":
-            self._socket = socket.create_connection((uri.hostname, uri.port or 10809))
+        """Connects to a URI, or to the path of a socket."""
+        if address.startswith("nbd://"):
+            host, _, port = address.removeprefix("nbd://").rstrip("/").rpartition(":")
+            self._socket = socket.create_connection((host, int(port)))
         else:
             self._socket = socket.socket(socket.AF_UNIX)
-            self._socket.connect(parse_qs(uri.query)["socket"][0])
+            self._socket.connect(address.removeprefix("nbd+unix:///?socket="))
         self.sent: dict[int, int] = {}
         """The length of the data of an answer, by cookie."""
-        self._number = 0
+        self.number = 0
+        """That of the last request, its cookie."""
         self._receive(18)
         self._socket.sendall(struct.pack(">I", 3) + b"IHAVEOPT" + struct.pack(">IIIH", 7, 6, 0, 0))
         self._receive(20 + 12 + 20)
@@ -37,9 +38,9 @@ class Client:
 
     def request(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> bytes:
         """Returns the message of a new request, to be transmitted."""
-        self._number += 1
-        self.sent[self._number] = length if command == READ else 0
-        return struct.pack(">IHHQQI", 0x25609513, flags, command, self._number, offset, len(data) or length) + data
+        self.number += 1
+        self.sent[self.number] = length if command == READ else 0
+        return struct.pack(">IHHQQI", 0x25609513, flags, command, self.number, offset, len(data) or length) + data
 
     def transmit(self, message: bytes) -> None:
         """Sends one or more requests in one message."""
@@ -51,7 +52,7 @@ class Client:
     def send(self, command: int, offset: int = 0, length: int = 0, data: bytes = b"", flags: int = 0) -> int:
         """Sends a request; returns its cookie."""
         self.transmit(self.request(command, offset, length, data, flags))
-        return self._number
+        return self.number
 
     def answer(self) -> tuple[int, int, bytes]:
         """Waits for the next answer: its cookie, its error, its data."""

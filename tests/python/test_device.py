@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -18,7 +19,8 @@ from coflash import CoflashError, Result, device
 from coflash._core import REVISION
 from nbd_clients import needs
 from processes import PATIENCE_S
-from served_devices import SCHEMES, scenario
+from raw_nbd import FLUSH, PAGE, READ, TRIM, WRITE, ZERO, Client
+from served_devices import PROMISES, SCHEMES, scenario
 
 EXAMPLE = Path(__file__).parents[2] / "examples/missing_flush"
 BYTES = 8 << 20
@@ -188,6 +190,47 @@ def test_a_device_on_a_full_disk_can_be_read_and_opened_for_reading(scheme: str,
         assert again.look() == []
         io(again.address, *read, "write -P 9 6M 1M", "flush", "read -P 9 6M 1M")
     assert device.check(folder) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_refused_change_leaves_what_the_next_power_on_finds(scheme: str, small_disk: Path) -> None:
+    folder, filler = small_disk / "device", small_disk / "filler"
+    pages, size = 400, 400 * PAGE
+    served = device.serve(scenario(scheme), folder)
+    client = Client(served.address)
+    client.write(0, pages, 1)
+    client.ask(FLUSH)
+    client.write(100, 50, 2)  # answered, and not flushed
+    with filler.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+        while True:
+            file.write(bytes(PAGE))
+    refused = b"".join(
+        [
+            client.request(WRITE, PAGE + 512, data=bytes([3]) * (250 * PAGE)),
+            client.request(TRIM, 260 * PAGE + 512, 20 * PAGE),
+            client.request(ZERO, 300 * PAGE + 512, 20 * PAGE),
+            client.request(WRITE, 303 * PAGE, data=bytes([4]) * (90 * PAGE)),
+            client.request(FLUSH),
+        ]
+    )
+    client.transmit(refused)
+    assert {client.answer()[1] for _ in range(5)} == {errno.ENOSPC}
+    found = client.ask(READ, 0, size)
+    assert found[: PAGE + 512] == bytes([1]) * (PAGE + 512)
+    assert found[393 * PAGE :] == bytes([1]) * (7 * PAGE)
+    assert set(found) <= {0, 1, 2, 3, 4}
+    if PROMISES.get(scheme, "answered") == "answered":
+        assert 1 not in found[100 * PAGE : 150 * PAGE], "what was answered is not undone"
+    assert client.ask(READ, 7 * PAGE + 5, 300 * PAGE) == found[7 * PAGE + 5 : 307 * PAGE + 5]
+    served.cut(seed=1, side="both")
+    assert Client(served.address).ask(READ, 0, size) == found, "after a power cut"
+    with pytest.raises(CoflashError, match="No space"):
+        served.stop()
+    with device.serve(None, folder) as again:
+        assert Client(again.address).ask(READ, 0, size) == found, "opened for reading"
+    filler.unlink()
+    with device.serve(None, folder) as again:
+        assert Client(again.address).ask(READ, 0, size) == found, "with room again"
 
 
 def test_a_start_that_fails_leaves_nothing(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ use crate::folder::DeviceError;
 use crate::load::{Load, LoadMeter};
 use crate::loss::{Loss, WENT_ON};
 use crate::machine::{Machine, now};
+use crate::order::change;
 use crate::power_on::{check_side, power_was_cut};
+use crate::refused::Refused;
 use crate::session::{Answer, Due, Failure, NOBODY, Session};
 use coflash_base::Time;
 use coflash_media::Side;
@@ -43,6 +45,8 @@ pub(crate) struct Exported {
     load: LoadMeter,
     problems: Mutex<Problems>,
     synced: Mutex<Instant>,
+    /// What the last changes came to that the host could not write.
+    refused: Mutex<Refused>,
 }
 
 impl Exported {
@@ -62,6 +66,7 @@ impl Exported {
             load: LoadMeter::new(now()),
             problems: Mutex::default(),
             synced: Mutex::new(now()),
+            refused: Mutex::default(),
         };
         exported.tell_found(&mut exported.machine());
         exported
@@ -238,10 +243,13 @@ impl Export for Exported {
         };
         let mut answers = Vec::with_capacity(requests.len());
         let mut failure = None;
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_refusing = session.refusal().is_some();
         for request in requests.iter_mut() {
             let owner = self.delayed.as_ref().map_or(NOBODY, Delayed::number);
             session.serve_for(owner);
             let answer = serve(session, request, clock.time());
+            let answer = answer.and_then(|due| refused.mend(request).map(|()| due));
             if let Err(problem) = &answer {
                 failure = Some(problem.clone());
             }
@@ -255,6 +263,10 @@ impl Export for Exported {
         }
         // No request is answered before the host has the changes of all of them.
         let written = session.write_out().map_err(Failure::from);
+        let is_first = !was_refusing && session.refusal().is_some();
+        let page_bytes = self.shape.preferred_bytes.into();
+        let ranges = requests.iter().filter(|_| is_first).filter_map(|request| change(request, page_bytes));
+        let ranges: Vec<_> = ranges.map(|(_, range)| range).filter(|range| !range.is_empty()).collect();
         let mut answered = 0;
         for (request, (owner, answer)) in requests.drain(..).zip(answers) {
             let answer = if changes(request.command) { written.clone().and(answer) } else { answer };
@@ -269,6 +281,9 @@ impl Export for Exported {
         self.load.answered(answered, arrival, now());
         if let Some(delayed) = &self.delayed {
             delayed.known(session.take_answers(), clock);
+        }
+        if is_first {
+            refused.note(&mut machine, ranges);
         }
         self.after(&mut machine, failure.or(written.err()), &[]);
     }

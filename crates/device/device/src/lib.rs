@@ -14,6 +14,8 @@
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs`; what these take from clients: `loss.rs` |
 //! | the disk of an NBD server; its load; answers at their moment | `export.rs`, `load.rs`, `delayed.rs` |
+//! | what a host that cannot write leaves of the last changes | `refused.rs`; a look at files without a change of them: `layers.rs` |
+//! | the model of order: what a flush and FUA promise, and what a cut may leave | `order.rs` |
 //! | the states that power cuts during a workload leave | `explore/` |
 //! | a look at a device that is not served | `info.rs` |
 //! | the server, its timer, its control socket | `server.rs`, `control.rs` |
@@ -30,11 +32,14 @@ pub mod explore;
 mod export;
 mod folder;
 mod info;
+mod layers;
 mod load;
 mod loss;
 mod machine;
+pub mod order;
 mod power_on;
 mod recorder;
+mod refused;
 mod restarts;
 mod served;
 mod server;

@@ -1,6 +1,7 @@
 //! A powered device: its current session, and the sessions that ended in power cuts.
 
 use crate::folder::{DeviceError, Folder, MadeFolder, SessionEnd, SessionFolder, survivors};
+use crate::layers::{over, power_on, shared};
 use crate::power_on::{check_side, servable};
 use crate::recorder::Recorder;
 use crate::session::{Cut, Session};
@@ -11,6 +12,7 @@ use coflash_media::{Contents, Side};
 use coflash_scenario::Scenario;
 use coflash_store::{FileDisk, Store, StoreError};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -120,6 +122,24 @@ impl Machine {
     /// The current session, and its clock.
     pub(crate) fn session(&mut self) -> Option<(&mut Session<Store<FileDisk>>, Clock)> {
         self.session.as_mut().map(|session| (session, self.clock))
+    }
+
+    /// What the files hold of some ranges, which the next power on will find there, as far as that can be read and is not too long.
+    pub(crate) fn in_files(
+        &mut self,
+        ranges: &[Range<u64>],
+        mut bytes_left: u64,
+    ) -> Result<Vec<Option<Vec<u8>>>, DeviceError> {
+        let Some(session) = self.session.as_mut() else { return Ok(Vec::new()) };
+        let files = session.store().files();
+        let layer = over(&self.folder, shared(&files))?;
+        let (mut found, _) = power_on(&self.folder, shared(&layer), |_| None)?;
+        let mut read = |range: &Range<u64>| {
+            bytes_left = bytes_left.checked_sub(range.end - range.start)?;
+            let mut data = vec![0; (range.end - range.start) as usize];
+            found.read(range.start, &mut data, Time::ZERO).ok().map(|_| data)
+        };
+        Ok(ranges.iter().map(&mut read).collect())
     }
 
     /// Cut the power of the device between two requests, where a host goes on with its cache. Returns whether there is one.

@@ -12,7 +12,7 @@ const WRITE_BYTES_MAX: usize = 16 << 10;
 /// The disk of the data of flash pages and slots.
 #[derive(Debug)]
 pub(crate) struct DataFile<D> {
-    disk: D,
+    pub(crate) disk: D,
     page_bytes: usize,
     /// The pages that wait to be written, each with its place.
     waiting: Pages,

@@ -1,10 +1,10 @@
 //! The files of a container, or substitutes for them.
 
 use crate::read_ahead::ReadAhead;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::{FlockOperation, OFlags, SeekFrom, flock, seek};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,6 +35,11 @@ pub trait Disk {
     /// # Errors
     /// The size is not known.
     fn size_bytes(&self) -> io::Result<u64>;
+
+    /// A place in a range behind which it has only zeros: its end, where a nearer one is not known.
+    fn data_end(&self, range: &Range<u64>) -> u64 {
+        range.end
+    }
 }
 
 /// The unit of an atomic write.
@@ -56,6 +61,10 @@ impl<P: Deref<Target: Disk>> Disk for P {
 
     fn size_bytes(&self) -> io::Result<u64> {
         (**self).size_bytes()
+    }
+
+    fn data_end(&self, range: &Range<u64>) -> u64 {
+        (**self).data_end(range)
     }
 }
 
@@ -182,6 +191,22 @@ impl Disk for FileDisk {
 
     fn size_bytes(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
+    }
+
+    /// After its last hole.
+    fn data_end(&self, range: &Range<u64>) -> u64 {
+        let (mut at, mut end) = (range.start, range.start);
+        while at < range.end {
+            match seek(&self.file, SeekFrom::Data(at)) {
+                Ok(data) if data < range.end => {
+                    let Ok(hole) = seek(&self.file, SeekFrom::Hole(data)) else { return range.end };
+                    (at, end) = (hole, hole.min(range.end));
+                }
+                Ok(_) | Err(rustix::io::Errno::NXIO) => break,
+                Err(_) => return range.end,
+            }
+        }
+        end
     }
 }
 

@@ -8,6 +8,7 @@ use crate::disk::Disk;
 use crate::error::{StoreError, while_doing};
 use crate::overlay::Overlay;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 /// The first failure of a write or sync, of any disk of a container.
@@ -45,12 +46,17 @@ impl<D: Disk> Guarded<D> {
         Ok(Self { disk: Overlay::new(disk)?, actions, failure: failure.clone() })
     }
 
+    /// The disk without the changes in memory.
+    pub(crate) fn below(&self) -> &D {
+        self.disk.below()
+    }
+
     /// Do it on the disk. Returns whether that was done.
     fn on_disk(&self, action: &'static str, work: impl FnOnce(&D) -> io::Result<()>) -> bool {
         if self.failure.get().is_some() {
             return false;
         }
-        let done = work(self.disk.below()).map_err(while_doing(action));
+        let done = work(self.below()).map_err(while_doing(action));
         done.map_err(|failure| self.failure.set(failure)).is_ok()
     }
 }
@@ -58,7 +64,7 @@ impl<D: Disk> Guarded<D> {
 impl<D: Disk> Disk for Guarded<D> {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         match self.failure.get() {
-            None => self.disk.below().read_at(bytes, offset),
+            None => self.below().read_at(bytes, offset),
             Some(_) => self.disk.read_at(bytes, offset),
         }
     }
@@ -77,5 +83,9 @@ impl<D: Disk> Disk for Guarded<D> {
 
     fn size_bytes(&self) -> io::Result<u64> {
         self.disk.size_bytes()
+    }
+
+    fn data_end(&self, range: &Range<u64>) -> u64 {
+        self.disk.data_end(range)
     }
 }

@@ -227,7 +227,11 @@ impl Scan {
     /// # Errors
     /// A durable entry is damaged.
     pub(crate) fn read(metadata: &impl Disk, layout: &Layout, epoch: u64) -> Result<Self, StoreError> {
-        let journals = read_all(metadata, &layout.journal, &layout.journals);
+        // Most of a journal is a hole.
+        let Range { start, end } = layout.journal;
+        let end_of = |distance: &u64| metadata.data_end(&(start + distance..end + distance)) - distance;
+        let area = start..layout.journals.iter().map(end_of).max().unwrap_or(end);
+        let journals = read_all(metadata, &area, &layout.journals);
         let mut scan = Self::of(journals.map_err(while_doing("reading the journal"))?, epoch, layout.seed);
         scan.check(layout).map_err(|finding| StoreError::Damaged(vec![finding]))?;
         // The first one has all sound entries.

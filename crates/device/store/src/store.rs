@@ -231,6 +231,11 @@ impl<D: Disk> Store<D> {
         self.broken.as_ref().or(self.failure.get())
     }
 
+    /// The files as they are: without what could not be written.
+    pub fn files(&self) -> Disks<&D> {
+        Disks { data: self.data.disk.below(), metadata: self.metadata.below() }
+    }
+
     /// Refuse writes from here on, as after a failed one: what belongs to them cannot be written. What was written is synced.
     pub fn refuse_writes(&mut self, why: StoreError) {
         self.is_for_reading = self.sync_point().is_ok();

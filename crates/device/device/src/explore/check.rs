@@ -6,48 +6,18 @@ use super::plan::{Plan, Planned};
 use super::record::Record;
 use super::run::RunDisk;
 use crate::folder::{DeviceError, Folder, survivors};
+use crate::layers::{Layer, Powered, Shared, over, power_on, shared, started};
 use crate::power_on::power_was_cut;
-use crate::recorder::Recorder;
-use crate::session::{Cut, CutAt, Session};
+use crate::session::{Cut, CutAt};
 use coflash_base::seed::RngExt;
 use coflash_base::{Seed, Time};
 use coflash_level::Placement;
 use coflash_media::Side;
 use coflash_nbd::Shape;
 use coflash_scenario::Scenario;
-use coflash_store::{Disk, Disks, Overlay, Store};
+use coflash_store::Store;
+use std::fmt;
 use std::ops::RangeInclusive;
-use std::{fmt, io};
-
-/// A disk of any kind: the firmware is compiled for one.
-pub(crate) type Shared<'a> = &'a (dyn Disk + Sync);
-/// Changes in memory over the disks of a container.
-pub(crate) type Layer<'a> = Disks<Overlay<Shared<'a>>>;
-/// A device under power.
-pub(crate) type Powered<'a> = Session<Store<Shared<'a>>>;
-
-pub(crate) fn shared<D: Disk + Sync>(disks: &Disks<D>) -> Disks<Shared<'_>> {
-    Disks { data: &disks.data, metadata: &disks.metadata }
-}
-
-/// Overlays in memory over other disks.
-pub(crate) fn over<'d>(folder: &Folder, below: Disks<Shared<'d>>) -> Result<Layer<'d>, DeviceError> {
-    let over = || Ok(Disks { data: Overlay::new(below.data)?, metadata: Overlay::new(below.metadata)? });
-    over().map_err(|problem| folder.io(problem))
-}
-
-pub(crate) fn power_on<'d>(
-    folder: &Folder,
-    disks: Disks<Shared<'d>>,
-    cut: impl FnOnce(&Scenario) -> Option<Cut>,
-) -> Result<(Powered<'d>, Scenario), DeviceError> {
-    let (store, found) = Store::open(disks).map_err(|problem| folder.store(problem))?;
-    let scenario = Scenario::from_toml(&store.format().scenario)?;
-    let recorder = Recorder::to(io::sink());
-    let cut = cut(&scenario);
-    let session = Session::start(scenario.clone(), store, Some(&found), recorder, cut);
-    Ok((session.map_err(|problem| folder.unusable(problem))?, scenario))
-}
 
 /// The shape of the served disk.
 pub(crate) fn shape(session: &Powered<'_>, scenario: &Scenario) -> Shape {
@@ -97,16 +67,16 @@ impl<'a> Checker<'a> {
     }
 
     /// Make a state, as it is after the loss of power and before the check. State 0 has lost no power.
-    pub(crate) fn make(
+    fn made<'d>(
         &self,
+        state: &'d Layer<'_>,
         planned: &Planned,
         number: usize,
-    ) -> Result<(Layer<'_>, Option<Cuts>), DeviceError> {
+    ) -> Result<(Store<Shared<'d>>, Scenario, Option<Cuts>), DeviceError> {
         let unusable = |problem| self.folder.unusable(problem);
         let seed = self.exploration.seed.wrapping_mul(1 << 32).wrapping_add(number as u64);
-        let state = over(self.folder, shared(self.base))?;
         let mut cuts = None;
-        let (mut session, _) = power_on(self.folder, shared(&state), |scenario| {
+        let (mut session, scenario) = power_on(self.folder, shared(state), |scenario| {
             cuts = (number > 0).then(|| Cuts::draw(scenario, seed, planned.pieces.len()));
             cuts.as_ref()?.of_device
         })?;
@@ -116,9 +86,17 @@ impl<'a> Checker<'a> {
             session.cut(cuts.side);
         }
         let mut store = session.end().map_err(|problem| self.folder.io(problem))?.store;
-        let restarted = if cuts.is_some() { store.restart(survivors(seed)) } else { Ok(()) };
-        restarted.and_then(|()| store.close()).map_err(|problem| self.folder.store(problem))?;
-        Ok((state, cuts))
+        let mut survives = survivors(seed);
+        let restarted = store.restart(|store| survives(store) || cuts.is_none());
+        restarted.map(|()| (store, scenario, cuts)).map_err(|problem| self.folder.store(problem))
+    }
+
+    /// The files of a state.
+    pub(crate) fn make(&self, planned: &Planned, number: usize) -> Result<Layer<'_>, DeviceError> {
+        let state = over(self.folder, shared(self.base))?;
+        let (store, ..) = self.made(&state, planned, number)?;
+        store.close().map_err(|problem| self.folder.store(problem))?;
+        Ok(state)
     }
 
     /// What the check learns of a state from its environment.
@@ -134,9 +112,10 @@ impl<'a> Checker<'a> {
 
     /// Make a state and check it. What the check changes is lost.
     pub(crate) fn check(&self, planned: &Planned, number: usize) -> Result<Verdict, DeviceError> {
-        let (state, cuts) = self.make(planned, number)?;
-        let layer = over(self.folder, shared(&state))?;
-        let (session, scenario) = power_on(self.folder, shared(&layer), |_| None)?;
+        let state = over(self.folder, shared(self.base))?;
+        let (mut store, scenario, cuts) = self.made(&state, planned, number)?;
+        let found = store.contents().map_err(|problem| self.folder.store(problem))?;
+        let session = started(self.folder, scenario.clone(), store, &found, None)?;
         let shape = shape(&session, &scenario);
         let disk = RunDisk::new(session, shape);
         let environment = self.environment(planned, number);

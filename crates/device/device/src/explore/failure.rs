@@ -1,9 +1,9 @@
 //! A failure: the requests that it takes, and the folder with its device.
 
 use super::check::{Checker, Verdict};
-use super::order::{Id, Kind};
 use super::plan::Planned;
 use crate::folder::DeviceError;
+use crate::order::{Id, Kind};
 use coflash_store::{Disk, Disks};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -61,6 +61,8 @@ impl std::fmt::Display for Requested {
 pub struct Failed {
     /// Its number.
     pub state: usize,
+    /// How many states fail alike, it among them.
+    pub count: usize,
     /// The fault of its run.
     pub fault: Option<String>,
     /// Flushes before the cut.
@@ -89,8 +91,22 @@ pub struct Failed {
 const TOLD: usize = 20;
 
 impl Failed {
+    /// The fewest requests without their places and times.
+    pub(crate) fn shape(&self) -> String {
+        let shape = |requests: &[Requested]| -> Vec<_> {
+            requests.iter().map(|one| (one.kind, one.length, one.fua, !one.torn.is_empty())).collect()
+        };
+        format!("{:?}", (&self.ended, self.reordered, shape(&self.lost)))
+    }
+
+    /// Tell it in words.
+    pub(crate) fn told(self) -> Self {
+        Self { story: self.words(), ..self }
+    }
+
     fn words(&self) -> String {
-        let mut text = format!("state {}: {}", self.state, self.cut);
+        let alike = if self.count > 1 { format!(" and {} alike", self.count - 1) } else { String::new() };
+        let mut text = format!("state {}{alike}: {}", self.state, self.cut);
         let flushes = if self.flushes == 1 { "flush" } else { "flushes" };
         let _ = write!(text, " after {} {flushes}", self.flushes);
         if let Some(mark) = &self.mark {
@@ -150,8 +166,9 @@ impl Checker<'_> {
     ) -> Result<Failed, DeviceError> {
         let [(_, flushes), _, (_, mark)] = self.environment(planned, number);
         let requested = |ids: &[Id]| ids.iter().map(|&id| self.requested(planned, id)).collect();
-        let mut failed = Failed {
+        let failed = Failed {
             state: number,
+            count: 1,
             fault: self.record.fault.clone(),
             flushes: flushes.parse().unwrap_or_default(),
             mark: Some(mark).filter(|mark| !mark.is_empty()),
@@ -163,8 +180,8 @@ impl Checker<'_> {
             reordered: super::plan::in_service(&self.record.log, &planned.state.order) != planned.state.order,
             folder: self.folder.join("failures").join(format!("{number:06}")),
             story: String::new(),
-        };
-        failed.story = failed.words();
+        }
+        .told();
         let text = format!(
             "{}seed: {}\ncheck: {}\nthe check ended with {}\n{}",
             failed.story, self.exploration.seed, self.exploration.check, failed.ended, failed.output
@@ -185,7 +202,7 @@ impl Checker<'_> {
     }
 
     fn write(&self, planned: &Planned, number: usize, place: &Path, text: &str) -> Result<(), DeviceError> {
-        let (state, _) = self.make(planned, number)?;
+        let state = self.make(planned, number)?;
         let write = || {
             if place.exists() {
                 fs::remove_dir_all(place)?;

@@ -1,27 +1,27 @@
 //! The states that a power cut during a workload may leave, each of them checked.
 //!
 //! The workload runs once on the device, and each request is recorded with its arrival and its answer. The
-//! [model of order](order) says which of them a cut must leave, and which it may leave whole, torn, or not at all. Each
+//! [model of order](crate::order) says which of them a cut must leave, and which it may leave whole, torn, or not at all. Each
 //! such state is made by the firmware over the content that is durable at the time; the power is cut, the device recovers,
 //! is served, and the user's check runs on it. With faults the workload runs once more under each, and what a cut
 //! leaves of these runs is checked as well. All this happens in memory: the device in the folder does not change.
 //!
 //! | concept | place |
 //! |---|---|
-//! | what is promised | `order.rs` |
+//! | what is promised | `../order.rs` |
 //! | states, their visible parts, their number | `states.rs`, `painted.rs` |
 //! | which states are checked | `plan.rs` |
 //! | the run, its faults, its marks, its record | `run.rs`, `fault.rs`, `marks.rs`, `record.rs` |
 //! | commands and their ends | `commands.rs` |
 //! | a state is made and checked | `check.rs` |
-//! | a failure with the fewest requests, and its folder | `shrink.rs`, `failure.rs` |
+//! | a failure with the fewest requests, and its folder; those that are alike | `shrink.rs`, `failure.rs`, `alike.rs` |
 
+mod alike;
 mod check;
 mod commands;
 mod failure;
 mod fault;
 mod marks;
-pub mod order;
 pub mod painted;
 mod plan;
 mod record;
@@ -30,8 +30,9 @@ mod shrink;
 mod states;
 
 use crate::folder::{DeviceError, Folder};
+use crate::layers::{over, power_on, shared};
 use crate::power_on::servable;
-use check::{Checker, Verdict, over, shared};
+use check::{Checker, Verdict};
 use coflash_base::seed::RngExt;
 use coflash_base::{Bytes, Seed};
 use coflash_scenario::Scenario;
@@ -113,7 +114,7 @@ pub struct Explored {
     pub faults: Vec<(String, bool)>,
     /// The number of failed checks.
     pub failed: usize,
-    /// The first few of each run.
+    /// A few of each run, one for all that are alike.
     pub failures: Vec<Failed>,
 }
 
@@ -126,7 +127,7 @@ struct Kept {
     records: Vec<Record>,
 }
 
-/// The maximal number of failed states of a run with a kept device.
+/// The maximal number of failed states of a run that are shrunk, and have a kept device.
 const KEPT_MAX: usize = 10;
 /// The folder of the records.
 const RECORDS: &str = "explored";
@@ -236,25 +237,7 @@ struct Exploring<'a> {
     jobs: usize,
 }
 
-impl<'a> Exploring<'a> {
-    fn checker<'d>(
-        &'d self,
-        base: &'d check::Layer<'d>,
-        record: &'d Record,
-        plan: &'d Plan,
-        job: usize,
-    ) -> Checker<'d> {
-        Checker {
-            folder: self.folder,
-            exploration: self.plan,
-            commands: self.commands,
-            base,
-            record,
-            plan,
-            job,
-        }
-    }
-
+impl Exploring<'_> {
     /// Run the workload.
     fn run(
         &self,
@@ -264,7 +247,7 @@ impl<'a> Exploring<'a> {
     ) -> Result<(Record, Faults), DeviceError> {
         let io = |problem| self.folder.io(problem);
         let layer = over(self.folder, shared(self.files))?;
-        let (session, scenario) = check::power_on(self.folder, shared(&layer), |_| None)?;
+        let (session, scenario) = power_on(self.folder, shared(&layer), |_| None)?;
         let path = data_of(self.folder, number);
         let data =
             File::options().read(true).write(true).create(true).truncate(true).open(path).map_err(io)?;
@@ -309,13 +292,12 @@ impl<'a> Exploring<'a> {
         let log = &record.log;
         let all: Vec<_> = (0..log.entries.len()).filter(|&id| log.entries[id].is_change()).collect();
         let state = State::of(log, &plan::in_service(log, &all), |_| true);
-        let plan = Plan { windows: log.windows(), ..Plan::default() };
+        let windows = log.windows();
         let pieces = states::pieces(&Painted::default(), log, &state);
-        let planned = Planned { window: plan.windows.len() - 1, state, pieces };
-        let work = |job| {
-            let base = over(self.folder, shared(self.files))?;
-            let Verdict { is_wrong, ended, .. } =
-                self.checker(&base, record, &plan, job).check(&planned, 0)?;
+        let states = vec![Planned { window: windows.len() - 1, state, pieces }];
+        let plan = Plan { windows, states, ..Plan::default() };
+        self.on_states((record, &plan), &[0], &mut || report(&Explored::default()), |checker, _, planned| {
+            let Verdict { is_wrong, ended, .. } = checker.check(planned, 0)?;
             if !is_wrong {
                 return Ok(());
             }
@@ -325,11 +307,38 @@ impl<'a> Exploring<'a> {
                 ended.story(self.commands.limit()),
                 ended.output.trim()
             )))
-        };
-        in_parallel(1, self.commands, work, || report(&Explored::default()))
+        })
     }
 
-    /// Check the planned states of all runs, or only one. Each job has a base of its own, which goes from window to window.
+    /// Do work on planned states of a run, in order. Each job has a base of its own, which goes from window to window.
+    fn on_states(
+        &self,
+        (record, plan): (&Record, &Plan),
+        states: &[usize],
+        report: &mut dyn FnMut() -> bool,
+        work: impl Fn(&Checker<'_>, usize, &Planned) -> Result<(), DeviceError> + Sync,
+    ) -> Result<(), DeviceError> {
+        let next = AtomicUsize::new(0);
+        let job = |job| -> Result<(), DeviceError> {
+            let base = over(self.folder, shared(self.files))?;
+            let Self { folder, plan: exploration, commands, .. } = *self;
+            let checker = Checker { folder, exploration, commands, base: &base, record, plan, job };
+            let mut session = checker.power_on_base()?;
+            let mut begun = 0;
+            while let Some(&at) = states.get(next.fetch_add(1, Ordering::Relaxed))
+                && !self.commands.is_stopped()
+            {
+                let planned = &plan.states[at];
+                checker.advance(&mut session, begun..=planned.window)?;
+                begun = planned.window + 1;
+                work(&checker, at, planned)?;
+            }
+            Ok(())
+        };
+        in_parallel(self.jobs.min(states.len()), self.commands, job, report)
+    }
+
+    /// Check the planned states of all runs, or only one.
     fn check_states(
         &self,
         records: &[Record],
@@ -345,40 +354,41 @@ impl<'a> Exploring<'a> {
         explored.coverage = plans.iter().map(|plan| plan.coverage.clone()).collect();
         let explored = Mutex::new(explored);
         let known = || explored.lock().expect("no check panics");
+        let mut report = || report(&known().clone());
         let mut first = 1;
         for (record, plan) in records.iter().zip(&plans) {
-            let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
-            let work = |job| -> Result<(), DeviceError> {
-                let base = over(self.folder, shared(self.files))?;
-                let checker = self.checker(&base, record, plan, job);
-                let mut session = checker.power_on_base()?;
-                let mut begun = 0;
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let number = first + at;
-                    let Some(planned) = plan.states.get(at) else { return Ok(()) };
-                    if only.is_some_and(|only| only != number) {
-                        continue;
-                    }
-                    checker.advance(&mut session, begun..=planned.window)?;
-                    begun = planned.window + 1;
-                    let verdict = checker.check(planned, number)?;
-                    if self.commands.is_stopped() {
-                        return Ok(());
-                    }
-                    let is_kept = verdict.is_wrong && kept.fetch_add(1, Ordering::Relaxed) < KEPT_MAX;
-                    let failed = is_kept.then(|| checker.shrunk(planned, number, &verdict)).transpose()?;
-                    if only.is_some() && !verdict.is_wrong {
-                        checker.keep_right(planned, number, &verdict)?;
-                    }
-                    let mut explored = known();
-                    explored.states += 1;
-                    explored.failed += usize::from(verdict.is_wrong);
-                    explored.failures.extend(failed);
-                    explored.failures.sort_by_key(|failed| failed.state);
+            let is_asked = |at: &usize| only.is_none_or(|only| only == first + at);
+            let asked: Vec<_> = (0..plan.states.len()).filter(is_asked).collect();
+            let wrong = Mutex::new(Vec::new());
+            self.on_states((record, plan), &asked, &mut report, |checker, at, planned| {
+                let verdict = checker.check(planned, first + at)?;
+                if self.commands.is_stopped() {
+                    return Ok(());
                 }
-            };
-            in_parallel(self.jobs, self.commands, work, || report(&known().clone()))?;
+                known().states += 1;
+                if verdict.is_wrong {
+                    known().failed += 1;
+                    wrong.lock().expect("no check panics").push((at, verdict));
+                } else if only.is_some() {
+                    checker.keep_right(planned, first + at, &verdict)?;
+                }
+                Ok(())
+            })?;
+            let mut wrong = wrong.into_inner().expect("no check panics");
+            wrong.sort_by_key(|&(at, _)| at);
+            let outlines: Vec<_> =
+                wrong.iter().map(|(_, verdict)| alike::outline(&verdict.ended.output)).collect();
+            let chosen: Vec<_> =
+                alike::chosen(&outlines, KEPT_MAX).into_iter().map(|place| wrong[place].0).collect();
+            let shrunk = Mutex::new(Vec::new());
+            self.on_states((record, plan), &chosen, &mut report, |checker, at, planned| {
+                let place = wrong.partition_point(|&(other, _)| other < at);
+                let failed = checker.shrunk(planned, first + at, &wrong[place].1)?;
+                shrunk.lock().expect("no check panics").push((place, failed));
+                Ok(())
+            })?;
+            let shrunk = shrunk.into_inner().expect("no check panics");
+            known().failures.extend(alike::joined(shrunk, &outlines));
             first += plan.states.len();
         }
         Ok(explored.into_inner().expect("no check panics"))
@@ -386,7 +396,7 @@ impl<'a> Exploring<'a> {
 }
 
 impl Explored {
-    fn of(log: &order::Log) -> Self {
+    fn of(log: &crate::order::Log) -> Self {
         let (changes, marks) = (log.changes(), log.marks.len());
         Self { changes, flushes: log.entries.len() - changes, marks, ..Self::default() }
     }

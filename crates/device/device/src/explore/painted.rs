@@ -1,6 +1,6 @@
 //! Which change is seen where: ranges of bytes, and above each other those of higher ranks.
 
-use super::order::Id;
+use crate::order::Id;
 use std::collections::BTreeMap;
 use std::ops::Range;
 

@@ -1,9 +1,9 @@
 //! Which states are checked: of small windows all, of larger ones some that are drawn, none of them twice.
 
-use super::order::{Id, Log, Window};
 use super::painted::{Painted, Piece};
 use super::record::Record;
 use super::states::{Base, State, parts, pieces};
+use crate::order::{Id, Log, Window};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
 use std::collections::{BTreeMap, BTreeSet};

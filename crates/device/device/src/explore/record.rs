@@ -1,7 +1,7 @@
 //! What is kept of a run: its log, and the data that it wrote.
 
-use super::order::{Id, Kind, Log};
 use super::painted::Piece;
+use crate::order::{Id, Kind, Log};
 use crate::session::{Failure, Session};
 use coflash_base::Time;
 use coflash_store::{Disk, SECTOR_BYTES, Store, StoreError};

@@ -1,15 +1,16 @@
 //! The run of a workload: served by the firmware, with each request's arrival and answer in a log.
 
 use super::fault::{Fate, Faults};
-use super::order::{Id, Kind, Log};
 use super::record::Record;
 use crate::export::{errno, serve};
 use crate::machine::{Clock, now};
+use crate::order::{Id, Kind, Log, change};
 use crate::session::Session;
-use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
+use coflash_nbd::{Errno, Export, Hangup, Request, Shape};
 use coflash_store::{Disk, Store};
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -131,24 +132,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Written {
     /// Note the arrival of a request, if it is one of the model.
     fn arrives(&mut self, clock: Clock, request: &Request, page_bytes: u64) -> Option<Id> {
-        let (mut offset, mut length) = (request.offset, u64::from(request.length));
-        let kind = match request.command {
-            Command::Write => Kind::Write,
-            Command::WriteZeroes { .. } => Kind::Zeroes,
-            // It drops whole pages.
-            Command::Trim => {
-                let end = (offset + length) / page_bytes * page_bytes;
-                offset = offset.next_multiple_of(page_bytes);
-                length = end.saturating_sub(offset);
-                Kind::Zeroes
-            }
-            Command::Flush => Kind::Flush,
-            Command::Read | Command::Cache | Command::BlockStatus => return None,
-        };
-        if kind != Kind::Flush && length == 0 {
-            return None;
-        }
-        let id = self.log.arrives(clock.time(), kind, offset, length, request.fua);
+        let (kind, Range { start, end }) = change(request, page_bytes)?;
+        let length = end - start;
+        let id = self.log.arrives(clock.time(), kind, start, length, request.fua);
         if kind == Kind::Write {
             self.log.entries[id].place = self.data_bytes;
             if self.result.is_ok() {

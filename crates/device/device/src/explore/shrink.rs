@@ -2,11 +2,11 @@
 
 use super::check::{Checker, Verdict};
 use super::failure::Failed;
-use super::order::Id;
 use super::painted::Painted;
 use super::plan::Planned;
 use super::states::{State, pieces};
 use crate::folder::DeviceError;
+use crate::order::Id;
 use std::collections::BTreeMap;
 
 /// The most checks to find the fewest requests that must be lost, and those that must be there.

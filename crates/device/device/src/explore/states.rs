@@ -1,8 +1,8 @@
 //! A state that a cut may leave, and how its content is told from that of others.
 
-use super::order::{Id, Log, Window};
 use super::painted::{Painted, Piece};
 use super::record::{Digests, SECTOR, digest};
+use crate::order::{Id, Log, Window};
 use std::collections::BTreeMap;
 use std::ops::Range;
 

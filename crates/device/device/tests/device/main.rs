@@ -4,4 +4,5 @@
 mod contents_file;
 mod load;
 mod order;
+mod served_order;
 mod session;

@@ -1,9 +1,32 @@
 //! The model of order: what a flush and FUA cover, and what lies above what.
 
 use coflash_base::Time;
-use coflash_device::explore::order::{Id, Kind, Log};
 use coflash_device::explore::painted::Painted;
+use coflash_device::order::{Id, Kind, Log, Window};
 use std::ops::Range;
+
+/// What a cut may leave of a place.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Left {
+    /// The changes one of which may be seen.
+    pub(crate) changes: Vec<Id>,
+    /// Whether what was there before the run may be.
+    pub(crate) before: bool,
+}
+
+/// What a cut at the end of a run may leave in a sector, which each change has whole or not at all: the judge that goes by the model.
+pub(crate) fn left(log: &Log, windows: &[Window], sector: &Range<u64>) -> Left {
+    let has = |id: &&Id| {
+        let range = log.entries[**id].range();
+        range.start <= sector.start && sector.end <= range.end
+    };
+    let covered: Vec<Id> = windows.iter().flat_map(|window| &window.covered).filter(has).copied().collect();
+    let open = windows.last().map(|window| window.open.as_slice()).unwrap_or_default();
+    let is_above = |one: Id, other: Id| log.entries[one].is_after(&log.entries[other]);
+    let seen = covered.iter().chain(open.iter().filter(has)).copied();
+    let changes = seen.filter(|&id| !covered.iter().any(|&other| is_above(other, id))).collect();
+    Left { changes, before: covered.is_empty() }
+}
 
 /// A run whose requests come and are answered as a test says.
 #[derive(Default)]
@@ -114,6 +137,27 @@ fn a_request_is_after_those_whose_answers_had_come() {
     let is_after = |one: Id, other: Id| run.log.entries[one].is_after(&run.log.entries[other]);
     assert!(is_after(third, first));
     assert!(!is_after(third, second) && !is_after(second, first) && !is_after(first, third));
+}
+
+#[test]
+fn a_cut_may_leave_what_is_not_covered_and_what_lies_above_all_that_is() {
+    let mut run = Run::default();
+    let left = |run: &Run, page: u64| left(&run.log, &run.log.windows(), &(page * 4096..page * 4096 + 512));
+    let durable = run.does(Kind::Write, 1, FUA);
+    assert_eq!(left(&run, 1), Left { changes: vec![durable], before: false });
+    assert_eq!(left(&run, 2), Left { changes: vec![], before: true });
+    let first = run.sends(Kind::Write, 1, NO_FUA);
+    let second = run.sends(Kind::Write, 1, NO_FUA);
+    run.is_answered(first);
+    assert_eq!(left(&run, 1), Left { changes: vec![durable, first, second], before: false });
+    run.does(Kind::Flush, 0, NO_FUA);
+    assert_eq!(left(&run, 1), Left { changes: vec![first, second], before: false }, "an older one is below");
+    run.is_answered(second);
+    run.does(Kind::Flush, 0, NO_FUA);
+    let either = Left { changes: vec![first, second], before: false };
+    assert_eq!(left(&run, 1), either, "they were under way together");
+    let last = run.does(Kind::Write, 1, FUA);
+    assert_eq!(left(&run, 1), Left { changes: vec![last], before: false });
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The model of order: what a power cut may leave of the requests of a run.
+//! The model of order: what a power cut may leave of the requests of a run. It is the only place of the rule: an exploration makes
+//! the states that it allows, and a served device is judged by it.
 //!
 //! Each request has a time of arrival and one of its answer. What is promised, and nothing else:
 //!
@@ -10,6 +11,7 @@
 //! - A failed request is never covered.
 
 use coflash_base::Time;
+use coflash_nbd::{Command, Request};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -26,6 +28,21 @@ pub enum Kind {
     Zeroes,
     /// A flush.
     Flush,
+}
+
+/// What a request of the protocol does, and the bytes that it changes; none if it changes nothing and is no flush.
+#[must_use]
+pub fn change(request: &Request, page_bytes: u64) -> Option<(Kind, Range<u64>)> {
+    let (offset, end) = (request.offset, request.offset + u64::from(request.length));
+    let (kind, range) = match request.command {
+        Command::Flush => return Some((Kind::Flush, 0..0)),
+        Command::Write => (Kind::Write, offset..end),
+        Command::WriteZeroes { .. } => (Kind::Zeroes, offset..end),
+        // It drops whole pages.
+        Command::Trim => (Kind::Zeroes, offset.next_multiple_of(page_bytes)..end / page_bytes * page_bytes),
+        Command::Read | Command::Cache | Command::BlockStatus => return None,
+    };
+    (!range.is_empty()).then_some((kind, range))
 }
 
 /// A moment: its place among all arrivals, answers and marks, and its time.
