@@ -1,5 +1,5 @@
-//! The standard job counted, without time: page map, greedy GC and nothing else. The difference from the
-//! simulation is the cost of time, levels, measures and choices.
+//! The standard job counted, without time: page map, greedy GC and nothing else, with the same look ahead as the simulation. The
+//! difference from the simulation is the cost of time, levels, measures and choices.
 
 use crate::Measured;
 use crate::simulating::scenario;
@@ -163,6 +163,7 @@ pub(crate) fn standard() -> Measured {
     Measured {
         requests_per_second: requests as f64 / seconds,
         programs_per_second: Some(flash.programs as f64 / seconds),
+        programs: Some(flash.programs as f64),
         note: format!("WAF {:.3}", flash.programs as f64 / requests as f64),
         ..Measured::default()
     }

@@ -1,8 +1,11 @@
 //! Eviction policies, without a device.
 
 use crate::{Measured, peers};
-use coflash_base::{Lpn, Seed};
+use coflash_base::{Bytes, Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
+use coflash_sim::{MissRatioOptions, NoObserver, miss_ratio_curves};
+use coflash_trace::TraceOptions;
+use coflash_trace::info::Sample;
 use coflash_workload::Source;
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
 use std::time::Instant;
@@ -34,14 +37,44 @@ pub(crate) fn eviction(name: &str) -> Measured {
     }
 }
 
+/// The miss ratio of a policy as users ask for it: of all pages of a trace, which is read first.
+pub(crate) fn curve(name: &str) -> Measured {
+    let name_of_file = format!("coflash-bench-{}.oracleGeneral", std::process::id());
+    let path = std::env::temp_dir().join(name_of_file).to_string_lossy().into_owned();
+    std::fs::write(&path, trace()).expect("room for a file");
+    let options = MissRatioOptions {
+        policies: vec![name.to_owned()],
+        sizes: vec![Bytes { count: u64::from(PAGES / 10) * 4096 }],
+        sample: Sample::EXACT,
+        ..MissRatioOptions::default()
+    };
+    let start = Instant::now();
+    let curves =
+        miss_ratio_curves(std::slice::from_ref(&path), &TraceOptions::default(), &options, &mut NoObserver);
+    let seconds = start.elapsed().as_secs_f64();
+    // It is only a copy.
+    let _ = std::fs::remove_file(&path);
+    let misses = curves.expect("a trace").miss_ratio[0].1[0];
+    Measured {
+        requests_per_second: ACCESSES as f64 / seconds,
+        note: format!("hit ratio {:.4}; reading included", 1.0 - misses),
+        ..Measured::default()
+    }
+}
+
 /// libCacheSim with the same cache and keys.
 pub(crate) fn lru_of_peer() -> Measured {
-    let record = |lpn: &Lpn| {
+    peers::measured("lru", &trace(), ACCESSES)
+}
+
+/// The keys as a trace in the format of libCacheSim.
+fn trace() -> Vec<u8> {
+    let record = |lpn: Lpn| {
         let [time, key, size, next] =
             [&[0; 4][..], &u64::from(lpn.get()).to_le_bytes(), &[1, 0, 0, 0], &[0xff; 8]];
         [time, key, size, next].concat()
     };
-    peers::measured("lru", &keys().iter().flat_map(record).collect::<Vec<u8>>(), ACCESSES)
+    keys().into_iter().flat_map(record).collect()
 }
 
 const PAGES: u32 = 1_000_000;

@@ -22,8 +22,9 @@ mod storing;
 
 use machine::{Machine, cpu_seconds};
 use row::Row;
-use rows::rows;
+use rows::{COUNTED, STANDARD, rows};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::process::Command;
 
 const REPEATS: usize = 3;
@@ -37,6 +38,8 @@ pub(crate) struct Measured {
     pub(crate) cpu_seconds: f64,
     /// Page programs per second.
     pub(crate) programs_per_second: Option<f64>,
+    /// Page programs of the run.
+    pub(crate) programs: Option<f64>,
     /// Bytes of input per second.
     pub(crate) bytes_per_second: Option<f64>,
     /// Bytes of device state per physical page.
@@ -69,14 +72,32 @@ fn main() {
         "{:<34} {:>10} {:>17} {:>6} {:>7} {:>12} {:>9} {:>8} {:>9}  remarks",
         "", "requests/s", "range", "loads", "CPU s", "programs/s", "MB/s", "B/page", "peak MiB"
     );
+    let mut programs_per_second = HashMap::new();
     for row in rows().iter().filter(wanted) {
         let mut runs: Vec<Measured> = (0..REPEATS).map(|_| in_a_process(&row.name)).collect();
         runs.sort_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second));
         show(row, &runs, &machine);
+        programs_per_second.insert(row.name.clone(), runs[REPEATS / 2].programs_per_second);
+        if let Some(instructions) = runs[0].programs.and_then(|pages| Some(instructions(&row.name)? / pages))
+        {
+            println!("{:<34} {instructions:.0} instructions a program, set-up included", "");
+        }
+    }
+    let rate = |row: &str| programs_per_second.get(row).copied().flatten();
+    if let (Some(ours), Some(limit)) = (rate(STANDARD), rate(COUNTED)) {
+        println!("{STANDARD}: {:.2} × the programs per second of the counter that looks ahead", ours / limit);
     }
     if let Ok(load) = std::fs::read_to_string("/proc/loadavg") {
         println!("load of the machine: {}", load.split(' ').take(3).collect::<Vec<_>>().join(" "));
     }
+}
+
+/// The instructions of a run of a row, where the system counts them.
+fn instructions(row: &str) -> Option<f64> {
+    let program = std::env::current_exe().expect("this program has a path");
+    let perf = ["stat", "--field-separator", ",", "--event", "instructions:u"];
+    let output = Command::new("perf").args(perf).arg(program).args(["--row", row]).output().ok()?;
+    String::from_utf8_lossy(&output.stderr).lines().find_map(|line| line.split(',').next()?.parse().ok())
 }
 
 fn in_a_process(row: &str) -> Measured {

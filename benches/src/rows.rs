@@ -24,12 +24,16 @@ const INSPECTED: &[&str] = &["msr", "blkparse", "blktrace"];
 
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/pgbench-oltp-400k.iolog.zst");
 
+/// The row that stands for all runs, and the limit that it is held against.
+pub(crate) const STANDARD: &str = "standard job";
+pub(crate) const COUNTED: &str = "standard job, counted, no time";
+
 /// All rows, in the order of the table.
 pub(crate) fn rows() -> Vec<Row> {
     let standard = |assignments: &'static [(&str, &str)]| move || simulate("random-5g", assignments);
     let mut rows = vec![
-        row("standard job", standard(&[])),
-        row("standard job, counted, no time", counting::standard),
+        row(STANDARD, standard(&[])),
+        row(COUNTED, counting::standard),
         row("standard job, none, cache 5 %", standard(&[("cache.size", "5%")])),
         row("standard job, cdm, cache 5 %", standard(&[("cache.size", "5%"), ("cooperation", "cdm")])),
         row(
@@ -59,6 +63,7 @@ pub(crate) fn rows() -> Vec<Row> {
     ];
     rows.extend(family("eviction", EvictionConfig::NAMES, evicting::eviction));
     rows.push(row("eviction lru, the peer", evicting::lru_of_peer));
+    rows.extend(family("miss ratio", &["lru", "s3-fifo", "sieve", "arc"], evicting::curve));
     let built_in: Vec<_> =
         PlacementConfig::NAMES.iter().copied().filter(|&name| name != "external").collect();
     rows.extend(family("placement", &built_in, simulating::placement));

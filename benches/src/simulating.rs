@@ -99,6 +99,7 @@ fn measure(scenario: &Scenario) -> Measured {
     Measured {
         requests_per_second: simulator.requests_per_second,
         programs_per_second: Some(simulator.programs_per_second),
+        programs: Some(simulator.programs_per_second * simulator.wall_seconds),
         state_bytes_per_page: Some(simulator.state_bytes_per_page),
         peak_rss_bytes: simulator.peak_rss_bytes,
         note: result.metrics().number("waf_host").map(|waf| format!("WAF {waf:.3}")).unwrap_or_default(),

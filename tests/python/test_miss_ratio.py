@@ -173,6 +173,7 @@ def test_a_curve_of_all_pages_is_exact(tmp_path: Path) -> None:
     held = np.searchsorted(stack.curve.cache_pages, curves.cache_pages, side="right")
     smooth = [1.0, *stack.curve.miss_ratio]
     assert [smooth[row] for row in held] == pytest.approx(curves.miss_ratio["lru"], abs=0.02)
+    assert trace.miss_ratio(file, "sieve", "1MiB") == trace.miss_ratio(file, "sieve", 1 << 20)
     assert trace.miss_ratio(file, "sieve", "1MiB") == pytest.approx(1 - trace.cache_hits(keys, "sieve", 256).mean())
 
 
@@ -185,7 +186,7 @@ def test_a_sample_comes_as_near_as_is_said(tmp_path: Path) -> None:
         keys[60_000:70_000] = 30_000 + np.arange(10_000)
         file = written(tmp_path / f"{seed}.iolog", keys)
         policies = ["lru", "sieve", "s3-fifo", "arc"]
-        sizes = [f"{4096 * (25_000 >> shift)}B" for shift in range(7)]
+        sizes = [4096 * (25_000 >> shift) for shift in range(7)]
         exact = trace.miss_ratio_curves(file, policies, sizes=sizes)
         sampled = trace.miss_ratio_curves(file, policies, sizes=sizes, sample=4096)
         assert (exact.sampling.method, sampled.sampling.method) == ("exact", "sampled")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 import typer
@@ -48,6 +50,36 @@ def test_a_command_imports_no_other() -> None:
     found = modules("from coflash_command import main\nmain()", "policies")
     assert "coflash.cli.policies" in found
     assert found.isdisjoint({"coflash.cli.sweep", "coflash.sweep", "coflash.report", "numpy", "pydantic"})
+
+
+HEAVY = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "pydantic", "scipy"}
+"""Each takes about as long to import as the help to show."""
+
+
+@pytest.mark.parametrize("command", [["--help"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
+def test_no_help_imports_what_is_heavy(command: list[str]) -> None:
+    found = modules("from coflash_command import main\nmain()", *command)
+    assert "typer.rich_utils" in found
+    assert found.isdisjoint(HEAVY)
+
+
+SMALL = {"flash__blocks_per_plane": 64, "workload__synthetic__requests": 1}
+RUN = f"import coflash; result = coflash.run(coflash.Scenario.load('random-5g').with_(**{SMALL}))"
+
+
+def test_a_run_imports_numpy_for_its_arrays_alone() -> None:
+    assert modules(f"{RUN}; print(result.metrics.requests)").isdisjoint(HEAVY)
+    assert "numpy" in modules(f"{RUN}; result.erase_counts()")
+
+
+# Copied as it is sent to another process.
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_copy_of_a_result_has_its_arrays(copied: Callable[[coflash.Result], coflash.Result]) -> None:
+    result = coflash.run(coflash.Scenario.load("random-5g").with_(SMALL))
+    other = copied(result)
+    assert other.document == result.document
+    assert other.erase_counts().tolist() == result.erase_counts().tolist()
+    assert other.histogram().counts.tolist() == result.histogram().counts.tolist() == [1]
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import orjson
 
@@ -102,6 +102,14 @@ def mixed_revisions(documents: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+class Arrays(NamedTuple):
+    """The arrays of a result."""
+
+    histograms: Mapping[Kind, Histogram]
+    series: Table
+    erase_counts: NDArray[np.uint32]
+
+
 @final
 class Result:
     """The result of a run, with all that is needed to repeat the run. Immutable.
@@ -110,7 +118,7 @@ class Result:
         document: The whole result without its arrays, as in JSON; `save` writes it to `result.json`.
     """
 
-    __slots__ = ("_erase_counts", "_histograms", "_series", "document")
+    __slots__ = ("_held", "document")
 
     def __init__(
         self,
@@ -120,9 +128,13 @@ class Result:
         erase_counts: NDArray[np.uint32],
     ) -> None:
         self.document = document
-        self._histograms = histograms
-        self._series = series
-        self._erase_counts = erase_counts
+        self._held: Arrays | _core.RunResult = Arrays(histograms, series, erase_counts)
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any], held: Arrays | _core.RunResult) -> Result:
+        result = cls.__new__(cls)
+        result.document, result._held = document, held
+        return result
 
     @classmethod
     def from_core(cls, core: _core.RunResult) -> Result:
@@ -130,12 +142,20 @@ class Result:
         document = json.loads(core.to_json())
         if seconds := _core.hook_seconds():
             document["simulator"]["hook_seconds"] = seconds
-        return cls(
-            document=document,
-            histograms={kind: Histogram(*core.histogram(kind)) for kind in KINDS},
-            series=Table(core.series()),
-            erase_counts=core.erase_counts(),
-        )
+        return cls._of(document, core)
+
+    @property
+    def _arrays(self) -> Arrays:
+        """The arrays, made of the core's at their first use: to import numpy takes longer than a short run."""
+        if not isinstance(self._held, Arrays):
+            core = self._held
+            histograms: Mapping[Kind, Histogram] = {kind: Histogram(*core.histogram(kind)) for kind in KINDS}
+            self._held = Arrays(histograms, Table(core.series()), core.erase_counts())
+        return self._held
+
+    def __reduce__(self) -> tuple[type[Result], tuple[Any, ...]]:
+        """Copy or send the arrays: the core's result stays in its process."""
+        return Result, (self.document, *self._arrays)
 
     @property
     def metrics(self) -> Metrics:
@@ -186,7 +206,7 @@ class Result:
 
     def with_document(self, document: Mapping[str, Any]) -> Result:
         """Return the same arrays with another document."""
-        return Result(document, self._histograms, self._series, self._erase_counts)
+        return self._of(document, self._held)
 
     def histogram(self, kind: Kind = "all") -> Histogram:
         """Return the distribution of response times.
@@ -197,17 +217,17 @@ class Result:
         Raises:
             CoflashError: There is no such kind.
         """
-        if kind not in self._histograms:
+        if kind not in KINDS:
             raise no_such("histogram: no kind", kind, KINDS)
-        return self._histograms[kind]
+        return self._arrays.histograms[kind]
 
     def series(self) -> Table:
         """Return the time series: for each window of simulated time its `start_ns`, and a column for each count."""
-        return self._series
+        return self._arrays.series
 
     def erase_counts(self) -> NDArray[np.uint32]:
         """Return the number of erases of each block; shape (blocks,)."""
-        return self._erase_counts
+        return self._arrays.erase_counts
 
     def to_json(self) -> str:
         """Return the document as JSON text, indented by two spaces, with a newline at its end."""
@@ -240,10 +260,11 @@ class Result:
 
         (place / DOCUMENT).write_text(self.to_json(), encoding="utf-8")
         (place / _SCENARIO).write_text(self.scenario.to_toml(), encoding="utf-8")
-        self._series.write_parquet(place / _SERIES)
-        stacked(self._histograms).write_parquet(place / _HISTOGRAMS)
-        blocks = np.arange(len(self._erase_counts), dtype=np.uint32)
-        Table({"block": blocks, "erases": self._erase_counts}).write_parquet(place / _ERASES)
+        histograms, series, erases = self._arrays
+        series.write_parquet(place / _SERIES)
+        stacked(histograms).write_parquet(place / _HISTOGRAMS)
+        blocks = np.arange(len(erases), dtype=np.uint32)
+        Table({"block": blocks, "erases": erases}).write_parquet(place / _ERASES)
 
     @classmethod
     def load(cls, path: str | Path) -> Result:

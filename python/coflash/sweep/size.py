@@ -20,7 +20,6 @@ from coflash.measures.measure import MEASURES, WAF_HOST, Measure
 from coflash.quantity import parsed, show, show_change
 from coflash.results.estimate import Estimate, estimate, show_estimate
 from coflash.results.result import Result
-from coflash.results.slices import interval
 from coflash.results.store import FolderStore
 from coflash.results.subject import Subject
 from coflash.results.why import LATTICES, TIERS, Why, whys
@@ -299,6 +298,8 @@ class _Sizer:
     tried: dict[tuple[str, Assignment], Sized] = field(default_factory=dict)
 
     def run(self) -> Sizing:
+        from coflash.results.slices import interval  # needs numpy
+
         self.inputs, (self.cost,) = inputs_of(self.base, self.trace), goals(None, None, self.prices)
         options = self.base.to_dict()["workload"]["trace_options"]
         about = info(self.trace, {key: one for key, one in options.items() if isinstance(one, str)})

@@ -94,7 +94,7 @@ def miss_ratio_curves(
     options: Options = _NO_OPTIONS,
     progress: Progress | None = None,
     *,
-    sizes: Iterable[str] = (),
+    sizes: Iterable[str | int] = (),
     page: str = "4KiB",
     sample: int | str = SIMULATED_PAGES,
 ) -> MissRatioCurves:
@@ -116,20 +116,24 @@ def miss_ratio_curves(
             the optimum, which knows all accesses ahead; it takes no standard input.
         options: How to read the trace.
         progress: Called as for [`run`][coflash.run].
-        sizes: The sizes of the caches, such as `64MiB`. Default: 17 sizes from the footprint down to a 256th of it.
+        sizes: The sizes of the caches, such as `64MiB`, or whole bytes. Default: 17 sizes, from the footprint down to a
+            256th of it.
         page: The size of a page: a power of two of at least 512 bytes.
         sample: The largest number of simulated pages, at least 64; `auto` is 1,048,576, `exact` all pages.
 
     Raises:
         CoflashError: The trace cannot be read, there is no such policy, or a size is invalid.
     """
-    what = {"policies": list(policies), "sizes": list(sizes), "page": page, "sample": str(sample)}
+    in_text = [f"{size}B" if isinstance(size, int) else size for size in sizes]
+    what = {"policies": list(policies), "sizes": in_text, "page": page, "sample": str(sample)}
     settings = {key: toml_value(value) for key, value in what.items()}
     with arrow.converted(paths(trace)) as files:
         return MissRatioCurves(_core.miss_ratio_curves(files, _settings(options), settings, progress))
 
 
-def miss_ratio(trace: Paths, policy: str, size: str, options: Options = _NO_OPTIONS, *, page: str = "4KiB") -> float:
+def miss_ratio(
+    trace: Paths, policy: str, size: str | int, options: Options = _NO_OPTIONS, *, page: str = "4KiB"
+) -> float:
     """Return the exact miss ratio of one plain cache: all pages are simulated.
 
     See [`miss_ratio_curves`][coflash.trace.miss_ratio_curves].

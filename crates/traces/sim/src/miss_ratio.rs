@@ -1,6 +1,6 @@
 //! Miss ratios of plain caches: any eviction policy in front of the pages of a trace, without a device.
 
-use coflash_base::{Bytes, Lpn, suggest};
+use coflash_base::{Bytes, suggest};
 use coflash_cache::EvictionConfig;
 use coflash_cache::belady::Future;
 use coflash_engine::{Cancellable, Observer, RunError};
@@ -9,7 +9,14 @@ use coflash_trace::accesses::Accesses;
 use coflash_trace::info::{Sample, Sampling, page_bytes};
 use coflash_trace::{STANDARD_INPUT, TraceOptions};
 use coflash_workload::WorkloadError;
+use coflash_workload::read_ahead::read_ahead;
 use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
+use std::iter;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::{self, Builder, available_parallelism};
 
 /// Belady's optimum: it needs all accesses in advance, so no device can use it.
 const BELADY: &str = "belady";
@@ -63,7 +70,8 @@ fn by_name<S: Serializer>(curves: &[(String, Vec<f64>)], serializer: S) -> Resul
 /// A simulated policy.
 enum Simulated {
     Policy(EvictionConfig),
-    Belady,
+    /// With the accesses to come, once they are known.
+    Belady(Option<Future>),
 }
 
 impl Simulated {
@@ -71,7 +79,7 @@ impl Simulated {
         let names = || EvictionConfig::NAMES.iter().copied().chain([BELADY]).collect::<Vec<_>>();
         match EvictionConfig::by_name(name) {
             Some(config) => Ok(Self::Policy(config)),
-            None if name == BELADY => Ok(Self::Belady),
+            None if name == BELADY => Ok(Self::Belady(None)),
             None => {
                 let problem = format!("\"{name}\" is no eviction policy{}", suggest::hint(name, &names()));
                 Err(WorkloadError::Parameters { key: "policies", problem })
@@ -82,28 +90,48 @@ impl Simulated {
     fn unit_pages(&self) -> u32 {
         match self {
             Self::Policy(config) => config.unit_pages(),
-            Self::Belady => 1,
+            Self::Belady(_) => 1,
         }
     }
 
-    /// The misses of caches with these slots.
-    fn misses(&self, accesses: &Accesses, slots: &[u32]) -> Vec<f64> {
+    /// Serve the accesses to pages below `bound` by a cache of `slots` pages; tell of each whether it hits.
+    fn serve(
+        &self,
+        accesses: impl DoubleEndedIterator<Item = (u32, bool)> + ExactSizeIterator + Clone,
+        bound: usize,
+        slots: u32,
+        told: impl FnMut(bool),
+    ) {
         match self {
-            Self::Policy(config) => {
-                let mut caches = Miniature::new(config, slots.iter().copied(), accesses.pages());
-                for (page, is_write) in accesses.iter() {
-                    caches.use_page(Lpn::new(page), is_write);
-                }
-                caches.misses().collect()
-            }
-            Self::Belady => {
-                let pages = || accesses.iter().map(|(page, _)| page);
-                let future = Future::new(pages(), accesses.pages());
-                let misses = |&slots| future.hits(pages(), slots).filter(|&hit| !hit).count() as f64;
-                slots.iter().map(misses).collect()
+            Self::Policy(config) => Miniature::new(config, [slots], bound).use_pages(accesses, told),
+            Self::Belady(future) => {
+                let pages = accesses.map(|(page, _)| page);
+                let known = future
+                    .as_ref()
+                    .map_or_else(|| Cow::Owned(Future::new(pages.clone(), bound)), Cow::Borrowed);
+                known.hits(pages, slots).for_each(told);
             }
         }
     }
+}
+
+/// The results of `work` for each number below `count`, on all cores.
+fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let (next, threads) = (AtomicUsize::new(0), available_parallelism().map_or(1, NonZero::get).min(count));
+    let numbers = || iter::repeat_with(|| next.fetch_add(1, Relaxed)).take_while(|&number| number < count);
+    let part = || numbers().map(|number| (number, work(number))).collect::<Vec<_>>();
+    let mut done = thread::scope(|scope| {
+        // Where no thread can be started, this one does their part.
+        let others = (1..threads).map_while(|_| Builder::new().spawn_scoped(scope, part).ok());
+        let others: Vec<_> = others.collect();
+        let mut done = part();
+        others
+            .into_iter()
+            .for_each(|other| done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))));
+        done
+    });
+    done.sort_unstable_by_key(|(number, _)| *number);
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Simulate caches of several sizes under several policies over the pages of the trace in `paths`.
@@ -122,7 +150,7 @@ pub fn miss_ratio_curves(
     options: &MissRatioOptions,
     observer: &mut dyn Observer,
 ) -> Result<MissRatioCurves, RunError> {
-    let policies: Vec<Simulated> =
+    let mut policies: Vec<Simulated> =
         options.policies.iter().map(|name| Simulated::named(name)).collect::<Result<_, _>>()?;
     let page_bytes = page_bytes(options.page)?;
     let least = options.sizes.iter().min_by_key(|size| size.count);
@@ -130,13 +158,13 @@ pub fn miss_ratio_curves(
         let problem = format!("{size} was given; at least a page ({}) is allowed", options.page);
         return Err(WorkloadError::Parameters { key: "sizes", problem }.into());
     }
-    let needs_future = policies.iter().any(|policy| matches!(policy, Simulated::Belady));
+    let needs_future = policies.iter().any(|policy| matches!(policy, Simulated::Belady(_)));
     if needs_future && paths.iter().any(|path| path == STANDARD_INPUT) {
         let problem = "\"belady\" needs the future, which a stream has not: give a file".to_owned();
         return Err(WorkloadError::Parameters { key: "policies", problem }.into());
     }
     let unit_pages = policies.iter().map(Simulated::unit_pages).max().unwrap_or(1);
-    let mut source = Cancellable::new(coflash_trace::open(paths, trace)?, observer);
+    let mut source = Cancellable::new(read_ahead(coflash_trace::open(paths, trace)?)?, observer);
     let read = Accesses::read(&mut source, page_bytes, unit_pages, options.sample.pages());
     let accesses = source.finish(read).1?;
 
@@ -154,10 +182,19 @@ pub fn miss_ratio_curves(
     let slots: Vec<u32> = cache_pages.iter().map(scaled).collect();
     let total = accesses.total() as f64;
     let ratio = |misses: f64| (misses / sampling.share / total).min(1.0);
-    let curve = |(name, policy): (&String, Simulated)| {
-        (name.clone(), policy.misses(&accesses, &slots).into_iter().map(ratio).collect())
-    };
-    let miss_ratio = options.policies.iter().zip(policies).map(curve).collect();
+    for policy in &mut policies {
+        if let Simulated::Belady(future) = policy {
+            *future = Some(Future::new(accesses.iter().map(|(page, _)| page), accesses.pages()));
+        }
+    }
+    let ratios = on_all_cores(policies.len() * slots.len(), |number| {
+        let (policy, slots) = (&policies[number / slots.len()], slots[number % slots.len()]);
+        let mut misses = 0_u64;
+        policy.serve(accesses.iter(), accesses.pages(), slots, |hit| misses += u64::from(!hit));
+        ratio(misses as f64)
+    });
+    let curves = ratios.chunks(slots.len().max(1)).map(<[f64]>::to_vec);
+    let miss_ratio = options.policies.iter().cloned().zip(curves).collect();
     Ok(MissRatioCurves { page_bytes, accesses_pages: accesses.total(), sampling, cache_pages, miss_ratio })
 }
 
@@ -167,13 +204,8 @@ pub fn miss_ratio_curves(
 /// An unknown policy.
 pub fn hits(pages: &[u32], policy: &str, slots: u32) -> Result<Vec<bool>, RunError> {
     let bound = pages.iter().max().map_or(0, |&last| last as usize + 1);
-    Ok(match Simulated::named(policy)? {
-        Simulated::Policy(config) => {
-            let mut cache = Miniature::new(&config, [slots], bound);
-            pages.iter().map(|&page| cache.use_page(Lpn::new(page), false)).collect()
-        }
-        Simulated::Belady => {
-            Future::new(pages.iter().copied(), bound).hits(pages.iter().copied(), slots).collect()
-        }
-    })
+    let mut hits = Vec::with_capacity(pages.len());
+    let accesses = pages.iter().map(|&page| (page, false));
+    Simulated::named(policy)?.serve(accesses, bound, slots, |hit| hits.push(hit));
+    Ok(hits)
 }

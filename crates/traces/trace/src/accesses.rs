@@ -3,23 +3,95 @@
 //! Units of neighbouring pages are sampled by a hash of their place (SHARDS, as in [`info`](crate::info)): whenever there
 //! are too many, half of them go. A trim is no access, and of a request to more than 65,536 pages the first ones count.
 
-#![allow(clippy::disallowed_types, reason = "what is read from the table does not depend on its order")]
-
 use crate::info::{Method, Sampling, TRACKED_PER_REQUEST_MAX, mix};
+use coflash_base::prefetch::prefetch;
 use coflash_workload::{Op, Source, WorkloadError};
-use std::collections::HashMap;
+use std::num::NonZeroU32;
 
 /// The most accesses that are kept, 256 MiB.
 const ACCESSES_MAX: usize = 1 << 26;
 /// The bit of a write in a kept access; the others are the page.
 const WRITE: u32 = 1 << 31;
 
+/// The accesses that are kept together.
+const TOGETHER: usize = 256;
+
+/// An access to a unit of the sample.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    unit: u64,
+    hash: u64,
+    offset: u32,
+    is_write: bool,
+}
+
+/// Units, numbered in the order of their first access: a table with open addresses, at most half full, whose memory can be asked
+/// for before it is needed. The tables of the standard library and of `hashbrown` wait for each unit of a large trace.
+#[derive(Clone, Debug)]
+struct Numbers {
+    /// A power of two of slots: units and their numbers.
+    slots: Vec<(u64, Option<NonZeroU32>)>,
+    len: u32,
+}
+
+impl Numbers {
+    fn with_room_for(units: usize) -> Self {
+        Self { slots: vec![(0, None); (2 * units).next_power_of_two().max(TOGETHER)], len: 0 }
+    }
+
+    fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, hash: u64) {
+        prefetch(&self.slots, hash as usize & (self.slots.len() - 1));
+    }
+
+    /// The number of a unit; a new unit has the next one.
+    #[inline]
+    fn number(&mut self, unit: u64, hash: u64) -> u32 {
+        let mut place = hash as usize;
+        loop {
+            place &= self.slots.len() - 1;
+            match self.slots[place] {
+                (found, Some(number)) if found == unit => return number.get() - 1,
+                (_, Some(_)) => place += 1,
+                (_, None) => return self.add(place, unit),
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn add(&mut self, place: usize, unit: u64) -> u32 {
+        self.len += 1;
+        self.slots[place] = (unit, NonZeroU32::new(self.len));
+        if 2 * self.len() > self.slots.len() {
+            let larger = Self::with_room_for(self.len());
+            for unit in std::mem::replace(self, larger).in_order() {
+                self.number(unit, mix(unit));
+            }
+        }
+        self.len - 1
+    }
+
+    /// The units in the order of their numbers.
+    fn in_order(self) -> Vec<u64> {
+        let mut units: Vec<_> =
+            self.slots.into_iter().filter_map(|(unit, number)| Some((number?, unit))).collect();
+        units.sort_unstable();
+        units.into_iter().map(|(_, unit)| unit).collect()
+    }
+}
+
 /// Accesses to the pages of a sample of units. Pages are numbered unit by unit, and units as they are first accessed.
 #[derive(Clone, Debug)]
 pub struct Accesses {
     unit_pages: u64,
     kept: Vec<u32>,
-    units: HashMap<u64, u32>,
+    /// Accesses to units of the sample that are not kept yet: the memory of their numbers is asked for.
+    latest: Vec<Latest>,
+    units: Numbers,
     units_max: usize,
     /// Units with a hash above it are not sampled.
     limit: u64,
@@ -28,7 +100,7 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// Read all accesses of `source` to pages of `page_bytes`, and keep those to at most `pages_max` pages in units of
+    /// Read all accesses of `source` to pages of `page_bytes`, a power of two, and keep those to at most `pages_max` pages in units of
     /// `unit_pages`.
     ///
     /// # Errors
@@ -44,20 +116,22 @@ impl Accesses {
         let mut accesses = Self {
             unit_pages,
             kept: Vec::new(),
-            units: HashMap::new(),
+            latest: Vec::with_capacity(TOGETHER),
+            units: Numbers::with_room_for(0),
             units_max,
             limit: u64::MAX,
             total: 0,
         };
-        let mut batch = Vec::new();
+        let (mut batch, page_shift) = (Vec::new(), page_bytes.ilog2());
         loop {
             source.next_batch(&mut batch)?;
             if batch.is_empty() {
+                accesses.keep_latest();
                 return Ok(accesses);
             }
             for request in batch.iter().filter(|request| matches!(request.op, Op::Read | Op::Write)) {
-                let first = request.offset / page_bytes;
-                let last = (request.offset + request.length - 1) / page_bytes;
+                let first = request.offset >> page_shift;
+                let last = (request.offset + request.length - 1) >> page_shift;
                 for page in first..=last.min(first + TRACKED_PER_REQUEST_MAX - 1) {
                     accesses.add(page, request.op == Op::Write);
                 }
@@ -65,38 +139,45 @@ impl Accesses {
         }
     }
 
+    #[inline]
     fn add(&mut self, page: u64, is_write: bool) {
         self.total += 1;
-        let (unit, offset) = (page / self.unit_pages, page % self.unit_pages);
-        if mix(unit) > self.limit {
+        // A division takes as long as the rest of this function.
+        let (unit, offset) =
+            if self.unit_pages == 1 { (page, 0) } else { (page / self.unit_pages, page % self.unit_pages) };
+        let hash = mix(unit);
+        if hash > self.limit {
             return;
         }
-        let next = self.units.len() as u32;
-        let number = *self.units.entry(unit).or_insert(next);
-        let place = u64::from(number) * self.unit_pages + offset;
-        self.kept.push(place as u32 | if is_write { WRITE } else { 0 });
-        while self.units.len() > self.units_max || self.kept.len() > ACCESSES_MAX {
-            self.thin();
+        self.units.prefetch(hash);
+        self.latest.push(Latest { unit, hash, offset: offset as u32, is_write });
+        if self.latest.len() == TOGETHER {
+            self.keep_latest();
         }
+    }
+
+    fn keep_latest(&mut self) {
+        let mut latest = std::mem::take(&mut self.latest);
+        for Latest { unit, hash, offset, is_write } in latest.drain(..) {
+            if hash > self.limit {
+                continue;
+            }
+            let place = self.units.number(unit, hash) * self.unit_pages as u32 + offset;
+            self.kept.push(place | if is_write { WRITE } else { 0 });
+            while self.units.len() > self.units_max || self.kept.len() > ACCESSES_MAX {
+                self.thin();
+            }
+        }
+        self.latest = latest;
     }
 
     /// Let half of the units go.
     #[cold]
     fn thin(&mut self) {
         self.limit /= 2;
-        let mut stays: Vec<(u32, u64)> = self
-            .units
-            .iter()
-            .filter(|(unit, _)| mix(**unit) <= self.limit)
-            .map(|(&unit, &number)| (number, unit))
-            .collect();
-        stays.sort_unstable();
-        let mut renumbered = vec![None; self.units.len()];
-        self.units.clear();
-        for (new, (old, unit)) in (0..).zip(stays) {
-            renumbered[old as usize] = Some(new);
-            self.units.insert(unit, new);
-        }
+        let units = std::mem::replace(&mut self.units, Numbers::with_room_for(0)).in_order();
+        let mut number = |unit, hash| (hash <= self.limit).then(|| self.units.number(unit, hash));
+        let renumbered: Vec<Option<u32>> = units.into_iter().map(|unit| number(unit, mix(unit))).collect();
         let unit_pages = self.unit_pages as u32;
         self.kept = std::mem::take(&mut self.kept)
             .into_iter()
@@ -109,7 +190,7 @@ impl Accesses {
     }
 
     /// The accesses in order: the page, below [`pages`](Self::pages), and whether it was written.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u32, bool)> + ExactSizeIterator {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u32, bool)> + ExactSizeIterator + Clone {
         self.kept.iter().map(|access| (access & !WRITE, access & WRITE != 0))
     }
 
@@ -142,6 +223,7 @@ mod tests {
     use coflash_base::seed::RngExt;
     use coflash_base::{Seed, Time};
     use coflash_workload::Request;
+    use rustc_hash::FxHashMap;
 
     struct Requests(Vec<Request>);
 
@@ -178,6 +260,20 @@ mod tests {
     }
 
     #[test]
+    fn units_have_numbers_in_the_order_of_their_first_access() {
+        let mut stream = Seed(1).stream("units");
+        let (mut numbers, mut expected) = (Numbers::with_room_for(0), FxHashMap::default());
+        for _ in 0..10_000 {
+            let unit = stream.random_range(0..3000) << stream.random_range(0..50);
+            let next = expected.len() as u32;
+            assert_eq!(numbers.number(unit, mix(unit)), *expected.entry(unit).or_insert(next), "{unit}");
+            assert!(2 * numbers.len() <= numbers.slots.len(), "at most half full");
+        }
+        assert_eq!(numbers.len(), expected.len());
+        assert!((0..).zip(numbers.in_order()).all(|(number, unit)| expected[&unit] == number));
+    }
+
+    #[test]
     fn a_sample_has_all_accesses_to_its_units_and_no_others() {
         for (seed, unit_pages) in (0..8).flat_map(|seed| [(seed, 1), (seed, 8)]) {
             let mut stream = Seed(seed).stream("accesses");
@@ -193,7 +289,7 @@ mod tests {
             let expected = pages.iter().filter(|&&page| mix(page / u64::from(unit_pages)) <= limit);
             let pairs: Vec<(u64, (u32, bool))> = expected.copied().zip(sample.iter()).collect();
             assert_eq!(pairs.len(), sample.iter().len(), "seed {seed}");
-            let mut numbers = HashMap::new();
+            let mut numbers = FxHashMap::default();
             for (page, (number, is_write)) in pairs {
                 assert_eq!(*numbers.entry(page).or_insert(number), number, "seed {seed}: {page}");
                 assert_eq!(is_write, page % 2 == 1, "seed {seed}: {page}");

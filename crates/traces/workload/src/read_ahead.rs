@@ -63,6 +63,14 @@ fn failure(problem: String) -> WorkloadError {
     WorkloadError::Trace { file: "reading ahead".to_owned(), problem }
 }
 
+/// Let a source work ahead on its own thread; in a browser, which gives no threads, on this one.
+///
+/// # Errors
+/// The system cannot start a thread.
+pub fn read_ahead(source: impl Source + 'static) -> Result<Box<dyn Source>, WorkloadError> {
+    Ok(if cfg!(target_family = "wasm") { Box::new(source) } else { Box::new(ReadAhead::new(source)?) })
+}
+
 /// The loop of the thread: until the end of the source, an error, or the loss of the consumer.
 fn work(mut source: impl Source, full: &SyncSender<Delivery>, empty: &Receiver<Vec<Request>>) {
     loop {

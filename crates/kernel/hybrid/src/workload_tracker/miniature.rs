@@ -18,7 +18,7 @@
 //! step for each segment.
 
 use coflash_base::seed::RngExt;
-use coflash_base::{Lpn, Seed};
+use coflash_base::{Ahead, Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
 
 /// The smallest sample, as a number of units, unless flash holds fewer.
@@ -105,10 +105,29 @@ impl Miniature {
             if cache.is_full() {
                 let victim = cache.victim_for(page).expect("a full cache has a victim");
                 cache.remove(victim);
+                cache.likely_victims().for_each(|(victim, ahead)| cache.look_ahead(victim, ahead));
             }
             cache.insert(page, is_write);
         }
         hit
+    }
+
+    /// Read or write pages one after another, with a look ahead; tell of each whether the last cache had it.
+    pub fn use_pages(
+        &mut self,
+        pages: impl Iterator<Item = (u32, bool)> + Clone,
+        mut told: impl FnMut(bool),
+    ) {
+        let looks = Ahead::that_pay(self.heap_bytes()).iter();
+        let mut later: Vec<_> = looks.map(|&ahead| (ahead, pages.clone().skip(ahead.distance()))).collect();
+        for (page, is_write) in pages {
+            for (ahead, later) in &mut later {
+                if let Some((page, _)) = later.next() {
+                    self.caches.iter().for_each(|sized| sized.cache.look_ahead(Lpn::new(page), *ahead));
+                }
+            }
+            told(self.use_page(Lpn::new(page), is_write));
+        }
     }
 
     /// Remove a page from all caches.
