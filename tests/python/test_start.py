@@ -75,7 +75,7 @@ def test_a_run_imports_numpy_for_its_arrays_alone() -> None:
 # Copied as it is sent to another process.
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
 def test_a_copy_of_a_result_has_its_arrays(copied: Callable[[coflash.Result], coflash.Result]) -> None:
-    result = coflash.run(coflash.Scenario.load("random-5g").with_(SMALL))
+    result = coflash.run(coflash.Scenario.load("random-5g").with_(**SMALL))
     other = copied(result)
     assert other.document == result.document
     assert other.erase_counts().tolist() == result.erase_counts().tolist()
