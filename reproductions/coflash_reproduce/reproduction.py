@@ -13,7 +13,7 @@ from rich.console import Console
 from coflash._core import CoflashError, hint
 from coflash.figures.style import needs_matplotlib
 from coflash.files import atomic_write
-from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc
+from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, warp
 from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.paper import Exhibit, Paper, Runs
 from coflash_reproduce.runs import run_all
@@ -29,7 +29,7 @@ from coflash_reproduce.study import Study
 
 __all__ = ["PAPERS", "STUDIES", "Done", "one_of", "reproduce", "study"]
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER, warp.PAPER)}
 _STUDIES = (cdm_victim_scores, frozen_spare, removable_weight, caching_less, eviction_policies, placement)
 STUDIES: dict[str, Study] = {one.STUDY.name: one.STUDY for one in _STUDIES}
 

@@ -164,8 +164,8 @@ def exported_bytes(result: Result) -> int:
     flash, spare = scenario["flash"], scenario["ftl"]["spare"]
     if given := number_in(flash.get("exported")):
         return int(given[0])
-    dies = math.prod(flash[part] for part in ("channels", "chips_per_channel", "dies_per_chip"))
-    pages = flash["planes_per_die"] * flash["blocks_per_plane"] * flash["pages_per_block"]
+    dies: int = math.prod(flash[part] for part in ("channels", "chips_per_channel", "dies_per_chip"))
+    pages: int = flash["planes_per_die"] * flash["blocks_per_plane"] * flash["pages_per_block"]
     share = float(spare["share"].rstrip("%")) / 100
     kept = pages * (1 - share) if spare["definition"] == "spare_of_physical" else pages / (1 + share)
     return int(kept + 1e-9) * dies * _bytes_of(result)[0]
