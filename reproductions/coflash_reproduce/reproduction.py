@@ -22,6 +22,7 @@ from coflash_reproduce.studies import (
     cdm_victim_scores,
     eviction_policies,
     frozen_spare,
+    handles,
     placement,
     removable_weight,
 )
@@ -30,7 +31,7 @@ from coflash_reproduce.study import Study
 __all__ = ["PAPERS", "STUDIES", "Done", "one_of", "reproduce", "study"]
 
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER, warp.PAPER)}
-_STUDIES = (cdm_victim_scores, frozen_spare, removable_weight, caching_less, eviction_policies, placement)
+_STUDIES = (cdm_victim_scores, frozen_spare, removable_weight, caching_less, eviction_policies, placement, handles)
 STUDIES: dict[str, Study] = {one.STUDY.name: one.STUDY for one in _STUDIES}
 
 _TABLES, _STORE = "tables", "store"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 
 import numpy as np
 
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import show, show_change
 from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, tabled
-from coflash_reproduce.warp.streams import PAGES, published
+from coflash_reproduce.warp.streams import PAGES, Numbers, published
 from coflash_reproduce.warp.workloads import (
     COUNTED,
     CURVES,
@@ -42,8 +41,17 @@ def divisor_of(run: Run) -> int:
     return 1024 // int(run.scenario.to_dict()["flash"]["pages_per_block"])
 
 
-@cache
-def _course(run: Run) -> tuple[np.ndarray, np.ndarray]:
+_COURSES: dict[str, tuple[Numbers, Numbers]] = {}
+
+
+def _course(run: Run) -> tuple[Numbers, Numbers]:
+    """Return the fills and the write amplification at the end of each interval of a run."""
+    if run.key not in _COURSES:
+        _COURSES[run.key] = _read_course(run)
+    return _COURSES[run.key]
+
+
+def _read_course(run: Run) -> tuple[Numbers, Numbers]:
     series = run.result().series()
     programs = sum(np.cumsum(series[name], dtype=float) for name in series.columns if name.startswith("programs_"))
     host = np.cumsum(series["host_writes_pages"], dtype=float)

@@ -26,7 +26,8 @@ OWN, SHARED, NONE = "own", "shared", "none"
 HANDLES: Mapping[str, tuple[int, int, int]] = {OWN: (0, 2, 1), SHARED: (0, 0, 1), NONE: (0, 0, 0)}
 """The handles of the sequential stream, the one that overwrites it, and the one beside it."""
 WORKLOADS = ("zipf 1.2", "zipf 2.2", "zoned")
-UNIFORM = "uniform"
+UNIFORM, QUIET = "uniform", "quiet"
+"""Overwrites at even places, and no overwrites."""
 MIX = (0.84, 0.08, 0.08)
 """The share of each stream where no log says it."""
 _ZONES = ((0.8, 0.0, 0.2), (0.1, 0.2, 0.2), (0.1, 0.4, 0.6))
@@ -76,7 +77,8 @@ def mix(workload: str, handles: str, fills: float, logged: bool = True) -> Itera
     if handles == NONE or not logged or (workload, handles) not in published():
         yield 0.9, 0.0, 0.1
         steps = int((fills - 1) * 4)
-        yield from [tuple(share / 4 for share in MIX)] * steps  # type: ignore[misc]
+        first, over, beside = (share / 4 for share in MIX)
+        yield from [(first, 0.0 if workload == QUIET else over, beside)] * steps
         return
     before = (0.0, 0.0, 0.0)
     for row in published()[workload, handles]:
@@ -105,7 +107,7 @@ def _over(workload: str, random: np.random.Generator, count: int, places: int) -
     """Draw places of the overwriting stream."""
     if workload.startswith("zipf"):
         return _zipf(random.random(count), places, float(workload.split()[1]))
-    if workload == UNIFORM:
+    if workload in (UNIFORM, QUIET):
         return random.integers(0, places, count)
     shares, begins, sizes = zip(*_ZONES, strict=True)
     zones = random.choice(len(_ZONES), count, p=shares)
