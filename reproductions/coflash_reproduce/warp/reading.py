@@ -137,7 +137,11 @@ def conservation(_: Runs) -> Iterator[Row]:
 def _closes(name: str) -> str:
     if name in COUNTED:
         return "as far as the columns say"
-    return "the log of GC of this job does not" if name.startswith("zoned-own") else "trivially: one handle"
+    return (
+        "a log of GC of this job, of another build, does not"
+        if name.startswith("zoned-own")
+        else "trivially: one handle"
+    )
 
 
 @tabled("log of GC | handle | media wrote, GB | growth, GB | erased, GB | remainder, GB | copied, GB")

@@ -46,7 +46,7 @@ class Scale:
     coarser: int
 
 
-SCALES = {"quick": Scale(64, 11, 128), "full": Scale(16, 11, 64)}
+SCALES = {"quick": Scale(128, 11, 256), "full": Scale(16, 11, 64)}
 
 
 def drive(divisor: int, units: int = UNITS) -> Scenario:
