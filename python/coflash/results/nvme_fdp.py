@@ -129,7 +129,7 @@ def _stats(path: Path, of: Mapping[str, int]) -> Stats:
 
 
 def media_at(stats: Sequence[Stats], host: float) -> float | None:
-    """Return the media bytes when the host had written so much, between the nearest times; None beyond the last."""
+    """Return the media bytes when the host had written `host`, between the nearest times; None beyond the last."""
     before = Stats(0, 0, 0)
     for one in stats:
         if one.host >= host:

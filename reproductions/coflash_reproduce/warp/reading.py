@@ -59,7 +59,7 @@ def _read_course(run: Run) -> tuple[Numbers, Numbers]:
 
 
 def waf_at(run: Run, fills: float) -> float:
-    """Return the write amplification since the beginning after so many fills."""
+    """Return the write amplification since the beginning, at a number of fills."""
     places, waf = _course(run)
     return float(np.interp(fills, places, waf))
 

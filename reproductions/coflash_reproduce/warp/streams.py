@@ -33,7 +33,7 @@ MIX = (0.84, 0.08, 0.08)
 _ZONES = ((0.8, 0.0, 0.2), (0.1, 0.2, 0.2), (0.1, 0.4, 0.6))
 """Share of the accesses, begin and size of each zone."""
 _ZIPF_RANKS = 10_000_000
-"""fio sums the probabilities of at most so many ranks."""
+"""The most ranks of which fio sums the probabilities."""
 _SEQUENTIAL = 32
 """Pages of a request of the sequential stream."""
 Numbers = NDArray[Any]

@@ -126,7 +126,7 @@ impl Collector {
         self.pools[pool].victim.cost_changed(dims.local(pool, block), old, new);
     }
 
-    /// Remove the policy's victim from the candidates of a pool, if at most so many of its pages are valid.
+    /// Remove the policy's victim from the candidates of a pool, unless more than `most_valid` of its pages are valid.
     pub(super) fn pick(
         &mut self,
         pool: PoolId,
