@@ -98,7 +98,6 @@ def claims() -> Iterator[Claim]:
                 partial(_change, workload, to, base),
                 kind=Kind.EFFECT,
                 said="lower",
-                must=True,
             )
     for percent, way in ((5, RISES), (10, FALLS)):
         yield Claim(
