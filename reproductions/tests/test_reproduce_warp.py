@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from coflash_reproduce import command, warp
 from coflash_reproduce.reproduction import Done, reproduce
-from coflash_reproduce.warp import claims, reading, streams, workloads
+from coflash_reproduce.warp import reading, streams, workloads
 from coflash_reproduce.warp.workloads import Scale
 
 
@@ -45,7 +45,7 @@ def test_the_handles_of_every_published_curve_add_up(key: tuple[str, str]) -> No
 
 
 def test_every_curve_has_its_line_under_each_reading(done: Done) -> None:
-    found = {row["experiment"]: set() for row in rows(done, "curves")}
+    found: dict[str, set[str]] = {row["experiment"]: set() for row in rows(done, "curves")}
     for row in rows(done, "curves"):
         found[row["experiment"]].add(row["line"])
     assert found.keys() == workloads.CURVES.keys()
@@ -69,4 +69,4 @@ def test_a_statement_that_held_and_does_not_any_more_is_an_error(
     wrong = [one for one in done.judged if one.claim.must and not one.holds]
     shown = CliRunner().invoke(command.app, ["warp", "--out", str(tmp_path), "--quiet"])
     assert shown.exit_code == (1 if wrong else 0)
-    assert any(one.must for one in claims.claims())
+    assert any(one.must for one in warp.PAPER.claims)
