@@ -72,6 +72,8 @@ class Claim:
     """The least change that is an effect."""
     aside: str = ""
     """Why it is not counted: `INPUT` or `READING`."""
+    must: bool = False
+    """Whether it held when its page was written: a run in which it does not hold any more ends in an error."""
 
     def verdict(self, ours: Sequence[float]) -> str:
         """Say whether it holds."""
@@ -126,6 +128,11 @@ class Judged:
     def verdict(self) -> str:
         """Whether it holds, or why it is not counted."""
         return self.claim.aside or self.claim.verdict(self.ours)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds, counted or not, or says nothing."""
+        return self.claim.verdict(self.ours) in (HOLDS, DIRECTION, NOTHING)
 
     def row(self) -> tuple[str, ...]:
         """Return the cells of the table."""

@@ -16,8 +16,16 @@ _LOOK: dict[str, Any] = {
 }
 app, study_app = typer.Typer(**_LOOK), typer.Typer(**_LOOK)
 
-STUDIES = ("cdm-victim-scores", "frozen-spare", "removable-weight", "caching-less", "eviction-policies", "placement")
-_PAPER, _STUDY = "Which paper: cdm, shadowgc, opfcl.", f"Which study: {', '.join(STUDIES)}."
+STUDIES = (
+    "cdm-victim-scores",
+    "frozen-spare",
+    "removable-weight",
+    "caching-less",
+    "eviction-policies",
+    "placement",
+    "handles",
+)
+_PAPER, _STUDY = "Which paper: cdm, shadowgc, opfcl, warp.", f"Which study: {', '.join(STUDIES)}."
 _SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
 _TRACE = "The paper's own trace, or one to study beside the others, where it takes one; repeat for its parts."
 _OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE or results/study/NAME-SCALE."
@@ -84,10 +92,15 @@ def _carry_out(
     place = out or Path("results") / ("reproduce" if kind == "paper" else kind) / f"{name}-{scale}"
     console = None if quiet else errors()
     done = run(name, scale, trace or (), kind=kind, out=place, publish=publish, jobs=jobs, console=console)
-    if quiet:
+    lost = [one for one in done.judged if kind == "paper" and one.claim.must and not one.holds]
+    if lost:
+        errors().print(f"held before, and not now: {'; '.join(one.claim.what for one in lost)}", markup=False)
+    if quiet and not lost:
         return
     table = plain_table(*COLUMNS["claims" if kind == "paper" else "findings"])
     for one in done.judged:
         table.add_row(*one.row())
     output().print(table)
     output().print(f"page: {done.page}", highlight=False, soft_wrap=True)
+    if lost:
+        raise typer.Exit(1)

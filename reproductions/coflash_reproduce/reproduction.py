@@ -13,7 +13,7 @@ from rich.console import Console
 from coflash._core import CoflashError, hint
 from coflash.figures.style import needs_matplotlib
 from coflash.files import atomic_write
-from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc
+from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, warp
 from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.paper import Exhibit, Paper, Runs
 from coflash_reproduce.runs import run_all
@@ -22,6 +22,7 @@ from coflash_reproduce.studies import (
     cdm_victim_scores,
     eviction_policies,
     frozen_spare,
+    handles,
     placement,
     removable_weight,
 )
@@ -29,8 +30,8 @@ from coflash_reproduce.study import Study
 
 __all__ = ["PAPERS", "STUDIES", "Done", "one_of", "reproduce", "study"]
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER)}
-_STUDIES = (cdm_victim_scores, frozen_spare, removable_weight, caching_less, eviction_policies, placement)
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER, warp.PAPER)}
+_STUDIES = (cdm_victim_scores, frozen_spare, removable_weight, caching_less, eviction_policies, placement, handles)
 STUDIES: dict[str, Study] = {one.STUDY.name: one.STUDY for one in _STUDIES}
 
 _TABLES, _STORE = "tables", "store"

@@ -112,15 +112,15 @@ def test_a_drive_without_spare_space_is_written_with_a_remark() -> None:
 def test_a_drive_with_fdp_is_the_one_that_the_script_describes() -> None:
     found = imported([INPUTS / "femu_fdp.sh"])
     assert found.values["ftl.pools"] == "device" and found.values["precondition.fill"] == "none"
-    placement = {"name": "fdp", "handles": 8, "isolation": "persistently", "shares": ["100%"]}
+    placement = {"name": "fdp", "handles": 8, "isolation": "persistently", "shares": ["100%"], "idle": "open"}
     assert found.values["ftl.placement"] == placement
+    lazy = {key: found.values[f"gc.{key}"] for key in ("mode", "background_mark", "lazy_valid")}
+    assert lazy == {"mode": "lazy", "background_mark": "10%", "lazy_valid": "5%"}
     assert (found.values["gc.low_mark"], found.values["flash.blocks_per_plane"]) == ("1%", 985)
     assert found.scenario.check()[0].startswith("exports 224.00 GiB "), found.scenario.check()[0]
     assert {"id", "nqn", "subsys", "fdp.nrg"} < found.missing.keys()
     assert [line.split(" = ")[0] for line in found.lost()] == [
-        "no counterpart: lazy_gc_pcent",
         "no counterpart: femu_mode",
-        "no counterpart: gc_thres_pcent",
     ], "names and plain values are not told"
 
 

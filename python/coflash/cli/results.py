@@ -39,6 +39,7 @@ from coflash.quantity import show as shown_as
 from coflash.results.database import export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD
 from coflash.results.fio_json import beside, fio_json, read_fio_json
+from coflash.results.nvme_fdp import beside_log, read_fdp_log
 from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
 
@@ -83,7 +84,10 @@ def list_(
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 
 
-_RUNS = "Two or more, names or folders, compared with the first; with --where, all that it leaves."
+_RUNS = (
+    "Two or more, names or folders, compared with the first; with --where, all that it leaves; or a result and a log of "
+    "nvme fdp stats."
+)
 
 
 _INTERVALS = "Differences from the first: intervals and tests, over seeds and slices."
@@ -119,6 +123,15 @@ def compare(
     if not runs and not where:
         msg = "compare: no run was given; names of runs are allowed, or --where KEY=VALUE for all that have a value"
         raise CoflashError(msg)
+    if runs and len(runs) == 2 and Path(runs[0]).is_dir() and Path(runs[1]).is_file():
+        check_effect(
+            {"--measure": measures, "--where": where, "--intervals": intervals}, "beside a log of nvme fdp stats"
+        )
+        table = plain_table("WAF", runs[0], runs[1], "difference")
+        for row in beside_log(Result.load(runs[0]), read_fdp_log(Path(runs[1]))):
+            table.add_row(*row)
+        show_table(table, output())
+        return
     # Folders of `run --out` are named as they are; other names are those of runs in --in.
     apart = runs and not where and all((Path(run) / DOCUMENT).is_file() for run in runs)
     found = results_at(list(map(Path, runs or ()))) if apart else results(folder, where or ())

@@ -31,7 +31,8 @@ from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_op
 from coflash.files import atomic_write, remote
 from coflash.results.fio_json import fio_text
 from coflash.results.identity import Identity
-from coflash.results.result import FILES, check_place
+from coflash.results.nvme_fdp import fdp_text
+from coflash.results.result import FILES, Result, check_place
 from coflash.runs.inputs import inputs_of
 from coflash.runs.progress import shown
 from coflash.runs.run import replaying, simulate
@@ -41,6 +42,9 @@ from coflash.trace import Progress
 _TRACE = "Replay this trace, a path or a URL; - is the standard input. Repeat it for a trace of several files."
 _UNTIL_STEADY = "First repeat the run's own writes until write amplification is steady (precondition.until_steady)."
 _DECISIONS = "Write each decision of GC, with its candidates, to this Parquet file."
+_OUTPUT_FORMAT = (
+    "The form of --json: coflash's, fio's, or that of nvme fdp stats; all but the first go to - by default."
+)
 _FIO = "Run the jobs of this job file of fio (workload.fio)."
 _WARM = "Start from this warm device, which 'coflash warm' wrote."
 _OPERATIONS = "Write each flash operation to this Parquet file."
@@ -65,14 +69,14 @@ def run(
     decisions: Annotated[Path | None, typer.Option("--decisions", metavar="FILE", help=_DECISIONS)] = None,
     quiet: Quiet = False,
     output_format: Annotated[
-        Literal["coflash", "fio-json", "fio-json+"],
-        typer.Option("--output-format", help="The form of --json: coflash's, or fio's, which goes to - by default."),
+        Literal["coflash", "fio-json", "fio-json+", "nvme-fdp"],
+        typer.Option("--output-format", help=_OUTPUT_FORMAT),
     ] = "coflash",
     live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
 ) -> None:
     """Simulate a scenario and show its measures."""
-    if options.format in ("fio-json", "fio-json+"):  # no trace has such a format
-        output_format = cast(Literal["fio-json", "fio-json+"], options.format)
+    if options.format in ("fio-json", "fio-json+", "nvme-fdp"):  # no trace has such a format
+        output_format = cast(Literal["fio-json", "fio-json+", "nvme-fdp"], options.format)
         options = replace(options, format=None)
     chosen = scenario_with(scenario, assignments)
     chosen = chosen.set([(f"workload.trace_options.{key}", value) for key, value in options.settings().items()])
@@ -112,10 +116,7 @@ def run(
         if out is not None:
             result.save(out, force=force)
     finally:  # what cannot be saved can be read
-        write_json(
-            json,
-            result.to_json() if output_format == "coflash" else fio_text(result, bins=output_format == "fio-json+"),
-        )
+        write_json(json, _written(result, output_format))
         if not quiet:
             console = errors() if json == STANDARD_OUTPUT else output()
             notes(result.notes)
@@ -137,6 +138,13 @@ def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
         lambda: Identity.of(wanted, None if is_there_once else [file.sha256 for file in inputs_of(scenario, trace)]),
         wanted,
     )
+
+
+def _written(result: Result, form: str) -> str:
+    """Return a result in one of the forms of --json."""
+    if form == "nvme-fdp":
+        return fdp_text(result)
+    return result.to_json() if form == "coflash" else fio_text(result, bins=form == "fio-json+")
 
 
 @contextmanager

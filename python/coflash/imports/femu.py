@@ -63,7 +63,10 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     if spare := _spare(given, blocks * superblock, remarks):
         values["ftl.spare"] = {"share": percent(spare), "definition": "spare_of_physical"}
     lazy, hard = 1 - given.number("gc_thres_pcent", 75) / 100, 1 - given.number("gc_thres_pcent_high", 95) / 100
-    if hard < lazy < (spare or 1 / 8):
+    if "lazy_gc_pcent" in given:
+        valid = given.number("lazy_gc_pcent", 0) / 100
+        values |= {"gc.mode": "lazy", "gc.background_mark": percent(lazy), "gc.lazy_valid": percent(valid)}
+    elif hard < lazy < (spare or 1 / 8):
         values |= {"gc.mode": "background", "gc.background_mark": percent(lazy)}
     elif hard < lazy and "gc_thres_pcent" in given:
         given.forget("gc_thres_pcent")  # with this spare space there are never as many free blocks
@@ -133,7 +136,13 @@ def _fdp(given: Parameters, blocks: int, remarks: list[str]) -> dict[str, Any]:
     if handles > (most := 8 if persistent else 15):
         remarks.append(f"fdp.nruh: {handles} handles, and {most} of them here, the most that are isolated {isolation}.")
     values: dict[str, Any] = {
-        "ftl.placement": {"name": "fdp", "handles": min(handles, most), "isolation": isolation, "shares": ["100%"]},
+        "ftl.placement": {
+            "name": "fdp",
+            "handles": min(handles, most),
+            "isolation": isolation,
+            "shares": ["100%"],
+            "idle": "open",
+        },
         "gc.victim": _one_of(given, "gc_strategy", "0", _FDP_VICTIMS),
     }
     if given.whole("fdp.nru", blocks) != blocks:

@@ -291,7 +291,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     ) -> Result<bool, M::Error> {
         let is_over = match self.gc {
             GcMode::Background => self.await_report_idly(until)?,
-            GcMode::Foreground | GcMode::Preemptive => self.media.run(until, &mut self.finished),
+            GcMode::Foreground | GcMode::Preemptive | GcMode::Lazy => {
+                self.media.run(until, &mut self.finished)
+            }
         };
         self.settle(&mut answered)?;
         Ok(is_over)

@@ -144,6 +144,9 @@ pub enum GcMode {
     /// GC does at most `steps_max` page copies and erases before each operation while a pool is at or below the low
     /// mark. It cleans whole victims only if a pool is down to its last free block.
     Preemptive,
+    /// As `foreground`, and before each write GC also cleans every victim of which at most `lazy_valid` is still valid, while a
+    /// pool is at or below `background_mark`. Victims with more to copy wait for the low mark.
+    Lazy,
 }
 
 /// The operations that check whether GC is needed.
@@ -247,8 +250,11 @@ pub struct GcConfig {
     pub mode: GcMode,
     /// With `background`: GC works in idle time while a pool has at most this many free blocks; more than `low_mark`.
     /// By default a tenth more, at least 1 block. A higher mark leaves less spare space, which raises write
-    /// amplification.
+    /// amplification. With `lazy`: the mark at which victims with few valid pages are cleaned.
     pub background_mark: Option<FreeMark>,
+    /// With `lazy`: the largest share of valid pages of a victim above the low mark. Default: 5%.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lazy_valid: Option<Share>,
     /// With `preemptive`: the most page copies and erases before an operation, at least 1. It must suffice for the
     /// pages that GC copies per page written; otherwise pools run down to their last free block.
     pub steps_max: u32,
@@ -269,6 +275,7 @@ impl Default for GcConfig {
             trigger: Trigger::default(),
             mode: GcMode::default(),
             background_mark: None,
+            lazy_valid: None,
             steps_max: STEPS_MAX,
             copy_buffer: None,
         }

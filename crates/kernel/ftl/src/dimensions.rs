@@ -97,7 +97,8 @@ impl Dimensions {
             return Err(Misfit::new("ftl.spare.share", problem));
         }
         // The free blocks at the mark, the active blocks, and one target of GC must not be needed for data.
-        let kept_back = step_mark_blocks.saturating_add(groups.count() + 1);
+        let mark = if gc.mode == GcMode::Lazy { low_mark_blocks } else { step_mark_blocks };
+        let kept_back = mark.saturating_add(groups.count() + 1);
         let usable = u64::from(blocks_per_pool.saturating_sub(kept_back)) * u64::from(data_pages_per_block);
         let per_pool = logical_pages.div_ceil(dies * u64::from(pools_per_die));
         if per_pool > usable {
@@ -105,7 +106,7 @@ impl Dimensions {
                 "ftl.spare.share",
                 format!(
                     "{TOO_SMALL}: a pool of {blocks_per_pool} blocks must hold {per_pool} pages, but GC keeps \
-                     {kept_back} blocks back ({} mark {step_mark_blocks}, {} active, 1 reserve), which leaves room \
+                     {kept_back} blocks back ({} mark {mark}, {} active, 1 reserve), which leaves room \
                      for {usable}; more blocks, a lower {}, or more spare share",
                     if gc.mode == GcMode::Background { "background" } else { "low" },
                     groups.count(),
@@ -227,7 +228,7 @@ fn marks(gc: &GcConfig, blocks_per_pool: u32, reserve: u32) -> Result<(u32, u32)
     }
     match gc.mode {
         GcMode::Foreground => Ok((low, low)),
-        GcMode::Background => {
+        GcMode::Background | GcMode::Lazy => {
             let higher = low.saturating_add((low / 10).max(1));
             let mark = gc.background_mark.map_or(higher, |mark| mark.of(blocks_per_pool));
             if mark <= low {

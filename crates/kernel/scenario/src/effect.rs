@@ -53,8 +53,13 @@ const CONDITIONS: &[Condition] = &[
     },
     Condition {
         keys: &["gc.background_mark"],
-        holds: |scenario| scenario.gc.mode == GcMode::Background,
-        needs: "gc.mode = \"background\"",
+        holds: |scenario| matches!(scenario.gc.mode, GcMode::Background | GcMode::Lazy),
+        needs: "gc.mode = \"background\" or \"lazy\"",
+    },
+    Condition {
+        keys: &["gc.lazy_valid"],
+        holds: |scenario| scenario.gc.mode == GcMode::Lazy,
+        needs: "gc.mode = \"lazy\"",
     },
     Condition {
         keys: &["gc.steps_max"],

@@ -8,7 +8,7 @@ use crate::requirements::Requirements;
 use crate::victim::{self, Candidates, Victim};
 use crate::weight::{Scale, Weight, Weights};
 use coflash_base::seed::RandomStream;
-use coflash_base::{Ahead, IdVec, Seed};
+use coflash_base::{Ahead, IdVec, Seed, Share};
 use coflash_media::{BlockId, Cause, DieId, Geometry};
 
 /// A block being cleaned in steps.
@@ -35,6 +35,8 @@ pub(super) struct Collector {
     pub(super) trigger: Trigger,
     pub(super) mode: GcMode,
     pub(super) steps_max: u32,
+    /// With `lazy`: the most valid pages of a victim above the low mark.
+    pub(super) lazy_pages: u32,
     pools: IdVec<PoolId, Pool>,
     /// The pool of each die at which the search for the next victim begins.
     next_clean: IdVec<DieId, u32>,
@@ -65,6 +67,8 @@ impl Collector {
             trigger: gc.trigger,
             mode: gc.mode,
             steps_max: gc.steps_max,
+            lazy_pages: gc.lazy_valid.unwrap_or(Share::percent(5)).of(dims.data_pages_per_block.into())
+                as u32,
             pools: (0..dims.pools(geometry)).map(pool).collect(),
             next_clean: IdVec::filled(0, geometry.dies() as usize),
             weights: Weights::all(Weight::FULL),
@@ -122,10 +126,11 @@ impl Collector {
         self.pools[pool].victim.cost_changed(dims.local(pool, block), old, new);
     }
 
-    /// Remove the policy's victim from the candidates of a pool.
+    /// Remove the policy's victim from the candidates of a pool, unless more than `most_valid` of its pages are valid.
     pub(super) fn pick(
         &mut self,
         pool: PoolId,
+        most_valid: u32,
         blocks: &mut Blocks,
         histories: &Histories,
         dims: &Dimensions,
@@ -140,6 +145,9 @@ impl Collector {
         };
         let local = self.pools[pool].victim.pick(candidates)?;
         let block = dims.block(pool, local);
+        if blocks[block].valid > most_valid {
+            return None;
+        }
         self.remove(pool, block, blocks[block].cost, dims);
         blocks[block].state = State::Victim;
         Some(block)

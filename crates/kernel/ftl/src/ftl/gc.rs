@@ -47,6 +47,10 @@ impl Ftl {
                 steps_left -= 1;
             }
         }
+        while self.collector.mode == GcMode::Lazy
+            && self.allocator.is_due(die)
+            && self.clean_lazily(die, io)?
+        {}
         while self.allocator.is_low(die) && self.clean_next_pool(die, io)? {}
         Ok(())
     }
@@ -163,6 +167,24 @@ impl Ftl {
         Ok(false)
     }
 
+    /// Clean the victim of a due pool if few of its pages are valid. Returns false if there is none.
+    fn clean_lazily<M: Media, H: GcHook>(
+        &mut self,
+        die: DieId,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<bool, M::Error> {
+        for pool in self.collector.in_turn(die, &self.dims) {
+            if self.pool_is_due(pool)
+                && let Some(block) = self.pick(pool, self.collector.lazy_pages)
+            {
+                let cleaning = self.begin_with(pool, block, io);
+                self.clean_through(pool, cleaning, io)?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Clean one block of a pool. Returns false if no block can free a page.
     pub(super) fn clean_one<M: Media, H: GcHook>(
         &mut self,
@@ -172,12 +194,22 @@ impl Ftl {
         let Some(cleaning) = self.collector.take_cleaning(pool).or_else(|| self.begin(pool, io)) else {
             return Ok(false);
         };
+        self.clean_through(pool, cleaning, io)?;
+        Ok(true)
+    }
+
+    fn clean_through<M: Media, H: GcHook>(
+        &mut self,
+        pool: PoolId,
+        cleaning: Cleaning,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
         self.clean(pool, cleaning, io)?;
         // The erased block may take over cold data.
         if let Some(cleaning) = self.collector.take_cleaning(pool) {
             self.clean(pool, cleaning, io)?;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Begin the cleaning of the next victim: the oldest block of a due queue of the placement policy, or the choice of the victim
@@ -190,19 +222,23 @@ impl Ftl {
         self.rearrange_queues();
         let block = self
             .oldest_queued(pool, true)
-            .or_else(|| self.pick(pool))
+            .or_else(|| self.pick(pool, u32::MAX))
             .or_else(|| self.oldest_queued(pool, false))?;
         if self.blocks[block].state != State::Victim {
             self.seize(pool, block);
         }
+        Some(self.begin_with(pool, block, io))
+    }
+
+    fn begin_with<M: Media, H>(&mut self, pool: PoolId, block: BlockId, io: &Io<'_, M, H>) -> Cleaning {
         self.record_pick(pool, block, io.media.known(io.start));
         self.placer.cleaned(block, self.blocks[block].valid);
         self.refresh.chosen(block, self.blocks[block].valid);
-        Some(Cleaning { block, cause: Cause::Gc, dropped: false })
+        Cleaning { block, cause: Cause::Gc, dropped: false }
     }
 
-    fn pick(&mut self, pool: PoolId) -> Option<BlockId> {
-        self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)
+    fn pick(&mut self, pool: PoolId, most_valid: u32) -> Option<BlockId> {
+        self.collector.pick(pool, most_valid, &mut self.blocks, &self.histories, &self.dims, self.sequence)
     }
 
     /// Clean a block completely. Unmarked pages are copied in runs, if the hook allows it.

@@ -106,7 +106,7 @@ impl Ftl {
         config.check_reclaim_unit(flash)?;
         let geometry = &config.erase_units(flash);
         let dims = Dimensions::new(flash, geometry, config, gc, requirements)?;
-        Ok(Self {
+        let mut ftl = Self {
             pages: Pages::new(geometry, dims.logical_pages, requirements.age_classes),
             early: PageBits::none(),
             blocks: block::erased(geometry.blocks()),
@@ -125,7 +125,14 @@ impl Ftl {
             geometry: geometry.clone(),
             summary: config.summary,
             dims,
-        })
+        };
+        for pool in ftl.pools() {
+            for group in (0..config.placement.opened()).map(GroupId::new) {
+                let block = ftl.open_block_for(pool, group);
+                ftl.allocator.set_active(pool, group, Active { block: Some(block), next: 0 });
+            }
+        }
+        Ok(ftl)
     }
 
     /// The number of logical pages exported to the host (U).

@@ -97,7 +97,7 @@ impl Checked {
 fn configs() -> impl Iterator<Item = PlacementConfig> {
     let fdp = |handles, isolation, percent: &[u64]| {
         let shares = percent.iter().map(|&percent| Share::percent(percent)).collect();
-        PlacementConfig::Fdp(FdpConfig { handles, isolation, shares })
+        PlacementConfig::Fdp(FdpConfig { handles, isolation, shares, ..FdpConfig::default() })
     };
     let more = [fdp(1, Isolation::Initially, &[]), fdp(3, Isolation::Persistently, &[10, 90])];
     PlacementConfig::NAMES
@@ -391,6 +391,7 @@ fn handles_have_their_shares_of_the_address_space() {
         handles: 4,
         isolation: Isolation::Persistently,
         shares: vec![Share::percent(10)],
+        ..FdpConfig::default()
     })
     .build(shape());
     let mut handle = |lpn| {
@@ -406,7 +407,7 @@ fn handles_have_their_shares_of_the_address_space() {
 fn a_hint_is_the_handle_and_a_copy_stays_with_it() {
     for isolation in [Isolation::Initially, Isolation::Persistently] {
         let mut fdp =
-            PlacementConfig::Fdp(FdpConfig { handles: 4, isolation, shares: Vec::new() }).build(shape());
+            PlacementConfig::Fdp(FdpConfig { handles: 4, isolation, ..FdpConfig::default() }).build(shape());
         let lpn = Lpn::new(0);
         for hint in 0..4 {
             let placement = PlacementId::new(hint.into());

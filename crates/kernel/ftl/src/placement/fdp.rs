@@ -8,7 +8,7 @@
 //! persistently isolated handles do not. Our choice: a write without a hint gets its handle by address; in
 //! NVMe it goes to handle 0 (`shares = ["100%"]`).
 
-use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Lpn, Misfit, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,28 @@ pub enum Isolation {
     Persistently,
 }
 
+/// The units of handles that nobody writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Idle {
+    /// A handle has a unit from its first write on.
+    #[default]
+    Closed,
+    /// Each handle has an open unit from the beginning, as a handle of NVMe always refers to one.
+    Open,
+}
+
+/// The handle whose units take copies of persistently isolated handles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Copies {
+    /// That of the unit that is cleaned.
+    #[default]
+    OfUnit,
+    /// That of the last write before GC: a fault that breaks the isolation.
+    OfWriter,
+}
+
 /// The parameters of FDP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -35,11 +57,27 @@ pub struct FdpConfig {
     /// Of writes without a hint: the share of the exported capacity of each handle, in the order of addresses; what is left goes to
     /// the last one. By default all are equal. With "100%" they all go to handle 0, as in NVMe.
     pub shares: Vec<Share>,
+    /// The units of handles that nobody writes to: `open` holds one for each handle, which is then no spare space.
+    #[serde(skip_serializing_if = "is_default")]
+    pub idle: Idle,
+    /// With `persistently`: the handle whose units take copies. `of-writer` is a fault, to see what it costs.
+    #[serde(skip_serializing_if = "is_default")]
+    pub copies: Copies,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for FdpConfig {
     fn default() -> Self {
-        Self { handles: 2, isolation: Isolation::default(), shares: Vec::new() }
+        Self {
+            handles: 2,
+            isolation: Isolation::default(),
+            shares: Vec::new(),
+            idle: Idle::default(),
+            copies: Copies::default(),
+        }
     }
 }
 
@@ -47,6 +85,9 @@ impl Default for FdpConfig {
 #[derive(Clone)]
 pub struct Fdp {
     isolation: Isolation,
+    copies: Copies,
+    /// The handle of the last write.
+    writer: [u32; 1],
     /// The page after the last one of each handle but the last.
     ends: Vec<u32>,
 }
@@ -106,20 +147,28 @@ impl PlacementPolicy for Fdp {
             };
             end as u32
         });
-        Self { isolation: config.isolation, ends: ends.collect() }
+        Self { isolation: config.isolation, copies: config.copies, writer: [0], ends: ends.collect() }
     }
 
     fn user_write(&mut self, page: UserWrite) -> Class {
         // Hints beyond the handles are refused earlier; the policy tolerates them.
         let hint = page.placement.map(|hint| hint.get().min(self.handles() - 1));
-        Class::new(hint.unwrap_or_else(|| self.handle(page.lpn)))
+        self.writer[0] = hint.unwrap_or_else(|| self.handle(page.lpn));
+        Class::new(self.writer[0])
     }
 
     fn gc_write(&mut self, page: GcWrite) -> Class {
         Class::new(match self.isolation {
             Isolation::Initially => self.handles(),
-            Isolation::Persistently => self.handles() + page.from.get() % self.handles(),
+            Isolation::Persistently => {
+                let from = if self.copies == Copies::OfUnit { page.from.get() } else { self.writer[0] };
+                self.handles() + from % self.handles()
+            }
         })
+    }
+
+    fn state(&mut self) -> Vec<Column<'_>> {
+        if self.copies == Copies::OfUnit { Vec::new() } else { vec![Column::U32(&mut self.writer)] }
     }
 
     fn heap_bytes(&self) -> usize {

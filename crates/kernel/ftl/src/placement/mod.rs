@@ -32,7 +32,7 @@ mod times;
 mod warcip;
 
 pub use external::{ExternalPlacement, MakePlacement};
-pub use fdp::{FdpConfig, Isolation};
+pub use fdp::{Copies, FdpConfig, Idle, Isolation};
 pub use future_knowledge::{Future, FutureKnowledgeConfig};
 pub use score::PlacementScoreConfig;
 pub use state::Column;
@@ -277,6 +277,14 @@ impl PlacementConfig {
         let together = placement_build!(self, type P, _ => <P as PlacementPolicy>::COPIES_TOGETHER);
         match self.classes() {
             Ok(Classes::Own { gc, .. }) => (gc.len() as u32).min(if together { 2 } else { CLASSES_MAX }),
+            _ => 0,
+        }
+    }
+
+    /// The number of classes, from the first on, that have an open block from the beginning.
+    pub(crate) fn opened(&self) -> u32 {
+        match self {
+            Self::Fdp(config) if config.idle == Idle::Open => config.handles,
             _ => 0,
         }
     }

@@ -3,6 +3,7 @@
 mod amplification;
 mod conservation;
 mod decisions;
+mod lazy;
 mod ledger;
 mod media;
 mod oracle;

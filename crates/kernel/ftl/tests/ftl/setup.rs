@@ -88,6 +88,7 @@ impl Setup {
             background_mark: stream.random::<bool>().then_some(FreeMark::Blocks(3)),
             steps_max: stream.random_range(1..10),
             copy_buffer: None,
+            lazy_valid: None,
         };
         let fractional = stream.random();
         let setup = Self { geometry, ftl, gc, fractional, seed: stream.random() };

@@ -48,6 +48,7 @@ const ON_FLASH: &[Row<'_>] = &[
         &[CACHE, ("cache.volatile", "true"), ("restart.at", r#"["100ms"]"#)],
     ),
     ("gc.background_mark", "9", &[], &[POISSON, ("gc.mode", "background")]),
+    ("gc.lazy_valid", "60%", &[], &[("gc.mode", "lazy"), ("gc.background_mark", "9")]),
     ("gc.steps_max", "3", &[], &[("gc.mode", "preemptive")]),
     ("timing.suspend_overhead", "50us", &[], &[("timing.read_priority", "suspend")]),
     ("timing.overtaken_max", "1", &[], &[("timing.read_priority", "overtake")]),

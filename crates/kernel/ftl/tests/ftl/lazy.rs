@@ -1,0 +1,81 @@
+//! GC that cleans nearly empty blocks early, and units of handles that nobody writes to.
+
+use crate::setup::{Setup, page_write};
+use coflash_base::seed::{RngExt, Seed};
+use coflash_base::{Lpn, Share};
+use coflash_ftl::placement::{Copies, FdpConfig, Idle, Isolation};
+use coflash_ftl::{CopyAll, FreeMark, Ftl, GcMode, Io, PlacementConfig, Pools};
+use coflash_media::{Cause, Place, Untimed};
+
+fn write(ftl: &mut Ftl, page: u32) {
+    let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
+    ftl.write(page_write(Lpn::new(page), Place::Host, Cause::Host), (), &mut io).unwrap();
+}
+
+/// A device with as many free blocks as GC wants, in which victims of at most this share are cleaned early.
+fn lazy(percent: u64) -> Ftl {
+    let mut setup = Setup::small();
+    setup.geometry.blocks_per_plane = 40;
+    setup.gc.mode = GcMode::Lazy;
+    setup.gc.low_mark = FreeMark::Blocks(2);
+    setup.gc.background_mark = Some(FreeMark::Blocks(30));
+    setup.gc.lazy_valid = Some(Share::percent(percent));
+    setup.ftl.spare.share = Share::percent(50);
+    setup.build().expect("the setup is accepted")
+}
+
+#[test]
+fn an_empty_victim_is_cleaned_at_once_and_a_full_one_waits_for_the_low_mark() {
+    let mut ftl = lazy(0);
+    let pages = ftl.logical_pages();
+    for _ in 0..20 {
+        (0..pages).for_each(|page| write(&mut ftl, page));
+    }
+    assert_eq!(ftl.counters().gc_copies_pages, 0, "sequential overwrites leave empty blocks");
+    assert!(ftl.counters().erases_blocks > 0 && !ftl.pools_have_at_most(FreeMark::Blocks(2)));
+}
+
+#[test]
+fn a_higher_share_copies_more() {
+    let copied = |percent| {
+        let mut ftl = lazy(percent);
+        let (pages, mut stream) = (ftl.logical_pages(), Seed(3).stream("lazy"));
+        for _ in 0..20_000 {
+            let page = stream.random_range(0..pages);
+            write(&mut ftl, page);
+        }
+        ftl.assert_invariants();
+        ftl.counters().gc_copies_pages
+    };
+    let [least, more, most] = [0, 50, 75].map(copied);
+    assert!(least < more && more < most, "{least} {more} {most}");
+}
+
+#[test]
+fn an_idle_handle_holds_a_unit_and_costs_copies() {
+    let copied = |idle, copies| {
+        let mut setup = Setup::small();
+        setup.geometry.blocks_per_plane = 60;
+        setup.ftl.pools = Pools::Device;
+        setup.ftl.placement = PlacementConfig::Fdp(FdpConfig {
+            handles: 4,
+            isolation: Isolation::Persistently,
+            shares: vec![Share::ONE],
+            idle,
+            copies,
+        });
+        setup.gc.low_mark = FreeMark::Blocks(4);
+        setup.ftl.spare.share = Share::percent(60);
+        let mut ftl = setup.build().expect("the setup is accepted");
+        let (pages, mut stream) = (ftl.logical_pages(), Seed(3).stream("idle"));
+        for _ in 0..20_000 {
+            let page = stream.random_range(0..pages);
+            write(&mut ftl, page);
+        }
+        ftl.assert_invariants();
+        ftl.counters().gc_copies_pages
+    };
+    let closed = copied(Idle::Closed, Copies::OfUnit);
+    assert!(copied(Idle::Open, Copies::OfUnit) > closed);
+    assert_eq!(copied(Idle::Closed, Copies::OfWriter), closed, "one writer breaks no isolation");
+}

@@ -1,0 +1,171 @@
+"""`nvme fdp stats`: a result in that form, and logs of it beside a result.
+
+nvme-cli prints three counters of the endurance group since the beginning: HBMW, MBMW, MBE. A log is what it printed one
+time after the other, as text, as a table (nvme-cli 3) or as JSON. Lines that begin with `#` are ours: the end of each
+interval, and at last the handles, of which a device tells nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import NamedTuple
+
+from coflash._core import CoflashError
+from coflash.files.errors import text_of
+from coflash.quantity import number_in, show_change
+from coflash.results.result import Result
+
+NAMES = {
+    "HBMW": "Host Bytes with Metadata Written",
+    "MBMW": "Media Bytes with Metadata Written",
+    "MBE": "Media Bytes Erased",
+}
+_COUNTER = re.compile(r"\b(HBMW|MBMW|MBE)\b[\")\s]*[:=|\s]\s*\"?(\d[\d,.'_\u202f\u00a0 ]*)", re.IGNORECASE)
+_HANDLE = re.compile(r"^#\s*handle\s+(\d+):\s*host\s+(\d+),\s*media\s+(\d+)", re.IGNORECASE | re.MULTILINE)
+_STEP = 0.25
+"""The distance of the rows of a comparison, in fills."""
+
+
+class Stats(NamedTuple):
+    """The counters at one time, in bytes since the beginning."""
+
+    host: int
+    media: int
+    erased: int
+
+    @property
+    def waf(self) -> float:
+        """Media bytes over host bytes."""
+        return self.media / self.host if self.host else 1.0
+
+
+class Log(NamedTuple):
+    """Counters over time, and at the end host and media bytes of each handle, where they are known."""
+
+    stats: Sequence[Stats]
+    handles: Mapping[int, tuple[int, int]]
+
+
+def _bytes_of(result: Result) -> tuple[int, int]:
+    """Return the bytes of a page and of a block."""
+    flash = result.scenario.to_dict()["flash"]
+    found = number_in(flash["page_size"])
+    page = int(found[0]) if found else 0
+    return page, page * int(flash["pages_per_block"])
+
+
+def fdp_log(result: Result) -> Log:
+    """Return the counters of a result at the end of each interval of its time series."""
+    page, block = _bytes_of(result)
+    series = result.series()
+    programs = [name for name in series.columns if name.startswith("programs_")]
+    media = accumulate(sum(int(series[name][row]) for name in programs) for row in range(len(series)))
+    host = accumulate(map(int, series["host_writes_pages"]))
+    erased = accumulate(map(int, series["erases_blocks"]))
+    stats = [Stats(h * page, m * page, e * block) for h, m, e in zip(host, media, erased, strict=True)]
+    return Log(stats, dict(_handles(result)))
+
+
+def _handles(result: Result) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield host and media bytes of each handle; the shared copies of initially isolated handles are one more."""
+    placement = result.scenario.to_dict()["ftl"]["placement"]
+    if not isinstance(placement, dict) or placement["name"] != "fdp":
+        return
+    classes, handles = result.document["metrics"]["placement"], int(placement["handles"])
+    own = placement["isolation"] == "persistently"
+    for handle, of in enumerate(classes[: handles if own else handles + 1]):
+        copies = classes[handles + handle]["media_bytes"] if own else 0
+        yield handle, (of["host_bytes"], of["media_bytes"] + copies)
+
+
+def fdp_text(result: Result) -> str:
+    """Write what nvme-cli prints for `nvme fdp stats` at the end of each interval, and at last the handles."""
+    log = fdp_log(result)
+    starts = [*map(int, result.series()["start_ns"])][1:]
+    lines = []
+    for number, stats in enumerate(log.stats):
+        at = starts[number] if number < len(starts) else int(result.document["metrics"]["simulated_ns"])
+        lines.append(f"# {at / 1e9:.6f} s")
+        counters = zip(NAMES.items(), stats, strict=True)
+        lines += [f"{name} ({short}): {value}" for (short, name), value in counters]
+    lines += [f"# handle {handle}: host {host}, media {media}" for handle, (host, media) in log.handles.items()]
+    return "\n".join(lines) + "\n"
+
+
+def read_fdp_log(path: Path) -> Log:
+    """Read a log of `nvme fdp stats`.
+
+    Raises:
+        CoflashError: It cannot be read, or has no counters.
+    """
+    text = text_of(path)
+    found: list[Stats] = []
+    now: dict[str, int] = {}
+    for name, number in _COUNTER.findall(text):
+        short = name.upper()
+        if short in now:
+            found.append(_stats(path, now))
+            now = {}
+        now[short] = int(re.sub(r"\D", "", number))
+    if now:
+        found.append(_stats(path, now))
+    if not found:
+        msg = f"{path}: no counters of nvme fdp stats; lines such as “{NAMES['HBMW']} (HBMW): 4096” are allowed"
+        raise CoflashError(msg)
+    handles = {int(handle): (int(host), int(media)) for handle, host, media in _HANDLE.findall(text)}
+    return Log(found, handles)
+
+
+def _stats(path: Path, of: Mapping[str, int]) -> Stats:
+    for name in ("HBMW", "MBMW"):
+        if name not in of:
+            msg = f"{path}: {name} is missing beside {', '.join(of)}: each time has HBMW and MBMW, and may have MBE"
+            raise CoflashError(msg)
+    return Stats(of["HBMW"], of["MBMW"], of.get("MBE", 0))
+
+
+def media_at(stats: Sequence[Stats], host: float) -> float | None:
+    """Return the media bytes when the host had written `host`, between the nearest times; None beyond the last."""
+    before = Stats(0, 0, 0)
+    for one in stats:
+        if one.host >= host:
+            span = one.host - before.host
+            return before.media + (one.media - before.media) * ((host - before.host) / span if span else 1.0)
+        before = one
+    return None
+
+
+def beside_log(result: Result, log: Log) -> Iterator[tuple[str, ...]]:
+    """Yield a row each quarter of a fill: fills, WAF of the result and of the log, the deviation; then the handles."""
+    ours, exported = fdp_log(result), exported_bytes(result)
+    steps = int(min(ours.stats[-1].host, log.stats[-1].host) / exported / _STEP)
+    for step in range(1, steps + 1):
+        host = step * _STEP * exported
+        mine, theirs = media_at(ours.stats, host), media_at(log.stats, host)
+        if mine is not None and theirs is not None:
+            yield f"{step * _STEP:.2f} fills", *_both(mine / host, theirs / host)
+    for handle in sorted(ours.handles.keys() & log.handles.keys()):
+        pairs = (ours.handles[handle], log.handles[handle])
+        if all(host for host, _ in pairs):
+            yield f"handle {handle}, at the end", *_both(*(media / host for host, media in pairs))
+
+
+def _both(ours: float, theirs: float) -> tuple[str, str, str]:
+    return f"{ours:.4f}", f"{theirs:.4f}", show_change(ours / theirs - 1)
+
+
+def exported_bytes(result: Result) -> int:
+    """Return the exported capacity of a result's device, which is a fill."""
+    scenario = result.scenario.to_dict()
+    flash, spare = scenario["flash"], scenario["ftl"]["spare"]
+    if given := number_in(flash.get("exported")):
+        return int(given[0])
+    dies: int = math.prod(flash[part] for part in ("channels", "chips_per_channel", "dies_per_chip"))
+    pages: int = flash["planes_per_die"] * flash["blocks_per_plane"] * flash["pages_per_block"]
+    share = float(spare["share"].rstrip("%")) / 100
+    kept = pages * (1 - share) if spare["definition"] == "spare_of_physical" else pages / (1 + share)
+    return int(kept + 1e-9) * dies * _bytes_of(result)[0]

@@ -1,0 +1,167 @@
+"""What a noisy handle costs the others, and what is left of cooperation above handles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from coflash import palette
+from coflash.measures.measure import WAF_HOST
+from coflash.quantity import show, show_change
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Picture, Row, Run, Runs, tabled
+from coflash_reproduce.study import Finding, Study
+from coflash_reproduce.text import Text
+from coflash_reproduce.warp.streams import NONE, OWN, QUIET, SHARED, trace
+from coflash_reproduce.warp.workloads import PERSISTENTLY, drive, placement
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+HANDLES = 3
+NOISES = (QUIET, "zipf 1.2", "zipf 2.2", "zoned")
+"""The overwriting stream, from none to the one that makes most garbage."""
+KEPT, BROKEN = "isolation kept", "copies to the writer"
+ALONE, CDM = "no cooperation", "CDM"
+ABOVE = ("zipf 1.2", "zoned")
+SIDES = (OWN, SHARED, NONE)
+CACHE = "2%"
+FILLS = 6
+SCALES = {"quick": 256, "full": 64}
+
+
+def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
+    """Return the noises under both kinds of copies, and CDM in a cache above the handles."""
+    divisor = SCALES[scale_name]
+
+    def of(workload: str, handles: str, name: str, cases: tuple[Case, ...]) -> Experiment:
+        written = trace(workload, handles, divisor, FILLS, logged=False)
+        return Experiment(name, f"{workload}, {handles}", drive(divisor), cases, (written,))
+
+    copies = tuple(
+        Case(line, 0, {"ftl.placement": placement(PERSISTENTLY, copies=kind) | {"handles": HANDLES}})
+        for line, kind in ((KEPT, "of-unit"), (BROKEN, "of-writer"))
+    )
+    cached: dict[str, Any] = {
+        "cache.size": CACHE,
+        "ftl.placement": placement(PERSISTENTLY) | {"handles": HANDLES},
+    }
+    above = tuple(
+        Case(line, 0, {**cached, "cooperation": scheme})
+        for line, scheme in ((ALONE, "none"), (CDM, {"name": "cdm", "removable_weight": 1.0}))
+    )
+    noisy = tuple(of(noise, OWN, f"noise-{noise}", copies) for noise in NOISES)
+    return noisy + tuple(of(on, side, f"cdm-{on}-{side}", above) for on in ABOVE for side in SIDES)
+
+
+def waf_of(run: Run, handle: int) -> float:
+    """Return what the media wrote for a page of a handle: its own and its copies, which are counted to its units."""
+    classes = run.document["metrics"]["placement"]
+    own, copies = classes[handle], classes[HANDLES + handle]
+    return float((own["media_bytes"] + copies["media_bytes"]) / own["host_bytes"])
+
+
+def _one(runs: Runs, experiment: str, line: str) -> Run:
+    return runs.of(experiment, line)[0]
+
+
+def _beside(runs: Runs, noise: str, line: str) -> float:
+    """Return the write amplification of the handle beside the noisy one."""
+    return waf_of(_one(runs, f"noise-{noise}", line), 1)
+
+
+def _suffers(runs: Runs) -> Finding:
+    found = {noise: _beside(runs, noise, KEPT) / _beside(runs, QUIET, KEPT) - 1 for noise in NOISES[1:]}
+    return Finding(min(found.values()) > 0.05, _said(found))
+
+
+def _policy(runs: Runs) -> Finding:
+    base = _beside(runs, QUIET, KEPT)
+    kept, broken = _beside(runs, "zoned", KEPT) - base, _beside(runs, "zoned", BROKEN) - base
+    share = kept / broken if broken else 0.0
+    return Finding(share > 0.5, f"zoned: +{kept:.2f} by the policy of +{broken:.2f} that are counted, {share:.0%}")
+
+
+def _whole(runs: Runs) -> Finding:
+    found = {
+        noise: _one(runs, f"noise-{noise}", BROKEN).read(WAF_HOST) / _one(runs, f"noise-{noise}", KEPT).read(WAF_HOST)
+        - 1
+        for noise in NOISES[1:]
+    }
+    return Finding(max(found.values()) < 0.05, _said(found))
+
+
+def change(runs: Runs, on: str, side: str) -> float:
+    """Return the relative change of write amplification by CDM."""
+    alone, cdm = (_one(runs, f"cdm-{on}-{side}", line).read(WAF_HOST) for line in (ALONE, CDM))
+    return cdm / alone - 1
+
+
+def _lowers(runs: Runs) -> Finding:
+    found = {f"{on}, {side}": change(runs, on, side) for on in ABOVE for side in SIDES}
+    return Finding(max(found.values()) < -0.01, _said(found))
+
+
+def _less_is_left(runs: Runs) -> Finding:
+    found = {on: change(runs, on, OWN) - change(runs, on, NONE) for on in ABOVE}
+    return Finding(min(found.values()) > 0, "points less: " + _said(found))
+
+
+def _said(found: Mapping[str, float]) -> str:
+    return "; ".join(f"{name}: {show_change(value)}" for name, value in found.items())
+
+
+@tabled(f"overwrites | WAF, {KEPT} | handle 0 | handle 1 | handle 2 | WAF, {BROKEN} | handle 0 | handle 1 | handle 2")
+def noises(runs: Runs) -> Iterator[Row]:
+    """Yield the write amplification of the drive and of each handle by noise."""
+    for noise in NOISES:
+        cells = []
+        for line in (KEPT, BROKEN):
+            run = _one(runs, f"noise-{noise}", line)
+            written = [run.document["metrics"]["placement"][handle]["host_bytes"] for handle in range(HANDLES)]
+            own = (show(waf_of(run, handle), "ratio") if written[handle] else "–" for handle in range(HANDLES))
+            cells += [run.shown(WAF_HOST), *own]
+        yield noise, *cells
+
+
+@tabled(f"overwrites | handles | WAF, {ALONE} | WAF, {CDM} | change")
+def above(runs: Runs) -> Iterator[Row]:
+    """Yield what CDM changes by handles."""
+    for on in ABOVE:
+        for side in SIDES:
+            shown = (_one(runs, f"cdm-{on}-{side}", line).shown(WAF_HOST) for line in (ALONE, CDM))
+            yield on, side, *shown, show_change(change(runs, on, side))
+
+
+def _draw(runs: Runs) -> Canvas:
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(6.5, 3), layout="constrained")
+    axes = canvas.subplots()
+    for number, (line, colour) in enumerate(zip((KEPT, BROKEN), palette.LINES, strict=False)):
+        places = [at + 0.36 * number - 0.18 for at in range(len(NOISES))]
+        axes.bar(places, [_beside(runs, noise, line) for noise in NOISES], 0.34, color=colour, label=line)
+    axes.set_xticks(range(len(NOISES)), NOISES)
+    axes.set_ylabel("WAF of handle 1")
+    axes.grid(axis="y")
+    axes.legend()
+    return canvas
+
+
+def _answer(runs: Runs) -> Mapping[str, Any]:
+    return {
+        "quiet": _beside(runs, QUIET, KEPT),
+        "kept": _beside(runs, "zoned", KEPT),
+        "broken": _beside(runs, "zoned", BROKEN),
+        "own": show_change(change(runs, "zoned", OWN)),
+        "none": show_change(change(runs, "zoned", NONE)),
+    }
+
+
+STUDY = Study(
+    name="handles",
+    text=Text.beside(__file__, globals()),
+    experiments=experiments,
+    answer=_answer,
+    hypotheses=(_suffers, _policy, _whole, _lowers, _less_is_left),
+    exhibits=(Picture("figure-1", _draw, noises), Exhibit("table-1", above)),
+)

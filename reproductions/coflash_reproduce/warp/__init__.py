@@ -1,0 +1,29 @@
+"""WARP: a drive with flexible data placement, whose artifact publishes its counters.
+
+Source of its numbers: the artifact named in `warp.md`. `curves.csv` has the published counters in a form of ours.
+"""
+
+from __future__ import annotations
+
+from coflash.measures.measure import WAF_HOST
+from coflash_reproduce.paper import Exhibit, Figure, Paper
+from coflash_reproduce.text import Text
+from coflash_reproduce.warp import reading, workloads
+from coflash_reproduce.warp.claims import claims
+from coflash_reproduce.warp.workloads import CURVES, experiments
+
+PAPER = Paper(
+    name="warp",
+    text=Text.beside(__file__, vars(workloads)),
+    experiments=experiments,
+    exhibits=(
+        Exhibit("conservation", reading.conservation),
+        Exhibit("logs", reading.logs),
+        Figure("curves", WAF_HOST, reading.FILLS_AXIS, tuple(CURVES), from_zero=False, lines=reading.lines),
+        Exhibit("points", reading.deviations),
+        Exhibit("isolations", reading.isolations),
+        Exhibit("sizes", reading.sizes),
+        Exhibit("cost", reading.cost),
+    ),
+    claims=tuple(claims()),
+)

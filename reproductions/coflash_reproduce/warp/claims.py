@@ -1,0 +1,121 @@
+"""What is stated of WARP's drive, and what would refute it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from coflash.measures.measure import WAF_HOST
+from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Numbers
+from coflash_reproduce.paper import Runs
+from coflash_reproduce.warp.reading import at_end, near
+from coflash_reproduce.warp.streams import NONE, OWN, SHARED, WORKLOADS
+from coflash_reproduce.warp.workloads import (
+    BROKEN,
+    COUNTED,
+    CURVES,
+    FIRST,
+    IDLE,
+    INITIALLY,
+    PERSISTENTLY,
+    PROVISION,
+    SETTLED,
+)
+
+FAR = 0.1
+"""The largest share of points beyond 5 %."""
+
+
+def _far(curves: tuple[str, ...], reading: str, runs: Runs, _: str = "") -> float | None:
+    found = [one for name in curves for run in runs.of(name, reading) for one in near(run, name)]
+    return 1 - sum(found) / len(found) if found else None
+
+
+def _waf(runs: Runs, workload: str, handles: str) -> float | None:
+    found = runs.of(f"{workload.replace(' ', '-')}-{handles}", SETTLED)
+    return found[0].read(WAF_HOST) if found else None
+
+
+def _change(workload: str, to: str, base: str, runs: Runs, _: str) -> Numbers | None:
+    ours, than = _waf(runs, workload, to), _waf(runs, workload, base)
+    return ours / than - 1 if ours and than else None
+
+
+def _isolations(percent: int, runs: Runs, _: str) -> Numbers | None:
+    initially, persistently = (at_end(runs, percent, isolation) for isolation in (INITIALLY, PERSISTENTLY))
+    return persistently / initially - 1 if initially and persistently else None
+
+
+def claims() -> Iterator[Claim]:
+    """Yield the statements; those that held when the page was written must go on to hold."""
+    for name in CURVES:
+        reading = BROKEN if name == f"zoned-{OWN}" else SETTLED
+        yield Claim(
+            "curves",
+            f"share of points beyond 5 %, {', '.join(CURVES[name])}, {reading}",
+            (),
+            FAR,
+            partial(_far, (name,), reading),
+            kind=Kind.BOUND,
+            aside="" if name in COUNTED else "not counted",
+            must=name in HELD,
+        )
+    yield Claim(
+        "points",
+        "share of all counted points beyond 5 %",
+        (),
+        FAR,
+        partial(_far, COUNTED, SETTLED),
+        kind=Kind.BOUND,
+    )
+    yield Claim(
+        "points",
+        "idle units, points beyond 5 % of zipf 1.2, shared, against the hard mark only",
+        (),
+        FALLS,
+        partial(_less, "zipf-1.2-shared", FIRST, IDLE),
+        kind=Kind.EFFECT,
+        said="not in the paper: our reading",
+        must=True,
+    )
+    yield Claim(
+        "points",
+        "copies to the writer, points beyond 5 % of zoned, own, against isolation kept",
+        (),
+        FALLS,
+        partial(_less, "zoned-own", IDLE, BROKEN),
+        kind=Kind.EFFECT,
+        said="not in the paper: our reading",
+        must=True,
+    )
+    for workload in WORKLOADS:
+        for to, base in ((OWN, SHARED), (SHARED, NONE)):
+            yield Claim(
+                "curves",
+                f"WAF with handles {to} against {base}, {workload}",
+                (),
+                FALLS,
+                partial(_change, workload, to, base),
+                kind=Kind.EFFECT,
+                said="lower",
+            )
+    for percent, way in ((5, RISES), (10, FALLS)):
+        yield Claim(
+            "isolations",
+            f"WAF of PI against II at {PROVISION[percent]}",
+            (),
+            way,
+            partial(_isolations, percent),
+            kind=Kind.EFFECT,
+            said="higher" if way > 0 else "lower",
+            must=percent == 10,
+        )
+
+
+HELD = ("zipf-1.2-own", "zipf-1.2-shared", "zipf-2.2-own")
+"""The curves that held."""
+
+
+def _less(name: str, base: str, to: str, runs: Runs, _: str) -> Numbers | None:
+    before, after = _far((name,), base, runs), _far((name,), to, runs)
+    return after - before if before is not None and after is not None else None

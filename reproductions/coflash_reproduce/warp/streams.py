@@ -1,0 +1,147 @@
+"""The published curves, and the requests of the three streams in the mix that the logs of a curve show.
+
+A log says how much the host had written through each handle. So the mix need not be guessed where each stream has its
+own handle: the requests follow the log, quarter by quarter of a fill. Places are drawn as fio draws them.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coflash.files import atomic_write
+
+EXPORTED_GIB = 224
+PAGES = EXPORTED_GIB * 2**18
+"""The exported pages of the whole drive."""
+OWN, SHARED, NONE = "own", "shared", "none"
+HANDLES: Mapping[str, tuple[int, int, int]] = {OWN: (0, 2, 1), SHARED: (0, 0, 1), NONE: (0, 0, 0)}
+"""The handles of the sequential stream, the one that overwrites it, and the one beside it."""
+WORKLOADS = ("zipf 1.2", "zipf 2.2", "zoned")
+UNIFORM, QUIET = "uniform", "quiet"
+"""Overwrites at even places, and no overwrites."""
+MIX = (0.84, 0.08, 0.08)
+"""The share of each stream where no log says it."""
+_ZONES = ((0.8, 0.0, 0.2), (0.1, 0.2, 0.2), (0.1, 0.4, 0.6))
+"""Share of the accesses, begin and size of each zone."""
+_ZIPF_RANKS = 10_000_000
+"""The most ranks of which fio sums the probabilities."""
+_SEQUENTIAL = 32
+"""Pages of a request of the sequential stream."""
+Numbers = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a log, in fills since the beginning."""
+
+    fills: float
+    host: float
+    media: float
+    hosts: tuple[float, float, float]
+    medias: tuple[float, float, float]
+
+    @property
+    def waf(self) -> float:
+        """The write amplification since the beginning."""
+        return self.media / self.host
+
+
+@cache
+def published() -> Mapping[tuple[str, str], tuple[Row, ...]]:
+    """Return the published curves by workload and handles."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    with Path(__file__).with_name("curves.csv").open(encoding="utf-8") as file:
+        for of in csv.DictReader(file):
+            sides = {name: float(of[name]) / EXPORTED_GIB for name in of if name.startswith(("host", "media"))}
+            hosts, medias = (tuple(sides[f"{side}_{handle}"] for handle in range(3)) for side in ("host", "media"))
+            row = Row(float(of["fills"]), sides["host"], sides["media"], hosts, medias)  # type: ignore[arg-type]
+            found.setdefault((of["workload"], of["handles"]), []).append(row)
+    return {key: tuple(rows) for key, rows in found.items()}
+
+
+def mix(workload: str, handles: str, fills: float, logged: bool = True) -> Iterator[tuple[float, float, float]]:
+    """Yield what the sequential stream, the overwriting one and the one beside it write, in fills, step by step.
+
+    Where the first two share a handle, the overwriting stream writes as much as the one beside it, whose job is the
+    same. Without a log by handle the fill is followed by the mix that is reached with handles.
+    """
+    if handles == NONE or not logged or (workload, handles) not in published():
+        yield 0.9, 0.0, 0.1
+        steps = int((fills - 1) * 4)
+        first, over, beside = (share / 4 for share in MIX)
+        yield from [(first, 0.0 if workload == QUIET else over, beside)] * steps
+        return
+    before = (0.0, 0.0, 0.0)
+    for row in published()[workload, handles]:
+        if row.fills > fills:
+            return
+        first, beside, over = (now - then for now, then in zip(row.hosts, before, strict=True))
+        if handles == SHARED:
+            over = beside if row.fills > 1.03 else 0.0
+            first -= over
+        yield first, over, beside
+        before = row.hosts
+
+
+def _zipf(draws: Numbers, places: int, exponent: float) -> Numbers:
+    """Return the places of draws between 0 and 1 under fio's zipf: ranks by its formula, hashed to places."""
+    total = float((1.0 / np.arange(1, min(places, _ZIPF_RANKS) + 1) ** exponent).sum())
+    second = 1 + 0.5**exponent
+    eta = (1 - (2 / places) ** (1 - exponent)) / (1 - second / total)
+    ranks = (places * (eta * draws - eta + 1) ** (1 / (1 - exponent))).astype(np.uint64)
+    ranks = np.where(draws * total < 1, 0, np.where(draws * total < second, 1, ranks)).astype(np.uint64)
+    hashed: Numbers = ranks * np.uint64(0x61C8864680B583EB) % np.uint64(places)
+    return hashed.astype(np.int64)
+
+
+def _over(workload: str, random: np.random.Generator, count: int, places: int) -> Numbers:
+    """Draw places of the overwriting stream."""
+    if workload.startswith("zipf"):
+        return _zipf(random.random(count), places, float(workload.split()[1]))
+    if workload in (UNIFORM, QUIET):
+        return random.integers(0, places, count)
+    shares, begins, sizes = zip(*_ZONES, strict=True)
+    zones = random.choice(len(_ZONES), count, p=shares)
+    found: Numbers = (np.take(begins, zones) + random.random(count) * np.take(sizes, zones)) * places
+    return found.astype(np.int64)
+
+
+def requests(workload: str, handles: str, scale: int, fills: float, logged: bool = True) -> Iterator[Numbers]:
+    """Yield tables of page, pages and handle, in the order of the requests; the device is 1 / scale of the drive's."""
+    random, exported = np.random.default_rng(39), PAGES // scale
+    front = exported * 9 // 10 // _SEQUENTIAL * _SEQUENTIAL
+    at, owed = 0, np.zeros(3)
+    for written in mix(workload, handles, fills, logged):
+        owed += np.maximum(written, 0) * np.array([exported / _SEQUENTIAL, exported, exported])
+        counts = owed.astype(int)
+        owed -= counts
+        places = (
+            (at + np.arange(counts[0])) * _SEQUENTIAL % front,
+            _over(workload, random, counts[1], front),
+            front + random.integers(0, exported - front, counts[2]),
+        )
+        at += int(counts[0])
+        times = np.concatenate([(np.arange(count) + 0.5) / max(count, 1) for count in counts])
+        sizes, handle = np.repeat((_SEQUENTIAL, 1, 1), counts), np.repeat(HANDLES[handles], counts)
+        yield np.column_stack([np.concatenate(places), sizes, handle])[np.argsort(times, kind="stable")]
+
+
+def trace(workload: str, handles: str, scale: int, fills: float, logged: bool = True) -> str:
+    """Write the requests as a trace, unless it is there; return its path."""
+    folder = Path(tempfile.gettempdir()) / "coflash-warp"
+    path = folder / f"{workload.replace(' ', '-')}-{handles}-{scale}-{fills:g}{'' if logged else '-written'}.csv"
+    if not path.exists():
+        atomic_write.make_folder(folder)
+        drawn = requests(workload, handles, scale, fills, logged)
+        parts = ("\n".join(f"{a},{b},{c}" for a, b, c in part.tolist()) for part in drawn)
+        atomic_write.write_file(path, "\n".join(part for part in parts if part) + "\n")
+    return str(path)

@@ -1,0 +1,117 @@
+"""The drive, the readings of what its logs leave open, and the experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from coflash.scenario import Scenario
+from coflash_reproduce.paper import Case, Experiment
+from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIFORM, WORKLOADS, trace
+
+UNITS = 985
+EXPORTED_UNITS = EXPORTED_GIB * 4
+"""Units of 256 MiB."""
+FIRST, LAZY, IDLE, BROKEN = "hard mark only", "and lazy mark", "and idle units", "and copies to the writer"
+_LAZY = {"gc.mode": "lazy", "gc.background_mark": "10%", "gc.lazy_valid": "5%"}
+READINGS: Mapping[str, Mapping[str, Any]] = {
+    FIRST: {},
+    LAZY: _LAZY,
+    IDLE: {**_LAZY, "idle": "open"},
+    BROKEN: {**_LAZY, "idle": "open", "copies": "of-writer"},
+}
+"""The readings, each with one more than the one before it. None has a number that was chosen for the curves."""
+SETTLED = IDLE
+CURVES = {
+    f"{workload.replace(' ', '-')}-{handles}": (workload, handles)
+    for workload in WORKLOADS
+    for handles in (OWN, SHARED, NONE)
+}
+COUNTED = tuple(name for name, (_, handles) in CURVES.items() if handles != NONE and name != f"zoned-{OWN}")
+"""The curves that are counted: the log has the mix, and their job's log of GC closes."""
+PROVISION = {5: "5 %", 7: "7 %", 10: "10 %", 14: "14 %"}
+"""The over-provisioning of the drives of initial and persistent isolation, in percent."""
+INITIALLY, PERSISTENTLY = "initially", "persistently"
+OP, EVEN, SIZES = "over-provisioning", "uniform-own", "sizes"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The size of the experiments."""
+
+    divisor: int
+    """The drive is this many times smaller: its units are, of which it has as many."""
+    fills: float
+    coarser: int
+
+
+SCALES = {"quick": Scale(128, 11, 256), "full": Scale(16, 11, 64)}
+
+
+def drive(divisor: int, units: int = UNITS) -> Scenario:
+    """Return the drive with smaller units; the times of the emulator are of no consequence for what is shown."""
+    share = int((1 - EXPORTED_UNITS / units) * 1e6) / 1e4
+    return Scenario.from_dict(
+        {
+            "name": "warp",
+            "flash": {
+                "channels": 8,
+                "chips_per_channel": 8,
+                "blocks_per_plane": units,
+                "pages_per_block": 1024 // divisor,
+                "page_size": "4KiB",
+            },
+            "timing": {"page_read": "10us", "page_program": "2500ns", "block_erase": "10us", "sector_transfer": "0ns"},
+            "ftl": {
+                "pools": "device",
+                "spare": {"share": f"{share:.4f}%", "definition": "spare_of_physical"},
+                "placement": placement(PERSISTENTLY),
+            },
+            "gc": {"low_mark": "1%"},
+            "precondition": {"fill": "none"},
+            "replay": {"mode": "closed", "queue_depth": 1},
+            "workload": {
+                "remap": "none",
+                "trace_options": {"columns": "offset:pages,size:pages,placement,op=write"},
+            },
+        }
+    )
+
+
+def placement(isolation: str, **more: Any) -> dict[str, Any]:
+    """Return the placement of eight handles."""
+    return {"name": "fdp", "handles": 8, "isolation": isolation, "shares": ["100%"], **more}
+
+
+def case(line: str, at: float, reading: str, isolation: str = PERSISTENTLY) -> Case:
+    """Return a case under a reading."""
+    changes = dict(READINGS[reading])
+    of_handles = {key: changes.pop(key) for key in ("idle", "copies") if key in changes}
+    return Case(line, at, {**changes, "ftl.placement": placement(isolation, **of_handles)})
+
+
+def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
+    """Return an experiment for each curve, one without a published curve, the isolations, and a smaller drive."""
+    scale = SCALES[scale_name]
+    found = [
+        Experiment(
+            name,
+            f"{workload}, {handles}",
+            drive(scale.divisor),
+            tuple(case(reading, 0, reading) for reading in READINGS if reading != BROKEN or handles != NONE),
+            (trace(workload, handles, scale.divisor, scale.fills),),
+        )
+        for name, (workload, handles) in CURVES.items()
+    ]
+    settled = (case(SETTLED, 0, SETTLED),)
+    even = (trace(UNIFORM, OWN, scale.divisor, scale.fills),)
+    found.append(Experiment(EVEN, "uniform, own", drive(scale.divisor), settled, even))
+    for percent, said in PROVISION.items():
+        units = round(EXPORTED_UNITS * (1 + percent / 100))
+        cases = tuple(case(isolation, percent, SETTLED, isolation) for isolation in (INITIALLY, PERSISTENTLY))
+        written = (trace("zoned", OWN, scale.divisor, 8, logged=False),)
+        found.append(Experiment(f"{OP}-{percent}", said, drive(scale.divisor, units), cases, written))
+    small = (trace("zipf 1.2", SHARED, scale.coarser, scale.fills),)
+    found.append(Experiment(SIZES, f"1 / {scale.coarser} of the size", drive(scale.coarser), settled, small))
+    return tuple(found)

@@ -1,0 +1,72 @@
+"""The reproduction of WARP: the mix of its logs, and a page at a size that takes seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reproduced import rows, tiny_scale
+from typer.testing import CliRunner
+
+from coflash_reproduce import command, warp
+from coflash_reproduce.reproduction import Done, reproduce
+from coflash_reproduce.warp import reading, streams, workloads
+from coflash_reproduce.warp.workloads import Scale
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
+    """The page of a drive 256 times smaller, after two fills."""
+    with tiny_scale(warp.PAPER, workloads, Scale(256, 2, 512)):
+        yield reproduce("warp", "tiny", out=tmp_path_factory.mktemp("warp"))
+
+
+def test_the_requests_follow_the_log_by_handle() -> None:
+    row = next(row for row in streams.published()["zoned", streams.OWN] if row.fills > 3)
+    written = np.concatenate([*streams.requests("zoned", streams.OWN, 256, row.fills)])
+    by_handle = [written[written[:, 2] == handle, 1].sum() * 256 / streams.PAGES for handle in range(3)]
+    assert by_handle == pytest.approx(row.hosts, abs=0.01)
+
+
+def test_overwrites_stay_in_the_front_and_the_others_behind_it() -> None:
+    written = np.concatenate([*streams.requests("zipf 1.2", streams.OWN, 256, 2)])
+    front = streams.PAGES // 256 * 9 // 10
+    assert written[written[:, 2] == 2, 0].max() < front <= written[written[:, 2] == 1, 0].min() + 32
+
+
+@pytest.mark.parametrize("key", sorted(streams.published()))
+def test_the_handles_of_every_published_curve_add_up(key: tuple[str, str]) -> None:
+    for row in streams.published()[key]:
+        assert sum(row.hosts) == pytest.approx(row.host, rel=0.01) and sum(row.medias) == pytest.approx(
+            row.media, rel=0.01
+        )
+
+
+def test_every_curve_has_its_line_under_each_reading(done: Done) -> None:
+    found: dict[str, set[str]] = {row["experiment"]: set() for row in rows(done, "curves")}
+    for row in rows(done, "curves"):
+        found[row["experiment"]].add(row["line"])
+    assert found.keys() == workloads.CURVES.keys()
+    assert found["zoned-own"] == {*workloads.READINGS, reading.PUBLISHED}
+
+
+def test_the_log_of_another_gc_does_not_close(done: Done) -> None:
+    left = [abs(int(row["remainder, GB"])) for row in rows(done, "logs")]
+    assert max(left[:3]) < 10 and min(left[3:]) > 200
+
+
+def test_copies_that_break_the_isolation_cost_more(done: Done) -> None:
+    kept, broken = (done.runs.of("zoned-own", line)[0].programs for line in (workloads.IDLE, workloads.BROKEN))
+    assert broken > kept
+
+
+def test_a_statement_that_held_and_does_not_any_more_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, done: Done
+) -> None:
+    monkeypatch.setattr("coflash_reproduce.reproduction.reproduce", lambda *_, **__: done)
+    wrong = [one for one in done.judged if one.claim.must and not one.holds]
+    shown = CliRunner().invoke(command.app, ["warp", "--out", str(tmp_path), "--quiet"])
+    assert shown.exit_code == (1 if wrong else 0)
+    assert any(one.must for one in warp.PAPER.claims)

@@ -1,0 +1,95 @@
+"""Results as `nvme fdp stats` prints them, and its logs beside a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import coflash
+from coflash import CoflashError
+from coflash.cli import app
+from coflash.results.nvme_fdp import NAMES, Stats, exported_bytes, fdp_log, fdp_text, read_fdp_log
+
+DEVICE = {
+    "name": "fdp",
+    "flash.channels": 2,
+    "flash.chips_per_channel": 2,
+    "flash.blocks_per_plane": 64,
+    "flash.pages_per_block": 16,
+    "ftl.pools": "device",
+    "ftl.placement": {"name": "fdp", "handles": 2, "isolation": "persistently", "shares": ["50%"]},
+    "gc.low_mark": 4,
+    "ftl.spare.share": "25%",
+    "precondition.fill": "none",
+    "workload.synthetic": {"generator": "uniform", "requests": 20_000, "read_share": "0%"},
+}
+
+
+@pytest.fixture(scope="module")
+def result() -> coflash.Result:
+    """Uniform writes over a device of two handles."""
+    return coflash.run(DEVICE)
+
+
+def test_the_last_counters_are_those_of_the_whole_run(result: coflash.Result) -> None:
+    last, metrics = fdp_log(result).stats[-1], result.document["metrics"]
+    assert last.host == metrics["host_writes_pages"] * 4096
+    assert last.waf == pytest.approx(metrics["waf_host"])
+    assert last.erased == metrics["erases_blocks"] * 16 * 4096
+
+
+def test_the_handles_add_up_to_the_device(result: coflash.Result) -> None:
+    log = fdp_log(result)
+    assert [sum(of[side] for of in log.handles.values()) for side in (0, 1)] == [*log.stats[-1][:2]]
+
+
+def test_a_fill_is_what_the_device_exports(result: coflash.Result) -> None:
+    assert result.scenario.check()[0].startswith(f"exports {exported_bytes(result) / 2**20:.2f} MiB")
+
+
+def test_what_is_written_is_read_again(result: coflash.Result, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(fdp_text(result))
+    assert read_fdp_log(tmp_path / "log") == fdp_log(result)
+
+
+PLAIN = "".join(f"{name} ({short}): {{}}\n" for short, name in NAMES.items())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN.format(4096, 8192, 1),
+        PLAIN.format("4,096", "8,192", 1),
+        "taken at 12:00\r\n" + PLAIN.format(4096, 8192, 1).replace("\n", "\r\n"),
+        PLAIN.format(4096, 8192, 1).replace(":", "  |"),
+        '{\n  "hbmw":4096,\n  "mbmw":8192,\n  "mbe":1\n}\n',
+    ],
+)
+def test_every_form_of_nvme_cli_is_read(text: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes((text + text).encode())
+    first, second = read_fdp_log(tmp_path / "log").stats
+    assert first == second == Stats(4096, 8192, 1)
+
+
+@pytest.mark.parametrize(("text", "said"), [("nothing\n", "no counters"), ("(HBMW): 5\n", "MBMW is missing")])
+def test_a_file_without_counters_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "log").write_text(text)
+    with pytest.raises(CoflashError, match=said):
+        read_fdp_log(tmp_path / "log")
+
+
+def test_a_result_stands_beside_a_log(result: coflash.Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "run")
+    (tmp_path / "log").write_text(fdp_text(result))
+    shown = CliRunner().invoke(app, ["compare", str(tmp_path / "run"), str(tmp_path / "log")])
+    assert shown.exit_code == 0, shown.output
+    assert "0.25 fills" in shown.output and "handle 1, at the end" in shown.output
+
+
+def test_run_writes_the_form(tmp_path: Path) -> None:
+    (tmp_path / "d.toml").write_text(coflash.Scenario.of(DEVICE).to_toml())
+    shown = CliRunner().invoke(app, ["run", str(tmp_path / "d.toml"), "--format", "nvme-fdp", "--quiet"])
+    assert shown.exit_code == 0, shown.output
+    assert "Host Bytes with Metadata Written (HBMW): " in shown.output
