@@ -85,8 +85,8 @@ def list_(
 
 
 _RUNS = (
-    "Two or more, names or folders, compared with the first; with --where, all that it leaves; or a result and a log of "
-    "nvme fdp stats."
+    "Two or more, names or folders, compared with the first; with --where, all that it leaves; or a result and a log "
+    "of nvme fdp stats."
 )
 
 
