@@ -24,7 +24,7 @@ use machine::{Machine, cpu_seconds};
 use row::Row;
 use rows::{COUNTED, STANDARD, rows};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::process::Command;
 
 const REPEATS: usize = 3;
@@ -72,7 +72,7 @@ fn main() {
         "{:<34} {:>10} {:>17} {:>6} {:>7} {:>12} {:>9} {:>8} {:>9}  remarks",
         "", "requests/s", "range", "loads", "CPU s", "programs/s", "MB/s", "B/page", "peak MiB"
     );
-    let mut programs_per_second = HashMap::new();
+    let mut programs_per_second = BTreeMap::new();
     for row in rows().iter().filter(wanted) {
         let mut runs: Vec<Measured> = (0..REPEATS).map(|_| in_a_process(&row.name)).collect();
         runs.sort_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -206,3 +207,39 @@ def test_workers_of_a_cluster_write_their_own_results(
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == here.by_volume("waf_host")
     assert sorted(there.sweep.results) == sorted(here.sweep.results)
+
+
+def test_a_fleet_whose_driver_is_killed_goes_on_and_no_volume_is_done_twice(trace: str, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    import clusters
+    from processes import begin
+
+    scenario, out = tmp_path / "small.toml", tmp_path / "out"
+    scenario.write_text(SMALL.to_toml())
+    vary = ["--vary", "cooperation=none,cdm", "--vary", "seed=1..20"]
+    with clusters.dask() as address:
+        command = [
+            *(sys.executable, "-m", "coflash", "fleet", trace, "--scenario", str(scenario), *vary),
+            *("--out", out.as_uri(), "--volumes", str(tmp_path / "parts"), "--engine", "dask", "--address", address),
+        ]
+        with begin(*command, encoding="utf-8") as process:
+            assert process.stderr is not None
+            next(line for line in process.stderr if "volume=" in line)
+            process.kill()
+        done = {run.name: (run / "result.json").stat().st_mtime_ns for run in (out / "runs").glob("[0-9a-f]*")}
+        assert 0 < len(done) < 120
+        again = CliRunner().invoke(app, command[3:])
+    assert again.exit_code == 0, again.output
+    runs = {run.name for run in (out / "runs").iterdir()}
+    assert len(runs) == 120
+    assert all((out / "runs" / run / "result.json").stat().st_mtime_ns == at for run, at in done.items())
+    assert (
+        CliRunner()
+        .invoke(app, ["fleet", trace, "--scenario", str(scenario), *vary, "--out", str(tmp_path / "here"), "-q"])
+        .exit_code
+        == 0
+    )
+    for run in runs:
+        here = json.loads((tmp_path / "here" / "runs" / run / "result.json").read_text())
+        there = json.loads((out / "runs" / run / "result.json").read_text())
+        assert here["metrics"] == there["metrics"]

@@ -20,7 +20,6 @@ from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_op
 from coflash.measures.measure import Measure
 from coflash.quantity import show
 from coflash.runs.progress import shown
-from coflash.sweep.design import assignments, axis
 from coflash.sweep.fleet import By, Fleet, Spread, measures_of
 from coflash.sweep.fleet import fleet as run_fleet
 from coflash.sweep.size import DEVICE
@@ -81,12 +80,12 @@ def fleet(
         atomic_write.check_file(plot, kinds.FIGURE)
     if table is not None:
         atomic_write.check_file(table, kinds.TABLE)
-    points = [dict(one) for one in assignments([axis(text) for text in vary], "grid", 0, 0)]
+    varied = dict(shared.assigned("--vary", vary, "cooperation=none,cdm"))
     base = shared.scenario_with(scenario, assignments_)
     with nullcontext(None) if quiet else shown("reading", shared.errors()) as report:
         found = run_fleet(
             traces,
-            points,
+            varied,
             out=out,
             by=by,
             scenario=base,
