@@ -1,6 +1,6 @@
 //! Tables in Parquet files, as NumPy arrays.
 
-use coflash_trace::table::{Column, NamedColumn, Values};
+use coflash_trace::table::{NamedColumn, TableColumn, Values};
 use numpy::{Element, IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub(crate) fn read_table(py: Python<'_>, file: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let columns = py.detach(|| coflash_trace::table::read_table(&file))?;
     let table = PyDict::new(py);
-    for NamedColumn { name, is_signed, column: Column { values, present } } in columns {
+    for NamedColumn { name, is_signed, column: TableColumn { values, present } } in columns {
         let column = match (values, is_signed) {
             (Values::Int32(values), true) => numbers(py, values, present, |value| value, f64::from),
             (Values::Int32(values), false) => {
@@ -45,7 +45,7 @@ pub(crate) fn write_table(py: Python<'_>, file: PathBuf, columns: Bound<'_, PyDi
     let columns = columns.iter().map(|(name, column)| {
         let name: String = name.extract()?;
         let (values, is_signed, present) = values(&name, &column)?;
-        Ok(NamedColumn { name, is_signed, column: Column { values, present } })
+        Ok(NamedColumn { name, is_signed, column: TableColumn { values, present } })
     });
     let columns = columns.collect::<PyResult<Vec<_>>>()?;
     Ok(py.detach(|| coflash_trace::table::write_table(&file, columns))?)

@@ -8,7 +8,7 @@ use crate::machine::{Machine, now};
 use crate::order::change;
 use crate::power_on::{check_side, power_was_cut};
 use crate::refused::Refused;
-use crate::session::{Answer, Due, Failure, NOBODY, Session};
+use crate::session::{AnsweredAt, Due, Failure, NOBODY, Session};
 use coflash_base::Time;
 use coflash_media::Side;
 use coflash_nbd::{Command, Connections, Errno, Export, Hangup, Request, Shape};
@@ -305,7 +305,7 @@ pub(crate) fn serve<D: coflash_store::Disk>(
     session: &mut Session<Store<D>>,
     request: &mut Request,
     now: Time,
-) -> Answer {
+) -> AnsweredAt {
     if let Some(failure) = session.refusal()
         && changes(request.command)
     {

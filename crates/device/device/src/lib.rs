@@ -60,6 +60,6 @@ pub use power_on::{StartError, servable};
 pub use recorder::Recorder;
 pub use restarts::{Armed, Restart, Restarts};
 pub use server::{ServedDevice, listen_address};
-pub use session::{Answer, Cut, CutAt, Due, Ended, Failure, Session};
+pub use session::{AnsweredAt, Cut, CutAt, Due, Ended, Failure, Session};
 pub use told::Told;
 pub use twin::{TwinError, twin, twin_of};

@@ -71,7 +71,7 @@ impl Due {
 }
 
 /// The moment of an answer, or the failure.
-pub type Answer = Result<Due, Failure>;
+pub type AnsweredAt = Result<Due, Failure>;
 
 /// The owner number of requests without a waiting client.
 pub(crate) const NOBODY: u16 = 0;
@@ -197,7 +197,7 @@ impl<S: DeviceBytes> Session<S> {
     ///
     /// # Errors
     /// A page cannot be read.
-    pub fn read(&mut self, offset: u64, data: &mut [u8], now: Time) -> Answer {
+    pub fn read(&mut self, offset: u64, data: &mut [u8], now: Time) -> AnsweredAt {
         self.issue(Op::Read, offset, data.len() as u64, data, now)
     }
 
@@ -205,11 +205,11 @@ impl<S: DeviceBytes> Session<S> {
     ///
     /// # Errors
     /// A page cannot be written: from then on, all writes fail.
-    pub fn write(&mut self, offset: u64, data: &[u8], now: Time) -> Answer {
+    pub fn write(&mut self, offset: u64, data: &[u8], now: Time) -> AnsweredAt {
         self.whole(offset, data.len() as u64, now, |session| session.write_part(offset, data, now))
     }
 
-    fn write_part(&mut self, offset: u64, data: &[u8], now: Time) -> Answer {
+    fn write_part(&mut self, offset: u64, data: &[u8], now: Time) -> AnsweredAt {
         self.issue(Op::Write, offset, data.len() as u64, data, now)
     }
 
@@ -217,7 +217,7 @@ impl<S: DeviceBytes> Session<S> {
     ///
     /// # Errors
     /// A flash operation failed.
-    pub fn trim(&mut self, offset: u64, length: u64, now: Time) -> Answer {
+    pub fn trim(&mut self, offset: u64, length: u64, now: Time) -> AnsweredAt {
         self.whole(offset, length, now, |session| session.issue(Op::Trim, offset, length, (), now))
     }
 
@@ -369,7 +369,7 @@ impl<S: DeviceBytes> Session<S> {
     }
 
     /// Serve a recorded request, without its data.
-    pub(crate) fn repeat(&mut self, request: &Request) -> Answer {
+    pub(crate) fn repeat(&mut self, request: &Request) -> AnsweredAt {
         self.issue(request.op, request.offset, request.length, (), request.arrival)
     }
 
@@ -393,7 +393,7 @@ impl<S: DeviceBytes> Session<S> {
         length: u64,
         payload: impl Payload<Served<S>>,
         now: Time,
-    ) -> Answer {
+    ) -> AnsweredAt {
         self.count(op);
         self.cut_at_the_latest(now)?;
         self.issue_uncounted(op, offset, length, payload, now)
@@ -407,7 +407,7 @@ impl<S: DeviceBytes> Session<S> {
         length: u64,
         mut payload: impl Payload<Served<S>>,
         now: Time,
-    ) -> Answer {
+    ) -> AnsweredAt {
         let mut is_recorded = false;
         let served = self.under_power(now, |session| {
             let request = Request { arrival: session.now, offset, length, op, placement: None };
@@ -510,7 +510,7 @@ impl<D: Disk> Session<Store<D>> {
     ///
     /// # Errors
     /// A flash operation failed, or the container cannot be written.
-    pub fn flush(&mut self, now: Time) -> Answer {
+    pub fn flush(&mut self, now: Time) -> AnsweredAt {
         let at = self.issue(Op::Flush, 0, 0, (), now)?;
         self.sync_point()?;
         Ok(at)

@@ -55,7 +55,7 @@ pub enum Value {
 
 /// A column in memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column {
+pub struct TableColumn {
     /// The values that there are.
     pub values: Values,
     /// For each row 1 if it has a value, else 0; `None` for a column that is required.
@@ -81,7 +81,7 @@ pub struct NamedColumn {
     /// Whether its integers are signed.
     pub is_signed: bool,
     /// Its rows.
-    pub column: Column,
+    pub column: TableColumn,
 }
 
 /// Read a table into memory. A small one takes a tenth of the time that a database needs to open it.
@@ -100,7 +100,7 @@ fn columns_of(content: Bytes) -> Result<Vec<NamedColumn>, ParquetError> {
     let mut columns = about
         .iter()
         .map(|about| {
-            let (name, column) = (about.path().string(), Column::of(about)?);
+            let (name, column) = (about.path().string(), TableColumn::of(about)?);
             Ok(NamedColumn { name, is_signed: is_signed(about), column })
         })
         .collect::<Result<Vec<_>, ParquetError>>()?;
@@ -133,7 +133,7 @@ pub fn write_table(file: &Path, columns: Vec<NamedColumn>) -> io::Result<()> {
     }
     let mut table = TableWriter::of(File::create(file)?, schema, properties, usize::MAX)?;
     table.columns = columns.into_iter().map(|column| column.column).collect();
-    table.rows = table.columns.first().map_or(0, Column::rows);
+    table.rows = table.columns.first().map_or(0, TableColumn::rows);
     assert!(table.columns.iter().all(|column| column.rows() == table.rows), "columns are equally long");
     table.finish().map(drop)
 }
@@ -168,7 +168,7 @@ pub(crate) fn is_signed(column: &ColumnDescriptor) -> bool {
 /// A table that is being written.
 pub struct TableWriter<W: Write + Send> {
     writer: SerializedFileWriter<BufWriter<W>>,
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
     rows: usize,
     group_rows: usize,
 }
@@ -221,7 +221,7 @@ impl<W: Write + Send> TableWriter<W> {
             SerializedFileWriter::new(output, schema, Arc::new(properties.build())).map_err(failed)?;
         let about = writer.schema_descr().columns();
         let columns =
-            about.iter().map(|about| Column::of(about)).collect::<Result<_, _>>().map_err(failed)?;
+            about.iter().map(|about| TableColumn::of(about)).collect::<Result<_, _>>().map_err(failed)?;
         Ok(Self { writer, columns, rows: 0, group_rows })
     }
 
@@ -278,7 +278,7 @@ impl<W: Write + Send> std::fmt::Debug for TableWriter<W> {
     }
 }
 
-impl Column {
+impl TableColumn {
     /// Create an empty column.
     fn of(about: &ColumnDescriptor) -> Result<Self, ParquetError> {
         let values = match about.physical_type() {
@@ -415,7 +415,7 @@ mod tests {
             (Values::Boolean((0..8).map(|row| row > 6).collect()), None),
             (Values::Text([text("all"), text("read")].concat()), None),
         ];
-        assert_eq!(columns, expected.map(|(values, present)| Column { values, present }));
+        assert_eq!(columns, expected.map(|(values, present)| TableColumn { values, present }));
         assert!(columns_of(content.slice(..content.len() - 1)).is_err(), "a file without its end is refused");
     }
 }

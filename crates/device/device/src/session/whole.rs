@@ -1,6 +1,6 @@
 //! Requests of several pages: each is whole after a power cut, once it is answered. Zeros are such requests.
 
-use super::{Answer, Due, Session};
+use super::{AnsweredAt, Due, Session};
 use crate::device_bytes::DeviceBytes;
 use coflash_base::Time;
 use coflash_workload::Op;
@@ -16,8 +16,8 @@ impl<S: DeviceBytes> Session<S> {
         offset: u64,
         length: u64,
         now: Time,
-        serve: impl FnOnce(&mut Self) -> Answer,
-    ) -> Answer {
+        serve: impl FnOnce(&mut Self) -> AnsweredAt,
+    ) -> AnsweredAt {
         let early = |session: &Self| session.engine.level().at_risk().1.early_commits;
         let before = early(self);
         let served = serve(self)?;
@@ -33,11 +33,11 @@ impl<S: DeviceBytes> Session<S> {
     ///
     /// # Errors
     /// See [`write`](Self::write).
-    pub fn write_zeroes(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> Answer {
+    pub fn write_zeroes(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> AnsweredAt {
         self.whole(offset, length, now, |session| session.zero(offset, length, keep_space, now))
     }
 
-    fn zero(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> Answer {
+    fn zero(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> AnsweredAt {
         let end = offset + length;
         let first = offset.next_multiple_of(self.page_bytes);
         let last = end / self.page_bytes * self.page_bytes;
@@ -50,7 +50,7 @@ impl<S: DeviceBytes> Session<S> {
         Ok(head.and(whole).and(tail))
     }
 
-    fn write_zero_bytes(&mut self, mut from: u64, end: u64, now: Time) -> Answer {
+    fn write_zero_bytes(&mut self, mut from: u64, end: u64, now: Time) -> AnsweredAt {
         let mut zeros = std::mem::take(&mut self.zeros);
         zeros.resize((end - from).min(ZEROS_BYTES).max(zeros.len() as u64) as usize, 0);
         let mut due = Ok(Due::at(now));

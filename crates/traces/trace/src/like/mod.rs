@@ -29,7 +29,7 @@ mod profile;
 #[cfg(test)]
 mod tests;
 
-pub use profile::{Correlations, Gaps, Profile, Sizes};
+pub use profile::{Correlations, Gaps, Profile, SizeProfile};
 
 use crate::info::page_bytes;
 use crate::source::open;

@@ -36,9 +36,9 @@ pub struct Profile {
     /// Bytes written.
     pub written_bytes: u64,
     /// The sizes of reads.
-    pub read_size_bytes: Option<Sizes>,
+    pub read_size_bytes: Option<SizeProfile>,
     /// The sizes of writes.
-    pub write_size_bytes: Option<Sizes>,
+    pub write_size_bytes: Option<SizeProfile>,
     /// Distinct pages read or written; of a request of more than 256 MiB only the first pages count.
     pub footprint_bytes: u64,
     /// The share of page accesses to the most popular hundredth of the footprint.
@@ -60,7 +60,7 @@ pub struct Profile {
 /// The distribution of sizes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "mean and quantiles")]
-pub struct Sizes {
+pub struct SizeProfile {
     pub mean: f64,
     pub p50: u64,
     pub p90: u64,
@@ -309,7 +309,7 @@ impl SizeCounts {
         self.counts.values().sum()
     }
 
-    fn sizes(&self) -> Option<Sizes> {
+    fn sizes(&self) -> Option<SizeProfile> {
         let total = self.total();
         let quantile = |share: f64| {
             let mut left = (share * total as f64) as u64;
@@ -322,7 +322,7 @@ impl SizeCounts {
         };
         let (&max, _) = self.counts.last_key_value()?;
         let mean = self.sum as f64 / total as f64;
-        Some(Sizes { mean, p50: quantile(0.5), p90: quantile(0.9), p99: quantile(0.99), max })
+        Some(SizeProfile { mean, p50: quantile(0.5), p90: quantile(0.9), p99: quantile(0.99), max })
     }
 
     /// The most frequent sizes exactly, and the mean of the others per octave, in whole sectors; weights in parts per

@@ -40,7 +40,7 @@ const CASES: &[Case] = &[
     ),
     (
         "biosnoop-queue.txt",
-        &[(0, 2048 * SECTOR, 4096, Op::Write), (410 * US, STRIDE + 40_960 * SECTOR, 16_384, Op::Read)],
+        &[(0, 2048 * SECTOR, 4096, Op::Write), (200 * US, STRIDE + 40_960 * SECTOR, 16_384, Op::Read)],
         &["0 is nvme0n1, 1 is sda"],
     ),
     (
