@@ -19,7 +19,7 @@ from coflash_reproduce.warp.workloads import Scale
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     """The page of a drive 256 times smaller, after two fills."""
-    with tiny_scale(warp.PAPER, workloads, Scale(256, 2, 512)):
+    with tiny_scale(warp.PAPER, workloads, Scale(256, 2, (512,))):
         yield reproduce("warp", "tiny", out=tmp_path_factory.mktemp("warp"))
 
 

@@ -22,6 +22,8 @@ PAPER = Paper(
         Figure("curves", WAF_HOST, reading.FILLS_AXIS, tuple(CURVES), from_zero=False, lines=reading.lines),
         Exhibit("points", reading.deviations),
         Exhibit("isolations", reading.isolations),
+        Exhibit("mixes", reading.mixes),
+        Exhibit("stream", reading.stream),
         Exhibit("sizes", reading.sizes),
         Exhibit("cost", reading.cost),
     ),

@@ -14,13 +14,16 @@ from coflash_reproduce.warp.workloads import (
     COUNTED,
     CURVES,
     INITIALLY,
+    MIXES,
     OP,
+    OVER_BESIDE,
     PERSISTENTLY,
     PROVISION,
     READINGS,
-    SCALES,
     SETTLED,
+    SIZED,
     SIZES,
+    STREAM,
 )
 
 NEAR = 0.05
@@ -88,31 +91,38 @@ def lines(runs: Runs, experiment: Experiment) -> list[Line]:
 
 @tabled("curve | counted | points | " + " | ".join(READINGS))
 def deviations(runs: Runs) -> Iterator[Row]:
-    """Yield for each curve, and all counted, the points near under each reading, and the worst deviation."""
-    total = dict.fromkeys(READINGS, 0)
-    whole = 0
+    """Yield for each curve, and for groups of them, the points near under each reading, and the worst deviation."""
     for name in CURVES:
-        of = {run.case.line: run for run in runs.of(name)}
-        if not of:
-            continue
-        cells = [_near(of.get(reading), name) for reading in READINGS]
-        count = len(points(of[SETTLED], name))
-        if name in COUNTED:
-            whole += count
-            for reading, run in of.items():
-                total[reading] += sum(near(run, name))
-        yield _title(name), "yes" if name in COUNTED else "no", str(count), *cells
-    if whole:
-        yield "all counted", "", str(whole), *(f"{number} ({number / whole:.0%})" for number in total.values())
+        if runs.of(name):
+            cells = (_near(_under(runs, name, reading), name) for reading in READINGS)
+            yield _title(name), "yes" if name in COUNTED else "no", str(len(_all_near(runs, name, SETTLED))), *cells
+    for title, names in GROUPS.items():
+        near_by = {reading: [one for name in names for one in _all_near(runs, name, reading)] for reading in READINGS}
+        if whole := len(near_by[SETTLED]):
+            yield title, "", str(whole), *(f"{sum(found)} ({sum(found) / whole:.0%})" for found in near_by.values())
+
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "all counted": COUNTED,
+    "these and zoned, own, left out": (*COUNTED, "zoned-own"),
+    "all curves": tuple(CURVES),
+}
+
+
+def _under(runs: Runs, name: str, reading: str) -> Run:
+    """Return the run of a curve under a reading; with one handle whose units take copies makes no difference."""
+    return (runs.of(name, reading) or runs.of(name, SETTLED))[0]
+
+
+def _all_near(runs: Runs, name: str, reading: str) -> list[bool]:
+    return near(_under(runs, name, reading), name) if runs.of(name) else []
 
 
 def _title(name: str) -> str:
     return ", ".join(CURVES[name])
 
 
-def _near(run: Run | None, curve: str) -> str:
-    if run is None:
-        return "–"
+def _near(run: Run, curve: str) -> str:
     worst = max((ours / theirs - 1 for _, ours, theirs in points(run, curve)), key=abs)
     return f"{sum(near(run, curve))}, worst {show_change(worst)}"
 
@@ -182,19 +192,74 @@ def isolations(runs: Runs) -> Iterator[Row]:
         yield said, *cells
 
 
-@tabled("zipf 1.2, shared: fills | this size | smaller | change | WARP")
+@tabled("curve | size of the drive | at 2 fills | at 3 fills | at 5 fills | points within 5 % | most memory | time")
 def sizes(runs: Runs) -> Iterator[Row]:
-    """Yield the settled curve of two sizes of the drive."""
-    large, small = runs.of("zipf-1.2-shared", SETTLED), runs.of(SIZES)
-    for fills, ours, theirs in points(large[0], "zipf-1.2-shared")[3::4] if large and small else ():
-        other = waf_at(small[0], fills)
-        yield f"{fills:.2f}", f"{ours:.3f}", f"{other:.3f}", show_change(other / ours - 1), f"{theirs:.3f}"
+    """Yield the settled curves at several sizes of the drive."""
+    for name in SIZED:
+        of = [*runs.of(name, SETTLED), *(run for run in runs if run.experiment.name.startswith(f"{SIZES}-{name}-"))]
+        for run in sorted(of, key=divisor_of, reverse=True):
+            simulator, found = run.document["simulator"], near(run, name)
+            cells = [f"{waf_at(run, fills):.3f}" for fills in _AT]
+            memory, time = show(simulator["peak_rss_bytes"], "bytes"), f"{simulator['wall_seconds']:.0f} s"
+            yield _title(name), f"1 / {divisor_of(run)}", *cells, f"{sum(found)} of {len(found)}", memory, time
+        rows = published()[CURVES[name]]
+        theirs = np.interp(_AT, [row.fills for row in rows], [row.waf for row in rows])
+        yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", "", ""
+
+
+_AT = (2, 3, 5)
+
+
+@tabled("overwriting stream, of the one beside it | at 3 fills | at 6 fills | at 9 fills | points within 5 % | worst")
+def mixes(runs: Runs) -> Iterator[Row]:
+    """Yield what the mix does to zipf 2.2, shared, under the settled reading."""
+    name = "zipf-2.2-shared"
+    of = {1.0: runs.of(name, SETTLED)} | {times: runs.of(f"{MIXES}-{times}") for times in OVER_BESIDE}
+    for times, found in sorted(of.items()):
+        for run in found:
+            worst = max((ours / theirs - 1 for _, ours, theirs in points(run, name)), key=abs)
+            wafs = (f"{waf_at(run, fills):.2f}" for fills in (3, 6, 9))
+            whether = near(run, name)
+            yield f"× {times}", *wafs, f"{sum(whether)} of {len(whether)}", show_change(worst)
+    rows = published()[CURVES[name]]
+    theirs = np.interp((3, 6, 9), [row.fills for row in rows], [row.waf for row in rows])
+    yield PUBLISHED, *(f"{waf:.2f}" for waf in theirs), "", ""
+
+
+PLATEAU = 2.04
+"""The write amplification of the real drive from its third fill on, in each fill."""
+
+
+def plateau(run: Run) -> float:
+    """Return the write amplification in the last quarter of a run."""
+    series = run.result().series()
+    late = slice(len(series) * 3 // 4, None)
+    programs = sum(series[name][late].sum() for name in series.columns if name.startswith("programs_"))
+    return float(programs / series["host_writes_pages"][late].sum())
+
+
+def spare_of_plateau(runs: Runs) -> float | None:
+    """Return the spare space in percent at which the model has the plateau of the real drive, between two runs."""
+    found = sorted((plateau(run), run.case.at) for run in runs.of(STREAM))
+    if not found or not found[0][0] <= PLATEAU <= found[-1][0]:
+        return None
+    return float(np.interp(PLATEAU, *zip(*found, strict=True)))
+
+
+@tabled("spare space, of what is exported | WAF in the steady state | real drive | against it")
+def stream(runs: Runs) -> Iterator[Row]:
+    """Yield the steady state of random writes of 128 KiB by spare space, the one unknown of the real drive."""
+    for run in runs.of(STREAM):
+        waf = plateau(run)
+        yield run.case.line, f"{waf:.2f}", f"{PLATEAU:.2f}", show_change(waf / PLATEAU - 1)
+    if (spare := spare_of_plateau(runs)) is not None:
+        yield f"{spare:.0f} %, read between the runs", f"{PLATEAU:.2f}", f"{PLATEAU:.2f}", ""
 
 
 @tabled("size of the drive | runs | pages written | processor time | most memory")
 def cost(runs: Runs) -> Iterator[Row]:
     """Yield time and memory by size."""
-    for divisor in sorted({scale.divisor for scale in SCALES.values()} | {scale.coarser for scale in SCALES.values()}):
+    for divisor in sorted({divisor_of(run) for run in runs}):
         of = [run for run in runs if divisor_of(run) == divisor]
         if of:
             known = [run.document["simulator"] for run in of]

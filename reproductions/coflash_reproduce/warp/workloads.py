@@ -33,7 +33,13 @@ COUNTED = tuple(name for name, (_, handles) in CURVES.items() if handles != NONE
 PROVISION = {5: "5 %", 7: "7 %", 10: "10 %", 14: "14 %"}
 """The over-provisioning of the drives of initial and persistent isolation, in percent."""
 INITIALLY, PERSISTENTLY = "initially", "persistently"
-OP, EVEN, SIZES = "over-provisioning", "uniform-own", "sizes"
+OP, EVEN, SIZES, MIXES, STREAM = "over-provisioning", "uniform-own", "size", "mix", "one-stream"
+SIZED = ("zipf-1.2-own", "zipf-1.2-shared")
+"""The curves that are run at other sizes."""
+OVER_BESIDE = (0.8, 0.98, 1.02, 1.2)
+"""What the overwriting stream of zipf 2.2, shared, may have written, of what the one beside it did."""
+SPARES = (7, 14, 20, 28)
+"""Spare space of the real drive that writes one stream, in percent of what it exports: the one unknown."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +49,11 @@ class Scale:
     divisor: int
     """The drive is this many times smaller: its units are, of which it has as many."""
     fills: float
-    coarser: int
+    others: tuple[int, ...] = ()
+    """The sizes at which two curves are run as well."""
 
 
-SCALES = {"quick": Scale(128, 11, 256), "full": Scale(16, 11, 64)}
+SCALES = {"quick": Scale(128, 11, (64, 16)), "full": Scale(16, 11, (64, 128))}
 
 
 def drive(divisor: int, units: int = UNITS) -> Scenario:
@@ -112,6 +119,26 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
         cases = tuple(case(isolation, percent, SETTLED, isolation) for isolation in (INITIALLY, PERSISTENTLY))
         written = (trace("zoned", OWN, scale.divisor, 8, logged=False),)
         found.append(Experiment(f"{OP}-{percent}", said, drive(scale.divisor, units), cases, written))
-    small = (trace("zipf 1.2", SHARED, scale.coarser, scale.fills),)
-    found.append(Experiment(SIZES, f"1 / {scale.coarser} of the size", drive(scale.coarser), settled, small))
+    for name in SIZED:
+        for divisor in scale.others:
+            written = (trace(*CURVES[name], divisor, scale.fills),)
+            found.append(
+                Experiment(f"{SIZES}-{name}-{divisor}", f"{name}, 1 / {divisor}", drive(divisor), settled, written)
+            )
+    for times in OVER_BESIDE:
+        written = (trace("zipf 2.2", SHARED, scale.divisor, scale.fills, over_beside=times),)
+        found.append(Experiment(f"{MIXES}-{times}", f"zipf 2.2, × {times}", drive(scale.divisor), settled, written))
+    found.append(_one_stream(scale))
     return tuple(found)
+
+
+def _one_stream(scale: Scale) -> Experiment:
+    """Return random writes of 128 KiB over a whole drive without handles: a page of this drive stands for a request."""
+    base = drive(scale.divisor).to_dict()
+    base["ftl"].pop("placement")
+    base["workload"] = {"synthetic": {"generator": "uniform", "requests": 10 * UNITS * 65536 // scale.divisor}}
+    cases = tuple(
+        Case(f"{spare} %", spare, {"ftl.spare": {"share": f"{spare}%", "definition": "over_provisioning"}})
+        for spare in SPARES
+    )
+    return Experiment(STREAM, "one stream", Scenario.from_dict(base), cases)
