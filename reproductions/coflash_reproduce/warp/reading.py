@@ -14,6 +14,7 @@ from coflash_reproduce.warp.workloads import (
     BROKEN,
     COUNTED,
     CURVES,
+    IDLE,
     INITIALLY,
     MIXES,
     OP,
@@ -197,11 +198,17 @@ Counted from one forced victim to the next, where the counters of the host are t
 
 
 @tabled("log of GC | victims of handle | pages copied | to handle 0 | to handle 1 | to handle 2")
-def copies(_: Runs) -> Iterator[Row]:
-    """Yield in whose units the copies of a victim landed, by its handle."""
+def copies(runs: Runs) -> Iterator[Row]:
+    """Yield in whose units the copies of a victim landed, by its handle, and where they land here."""
     for name, victims in COPIED.items():
         for handle, pages in enumerate(victims):
             yield name, str(handle), f"{sum(pages):,}", *(f"{one / sum(pages):.0%}" for one in pages)
+    for reading in (IDLE, BROKEN):
+        for run in runs.of("zoned-own", reading):
+            classes = run.document["metrics"]["placement"]
+            into = [classes[len(classes) // 2 + handle]["copied_pages"] for handle in range(3)]
+            whole = max(sum(into), 1)
+            yield f"zoned, own, here, {reading}", "all", f"{whole:,}", *(f"{one / whole:.0%}" for one in into)
 
 
 NOTED = {5: (2.187, 2.365), 10: (1.338, 1.181)}
@@ -283,7 +290,8 @@ def spare_of_plateau(runs: Runs) -> float | None:
     found = sorted((plateau(run), run.case.at) for run in runs.of(STREAM))
     if not found or not found[0][0] <= PLATEAU <= found[-1][0]:
         return None
-    return float(np.interp(PLATEAU, *zip(*found, strict=True)))
+    wafs, spares = zip(*found, strict=True)
+    return float(np.interp(PLATEAU, wafs, spares))
 
 
 @tabled("spare space, of what is exported | WAF in the steady state | real drive | against it")

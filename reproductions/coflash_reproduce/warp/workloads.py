@@ -53,7 +53,7 @@ class Scale:
     """The sizes at which two curves are run as well."""
 
 
-SCALES = {"quick": Scale(128, 11, (64, 16)), "full": Scale(16, 11, (64, 128))}
+SCALES = {"quick": Scale(64, 11, (128, 16)), "full": Scale(16, 11, (64, 128))}
 
 
 def drive(divisor: int, units: int = UNITS) -> Scenario:
