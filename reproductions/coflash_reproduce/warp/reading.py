@@ -18,6 +18,7 @@ from coflash_reproduce.warp.workloads import (
     INITIALLY,
     MIXES,
     OP,
+    ORDERS,
     OVER_BESIDE,
     PERSISTENTLY,
     PROVISION,
@@ -25,7 +26,7 @@ from coflash_reproduce.warp.workloads import (
     SETTLED,
     SIZED,
     SIZES,
-    STREAM,
+    SPARES,
 )
 
 NEAR = 0.05
@@ -239,7 +240,7 @@ def isolations(runs: Runs) -> Iterator[Row]:
         yield said, *cells
 
 
-@tabled("curve | size of the drive | at 2 fills | at 3 fills | at 5 fills | points within 5 % | most memory | time")
+@tabled("curve | size of the drive | at 2 fills | at 3 fills | at 5 fills | points within 5 % | most memory")
 def sizes(runs: Runs) -> Iterator[Row]:
     """Yield the settled curves at several sizes of the drive."""
     for name in SIZED:
@@ -247,11 +248,11 @@ def sizes(runs: Runs) -> Iterator[Row]:
         for run in sorted(of, key=divisor_of, reverse=True):
             simulator, found = run.document["simulator"], near(run, name)
             cells = [f"{waf_at(run, fills):.3f}" for fills in _AT]
-            memory, time = show(simulator["peak_rss_bytes"], "bytes"), f"{simulator['wall_seconds']:.0f} s"
-            yield _title(name), f"1 / {divisor_of(run)}", *cells, f"{sum(found)} of {len(found)}", memory, time
+            memory = show(simulator["peak_rss_bytes"], "bytes")
+            yield _title(name), f"1 / {divisor_of(run)}", *cells, f"{sum(found)} of {len(found)}", memory
         rows = published()[CURVES[name]]
         theirs = np.interp(_AT, [row.fills for row in rows], [row.waf for row in rows])
-        yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", "", ""
+        yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", ""
 
 
 _AT = (2, 3, 5)
@@ -285,26 +286,19 @@ def plateau(run: Run) -> float:
     return float(programs / series["host_writes_pages"][late].sum())
 
 
-def spare_of_plateau(runs: Runs) -> float | None:
-    """Return the spare space in percent at which the model has the plateau of the real drive, between two runs."""
-    found = sorted((plateau(run), run.case.at) for run in runs.of(STREAM))
-    if not found or not found[0][0] <= PLATEAU <= found[-1][0]:
-        return None
-    wafs, spares = zip(*found, strict=True)
-    return float(np.interp(PLATEAU, wafs, spares))
-
-
-@tabled("spare space, of what is exported | WAF in the steady state | real drive | against it")
+@tabled(f"spare space, of what is exported | {' | '.join(ORDERS)} | real drive")
 def stream(runs: Runs) -> Iterator[Row]:
     """Yield the steady state of random writes of 128 KiB by spare space, the one unknown of the real drive."""
-    for run in runs.of(STREAM):
-        waf = plateau(run)
-        yield run.case.line, f"{waf:.2f}", f"{PLATEAU:.2f}", show_change(waf / PLATEAU - 1)
-    if (spare := spare_of_plateau(runs)) is not None:
-        yield f"{spare:.0f} %, read between the runs", f"{PLATEAU:.2f}", f"{PLATEAU:.2f}", ""
+    found = {order: [run for run in runs if run.case.line == order] for order in ORDERS}
+    wafs = {order: [plateau(run) for run in of] for order, of in found.items()}
+    for at, spare in enumerate(SPARES):
+        yield f"{spare} %", *(f"{of[at]:.2f}" for of in wafs.values() if of), f"{PLATEAU:.2f}"
+    needed = [np.interp(-PLATEAU, [-waf for waf in of], SPARES) for of in wafs.values()]
+    cells = (f"{spare:.0f} %" if SPARES[0] < spare < SPARES[-1] else "none of these" for spare in needed)
+    yield "for 2.04, read between the runs", *cells, ""
 
 
-@tabled("size of the drive | runs | pages written | processor time | most memory")
+@tabled("size of the drive | runs | pages written | time | most memory")
 def cost(runs: Runs) -> Iterator[Row]:
     """Yield time and memory by size."""
     for divisor in sorted({divisor_of(run) for run in runs}):

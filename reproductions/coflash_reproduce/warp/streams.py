@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -141,12 +141,24 @@ def requests(
 
 def trace(workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1.0) -> str:
     """Write the requests as a trace, unless it is there; return its path."""
-    folder = Path(tempfile.gettempdir()) / "coflash-warp"
     marks = ("" if logged else "-written") + ("" if over_beside == 1 else f"-{over_beside:g}")
-    path = folder / f"{workload.replace(' ', '-')}-{handles}-{scale}-{fills:g}{marks}.csv"
+    name = f"{workload.replace(' ', '-')}-{handles}-{scale}-{fills:g}{marks}.csv"
+    return _written(name, lambda: requests(workload, handles, scale, fills, logged, over_beside))
+
+
+def passes(pages: int, count: int) -> str:
+    """Write a trace of random writes that meet each page once a pass, as fio's do with a map; return its path."""
+    random = np.random.default_rng(39)
+    orders = (random.permutation(pages) for _ in range(count))
+    tables = (np.column_stack([order, np.ones(pages, int), np.zeros(pages, int)]) for order in orders)
+    return _written(f"passes-{pages}-{count}.csv", lambda: tables)
+
+
+def _written(name: str, drawn: Callable[[], Iterator[Numbers]]) -> str:
+    folder = Path(tempfile.gettempdir()) / "coflash-warp"
+    path = folder / name
     if not path.exists():
         atomic_write.make_folder(folder)
-        drawn = requests(workload, handles, scale, fills, logged, over_beside)
-        parts = ("\n".join(f"{a},{b},{c}" for a, b, c in part.tolist()) for part in drawn)
+        parts = ("\n".join(f"{a},{b},{c}" for a, b, c in part.tolist()) for part in drawn())
         atomic_write.write_file(path, "\n".join(part for part in parts if part) + "\n")
     return str(path)

@@ -8,7 +8,7 @@ from typing import Any
 
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Case, Experiment
-from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIFORM, WORKLOADS, trace
+from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIFORM, WORKLOADS, passes, trace
 
 UNITS = 985
 EXPORTED_UNITS = EXPORTED_GIB * 4
@@ -34,11 +34,13 @@ PROVISION = {5: "5 %", 7: "7 %", 10: "10 %", 14: "14 %"}
 """The over-provisioning of the drives of initial and persistent isolation, in percent."""
 INITIALLY, PERSISTENTLY = "initially", "persistently"
 OP, EVEN, SIZES, MIXES, STREAM = "over-provisioning", "uniform-own", "size", "mix", "one-stream"
+ANYWHERE, ONCE = "any place each time", "each place once a pass"
+ORDERS = (ONCE, ANYWHERE)
 SIZED = ("zipf-1.2-own", "zipf-1.2-shared")
 """The curves that are run at other sizes."""
 OVER_BESIDE = (0.8, 0.98, 1.02, 1.2)
 """What the overwriting stream of zipf 2.2, shared, may have written, of what the one beside it did."""
-SPARES = (7, 14, 20, 28)
+SPARES = (7, 14, 20, 28, 40)
 """Spare space of the real drive that writes one stream, in percent of what it exports: the one unknown."""
 
 
@@ -128,17 +130,20 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     for times in OVER_BESIDE:
         written = (trace("zipf 2.2", SHARED, scale.divisor, scale.fills, over_beside=times),)
         found.append(Experiment(f"{MIXES}-{times}", f"zipf 2.2, × {times}", drive(scale.divisor), settled, written))
-    found.append(_one_stream(scale))
-    return tuple(found)
+    return (*found, *(_one_stream(scale, order, spare) for order in ORDERS for spare in SPARES))
 
 
-def _one_stream(scale: Scale) -> Experiment:
+def _one_stream(scale: Scale, order: str, spare: int) -> Experiment:
     """Return random writes of 128 KiB over a whole drive without handles: a page of this drive stands for a request."""
-    base = drive(scale.divisor).to_dict()
+    divisor, fills = 4 * scale.divisor, int(scale.fills)
+    base = drive(divisor).to_dict()
     base["ftl"].pop("placement")
-    base["workload"] = {"synthetic": {"generator": "uniform", "requests": 10 * UNITS * 65536 // scale.divisor}}
-    cases = tuple(
-        Case(f"{spare} %", spare, {"ftl.spare": {"share": f"{spare}%", "definition": "over_provisioning"}})
-        for spare in SPARES
+    base["ftl"]["spare"] = {"share": f"{spare}%", "definition": "over_provisioning"}
+    pages = int(UNITS * 65536 // divisor / (1 + spare / 100)) // 64 * 64 - 64
+    if order == ANYWHERE:
+        base["workload"] = {"synthetic": {"generator": "uniform", "requests": fills * pages}}
+    written = () if order == ANYWHERE else (passes(pages, fills),)
+    name = f"{STREAM}-{order}-{spare}"
+    return Experiment(
+        name, f"one stream, {order}, {spare} %", Scenario.from_dict(base), (Case(order, spare, {}),), written
     )
-    return Experiment(STREAM, "one stream", Scenario.from_dict(base), cases)
