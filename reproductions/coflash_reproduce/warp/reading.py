@@ -9,7 +9,7 @@ import numpy as np
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import show, show_change
 from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, tabled
-from coflash_reproduce.warp.streams import PAGES, Numbers, published
+from coflash_reproduce.warp.streams import NONE, PAGES, Numbers, published
 from coflash_reproduce.warp.workloads import (
     BROKEN,
     COUNTED,
@@ -160,18 +160,12 @@ def conservation(_: Runs) -> Iterator[Row]:
             media = rows[-1].medias[handle] - begin.medias[handle]
             if media > 0.01:
                 shares.append(f"{handle}: {1 - host / media:.0%}")
-        says = "in the log" if name in COUNTED or name.startswith("zoned-own") else "not in the log"
+        says = "not in the log" if key[1] == NONE else "in the log"
         yield _title(name), f"{apart:.2%}", ", ".join(shares), says, _closes(name)
 
 
 def _closes(name: str) -> str:
-    if name in COUNTED:
-        return "as far as the columns say"
-    return (
-        "not known: two logs of GC of this job do not keep handles apart"
-        if name.startswith("zoned-own")
-        else "trivially: one handle"
-    )
+    return "trivially: one handle" if CURVES[name][1] == NONE else "the sum does; by handle no column says"
 
 
 @tabled("log of GC | handle | media wrote, GB | growth, GB | erased, GB | remainder, GB | copied, GB")
