@@ -101,6 +101,6 @@ def test_cooperation_lowers_write_amplification_beside_placement(tmp_path: Path)
 def test_overwrites_of_one_handle_raise_what_another_one_pays(tmp_path: Path) -> None:
     with tiny_scale(handles.STUDY, handles, 512):
         done = study("handles", "tiny", out=tmp_path, jobs=1)
-    quiet, noisy = (done.runs.of(f"noise-{noise}", handles.KEPT)[0] for noise in (handles.QUIET, "zoned"))
+    quiet, noisy = (done.runs.of(f"noise-{noise}", handles.KEPT)[0] for noise in ("quiet", "zoned"))
     assert handles.waf_of(noisy, 1) > handles.waf_of(quiet, 1)
     assert len(done.judged) == len(handles.STUDY.hypotheses)
