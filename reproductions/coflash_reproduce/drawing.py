@@ -155,6 +155,7 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
             color=palette.LINES[style % len(palette.LINES)],
             linestyle=DASHES[style % len(DASHES)],
             marker="" if line.label in figure.across else MARKERS[style % len(MARKERS)],
+            markevery=max(1, len(line.points) // 12),  # more would hide the line, and weigh
             fillstyle="full" if style < 2 else "none",  # otherwise it would hide a line below it
         )
         if any(line.half_widths):

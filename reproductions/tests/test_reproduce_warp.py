@@ -19,7 +19,7 @@ from coflash_reproduce.warp.workloads import Scale
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     """The page of a drive 256 times smaller, after two fills."""
-    with tiny_scale(warp.PAPER, workloads, Scale(256, 2, 512)):
+    with tiny_scale(warp.PAPER, workloads, Scale(256, 2, (512,))):
         yield reproduce("warp", "tiny", out=tmp_path_factory.mktemp("warp"))
 
 
@@ -55,6 +55,26 @@ def test_every_curve_has_its_line_under_each_reading(done: Done) -> None:
 def test_the_log_of_another_gc_does_not_close(done: Done) -> None:
     left = [abs(int(row["remainder, GB"])) for row in rows(done, "logs")]
     assert max(left[:3]) < 10 and min(left[3:]) > 200
+
+
+def test_the_totals_are_given_with_and_without_the_curve_that_is_left_out(done: Done) -> None:
+    points = {row["curve"]: int(row["points"]) for row in rows(done, "points")}
+    left_out = points["zoned, own"]
+    assert left_out > 0 and points["these and zoned, own, left out"] == points["all counted"] + left_out
+    assert points["all curves"] == sum(points[", ".join(key)] for key in workloads.CURVES.values())
+
+
+def test_a_stream_with_a_map_meets_each_page_once_a_pass() -> None:
+    places = [int(line.split(",")[0]) for line in Path(streams.passes(500, 2)).read_text("utf-8").splitlines()]
+    first, second = places[:500], places[500:]
+    assert sorted(first) == sorted(second) == list(range(500)) and first != second
+
+
+def test_more_overwrites_in_the_mix_are_written() -> None:
+    def first(times: float) -> float:
+        return sum(over for _, over, _ in streams.mix("zipf 2.2", streams.SHARED, 3, over_beside=times))
+
+    assert first(1.2) == pytest.approx(1.2 * first(1.0))
 
 
 def test_copies_that_break_the_isolation_cost_more(done: Done) -> None:

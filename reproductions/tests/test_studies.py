@@ -12,7 +12,14 @@ import coflash
 from coflash.cli import main
 from coflash.measures.measure import WAF_HOST
 from coflash_reproduce.reproduction import study
-from coflash_reproduce.studies import caching_less, eviction_policies, frozen_spare, placement, removable_weight
+from coflash_reproduce.studies import (
+    caching_less,
+    eviction_policies,
+    frozen_spare,
+    handles,
+    placement,
+    removable_weight,
+)
 
 FROZEN = "Most of the spare space lies in blocks that GC never erased"
 
@@ -89,3 +96,11 @@ def test_cooperation_lowers_write_amplification_beside_placement(tmp_path: Path)
     assert under == {(name, tier) for name in ("none", "sepgc", "dac", "sepbit") for tier in (False, True)} | {
         ("fdp", False)
     }
+
+
+def test_overwrites_of_one_handle_raise_what_another_one_pays(tmp_path: Path) -> None:
+    with tiny_scale(handles.STUDY, handles, 512):
+        done = study("handles", "tiny", out=tmp_path, jobs=1)
+    quiet, noisy = (done.runs.of(f"noise-{noise}", handles.KEPT)[0] for noise in ("quiet", "zoned"))
+    assert handles.waf_of(noisy, 1) > handles.waf_of(quiet, 1)
+    assert len(done.judged) == len(handles.STUDY.hypotheses)

@@ -19,9 +19,12 @@ PAPER = Paper(
     exhibits=(
         Exhibit("conservation", reading.conservation),
         Exhibit("logs", reading.logs),
+        Exhibit("copies", reading.copies),
         Figure("curves", WAF_HOST, reading.FILLS_AXIS, tuple(CURVES), from_zero=False, lines=reading.lines),
-        Exhibit("points", reading.deviations),
+        Exhibit("points", reading.deviations, reading.missed),
         Exhibit("isolations", reading.isolations),
+        Exhibit("mixes", reading.mixes),
+        Exhibit("stream", reading.stream),
         Exhibit("sizes", reading.sizes),
         Exhibit("cost", reading.cost),
     ),

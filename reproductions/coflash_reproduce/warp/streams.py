@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -68,11 +68,13 @@ def published() -> Mapping[tuple[str, str], tuple[Row, ...]]:
     return {key: tuple(rows) for key, rows in found.items()}
 
 
-def mix(workload: str, handles: str, fills: float, logged: bool = True) -> Iterator[tuple[float, float, float]]:
+def mix(
+    workload: str, handles: str, fills: float, logged: bool = True, over_beside: float = 1.0
+) -> Iterator[tuple[float, float, float]]:
     """Yield what the sequential stream, the overwriting one and the one beside it write, in fills, step by step.
 
-    Where the first two share a handle, the overwriting stream writes as much as the one beside it, whose job is the
-    same. Without a log by handle the fill is followed by the mix that is reached with handles.
+    Where the first two share a handle, the overwriting stream writes `over_beside` of what the one beside it does,
+    whose job is the same. Without a log by handle the fill is followed by the mix that is reached with handles.
     """
     if handles == NONE or not logged or (workload, handles) not in published():
         yield 0.9, 0.0, 0.1
@@ -86,7 +88,7 @@ def mix(workload: str, handles: str, fills: float, logged: bool = True) -> Itera
             return
         first, beside, over = (now - then for now, then in zip(row.hosts, before, strict=True))
         if handles == SHARED:
-            over = beside if row.fills > 1.03 else 0.0
+            over = over_beside * beside if row.fills > 1.03 else 0.0
             first -= over
         yield first, over, beside
         before = row.hosts
@@ -115,12 +117,14 @@ def _over(workload: str, random: np.random.Generator, count: int, places: int) -
     return found.astype(np.int64)
 
 
-def requests(workload: str, handles: str, scale: int, fills: float, logged: bool = True) -> Iterator[Numbers]:
+def requests(
+    workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1.0
+) -> Iterator[Numbers]:
     """Yield tables of page, pages and handle, in the order of the requests; the device is 1 / scale of the drive's."""
     random, exported = np.random.default_rng(39), PAGES // scale
     front = exported * 9 // 10 // _SEQUENTIAL * _SEQUENTIAL
     at, owed = 0, np.zeros(3)
-    for written in mix(workload, handles, fills, logged):
+    for written in mix(workload, handles, fills, logged, over_beside):
         owed += np.maximum(written, 0) * np.array([exported / _SEQUENTIAL, exported, exported])
         counts = owed.astype(int)
         owed -= counts
@@ -135,13 +139,26 @@ def requests(workload: str, handles: str, scale: int, fills: float, logged: bool
         yield np.column_stack([np.concatenate(places), sizes, handle])[np.argsort(times, kind="stable")]
 
 
-def trace(workload: str, handles: str, scale: int, fills: float, logged: bool = True) -> str:
+def trace(workload: str, handles: str, scale: int, fills: float, logged: bool = True, over_beside: float = 1.0) -> str:
     """Write the requests as a trace, unless it is there; return its path."""
+    marks = ("" if logged else "-written") + ("" if over_beside == 1 else f"-{over_beside:g}")
+    name = f"{workload.replace(' ', '-')}-{handles}-{scale}-{fills:g}{marks}.csv"
+    return _written(name, lambda: requests(workload, handles, scale, fills, logged, over_beside))
+
+
+def passes(pages: int, count: int) -> str:
+    """Write a trace of random writes that meet each page once a pass, as fio's do with a map; return its path."""
+    random = np.random.default_rng(39)
+    orders = (random.permutation(pages) for _ in range(count))
+    tables = (np.column_stack([order, np.ones(pages, int), np.zeros(pages, int)]) for order in orders)
+    return _written(f"passes-{pages}-{count}.csv", lambda: tables)
+
+
+def _written(name: str, drawn: Callable[[], Iterator[Numbers]]) -> str:
     folder = Path(tempfile.gettempdir()) / "coflash-warp"
-    path = folder / f"{workload.replace(' ', '-')}-{handles}-{scale}-{fills:g}{'' if logged else '-written'}.csv"
+    path = folder / name
     if not path.exists():
         atomic_write.make_folder(folder)
-        drawn = requests(workload, handles, scale, fills, logged)
-        parts = ("\n".join(f"{a},{b},{c}" for a, b, c in part.tolist()) for part in drawn)
+        parts = ("\n".join(f"{a},{b},{c}" for a, b, c in part.tolist()) for part in drawn())
         atomic_write.write_file(path, "\n".join(part for part in parts if part) + "\n")
     return str(path)

@@ -8,7 +8,7 @@ from typing import Any
 
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Case, Experiment
-from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIFORM, WORKLOADS, trace
+from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIFORM, WORKLOADS, passes, trace
 
 UNITS = 985
 EXPORTED_UNITS = EXPORTED_GIB * 4
@@ -33,7 +33,15 @@ COUNTED = tuple(name for name, (_, handles) in CURVES.items() if handles != NONE
 PROVISION = {5: "5 %", 7: "7 %", 10: "10 %", 14: "14 %"}
 """The over-provisioning of the drives of initial and persistent isolation, in percent."""
 INITIALLY, PERSISTENTLY = "initially", "persistently"
-OP, EVEN, SIZES = "over-provisioning", "uniform-own", "sizes"
+OP, EVEN, SIZES, MIXES, STREAM = "over-provisioning", "uniform-own", "size", "mix", "one-stream"
+ANYWHERE, ONCE = "any place each time", "each place once a pass"
+ORDERS = (ONCE, ANYWHERE)
+SIZED = ("zipf-1.2-own", "zipf-1.2-shared")
+"""The curves that are run at other sizes."""
+OVER_BESIDE = (0.8, 0.98, 1.02, 1.2)
+"""What the overwriting stream of zipf 2.2, shared, may have written, of what the one beside it did."""
+SPARES = (7, 14, 20, 28, 40)
+"""Spare space of the real drive that writes one stream, in percent of what it exports: the one unknown."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +51,11 @@ class Scale:
     divisor: int
     """The drive is this many times smaller: its units are, of which it has as many."""
     fills: float
-    coarser: int
+    others: tuple[int, ...] = ()
+    """The sizes at which two curves are run as well."""
 
 
-SCALES = {"quick": Scale(128, 11, 256), "full": Scale(16, 11, 64)}
+SCALES = {"quick": Scale(64, 11, (128, 16)), "full": Scale(16, 11, (64, 128))}
 
 
 def drive(divisor: int, units: int = UNITS) -> Scenario:
@@ -112,6 +121,29 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
         cases = tuple(case(isolation, percent, SETTLED, isolation) for isolation in (INITIALLY, PERSISTENTLY))
         written = (trace("zoned", OWN, scale.divisor, 8, logged=False),)
         found.append(Experiment(f"{OP}-{percent}", said, drive(scale.divisor, units), cases, written))
-    small = (trace("zipf 1.2", SHARED, scale.coarser, scale.fills),)
-    found.append(Experiment(SIZES, f"1 / {scale.coarser} of the size", drive(scale.coarser), settled, small))
-    return tuple(found)
+    for name in SIZED:
+        for divisor in scale.others:
+            written = (trace(*CURVES[name], divisor, scale.fills),)
+            found.append(
+                Experiment(f"{SIZES}-{name}-{divisor}", f"{name}, 1 / {divisor}", drive(divisor), settled, written)
+            )
+    for times in OVER_BESIDE:
+        written = (trace("zipf 2.2", SHARED, scale.divisor, scale.fills, over_beside=times),)
+        found.append(Experiment(f"{MIXES}-{times}", f"zipf 2.2, × {times}", drive(scale.divisor), settled, written))
+    return (*found, *(_one_stream(scale, order, spare) for order in ORDERS for spare in SPARES))
+
+
+def _one_stream(scale: Scale, order: str, spare: int) -> Experiment:
+    """Return random writes of 128 KiB over a whole drive without handles: a page of this drive stands for a request."""
+    divisor, fills = 4 * scale.divisor, int(scale.fills)
+    base = drive(divisor).to_dict()
+    base["ftl"].pop("placement")
+    base["ftl"]["spare"] = {"share": f"{spare}%", "definition": "over_provisioning"}
+    pages = int(UNITS * 65536 // divisor / (1 + spare / 100)) // 64 * 64 - 64
+    if order == ANYWHERE:
+        base["workload"] = {"synthetic": {"generator": "uniform", "requests": fills * pages}}
+    written = () if order == ANYWHERE else (passes(pages, fills),)
+    name = f"{STREAM}-{order}-{spare}"
+    return Experiment(
+        name, f"one stream, {order}, {spare} %", Scenario.from_dict(base), (Case(order, spare, {}),), written
+    )

@@ -57,10 +57,10 @@ pub struct FdpConfig {
     /// Of writes without a hint: the share of the exported capacity of each handle, in the order of addresses; what is left goes to
     /// the last one. By default all are equal. With "100%" they all go to handle 0, as in NVMe.
     pub shares: Vec<Share>,
-    /// The units of handles that nobody writes to: `open` holds one for each handle, which is then no spare space.
+    /// The units of handles that nobody writes to: `open` holds one for each handle, which is then no spare space; by default `closed`, one from its first write on.
     #[serde(skip_serializing_if = "is_default")]
     pub idle: Idle,
-    /// With `persistently`: the handle whose units take copies. `of-writer` is a fault, to see what it costs.
+    /// With `persistently`: the handle whose units take copies. `of-writer` is a fault, to see what it costs; by default `of-unit`.
     #[serde(skip_serializing_if = "is_default")]
     pub copies: Copies,
 }
