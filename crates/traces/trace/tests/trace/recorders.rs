@@ -47,8 +47,8 @@ const CASES: &[Case] = &[
         // Past midnight.
         "biosnoop-clock.txt",
         &[
-            (86_399_999_000 * US, 2048 * SECTOR, 4096, Op::Write),
-            (86_400_000_500 * US, 40_960 * SECTOR, 16_384, Op::Read),
+            (86_399_998_940 * US, 2048 * SECTOR, 4096, Op::Write),
+            (86_400_000_290 * US, 40_960 * SECTOR, 16_384, Op::Read),
         ],
         &["time:iso"],
     ),
