@@ -24,14 +24,14 @@ _NAMES = {"none": "none (a cache without cooperation)"}
 _NOTHING = 0.001
 """The share of a measure that is no change."""
 _SCHEMES, _NOT_THE_REST = ("cooperation.", "hybrid.scheme."), ("cooperation", "hybrid.scheme", "seed", *LABELS)
-_OVERWRITES, _REMOVABLE = "overwritten pages known at once", "cached pages not copied"
+OVERWRITES, REMOVABLE = "overwritten pages known at once", "cached pages not copied"
 _SEPARATION, _DELAY = "shadows apart", "victims without shadows"
 LATTICES: tuple[Mapping[str, Parts], ...] = (
     {
         "none": frozenset(),
-        "cdm-overwrites": frozenset({_OVERWRITES}),
-        "cdm-removable": frozenset({_REMOVABLE}),
-        "cdm": frozenset({_OVERWRITES, _REMOVABLE}),
+        "cdm-overwrites": frozenset({OVERWRITES}),
+        "cdm-removable": frozenset({REMOVABLE}),
+        "cdm": frozenset({OVERWRITES, REMOVABLE}),
     },
     {
         "ggc": frozenset(),
@@ -119,6 +119,21 @@ def shapley(parts: Sequence[str], value: Callable[[Parts], float]) -> dict[str, 
 
     orders = list(itertools.permutations(parts))
     return {part: math.fsum(effect(part, of[: of.index(part)]) for of in orders) / len(orders) for part in parts}
+
+
+def taken_apart(of: Mapping[Parts, float], whole: Parts) -> dict[str, float]:
+    """Return the share of each part of one of several sums of parts in its difference from none of them.
+
+    Parts of which not all combinations are there have one share together, beyond those of the largest that has all.
+    """
+
+    def below(parts: Parts) -> list[Parts]:
+        return [frozenset(each) for size in range(len(parts) + 1) for each in itertools.combinations(parts, size)]
+
+    known = [parts for parts in of if parts <= whole and all(each in of for each in below(parts))]
+    most = max(known, key=len)
+    shares = shapley(sorted(most), of.__getitem__)
+    return shares if most == whole else {**shares, ", ".join(sorted(whole - most)): of[whole] - of[most]}
 
 
 def whys(runs: Iterable[tuple[str, Any, float | None]]) -> list[Why]:
