@@ -170,7 +170,8 @@ class Advice:
             return "Not known to be steady: too few requests for slices."
         is_so, more = all(abs(one) <= _STEADY for one in known.values()), "; more --requests would tell"
         each = ", ".join(f"{name} {show_change(one)}" for name, one in known.items())
-        return f"{'Steady' if is_so else 'Not steady'} from the first half of the requests to the second: {each}{more * (not is_so)}."
+        said = "Steady" if is_so else "Not steady"
+        return f"{said} from the first half of the requests to the second: {each}{more * (not is_so)}."
 
     def _closed_to(self) -> list[str]:
         return [f"Not open: {', '.join(names)}: {reason.rstrip('.')}." for reason, names in self.refused.items()]
@@ -181,9 +182,12 @@ class Advice:
         Raises:
             CoflashError: matplotlib is missing.
         """
-        from coflash.figures.advice import draw  # slow to import
+        from coflash.figures.advice import Bar, draw  # slow to import
 
-        return draw(self, form)
+        base, *rest = self.tried
+        bars = [Bar(one.answer.name, one.saved, one.between, is_best=one is self.best) for one in rest]
+        ends = ((base.answer.name, base.value), (self.best.answer.name, self.best.value))
+        return draw(bars, self.measure, ends, self.shares, self.how, form)
 
     def document(self) -> dict[str, Any]:
         """Return the advice as plain data."""
@@ -369,7 +373,7 @@ def _at(run: Result, *path: str) -> float | None:
     found: Any = run.document["metrics"]
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None
-    return found
+    return None if found is None else float(found)
 
 
 def _hits(runs: Sequence[Result]) -> float | None:
