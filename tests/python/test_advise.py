@@ -7,7 +7,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError
-from coflash.results.why import taken_apart
+from coflash.results.why import whole
 from coflash.sweep.advise import DOCUMENT, drift, left_of
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE
 from processes import coflash as command
@@ -35,7 +35,9 @@ def test_the_advised_answer_saves_beyond_noise_and_its_shares_add_up(advice: cof
         one.answer.name for one in rest
     }
     assert advice.best.is_sure and advice.best.between is not None and advice.best.between.low > 0
-    assert sum(advice.shares.values()) == pytest.approx(advice.best.value - base.value)
+    assert advice.why is not None and sum(one.mean or 0.0 for one in advice.why.shares.values()) == pytest.approx(
+        advice.best.value - base.value
+    )
     for one in rest:
         assert one.saved == pytest.approx(1 - one.value / base.value)
         assert one.memory_bytes is not None and (one.memory_bytes > 0) == (
@@ -95,7 +97,7 @@ def test_a_device_without_a_cache_is_told_the_key_that_gives_it_one(tmp_path: Pa
 def test_where_nothing_saves_the_advice_is_none(tmp_path: Path) -> None:
     reads = OWN.with_({"workload.synthetic.read_share": "100%", "workload.synthetic.requests": 3000})
     found = coflash.advise(reads, out=tmp_path)
-    assert found.best is found.tried[0] and not found.shares
+    assert found.best is found.tried[0] and found.why is None
     assert found.sentences[0] == "Advice: none. No answer saves."
 
 
@@ -103,7 +105,11 @@ def test_of_answers_that_save_alike_the_one_with_the_least_memory_is_advised(tmp
     uniform = OWN.with_({"workload.synthetic.generator": "uniform", "workload.synthetic.read_share": "0%"})
     found = coflash.advise(uniform, out=tmp_path, seeds=2)
     # Without reads no page is cached clean: all that know of overwrites are the same.
-    assert found.best.answer.name == "cdm-overwrites" and list(found.shares) == ["overwritten pages known at once"]
+    assert (
+        found.best.answer.name == "cdm-overwrites"
+        and found.why
+        and [*found.why.shares] == ["overwritten pages known at once"]
+    )
     assert "over slices of the workload and over 2 seeds" in found.sentences[0]
 
 
@@ -114,9 +120,16 @@ def test_a_growing_cache_is_not_steady(advice: coflash.Advice) -> None:
 
 
 def test_parts_without_all_their_combinations_have_one_share_together() -> None:
-    of = {frozenset(): 10.0, frozenset("a"): 7.0, frozenset("b"): 9.0, frozenset("ab"): 4.0, frozenset("abc"): 1.0}
-    assert taken_apart(of, frozenset("ab")) == {"a": -4.0, "b": -2.0}
-    assert taken_apart(of, frozenset("abc")) == {"a": -4.0, "b": -2.0, "c": -3.0}
+    of = {
+        frozenset(): [10.0],
+        frozenset("a"): [7.0],
+        frozenset("b"): [9.0],
+        frozenset("ab"): [4.0],
+        frozenset("abc"): [1.0],
+    }
+    for parts, shares in ("ab", {"a": -4.0, "b": -2.0}), ("abc", {"a": -4.0, "b": -2.0, "c": -3.0}):
+        found = whole("none", parts, of, frozenset(parts))
+        assert {part: one.mean for part, one in found.shares.items()} == shares
 
 
 def test_the_closed_form_leaves_all_without_sole_copies_and_less_with_more() -> None:

@@ -121,19 +121,22 @@ def shapley(parts: Sequence[str], value: Callable[[Parts], float]) -> dict[str, 
     return {part: math.fsum(effect(part, of[: of.index(part)]) for of in orders) / len(orders) for part in parts}
 
 
-def taken_apart(of: Mapping[Parts, float], whole: Parts) -> dict[str, float]:
-    """Return the share of each part of one of several sums of parts in its difference from none of them.
+def whole(before: str, after: str, of: Mapping[Parts, Sequence[float]], parts: Parts) -> Why:
+    """Explain the difference from nothing to some parts, given the numbers of sums of parts, one for each seed.
 
     Parts of which not all combinations are there have one share together, beyond those of the largest that has all.
     """
 
-    def below(parts: Parts) -> list[Parts]:
-        return [frozenset(each) for size in range(len(parts) + 1) for each in itertools.combinations(parts, size)]
+    def is_whole(one: Parts) -> bool:
+        return all(frozenset(each) in of for size in range(len(one)) for each in itertools.combinations(one, size))
 
-    known = [parts for parts in of if parts <= whole and all(each in of for each in below(parts))]
-    most = max(known, key=len)
-    shares = shapley(sorted(most), of.__getitem__)
-    return shares if most == whole else {**shares, ", ".join(sorted(whole - most)): of[whole] - of[most]}
+    most = max((one for one in of if one <= parts and is_whole(one)), key=len)
+    seeds = range(len(of[parts]))
+    by_seed = [shapley(sorted(most), lambda one, seed=seed: of[one][seed]) for seed in seeds]  # type: ignore[misc]
+    shares = {part: estimate([one[part] for one in by_seed]) for part in sorted(most)}
+    if most != parts:
+        shares[", ".join(sorted(parts - most))] = estimate([of[parts][seed] - of[most][seed] for seed in seeds])
+    return Why(before, after, estimate(of[frozenset()]), estimate(of[parts]), shares)
 
 
 def whys(runs: Iterable[tuple[str, Any, float | None]]) -> list[Why]:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
 from coflash.measures.measure import MEAN, P99, WAF_HOST, Measure
-from coflash.quantity import change, parsed, show, show_change, signed
+from coflash.quantity import change, parsed, show, show_change
 from coflash.results.differences import difference
 from coflash.results.result import Result
 from coflash.results.store import FolderStore
-from coflash.results.why import OVERWRITES, Parts, taken_apart
+from coflash.results.why import OVERWRITES, Why, whole
 from coflash.runs.inputs import Input, inputs_of
 from coflash.scenario import Scenario, ScenarioLike, flat
 from coflash.sweep import swept
@@ -111,8 +111,8 @@ class Advice:
     """A costlier answer that saves more on average, but not beyond noise."""
     refused: Mapping[str, tuple[str, ...]]
     """The reasons why answers could not run, each with their names."""
-    shares: Mapping[str, float]
-    """The share of each part of the advised answer in the difference of the measure."""
+    why: Why | None
+    """The difference between baseline and advised answer as a sum of the shares of its parts; None if it is none."""
     closed: tuple[float, float, float] | None
     """By the closed form: D / U, and what is left of the programs where overwrites are known; and what the run left."""
     doubled: tuple[float, float] | str
@@ -124,7 +124,8 @@ class Advice:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The advice in sentences; the last says what the numbers do not tell."""
-        found = (self._advice(), self._why(), self._theory(), self._twice(), self._steady(), *self._closed_to())
+        why = "" if self.why is None else f"Why, in exact shares: {self.why.said(self.measure)}."
+        found = (self._advice(), why, self._theory(), self._twice(), self._steady(), *self._closed_to())
         return (*(one for one in found if one), f"The numbers do not tell {'; nor '.join(_LIMITS)}.")
 
     def _advice(self) -> str:
@@ -140,10 +141,6 @@ class Advice:
         more = f"; {self.ahead} saves no more beyond noise, and takes more" if self.ahead else ""
         values = f"{self.measure.label} {show(base.value, unit)} → {show(best.value, unit)}"
         return f"Advice: {best.answer.name} saves {show(best.saved, 'share')}{sure}: {values}{more}."
-
-    def _why(self) -> str:
-        parts = ", ".join(f"{part} {signed(one, self.measure.unit)}" for part, one in self.shares.items())
-        return f"Why, in exact shares: {parts}." if parts else ""
 
     def _theory(self) -> str:
         if self.closed is None:
@@ -182,12 +179,10 @@ class Advice:
         Raises:
             CoflashError: matplotlib is missing.
         """
-        from coflash.figures.advice import Bar, draw  # slow to import
+        from coflash.figures.why import draw  # slow to import
 
-        base, *rest = self.tried
-        bars = [Bar(one.answer.name, one.saved, one.between, is_best=one is self.best) for one in rest]
-        ends = ((base.answer.name, base.value), (self.best.answer.name, self.best.value))
-        return draw(bars, self.measure, ends, self.shares, self.how, form)
+        variants = {one.answer.name: one.runs for one in self.tried}
+        return draw(variants, self.measure, () if self.why is None else (self.why,), form, caption=self.how)
 
     def document(self) -> dict[str, Any]:
         """Return the advice as plain data."""
@@ -212,7 +207,7 @@ class Advice:
             "how": self.how,
             "answers": [row(one) for one in self.tried],
             "advice": self.best.answer.name,
-            "shares": self.shares,
+            "why": self.why and self.why.document(),
             "closed_form": self.closed,
             "doubled": self.doubled,
             "refused": self.refused,
@@ -284,14 +279,13 @@ class _Adviser:
         best, ahead = _cheapest(sure, measure) if sure else (base, "")
         steps = {one: one.settings for one in answers if one.is_step and one.parts < best.answer.parts}
         steps = {one: of for one, of in steps.items() if not one.refused(self.base)}
-        of: dict[Parts, float] = {
-            one.parts: _mean(runs, measure) for one, runs in (ran | self._ran(steps, reasons)).items()
+        of = {
+            one.parts: [_value(run, measure) for run in runs] for one, runs in (ran | self._ran(steps, reasons)).items()
         }
         refused: dict[str, tuple[str, ...]] = {}
         for one, reason in reasons.items():
             if reason:
                 refused[reason] = (*refused.get(reason, ()), one.name)
-        shares = taken_apart(of, best.answer.parts) if best is not base else {}
         found = Advice(
             self.store.path,
             self.base,
@@ -301,7 +295,7 @@ class _Adviser:
             best,
             ahead,
             refused,
-            shares,
+            None if best is base else whole(base.answer.name, best.answer.name, of, best.answer.parts),
             None if is_tier else _closed(tried),
             self._doubled(base.answer, best.answer, measure),
         )
@@ -348,8 +342,11 @@ class _Adviser:
 
 
 def _mean(runs: Sequence[Result], measure: Measure) -> float:
-    values = [measure.read(run.metrics) or 0.0 for run in runs]
-    return math.fsum(values) / len(values)
+    return math.fsum(_value(run, measure) for run in runs) / len(runs)
+
+
+def _value(run: Result, measure: Measure) -> float:
+    return measure.read(run.metrics) or 0.0
 
 
 def _tried(answer: Answer, runs: tuple[Result, ...], base: tuple[Result, ...], measure: Measure) -> Tried:
