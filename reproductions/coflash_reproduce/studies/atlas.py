@@ -14,7 +14,7 @@ from coflash.quantity import show, show_change
 from coflash.scenario import Scenario
 from coflash.sweep.advise import left_of
 from coflash.sweep.answers import DEVICE
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, flash_pages, tabled
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, tabled
 from coflash_reproduce.study import Finding, Study, asked, four_dies
 from coflash_reproduce.text import Text
 
@@ -116,6 +116,7 @@ def _drive(name: str, workload: str, requests: int) -> Scenario:
     values["workload"] = {"remap": "none"}
     if workload == PGBENCH:
         values["workload"] = {"remap": "dense"}
+        del values["flash"]["blocks_per_plane"]  # which follows
         values["flash"]["exported"] = "1531200KiB"
     elif workload == JESD:
         values["workload"]["preset"] = {"name": "jesd219-enterprise", "requests": requests}
@@ -277,14 +278,20 @@ def _draw(runs: Runs) -> Canvas:
     return canvas
 
 
-@tabled("answer | cells that it wins | saves most | where | saves least | where")
+@tabled("answer | cells that it wins | saves most | where | saves least | where | read hits, at worst")
 def _wins(runs: Runs) -> Iterator[Row]:
     every = [*cells(runs, *PANELS)]
     for name in SHORT:
         most, least = max(every, key=lambda cell: cell.saved(name)), min(every, key=lambda cell: cell.saved(name))
         ends = [(show(cell.saved(name), "share"), cell.name) for cell in (most, least)]
         wins = f"{sum(cell.winner == name for cell in every)} of {len(every)}"
-        yield (name, wins, *(("–",) * 4 if name == NONE else (*ends[0], *ends[1])))
+        hits = min(_hits(cell.found[name]) - _hits(cell.found[NONE]) for cell in every)
+        yield (name, wins, *(("–",) * 5 if name == NONE else (*ends[0], *ends[1], f"{100 * hits:+.1f} points")))
+
+
+def _hits(run: Run) -> float:
+    cache = run.document["metrics"]["cache"]
+    return float(cache["read_hits"] / max(1, cache["read_hits"] + cache["read_misses"]))
 
 
 @tabled("where | closed form leaves | the run leaves | difference")
@@ -316,8 +323,7 @@ def _answer(runs: Runs) -> Mapping[str, Any]:
     every = [cell.winner for cell in cells(runs, *PANELS)]
     order = sorted(dict.fromkeys(every), key=every.count, reverse=True)
     wins = ", ".join(f"`{name}` {every.count(name)}" for name in order)
-    flash = flash_pages(runs.runs[0].scenario) * 4096
-    return {"wins": wins, "cells": len(every), "map": spans((*PANELS,)), "drives": spans(DRIVES), "flash": flash}
+    return {"wins": wins, "cells": len(every), "map": spans((*PANELS,)), "drives": spans(DRIVES)}
 
 
 STUDY = Study(
