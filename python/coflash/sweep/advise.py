@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
@@ -47,13 +47,6 @@ _LIMITS = (
 )
 
 
-class Between(NamedTuple):
-    """An interval."""
-
-    low: float
-    high: float
-
-
 @dataclass(frozen=True)
 class Tried:
     """An answer that ran, with what it saves and costs, as shares of the baseline's."""
@@ -63,7 +56,7 @@ class Tried:
     value: float
     """The measure that counts, as the mean over the seeds."""
     saved: float
-    between: Between | None
+    between: tuple[float, float] | None
     """95 %, over slices of the workload and over seeds, whichever is wider; None if neither gives one."""
     how: str
     p99: float | None
@@ -77,7 +70,7 @@ class Tried:
     @property
     def is_sure(self) -> bool:
         """Whether it saves more than noise."""
-        return self.saved > _NOTHING and (self.between is None or self.between.low > 0)
+        return self.saved > _NOTHING and (self.between is None or self.between[0] > 0)
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -125,7 +118,8 @@ class Advice:
     def sentences(self) -> tuple[str, ...]:
         """The advice in sentences; the last says what the numbers do not tell."""
         why = "" if self.why is None else f"Why, in exact shares: {self.why.said(self.measure)}."
-        found = (self._advice(), why, self._theory(), self._twice(), self._steady(), *self._closed_to())
+        no = (f"Not open: {', '.join(names)}: {reason.rstrip('.')}." for reason, names in self.refused.items())
+        found = (self._advice(), why, self._theory(), self._twice(), self._steady(), *no)
         return (*(one for one in found if one), f"The numbers do not tell {'; nor '.join(_LIMITS)}.")
 
     def _advice(self) -> str:
@@ -135,9 +129,7 @@ class Advice:
             beyond = f": the most, {most.answer.name}, saves {show(most.saved, 'share')}, not beyond noise"
             return f"Advice: {base.answer.name}. No answer saves{beyond if most.saved > _NOTHING else ''}."
         ends = best.between
-        sure = (
-            f" ({show(ends.low, 'share')} … {show(ends.high, 'share')}, {best.how})" if ends else ", of unknown spread"
-        )
+        sure = f" ({show(ends[0], 'share')} … {show(ends[1], 'share')}, {best.how})" if ends else ", of unknown spread"
         more = f"; {self.ahead} saves no more beyond noise, and takes more" if self.ahead else ""
         values = f"{self.measure.label} {show(base.value, unit)} → {show(best.value, unit)}"
         return f"Advice: {best.answer.name} saves {show(best.saved, 'share')}{sure}: {values}{more}."
@@ -170,9 +162,6 @@ class Advice:
         said = "Steady" if is_so else "Not steady"
         return f"{said} from the first half of the requests to the second: {each}{more * (not is_so)}."
 
-    def _closed_to(self) -> list[str]:
-        return [f"Not open: {', '.join(names)}: {reason.rstrip('.')}." for reason, names in self.refused.items()]
-
     def draw(self, form: Format) -> bytes:
         """Draw what each answer saves, and where the advised one's saving comes from.
 
@@ -188,18 +177,10 @@ class Advice:
         """Return the advice as plain data."""
 
         def row(one: Tried) -> dict[str, Any]:
-            return {
-                "answer": one.answer.name,
-                "settings": dict(one.answer.settings),
-                "value": one.value,
-                "saved": one.saved,
-                "between": one.between,
-                "p99_change": one.p99,
-                "read_hits_change": one.hits,
-                "memory_bytes": one.memory_bytes,
-                "metadata_stores_per_host_write": one.stores,
-                "drift": drift(one.runs, self.measure),
-            }
+            names = ("value", "saved", "between", "p99", "hits", "memory_bytes", "stores")
+            numbers = {name: getattr(one, name) for name in names}
+            settings = dict(one.answer.settings)
+            return {"answer": one.answer.name, "settings": settings, **numbers, "drift": drift(one.runs, self.measure)}
 
         return {
             "coflash": __version__,
@@ -357,7 +338,7 @@ def _tried(answer: Answer, runs: tuple[Result, ...], base: tuple[Result, ...], m
         known = {name: one for name, one in over.items() if one is not None}
         if known:
             least, most = (min(one.low for one in known.values()), max(one.high for one in known.values()))
-            between, how = Between(-most / before, -least / before), " and ".join(known)
+            between, how = (-most / before, -least / before), " and ".join(known)
     saved = 0.0 - (change(after, before) or 0.0)
     hits = None if (mine := _hits(runs)) is None or (own := _hits(base)) is None else mine - own
     written = sum(run.metrics.host_writes_pages for run in runs)
