@@ -98,7 +98,14 @@ def test_where_nothing_saves_the_advice_is_none(tmp_path: Path) -> None:
     reads = OWN.with_({"workload.synthetic.read_share": "100%", "workload.synthetic.requests": 3000})
     found = coflash.advise(reads, out=tmp_path)
     assert found.best is found.tried[0] and found.why is None
-    assert found.sentences[0] == "Advice: none. No answer saves."
+    assert found.sentences[0].startswith("Advice: none. Nothing is programmed")
+
+
+def test_jobs_of_fio_begin_with_their_own_warm_up_since_they_do_not_repeat(tmp_path: Path) -> None:
+    (tmp_path / "jobs.fio").write_text("[a]\nrw=randwrite\nbs=4k\nsize=4m\n", encoding="utf-8")
+    jobs = {"workload.synthetic": None, "workload.fio": str(tmp_path / "jobs.fio")}
+    found = coflash.advise(OWN.with_(jobs), out=tmp_path / "out")
+    assert "begins with the scenario's own warm-up" in found.how
 
 
 def test_of_answers_that_save_alike_the_one_with_the_least_memory_is_advised(tmp_path: Path) -> None:

@@ -120,11 +120,15 @@ class Advice:
         why = "" if self.why is None else f"Why, in exact shares: {self.why.said(self.measure)}."
         no = (f"Not open: {', '.join(names)}: {reason.rstrip('.')}." for reason, names in self.refused.items())
         found = (self._advice(), why, self._theory(), self._twice(), self._steady(), *no)
-        return (*(one for one in found if one), f"The numbers do not tell {'; nor '.join(_LIMITS)}.")
+        fitted = " ".join(self.scenario.to_dict()["limits"]).rstrip(".")
+        limits = (*_LIMITS, f"more of the drive than this: {fitted}" if fitted else "of a drive: none was fitted")
+        return (*(one for one in found if one), f"The numbers do not tell {'; nor '.join(limits)}.")
 
     def _advice(self) -> str:
         base, best, unit = self.tried[0], self.best, self.measure.unit
         if best is base:
+            if not base.value:
+                return f"Advice: {base.answer.name}. Nothing is programmed: the cache holds all that is written."
             most = max(self.tried, key=lambda one: one.saved)
             beyond = f": the most, {most.answer.name}, saves {show(most.saved, 'share')}, not beyond noise"
             return f"Advice: {base.answer.name}. No answer saves{beyond if most.saved > _NOTHING else ''}."
@@ -226,7 +230,7 @@ def advise(
     keys = flat(base.to_dict())
     most = min(requests, keys.get("workload.requests_max") or requests)
     changes: dict[str, Any] = {"workload.requests_max": most}
-    if steady and keys["precondition.fill"] != "none":
+    if steady and keys["precondition.fill"] != "none" and (trace or not keys.get("workload.fio")):  # jobs do not repeat
         changes["precondition.until_steady"] = True
     base = base.with_(changes)
     console = errors() if progress else None
