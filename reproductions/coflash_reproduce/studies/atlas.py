@@ -286,7 +286,15 @@ def _wins(runs: Runs) -> Iterator[Row]:
         ends = [(show(cell.saved(name), "share"), cell.name) for cell in (most, least)]
         wins = f"{sum(cell.winner == name for cell in every)} of {len(every)}"
         hits = min(_hits(cell.found[name]) - _hits(cell.found[NONE]) for cell in every)
-        yield (name, wins, *(("–",) * 5 if name == NONE else (*ends[0], *ends[1], f"{100 * hits:+.1f} points")))
+        yield (
+            name,
+            wins,
+            *(
+                ("–",) * 5
+                if name == NONE
+                else (*ends[0], *ends[1], f"{round(100 * hits, 1) + 0.0:.1f} points".replace("-", "−"))
+            ),
+        )
 
 
 def _hits(run: Run) -> float:
