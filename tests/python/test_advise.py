@@ -101,6 +101,18 @@ def test_where_nothing_saves_the_advice_is_none(tmp_path: Path) -> None:
     assert found.sentences[0].startswith("Advice: none. Nothing is programmed")
 
 
+def test_schemes_of_a_kind_have_the_parameters_that_the_scenario_gives_to_one_of_them(tmp_path: Path) -> None:
+    own = {"name": "expected-cost", "read_weight": 0.5}
+    found = coflash.advise(OWN.with_({"cooperation": own}), out=tmp_path / "own", requests=3000)
+    used = {one.answer.name: one.runs[0].scenario.to_dict()["cooperation"] for one in found.tried}
+    assert used["expected-cost"]["read_weight"] == 0.5
+    found = coflash.advise(OWN.with_({"cooperation.rewrite_stream": "gc"}), out=tmp_path / "cdm", requests=3000)
+    used = {one.answer.name: one.runs[0].scenario.to_dict()["cooperation"] for one in found.tried}
+    # Otherwise the share of drops would be that of another stream.
+    assert {used[name]["rewrite_stream"] for name in ("cdm", "cdm-removable", "move-in")} == {"gc"}
+    assert used["expected-cost"]["removable_weight"] == "adaptive"
+
+
 def test_jobs_of_fio_begin_with_their_own_warm_up_since_they_do_not_repeat(tmp_path: Path) -> None:
     (tmp_path / "jobs.fio").write_text("[a]\nrw=randwrite\nbs=4k\nsize=4m\n", encoding="utf-8")
     jobs = {"workload.synthetic": None, "workload.fio": str(tmp_path / "jobs.fio")}

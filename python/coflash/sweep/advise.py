@@ -254,7 +254,7 @@ class _Adviser:
         measure = MEAN if is_tier else WAF_HOST
         reasons = {one: one.refused(self.base) for one in (*answers, *others) if not one.is_step}
         open_ones = [one for one in answers if not one.is_step and not reasons[one]]
-        ran = self._ran({one: one.settings for one in open_ones}, reasons) if len(open_ones) > 1 else {}
+        ran = self._ran({one: one.on(self.base) for one in open_ones}, reasons) if len(open_ones) > 1 else {}
         if len(ran) < 2 or answers[0] not in ran:
             known = dict.fromkeys(reason.rstrip(".") for one, reason in reasons.items() if reason and one in answers)
             msg = f"advise: there is nothing to compare: {'; '.join(known)}"
@@ -262,7 +262,7 @@ class _Adviser:
         base, *rest = tried = [_tried(one, runs, ran[answers[0]], measure) for one, runs in ran.items()]
         sure = sorted((one for one in rest if one.is_sure), key=lambda one: one.value)
         best, ahead = _cheapest(sure, measure) if sure else (base, "")
-        steps = {one: one.settings for one in answers if one.is_step and one.parts < best.answer.parts}
+        steps = {one: one.on(self.base) for one in answers if one.is_step and one.parts < best.answer.parts}
         steps = {one: of for one, of in steps.items() if not one.refused(self.base)}
         of = {
             one.parts: [_value(run, measure) for run in runs] for one, runs in (ran | self._ran(steps, reasons)).items()
@@ -303,7 +303,7 @@ class _Adviser:
         number, unit = parsed(keys[key]) or (0.0, "")
         twice = f"{200 * number:g}%" if unit == "share" else f"{2 * number:.0f}{'B' if unit == 'bytes' else ''}"
         failed: dict[Answer, str] = {}
-        ran = self._ran({one: (*one.settings, (key, twice)) for one in (base, best)}, failed)
+        ran = self._ran({one: (*one.on(self.base), (key, twice)) for one in (base, best)}, failed)
         return "; ".join(failed.values()) or (_mean(ran[base], measure), _mean(ran[best], measure))
 
     def _ran(self, places: Mapping[Answer, Assignment], reasons: dict[Answer, str]) -> dict[Answer, tuple[Result, ...]]:

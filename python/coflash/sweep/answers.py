@@ -12,7 +12,7 @@ from coflash.policies import policies
 from coflash.quantity import parsed
 from coflash.results.result import Result
 from coflash.results.why import OVERWRITES, REMOVABLE, Parts
-from coflash.scenario import Scenario, flat
+from coflash.scenario import Scenario, flat, toml_value
 from coflash.sweep.design import Assignment
 
 _CACHE, _BUFFER, TIER = "cache.size", "host_buffer.size", "hybrid"
@@ -27,6 +27,8 @@ _MOVED, _COSTS = "pages moved into the cache", "moves and drops by expected cost
 _HOST, _DEVICE, _TWINS = "pages dirty in the host apart", "newer data taken from the buffer", "twins not written"
 _SIZED, _SPARE = "read and write cache sized by costs", "spare space sized by costs"
 _ALL, _SOON = "clean pages dropped", "pages dropped that would soon be evicted"
+_ALIKE, _SHARED = ("cdm", "cdm-removable", "move-in"), ("removable_weight", "rewrite_stream", "sole_copies_max")
+"""The schemes whose parameters mean the same, and these: a scenario that gives them to one gives them to all."""
 _UNITS = {"a logical page": "pages", "a slot": "slots"}
 
 
@@ -42,6 +44,15 @@ class Answer:
     is_step: bool = False
     """Whether it is run only to take another answer apart."""
 
+    def on(self, scenario: Scenario) -> Assignment:
+        """Return its settings on a scenario, with the parameters that the scenario gives to schemes of this kind."""
+        (_, scheme), *rest = self.settings
+        own = scenario.to_dict().get("cooperation")
+        if scheme not in _ALIKE or not isinstance(own, Mapping) or own["name"] not in _ALIKE or own["name"] == scheme:
+            return self.settings
+        shared = {key: own[key] for key in _SHARED if key in own}
+        return (("cooperation", toml_value({"name": scheme, **shared})), *rest)
+
     def refused(self, scenario: Scenario) -> str:
         """Return why a scenario cannot have it; empty if it can."""
         keys = flat(scenario.to_dict())
@@ -50,7 +61,7 @@ class Answer:
         if self.needs and not has[self.needs]:
             return _NEEDS[self.needs]
         try:
-            scenario.set(list(self.settings)).with_digests().check()
+            scenario.set(list(self.on(scenario))).with_digests().check()
         except CoflashError as error:
             name = re.escape(self.settings[0][1])
             return re.sub(rf"(?<![\w-]){name}(?![\w-])", "it", str(error))  # alike for all that it refuses
@@ -77,7 +88,7 @@ class Answer:
 def _of(
     name: str, *parts: str, first: bool = False, step: bool = False, scheme: str = "", needs: str = _CACHE
 ) -> Answer:
-    key = _HYBRID if needs == TIER else "cooperation" if name == "expected-cost" else _SCHEME
+    key = _HYBRID if needs == TIER else _SCHEME
     settings = ((key, scheme or name), *((_FIRST,) if first else ()))
     return Answer(name, settings, frozenset((*parts, *((_CLEAN,) if first else ()))), needs, step)
 

@@ -79,13 +79,13 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     for panel, (reads, changes) in PANELS.items():
         for skew, generator in SKEWS.items():
             device = asked(_small().with_(changes), generator, scale.requests, reads)
-            cases = tuple(Case(name, at, _changes(name, at)) for at in scale.caches for name in SHORT)
+            cases = tuple(Case(name, at, _changes(name, at, device)) for at in scale.caches for name in SHORT)
             found.append(Experiment(_name(panel, skew), f"{panel}, {skew}", device, cases))
     for workload in scale.workloads:
         for drive in scale.drives:
             trace = (str(find_trace()),) if workload == PGBENCH else ()
-            cases = tuple(Case(name, 5, _changes(name, 5)) for name in SHORT)
             device = _drive(drive, workload, scale.requests)
+            cases = tuple(Case(name, 5, _changes(name, 5, device)) for name in SHORT)
             found.append(Experiment(_name(drive, workload), f"{drive}, {workload}", device, cases, trace))
     return tuple(found)
 
@@ -94,14 +94,14 @@ def _name(*parts: str) -> str:
     return "-".join(part.replace(",", "").replace(" ", "-").replace("%", "percent") for part in parts)
 
 
-def _changes(name: str, cache: float) -> dict[str, Any]:
+def _changes(name: str, cache: float, device: Scenario) -> dict[str, Any]:
     def read(key: str, text: str) -> Any:
-        value: Any = Scenario.load("demo").set([(key, text)]).to_dict()
+        value: Any = device.set([(key, text)]).to_dict()
         for part in key.split("."):
             value = value[part]
         return value
 
-    return {"cache.size": f"{cache}%", **{key: read(key, text) for key, text in ANSWERS[name].settings}}
+    return {"cache.size": f"{cache}%", **{key: read(key, text) for key, text in ANSWERS[name].on(device)}}
 
 
 def _small() -> Scenario:
