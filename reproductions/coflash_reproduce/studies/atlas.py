@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coflash import palette
 from coflash.demo import find_trace
-from coflash.measures.measure import MEASURES, WAF_HOST
+from coflash.measures.measure import MEASURES, WAF_HOST, Measure
 from coflash.quantity import show, show_change
 from coflash.scenario import Scenario
 from coflash.sweep.advise import left_of
@@ -318,9 +318,15 @@ def _on_drives(workload: str, runs: Runs) -> Grid:
                     stores = metadata.get("stores", 0) / max(1, run.metrics.host_writes_pages)
                     mark = " ★" if name == cell.winner else ""
                     saved = show(cell.saved(name), "share") if name != NONE else ""
-                    rows.append((drive, f"{name}{mark}", saved, *(run.shown(one) for one in SHOWN), f"{stores:.2f}"))
+                    rows.append((drive, f"{name}{mark}", saved, *(_shown(run, one) for one in SHOWN), f"{stores:.2f}"))
     columns = ("WAF", "hit ratio", "p99.9, write tails not modelled", "drive writes a day", "metadata stores a page")
     return Grid(("drive", "answer", "saved", *columns), tuple(rows))
+
+
+def _shown(run: Run, measure: Measure) -> str:
+    """Show a measure; no response times of a drive that was calibrated without any."""
+    is_unknown = any("without latencies" in limit for limit in run.scenario.to_dict()["limits"])
+    return "not calibrated" if measure == TAILS and is_unknown else run.shown(measure)
 
 
 def _answer(runs: Runs) -> Mapping[str, Any]:
