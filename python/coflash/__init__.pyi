@@ -43,6 +43,8 @@ from .scenario import built_in_scenarios as built_in_scenarios
 from .scenario import scenario_schema as scenario_schema
 from .sweep import Sweep as Sweep
 from .sweep import sweep as sweep
+from .sweep.advise import Advice as Advice
+from .sweep.advise import advise as advise
 from .sweep.fleet import Fleet as Fleet
 from .sweep.fleet import fleet as fleet
 from .sweep.size import Sizing as Sizing

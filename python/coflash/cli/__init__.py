@@ -41,6 +41,10 @@ _PANELS = {
             "size.size",
             "Find the cheapest cache and spare space with which a trace meets goals, and say why in three sentences.",
         ),
+        "advise": (
+            "advise.advise",
+            "Tell what cooperation of cache and GC would save on a scenario, by which answer, at what cost, and why.",
+        ),
         "fleet": (
             "fleet.fleet",
             "Run each volume of a trace on a device of its own, and show how results spread over the volumes.",

@@ -24,14 +24,14 @@ _NAMES = {"none": "none (a cache without cooperation)"}
 _NOTHING = 0.001
 """The share of a measure that is no change."""
 _SCHEMES, _NOT_THE_REST = ("cooperation.", "hybrid.scheme."), ("cooperation", "hybrid.scheme", "seed", *LABELS)
-_OVERWRITES, _REMOVABLE = "overwritten pages known at once", "cached pages not copied"
+OVERWRITES, REMOVABLE = "overwritten pages known at once", "cached pages not copied"
 _SEPARATION, _DELAY = "shadows apart", "victims without shadows"
 LATTICES: tuple[Mapping[str, Parts], ...] = (
     {
         "none": frozenset(),
-        "cdm-overwrites": frozenset({_OVERWRITES}),
-        "cdm-removable": frozenset({_REMOVABLE}),
-        "cdm": frozenset({_OVERWRITES, _REMOVABLE}),
+        "cdm-overwrites": frozenset({OVERWRITES}),
+        "cdm-removable": frozenset({REMOVABLE}),
+        "cdm": frozenset({OVERWRITES, REMOVABLE}),
     },
     {
         "ggc": frozenset(),
@@ -119,6 +119,24 @@ def shapley(parts: Sequence[str], value: Callable[[Parts], float]) -> dict[str, 
 
     orders = list(itertools.permutations(parts))
     return {part: math.fsum(effect(part, of[: of.index(part)]) for of in orders) / len(orders) for part in parts}
+
+
+def whole(before: str, after: str, of: Mapping[Parts, Sequence[float]], parts: Parts) -> Why:
+    """Explain the difference from nothing to some parts, given the numbers of sums of parts, one for each seed.
+
+    Parts of which not all combinations are there have one share together, beyond those of the largest that has all.
+    """
+
+    def is_whole(one: Parts) -> bool:
+        return all(frozenset(each) in of for size in range(len(one)) for each in itertools.combinations(one, size))
+
+    most = max((one for one in of if one <= parts and is_whole(one)), key=len)
+    seeds = range(len(of[parts]))
+    by_seed = [shapley(sorted(most), lambda one, seed=seed: of[one][seed]) for seed in seeds]  # type: ignore[misc]
+    shares = {part: estimate([one[part] for one in by_seed]) for part in sorted(most)}
+    if most != parts:
+        shares[", ".join(sorted(parts - most))] = estimate([of[parts][seed] - of[most][seed] for seed in seeds])
+    return Why(before, after, estimate(of[frozenset()]), estimate(of[parts]), shares)
 
 
 def whys(runs: Iterable[tuple[str, Any, float | None]]) -> list[Why]:

@@ -13,19 +13,18 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from coflash import _core
 from coflash._core import CoflashError
-from coflash.files import remote
+from coflash.files import digest, remote
 from coflash.files.atomic_write import new_file
+from coflash.files.digest import digest_of
 from coflash.files.kept import kept_folder
 from coflash.results.identity import own_key
 from coflash.results.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, paths
-
-_CHUNK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,8 @@ class Input:
         if not remote.is_url(self.source):  # that of a file here
             return str(remote.path_of(self.source))
         if not self.kept.exists():
-            digest = _copy(self.source, self.kept)
-            if digest != self.sha256:
+            found = _copy(self.source, self.kept)
+            if found != self.sha256:
                 self.kept.unlink()
                 msg = f"{self.source}: has changed since the sweep began"
                 raise CoflashError(msg)
@@ -137,35 +136,10 @@ def credited(result: Result, read: Sequence[str], local: Sequence[str], sources:
     return result.with_document(document)
 
 
-def digest_of(path: str) -> str:
-    """Return the SHA-256 of a file, by path or URL, as hexadecimal digits.
-
-    Raises:
-        CoflashError: It cannot be read.
-    """
-    digest = hashlib.sha256()
-    with _opened(path) as file:
-        while chunk := _read(file, path):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
 def _copy(url: str, to: Path) -> str:
-    digest = hashlib.sha256()
-    with _opened(url) as source, new_file(to) as file:
-        while chunk := _read(source, url):
-            digest.update(chunk)
+    found = hashlib.sha256()
+    with digest.opened(url) as source, new_file(to) as file:
+        while chunk := digest.chunk(source, url):
+            found.update(chunk)
             file.write(chunk)
-    return digest.hexdigest()
-
-
-def _read(file: IO[bytes], name: str) -> bytes:
-    with remote.named(name, "read"):
-        return file.read(_CHUNK_BYTES)
-
-
-def _opened(place: str) -> IO[bytes]:
-    if remote.is_url(place):
-        return remote.opened(place)
-    with remote.named(place, "read"):
-        return remote.path_of(place).open("rb")
+    return found.hexdigest()

@@ -26,6 +26,7 @@ from coflash.results.why import LATTICES, TIERS, Why, whys
 from coflash.runs.inputs import Input, inputs_of
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import swept
+from coflash.sweep.answers import scheme_on
 from coflash.sweep.design import Assignment, Axis, Choices, assignments, axes_of
 from coflash.sweep.engine import Place
 from coflash.sweep.goal import Condition, condition, goals, number
@@ -507,7 +508,7 @@ class _Sizer:
             return {name: self._loaded(one.point) for name, one in zip(places, ran, strict=True) if one is not None}
         cache = next((each for each in [best.place[0], *self.sizes] if each != "0B"), f"{_UNIT}B")
         shadows = _SHADOWS if self.base.to_dict()["host_buffer"]["size"] != "0B" else ()
-        places = {scheme: (cache, (*rest, (_SCHEME, scheme))) for scheme in (*LATTICES[0], *shadows)}
+        places = {one: (cache, (*rest, scheme_on(self.base, one))) for one in (*LATTICES[0], *shadows)}
         places = {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
         ran = self._ran(list(places.values()), self.seeds)
         return {name: self._loaded(one.point) for name, one in zip(places, ran, strict=True) if one is not None}

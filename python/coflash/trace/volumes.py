@@ -14,7 +14,7 @@ from typing import Any
 from coflash import _core
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
-from coflash.runs.inputs import digest_of
+from coflash.files.digest import digest_of
 from coflash.scenario import toml_value
 from coflash.trace import Options, Paths, Progress, arrow, info, paths
 

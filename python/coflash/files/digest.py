@@ -1,0 +1,45 @@
+"""Digests of files, given by path or URL."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import IO
+
+from coflash.files import remote
+
+_CHUNK_BYTES = 1 << 20
+
+
+def digest_of(place: str) -> str:
+    """Return the SHA-256 of a file as hexadecimal digits.
+
+    Raises:
+        CoflashError: It cannot be read.
+    """
+    found = hashlib.sha256()
+    with opened(place) as file:
+        while content := chunk(file, place):
+            found.update(content)
+    return found.hexdigest()
+
+
+def opened(place: str) -> IO[bytes]:
+    """Open a file to read.
+
+    Raises:
+        CoflashError: It cannot be opened.
+    """
+    if remote.is_url(place):
+        return remote.opened(place)
+    with remote.named(place, "read"):
+        return remote.path_of(place).open("rb")
+
+
+def chunk(file: IO[bytes], name: str) -> bytes:
+    """Read the next part of a file; nothing at its end.
+
+    Raises:
+        CoflashError: It cannot be read.
+    """
+    with remote.named(name, "read"):
+        return file.read(_CHUNK_BYTES)

@@ -1,0 +1,123 @@
+"""What GC may do with a valid page: the answers that can be compared on one scenario, and the parts of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from coflash._core import CoflashError
+from coflash.policies import policies
+from coflash.quantity import parsed
+from coflash.results.result import Result
+from coflash.results.why import OVERWRITES, REMOVABLE, Parts
+from coflash.scenario import Scenario, flat, toml_value
+from coflash.sweep.design import Assignment
+
+_CACHE, _BUFFER, TIER = "cache.size", "host_buffer.size", "hybrid"
+_NEEDS = {
+    _CACHE: "there is no cache (--set cache.size=5%)",
+    _BUFFER: "there is no write buffer in the host (--set host_buffer.size=64MiB)",
+    TIER: "there are no disks behind the flash (a scenario such as opfcl-config1)",
+}
+_SCHEME, _HYBRID = "cooperation.name", "hybrid.scheme.name"
+_FIRST, _CLEAN = ("cache.policy", '{ name = "cflru", window = "100%" }'), "clean pages evicted first"
+_MOVED, _COSTS = "pages moved into the cache", "moves and drops by expected cost"
+_HOST, _DEVICE, _TWINS = "pages dirty in the host apart", "newer data taken from the buffer", "twins not written"
+_SIZED, _SPARE = "read and write cache sized by costs", "spare space sized by costs"
+_ALL, _SOON = "clean pages dropped", "pages dropped that would soon be evicted"
+_ALIKE, _SHARED = ("cdm", "cdm-removable", "move-in"), ("removable_weight", "rewrite_stream", "sole_copies_max")
+"""The schemes whose parameters mean the same, and these: a scenario that gives them to one gives them to all."""
+_UNITS = {"a logical page": "pages", "a slot": "slots"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: a scheme, and for some the order of eviction."""
+
+    name: str
+    settings: Assignment
+    parts: Parts = frozenset()
+    needs: str = _CACHE
+    """What it needs: a key of `_NEEDS`, or nothing."""
+    is_step: bool = False
+    """Whether it is run only to take another answer apart."""
+
+    def on(self, scenario: Scenario) -> Assignment:
+        """Return its settings on a scenario, with the parameters that the scenario gives to schemes of this kind."""
+        first, *rest = self.settings
+        return (scheme_on(scenario, first[1]) if first[0] == _SCHEME else first, *rest)
+
+    def refused(self, scenario: Scenario) -> str:
+        """Return why a scenario cannot have it; empty if it can."""
+        keys = flat(scenario.to_dict())
+        has = {key: (parsed(keys.get(key)) or (0.0, ""))[0] > 0 for key in (_CACHE, _BUFFER)}
+        has[TIER] = _HYBRID in keys
+        if self.needs and not has[self.needs]:
+            return _NEEDS[self.needs]
+        try:
+            scenario.set(list(self.on(scenario))).with_digests().check()
+        except CoflashError as error:
+            name = re.escape(self.settings[0][1])
+            return re.sub(rf"(?<![\w-]){name}(?![\w-])", "it", str(error))  # alike for all that it refuses
+        return ""
+
+    def memory_bytes(self, run: Result) -> int | None:
+        """Return the memory that its scheme declares on the device of a run; None where it declares none."""
+        named = (one for of in policies() for one in of.policies if one.name == self.settings[0][1])
+        declared = next((one.needs for one in named if one.needs), "")
+        page_bytes, _ = parsed(run.scenario.to_dict()["flash"]["page_size"]) or (1.0, "")
+        count: Mapping[str, Any] = {
+            "pages": run.workload["logical_bytes"] // int(page_bytes),
+            "slots": getattr(run.metrics.cache, "capacity_pages", 0),
+        }
+        if not declared:
+            return None
+        total = 0
+        for term in declared.split(", ") if declared != "nothing" else ():
+            number, _, each = term.partition(" B")
+            total += int(number) * (count[_UNITS[each.strip()]] if each else 1)
+        return total
+
+
+def scheme_on(scenario: Scenario, scheme: str) -> tuple[str, str]:
+    """Return the key and the value of a scheme, with the parameters that a scenario gives to schemes of its kind."""
+    own = scenario.to_dict().get("cooperation")
+    if scheme not in _ALIKE or not isinstance(own, Mapping) or own["name"] not in _ALIKE or own["name"] == scheme:
+        return _SCHEME, scheme
+    return "cooperation", toml_value({"name": scheme, **{key: own[key] for key in _SHARED if key in own}})
+
+
+def _of(
+    name: str, *parts: str, first: bool = False, step: bool = False, scheme: str = "", needs: str = _CACHE
+) -> Answer:
+    key = _HYBRID if needs == TIER else _SCHEME
+    settings = ((key, scheme or name), *((_FIRST,) if first else ()))
+    return Answer(name, settings, frozenset((*parts, *((_CLEAN,) if first else ()))), needs, step)
+
+
+DEVICE: tuple[Answer, ...] = (
+    _of("none", needs=""),
+    _of("cdm-overwrites", OVERWRITES),
+    _of("cdm-removable", REMOVABLE),
+    _of("cdm", OVERWRITES, REMOVABLE),
+    _of("move-in", OVERWRITES, REMOVABLE, _MOVED),
+    _of("expected-cost", OVERWRITES, REMOVABLE, _COSTS),
+    _of("clean first", scheme="none", first=True),
+    _of("cdm with clean first", OVERWRITES, REMOVABLE, scheme="cdm", first=True),
+    _of("cdm-overwrites with clean first", OVERWRITES, scheme="cdm-overwrites", first=True, step=True),
+    _of("cdm-removable with clean first", REMOVABLE, scheme="cdm-removable", first=True, step=True),
+    _of("hgc", _HOST, needs=_BUFFER),
+    _of("dgc", _DEVICE, needs=_BUFFER),
+    _of("hgc-dgc", _HOST, _DEVICE, needs=_BUFFER, step=True),
+    _of("sgc", _HOST, _DEVICE, _TWINS, needs=_BUFFER),
+)
+BEFORE_DISKS: tuple[Answer, ...] = (
+    _of("fp-fcl", needs=TIER),
+    _of("rw-fcl", _SIZED, needs=TIER, step=True),
+    _of("op-fcl", _SIZED, _SPARE, needs=TIER),
+    _of("silent-eviction", _ALL, needs=TIER),
+    _of("drop-evict", _SOON, needs=TIER),
+)
+"""The answers of each kind of device; the first one of each is what the others are compared with."""

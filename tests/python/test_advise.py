@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import coflash
+from coflash import CoflashError
+from coflash.results.why import whole
+from coflash.sweep.advise import DOCUMENT, drift, left_of
+from coflash.sweep.answers import BEFORE_DISKS, DEVICE
+from processes import coflash as command
+from sweeps import SMALL
+
+OWN = SMALL.with_(
+    {
+        "cache.size": "5%",
+        "cooperation.removable_weight": 1.0,
+        "workload.synthetic.requests": 60_000,
+        "workload.synthetic.generator": {"name": "hot-cold"},
+        "workload.synthetic.read_share": "30%",
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def advice(tmp_path_factory: pytest.TempPathFactory) -> coflash.Advice:
+    return coflash.advise(OWN, out=tmp_path_factory.mktemp("advice"))
+
+
+def test_the_advised_answer_saves_beyond_noise_and_its_shares_add_up(advice: coflash.Advice) -> None:
+    base, *rest = advice.tried
+    assert base.answer.name == "none" and {"cdm", "expected-cost", "cdm with clean first"} <= {
+        one.answer.name for one in rest
+    }
+    assert advice.best.is_sure and advice.best.between is not None and advice.best.between[0] > 0
+    assert advice.why is not None and sum(one.mean or 0.0 for one in advice.why.shares.values()) == pytest.approx(
+        advice.best.value - base.value
+    )
+    for one in rest:
+        assert one.saved == pytest.approx(1 - one.value / base.value)
+        assert one.memory_bytes is not None and (one.memory_bytes > 0) == (
+            one.answer.name not in ("none", "clean first")
+        )
+
+
+def test_an_advice_ends_with_what_its_numbers_do_not_tell(advice: coflash.Advice) -> None:
+    *others, last = advice.sentences
+    assert last.startswith("The numbers do not tell other workloads") and "tails of writes" in last
+    text = "\n".join(others)
+    for begin in (
+        "Advice: ",
+        "Why, in exact shares: ",
+        "Closed form",
+        "With twice the cache WAF",
+        "Not open: hgc, dgc, sgc: ",
+    ):
+        assert f"\n{begin}" in f"\n{text}", begin
+    assert "teady from the first half" in text
+    assert advice.draw("pdf").startswith(b"%PDF")
+
+
+def test_an_advice_is_a_sweep_that_is_not_run_again(advice: coflash.Advice) -> None:
+    runs = set(coflash.results(advice.path))
+    assert len(runs) >= len(advice.tried) + 1, "with those of twice the cache"
+    again = coflash.advise(OWN, out=advice.path)
+    assert set(coflash.results(advice.path)) == runs and again.document() == advice.document()
+    assert json.loads((advice.path / DOCUMENT).read_text("utf-8"))["advice"] == advice.best.answer.name
+
+
+@pytest.mark.parametrize(
+    ("keys", "closed", "reason"),
+    [
+        ({"cache.volatile": True}, {"cdm", "cdm-overwrites", "move-in", "expected-cost"}, "must survive a restart"),
+        ({"cache.placement": "host"}, {"move-in", "expected-cost"}, "each would cross the link"),
+        ({}, {"hgc", "dgc", "sgc"}, "no write buffer in the host"),
+        ({}, {one.name for one in BEFORE_DISKS if not one.is_step}, "no disks behind"),
+    ],
+)
+def test_an_answer_that_a_scenario_cannot_have_is_listed_with_its_reason(
+    keys: dict[str, object], closed: set[str], reason: str, tmp_path: Path
+) -> None:
+    found = coflash.advise(OWN.with_(keys), out=tmp_path, requests=3000)
+    (names,) = [set(names) for why, names in found.refused.items() if reason in why]
+    assert closed <= names, "those of one reason are in one line"
+    assert not names & {one.answer.name for one in found.tried}
+    listed = {name for names in found.refused.values() for name in names} | {one.answer.name for one in found.tried}
+    assert listed >= {one.name for one in (*DEVICE, *BEFORE_DISKS) if not one.is_step}, "none is left out silently"
+
+
+def test_a_device_without_a_cache_is_told_the_key_that_gives_it_one(tmp_path: Path) -> None:
+    with pytest.raises(CoflashError, match=r"nothing to compare: there is no cache \(--set cache\.size=5%\)"):
+        coflash.advise(OWN.with_({"cache.size": "0B"}), out=tmp_path)
+
+
+def test_where_nothing_saves_the_advice_is_none(tmp_path: Path) -> None:
+    reads = OWN.with_({"workload.synthetic.read_share": "100%", "workload.synthetic.requests": 3000})
+    found = coflash.advise(reads, out=tmp_path)
+    assert found.best is found.tried[0] and found.why is None
+    assert found.sentences[0].startswith("Advice: none. Nothing is programmed")
+
+
+def test_schemes_of_a_kind_have_the_parameters_that_the_scenario_gives_to_one_of_them(tmp_path: Path) -> None:
+    own = {"name": "expected-cost", "read_weight": 0.5}
+    found = coflash.advise(OWN.with_({"cooperation": own}), out=tmp_path / "own", requests=3000)
+    used = {one.answer.name: one.runs[0].scenario.to_dict()["cooperation"] for one in found.tried}
+    assert used["expected-cost"]["read_weight"] == 0.5
+    found = coflash.advise(OWN.with_({"cooperation.rewrite_stream": "gc"}), out=tmp_path / "cdm", requests=3000)
+    used = {one.answer.name: one.runs[0].scenario.to_dict()["cooperation"] for one in found.tried}
+    # Otherwise the share of drops would be that of another stream.
+    assert {used[name]["rewrite_stream"] for name in ("cdm", "cdm-removable", "move-in")} == {"gc"}
+    assert used["expected-cost"]["removable_weight"] == "adaptive"
+
+
+def test_jobs_of_fio_begin_with_their_own_warm_up_since_they_do_not_repeat(tmp_path: Path) -> None:
+    (tmp_path / "jobs.fio").write_text("[a]\nrw=randwrite\nbs=4k\nsize=4m\n", encoding="utf-8")
+    jobs = {"workload.synthetic": None, "workload.fio": str(tmp_path / "jobs.fio")}
+    found = coflash.advise(OWN.with_(jobs), out=tmp_path / "out")
+    assert "begins with the scenario's own warm-up" in found.how
+
+
+def test_of_answers_that_save_alike_the_one_with_the_least_memory_is_advised(tmp_path: Path) -> None:
+    uniform = OWN.with_({"workload.synthetic.generator": "uniform", "workload.synthetic.read_share": "0%"})
+    found = coflash.advise(uniform, out=tmp_path, seeds=2)
+    # Without reads no page is cached clean: all that know of overwrites are the same.
+    assert (
+        found.best.answer.name == "cdm-overwrites"
+        and found.why
+        and [*found.why.shares] == ["overwritten pages known at once"]
+    )
+    assert "over slices of the workload and over 2 seeds" in found.sentences[0]
+
+
+def test_a_growing_cache_is_not_steady(advice: coflash.Advice) -> None:
+    assert drift(advice.tried[0].runs, advice.measure) is not None
+    short = coflash.advise(OWN, out=advice.path, requests=50)
+    assert "Not known to be steady: too few requests for slices." in short.sentences
+
+
+def test_parts_without_all_their_combinations_have_one_share_together() -> None:
+    of = {
+        frozenset(): [10.0],
+        frozenset("a"): [7.0],
+        frozenset("b"): [9.0],
+        frozenset("ab"): [4.0],
+        frozenset("abc"): [1.0],
+    }
+    for parts, shares in ("ab", {"a": -4.0, "b": -2.0}), ("abc", {"a": -4.0, "b": -2.0, "c": -3.0}):
+        found = whole("none", parts, of, frozenset(parts))
+        assert {part: one.mean for part, one in found.shares.items()} == shares
+
+
+def test_the_closed_form_leaves_all_without_sole_copies_and_less_with_more() -> None:
+    live = 0.8 * OWN.to_dict()["flash"]["blocks_per_plane"] * 8 * 64
+    found = [left_of(OWN, live, sole) for sole in (0.0, 0.02 * live, 0.05 * live)]
+    assert found[0] == 1.0 and all(one is not None for one in found)
+    assert 1.0 > (found[1] or 0) > (found[2] or 0) > 0
+    assert left_of(OWN, 2 * live, 0.0) is None
+
+
+def test_a_flash_cache_before_disks_is_judged_by_its_response_time(tmp_path: Path) -> None:
+    tier = coflash.Scenario.load("opfcl-config1").with_(
+        {"flash.blocks_per_plane": 256, "hybrid.segment": "1MiB", "hybrid.period_requests": 4096}
+    )
+    found = coflash.advise(tier, out=tmp_path, requests=20_000)
+    assert found.measure.path == "response_ns.all.mean"
+    assert [one.answer.name for one in found.tried] == ["fp-fcl", "op-fcl", "silent-eviction", "drop-evict"]
+
+
+def test_the_command_prints_a_table_a_picture_and_sentences(tmp_path: Path) -> None:
+    file, picture = tmp_path / "own.toml", tmp_path / "own.svg"
+    file.write_text(OWN.to_toml(), encoding="utf-8")
+    done = command("advise", str(file), "--requests", "6000", "-o", str(tmp_path / "out"), "--plot", str(picture))
+    assert done.returncode == 0, done.stderr
+    head, columns, first, *_ = done.stdout.splitlines()
+    assert "6,000 requests" in head and "steady state" in head and "saved (%)" in columns and first.startswith("none")
+    assert done.stdout.splitlines()[-1].startswith("The numbers do not tell")
+    assert "<svg" in picture.read_text("utf-8")
