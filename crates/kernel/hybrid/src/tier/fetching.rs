@@ -3,6 +3,7 @@
 use super::{Tier, TierIo};
 use crate::media::TierMedia;
 use coflash_base::Lpn;
+use coflash_ftl::{GcHook, WriteStream};
 use coflash_media::{Cause, Place};
 use std::collections::BTreeMap;
 
@@ -89,11 +90,11 @@ impl Tier {
     }
 
     /// End a fetch: puts the pages still to be cached into the read cache.
-    pub(crate) fn fetched<M: TierMedia>(
+    pub(crate) fn fetched<M: TierMedia, H: GcHook>(
         &mut self,
         job: u32,
         first: Lpn,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<(), M::Error> {
         let wanted = self.fetches.end(job, first);
         for place in (0..FETCH_PAGES).filter(|place| wanted >> place & 1 == 1) {
@@ -105,7 +106,12 @@ impl Tier {
         Ok(())
     }
 
-    fn fill<M: TierMedia>(&mut self, job: u32, page: Lpn, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
+    fn fill<M: TierMedia, H: GcHook>(
+        &mut self,
+        job: u32,
+        page: Lpn,
+        io: &mut TierIo<'_, M, H>,
+    ) -> Result<(), M::Error> {
         if self.resizer.limits().read_pages == 0 {
             return Ok(());
         }
@@ -120,8 +126,11 @@ impl Tier {
         }
         let slot = self.replacer.cache.insert(page, false);
         self.counters.fills_pages += 1;
+        self.enters(page, slot);
         io.media.fetched(job, page);
-        self.program(slot, Place::Host, Cause::Evict, io.start, io).map(drop)
+        self.program(slot, Place::Host, (Cause::Evict, WriteStream::Evict), io.start, io)?;
+        self.entered(page, slot);
+        Ok(())
     }
 }
 
