@@ -16,7 +16,15 @@ _LOOK: dict[str, Any] = {
 }
 app, study_app = typer.Typer(**_LOOK), typer.Typer(**_LOOK)
 
-STUDIES = ("cdm-victim-scores", "frozen-spare", "removable-weight", "caching-less", "eviction-policies", "placement")
+STUDIES = (
+    "cdm-victim-scores",
+    "frozen-spare",
+    "removable-weight",
+    "caching-less",
+    "eviction-policies",
+    "placement",
+    "all-three",
+)
 _PAPER, _STUDY = "Which paper: cdm, shadowgc, opfcl.", f"Which study: {', '.join(STUDIES)}."
 _SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
 _TRACE = "The paper's own trace, or one to study beside the others, where it takes one; repeat for its parts."
