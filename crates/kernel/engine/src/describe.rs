@@ -65,7 +65,11 @@ fn describe_caches(scenario: &Scenario, stack: &Stack, report: &Report) -> Strin
     if let Some(hybrid) = stack.hybrid() {
         let Limits { read_pages, write_pages } = hybrid.limits();
         let tier = format!("read cache of {read_pages} pages and write cache of {write_pages} at first");
-        return if scenario.has_cache() { format!("{}, above a {tier}", above()) } else { format!("{buffer}{tier}") };
+        return if scenario.has_cache() {
+            format!("{}, above a {tier}", above())
+        } else {
+            format!("{buffer}{tier}")
+        };
     }
     above()
 }

@@ -57,7 +57,11 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     // A bit for each trimmed page.
     let metadata = logical_pages / 8;
     // Before disks, three more for what the levels above hold.
-    let above = if slots > 0 || scenario.host_buffer.exists() { pages_above.saturating_sub(logical_pages) / 2 } else { 0 };
+    let above = if slots > 0 || scenario.host_buffer.exists() {
+        pages_above.saturating_sub(logical_pages) / 2
+    } else {
+        0
+    };
     // The place of the superseded flash copy of each page, and a bit for each page there; for a placement policy its class and time.
     let last_copy = if ftl.placement.targets() > 0 { 8 } else { 0 };
     let superseded = (4 + last_copy) * logical_pages + pages / 8;

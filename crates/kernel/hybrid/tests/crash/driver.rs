@@ -103,7 +103,10 @@ impl Driver {
     }
 
     /// The level, and its surroundings at present.
-    fn act<T>(&mut self, act: impl FnOnce(&mut MayCache<Hybrid<When>>, &mut Io<'_, Fragile, CopyAll>) -> T) -> T {
+    fn act<T>(
+        &mut self,
+        act: impl FnOnce(&mut MayCache<Hybrid<When>>, &mut Io<'_, Fragile, CopyAll>) -> T,
+    ) -> T {
         let start = When::At(self.media.ends.now());
         act(&mut self.level, &mut Io { media: &mut self.media, hook: CopyAll, start })
     }
@@ -412,7 +415,9 @@ impl Driver {
         let recovered = self.act(|level, io| {
             let start = io.start;
             match level {
-                MayCache::Bare(hybrid) => hybrid.recover(&pages, &erases, |_| false, start, io.media).map(drop),
+                MayCache::Bare(hybrid) => {
+                    hybrid.recover(&pages, &erases, |_| false, start, io.media).map(drop)
+                }
                 MayCache::Cached(cache) => cache.recover_over(&words, io.media, |hybrid, is_above, media| {
                     let is_above = |page| is_above(page) && sabotage != Sabotage::NobodyAbove;
                     hybrid.recover(&pages, &erases, is_above, start, media).map(drop)

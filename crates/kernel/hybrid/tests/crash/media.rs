@@ -360,7 +360,10 @@ impl Nvm for Fragile {
             }
             Access::WriteNew { from: Place::Host } => self.cache(slot, self.host_writes.data),
             Access::Fill { from: Place::Host } => {
-                self.cache(slot, self.host_reads.expect("flash had it: what the disks bring is not cached above"));
+                self.cache(
+                    slot,
+                    self.host_reads.expect("flash had it: what the disks bring is not cached above"),
+                );
             }
             other => unreachable!("{other:?} of {slot:?}"),
         }

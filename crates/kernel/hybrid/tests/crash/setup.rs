@@ -133,7 +133,8 @@ impl Setup {
             json!("dgc"),
         ];
         let volatile = [json!("none"), json!("sgc"), json!({ "name": "delay", "shadows": "both" })];
-        let all = durable.map(|scheme| (scheme, true)).into_iter().chain(volatile.map(|scheme| (scheme, false)));
+        let all =
+            durable.map(|scheme| (scheme, true)).into_iter().chain(volatile.map(|scheme| (scheme, false)));
         let over = |(number, (scheme, is_durable)): (usize, (serde_json::Value, bool))| {
             let scheme: CooperationConfig = serde_json::from_value(scheme).expect("a scheme");
             let setups = Self::all();
