@@ -141,7 +141,7 @@ fn clean_pages_that_the_host_is_about_to_replace_are_dropped() {
 fn sequential_requests_go_past_both_caches() {
     let metrics = with(&[
         ("workload.synthetic.generator", "sequential"),
-        ("workload.synthetic.request_size", "256KiB"),
+        ("workload.synthetic.size", "256KiB"),
         ("workload.synthetic.requests", "500"),
     ]);
     assert!(metrics.count("hybrid.bypassed_writes_pages") > 0);
