@@ -42,6 +42,11 @@ impl Above {
     pub(crate) fn dropped(&mut self, page: Lpn) {
         let pages = self.pages;
         self.sole.get_or_insert_with(|| Bits::new(pages)).set(page, true);
+        self.unmarked(page);
+    }
+
+    /// GC has cleared the mark of a page for the device's memory.
+    pub(crate) fn unmarked(&mut self, page: Lpn) {
         if let Some([_, device]) = &mut self.marks {
             device.set(page, false);
         }

@@ -259,6 +259,7 @@ impl MappingManager {
         self.journal_used = 0;
         self.counters.checkpoints += 1;
         let stay: Vec<_> = store
+            .replacer
             .cache
             .occupied()
             .map(|slot| store.replacer.cache.page_of(slot))

@@ -19,7 +19,9 @@ use crate::above::Above;
 use crate::page_replacer::PageReplacer;
 use coflash_base::{Lpn, Time};
 use coflash_cache::SlotId;
-use coflash_ftl::{Coverage, Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights, WriteStream};
+use coflash_ftl::{
+    Coverage, Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Source, Weights, WriteStream,
+};
 use coflash_media::{Cause, DieId, Media, Place, Slot};
 
 /// The parts of the tier that a flash operation needs.
@@ -55,6 +57,13 @@ impl<H: GcHook> GcHook for Tiers<'_, H> {
             let page = cache.page_of(slot);
             let decision = self.hook.decide(page, marks, media);
             if !decision.frees() {
+                let unmarked = matches!(
+                    decision,
+                    Decision::CopyUnmarked | Decision::Copy { source: Source::Slot(_), .. }
+                );
+                if unmarked {
+                    self.above.unmarked(page);
+                }
                 return decision;
             }
             self.replacer.remove(slot);

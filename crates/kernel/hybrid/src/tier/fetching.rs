@@ -44,7 +44,7 @@ impl Fetches {
 
     /// Cancel the caching of these pages: the data being read may be out of date.
     #[inline]
-    pub(super) fn cancel(&mut self, first: Lpn, pages: u32) {
+    pub(crate) fn cancel(&mut self, first: Lpn, pages: u32) {
         if !self.wanted.is_empty() {
             self.cancel_some(first, pages);
         }
