@@ -1,4 +1,4 @@
-"""Write a line to $TORN unless files and table are as after one whole transaction, that which was committed last or the next."""
+"""Write a line to $TORN unless files and table are as after one whole transaction, the last committed one or the next."""
 
 import os
 import random
@@ -13,7 +13,7 @@ found = (place / "table").read_bytes()
 
 def is_after(number: int) -> bool:
     """Return whether all is as after this transaction."""
-    draw, pages = random.Random(1), [bytes(PAGE)] * PAGES
+    draw, pages = random.Random(1), [bytes(PAGE)] * PAGES  # noqa: S311
     for one in range(1, number + 1):
         for page in draw.sample(range(PAGES), 4):
             pages[page] = f"{one}\n".encode().ljust(PAGE, b".")
@@ -23,5 +23,5 @@ def is_after(number: int) -> bool:
 
 
 if not any(is_after(number) for number in range(committed, committed + 2)):
-    with open(os.environ["TORN"], "a", encoding="utf-8") as torn:
+    with Path(os.environ["TORN"]).open("a", encoding="utf-8") as torn:
         torn.write(f"neither transaction {committed} nor the one after it is whole: {sorted(files)}\n")

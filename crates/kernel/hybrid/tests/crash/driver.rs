@@ -395,7 +395,7 @@ impl Driver {
         let mut report = Report::default();
         Level::<Fragile>::report(&self.level, &mut report);
         let above: &[_] = if self.setup.above.is_some() { &COUNTERS_ABOVE } else { &[] };
-        for (what, path) in COUNTERS.iter().chain(above) {
+        for &(what, path) in COUNTERS.iter().chain(above) {
             self.media.count(what, report.count(path));
         }
         if self.setup.is_volatile() {

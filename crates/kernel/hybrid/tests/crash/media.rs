@@ -69,8 +69,6 @@ pub(crate) struct Fragile {
     programmed: Option<Data>,
     /// For the page that is programmed next.
     label: Option<(SlotId, Label)>,
-    /// The last label of each slot: GC may program it anew with the data of the cache above.
-    labels: BTreeMap<SlotId, Label>,
     words: Vec<u64>,
     fetched: Option<Data>,
     /// Whether the journal entry being written is a trim.
@@ -101,7 +99,6 @@ impl Fragile {
             buffer: Data::default(),
             programmed: None,
             label: None,
-            labels: BTreeMap::new(),
             words: Vec::new(),
             fetched: None,
             trims: false,
@@ -153,6 +150,14 @@ impl Fragile {
     pub(crate) fn label_of(&self, page: Ppn) -> Option<Label> {
         let [page, dirty, version] = self.flash.spare(page)?;
         Some(Label { page: Lpn::new(page as u32), dirty: dirty == 1, version })
+    }
+
+    /// The label of the page that was last programmed for a slot.
+    fn last_label(&self, lpn: Lpn) -> Option<Label> {
+        let of_slot =
+            |(page, oob): (Ppn, Option<Oob>)| Some((oob.filter(|oob| oob.lpn == Some(lpn))?.sequence, page));
+        let (_, page) = self.flash.programmed().filter_map(of_slot).max()?;
+        self.label_of(page)
     }
 
     /// The data of a disk read that was done at this moment.
@@ -238,10 +243,10 @@ impl Fragile {
 
     /// The next page of a slot: its data and its spare area.
     fn page_of_slot(&mut self, lpn: Lpn, from: Place) -> (Data, Spare) {
-        let again = || Some((SlotId::new(lpn.get()), *self.labels.get(&SlotId::new(lpn.get()))?));
-        let (slot, label) = self.label.take().or_else(again).expect("a cached page has a label");
+        // GC may program a slot anew, with the data of the cache above: the label stays.
+        let label = self.label.take().or_else(|| Some((SlotId::new(lpn.get()), self.last_label(lpn)?)));
+        let (slot, label) = label.expect("a cached page has a label");
         assert_eq!(slot.get(), lpn.get(), "the label is that of the slot");
-        self.labels.insert(slot, label);
         let base = if self.sabotage == Sabotage::StaleBase { self.disk.at(label.page) } else { self.buffer };
         let data = match from {
             Place::Host => self.fetched.take().unwrap_or(self.host_writes.data),
