@@ -227,7 +227,7 @@ impl Scenario {
                            pages on their way to the disks has none: \"none\", \"cdm\" and ShadowGC's schemes are allowed";
             return refuse("cooperation", problem);
         }
-        if let CooperationConfig::Cdm(config) = &self.cooperation
+        if let CooperationConfig::Cdm(config) | CooperationConfig::CdmRemovable(config) = &self.cooperation
             && config.sole_copies_max.is_some()
         {
             let problem = "a bound was given, and a flash cache that is full of pages on their way to the disks takes no page that \
