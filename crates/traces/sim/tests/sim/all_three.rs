@@ -151,13 +151,17 @@ fn sequential_requests_go_past_both_caches() {
 
 #[test]
 fn what_has_no_meaning_is_refused_with_the_reason() {
-    let cases: [(Settings<'_>, &str); 4] = [
+    let cases: [(Settings<'_>, &str); 5] = [
         (
             &[("cooperation", "cdm-consistent")],
             "cooperation: \"cdm-consistent\" was given, whose checkpoints",
         ),
         (
             &[("cooperation", "{ name = \"cdm\", sole_copies_max = \"10%\" }")],
+            "cooperation.sole_copies_max: a bound was given",
+        ),
+        (
+            &[("cooperation", "{ name = \"cdm-removable\", sole_copies_max = \"1MiB\" }")],
             "cooperation.sole_copies_max: a bound was given",
         ),
         (
