@@ -1,4 +1,4 @@
-"""Write a line to $TORN unless files and table are as after one whole transaction, the last committed one or the next."""
+"""Write a line to $TORN unless all is as after one whole transaction: the last committed one, or the next."""
 
 import os
 import random
