@@ -1,8 +1,8 @@
 """Ext4 with its journal, and without one above a cache that commits by changing the state of its pages.
 
-The same transactions on new devices: what was written, and how long a commit took. Then the power of host and device is
-cut in the midst of a transaction, CUTS times, and what is left is examined: damaged file systems, and torn transactions. As
-root, with nbdfuse, a loop device, e2fsprogs and nbdcopy: `python compare.py CUTS`, 12 unless given.
+The same transactions on new devices: what was written, and how long a commit took. Then the power of host and device
+is cut in the midst of a transaction, CUTS times, and what is left is examined: damaged file systems, and torn
+transactions. As root, with nbdfuse, a loop device, e2fsprogs and nbdcopy: `python compare.py CUTS`, 12 unless given.
 """
 
 from __future__ import annotations

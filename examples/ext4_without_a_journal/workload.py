@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Carry out transactions on the file system of the device, in $MNT.
 
-A transaction overwrites four pages of a table, makes a file and removes an old one. Then all of it is written, and the device
-is flushed: with a journal by `syncfs`. Without one, `syncfs` flushes too early, between data and metadata, so that the file
-system is mounted without barriers, and the block device is flushed at the end (FLUSH=last). The number of the transaction
-goes to the last sector of the device, past the file system. The last line has the median and the 99th percentile of what a
-commit took.
+A transaction overwrites four pages of a table, makes a file and removes an old one. Then all of it is written, and
+the device is flushed: with a journal by `syncfs`. Without one, `syncfs` flushes too early, between data and metadata,
+so that the file system is mounted without barriers, and the block device is flushed at the end (FLUSH=last). The
+number of the transaction goes to the last sector of the device, past the file system. The last line has the median
+and the 99th percentile of what a commit took.
 """
 
 import ctypes
