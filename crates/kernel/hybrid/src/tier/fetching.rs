@@ -12,7 +12,7 @@ pub(crate) const FETCH_PAGES: u32 = 64;
 
 /// The pending fetches. A hit only checks whether there are any; a lookup is logarithmic in their number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fetches {
+pub(crate) struct Fetches {
     /// The pages of each fetch still to be cached, as a bitmap, by first page and job. No page is in two fetches, and no
     /// fetch is without one: around a page there are few.
     wanted: BTreeMap<(Lpn, u32), u64>,

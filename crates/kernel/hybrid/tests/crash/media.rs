@@ -360,7 +360,8 @@ impl Nvm for Fragile {
         match access {
             Access::Read { to: Place::Host } => self.host_reads = Some(self.cached(slot)),
             Access::Write { from: Place::Host } => {
-                let data = self.host_writes.over(self.cached(slot));
+                let base = self.cached(slot);
+                let data = self.host_writes.over(base);
                 self.cache(slot, data);
             }
             Access::WriteNew { from: Place::Host } => self.cache(slot, self.host_writes.data),
