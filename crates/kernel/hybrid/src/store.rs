@@ -122,6 +122,9 @@ impl<M: Media, H: GcHook> Store<'_, M, H> {
         stream: WriteStream,
         after: M::When,
     ) -> Result<M::When, M::Error> {
+        // The slot may be that of a page that GC has dropped: what was programmed for it before no longer counts, so that the
+        // cache above must have made its copy durable, as before an erase.
+        let after = self.hook.before_erase(after, self.media);
         let page = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream, placement: None };
         let (ftl, mut io) = self.descend();
         ftl.write(page, after, &mut io)
