@@ -172,7 +172,9 @@ impl Tier {
     /// Whether a cache above may take in a page now. See [`Cooperates::admits`](coflash_level::Cooperates::admits).
     pub(crate) fn admits(&self, page: Lpn, rest: bool) -> bool {
         let cache = self.cache();
-        let has_room = !cache.is_full() || cache.clean_len() > 0;
+        // A clean page is no room where caches share an order: the next to leave may be dirty, and a page that leaves a cache above would
+        // go past flash.
+        let has_room = !cache.is_full();
         let is_here = || cache.lookup(page).is_some() && !self.replacer.is_overwritten(page);
         !self.bypass && has_room && (!rest || is_here())
     }
