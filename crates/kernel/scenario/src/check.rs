@@ -7,7 +7,7 @@ use crate::scenario::Scenario;
 use crate::workload::Remap;
 use coflash_base::Misfit;
 use coflash_cache::EvictionConfig;
-use coflash_hybrid::HybridConfig;
+use coflash_hybrid::{HybridConfig, WritePolicy};
 use coflash_level::{ControllerConfig, CooperationConfig, Placement};
 use coflash_workload::no_handle;
 
@@ -221,6 +221,11 @@ impl Scenario {
         if !self.has_cache() && self.cache.placement != Placement::InStorage {
             let problem = "\"host\" was given, and there is no cache to be placed (cache.size)";
             return refuse("cache.placement", problem);
+        }
+        if self.has_cache() && hybrid.write_policy == WritePolicy::WriteThrough {
+            let problem = "\"write-through\" was given, and the cache above (cache.size) writes back: what it holds is not on the disk; \
+                           \"write-back\" is allowed";
+            return refuse("hybrid.write_policy", problem);
         }
         if self.cooperation.name() == "cdm-consistent" {
             let problem = "\"cdm-consistent\" was given, whose checkpoints must find room at any time; a flash cache that is full of \
