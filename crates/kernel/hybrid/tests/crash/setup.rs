@@ -144,7 +144,10 @@ impl Setup {
             let some = (0..3).map(move |index| setups[(number + 3 * index) % setups.len()].clone());
             some.map(move |mut setup| {
                 // Some schemes have GC fill one more block.
-                if let FreeMark::Blocks(blocks) = &mut setup.gc.low_mark {
+                if let FreeMark::Blocks(blocks) = &mut setup.gc.low_mark
+                    && scheme.requirements().shadow_stream
+                {
+                    setup.geometry.blocks_per_plane += 4;
                     *blocks += 1;
                 }
                 Self { above: Some((8, scheme.clone(), is_durable)), ..setup }
