@@ -147,7 +147,7 @@ impl Setup {
                 if let FreeMark::Blocks(blocks) = &mut setup.gc.low_mark
                     && scheme.requirements().shadow_stream
                 {
-                    setup.geometry.blocks_per_plane += 4;
+                    setup.geometry.blocks_per_plane += 12;
                     *blocks += 1;
                 }
                 Self { above: Some((8, scheme.clone(), is_durable)), ..setup }
