@@ -244,7 +244,10 @@ impl Fragile {
     /// The next page of a slot: its data and its spare area.
     fn page_of_slot(&mut self, lpn: Lpn, from: Place) -> (Data, Spare) {
         // GC may program a slot anew, with the data of the cache above: the label stays.
-        let label = self.label.take().or_else(|| Some((SlotId::new(lpn.get()), self.last_label(lpn)?)));
+        let label = self
+            .label
+            .take_if(|label| label.0.get() == lpn.get())
+            .or_else(|| Some((SlotId::new(lpn.get()), self.last_label(lpn)?)));
         let (slot, label) = label.expect("a cached page has a label");
         assert_eq!(slot.get(), lpn.get(), "the label is that of the slot");
         let base = if self.sabotage == Sabotage::StaleBase { self.disk.at(label.page) } else { self.buffer };
