@@ -24,6 +24,7 @@ STUDIES = (
     "eviction-policies",
     "placement",
     "handles",
+    "all-three",
 )
 _PAPER, _STUDY = "Which paper: cdm, shadowgc, opfcl, warp.", f"Which study: {', '.join(STUDIES)}."
 _SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."

@@ -18,6 +18,7 @@ from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.paper import Exhibit, Paper, Runs
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import (
+    all_three,
     caching_less,
     cdm_victim_scores,
     eviction_policies,
@@ -31,7 +32,16 @@ from coflash_reproduce.study import Study
 __all__ = ["PAPERS", "STUDIES", "Done", "one_of", "reproduce", "study"]
 
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER, warp.PAPER)}
-_STUDIES = (cdm_victim_scores, frozen_spare, removable_weight, caching_less, eviction_policies, placement, handles)
+_STUDIES = (
+    cdm_victim_scores,
+    frozen_spare,
+    removable_weight,
+    caching_less,
+    eviction_policies,
+    placement,
+    handles,
+    all_three,
+)
 STUDIES: dict[str, Study] = {one.STUDY.name: one.STUDY for one in _STUDIES}
 
 _TABLES, _STORE = "tables", "store"

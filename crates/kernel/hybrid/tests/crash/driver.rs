@@ -10,7 +10,7 @@ use coflash_base::measure::Report;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_hybrid::{Hybrid, Label, PartialWrites};
-use coflash_level::{Command, Cooperates, Crossing, Level, Op};
+use coflash_level::{Command, Cooperates, Crossing, Level, MayCache, Op};
 use coflash_media::disk::Direction;
 use coflash_media::{DieId, Place};
 use coflash_testing::ImageError;
@@ -33,6 +33,10 @@ const COUNTERS: [(&str, &str); 10] = [
     ("GC copies", "programs_pages.gc"),
     ("drops", "gc_drops_pages"),
 ];
+
+/// The same with a cache above.
+const COUNTERS_ABOVE: [(&str, &str); 2] =
+    [("given up to a cache above", "hybrid.superseded_pages"), ("rewritten drops", "drop_rewrites_pages")];
 
 /// Versions of a sector: counted through all writes, so that the newer is the larger. It may read as any that is neither
 /// older than the last one answered nor newer than the last one issued; or, if power failed during a trim, as after that
@@ -68,8 +72,9 @@ enum Kind {
 #[derive(Clone)]
 pub(crate) struct Driver {
     setup: Setup,
-    level: Hybrid<When>,
+    level: MayCache<Hybrid<When>>,
     pub(crate) media: Fragile,
+    sabotage: Sabotage,
     parts: Vec<Part>,
     pages: Vec<[Versions; SECTORS]>,
     version: u64,
@@ -81,7 +86,8 @@ impl Driver {
     pub(crate) fn new(setup: &Setup, sabotage: Sabotage, moments: Moments) -> Self {
         Self {
             level: setup.level(),
-            media: Fragile::new(&setup.geometry, setup.disk_pages, sabotage, moments),
+            media: Fragile::new(setup, sabotage, moments),
+            sabotage,
             parts: Vec::new(),
             pages: vec![Default::default(); setup.disk_pages as usize],
             version: 0,
@@ -97,7 +103,10 @@ impl Driver {
     }
 
     /// The level, and its surroundings at present.
-    fn act<T>(&mut self, act: impl FnOnce(&mut Hybrid<When>, &mut Io<'_, Fragile, CopyAll>) -> T) -> T {
+    fn act<T>(
+        &mut self,
+        act: impl FnOnce(&mut MayCache<Hybrid<When>>, &mut Io<'_, Fragile, CopyAll>) -> T,
+    ) -> T {
         let start = When::At(self.media.ends.now());
         act(&mut self.level, &mut Io { media: &mut self.media, hook: CopyAll, start })
     }
@@ -385,8 +394,12 @@ impl Driver {
     pub(crate) fn power_off(&mut self) {
         let mut report = Report::default();
         Level::<Fragile>::report(&self.level, &mut report);
-        for (what, path) in COUNTERS {
+        let above: &[_] = if self.setup.above.is_some() { &COUNTERS_ABOVE } else { &[] };
+        for &(what, path) in COUNTERS.iter().chain(above) {
             self.media.count(what, report.count(path));
+        }
+        if self.setup.is_volatile() {
+            self.pages.as_flattened_mut().iter_mut().for_each(|versions| versions.answered = 0);
         }
         // The first is recovery's.
         self.media.count("checkpoints", report.count("hybrid.checkpoints").saturating_sub(1));
@@ -398,7 +411,19 @@ impl Driver {
     pub(crate) fn recover(&mut self) {
         let pages = self.media.programmed();
         let erases = self.media.erases();
-        let recovered = self.act(|level, io| level.recover(&pages, &erases, io.start, io.media).map(drop));
+        let (words, sabotage) = (self.media.flash.contents().words, self.sabotage);
+        let recovered = self.act(|level, io| {
+            let start = io.start;
+            match level {
+                MayCache::Bare(hybrid) => {
+                    hybrid.recover(&pages, &erases, |_| false, start, io.media).map(drop)
+                }
+                MayCache::Cached(cache) => cache.recover_over(&words, io.media, |hybrid, is_above, media| {
+                    let is_above = |page| is_above(page) && sabotage != Sabotage::NobodyAbove;
+                    hybrid.recover(&pages, &erases, is_above, start, media).map(drop)
+                }),
+            }
+        });
         self.expect_power(recovered);
     }
 

@@ -208,7 +208,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         }
         let (below, mut io) = self.descend(media, start);
         let Some(done) = below.read(page, after, &mut io)? else { return Ok(None) };
-        if self.options.read_allocate && self.cache.capacity() > 0 {
+        if self.options.read_allocate && self.cache.capacity() > 0 && self.below.admits(page.lpn, true) {
             // The answer does not wait for the eviction and the fill, but both occupy the device. The read succeeds even if no
             // page can be evicted.
             let room = match self.consistency {
@@ -272,7 +272,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             Some(_) => self.counters.write_hits += 1,
             None => self.counters.write_misses += 1,
         }
-        if self.options.setting.write_allocate && self.cache.capacity() > 0 {
+        if self.options.setting.write_allocate && self.cache.capacity() > 0 && self.may_take_in(&page) {
             self.write_allocating(page, older, after, start, media)
         } else {
             let (below, mut io) = self.descend(media, start);
@@ -280,6 +280,12 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             self.metadata.programmed(page.lpn, media);
             Ok(done)
         }
+    }
+
+    /// Whether a page that is written may enter the cache. A volatile cache has promised nothing, and takes all.
+    #[inline(always)]
+    fn may_take_in(&self, page: &PageWrite) -> bool {
+        self.options.setting.is_volatile || self.below.admits(page.lpn, page.coverage == Coverage::Partial)
     }
 
     /// Write a page into a slot of its own. `older` is that of its committed version, if that is cached and must stay.
@@ -379,7 +385,8 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
         let here = |slot| if self.cache.is_dirty(slot) { Elsewhere::Newer } else { Elsewhere::Same };
-        self.cache.lookup(page).map(here).or_else(|| self.below.elsewhere(page))
+        let seen = self.below.seen_as(page).and_then(|page| self.cache.lookup(page));
+        seen.map(here).or_else(|| self.below.elsewhere(page))
     }
 
     fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
@@ -527,10 +534,13 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
     fn report(&self, report: &mut Report) {
         self.below.report(report);
         let counters = CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters };
-        report.add_as(self.options.section, &counters);
-        if self.options.cause == Cause::Evict {
-            report.add(&self.drops);
-            report.add(self.metadata.counters());
+        // Without slots, it leaves the word to a cache below.
+        if self.cache.capacity() > 0 || report.find::<CacheCounters>(self.options.section).is_none() {
+            report.add_as(self.options.section, &counters);
+            if self.options.cause == Cause::Evict {
+                report.add(&self.drops);
+                report.add(self.metadata.counters());
+            }
         }
         if let Some(consistency) = &self.consistency {
             report.add(&consistency.counters);
@@ -588,6 +598,10 @@ impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
 
     fn shadows(&self, lpn: Lpn) -> Marks {
         self.below.shadows(lpn)
+    }
+
+    fn seen_as(&self, page: Lpn) -> Option<Lpn> {
+        self.below.seen_as(page)
     }
 
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
