@@ -227,6 +227,14 @@ impl Scenario {
                            \"write-back\" is allowed";
             return refuse("hybrid.write_policy", problem);
         }
+        self.cache.policy.asks_nobody("cache.policy", "flash is a cache before disks (hybrid)")?;
+        if let given @ ("move-in" | "expected-cost") = self.cooperation.name() {
+            let problem = format!(
+                "\"{given}\" was given, which takes pages from flash into the cache; a flash cache does not hand over the pages that \
+                 it has to write to the disks: \"none\", \"cdm\" and ShadowGC's schemes are allowed"
+            );
+            return Err(Misfit::new("cooperation", problem));
+        }
         if self.cooperation.name() == "cdm-consistent" {
             let problem = "\"cdm-consistent\" was given, whose checkpoints must find room at any time; a flash cache that is full of \
                            pages on their way to the disks has none: \"none\", \"cdm\" and ShadowGC's schemes are allowed";

@@ -80,6 +80,10 @@ pub(crate) struct Driver {
     version: u64,
     /// The data of the host's last read.
     last_read: Data,
+    /// Flushes that are not answered yet: what each waits for, and what it promises.
+    flushes: Vec<(Vec<When>, Vec<Data>)>,
+    /// What answered flushes have promised. Only a volatile cache needs them.
+    flushed: Vec<Data>,
 }
 
 impl Driver {
@@ -92,6 +96,8 @@ impl Driver {
             pages: vec![Default::default(); setup.disk_pages as usize],
             version: 0,
             last_read: Data::default(),
+            flushes: Vec::new(),
+            flushed: vec![Data::default(); setup.disk_pages as usize],
             setup: setup.clone(),
         }
     }
@@ -141,6 +147,7 @@ impl Driver {
                     self.write(first, 1, Some(part));
                 }
             }
+            16 if self.setup.is_volatile() => self.flush(),
             15 => self.idle(stream.random_range(1..8)),
             _ => self.work(stream),
         }
@@ -263,6 +270,11 @@ impl Driver {
                 let versions = written.map(|(written, _)| written.data[sector]);
                 let may_be = || versions.clone().chain([self.media.disk.at(page)[sector]]);
                 let (oldest, newest) = (may_be().min().expect("one"), may_be().max().expect("one"));
+                for (_, promised) in &mut self.flushes {
+                    promised[page.get() as usize][sector] = oldest.min(promised[page.get() as usize][sector]);
+                }
+                let flushed = &mut self.flushed[page.get() as usize][sector];
+                *flushed = oldest.min(*flushed);
                 let versions = &mut self.pages[page.get() as usize][sector];
                 if self.media.is_dead() {
                     versions.trimmed = Some((oldest, newest));
@@ -271,6 +283,23 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// All that was answered before must last, once this is answered.
+    fn flush(&mut self) {
+        let promised = (0..self.setup.disk_pages).map(|page| self.answered(Lpn::new(page))).collect();
+        let command = Command { op: Op::Flush, bytes: 0, first: None, pages: 0, crossing: Crossing::Whole };
+        let now = self.media.ends.now();
+        let mut parts = Vec::new();
+        let served = self.act(|level, io| {
+            level.pass_time(now, io)?;
+            level.begin(&command, io);
+            level.flush(io.start, io, &mut parts)?;
+            level.end(io)
+        });
+        self.expect_power(served.map(drop));
+        self.flushes.push((parts, promised));
+        self.answer();
     }
 
     /// Lets an idle die do a number of steps of GC.
@@ -293,6 +322,7 @@ impl Driver {
         if self.media.is_dead() {
             return;
         }
+        self.answer_flushes();
         for Part { page, when, kind } in come {
             match kind {
                 Kind::Read(at_least) => {
@@ -307,6 +337,21 @@ impl Driver {
                     }
                 }
             }
+        }
+    }
+
+    fn answer_flushes(&mut self) {
+        let ends = &self.media.ends;
+        let is_done = |flush: &mut (Vec<When>, _)| flush.0.iter().all(|&part| ends.has_come(part));
+        let mut answered = 0;
+        for (_, promised) in self.flushes.extract_if(.., is_done) {
+            answered += 1;
+            for (flushed, promised) in self.flushed.as_flattened_mut().iter_mut().zip(promised.as_flattened()) {
+                *flushed = promised.max(flushed).to_owned();
+            }
+        }
+        if answered > 0 {
+            self.media.count("flushes", answered);
         }
     }
 
@@ -399,11 +444,14 @@ impl Driver {
             self.media.count(what, report.count(path));
         }
         if self.setup.is_volatile() {
-            self.pages.as_flattened_mut().iter_mut().for_each(|versions| versions.answered = 0);
+            for (versions, &flushed) in self.pages.as_flattened_mut().iter_mut().zip(self.flushed.as_flattened()) {
+                versions.answered = flushed;
+            }
         }
         // The first is recovery's.
         self.media.count("checkpoints", report.count("hybrid.checkpoints").saturating_sub(1));
         self.parts.clear();
+        self.flushes.clear();
         self.level = self.setup.level();
         self.media.restart();
     }
@@ -439,6 +487,7 @@ impl Driver {
             other.work_off(stream);
             // A write that was not answered and did not survive is gone for good.
             self.pages[page as usize] = other.last_read.map(|version| Versions::between(version, version));
+            self.flushed[page as usize] = other.last_read;
         }
         if stream.random_range(0..2_u32) == 0 {
             return;

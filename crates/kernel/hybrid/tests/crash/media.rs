@@ -257,7 +257,8 @@ impl Fragile {
             Place::Buffer => unreachable!("the tier has no units of several pages"),
             Place::Slot(slot) => self.cached(slot),
         };
-        if label.dirty {
+        // What comes from above, perhaps for GC, is not what the host writes now.
+        if label.dirty && !matches!(from, Place::Slot(_)) {
             self.programmed = Some(data);
         }
         let dirty = label.dirty && self.sabotage != Sabotage::NoLabels;

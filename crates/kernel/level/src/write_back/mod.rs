@@ -275,11 +275,24 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         if self.options.setting.write_allocate && self.cache.capacity() > 0 && self.may_take_in(&page) {
             self.write_allocating(page, older, after, start, media)
         } else {
-            let (below, mut io) = self.descend(media, start);
-            let done = below.write(page, after, &mut io)?;
-            self.metadata.programmed(page.lpn, media);
-            Ok(done)
+            self.write_past(page, after, start, media)
         }
+    }
+
+    fn write_past<M: Media>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<M::When, M::Error>
+    where
+        L: Level<M>,
+    {
+        let (below, mut io) = self.descend(media, start);
+        let done = below.write(page, after, &mut io)?;
+        self.metadata.programmed(page.lpn, media);
+        Ok(done)
     }
 
     /// Whether a page that is written may enter the cache. A volatile cache has promised nothing, and takes all.
@@ -309,6 +322,11 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             Some(evicted) => waits.then_some(evicted),
             None => self.clean_for_another(after, start, media)?,
         };
+        let is_partial = page.coverage == Coverage::Partial;
+        if is_partial && !self.may_take_in(&page) {
+            // What left the cache has driven the rest of the page out of the level below.
+            return self.write_past(page, after, start, media);
+        }
         if let Some(older) = older {
             self.cache.detach(older);
         }
@@ -316,7 +334,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let cached = Cached { lpn: page.lpn, slot };
         self.became_dirty(cached, true, media);
         let (mut ready, mut access) = (written.unwrap_or(after), Access::WriteNew { from: page.from });
-        let is_partial = page.coverage == Coverage::Partial;
         let rest = match self.consistency {
             Some(_) => self.keep_older(cached, older, media),
             None => Rest::Below,

@@ -151,7 +151,7 @@ fn sequential_requests_go_past_both_caches() {
 
 #[test]
 fn what_has_no_meaning_is_refused_with_the_reason() {
-    let cases: [(Settings<'_>, &str); 5] = [
+    let cases: [(Settings<'_>, &str); 9] = [
         (
             &[("cooperation", "cdm-consistent")],
             "cooperation: \"cdm-consistent\" was given, whose checkpoints",
@@ -167,6 +167,13 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
         (
             &[("cache.size", "0B"), ("cache.placement", "host")],
             "cache.placement: \"host\" was given, and there is no",
+        ),
+        (&[("cooperation", "move-in")], "cooperation: \"move-in\" was given, which takes pages"),
+        (&[("cooperation", "expected-cost")], "cooperation: \"expected-cost\" was given, which takes pages"),
+        (&[("cache.policy", "gcar")], "cache.policy: \"gcar\" was given"),
+        (
+            &[("hybrid.write_policy", "write-through")],
+            "hybrid.write_policy: \"write-through\" was given, and the cache above",
         ),
         (&[("cache.volatile", "true"), ("cooperation", "cdm")], "cache.volatile: true was given; with cdm"),
     ];
