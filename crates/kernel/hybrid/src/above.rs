@@ -19,12 +19,14 @@ pub(crate) struct Above {
     marks: Option<[Bits; 2]>,
     /// Pages whose newest version GC has dropped: a cache above has it, and no level below.
     sole: Option<Bits>,
+    /// The page that is being read for a slot above, which is part of a write: GC must not drop it meanwhile.
+    pub(crate) wanted: Option<Lpn>,
 }
 
 impl Above {
     /// Of disks of this many pages: nothing is known.
     pub(crate) fn new(pages: usize) -> Self {
-        Self { pages, marks: None, sole: None }
+        Self { pages, marks: None, sole: None, wanted: None }
     }
 
     fn marks(&self, page: Lpn) -> Marks {

@@ -429,13 +429,14 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         Ok(after)
     }
 
-    /// Data in flash is durable.
+    /// Data in flash is durable. What left a memory above and went past flash is so when the disk is done.
     fn flush<H: GcHook>(
         &mut self,
         _: M::When,
-        _: &mut Io<'_, M, H>,
-        _: &mut Vec<M::When>,
+        io: &mut Io<'_, M, H>,
+        parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
+        parts.extend(self.jobs.past().into_iter().map(|job| self.wait_for(job, io.media)));
         Ok(())
     }
 

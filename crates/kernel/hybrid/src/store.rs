@@ -88,7 +88,13 @@ impl<H: GcHook> GcHook for Tiers<'_, H> {
             return Decision::Evict;
         }
         let recency = self.replacer.recency.as_ref();
-        let decision = if marks.any() { Decision::Evict } else { self.clean.decide(slot, recency) };
+        let decision = if self.above.wanted == Some(cache.page_of(slot)) {
+            self.clean.copy
+        } else if marks.any() {
+            Decision::Evict
+        } else {
+            self.clean.decide(slot, recency)
+        };
         if decision.frees() {
             self.replacer.cache.remove(slot);
         } else {

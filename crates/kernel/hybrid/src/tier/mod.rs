@@ -357,8 +357,11 @@ impl Tier {
         after: M::When,
         io: &mut TierIo<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
+        self.above.wanted = matches!(page.to, Place::Slot(_)).then_some(page.lpn);
         let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
-        store.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after)
+        let read = store.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after);
+        self.above.wanted = None;
+        read
     }
 
     /// Write a page of the request. Returns `None` if it goes past the cache to the disk.

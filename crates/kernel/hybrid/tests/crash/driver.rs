@@ -192,7 +192,9 @@ impl Driver {
 
     /// Writes pages; of the first only a sector, where one is given. Of two writes at once that go past the cache either may be
     /// the last, so they come one after the other. Under write-through the level keeps their order.
+    /// A volatile cache takes in pages that a disk brings, which these media cannot: to it all writes are of whole pages.
     pub(crate) fn write(&mut self, first: u32, pages: u32, part: Option<usize>) {
+        let part = part.filter(|_| !self.setup.is_volatile());
         while !self.setup.writes_through()
             && !self.media.is_dead()
             && (first..first + pages).any(|page| self.media.disk.is_held_back(Lpn::new(page)))
