@@ -234,7 +234,7 @@ impl Driver {
             driver.media.host_reads = None;
             let when = driver.act(|level, io| level.read(PageRead::host(page), io.start, io))?;
             let when = when.expect("the disks have every page");
-            let at_least = driver.answered(page);
+            let at_least = driver.must_be_read(page);
             match driver.media.host_reads {
                 Some(read) => {
                     driver.check(page, read, at_least);
@@ -355,6 +355,11 @@ impl Driver {
         if answered > 0 {
             self.media.count("flushes", answered);
         }
+    }
+
+    /// What left a volatile cache and went past flash is answered, and a read may overtake it on its way to the disk.
+    fn must_be_read(&self, page: Lpn) -> Data {
+        if self.setup.is_volatile() { self.flushed[page.get() as usize] } else { self.answered(page) }
     }
 
     fn answered(&self, page: Lpn) -> Data {
