@@ -19,6 +19,8 @@ pub(crate) struct Above {
     marks: Option<[Bits; 2]>,
     /// Pages whose newest version GC has dropped: a cache above has it, and no level below.
     sole: Option<Bits>,
+    /// Whether a scheme uses marks for pages that are dirty in the host: otherwise flash has none.
+    tracks_host: bool,
     /// The page that is being read for a slot above, which is part of a write: GC must not drop it meanwhile.
     pub(crate) wanted: Option<Lpn>,
 }
@@ -26,7 +28,7 @@ pub(crate) struct Above {
 impl Above {
     /// Of disks of this many pages: nothing is known.
     pub(crate) fn new(pages: usize) -> Self {
-        Self { pages, marks: None, sole: None, wanted: None }
+        Self { pages, marks: None, sole: None, tracks_host: false, wanted: None }
     }
 
     fn marks(&self, page: Lpn) -> Marks {
@@ -68,6 +70,8 @@ impl Tier {
     /// Hear a message of a cache or write buffer above.
     pub(crate) fn hear(&mut self, message: Message) {
         match message {
+            Message::Announce(_) | Message::Shadow(_, Memory::HostBuffer | Memory::Host, _)
+                if !self.above.tracks_host => {}
             Message::Mark(page) => self.set_mark(page.lpn, Memory::Device, true),
             Message::Unmark(page) => self.set_mark(page.lpn, Memory::Device, false),
             Message::Announce(page) => self.set_mark(page.lpn, Memory::HostBuffer, true),
@@ -75,7 +79,10 @@ impl Tier {
             Message::Invalidate(page) => self.supersede(page.lpn),
             Message::Age(page, class) => self.age(page, class),
             Message::Weigh(weights) => self.ftl.reweigh(weights),
-            Message::TrackHost => self.ftl.track_host(),
+            Message::TrackHost => {
+                self.above.tracks_host = true;
+                self.ftl.track_host();
+            }
             Message::Disconnect => {
                 let pages: Vec<_> = self.marked().collect();
                 pages.into_iter().for_each(|page| self.set_mark(page, Memory::Device, false));

@@ -348,7 +348,8 @@ impl Driver {
         let mut answered = 0;
         for (_, promised) in self.flushes.extract_if(.., is_done) {
             answered += 1;
-            for (flushed, promised) in self.flushed.as_flattened_mut().iter_mut().zip(promised.as_flattened()) {
+            for (flushed, promised) in self.flushed.as_flattened_mut().iter_mut().zip(promised.as_flattened())
+            {
                 *flushed = promised.max(flushed).to_owned();
             }
         }
@@ -451,7 +452,9 @@ impl Driver {
             self.media.count(what, report.count(path));
         }
         if self.setup.is_volatile() {
-            for (versions, &flushed) in self.pages.as_flattened_mut().iter_mut().zip(self.flushed.as_flattened()) {
+            for (versions, &flushed) in
+                self.pages.as_flattened_mut().iter_mut().zip(self.flushed.as_flattened())
+            {
                 versions.answered = flushed;
             }
         }

@@ -12,7 +12,7 @@ pages_per_block = 32
 channel = "private"
 page_program_fast = "100us"
 [ftl]
-spare = { share = "6%", definition = "spare_of_physical" }
+spare = { share = "10%", definition = "spare_of_physical" }
 chips = "round-robin"
 summary = "on"
 [precondition]
@@ -110,18 +110,12 @@ fn a_cache_in_the_host_cooperates_across_the_link() {
     }
 }
 
-/// What GC and the disks are spared by knowing of newer data above.
+/// What the disks are spared by knowing of newer data above. GC need not copy less: the room goes to other pages.
 #[test]
-fn what_a_cache_has_overwritten_is_neither_copied_nor_destaged() {
+fn what_a_cache_has_overwritten_is_not_destaged() {
     let [none, cdm] = ["none", "cdm"].map(|scheme| with(&[("cooperation", scheme)]));
-    for path in ["gc_copies_pages", "hybrid.destages_pages"] {
-        assert!(
-            cdm.count(path) < none.count(path),
-            "{path}: {} with cdm, {} without",
-            cdm.count(path),
-            none.count(path)
-        );
-    }
+    let destages = |metrics: &Metrics| metrics.count("hybrid.destages_pages");
+    assert!(destages(&cdm) < destages(&none), "{} with cdm, {} without", destages(&cdm), destages(&none));
     assert_eq!(none.count("hybrid.superseded_pages"), 0);
     assert!(cdm.count("hybrid.superseded_pages") > 0);
 }
@@ -141,7 +135,7 @@ fn clean_pages_that_the_host_is_about_to_replace_are_dropped() {
 fn sequential_requests_go_past_both_caches() {
     let metrics = with(&[
         ("workload.synthetic.generator", "sequential"),
-        ("workload.synthetic.size", "256KiB"),
+        ("workload.synthetic.size", "{ name = \"fixed\", size = \"256KiB\" }"),
         ("workload.synthetic.requests", "500"),
     ]);
     assert!(metrics.count("hybrid.bypassed_writes_pages") > 0);
