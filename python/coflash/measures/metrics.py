@@ -461,6 +461,9 @@ class Hybrid(Record):
     Under write-through those of the write cache count.
     """
 
+    superseded_pages: int
+    """Pages given up in flash because a cache above got newer data: GC need not copy them, nor the disk write them."""
+
     destages_pages: int
     """Dirty pages written from the write cache to disk, in groups, in the order of their addresses."""
 
