@@ -139,7 +139,7 @@ impl<M: Media, H: GcHook> Store<'_, M, H> {
     #[inline(always)]
     fn descend(&mut self) -> (&mut Ftl, Io<'_, M, Tiers<'_, H>>) {
         let Self { replacer, above, ftl, clean, hook, media, start } = self;
-        let hook = Tiers { replacer: &mut **replacer, above: &mut **above, clean: *clean, hook: &mut **hook };
+        let hook = Tiers { replacer, above, clean: *clean, hook: &mut **hook };
         (&mut **ftl, Io { media: &mut **media, hook, start: *start })
     }
 
