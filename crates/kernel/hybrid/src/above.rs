@@ -3,6 +3,7 @@
 //!
 //! A page may be marked while flash lacks it: it takes its marks along when it comes into flash.
 
+use crate::counters::AboveCounters;
 use crate::mapping_manager::Bits;
 use crate::tier::Tier;
 use coflash_base::Lpn;
@@ -21,6 +22,7 @@ pub(crate) struct Above {
     sole: Option<Bits>,
     /// Whether a scheme uses marks for pages that are dirty in the host: otherwise flash has none.
     tracks_host: bool,
+    counters: AboveCounters,
     /// The page that is being read for a slot above, which is part of a write: GC must not drop it meanwhile.
     pub(crate) wanted: Option<Lpn>,
 }
@@ -28,7 +30,14 @@ pub(crate) struct Above {
 impl Above {
     /// Of disks of this many pages: nothing is known.
     pub(crate) fn new(pages: usize) -> Self {
-        Self { pages, marks: None, sole: None, tracks_host: false, wanted: None }
+        Self {
+            pages,
+            marks: None,
+            sole: None,
+            tracks_host: false,
+            counters: AboveCounters::default(),
+            wanted: None,
+        }
     }
 
     fn marks(&self, page: Lpn) -> Marks {
@@ -54,6 +63,11 @@ impl Above {
         if let Some([_, device]) = &mut self.marks {
             device.set(page, false);
         }
+    }
+
+    /// The counters, if a level above has said what it holds.
+    pub(crate) fn counters(&self) -> Option<&AboveCounters> {
+        (self.marks.is_some() || self.counters.superseded_pages > 0).then_some(&self.counters)
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
@@ -123,7 +137,7 @@ impl Tier {
         self.fetches.cancel(page, 1);
         self.set_mark(page, Memory::Device, false);
         if let Some(slot) = self.cache().lookup(page) {
-            self.counters.superseded_pages += 1;
+            self.above.counters.superseded_pages += 1;
             self.replacer.remove(slot);
             self.ftl.supersede(in_flash(slot));
         }

@@ -26,8 +26,6 @@ coflash_base::measures! {
         fills_pages: u64, "pages put into the read cache", pages, untabled;
         /// Clean pages evicted. Under write-through those of the write cache count.
         clean_evictions_pages: u64, "clean pages that gave way", pages, untabled;
-        /// Pages given up in flash because a cache above got newer data: GC need not copy them, nor the disk write them.
-        superseded_pages: u64, "pages given up to a cache above", pages, rare;
         /// Dirty pages written from the write cache to disk, in groups, in the order of their addresses.
         destages_pages: u64, "pages destaged", pages, cost;
         /// Pages written through to the disk, as well as to flash, for one write.
@@ -71,6 +69,14 @@ impl TierCounters {
     #[must_use]
     pub fn page_requests(&self) -> u64 {
         self.read_hits() + self.read_misses_pages + self.write_hits_pages + self.write_misses_pages
+    }
+}
+
+coflash_base::measures! {
+    /// What a flash cache gives up to a cache above it, if that says what it holds.
+    pub struct AboveCounters in "hybrid", "Below a cache" {
+        /// Pages given up in flash because a cache above got newer data: GC need not copy them, nor the disk write them.
+        superseded_pages: u64, "pages given up to a cache above", pages, rare;
     }
 }
 

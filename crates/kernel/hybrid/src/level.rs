@@ -500,6 +500,9 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         report.add(&DropCounters::default());
         report.add(counters);
         report.add(self.tier.mapping_counters());
+        if let Some(above) = self.tier.above.counters() {
+            report.add(above);
+        }
         report.add(&TierSize {
             flash_pages: self.tier.flash_pages(),
             tracker_bytes: self.tier.heap_bytes().1 as u64,

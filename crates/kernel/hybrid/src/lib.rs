@@ -38,7 +38,7 @@ mod workload_tracker;
 mod write_policy;
 
 pub use config::{ActiveBlocks, Destaging, HybridConfig, PartialWrites, Resizing};
-pub use counters::{MappingCounters, Sizes, TierCounters, TierSize};
+pub use counters::{AboveCounters, MappingCounters, Sizes, TierCounters, TierSize};
 pub use level::{Hybrid, HybridParts};
 pub use mapping_manager::{Found, Layout};
 pub use media::{Label, TierMedia};

@@ -6,7 +6,7 @@ use crate::media::{Event, Fragile, PAGE_BYTES, Sabotage};
 use crate::moments::{Moments, When};
 use crate::setup::Setup;
 use coflash_base::Lpn;
-use coflash_base::measure::Report;
+use coflash_base::measure::{Report, Value};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_hybrid::{Hybrid, Label, PartialWrites};
@@ -449,7 +449,9 @@ impl Driver {
         Level::<Fragile>::report(&self.level, &mut report);
         let above: &[_] = if self.setup.above.is_some() { &COUNTERS_ABOVE } else { &[] };
         for &(what, path) in COUNTERS.iter().chain(above) {
-            self.media.count(what, report.count(path));
+            if let Some(Value::Count(count)) = report.value(path) {
+                self.media.count(what, count);
+            }
         }
         if self.setup.is_volatile() {
             for (versions, &flushed) in
