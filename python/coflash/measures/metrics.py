@@ -461,9 +461,6 @@ class Hybrid(Record):
     Under write-through those of the write cache count.
     """
 
-    superseded_pages: int
-    """Pages given up in flash because a cache above got newer data: GC need not copy them, nor the disk write them."""
-
     destages_pages: int
     """Dirty pages written from the write cache to disk, in groups, in the order of their addresses."""
 
@@ -526,6 +523,9 @@ class Hybrid(Record):
 
     checkpoints: int
     """Checkpoints written."""
+
+    superseded_pages: int
+    """Pages given up in flash because a cache above got newer data: GC need not copy them, nor the disk write them."""
 
     flash_pages: int
     """Pages of flash that may hold data."""
