@@ -24,6 +24,7 @@ STUDIES = (
     "eviction-policies",
     "placement",
     "handles",
+    "all-three",
     "atlas",
 )
 _PAPER, _STUDY = "Which paper: cdm, shadowgc, opfcl, warp.", f"Which study: {', '.join(STUDIES)}."

@@ -88,7 +88,7 @@ def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
 
 
 def bars(groups: Mapping[str, Mapping[str, float]], label: str, *, stacked: bool = False) -> Canvas:
-    """Draw a group of bars for each name, beside or upon each other, on an axis that begins at 0."""
+    """Draw a group of bars for each name, beside or upon each other, on an axis that begins at 0 or below."""
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(_BARS_INCHES, _HEIGHT_INCHES), layout="constrained")
@@ -105,7 +105,7 @@ def bars(groups: Mapping[str, Mapping[str, float]], label: str, *, stacked: bool
             below = [low + height for low, height in zip(below, heights, strict=True)]
     axes.set_xticks(range(len(groups)), list(groups), rotation=20, ha="right")
     axes.set_ylabel(label)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.grid(axis="y")
     canvas.legend(loc="outside upper center", ncols=len(lines))
     return canvas

@@ -18,6 +18,7 @@ from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.paper import Exhibit, Paper, Runs
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import (
+    all_three,
     atlas,
     caching_less,
     cdm_victim_scores,
@@ -40,6 +41,7 @@ _STUDIES = (
     eviction_policies,
     placement,
     handles,
+    all_three,
     atlas,
 )
 STUDIES: dict[str, Study] = {one.STUDY.name: one.STUDY for one in _STUDIES}

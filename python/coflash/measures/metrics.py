@@ -524,6 +524,9 @@ class Hybrid(Record):
     checkpoints: int
     """Checkpoints written."""
 
+    superseded_pages: int
+    """Pages given up in flash because a cache above got newer data: GC need not copy them, nor the disk write them."""
+
     flash_pages: int
     """Pages of flash that may hold data."""
 

@@ -407,8 +407,9 @@ impl Report {
         self.add_as(const { &S::INFO }, section);
     }
 
-    /// Add a section under another path or title than declared.
+    /// Add a section under another path or title than declared. Of levels with the same section the uppermost tells it.
     pub fn add_as(&mut self, info: &'static SectionInfo, section: &impl Section) {
+        self.sections.retain(|(other, _)| *other != info);
         self.sections.push((info, section.values()));
     }
 

@@ -56,14 +56,22 @@ fn describe_caches(scenario: &Scenario, stack: &Stack, report: &Report) -> Strin
     let buffer = report.find::<CacheCounters>(&HOST_BUFFER).map_or_else(String::new, |buffer| {
         format!("write buffer of {} pages in the host, ", buffer.capacity_pages)
     });
+    let above = || {
+        let name = if scenario.cache.volatile { "write buffer" } else { "cache" };
+        let place = if scenario.cache.placement == Placement::Host { " in the host" } else { "" };
+        let pages = report.get::<CacheCounters>().capacity_pages;
+        format!("{buffer}{name} of {pages} pages{place}, {}", scenario.cooperation.name())
+    };
     if let Some(hybrid) = stack.hybrid() {
         let Limits { read_pages, write_pages } = hybrid.limits();
-        return format!("{buffer}read cache of {read_pages} pages and write cache of {write_pages} at first");
+        let tier = format!("read cache of {read_pages} pages and write cache of {write_pages} at first");
+        return if scenario.has_cache() {
+            format!("{}, above a {tier}", above())
+        } else {
+            format!("{buffer}{tier}")
+        };
     }
-    let name = if scenario.cache.volatile { "write buffer" } else { "cache" };
-    let place = if scenario.cache.placement == Placement::Host { " in the host" } else { "" };
-    let pages = report.get::<CacheCounters>().capacity_pages;
-    format!("{buffer}{name} of {pages} pages{place}, {}", scenario.cooperation.name())
+    above()
 }
 
 fn describe_workload(scenario: &Scenario, traces: Traces, logical_pages: u32) -> Result<String, RunError> {

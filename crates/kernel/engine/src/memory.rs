@@ -39,7 +39,9 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let flash = &ftl.erase_units(&scenario.flash);
     let [pages, blocks, dies] = [flash.pages(), flash.blocks(), flash.dies()].map(u64::from);
     let logical_pages = u64::from(ftl.logical_pages(&scenario.flash));
-    let slots = scenario.cache.size.pages(flash.page_size.count, logical_pages).min(logical_pages);
+    // Those of the levels above.
+    let pages_above = disk_pages(scenario).unwrap_or(logical_pages);
+    let slots = scenario.cache.size.pages(flash.page_size.count, pages_above).min(pages_above);
     let requirements = scenario.cooperation.requirements();
     let pools = u64::from(flash.blocks() / ftl.pools.blocks(flash));
     // A policy may keep a list for each possible cost of a block, in sixteenths of a page: two numbers per list.
@@ -49,11 +51,17 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let block_bits = 3 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
     // Two more bits per page, and their counts.
     let age_classes = if requirements.age_classes { block_bits * 2 / 3 + 8 } else { 0 };
-    let index = if slots > 0 { 4 * logical_pages } else { 0 };
+    let index = if slots > 0 { 4 * pages_above } else { 0 };
     // The notified state of each page, and the queued notices.
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
     // A bit for each trimmed page.
     let metadata = logical_pages / 8;
+    // Before disks, three more for what the levels above hold.
+    let above = if slots > 0 || scenario.host_buffer.exists() {
+        pages_above.saturating_sub(logical_pages) / 2
+    } else {
+        0
+    };
     // A bit for each superseded page, and for a placement policy the class and time of each page's last copy.
     let last_copy = if ftl.placement.targets() > 0 { 8 } else { 0 };
     let needs = scenario.cooperation.memory();
@@ -67,15 +75,21 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         + index
         + (24 + told) * slots
         + metadata
+        + above
         + cooperation
+}
+
+/// The pages of the disks behind flash, if there are any.
+fn disk_pages(scenario: &Scenario) -> Option<u64> {
+    let sectors = (scenario.flash.page_size.count / SECTOR_BYTES).max(1);
+    Some(scenario.hybrid.as_ref()?.disks.sectors() / sectors)
 }
 
 /// An upper estimate of the memory for a flash cache beside its FTL, and for the pages of its disks.
 fn tier_bytes(scenario: &Scenario) -> [u64; 2] {
-    let Some(hybrid) = &scenario.hybrid else { return [0, 0] };
+    let (Some(hybrid), Some(disk_pages)) = (&scenario.hybrid, disk_pages(scenario)) else { return [0, 0] };
     let (flash, page_bytes) = (&scenario.flash, scenario.flash.page_size.count);
     let flash_pages = u64::from(flash.blocks()) * scenario.ftl.data_pages_per_block(flash);
-    let disk_pages = hybrid.disks.sectors() / (page_bytes / SECTOR_BYTES).max(1);
     let [of_flash, of_disks] = hybrid.bytes_per_page(flash_pages as u32, page_bytes);
     [flash_pages.saturating_mul(of_flash), disk_pages.saturating_mul(of_disks)]
 }

@@ -7,7 +7,7 @@ use crate::load::Load;
 use crate::spare::SpareSpace;
 use coflash_base::measure::{Assumption, Report, Section, SectionInfo, Value};
 use coflash_ftl::{FastBlockCounters, FtlCounters, PlacementClass, Programs, SlcCounters, UsedSpace};
-use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
+use coflash_hybrid::{AboveCounters, MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, MovingCounters, ShadowCounters, SoleCopyCounters};
 use coflash_level::nvm::MetadataCounters;
 use coflash_level::{CacheCounters, DropCounters, HOST_BUFFER, link_sections};
@@ -86,6 +86,7 @@ pub fn sections() -> Vec<&'static SectionInfo> {
         &DiskCounters::INFO,
         &DiskTime::INFO,
         &MappingCounters::INFO,
+        &AboveCounters::INFO,
         &TierSize::INFO,
         HOST_BUFFER_INFO,
         &DeviceAmplification::INFO,

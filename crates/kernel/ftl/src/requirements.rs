@@ -31,6 +31,18 @@ impl Requirements {
         age_classes: false,
     };
 
+    /// What meets both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            fractional_costs: self.fractional_costs || other.fractional_costs,
+            weight_max: self.weight_max.max(other.weight_max),
+            shadow_stream: self.shadow_stream || other.shadow_stream,
+            evict_stream: self.evict_stream || other.evict_stream,
+            age_classes: self.age_classes || other.age_classes,
+        }
+    }
+
     /// The target streams of GC's copies.
     pub(crate) fn copy_streams(&self) -> impl Iterator<Item = WriteStream> {
         let more = [(self.shadow_stream, WriteStream::Shadow), (self.evict_stream, WriteStream::Evict)];

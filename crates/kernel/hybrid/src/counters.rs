@@ -73,6 +73,14 @@ impl TierCounters {
 }
 
 coflash_base::measures! {
+    /// What a flash cache gives up to a cache above it, if that says what it holds.
+    pub struct AboveCounters in "hybrid", "Below a cache" {
+        /// Pages given up in flash because a cache above got newer data: GC need not copy them, nor the disk write them.
+        superseded_pages: u64, "pages given up to a cache above", pages, rare;
+    }
+}
+
+coflash_base::measures! {
     /// Writes of the tier's own metadata.
     pub struct MappingCounters in "hybrid", "Mapping" {
         /// Pages of the journal programmed.

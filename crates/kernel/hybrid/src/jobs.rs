@@ -104,6 +104,13 @@ impl<W: Copy> Jobs<W> {
         self.jobs[job as usize].as_mut().expect("it has not ended")
     }
 
+    /// The jobs that write past the cache: until their answers the data is not durable.
+    pub(crate) fn past(&self) -> Vec<u32> {
+        let is_past = |job: &Job<W>| matches!(job.purpose, Purpose::Overwrite(_) | Purpose::Answer);
+        let past = (0..).zip(&self.jobs).filter(move |(_, job)| job.as_ref().is_some_and(is_past));
+        past.map(|(number, _)| number).collect()
+    }
+
     pub(crate) fn end(&mut self, job: u32) -> Job<W> {
         self.free.push(job);
         self.jobs[job as usize].take().expect("it has not ended")

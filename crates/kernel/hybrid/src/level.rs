@@ -13,9 +13,12 @@ use crate::tier::{FETCH_PAGES, Served, Tier, TierIo};
 use crate::write_policy::WritePolicy;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
-use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite, WriteStream};
+use coflash_cache::Cache;
+use coflash_ftl::{
+    CopyAll, Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite, Requirements, WriteStream,
+};
 use coflash_level::{
-    CacheCounters, Command, Cooperates, DropCounters, Elsewhere, Level, Message, Op, RecoveryError,
+    CacheCounters, Cached, Command, Cooperates, DropCounters, Elsewhere, Level, Message, Op, RecoveryError,
 };
 use coflash_media::disk::{Direction, Disks};
 use coflash_media::{Backed, Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
@@ -76,6 +79,8 @@ pub struct HybridParts<'a> {
     pub gc: &'a GcConfig,
     /// The tier.
     pub hybrid: &'a HybridConfig,
+    /// What a cooperation scheme above requires of flash.
+    pub cooperation: Requirements,
     /// The seed of all random choices.
     pub seed: Seed,
 }
@@ -86,7 +91,7 @@ impl<W: Copy> Hybrid<W> {
     /// # Errors
     /// The first part of the configuration that does not fit the others.
     pub fn new(parts: &HybridParts<'_>, disks: &Disks) -> Result<Self, Misfit> {
-        let HybridParts { geometry, timing, ftl, gc, hybrid, seed } = *parts;
+        let HybridParts { geometry, timing, ftl, gc, hybrid, cooperation, seed } = *parts;
         let disk_pages = u32::try_from(disks.pages()).ok().filter(|&pages| pages < u32::MAX / 2);
         let disk_pages = disk_pages.ok_or_else(|| {
             let problem = format!("{} pages are too many: fewer than {}", disks.pages(), u32::MAX / 2);
@@ -99,7 +104,8 @@ impl<W: Copy> Hybrid<W> {
                            ones) share a block: [[\"host\", \"gc\"]] is allowed, or []";
             return Err(Misfit::new("hybrid.active_blocks", problem));
         }
-        let flash = Ftl::new(geometry, ftl, gc, hybrid.active_blocks.requirements(), seed)?;
+        let requirements = hybrid.active_blocks.requirements().and(cooperation);
+        let flash = Ftl::new(geometry, ftl, gc, requirements, seed)?;
         let costs = Costs {
             flash: FlashCosts::of(geometry, timing),
             disk: disks.costs(geometry.page_size.count),
@@ -140,7 +146,7 @@ impl<W: Copy> Hybrid<W> {
 
 impl<W: Copy> Hybrid<W> {
     /// Recover from all programmed pages and the erase counts of blocks after a power cut; torn pages have no
-    /// content. The tier must be new. No request may be served before the returned moment.
+    /// content. What flash has of pages that `is_above` names is out of date: a cache above has them, or their trims. The tier must be new. No request may be served before the returned moment.
     ///
     /// # Errors
     /// Contents of another device, or a failed flash operation.
@@ -148,17 +154,20 @@ impl<W: Copy> Hybrid<W> {
         &mut self,
         pages: &[(Ppn, Option<Found>)],
         erases: &[u32],
+        is_above: impl Fn(Lpn) -> bool,
         start: W,
         media: &mut M,
     ) -> Result<W, RecoveryError<M::Error>> {
-        self.tier.recover(pages, erases, &mut TierIo { media, jobs: &mut self.jobs, start })
+        // Nobody above has said anything yet.
+        let io = &mut TierIo { media, hook: &mut CopyAll, jobs: &mut self.jobs, start };
+        self.tier.recover(pages, erases, is_above, io)
     }
 
     /// Add a page to the run served by the disk. A page that is not adjacent begins a new run.
-    fn extend<M: TierMedia<When = W>, H>(
+    fn extend<M: TierMedia<When = W>, H: GcHook>(
         &mut self,
         kind: Kind,
-        page: Lpn,
+        (page, from): (Lpn, Place),
         after: W,
         io: &mut Io<'_, M, H>,
     ) -> Result<W, M::Error> {
@@ -180,7 +189,7 @@ impl<W: Copy> Hybrid<W> {
             }
         };
         if kind != Kind::Read {
-            io.media.to_disk(job, page, Place::Host);
+            io.media.to_disk(job, page, from);
         }
         Ok(self.wait_for(job, io.media))
     }
@@ -192,7 +201,7 @@ impl<W: Copy> Hybrid<W> {
         promise
     }
 
-    fn end_run<M: TierMedia<When = W>, H>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+    fn end_run<M: TierMedia<When = W>, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         let Some(Run { job, kind, first, pages, after }) = self.run.take() else { return Ok(()) };
         let (purpose, cause, ready) = match kind {
             Kind::Read if self.tier.fetches() => {
@@ -201,7 +210,12 @@ impl<W: Copy> Hybrid<W> {
             }
             Kind::Read => (Purpose::Read, Cause::Host, after),
             Kind::Past => {
-                let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
+                let tier_io = &mut TierIo {
+                    media: &mut *io.media,
+                    hook: &mut io.hook,
+                    jobs: &mut self.jobs,
+                    start: io.start,
+                };
                 let (id, ready) = self.tier.overwrite(first, pages, tier_io)?;
                 (Purpose::Overwrite(id), Cause::Host, io.media.both(ready, after))
             }
@@ -291,12 +305,17 @@ impl<W: Copy> Hybrid<W> {
     }
 
     /// Continue a job at `io.start`, the moment it waited for.
-    fn go_on<M: TierMedia<When = W>, H>(&mut self, id: u32, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+    fn go_on<M: TierMedia<When = W>, H: GcHook>(
+        &mut self,
+        id: u32,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
         if self.continue_group(id, io.media) {
             return Ok(());
         }
         let purpose = std::mem::replace(&mut self.jobs.get(id).purpose, Purpose::Answer);
-        let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
+        let tier_io =
+            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start };
         let mut answer = io.start;
         match purpose {
             Purpose::Read | Purpose::Answer => {}
@@ -335,9 +354,12 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     }
 
     #[inline]
-    fn pass_time<H: GcHook>(&mut self, now: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+    fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.now = self.now.max(now);
-        Ok(())
+        self.tier.pass_time(
+            now,
+            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start },
+        )
     }
 
     fn next_due(&self) -> Option<Time> {
@@ -360,10 +382,11 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
-        let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
+        let tier_io =
+            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start };
         match self.tier.read(page, after, tier_io)? {
             Served::Flash(done) => Ok(Some(done)),
-            Served::Disk => self.extend(Kind::Read, page.lpn, after, io).map(Some),
+            Served::Disk => self.extend(Kind::Read, (page.lpn, page.to), after, io).map(Some),
             Served::Joined(job) => {
                 let fetched = self.wait_for(job, io.media);
                 Ok(Some(io.media.both(fetched, after)))
@@ -378,13 +401,14 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
+        let tier_io =
+            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start };
         let cached = self.tier.write(page, after, tier_io)?;
         let group = self.send_groups(io.media);
-        let Some(done) = cached else { return self.extend(Kind::Past, page.lpn, after, io) };
+        let Some(done) = cached else { return self.extend(Kind::Past, (page.lpn, page.from), after, io) };
         let done = match self.write_policy {
             WritePolicy::WriteBack => done,
-            WritePolicy::WriteThrough => self.extend(Kind::Through, page.lpn, done, io)?,
+            WritePolicy::WriteThrough => self.extend(Kind::Through, (page.lpn, page.from), done, io)?,
         };
         match group.filter(|_| self.destaging == Destaging::Foreground) {
             Some(group) => {
@@ -405,13 +429,14 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         Ok(after)
     }
 
-    /// Data in flash is durable.
+    /// Data in flash is durable. What left a memory above and went past flash is so when the disk is done.
     fn flush<H: GcHook>(
         &mut self,
         _: M::When,
-        _: &mut Io<'_, M, H>,
-        _: &mut Vec<M::When>,
+        io: &mut Io<'_, M, H>,
+        parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
+        parts.extend(self.jobs.past().into_iter().map(|job| self.wait_for(job, io.media)));
         Ok(())
     }
 
@@ -428,7 +453,12 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
                 disks: io.media.disks(),
             });
         }
-        self.tier.end(&mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start })?;
+        self.tier.end(&mut TierIo {
+            media: &mut *io.media,
+            hook: &mut io.hook,
+            jobs: &mut self.jobs,
+            start: io.start,
+        })?;
         self.send_groups(io.media);
         Ok(Duration::ZERO)
     }
@@ -447,7 +477,10 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     }
 
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
-        self.tier.work_idle(die, &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start })
+        self.tier.work_idle(
+            die,
+            &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start },
+        )
     }
 
     fn report(&self, report: &mut Report) {
@@ -463,10 +496,13 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
             capacity_pages: self.tier.cache().capacity(),
             ..CacheCounters::default()
         });
-        // The disk holds the pages that GC drops, so a drop never causes a write.
+        // The disk holds the pages that GC drops, so a drop never causes a write. A cache above tells of its own instead.
         report.add(&DropCounters::default());
         report.add(counters);
         report.add(self.tier.mapping_counters());
+        if let Some(above) = self.tier.above.counters() {
+            report.add(above);
+        }
         report.add(&TierSize {
             flash_pages: self.tier.flash_pages(),
             tracker_bytes: self.tier.heap_bytes().1 as u64,
@@ -493,14 +529,38 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     }
 }
 
-/// The tier uses no messages of a write buffer in the host.
+/// What is said of pages of the disks concerns their flash copies. The disks have every page, so that they keep all that flash lacks,
+/// but for a version that GC has left to the cache above.
 impl<W> Cooperates for Hybrid<W> {
-    coflash_level::takes_no_marks!();
+    coflash_level::arrives_at_once!();
 
-    fn send(&mut self, _: Message) {}
+    #[inline(always)]
+    fn send(&mut self, message: Message) {
+        self.tier.hear(message);
+    }
 
-    fn shadows(&self, _: Lpn) -> Marks {
-        Marks::NONE
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        self.tier.shadows(lpn)
+    }
+
+    fn may_hold(&self, _: Lpn) -> bool {
+        true
+    }
+
+    fn admits(&self, lpn: Lpn, rest: bool) -> bool {
+        self.tier.admits(lpn, rest)
+    }
+
+    fn seen_as(&self, page: Lpn) -> Option<Lpn> {
+        self.tier.seen_as(page)
+    }
+
+    fn keeps(&mut self, page: Cached) -> bool {
+        !self.tier.is_sole(page.lpn)
+    }
+
+    fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
+        self.tier.assert_agrees(cache);
     }
 
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {

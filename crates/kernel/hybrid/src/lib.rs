@@ -13,9 +13,11 @@
 //! | hit rates of caches of every size | `workload_tracker/`: one list for LRU, miniature caches of a sample otherwise |
 //! | resizing of the caches | `partition_resizer.rs` |
 //! | sequential runs, which bypass the cache | `sequential_detector.rs` |
+//! | caches and write buffers above, and what GC does with a page that several tiers know | `above.rs`, `store.rs` |
 //! | recovery after a power cut: labels, journal, checkpoint | `mapping_manager.rs`, `tier/recovery.rs` |
 //! | the partition of flash | [`PartitionScheme`], one file a scheme in `scheme/` |
 
+mod above;
 mod config;
 pub mod costmodel;
 mod counters;
@@ -36,7 +38,7 @@ mod workload_tracker;
 mod write_policy;
 
 pub use config::{ActiveBlocks, Destaging, HybridConfig, PartialWrites, Resizing};
-pub use counters::{MappingCounters, Sizes, TierCounters, TierSize};
+pub use counters::{AboveCounters, MappingCounters, Sizes, TierCounters, TierSize};
 pub use level::{Hybrid, HybridParts};
 pub use mapping_manager::{Found, Layout};
 pub use media::{Label, TierMedia};

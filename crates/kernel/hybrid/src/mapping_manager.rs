@@ -27,6 +27,7 @@ use crate::media::{Label, TierMedia};
 use crate::store::Store;
 use coflash_base::{IdVec, Index, Lpn};
 use coflash_cache::{Cache, PolicyPair, SlotId};
+use coflash_ftl::{GcHook, WriteStream};
 use coflash_media::{Cause, Oob, Place};
 
 const WORD_BYTES: u64 = 8;
@@ -82,20 +83,24 @@ impl Layout {
 
 /// A bitmap of the pages of the disk.
 #[derive(Clone, Debug)]
-struct Bits(Vec<u64>);
+pub(crate) struct Bits(Vec<u64>);
 
 impl Bits {
-    fn new(len: usize) -> Self {
+    pub(crate) fn new(len: usize) -> Self {
         Self(vec![0; len.div_ceil(64)])
     }
 
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<u64>()
+    }
+
     #[inline(always)]
-    fn get(&self, page: Lpn) -> bool {
+    pub(crate) fn get(&self, page: Lpn) -> bool {
         self.0[page.index() / 64] >> (page.index() % 64) & 1 == 1
     }
 
     #[inline(always)]
-    fn set(&mut self, page: Lpn, value: bool) {
+    pub(crate) fn set(&mut self, page: Lpn, value: bool) {
         let mask = 1 << (page.index() % 64);
         if value {
             self.0[page.index() / 64] |= mask;
@@ -171,31 +176,33 @@ impl MappingManager {
         self.next_version - 1
     }
 
-    /// Program a slot with its label.
+    /// Program a slot with its label. Clean pages are of the stream "evict", dirty ones of another.
     #[inline]
-    pub(crate) fn program<M: TierMedia>(
+    pub(crate) fn program<M: TierMedia, H: GcHook>(
         &mut self,
         slot: SlotId,
         from: Place,
         cause: Cause,
+        stream: WriteStream,
         after: M::When,
-        store: &mut Store<'_, M>,
+        store: &mut Store<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         let version = self.take_version();
-        let label = Label { page: store.cache.page_of(slot), dirty: store.cache.is_dirty(slot), version };
+        let cache = &store.replacer.cache;
+        let label = Label { page: cache.page_of(slot), dirty: cache.is_dirty(slot), version };
         self.versions[slot] = version;
         self.record(label.page);
         store.media.label(slot, label);
-        store.program(Lpn::new(slot.get()), from, cause, after)
+        store.program(Lpn::new(slot.get()), from, cause, stream, after)
     }
 
     /// Record in the journal that pages were removed: all their copies in flash are out of date. Returns the
     /// moment at which the record is durable.
-    pub(crate) fn forget<M: TierMedia>(
+    pub(crate) fn forget<M: TierMedia, H: GcHook>(
         &mut self,
         pages: &[Lpn],
         after: M::When,
-        store: &mut Store<'_, M>,
+        store: &mut Store<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         let mut done = after;
         for chunk in pages.chunks(self.layout.journal_entries()) {
@@ -219,10 +226,10 @@ impl MappingManager {
     }
 
     /// Write a checkpoint of all cached pages that are not recorded as removed, and begin a new journal.
-    pub(crate) fn checkpoint<M: TierMedia>(
+    pub(crate) fn checkpoint<M: TierMedia, H: GcHook>(
         &mut self,
         after: M::When,
-        store: &mut Store<'_, M>,
+        store: &mut Store<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         let version = self.take_version();
         let slots_per_page = self.layout.slots_per_page();
@@ -233,9 +240,14 @@ impl MappingManager {
             let first = page as usize * slots_per_page;
             let end = (first + slots_per_page).min(self.layout.slots as usize);
             for slot in (first..end).map(SlotId::from_index) {
-                let stays = store.cache.is_occupied(slot) && self.recorded.get(store.cache.page_of(slot));
+                let stays = store.replacer.cache.is_occupied(slot)
+                    && self.recorded.get(store.replacer.cache.page_of(slot));
                 let words = if stays {
-                    entry(store.cache.page_of(slot), store.cache.is_dirty(slot), self.versions[slot])
+                    entry(
+                        store.replacer.cache.page_of(slot),
+                        store.replacer.cache.is_dirty(slot),
+                        self.versions[slot],
+                    )
                 } else {
                     [0, 0]
                 };
@@ -247,9 +259,10 @@ impl MappingManager {
         self.journal_used = 0;
         self.counters.checkpoints += 1;
         let stay: Vec<_> = store
+            .replacer
             .cache
             .occupied()
-            .map(|slot| store.cache.page_of(slot))
+            .map(|slot| store.replacer.cache.page_of(slot))
             .filter(|&page| self.recorded.get(page))
             .collect();
         let listed = std::mem::take(&mut self.listed);
@@ -269,20 +282,24 @@ impl MappingManager {
         self.recorded.set(page, true);
     }
 
-    fn write_words<M: TierMedia>(
+    fn write_words<M: TierMedia, H: GcHook>(
         &mut self,
         at: Lpn,
         after: M::When,
-        store: &mut Store<'_, M>,
+        store: &mut Store<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         store.media.words(&self.words);
-        store.program(at, Place::Merged, Cause::Metadata, after)
+        store.program(at, Place::Merged, Cause::Metadata, WriteStream::of(Cause::Metadata), after)
     }
 
-    /// Determine the live pages among all readable ones, and its own state. Returns the label of each slot.
+    /// Determine the live pages among all readable ones, but for those that a cache above has, and its own state. Returns the label of each slot.
     /// Among several copies of a slot, or of a page of metadata, the one with the highest sequence number is
     /// current.
-    pub(crate) fn recover(&mut self, found: &[Found]) -> IdVec<SlotId, Option<Label>> {
+    pub(crate) fn recover(
+        &mut self,
+        found: &[Found],
+        is_above: impl Fn(Lpn) -> bool,
+    ) -> IdVec<SlotId, Option<Label>> {
         let Layout { slots, checkpoint_pages, journal_pages, .. } = self.layout;
         let metadata = slots + journal_pages + 2 * checkpoint_pages;
         let mut newest: IdVec<Lpn, Option<&Found>> = IdVec::filled(None, metadata as usize);
@@ -330,7 +347,10 @@ impl MappingManager {
         for slot in live.ids() {
             let Some(label) = newest[Lpn::new(slot.get())].and_then(|page| page.label) else { continue };
             let is_named = || named(slot) == Some(entry(label.page, label.dirty, label.version));
-            if label.version > gone_at(label.page) && (label.version > since || is_named()) {
+            if !is_above(label.page)
+                && label.version > gone_at(label.page)
+                && (label.version > since || is_named())
+            {
                 live[slot] = Some(label);
                 newer.push((label.page, label.version, slot));
             }

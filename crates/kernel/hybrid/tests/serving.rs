@@ -2,7 +2,7 @@
 
 use coflash_base::measure::{Report, Value};
 use coflash_base::{Duration, Lpn, Misfit, Seed, Time};
-use coflash_ftl::{CopyAll, Coverage, FreeMark, FtlConfig, GcConfig, Io, PageRead, PageWrite};
+use coflash_ftl::{CopyAll, Coverage, FreeMark, FtlConfig, GcConfig, Io, PageRead, PageWrite, Requirements};
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
 use coflash_level::{Command, Crossing, Level, Op};
 use coflash_media::disk::Disks;
@@ -58,8 +58,15 @@ impl Rig {
         config.as_object_mut().expect("keys").extend(keys.as_object().expect("keys").clone());
         let hybrid: HybridConfig = serde_json::from_value(config).expect("a hybrid");
         let disks = Disks::new(&hybrid.disks, PAGE_BYTES).expect("disks");
-        let parts =
-            HybridParts { geometry: &geometry, timing: &timing, ftl, gc, hybrid: &hybrid, seed: Seed(1) };
+        let parts = HybridParts {
+            geometry: &geometry,
+            timing: &timing,
+            ftl,
+            gc,
+            hybrid: &hybrid,
+            cooperation: Requirements::NONE,
+            seed: Seed(1),
+        };
         let media = Timeline::new(&geometry, &timing, CacheTimings::default()).with_disks(disks.clone());
         Ok(Self { level: Hybrid::new(&parts, &disks)?, media, requests: Vec::new() })
     }

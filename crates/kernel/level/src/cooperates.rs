@@ -60,6 +60,14 @@ pub trait Cooperates {
     /// Whether flash may hold a page, as far as the cache knows without asking.
     fn may_hold(&self, lpn: Lpn) -> bool;
 
+    /// Whether a cache above may take in a page that it lacks, now; `rest`: with data that this level has to have at hand. A
+    /// flash cache before disks refuses pages that come from the disks, pages that go past it, and, while it is full of pages on
+    /// their way to the disks, all: a cache that takes in a page may have to evict another one.
+    fn admits(&self, lpn: Lpn, rest: bool) -> bool;
+
+    /// The page of this level whose data a page of flash holds.
+    fn seen_as(&self, page: Lpn) -> Option<Lpn>;
+
     /// Whether flash holds the data of a clean copy and will keep it after the copy is evicted.
     fn keeps(&mut self, page: Cached) -> bool;
 
@@ -115,6 +123,16 @@ impl Cooperates for Ftl {
     }
 
     #[inline(always)]
+    fn admits(&self, _: Lpn, _: bool) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn seen_as(&self, page: Lpn) -> Option<Lpn> {
+        Some(page)
+    }
+
+    #[inline(always)]
     fn keeps(&mut self, page: Cached) -> bool {
         self.lookup(page.lpn).is_some()
     }
@@ -152,7 +170,7 @@ macro_rules! arrives_at_once {
     };
 }
 
-/// Write all of [`Cooperates`] but `send`, `shadows` and `with_flash`, for a level that takes no marks from the cache above: the
+/// Write all of [`Cooperates`] but `send`, `shadows`, `seen_as` and `with_flash`, for a level that takes no marks from the cache above: the
 /// cache takes it for flash that keeps each page.
 #[macro_export]
 macro_rules! takes_no_marks {
@@ -161,6 +179,11 @@ macro_rules! takes_no_marks {
 
         #[inline(always)]
         fn may_hold(&self, _: coflash_base::Lpn) -> bool {
+            true
+        }
+
+        #[inline(always)]
+        fn admits(&self, _: coflash_base::Lpn, _: bool) -> bool {
             true
         }
 
@@ -188,6 +211,8 @@ macro_rules! forward_cooperates {
             fn send(&mut self, message: crate::Message);
             fn shadows(&self, lpn: Lpn) -> coflash_ftl::Marks;
             fn may_hold(&self, lpn: Lpn) -> bool;
+            fn admits(&self, lpn: Lpn, rest: bool) -> bool;
+            fn seen_as(&self, page: Lpn) -> Option<Lpn>;
             fn keeps(&mut self, page: crate::Cached) -> bool;
             fn is_granted(&self, page: crate::Cached) -> bool;
             fn next_dropped(&mut self, cache: &coflash_cache::Cache) -> Option<coflash_cache::SlotId>;

@@ -38,6 +38,7 @@ mod device;
 mod flash;
 mod level;
 mod linked;
+mod may_cache;
 pub mod nvm;
 mod over;
 mod recovery_error;
@@ -56,9 +57,11 @@ pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
     Notices, Protecting, RequestLink, Sharing, link_sections,
 };
+pub use may_cache::MayCache;
 pub use recovery_error::RecoveryError;
 pub use stack::{
-    Buffered, BufferedStack, Firmware, FlashStack, HostCacheStack, Levels, PlainStack, StackConfig,
+    Buffered, BufferedDiskStack, BufferedStack, DiskStack, Firmware, FlashStack, HostCacheStack, Levels,
+    PlainStack, StackConfig,
 };
 pub use units::Units;
 pub use write_back::{

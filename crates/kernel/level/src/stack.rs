@@ -1,4 +1,4 @@
-//! The stacks over flash: which levels lie above which, and how they are made. This is the only list: the simulator, served
+//! The stacks over flash, and over a flash cache before disks: which levels lie above which, and how they are made. This is the only list: the simulator, served
 //! devices and the tests of this crate take their stacks from here.
 
 use crate::config::Placement;
@@ -8,6 +8,7 @@ use crate::cooperation::{CommitCounters, Cooperation, Setting};
 use crate::device::{Device, DeviceConfig};
 use crate::level::{Command, Level, Restart};
 use crate::linked::{HostConfig, LinkCost, Linked, Protecting, RequestLink};
+use crate::may_cache::MayCache;
 use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
 use crate::units::Units;
@@ -28,6 +29,11 @@ pub type HostCacheStack = WriteBack<Linked<Firmware<Ftl>>>;
 pub type Buffered<L> = WriteBack<L, Announces>;
 /// The stacks over flash with the host's write buffer above.
 pub type BufferedStack = FlashStack<Buffered<Linked<Firmware<Device>>>, Buffered<HostCacheStack>>;
+
+/// The stacks over a lowest level that is flash before disks: it has firmware of its own.
+pub type DiskStack<L> = FlashStack<RequestLink<MayCache<L>>, WriteBack<Linked<L>>>;
+/// The same with the host's write buffer above.
+pub type BufferedDiskStack<L> = FlashStack<Buffered<Linked<MayCache<L>>>, Buffered<WriteBack<Linked<L>>>>;
 
 /// The levels over flash, by the place of the cache.
 #[derive(Clone)]
@@ -155,6 +161,37 @@ impl Levels<'_> {
         }
     }
 
+    /// Put the levels over flash before disks, without the host's write buffer.
+    #[must_use]
+    pub fn over_disks<L: Cooperates>(self, flash: L) -> DiskStack<L> {
+        match self.config.device.cache.placement {
+            Placement::InStorage => FlashStack::Plain(self.config.clone().link(self.may_cache(flash))),
+            Placement::Host => FlashStack::HostCache(self.in_host(flash, identity)),
+        }
+    }
+
+    /// Put the levels over flash before disks, with the host's write buffer above.
+    #[must_use]
+    pub fn buffered_over_disks<L: Cooperates>(self, flash: L, buffer: &Setting) -> BufferedDiskStack<L> {
+        let config = self.config.clone();
+        match config.device.cache.placement {
+            Placement::InStorage => FlashStack::Plain(config.buffered(self.may_cache(flash), buffer)),
+            Placement::Host => FlashStack::HostCache(WriteBack::in_host(
+                self.in_host(flash, identity),
+                config.buffer,
+                buffer,
+            )),
+        }
+    }
+
+    fn may_cache<L: Cooperates>(self, flash: L) -> MayCache<L> {
+        let Self { config, setting, scheme, .. } = self;
+        if setting.slots == 0 && matches!(scheme, Cooperation::None(_)) {
+            return MayCache::Bare(flash);
+        }
+        MayCache::Cached(WriteBack::with_scheme(flash, config.device.cache, &setting, scheme))
+    }
+
     /// The levels of the device, below the link.
     fn device(self, flash: Ftl) -> Firmware<Device> {
         let Self { config, setting, scheme, .. } = self;
@@ -167,8 +204,16 @@ impl Levels<'_> {
         flash: Ftl,
         between: impl FnOnce(Linked<Firmware<Ftl>>) -> L,
     ) -> WriteBack<L> {
+        let device = self.config.firmware(flash);
+        self.in_host(device, between)
+    }
+
+    fn in_host<D: Cooperates, L: Cooperates>(
+        self,
+        device: D,
+        between: impl FnOnce(Linked<D>) -> L,
+    ) -> WriteBack<L> {
         let Self { config, setting, scheme, .. } = self;
-        let device = config.firmware(flash);
         let link = Linked::new(device, &setting, config.host, &config.link, config.device.seed);
         WriteBack::with_scheme(between(link), config.device.cache, &setting, scheme)
     }
@@ -225,6 +270,44 @@ impl FlashStack {
         match self {
             Self::Plain(link) => link.below().under().holds(lpn),
             Self::HostCache(cache) => cache.holds(lpn),
+        }
+    }
+}
+
+impl<L: Cooperates> DiskStack<L> {
+    /// The lowest level.
+    #[must_use]
+    pub fn lowest(&self) -> &L {
+        match self {
+            Self::Plain(link) => link.below().lowest(),
+            Self::HostCache(cache) => cache.below().below(),
+        }
+    }
+
+    /// See [`lowest`](Self::lowest).
+    pub fn lowest_mut(&mut self) -> &mut L {
+        match self {
+            Self::Plain(link) => link.below_mut().lowest_mut(),
+            Self::HostCache(cache) => cache.below_mut().below_mut(),
+        }
+    }
+}
+
+impl<L: Cooperates> BufferedDiskStack<L> {
+    /// The lowest level.
+    #[must_use]
+    pub fn lowest(&self) -> &L {
+        match self {
+            Self::Plain(buffer) => buffer.below().below().lowest(),
+            Self::HostCache(buffer) => buffer.below().below().below(),
+        }
+    }
+
+    /// See [`lowest`](Self::lowest).
+    pub fn lowest_mut(&mut self) -> &mut L {
+        match self {
+            Self::Plain(buffer) => buffer.below_mut().below_mut().lowest_mut(),
+            Self::HostCache(buffer) => buffer.below_mut().below_mut().below_mut(),
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::scenario::Scenario;
 use crate::workload::Remap;
 use coflash_base::Misfit;
 use coflash_cache::EvictionConfig;
-use coflash_hybrid::HybridConfig;
-use coflash_level::{ControllerConfig, Placement};
+use coflash_hybrid::{HybridConfig, WritePolicy};
+use coflash_level::{ControllerConfig, CooperationConfig, Placement};
 use coflash_workload::no_handle;
 
 impl Scenario {
@@ -218,19 +218,34 @@ impl Scenario {
             let problem = "a flash cache is empty at first: \"none\" is allowed, and nothing after it";
             return refuse("precondition.fill", problem);
         }
-        if self.has_cache() {
-            return refuse("cache.size", "a hybrid has no device cache: \"0B\" is allowed");
+        if !self.has_cache() && self.cache.placement != Placement::InStorage {
+            let problem = "\"host\" was given, and there is no cache to be placed (cache.size)";
+            return refuse("cache.placement", problem);
         }
-        if self.cooperation.name() != "none" {
-            let given = self.cooperation.name();
+        if self.has_cache() && hybrid.write_policy == WritePolicy::WriteThrough {
+            let problem = "\"write-through\" was given, and the cache above (cache.size) writes back: what it holds is not on the disk; \
+                           \"write-back\" is allowed";
+            return refuse("hybrid.write_policy", problem);
+        }
+        self.cache.policy.asks_nobody("cache.policy", "flash is a cache before disks (hybrid)")?;
+        if let given @ ("move-in" | "expected-cost") = self.cooperation.name() {
             let problem = format!(
-                "\"{given}\" was given; a hybrid takes \"none\", and a scheme of its own (hybrid.scheme)"
+                "\"{given}\" was given, which takes pages from flash into the cache; a flash cache does not hand over the pages that \
+                 it has to write to the disks: \"none\", \"cdm\" and ShadowGC's schemes are allowed"
             );
             return Err(Misfit::new("cooperation", problem));
         }
-        if self.cache.placement != Placement::InStorage {
-            let problem = "\"host\" was given; a hybrid has no device cache to be placed";
-            return refuse("cache.placement", problem);
+        if self.cooperation.name() == "cdm-consistent" {
+            let problem = "\"cdm-consistent\" was given, whose checkpoints must find room at any time; a flash cache that is full of \
+                           pages on their way to the disks has none: \"none\", \"cdm\" and ShadowGC's schemes are allowed";
+            return refuse("cooperation", problem);
+        }
+        if let CooperationConfig::Cdm(config) | CooperationConfig::CdmRemovable(config) = &self.cooperation
+            && config.sole_copies_max.is_some()
+        {
+            let problem = "a bound was given, and a flash cache that is full of pages on their way to the disks takes no page that \
+                           would have to be cleaned: with hybrid none is allowed";
+            return refuse("cooperation.sole_copies_max", problem);
         }
         Ok(())
     }

@@ -122,8 +122,8 @@ const CONDITIONS: &[Condition] = &[
     },
     Condition {
         keys: &["cache.volatile", "cache.fence"],
-        holds: |scenario| scenario.hybrid.is_none(),
-        needs: "flash that is no cache before disks (hybrid)",
+        holds: |scenario| scenario.hybrid.is_none() || scenario.has_cache(),
+        needs: "a cache (cache.size), where flash is one before disks (hybrid)",
     },
     Condition {
         keys: &[

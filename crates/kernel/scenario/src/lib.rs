@@ -44,5 +44,5 @@ pub use replay::{ReplayConfig, ReplayMode};
 pub use restart::{RestartConfig, Shutdown};
 pub use scenario::{Scenario, digest, leaves, to_toml, without_nulls};
 pub use set::settings;
-pub use stack::{HybridStack, Stack};
+pub use stack::Stack;
 pub use workload::{Remap, Requests, WorkloadConfig};

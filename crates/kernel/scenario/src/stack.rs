@@ -5,12 +5,9 @@ use crate::scenario::Scenario;
 use coflash_base::Seed;
 use coflash_ftl::{Ftl, Pools};
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
-use coflash_level::{Buffered, BufferedStack, FlashStack, Levels, Linked, RequestLink, StackConfig};
+use coflash_level::{BufferedDiskStack, BufferedStack, DiskStack, FlashStack, Levels, StackConfig};
 use coflash_media::disk::Disks;
 use coflash_media::{CacheTimings, ProgramDistribution, Timeline, When};
-
-/// A flash cache in front of disks.
-pub type HybridStack = RequestLink<Hybrid<When>>;
 
 /// The levels of a scenario.
 #[allow(clippy::large_enum_variant, reason = "a run has a single stack")]
@@ -19,10 +16,10 @@ pub enum Stack {
     Flash(FlashStack),
     /// The same below the host's write buffer.
     BufferedFlash(BufferedStack),
-    /// See [`HybridStack`].
-    Hybrid(HybridStack),
+    /// A flash cache in front of disks, and the levels above it.
+    Hybrid(DiskStack<Hybrid<When>>),
     /// The same below the host's write buffer.
-    BufferedHybrid(Buffered<Linked<Hybrid<When>>>),
+    BufferedHybrid(BufferedDiskStack<Hybrid<When>>),
 }
 
 /// Evaluate an expression for the stack's variant. The variants with disks may have an expression of their own.
@@ -35,8 +32,8 @@ macro_rules! for_stack {
         match $stack {
             $crate::Stack::Flash(stack) => $crate::for_flash_stack!(stack, $flash => $on_flash),
             $crate::Stack::BufferedFlash(stack) => $crate::for_flash_stack!(stack, $flash => $on_flash),
-            $crate::Stack::Hybrid($hybrid) => $on_hybrid,
-            $crate::Stack::BufferedHybrid($hybrid) => $on_hybrid,
+            $crate::Stack::Hybrid(stack) => $crate::for_flash_stack!(stack, $hybrid => $on_hybrid),
+            $crate::Stack::BufferedHybrid(stack) => $crate::for_flash_stack!(stack, $hybrid => $on_hybrid),
         }
     };
 }
@@ -55,8 +52,8 @@ impl Stack {
     #[must_use]
     pub fn hybrid(&self) -> Option<&Hybrid<When>> {
         match self {
-            Self::Hybrid(link) => Some(link.below()),
-            Self::BufferedHybrid(buffer) => Some(buffer.below().below()),
+            Self::Hybrid(stack) => Some(stack.lowest()),
+            Self::BufferedHybrid(stack) => Some(stack.lowest()),
             Self::Flash(_) | Self::BufferedFlash(_) => None,
         }
     }
@@ -64,8 +61,8 @@ impl Stack {
     /// See [`hybrid`](Self::hybrid).
     pub fn hybrid_mut(&mut self) -> Option<&mut Hybrid<When>> {
         match self {
-            Self::Hybrid(link) => Some(link.below_mut()),
-            Self::BufferedHybrid(buffer) => Some(buffer.below_mut().below_mut()),
+            Self::Hybrid(stack) => Some(stack.lowest_mut()),
+            Self::BufferedHybrid(stack) => Some(stack.lowest_mut()),
             Self::Flash(_) | Self::BufferedFlash(_) => None,
         }
     }
@@ -112,12 +109,13 @@ impl Scenario {
             ftl: &self.ftl,
             gc: &self.gc,
             hybrid: config,
+            cooperation: self.cooperation.requirements(),
             seed: Seed(self.seed),
         };
-        let (hybrid, above) = (Hybrid::new(&parts, disks)?, self.stack_config());
-        Ok(match above.buffer(disks.pages() as u32)? {
-            Some(buffer) => Stack::BufferedHybrid(above.buffered(hybrid, &buffer)),
-            None => Stack::Hybrid(above.link(hybrid)),
+        let (hybrid, levels) = (Hybrid::new(&parts, disks)?, self.levels(disks.pages() as u32)?);
+        Ok(match levels.buffer() {
+            Some(buffer) => Stack::BufferedHybrid(levels.buffered_over_disks(hybrid, &buffer)),
+            None => Stack::Hybrid(levels.over_disks(hybrid)),
         })
     }
 

@@ -5,7 +5,7 @@ use crate::media::TierMedia;
 use crate::page_replacer::{Eviction, EvictionId};
 use coflash_base::Lpn;
 use coflash_cache::SlotId;
-use coflash_ftl::PageRead;
+use coflash_ftl::{GcHook, PageRead};
 use coflash_media::{Cause, Place};
 
 impl Tier {
@@ -13,6 +13,7 @@ impl Tier {
     /// records the trim at the [end](Self::end) of the request. The answer does not wait for that: if power
     /// fails before, the page may come back.
     pub(crate) fn trim(&mut self, page: Lpn) {
+        self.comes_down(page, true);
         self.fetches.cancel(page, 1);
         if let Some(tracker) = &mut self.tracker {
             tracker.forget(page);
@@ -22,7 +23,10 @@ impl Tier {
         }
     }
 
-    pub(super) fn forget_trimmed<M: TierMedia>(&mut self, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
+    pub(super) fn forget_trimmed<M: TierMedia, H: GcHook>(
+        &mut self,
+        io: &mut TierIo<'_, M, H>,
+    ) -> Result<(), M::Error> {
         let trimmed = std::mem::take(&mut self.trimmed);
         self.forget(&trimmed, io)?;
         for page in trimmed {
@@ -48,9 +52,9 @@ impl Tier {
 
     /// Begin to destage the next group: read it into the buffer, as a disk job. Returns `None` if the disk
     /// has all of its pages: then they are removed.
-    pub(super) fn destage<M: TierMedia>(
+    pub(super) fn destage<M: TierMedia, H: GcHook>(
         &mut self,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<Option<EvictionId>, M::Error> {
         let Self { ftl, replacer, counters, .. } = self;
         let (group, mut slots) = replacer.take_group(|slot| {
@@ -70,7 +74,7 @@ impl Tier {
         for slot in slots {
             let page = self.replacer.cache.page_of(slot);
             let (start, mut store) =
-                (io.start, Self::store(&mut self.ftl, &mut self.replacer, self.clean, io));
+                (io.start, Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io));
             let flash = PageRead { lpn: Lpn::new(slot.get()), to: Place::Merged, cause: Cause::Destage };
             let read = store.read(flash, start)?;
             io.media.to_disk(job, page, Place::Merged);
@@ -87,10 +91,10 @@ impl Tier {
 
     /// End the destage of a group that is on the disk: removes its pages from flash. Returns the moment at which the
     /// journal records it.
-    pub(crate) fn destaged<M: TierMedia>(
+    pub(crate) fn destaged<M: TierMedia, H: GcHook>(
         &mut self,
         id: EvictionId,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         self.shrinking_group = self.shrinking_group.filter(|&shrinking_group| shrinking_group != id);
         self.evict(id, io)
@@ -99,11 +103,11 @@ impl Tier {
     /// Begin writes past the cache to pages from `first` on; the disk [serves](Self::write) them. Returns the
     /// earliest moment at which the disk may be written: before it, recovery could bring back older data from
     /// flash.
-    pub(crate) fn overwrite<M: TierMedia>(
+    pub(crate) fn overwrite<M: TierMedia, H: GcHook>(
         &mut self,
         first: Lpn,
         pages: u32,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<(EvictionId, M::When), M::Error> {
         let (mut slots, mut gone) = (Vec::new(), Vec::new());
         for page in (first.get()..first.get() + pages).map(Lpn::new) {
@@ -127,10 +131,10 @@ impl Tier {
 
     /// End writes past the cache that are on the disk: removes dirty copies from flash. Returns the moment of the
     /// answer.
-    pub(crate) fn overwritten<M: TierMedia>(
+    pub(crate) fn overwritten<M: TierMedia, H: GcHook>(
         &mut self,
         id: EvictionId,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<M::When, M::Error> {
         self.evict(id, io)
     }
@@ -139,15 +143,17 @@ impl Tier {
     pub(crate) fn write_through(&mut self, first: Lpn, pages: u32) -> EvictionId {
         self.counters.written_through_pages += u64::from(pages);
         let range = (first.get()..first.get() + pages).map(Lpn::new);
-        let slots = range.map(|page| self.replacer.cache.lookup(page).expect("it is pinned")).collect();
+        // A cache above may have got newer data meanwhile.
+        let slots = range.filter_map(|page| self.replacer.cache.lookup(page));
+        let slots = slots.filter(|&slot| self.replacer.cache.is_pinned(slot)).collect();
         self.replacer.begin(Eviction { slots, overwritten: Some((first, pages)), stays: true })
     }
 
     /// End a write through the cache: its pages are on the disk.
-    pub(crate) fn written_through<M: TierMedia>(
+    pub(crate) fn written_through<M: TierMedia, H: GcHook>(
         &mut self,
         id: EvictionId,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<(), M::Error> {
         if let Some((first, pages)) = self.replacer.end_through(id) {
             // A page that was trimmed meanwhile may be on its way to the read cache, in its older version.
@@ -156,7 +162,11 @@ impl Tier {
         self.keep_limits(0, io)
     }
 
-    fn evict<M: TierMedia>(&mut self, id: EvictionId, io: &mut TierIo<'_, M>) -> Result<M::When, M::Error> {
+    fn evict<M: TierMedia, H: GcHook>(
+        &mut self,
+        id: EvictionId,
+        io: &mut TierIo<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
         let Eviction { slots, overwritten, .. } = self.replacer.end(id);
         if let Some((first, pages)) = overwritten {
             // Fetches under way may have read the older data.

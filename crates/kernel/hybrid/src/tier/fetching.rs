@@ -3,6 +3,7 @@
 use super::{Tier, TierIo};
 use crate::media::TierMedia;
 use coflash_base::Lpn;
+use coflash_ftl::{GcHook, WriteStream};
 use coflash_media::{Cause, Place};
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ pub(crate) const FETCH_PAGES: u32 = 64;
 
 /// The pending fetches. A hit only checks whether there are any; a lookup is logarithmic in their number.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fetches {
+pub(crate) struct Fetches {
     /// The pages of each fetch still to be cached, as a bitmap, by first page and job. No page is in two fetches, and no
     /// fetch is without one: around a page there are few.
     wanted: BTreeMap<(Lpn, u32), u64>,
@@ -43,7 +44,7 @@ impl Fetches {
 
     /// Cancel the caching of these pages: the data being read may be out of date.
     #[inline]
-    pub(super) fn cancel(&mut self, first: Lpn, pages: u32) {
+    pub(crate) fn cancel(&mut self, first: Lpn, pages: u32) {
         if !self.wanted.is_empty() {
             self.cancel_some(first, pages);
         }
@@ -89,11 +90,11 @@ impl Tier {
     }
 
     /// End a fetch: puts the pages still to be cached into the read cache.
-    pub(crate) fn fetched<M: TierMedia>(
+    pub(crate) fn fetched<M: TierMedia, H: GcHook>(
         &mut self,
         job: u32,
         first: Lpn,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<(), M::Error> {
         let wanted = self.fetches.end(job, first);
         for place in (0..FETCH_PAGES).filter(|place| wanted >> place & 1 == 1) {
@@ -105,7 +106,12 @@ impl Tier {
         Ok(())
     }
 
-    fn fill<M: TierMedia>(&mut self, job: u32, page: Lpn, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
+    fn fill<M: TierMedia, H: GcHook>(
+        &mut self,
+        job: u32,
+        page: Lpn,
+        io: &mut TierIo<'_, M, H>,
+    ) -> Result<(), M::Error> {
         if self.resizer.limits().read_pages == 0 {
             return Ok(());
         }
@@ -120,8 +126,11 @@ impl Tier {
         }
         let slot = self.replacer.insert(page, false);
         self.counters.fills_pages += 1;
+        self.enters(page, slot);
         io.media.fetched(job, page);
-        self.program(slot, Place::Host, Cause::Evict, io.start, io).map(drop)
+        self.program(slot, Place::Host, (Cause::Evict, WriteStream::Evict), io.start, io)?;
+        self.entered(page, slot);
+        Ok(())
     }
 }
 

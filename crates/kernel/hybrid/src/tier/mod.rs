@@ -22,6 +22,7 @@ mod resizing;
 
 pub(crate) use fetching::FETCH_PAGES;
 
+use crate::above::Above;
 use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
 use crate::counters::{MappingCounters, TierCounters};
@@ -37,9 +38,9 @@ use crate::sequential_detector::SequentialDetector;
 use crate::store::{CleanPages, Store};
 use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
-use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Share};
+use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Share, Time};
 use coflash_cache::{Cache, PolicyPair, SlotId};
-use coflash_ftl::{Coverage, Ftl, PageRead, PageWrite};
+use coflash_ftl::{Coverage, Ftl, GcHook, PageRead, PageWrite, WriteStream};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
 
@@ -47,9 +48,11 @@ use fetching::Fetches;
 const SEGMENTS_MAX: u64 = 255;
 
 /// The context of a call: media, disk jobs, and the start of the request.
-pub(crate) struct TierIo<'a, M: Media> {
+pub(crate) struct TierIo<'a, M: Media, H> {
     /// The media: it executes operations.
     pub(crate) media: &'a mut M,
+    /// The levels above, which GC asks.
+    pub(crate) hook: &'a mut H,
     /// The disk jobs, where groups begin.
     pub(crate) jobs: &'a mut Jobs<M::When>,
     /// The beginning of the current request: no operation begins earlier.
@@ -70,8 +73,8 @@ pub(crate) enum Served<W> {
 /// The tier.
 #[derive(Clone)]
 pub(crate) struct Tier {
-    ftl: Ftl,
-    replacer: PageReplacer,
+    pub(crate) ftl: Ftl,
+    pub(crate) replacer: PageReplacer,
     detector: SequentialDetector,
     tracker: Option<WorkloadTracker>,
     meter: Meter,
@@ -86,15 +89,17 @@ pub(crate) struct Tier {
     flash_pages: u32,
     slots: u32,
     step: f64,
-    fetches: Fetches,
+    pub(crate) fetches: Fetches,
     /// Whether the current request bypasses the cache.
-    bypass: bool,
+    pub(crate) bypass: bool,
     /// Whether the period ended with this request.
     period_ends: bool,
     trimmed: Vec<Lpn>,
+    /// What the levels above hold.
+    pub(crate) above: Above,
     /// The group being destaged to shrink the write cache.
     shrinking_group: Option<EvictionId>,
-    counters: TierCounters,
+    pub(crate) counters: TierCounters,
 }
 
 impl Tier {
@@ -180,6 +185,7 @@ impl Tier {
             bypass: false,
             period_ends: false,
             trimmed: Vec::new(),
+            above: Above::new(disk_pages as usize),
             shrinking_group: None,
             counters: TierCounters::default(),
             ftl,
@@ -243,35 +249,42 @@ impl Tier {
             + self.replacer.heap_bytes()
             + self.detector.heap_bytes()
             + self.mapping.heap_bytes()
+            + self.above.heap_bytes()
             + self.fetches.heap_bytes()
             + tracker;
         (all, tracker)
     }
 
     #[inline(always)]
-    fn store<'a, M: Media>(
+    fn store<'a, M: Media, H>(
         ftl: &'a mut Ftl,
         replacer: &'a mut PageReplacer,
+        above: &'a mut Above,
         clean: CleanPages,
-        io: &'a mut TierIo<'_, M>,
-    ) -> Store<'a, M> {
-        Store {
-            cache: &mut replacer.cache,
-            recency: replacer.recency.as_ref(),
-            ftl,
-            clean,
-            media: io.media,
-            start: io.start,
-        }
+        io: &'a mut TierIo<'_, M, H>,
+    ) -> Store<'a, M, H> {
+        Store { replacer, above, ftl, clean, hook: io.hook, media: io.media, start: io.start }
     }
 
     /// Do one step of background work on a die that is idle at `io.start`. Returns false if there is none.
-    pub(crate) fn work_idle<M: Media>(
+    pub(crate) fn work_idle<M: TierMedia, H: GcHook>(
         &mut self,
         die: DieId,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<bool, M::Error> {
-        Self::store(&mut self.ftl, &mut self.replacer, self.clean, io).work_idle(die)
+        Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io).work_idle(die)
+    }
+
+    /// Let time pass for flash: data of fast programs is refreshed.
+    pub(crate) fn pass_time<M: TierMedia, H: GcHook>(
+        &mut self,
+        now: Time,
+        io: &mut TierIo<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        if self.ftl.refreshes() {
+            Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io).pass_time(now)?;
+        }
+        Ok(())
     }
 
     /// Begin a request: a read or write of `pages` pages from `first` on.
@@ -283,7 +296,7 @@ impl Tier {
     }
 
     /// End a request: begin the evictions that it and the current limits require.
-    pub(crate) fn end<M: TierMedia>(&mut self, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
+    pub(crate) fn end<M: TierMedia, H: GcHook>(&mut self, io: &mut TierIo<'_, M, H>) -> Result<(), M::Error> {
         if std::mem::take(&mut self.period_ends) {
             self.divide();
         }
@@ -291,17 +304,18 @@ impl Tier {
             self.forget_trimmed(io)?;
         }
         self.keep_limits(0, io)?;
+        self.bypass = false;
         self.destage_to_shrink(io)
     }
 
     /// Read a page of the request. A request that bypasses the cache does not join a fetch, since that would
     /// split its transfer.
     #[inline]
-    pub(crate) fn read<M: TierMedia>(
+    pub(crate) fn read<M: TierMedia, H: GcHook>(
         &mut self,
         page: PageRead,
         after: M::When,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<Served<M::When>, M::Error> {
         let found = self.replacer.cache.lookup(page.lpn);
         let dirty = found.is_some_and(|slot| self.replacer.cache.is_dirty(slot));
@@ -336,28 +350,33 @@ impl Tier {
 
     /// `None` if GC drops the page before the read.
     #[inline]
-    fn read_slot<M: TierMedia>(
+    fn read_slot<M: TierMedia, H: GcHook>(
         &mut self,
         slot: SlotId,
         page: PageRead,
         after: M::When,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
-        store.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after)
+        self.above.wanted = matches!(page.to, Place::Slot(_)).then_some(page.lpn);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
+        let read = store.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after);
+        self.above.wanted = None;
+        read
     }
 
     /// Write a page of the request. Returns `None` if it goes past the cache to the disk.
     #[inline]
-    pub(crate) fn write<M: TierMedia>(
+    pub(crate) fn write<M: TierMedia, H: GcHook>(
         &mut self,
         page: PageWrite,
         after: M::When,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
         let (lpn, whole) = (page.lpn, page.coverage == Coverage::Full);
+        let of_host = Self::is_of_host(&page);
+        self.comes_down(lpn, of_host);
         let found = self.replacer.cache.lookup(lpn);
-        if self.passes(found, whole) {
+        if self.passes(found, whole, self.bypass && of_host) {
             self.counters.bypassed_writes_pages += 1;
             if let Some(tracker) = &mut self.tracker {
                 tracker.forget(lpn);
@@ -391,9 +410,12 @@ impl Tier {
                 let slot = self.replacer.clean_victim().expect("it was asked whether there is one");
                 self.drop_clean(slot);
             }
-            self.replacer.insert(lpn, true)
+            let slot = self.replacer.insert(lpn, true);
+            self.enters(lpn, slot);
+            slot
         };
-        let done = self.program(slot, from, page.cause, after, io)?;
+        let stream = if page.stream == WriteStream::Evict { WriteStream::Host } else { page.stream };
+        let done = self.program(slot, from, (page.cause, stream), after, io)?;
         if self.writes_through {
             // It stays until the disk has it.
             self.replacer.pin(slot);
@@ -403,14 +425,15 @@ impl Tier {
         Ok(Some(done))
     }
 
-    /// Whether a write bypasses the cache.
-    fn passes(&mut self, found: Option<SlotId>, whole: bool) -> bool {
+    /// Whether a write goes past the cache. What leaves a cache above does so only where there is no room: from there on only the
+    /// disk would have it, and not before its transfer ends.
+    fn passes(&mut self, found: Option<SlotId>, whole: bool, bypass: bool) -> bool {
         match found {
             // It is being destaged, and the new version must not overtake it to the disk. But if it is
             // overwritten past the cache, it is the wrong base for a partial write.
             Some(slot) if self.replacer.cache.is_pinned(slot) => !whole && self.replacer.is_outdated(slot),
-            Some(_) => self.bypass && whole,
-            None if self.bypass || (!whole && self.partial_writes == PartialWrites::Disk) => true,
+            Some(_) => bypass && whole,
+            None if bypass || (!whole && self.partial_writes == PartialWrites::Disk) => true,
             None => {
                 let overflows = self.replacer.cache.is_full() && self.replacer.clean_victim().is_none();
                 self.counters.overflowed_writes_pages += u64::from(overflows);
@@ -419,34 +442,38 @@ impl Tier {
         }
     }
 
-    fn read_merged<M: TierMedia>(
+    fn read_merged<M: TierMedia, H: GcHook>(
         &mut self,
         slot: SlotId,
         after: M::When,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
         // A clean page must not be dropped between this and the write.
         self.replacer.write(slot);
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
         store.read(PageRead { lpn: Lpn::new(slot.get()), to: Place::Merged, cause: Cause::Host }, after)
     }
 
     #[inline]
-    fn program<M: TierMedia>(
+    fn program<M: TierMedia, H: GcHook>(
         &mut self,
         slot: SlotId,
         from: Place,
-        cause: Cause,
+        (cause, stream): (Cause, WriteStream),
         after: M::When,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
-        self.mapping.program(slot, from, cause, after, &mut store)
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
+        self.mapping.program(slot, from, cause, stream, after, &mut store)
     }
 
-    fn forget<M: TierMedia>(&mut self, pages: &[Lpn], io: &mut TierIo<'_, M>) -> Result<M::When, M::Error> {
+    fn forget<M: TierMedia, H: GcHook>(
+        &mut self,
+        pages: &[Lpn],
+        io: &mut TierIo<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
         let start = io.start;
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
         self.mapping.forget(pages, start, &mut store)
     }
 }

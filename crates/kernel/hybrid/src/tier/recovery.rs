@@ -5,20 +5,22 @@ use crate::mapping_manager::Found;
 use crate::media::TierMedia;
 use coflash_base::Lpn;
 use coflash_cache::SlotId;
+use coflash_ftl::GcHook;
 use coflash_level::RecoveryError;
 use coflash_media::{Contents, FoundPage, Ppn};
 
 impl Tier {
     /// Recover an empty tier over an erased FTL from all pages in flash (torn ones have no content) and the
-    /// erase count of each block. No request may be served before this and its writes are done.
-    pub(crate) fn recover<M: TierMedia>(
+    /// erase count of each block, but for pages that `is_above` says a cache above has. No request may be served before this and its writes are done.
+    pub(crate) fn recover<M: TierMedia, H: GcHook>(
         &mut self,
         pages: &[(Ppn, Option<Found>)],
         erases: &[u32],
-        io: &mut TierIo<'_, M>,
+        is_above: impl Fn(Lpn) -> bool,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<M::When, RecoveryError<M::Error>> {
         let found: Vec<_> = pages.iter().filter_map(|(_, found)| found.clone()).collect();
-        let live = self.mapping.recover(&found);
+        let live = self.mapping.recover(&found, is_above);
         let slots = self.slots;
         let contents = Contents {
             words: Vec::new(),
@@ -38,7 +40,7 @@ impl Tier {
             self.replacer.recover(slot, label.page, label.dirty);
         }
         let start = io.start;
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io);
         store.finish_gc().map_err(RecoveryError::Flash)?;
         self.mapping.checkpoint(start, &mut store).map_err(RecoveryError::Flash)
     }

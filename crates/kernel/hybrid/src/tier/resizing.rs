@@ -6,6 +6,7 @@ use crate::meter::DiskUse;
 use crate::page_replacer::{EvictionId, Excess};
 use crate::partition_resizer::Limits;
 use crate::scheme::Period;
+use coflash_ftl::GcHook;
 
 impl Tier {
     /// The current limits of the caches.
@@ -40,10 +41,10 @@ impl Tier {
 
     /// Evict pages beyond the limits, before `coming` clean pages are inserted.
     #[inline]
-    pub(super) fn keep_limits<M: TierMedia>(
+    pub(super) fn keep_limits<M: TierMedia, H: GcHook>(
         &mut self,
         coming: u32,
-        io: &mut TierIo<'_, M>,
+        io: &mut TierIo<'_, M, H>,
     ) -> Result<(), M::Error> {
         loop {
             match self.replacer.excess(self.resizer.limits(), coming) {
@@ -58,7 +59,10 @@ impl Tier {
 
     /// Destage a group if the write cache must shrink, one group at a time.
     #[inline]
-    pub(super) fn destage_to_shrink<M: TierMedia>(&mut self, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
+    pub(super) fn destage_to_shrink<M: TierMedia, H: GcHook>(
+        &mut self,
+        io: &mut TierIo<'_, M, H>,
+    ) -> Result<(), M::Error> {
         if self.shrinking_group.is_none() && self.resizer.shrinks_by_group(self.replacer.dirty_pages()) {
             let before = self.counters.destages_pages;
             self.shrinking_group = self.destage(io)?;

@@ -6,11 +6,11 @@ use crate::media::{Event, Fragile, PAGE_BYTES, Sabotage};
 use crate::moments::{Moments, When};
 use crate::setup::Setup;
 use coflash_base::Lpn;
-use coflash_base::measure::Report;
+use coflash_base::measure::{Report, Value};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_hybrid::{Hybrid, Label, PartialWrites};
-use coflash_level::{Command, Cooperates, Crossing, Level, Op};
+use coflash_level::{Command, Cooperates, Crossing, Level, MayCache, Op};
 use coflash_media::disk::Direction;
 use coflash_media::{DieId, Place};
 use coflash_testing::ImageError;
@@ -33,6 +33,10 @@ const COUNTERS: [(&str, &str); 10] = [
     ("GC copies", "programs_pages.gc"),
     ("drops", "gc_drops_pages"),
 ];
+
+/// The same with a cache above.
+const COUNTERS_ABOVE: [(&str, &str); 2] =
+    [("given up to a cache above", "hybrid.superseded_pages"), ("rewritten drops", "drop_rewrites_pages")];
 
 /// Versions of a sector: counted through all writes, so that the newer is the larger. It may read as any that is neither
 /// older than the last one answered nor newer than the last one issued; or, if power failed during a trim, as after that
@@ -68,24 +72,32 @@ enum Kind {
 #[derive(Clone)]
 pub(crate) struct Driver {
     setup: Setup,
-    level: Hybrid<When>,
+    level: MayCache<Hybrid<When>>,
     pub(crate) media: Fragile,
+    sabotage: Sabotage,
     parts: Vec<Part>,
     pages: Vec<[Versions; SECTORS]>,
     version: u64,
     /// The data of the host's last read.
     last_read: Data,
+    /// Flushes that are not answered yet: what each waits for, and what it promises.
+    flushes: Vec<(Vec<When>, Vec<Data>)>,
+    /// What answered flushes have promised. Only a volatile cache needs them.
+    flushed: Vec<Data>,
 }
 
 impl Driver {
     pub(crate) fn new(setup: &Setup, sabotage: Sabotage, moments: Moments) -> Self {
         Self {
             level: setup.level(),
-            media: Fragile::new(&setup.geometry, setup.disk_pages, sabotage, moments),
+            media: Fragile::new(setup, sabotage, moments),
+            sabotage,
             parts: Vec::new(),
             pages: vec![Default::default(); setup.disk_pages as usize],
             version: 0,
             last_read: Data::default(),
+            flushes: Vec::new(),
+            flushed: vec![Data::default(); setup.disk_pages as usize],
             setup: setup.clone(),
         }
     }
@@ -97,7 +109,10 @@ impl Driver {
     }
 
     /// The level, and its surroundings at present.
-    fn act<T>(&mut self, act: impl FnOnce(&mut Hybrid<When>, &mut Io<'_, Fragile, CopyAll>) -> T) -> T {
+    fn act<T>(
+        &mut self,
+        act: impl FnOnce(&mut MayCache<Hybrid<When>>, &mut Io<'_, Fragile, CopyAll>) -> T,
+    ) -> T {
         let start = When::At(self.media.ends.now());
         act(&mut self.level, &mut Io { media: &mut self.media, hook: CopyAll, start })
     }
@@ -132,6 +147,7 @@ impl Driver {
                     self.write(first, 1, Some(part));
                 }
             }
+            16 if self.setup.is_volatile() => self.flush(),
             15 => self.idle(stream.random_range(1..8)),
             _ => self.work(stream),
         }
@@ -176,7 +192,9 @@ impl Driver {
 
     /// Writes pages; of the first only a sector, where one is given. Of two writes at once that go past the cache either may be
     /// the last, so they come one after the other. Under write-through the level keeps their order.
+    /// A volatile cache takes in pages that a disk brings, which these media cannot: to it all writes are of whole pages.
     pub(crate) fn write(&mut self, first: u32, pages: u32, part: Option<usize>) {
+        let part = part.filter(|_| !self.setup.is_volatile());
         while !self.setup.writes_through()
             && !self.media.is_dead()
             && (first..first + pages).any(|page| self.media.disk.is_held_back(Lpn::new(page)))
@@ -216,7 +234,7 @@ impl Driver {
             driver.media.host_reads = None;
             let when = driver.act(|level, io| level.read(PageRead::host(page), io.start, io))?;
             let when = when.expect("the disks have every page");
-            let at_least = driver.answered(page);
+            let at_least = driver.must_be_read(page);
             match driver.media.host_reads {
                 Some(read) => {
                     driver.check(page, read, at_least);
@@ -254,6 +272,11 @@ impl Driver {
                 let versions = written.map(|(written, _)| written.data[sector]);
                 let may_be = || versions.clone().chain([self.media.disk.at(page)[sector]]);
                 let (oldest, newest) = (may_be().min().expect("one"), may_be().max().expect("one"));
+                for (_, promised) in &mut self.flushes {
+                    promised[page.get() as usize][sector] = oldest.min(promised[page.get() as usize][sector]);
+                }
+                let flushed = &mut self.flushed[page.get() as usize][sector];
+                *flushed = oldest.min(*flushed);
                 let versions = &mut self.pages[page.get() as usize][sector];
                 if self.media.is_dead() {
                     versions.trimmed = Some((oldest, newest));
@@ -262,6 +285,23 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// All that was answered before must last, once this is answered.
+    fn flush(&mut self) {
+        let promised = (0..self.setup.disk_pages).map(|page| self.answered(Lpn::new(page))).collect();
+        let command = Command { op: Op::Flush, bytes: 0, first: None, pages: 0, crossing: Crossing::Whole };
+        let now = self.media.ends.now();
+        let mut parts = Vec::new();
+        let served = self.act(|level, io| {
+            level.pass_time(now, io)?;
+            level.begin(&command, io);
+            level.flush(io.start, io, &mut parts)?;
+            level.end(io)
+        });
+        self.expect_power(served.map(drop));
+        self.flushes.push((parts, promised));
+        self.answer();
     }
 
     /// Lets an idle die do a number of steps of GC.
@@ -284,6 +324,7 @@ impl Driver {
         if self.media.is_dead() {
             return;
         }
+        self.answer_flushes();
         for Part { page, when, kind } in come {
             match kind {
                 Kind::Read(at_least) => {
@@ -299,6 +340,27 @@ impl Driver {
                 }
             }
         }
+    }
+
+    fn answer_flushes(&mut self) {
+        let ends = &self.media.ends;
+        let is_done = |flush: &mut (Vec<When>, _)| flush.0.iter().all(|&part| ends.has_come(part));
+        let mut answered = 0;
+        for (_, promised) in self.flushes.extract_if(.., is_done) {
+            answered += 1;
+            for (flushed, promised) in self.flushed.as_flattened_mut().iter_mut().zip(promised.as_flattened())
+            {
+                *flushed = promised.max(flushed).to_owned();
+            }
+        }
+        if answered > 0 {
+            self.media.count("flushes", answered);
+        }
+    }
+
+    /// What left a volatile cache and went past flash is answered, and a read may overtake it on its way to the disk.
+    fn must_be_read(&self, page: Lpn) -> Data {
+        if self.setup.is_volatile() { self.flushed[page.get() as usize] } else { self.answered(page) }
     }
 
     fn answered(&self, page: Lpn) -> Data {
@@ -385,12 +447,23 @@ impl Driver {
     pub(crate) fn power_off(&mut self) {
         let mut report = Report::default();
         Level::<Fragile>::report(&self.level, &mut report);
-        for (what, path) in COUNTERS {
-            self.media.count(what, report.count(path));
+        let above: &[_] = if self.setup.above.is_some() { &COUNTERS_ABOVE } else { &[] };
+        for &(what, path) in COUNTERS.iter().chain(above) {
+            if let Some(Value::Count(count)) = report.value(path) {
+                self.media.count(what, count);
+            }
+        }
+        if self.setup.is_volatile() {
+            for (versions, &flushed) in
+                self.pages.as_flattened_mut().iter_mut().zip(self.flushed.as_flattened())
+            {
+                versions.answered = flushed;
+            }
         }
         // The first is recovery's.
         self.media.count("checkpoints", report.count("hybrid.checkpoints").saturating_sub(1));
         self.parts.clear();
+        self.flushes.clear();
         self.level = self.setup.level();
         self.media.restart();
     }
@@ -398,7 +471,19 @@ impl Driver {
     pub(crate) fn recover(&mut self) {
         let pages = self.media.programmed();
         let erases = self.media.erases();
-        let recovered = self.act(|level, io| level.recover(&pages, &erases, io.start, io.media).map(drop));
+        let (words, sabotage) = (self.media.flash.contents().words, self.sabotage);
+        let recovered = self.act(|level, io| {
+            let start = io.start;
+            match level {
+                MayCache::Bare(hybrid) => {
+                    hybrid.recover(&pages, &erases, |_| false, start, io.media).map(drop)
+                }
+                MayCache::Cached(cache) => cache.recover_over(&words, io.media, |hybrid, is_above, media| {
+                    let is_above = |page| is_above(page) && sabotage != Sabotage::NobodyAbove;
+                    hybrid.recover(&pages, &erases, is_above, start, media).map(drop)
+                }),
+            }
+        });
         self.expect_power(recovered);
     }
 
@@ -414,6 +499,7 @@ impl Driver {
             other.work_off(stream);
             // A write that was not answered and did not survive is gone for good.
             self.pages[page as usize] = other.last_read.map(|version| Versions::between(version, version));
+            self.flushed[page as usize] = other.last_read;
         }
         if stream.random_range(0..2_u32) == 0 {
             return;

@@ -99,6 +99,36 @@ fn every_step_may_be_the_last() {
     }
 }
 
+/// What leaves the caches above, what GC leaves to them, and what is given up to them: nothing that was answered is lost, and no old
+/// version comes back. Of a volatile cache this holds for what a flush has promised.
+#[test]
+fn under_a_cache_every_answered_write_survives_a_cut() {
+    let mut sums = BTreeMap::<_, u64>::new();
+    for setup in Setup::all_below_caches() {
+        for seed in 0..4 {
+            for (what, count) in storm(&setup, seed, 30, 300, Sabotage::None) {
+                *sums.entry(what).or_default() += count;
+            }
+        }
+    }
+    for what in ["rewritten drops", "given up to a cache above", "groups", "fills", "drops", "flushes"] {
+        assert!(sums[what] > 100, "it happens: {what}, {sums:?}");
+    }
+}
+
+#[test]
+fn mistakes_below_a_cache_are_caught() {
+    for sabotage in [Sabotage::NobodyAbove, Sabotage::NoFences, Sabotage::NoJournal, Sabotage::NoLabels] {
+        let caught = Setup::all_below_caches().iter().filter(|setup| !setup.is_volatile()).any(|setup| {
+            (0..20).any(|seed| {
+                let storm = AssertUnwindSafe(|| storm(setup, seed, 60, 60, sabotage));
+                std::panic::catch_unwind(storm).is_err()
+            })
+        });
+        assert!(caught, "{sabotage:?} passes");
+    }
+}
+
 /// A second cut, at every step of the recovery from the first.
 #[test]
 fn recovery_may_be_cut_short() {

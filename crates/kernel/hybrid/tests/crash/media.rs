@@ -3,13 +3,13 @@
 
 use crate::disk::{Data, Disk, SECTORS, Written};
 use crate::moments::{Ends, Moments, When};
+use crate::setup::Setup;
 use coflash_base::{Duration, Lpn, Time};
 use coflash_cache::SlotId;
 use coflash_hybrid::{Found, Label, TierMedia};
 use coflash_media::disk::Direction;
 use coflash_media::{
-    Access, Backed, BlockId, Cause, Clock, DieId, Flash, Geometry, HostPage, Nvm, Oob, Place, Ppn, Slot,
-    Transfer,
+    Access, Backed, BlockId, Cause, Clock, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Slot, Transfer,
 };
 use coflash_testing::{Image, ImageError, Spare};
 use std::collections::BTreeMap;
@@ -34,6 +34,10 @@ pub(crate) enum Sabotage {
     StaleBase,
     /// The disk does not keep writes to parts of pages behind destages that came before.
     PartsOvertake,
+    /// Recovery of flash does not know what the cache above has.
+    NobodyAbove,
+    /// No fence of the cache above has an effect.
+    NoFences,
 }
 
 /// Something that may happen.
@@ -76,8 +80,10 @@ pub(crate) struct Fragile {
 }
 
 impl Fragile {
-    pub(crate) fn new(geometry: &Geometry, disk_pages: u32, sabotage: Sabotage, moments: Moments) -> Self {
-        let mut flash = Image::new(geometry, 0).with_power_switch(0);
+    pub(crate) fn new(setup: &Setup, sabotage: Sabotage, moments: Moments) -> Self {
+        let slots = setup.above.as_ref().map_or(0, |above| above.0);
+        let disk_pages = setup.disk_pages;
+        let mut flash = Image::new(&setup.geometry, slots).with_power_switch(setup.words());
         // The data to program are put together here.
         flash.host_writes(0, &[]);
         Self {
@@ -111,7 +117,8 @@ impl Fragile {
 
     /// Power is back; memory is empty.
     pub(crate) fn restart(&mut self) {
-        self.flash.restart(|_| true);
+        // Of the stores since the last fence some survive.
+        self.flash.restart(|store| store % 3 != 1);
         self.flash.log.clear();
         self.disk.restart();
         self.ends.restart();
@@ -143,6 +150,14 @@ impl Fragile {
     pub(crate) fn label_of(&self, page: Ppn) -> Option<Label> {
         let [page, dirty, version] = self.flash.spare(page)?;
         Some(Label { page: Lpn::new(page as u32), dirty: dirty == 1, version })
+    }
+
+    /// The label of the page that was last programmed for a slot.
+    fn last_label(&self, lpn: Lpn) -> Option<Label> {
+        let of_slot =
+            |(page, oob): (Ppn, Option<Oob>)| Some((oob.filter(|oob| oob.lpn == Some(lpn))?.sequence, page));
+        let (_, page) = self.flash.programmed().filter_map(of_slot).max()?;
+        self.label_of(page)
     }
 
     /// The data of a disk read that was done at this moment.
@@ -200,6 +215,18 @@ impl Fragile {
         tag
     }
 
+    /// The data in a slot of the cache above.
+    fn cached(&mut self, slot: Slot) -> Data {
+        self.flash.access(slot, Access::Read { to: Place::Buffer }, ());
+        words(self.flash.buffer())[..SECTORS].try_into().expect("a version for each sector")
+    }
+
+    /// Stores data in a slot of the cache above, sector by sector.
+    fn cache(&mut self, slot: Slot, data: Data) {
+        self.flash.fill_buffer(&bytes(&data));
+        self.flash.access(slot, Access::WriteNew { from: Place::Buffer }, ());
+    }
+
     /// The contents of the next page of metadata.
     fn metadata(&mut self) -> Vec<u64> {
         let mut words = std::mem::take(&mut self.words);
@@ -216,16 +243,22 @@ impl Fragile {
 
     /// The next page of a slot: its data and its spare area.
     fn page_of_slot(&mut self, lpn: Lpn, from: Place) -> (Data, Spare) {
-        let (slot, label) = self.label.take().expect("a cached page has a label");
+        // GC may program a slot anew, with the data of the cache above: the label stays.
+        let label = self
+            .label
+            .take_if(|label| label.0.get() == lpn.get())
+            .or_else(|| Some((SlotId::new(lpn.get()), self.last_label(lpn)?)));
+        let (slot, label) = label.expect("a cached page has a label");
         assert_eq!(slot.get(), lpn.get(), "the label is that of the slot");
         let base = if self.sabotage == Sabotage::StaleBase { self.disk.at(label.page) } else { self.buffer };
         let data = match from {
             Place::Host => self.fetched.take().unwrap_or(self.host_writes.data),
             Place::Merged => self.host_writes.over(base),
             Place::Buffer => unreachable!("the tier has no units of several pages"),
-            Place::Slot(_) => unreachable!("the tier has no slots in memory"),
+            Place::Slot(slot) => self.cached(slot),
         };
-        if label.dirty {
+        // What comes from above, perhaps for GC, is not what the host writes now.
+        if label.dirty && !matches!(from, Place::Slot(_)) {
             self.programmed = Some(data);
         }
         let dirty = label.dirty && self.sabotage != Sabotage::NoLabels;
@@ -269,7 +302,9 @@ impl Flash for Fragile {
     fn read(&mut self, page: Ppn, to: Place, cause: Cause, after: When) -> Result<When, ImageError> {
         self.flash.read(page, Place::Merged, cause, ())?;
         let data = words(self.flash.buffer())[..SECTORS].try_into().expect("a version for each sector");
-        if to == Place::Host {
+        if let Place::Slot(slot) = to {
+            self.cache(slot, data);
+        } else if to == Place::Host {
             self.host_reads = Some(data);
         } else {
             self.buffer = data;
@@ -325,12 +360,28 @@ impl Flash for Fragile {
 }
 
 impl Nvm for Fragile {
-    fn access(&mut self, slot: Slot, _: Access, _: When) -> When {
-        unreachable!("the tier has no cache in memory, and {slot:?} is accessed")
+    fn access(&mut self, slot: Slot, access: Access, after: When) -> When {
+        match access {
+            Access::Read { to: Place::Host } => self.host_reads = Some(self.cached(slot)),
+            Access::Write { from: Place::Host } => {
+                let base = self.cached(slot);
+                let data = self.host_writes.over(base);
+                self.cache(slot, data);
+            }
+            Access::WriteNew { from: Place::Host } => self.cache(slot, self.host_writes.data),
+            Access::Fill { from: Place::Host } => {
+                self.cache(
+                    slot,
+                    self.host_reads.expect("flash had it: what the disks bring is not cached above"),
+                );
+            }
+            other => unreachable!("{other:?} of {slot:?}"),
+        }
+        self.ends.issue(after)
     }
 
-    fn store(&mut self, word: u32, _: u64) {
-        unreachable!("the tier has no words in memory, and {word} is stored")
+    fn store(&mut self, word: u32, value: u64) {
+        self.flash.store(word, value);
     }
 
     fn buffer(&mut self, _: When) -> When {
@@ -342,7 +393,9 @@ impl Nvm for Fragile {
     }
 
     fn fence(&mut self) {
-        unreachable!("the tier has nothing in memory to be fenced")
+        if self.sabotage != Sabotage::NoFences {
+            self.flash.fence();
+        }
     }
 }
 
@@ -401,9 +454,12 @@ impl TierMedia for Fragile {
         let written = match from {
             // Written through, it goes to the disk as it is in flash.
             Place::Host => self.programmed.map_or(self.host_writes, |data| Written { data, only: None }),
+            Place::Slot(slot) => Written { data: self.cached(slot), only: None },
             _ => Written { data: self.buffer, only: None },
         };
         self.count("parts to the disk", u64::from(written.only.is_some()));
+        // To the disk, what leaves the cache above is a write like the host's.
+        let from = if matches!(from, Place::Slot(_)) { Place::Host } else { from };
         self.disk.takes(tag, page, written, from);
     }
 }

@@ -5,13 +5,15 @@ use crate::moments::When;
 use coflash_base::{Bytes, Seed, Share};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::{
-    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Summary, Trigger,
+    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Requirements, Spare, Summary, Trigger,
 };
 use coflash_hybrid::{
     ActiveBlocks, Hybrid, HybridConfig, HybridParts, PartialWrites, SchemeConfig, WritePolicy,
 };
+use coflash_level::cooperation::Setting;
+use coflash_level::{CacheConfig, CooperationConfig, MayCache, WriteBack};
 use coflash_media::disk::{Disks, SECTOR_BYTES};
-use coflash_media::{Geometry, Timing};
+use coflash_media::{Geometry, Memory, Timing};
 use serde_json::json;
 
 /// A device to test on.
@@ -22,6 +24,8 @@ pub(crate) struct Setup {
     pub(crate) gc: GcConfig,
     pub(crate) hybrid: HybridConfig,
     pub(crate) disk_pages: u32,
+    /// A cache above: its slots, its scheme, and whether it survives a cut.
+    pub(crate) above: Option<(u32, CooperationConfig, bool)>,
 }
 
 impl Setup {
@@ -72,7 +76,7 @@ impl Setup {
             active_blocks,
             ..HybridConfig::default()
         };
-        Self { geometry, ftl, gc, hybrid, disk_pages }
+        Self { geometry, ftl, gc, hybrid, disk_pages, above: None }
     }
 
     /// With parts of pages that are not cached going to the disk.
@@ -115,13 +119,81 @@ impl Setup {
             .collect()
     }
 
+    /// The same with a cache above under each scheme, of a size that holds a part of what the flash cache does.
+    pub(crate) fn all_below_caches() -> Vec<Self> {
+        let durable = [
+            json!("none"),
+            json!("cdm"),
+            json!({ "name": "cdm", "removable_weight": 0 }),
+            json!({ "name": "cdm", "removable_weight": "by-age" }),
+            json!("cdm-overwrites"),
+            json!("cdm-removable"),
+            json!("cdm-invalidate-on-cache"),
+            json!("cdm-hgc"),
+            json!("dgc"),
+        ];
+        let volatile = [json!("none"), json!("sgc"), json!({ "name": "delay", "shadows": "both" })];
+        let all =
+            durable.map(|scheme| (scheme, true)).into_iter().chain(volatile.map(|scheme| (scheme, false)));
+        let over = |(number, (scheme, is_durable)): (usize, (serde_json::Value, bool))| {
+            let scheme: CooperationConfig = serde_json::from_value(scheme).expect("a scheme");
+            let mut setups = Self::all();
+            // A cache above writes back.
+            setups.retain(|setup| !setup.writes_through());
+            // Each scheme meets some of the flash caches, and each of these some of the schemes.
+            let some = (0..3).map(move |index| setups[(number + 3 * index) % setups.len()].clone());
+            some.map(move |mut setup| {
+                // Some schemes have GC fill one more block.
+                if let FreeMark::Blocks(blocks) = &mut setup.gc.low_mark
+                    && scheme.requirements().shadow_stream
+                {
+                    setup.geometry.blocks_per_plane += 12;
+                    *blocks += 1;
+                }
+                Self { above: Some((8, scheme.clone(), is_durable)), ..setup }
+            })
+        };
+        all.enumerate().flat_map(over).collect()
+    }
+
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.above.as_ref().is_some_and(|above| !above.2)
+    }
+
     pub(crate) fn large() -> Self {
         Self::new("op-fcl", 256, 16, 6000, 1)
     }
 
-    pub(crate) fn level(&self) -> Hybrid<When> {
+    pub(crate) fn level(&self) -> MayCache<Hybrid<When>> {
+        let Some((slots, scheme, is_durable)) = &self.above else {
+            return MayCache::Bare(self.hybrid(Requirements::NONE));
+        };
+        let cache = CacheConfig { volatile: !is_durable, ..CacheConfig::default() };
+        let setting = Setting {
+            slots: *slots,
+            page_bytes: PAGE_BYTES,
+            logical_pages: self.disk_pages,
+            memory: Memory::Device,
+            is_volatile: cache.volatile,
+            write_allocate: true,
+            grants: false,
+        };
+        let built = scheme.build(&setting).expect("a scheme that fits");
+        MayCache::Cached(WriteBack::with_scheme(self.hybrid(scheme.requirements()), &cache, &setting, built))
+    }
+
+    /// The words of the cache above.
+    pub(crate) fn words(&self) -> u32 {
+        match self.level() {
+            MayCache::Cached(cache) => cache.layout().words(),
+            MayCache::Bare(_) => 0,
+        }
+    }
+
+    fn hybrid(&self, cooperation: Requirements) -> Hybrid<When> {
         let Self { geometry, ftl, gc, hybrid, .. } = self;
-        let parts = HybridParts { geometry, timing: &Timing::default(), ftl, gc, hybrid, seed: Seed(1) };
+        let parts =
+            HybridParts { geometry, timing: &Timing::default(), ftl, gc, hybrid, cooperation, seed: Seed(1) };
         // A page here is smaller than a sector of a disk.
         let disks = Disks::new(&hybrid.disks, SECTOR_BYTES).expect("disks of whole sectors");
         Hybrid::new(&parts, &disks).expect("a hybrid that fits")

@@ -228,6 +228,10 @@ mod tests {
             Marks::NONE
         }
 
+        fn seen_as(&self, page: Lpn) -> Option<Lpn> {
+            Some(page)
+        }
+
         fn with_flash<T>(&self, _: impl FnOnce(&Ftl) -> T) -> T {
             unreachable!("flash is not looked at")
         }

@@ -431,6 +431,15 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         true
     }
 
+    /// A device that refuses a page tells so in its answer to a command before.
+    fn admits(&self, lpn: Lpn, rest: bool) -> bool {
+        self.below.admits(lpn, rest)
+    }
+
+    fn seen_as(&self, page: Lpn) -> Option<Lpn> {
+        self.below.seen_as(page)
+    }
+
     /// Revoke the grant of a page. The question goes with a command that has already crossed, if there is one.
     fn keeps(&mut self, page: Cached) -> bool {
         let slot = page.slot;
@@ -479,6 +488,7 @@ impl<L: Cooperates> Cooperates for Linked<L> {
     }
 
     fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
-        self.below.with_flash(|ftl| self.wire.assert_agrees(cache, ftl));
+        let seen = |ftl: &Ftl| ftl.mapped().filter_map(|page| self.below.seen_as(page)).collect::<Vec<_>>();
+        self.wire.assert_agrees(cache, &self.below, &self.below.with_flash(seen));
     }
 }

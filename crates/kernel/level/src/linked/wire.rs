@@ -4,12 +4,12 @@ use super::config::{HostConfig, Protecting};
 use super::cost::LinkCost;
 use super::notice::{ExchangeCounters, LinkCounters, NoticeKinds, ToHost};
 use super::notice_queue::{NoticeCounters, NoticeQueue, Ticket};
-use crate::cooperates::Message;
+use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::Setting;
 use coflash_base::measure::{Report, SectionInfo};
-use coflash_base::{Duration, IdVec, Seed, Time};
+use coflash_base::{Duration, IdVec, Lpn, Seed, Time};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{Ftl, Weight, Weights};
+use coflash_ftl::{Weight, Weights};
 use coflash_media::Memory;
 
 /// The state of a copy according to the last notice about it.
@@ -240,7 +240,7 @@ impl Wire {
     }
 
     /// Panic unless each copy is in the state last noticed, and each mark in the device has a reason. For tests.
-    pub(super) fn assert_agrees(&self, cache: &Cache, ftl: &Ftl) {
+    pub(super) fn assert_agrees(&self, cache: &Cache, device: &impl Cooperates, in_flash: &[Lpn]) {
         let granted = self.said.iter().filter(|said| said.said == Said::Granted).count();
         for slot in self.said.ids() {
             let said = self.said[slot].said;
@@ -256,16 +256,13 @@ impl Wire {
                     assert!(!cache.is_dirty(slot), "{lpn:?} was said to be clean");
                     let used = said == Said::Granted
                         && self.to_host.outstanding().any(|&notice| notice == ToHost::Used(lpn));
-                    assert!(
-                        ftl.lookup(lpn).is_some() || used,
-                        "{lpn:?} is clean: flash has it, or will tell"
-                    );
+                    assert!(device.may_hold(lpn) || used, "{lpn:?} is clean: flash has it, or will tell");
                 }
                 Said::Dirty => assert!(cache.is_dirty(slot), "{lpn:?} was said to be dirty"),
             }
         }
         assert!(self.protecting == Protecting::Grants || granted == 0, "grants by request");
-        for lpn in ftl.mapped().filter(|&lpn| ftl.marks(lpn).is_some_and(|marks| marks.host)) {
+        for &lpn in in_flash.iter().filter(|&&lpn| device.shadows(lpn).host) {
             let is_dirty = cache.lookup(lpn).is_some_and(|slot| cache.is_dirty(slot));
             assert!(is_dirty, "{lpn:?} is believed to be dirty in the host");
         }

@@ -22,6 +22,13 @@ pub(crate) struct Found {
     void_deletions: Vec<u32>,
 }
 
+impl Found {
+    /// Whether the cache has the committed version of a page.
+    pub(crate) fn has(&self, page: Lpn) -> bool {
+        self.versions.contains_key(&page)
+    }
+}
+
 impl Metadata {
     /// Recover an erased FTL and an empty cache. A label overrides flash: a page with a label is not mapped.
     pub(crate) fn recover<M: Nvm>(
@@ -32,7 +39,7 @@ impl Metadata {
         media: &mut M,
     ) -> Result<(), Misfit> {
         let found = self.read(&contents.words)?;
-        flash.recover(contents, |lpn| !found.versions.contains_key(&lpn) && !self.is_absent(lpn))?;
+        flash.recover(contents, |lpn| !found.has(lpn) && !self.is_absent(lpn))?;
         self.restore(&found, cache, media);
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::{Event, Scheme};
 use crate::level::{Level, LostPages, Restart};
 use crate::recovery_error::RecoveryError;
-use coflash_base::{Misfit, Time};
+use coflash_base::{Lpn, Misfit, Time};
 use coflash_cache::SlotId;
 use coflash_ftl::{Ftl, GcHook, Io};
 use coflash_media::{Contents, Media};
@@ -31,6 +31,24 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// Words that a cache of this size cannot have written.
     pub fn recover_host<M: Media>(&mut self, words: &[u64], media: &mut M) -> Result<(), Misfit> {
         let found = self.metadata.read(words)?;
+        self.metadata.restore(&found, &mut self.cache, media);
+        self.found(media);
+        Ok(())
+    }
+
+    /// Recover an empty cache in the device after a power cut, over a level that recovers by itself: `below` is told of which pages
+    /// it must take nothing for current that it finds.
+    ///
+    /// # Errors
+    /// Words that a cache of this size cannot have written, or an error of the level below.
+    pub fn recover_over<M: Media, E: From<Misfit>>(
+        &mut self,
+        words: &[u64],
+        media: &mut M,
+        below: impl FnOnce(&mut L, &dyn Fn(Lpn) -> bool, &mut M) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let found = self.metadata.read(words)?;
+        below(&mut self.below, &|page| found.has(page) || self.metadata.is_absent(page), media)?;
         self.metadata.restore(&found, &mut self.cache, media);
         self.found(media);
         Ok(())

@@ -213,6 +213,14 @@ impl Cooperates for Cable {
         self.link.may_hold(lpn)
     }
 
+    fn admits(&self, lpn: Lpn, rest: bool) -> bool {
+        self.link.admits(lpn, rest)
+    }
+
+    fn seen_as(&self, page: Lpn) -> Option<Lpn> {
+        self.link.seen_as(page)
+    }
+
     fn is_granted(&self, page: Cached) -> bool {
         self.sabotage != Sabotage::TrustGrants && self.link.is_granted(page)
     }

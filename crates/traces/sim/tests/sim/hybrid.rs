@@ -346,9 +346,11 @@ fn what_does_not_go_together_is_refused() {
             "[hybrid]\nscheme = { name = \"fp-fcl\", caching = \"120%\" }\n",
             "hybrid.scheme: a share of more than 100% was given",
         ),
-        ("[gc]", "[cache]\nsize = \"1MiB\"\n[gc]", "cache.size: a hybrid has no device cache"),
-        ("[gc]", "[cooperation]\nname = \"cdm\"\n[gc]", "cooperation: \"cdm\" was given; a hybrid takes"),
-        ("[gc]", "[cache]\nplacement = \"host\"\n[gc]", "cache.placement: \"host\" was given; a hybrid"),
+        (
+            "[gc]",
+            "[cache]\nplacement = \"host\"\n[gc]",
+            "cache.placement: \"host\" was given, and there is no cache",
+        ),
     ];
     for (from, to, expected) in cases {
         let text = SMALL.replace(from, to);

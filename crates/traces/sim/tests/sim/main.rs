@@ -1,5 +1,6 @@
 //! Whole runs of scenarios. One program, so that it is linked once.
 
+mod all_three;
 mod beyond;
 mod cells;
 mod controller;
