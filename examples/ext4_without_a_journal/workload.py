@@ -23,7 +23,7 @@ mounts = (line.split() for line in Path("/proc/mounts").read_text().splitlines()
 table = os.open(place / "table", os.O_RDWR | os.O_CREAT)
 root = os.open(place, os.O_RDONLY)
 block = os.open(loop, os.O_RDONLY)
-took = []
+took: list[float] = []
 
 
 def commit() -> None:

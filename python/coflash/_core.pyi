@@ -257,7 +257,7 @@ def trace_split(
     options: dict[str, str],
     folder: str,
     progress: Callable[[str, float | None, int], None] | None,
-) -> list[dict[str, Any]]: ...
+) -> tuple[list[dict[str, Any]], list[str]]: ...
 def trace_like(
     trace: Sequence[str],
     options: dict[str, str],

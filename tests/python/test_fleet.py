@@ -64,7 +64,7 @@ def test_the_split_has_each_request_once_in_its_volume(trace: str, tmp_path: Pat
         assert read["time_ns"].to_list() == [1000 * (int(row[4]) - int(mine[0][4])) for row in mine]
         touched = {page for row in mine for page in range(int(row[2]) // 4096, (int(row[2]) + int(row[3])) // 4096)}
         assert one.footprint_pages == len(touched)
-        assert one.written_pages == sum(int(row[3]) // 4096 for row in mine if row[1] == "W")
+        assert one.written_bytes == sum(int(row[3]) for row in mine if row[1] == "W")
     assert {file.name for file in (tmp_path / "parts").iterdir()} == {Path(one.file).name for one in parts} | {
         "volumes.json"
     }
@@ -82,6 +82,40 @@ def test_a_split_that_is_there_is_taken_and_another_one_replaces_it(trace: str, 
     (place / "mine.txt").write_text("mine")
     with pytest.raises(CoflashError, match=r"mine\.txt"):
         volumes.split(trace, place)
+
+
+def test_a_split_that_was_damaged_is_made_anew_and_foreign_documents_are_refused(trace: str, tmp_path: Path) -> None:
+    place = tmp_path / "parts"
+    parts = volumes.split(trace, place)
+    first, second = (Path(one.file) for one in parts[:2])
+    before = first.read_bytes()
+    first.write_bytes(b"garbage")
+    second.unlink()
+    assert volumes.split(trace, place) == parts
+    assert first.read_bytes() == before
+    for foreign in (
+        '{"a": 1}',
+        "[]",
+        "",
+        "{",
+        "null",
+        '{"coflash": "1", "trace": [], "options": {}, "volumes": [{"name": 1}]}',
+    ):
+        (place / "volumes.json").write_text(foreign)
+        with pytest.raises(CoflashError, match="give another folder"):
+            volumes.split(trace, place)
+    with pytest.raises(CoflashError, match="given twice"):
+        volumes.split([trace, trace], tmp_path / "twice")
+    with pytest.raises(CoflashError, match="standard input"):
+        volumes.split("-", tmp_path / "twice")
+
+
+def test_names_of_volumes_are_those_of_the_trace(tmp_path: Path) -> None:
+    place = tmp_path / "names.csv"
+    place.write_text(
+        "".join(f"{name},W,{4096 * number},4096,{number}\n" for number in range(8) for name in ("ü", "日本", "a/b"))
+    )
+    assert [one.name for one in volumes.split(str(place), tmp_path / "parts")] == ["ü", "日本", "a/b"]
 
 
 def test_a_trace_without_devices_is_not_split(tmp_path: Path) -> None:
@@ -128,7 +162,9 @@ def test_the_spread_is_that_of_the_volumes(found: Fleet) -> None:
 def test_a_table_has_a_row_for_each_volume_and_point(found: Fleet) -> None:
     table = found.table("waf_host").to_polars()
     assert table.height == 6
-    assert table.columns[:2] == ["volume", "cooperation.name"] or table.columns[0] == "volume"
+    assert table.columns[0] == "volume"
+    sums = table.filter(polars.col("cooperation") == "none").select("host_writes_pages", "programs_pages").sum().row(0)
+    assert sums[1] / sums[0] == pytest.approx(found.whole["waf_host"][0])
     assert set(table["volume"]) == {one.name for one in found.volumes}
 
 
@@ -139,12 +175,27 @@ def test_a_volume_smaller_than_the_least_device_gets_that_and_it_is_said(tmp_pat
     )
     found = coflash.fleet(str(place), {"seed": [1]}, out=tmp_path / "out", scenario=SMALL)
     assert set(found.larger) == {"a", "b"}
-    assert any("2 volumes got larger devices" in remark for remark in found.remarks)
+    assert any("2 volumes got the least device" in remark for remark in found.remarks)
+    (of_a, of_b) = (point.jobs[0].scenario.to_dict()["flash"]["exported"] for point in found.sweep.points)
+    assert of_a == of_b
+
+
+def test_volumes_of_a_page_or_two_do_not_end_a_fleet_and_skipped_records_are_told(tmp_path: Path) -> None:
+    place = tmp_path / "tiny.csv"
+    place.write_text(
+        "".join(f"{name},W,{4096 * number},4096,{number}\n" for number in range(300) for name in "ab")
+        + "one,W,0,4096,9999\nx,W,y,1,2\n"
+    )
+    found = coflash.fleet(str(place), {"seed": [1]}, out=tmp_path / "out", scenario=SMALL, options={"on_error": "skip"})
+    assert {one.name for one in found.volumes} == {"a", "b", "one"}
+    assert not found.sweep.failures
+    assert any("skipped" in remark for remark in found.remarks)
+    assert any("never wrote to flash" in remark for remark in found.remarks)
 
 
 def test_files_are_volumes_too(tmp_path: Path, trace: str) -> None:
     parts = volumes.split(trace, tmp_path / "parts")
-    some = [one.file for one in parts if one.written_pages][:2]
+    some = [one.file for one in parts if one.written_bytes][:2]
     found = coflash.fleet(some, VARY, out=tmp_path / "out", by="file", scenario=SMALL)
     assert [one.name for one in found.volumes] == [Path(file).stem for file in some]
     again = coflash.fleet(str(tmp_path / "parts"), VARY, out=tmp_path / "out", scenario=SMALL)

@@ -33,7 +33,7 @@ def rows(found: TraceInfo, curves: MissRatioCurves | None = None) -> Iterator[tu
         yield "", _followed(found.sampling, with_errors=bool(curve.miss_ratio_error))
     if curves is not None:
         for policy, ratios in curves.miss_ratio.items():
-            yield f"{policy} simulated", _misses(curves.cache_pages, ratios, page_bytes)
+            yield f"{policy} simulated", _simulated(curves.cache_pages, ratios, page_bytes)
         yield "", _followed(curves.sampling, with_errors=False)
 
 
@@ -63,6 +63,14 @@ def _misses(sizes: list[int], ratios: list[float], page_bytes: int, errors: list
         missed = _estimate(1.0) if row is None else _estimate(ratios[row], errors[row] if errors else None)
         texts.append(f"{show(2**power * page_bytes, 'bytes')} {missed}")
     return " · ".join(texts)
+
+
+def _simulated(sizes: list[int], ratios: list[float], page_bytes: int) -> str:
+    """Show the miss ratios of the simulated sizes: eight of them at most, from the smallest to the largest."""
+    if not sizes:
+        return "100 % at any size"
+    rows = sorted({round(place * (len(sizes) - 1) / 7) for place in range(8)}) if len(sizes) > 8 else range(len(sizes))
+    return " · ".join(f"{show(sizes[row] * page_bytes, 'bytes')} {_estimate(ratios[row])}" for row in rows)
 
 
 def _estimate(share: float, error: float | None = None) -> str:

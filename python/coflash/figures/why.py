@@ -56,7 +56,8 @@ def draw(
                 left += pages
         programs.set_yticks(places, list(variants))
         programs.set_xlabel("flash programs per page that the host writes")
-        figure.legend(loc="outside upper left", ncols=4, columnspacing=1.2, handlelength=1.2)
+        if left.any():
+            figure.legend(loc="outside upper left", ncols=4, columnspacing=1.2, handlelength=1.2)
         if rows:
             axes = figure.add_subplot(grid[1])
             ends = [by for _, begin, by, _ in rows if not begin] + [bound or 0.0]

@@ -128,7 +128,8 @@ class Advice:
         base, best, unit = self.tried[0], self.best, self.measure.unit
         if best is base:
             if not base.value:
-                return f"Advice: {base.answer.name}. Nothing is programmed: the cache holds all that is written."
+                of = f"none of its {base.runs[0].metrics.requests:,} requests reached flash"
+                return f"No advice: {of}, since the cache holds all that is written so far; more --requests would tell."
             most = max(self.tried, key=lambda one: one.saved)
             beyond = f": the most, {most.answer.name}, saves {show(most.saved, 'share')}, not beyond noise"
             return f"Advice: {base.answer.name}. No answer saves{beyond if most.saved > _NOTHING else ''}."
@@ -136,7 +137,8 @@ class Advice:
         sure = f" ({show(ends[0], 'share')} … {show(ends[1], 'share')}, {best.how})" if ends else ", of unknown spread"
         more = f"; {self.ahead} saves no more beyond noise, and takes more" if self.ahead else ""
         values = f"{self.measure.label} {show(base.value, unit)} → {show(best.value, unit)}"
-        return f"Advice: {best.answer.name} saves {show(best.saved, 'share')}{sure}: {values}{more}."
+        unlike = "" if self._is_steady else ", in runs that were not steady (see below)"
+        return f"Advice: {best.answer.name} saves {show(best.saved, 'share')}{sure}{unlike}: {values}{more}."
 
     def _theory(self) -> str:
         if self.closed is None:
@@ -144,7 +146,8 @@ class Advice:
         share, left, ran = self.closed
         return (
             f"Closed form, as if writes were uniform: D/U = {show(share, 'share')} in sole copies on average, so that "
-            f"known overwrites leave {left:.3f} of the programs; the runs left {ran:.3f}."
+            f"known overwrites (cdm-overwrites) leave {left:.3f} of the programs; the runs left {ran:.3f}. "
+            "U is all that is stored; the form promises too much where the cache is a tenth of it or more."
         )
 
     def _twice(self) -> str:
@@ -156,12 +159,19 @@ class Advice:
         each = (f"{name} {show(now, unit)} → {show(then, unit)}" for name, now, then in values)
         return f"With twice the cache {self.measure.label}: {', '.join(each)}."
 
-    def _steady(self) -> str:
+    @property
+    def _drifts(self) -> dict[str, float]:
         found = {one.answer.name: drift(one.runs, self.measure) for one in (self.tried[0], self.best)}
-        known = {name: one for name, one in found.items() if one is not None}
-        if not known:
+        return {name: one for name, one in found.items() if one is not None}
+
+    @property
+    def _is_steady(self) -> bool:
+        return all(abs(one) <= _STEADY for one in self._drifts.values())
+
+    def _steady(self) -> str:
+        if not (known := self._drifts):
             return "Not known to be steady: too few requests for slices."
-        is_so, more = all(abs(one) <= _STEADY for one in known.values()), "; more --requests would tell"
+        is_so, more = self._is_steady, "; more --requests would tell"
         each = ", ".join(f"{name} {show_change(one)}" for name, one in known.items())
         said = "Steady" if is_so else "Not steady"
         return f"{said} from the first half of the requests to the second: {each}{more * (not is_so)}."

@@ -5,17 +5,19 @@ A fleet is a sweep whose points have a trace and a device of their own. So it ru
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from coflash._core import CoflashError
 from coflash.files import remote
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, CAUSES, Measure
+from coflash.quantity import show
 from coflash.results.store import Store, store_at
 from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
@@ -29,10 +31,14 @@ from coflash.terminal import errors
 from coflash.trace import Options, Paths, Progress, paths
 from coflash.trace.volumes import Volume, of_files, split
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 By = Literal["volume", "file"]
 VOLUME, VOLUMES = "volume", "volumes"
-_ROOM, _MORE, _TRIES = 1.04, 1.5, 24
-"""What a device exports for each page of a footprint, and how it grows until the scenario can be made."""
+_ROOM, _DOUBLED = 1.04, 40
+"""What a device exports for each page of a footprint, and how often the search for the least one doubles it."""
 _RESAMPLED, _PERCENTILES = 2000, (0, 10, 50, 90, 100)
 
 
@@ -61,6 +67,8 @@ class Fleet:
     """The volumes that write nothing."""
     larger: tuple[str, ...]
     """The volumes whose device is larger than they need, since the scenario's parts do not fit a smaller one."""
+    least_bytes: int
+    """What the least device of the scenario exports."""
     sweep: Sweep
     """The runs; the points have a value `volume`."""
 
@@ -127,24 +135,47 @@ class Fleet:
         whole = self.sweep.table(*measures).to_dict()
         about = {
             "requests": np.array([one.requests for one in rows]),
-            "written_pages": np.array([one.written_pages for one in rows]),
+            "written_bytes": np.array([one.written_bytes for one in rows]),
             "footprint_pages": np.array([one.footprint_pages for one in rows]),
+            "exported_bytes": np.array(
+                [max(self.least_bytes, 4096 * math.ceil(one.footprint_pages * _ROOM)) for one in rows]
+            ),
+            "host_writes_pages": self._column(self.by_volume("host_writes_pages")),
+            "programs_pages": self._column(self._programs),
         }
         keys = {key: whole.pop(key) for key in self.sweep.points[0].values}
         return Table({**keys, **about, **whole})
 
+    def _column(self, found: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
+        """Return a value for each point of the sweep; NaN where its runs failed."""
+        import numpy as np
+
+        places = [self.designs.index(_design(point)) for point in self.sweep.points]
+        pairs = zip(places, self.sweep.points, strict=True)
+        return np.array([found[place].get(point.values[VOLUME], np.nan) for place, point in pairs])
+
     @property
     def whole(self) -> dict[str, Any]:
         """The fleet as one drive farm, for each point: pages of hosts and of flash, and the WAF of their sums."""
-        flash: list[float] = [0.0 for _ in self.designs]
-        for cause in CAUSES:
-            flash = [
-                sum(of.values()) + so_far
-                for of, so_far in zip(self.by_volume(f"programs_pages.{cause}"), flash, strict=True)
-            ]
+        flash = [sum(of.values()) for of in self._programs]
         host = [sum(of.values()) for of in self.by_volume("host_writes_pages")]
         wafs = [each / of if of else None for each, of in zip(flash, host, strict=True)]
         return {"host_writes_pages": host, "programs_pages": flash, "waf_host": wafs}
+
+    @cached_property
+    def _programs(self) -> list[dict[str, float]]:
+        """For each point the pages programmed by volume."""
+        sums: list[dict[str, float]] = [{} for _ in self.designs]
+        for cause in CAUSES:
+            for so_far, of in zip(sums, self.by_volume(f"programs_pages.{cause}"), strict=True):
+                for name, pages in of.items():
+                    so_far[name] = so_far.get(name, 0.0) + pages
+        return sums
+
+    @property
+    def _idle(self) -> list[list[Volume]]:
+        """For each point the volumes that programmed nothing."""
+        return [[one for one in self.volumes if of.get(one.name) == 0] for of in self._programs]
 
     @property
     def remarks(self) -> list[str]:
@@ -154,8 +185,14 @@ class Fleet:
             said.append(f"{_some(self.left_out)} left out: nothing is written ({_names(self.left_out)})")
         if self.larger:
             named_so = [one for one in self.volumes if one.name in self.larger]
-            text = "larger devices than their data needs, since the scenario's parts fit no smaller one"
-            said.append(f"{_some(named_so)} got {text} ({_names(named_so)})")
+            most = self.least_bytes / (4096 * min(one.footprint_pages for one in named_so))
+            text = f"the least device that the scenario's parts fit, {show(self.least_bytes, 'bytes')}"
+            much = f"up to {most:.3g} times what they touch; shares such as cache.size=5% are shares of the device"
+            said.append(f"{_some(named_so)} got {text}, {much} ({_names(named_so)})")
+        for design, idle in zip(self.designs, self._idle, strict=True):
+            if idle:
+                name = " ".join(design.values()) or "the scenario"
+                said.append(f"{name}: {_some(idle)} never wrote to flash, and count with a WAF of 0 ({_names(idle)})")
         assumed: dict[str, int] = {}
         for one in self.volumes:
             for remark in one.remarks:
@@ -209,7 +246,7 @@ def fleet(
         base = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
     else:
         found = split(traces, _folder(volumes, out), read, reading)
-    writers = [one for one in found if one.written_pages]
+    writers = [one for one in found if one.written_bytes]
     if not writers:
         msg = f"fleet: none of {len(found)} volumes writes: there is nothing for GC to do"
         raise CoflashError(msg)
@@ -242,37 +279,53 @@ def _run(
     progress: bool,
 ) -> Fleet:
     points: list[Point] = []
-    larger: list[str] = []
+    least = _least_pages(base, assignments)
+    larger = tuple(one.name for one in writers if one.footprint_pages * _ROOM < least)
     for one in writers:
         source = f"file://{Path(one.file).resolve()}" if place.engine != "local" else one.file
-        device, is_larger = _device(base, one, assignments)
-        larger += [one.name] * is_larger
+        pages = max(least, math.ceil(one.footprint_pages * _ROOM))
+        device = base.with_({"name": one.name, **_sized(pages)})
         of = Plan.of(device, (Input(source, one.sha256),), assignments, seeds)
         points += [_named(point, one.name) for point in of.points]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
-    left_out = tuple(one for one in found if not one.written_pages)
-    return Fleet(tuple(writers), left_out, tuple(larger), done)
+    left_out = tuple(one for one in found if not one.written_bytes)
+    return Fleet(tuple(writers), left_out, larger, 4096 * least, done)
 
 
-def _device(base: Scenario, volume: Volume, assignments: Sequence[Assignment]) -> tuple[Scenario, bool]:
-    """Return the smallest device of a volume that all points can have, and whether it is larger than it needs.
+def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
+    """Return the pages of 4 KiB that the smallest device exports which all points can have, within 2 %.
 
     Raises:
         CoflashError: No size will do.
     """
-    pages = volume.footprint_pages * _ROOM
-    problem = ""
-    for tries in range(_TRIES):
-        changes = {"name": volume.name, "flash.exported": f"{int(pages) * 4}KiB", "workload.remap": "dense"}
-        try:
-            device = base.with_(changes)
-            for assignment in assignments:
-                device.set(list(assignment)).with_digests().check()
-        except CoflashError as error:
-            problem, pages = str(error), pages * _MORE
-        else:
-            return device, tries > 0
-    raise CoflashError(problem)
+    problem = _problem(base, 1, assignments)
+    fits, fails = 1, 0
+    for _ in range(_DOUBLED):
+        if not problem:
+            break
+        fits, fails = 2 * fits, fits
+        problem = _problem(base, fits, assignments)
+    if problem:
+        raise CoflashError(problem)
+    while fits - fails > max(1, fits // 50):
+        middle = (fits + fails) // 2
+        fits, fails = (fits, middle) if _problem(base, middle, assignments) else (middle, fails)
+    return fits
+
+
+def _problem(base: Scenario, pages: int, assignments: Sequence[Assignment]) -> str:
+    """Return why not all points can have a device of this size; empty if they can."""
+    try:
+        device = base.with_(_sized(pages))
+        for assignment in assignments:
+            device.set(list(assignment)).with_digests().check()
+    except CoflashError as error:
+        return str(error)
+    return ""
+
+
+def _sized(pages: int) -> dict[str, str]:
+    return {"flash.exported": f"{4 * pages}KiB", "workload.remap": "dense"}
 
 
 def _named(point: Point, name: str) -> Point:

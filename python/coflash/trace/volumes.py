@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,8 @@ class Volume:
     """The path or URL of its trace."""
     sha256: str
     requests: int
-    written_pages: int
-    """Pages that it writes, each time anew."""
+    written_bytes: int
+    """What it writes, each time anew."""
     footprint_pages: int
     """Distinct pages of 4 KiB that it reads or writes."""
     remarks: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ def described(name: str, file: str, options: Options = _NO_OPTIONS) -> Volume:
     if found.footprint_pages is None:
         msg = f"{file}: its addresses are too far apart to count what it touches"
         raise CoflashError(msg)
-    counts = found.requests, -(-found.write.bytes // found.page_bytes), found.footprint_pages
+    counts = found.requests, found.write.bytes, found.footprint_pages
     return Volume(name, file, digest_of(file), *counts, tuple(found.remarks))
 
 
@@ -77,29 +77,43 @@ def split(
     """
     folder = Path(out)
     sources = paths(trace)
+    if "-" in sources:
+        msg = "standard input: a split is known by the content of its trace, which is read twice: give a file"
+        raise CoflashError(msg)
+    if len({*sources}) < len(sources):
+        msg = "split: a file was given twice; each is allowed once"
+        raise CoflashError(msg)
     what = {
         "trace": [{"file": file, "sha256": digest_of(file)} for file in sources],
         "options": {key: str(value) for key, value in options.items()},
     }
-    if (found := read(folder)) is not None and {key: found[key] for key in what} == what:
+    if (found := read(folder)) is not None and {key: found[key] for key in what} == what and _is_whole(folder, found):
         return listed(folder, found)
     old = set() if found is None else {DOCUMENT, *(one["file"] for one in found["volumes"])}
     settings = {key: toml_value(value) for key, value in options.items()}
     with atomic_write.folder(folder, replaces=old) as new:
         with arrow.converted(sources) as files:
-            written = _core.trace_split(files, settings, str(new), progress)
+            written, remarks = _core.trace_split(files, settings, str(new), progress)
         with ThreadPoolExecutor() as pool:  # the core reads without the interpreter's lock
-            volumes = list(pool.map(partial(_of_new, new), written))
+            volumes = list(pool.map(partial(_of_new, new, tuple(remarks)), written))
         document = {"coflash": __version__, **what, "volumes": [asdict(one) for one in volumes]}
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
         atomic_write.write_file(new / DOCUMENT, text)
     return listed(folder, document)
 
 
-def _of_new(folder: Path, written: Mapping[str, Any]) -> Volume:
+def _of_new(folder: Path, remarks: tuple[str, ...], written: Mapping[str, Any]) -> Volume:
     name = Path(written["file"]).name
-    found = asdict(described(written["name"], str(folder / name)))
-    return Volume(**{**found, "file": name})
+    found = described(written["name"], str(folder / name))
+    # What was assumed of the whole trace was assumed of each volume; how its devices lie beside each other was not.
+    whole = tuple(one for one in remarks if "device_stride" not in one)
+    return replace(found, file=name, remarks=(*whole, *found.remarks))
+
+
+def _is_whole(folder: Path, document: Mapping[str, Any]) -> bool:
+    """Whether all files of a document are there, as they were written."""
+    files = [(folder / one["file"], one["sha256"]) for one in document["volumes"]]
+    return all(file.is_file() and digest_of(str(file)) == sha256 for file, sha256 in files)
 
 
 def read(folder: Path) -> dict[str, Any] | None:
@@ -112,9 +126,18 @@ def read(folder: Path) -> dict[str, Any] | None:
         document: dict[str, Any] = json.loads((folder / DOCUMENT).read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError) as error:
+        names = {field.name for field in fields(Volume)}
+        is_ours = {"coflash", "trace", "options"} <= set(document) and all(
+            names == set(one) for one in document["volumes"]
+        )
+    except OSError as error:
         msg = f"{folder / DOCUMENT}: cannot be read: {error}"
         raise CoflashError(msg) from error
+    except (ValueError, TypeError, KeyError):
+        is_ours = False
+    if not is_ours:
+        msg = f"{folder / DOCUMENT}: was not written by this version of coflash trace split; give another folder"
+        raise CoflashError(msg)
     return document
 
 

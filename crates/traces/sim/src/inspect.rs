@@ -39,7 +39,7 @@ pub fn rewrite(
     source.finish(written).1
 }
 
-/// Write each device of the trace in `paths` to a Parquet file of its own in `folder`.
+/// Write each device of the trace in `paths` to a Parquet file of its own in `folder`; also returns the remarks on the trace.
 ///
 /// # Errors
 /// An error of the trace or of the folder, or a cancellation. The folder then has some of the files.
@@ -48,9 +48,9 @@ pub fn split(
     options: &TraceOptions,
     folder: &Path,
     observer: &mut dyn Observer,
-) -> Result<Vec<Volume>, RunError> {
+) -> Result<(Vec<Volume>, Vec<String>), RunError> {
     let mut source = Cancellable::new(coflash_trace::open(paths, options)?, observer);
     let spilled = Spilled::read(&mut source, options.device_stride.count, folder);
     let (source, spilled) = source.finish(spilled);
-    Ok(spilled?.write(&source.device_names(), folder)?)
+    Ok((spilled?.write(&source.device_names(), folder)?, source.remarks()))
 }

@@ -86,7 +86,7 @@ impl Devices {
     pub(crate) fn names(&self) -> Vec<String> {
         let mut names: Vec<_> = self.names.iter().map(|(name, number)| (number, name)).collect();
         names.sort_unstable();
-        names.into_iter().map(|(_, name)| show(name)).collect()
+        names.into_iter().map(|(_, name)| String::from_utf8_lossy(name).into_owned()).collect()
     }
 
     /// The layout of several devices.
@@ -100,7 +100,8 @@ impl Devices {
             u64::from(self.highest) + 1
         );
         let names = self.names();
-        let shown = names.iter().enumerate().take(8).map(|(number, name)| format!("{number} is {name}"));
+        let shown = |name: &String| show(name.as_bytes()).to_string();
+        let shown = names.iter().enumerate().take(8).map(|(number, name)| format!("{number} is {}", shown(name)));
         remark += &format!("; {}", shown.collect::<Vec<_>>().join(", "));
         if names.len() > 8 {
             remark += &format!(" and {} more", names.len() - 8);
