@@ -108,8 +108,8 @@ def cases() -> Iterator[Case]:
 def _examples() -> Iterator[Case]:
     """Yield the examples: file systems themselves, and a bank in two databases."""
     for name, fault, published, medium, example, unsafe, safe in (
-        ("ext4", "ext4 with `barrier=0`.", "Linux, ext4", "ext4", "ext4", "OPTIONS=barrier=0 FILES=6", "FILES=6"),
-        ("xfs", "", "", "xfs", "ext4", "", "FILES=6"),
+        ("ext4", "ext4 with `barrier=0`.", "Linux, ext4", "ext4", "ext4_power", "OPTIONS=barrier=0 FILES=6", "FILES=6"),
+        ("xfs", "", "", "xfs", "ext4_power", "", "FILES=6"),
         ("sqlite-bank-delete", *_SQLITE, "MODE=delete SYNCHRONOUS=off", "MODE=delete"),
         ("sqlite-bank-wal", *_SQLITE, "MODE=wal SYNCHRONOUS=off", "MODE=wal"),
         ("postgresql-bank", *_POSTGRESQL, "FSYNC=off", "FSYNC=on"),

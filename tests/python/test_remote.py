@@ -79,7 +79,7 @@ def test_a_run_is_there_when_its_document_is(url: str, monkeypatch: pytest.Monke
             coflash.sweep(SMALL, {}, out=url)
     assert any("series.parquet" in name for name in files(url))
     assert not any("result.json" in name for name in files(url))
-    with pytest.raises(CoflashError, match="no results are there"):
+    with pytest.raises(CoflashError, match="holds no result"):
         coflash.results(url)
     assert coflash.sweep(SMALL, {}, out=url).from_before == 0
     assert len(coflash.results(url)) == 1
@@ -148,7 +148,7 @@ def test_the_command_line_takes_urls(tmp_path: Path) -> None:
     assert listed.returncode == 0, listed.stderr
     assert "2MiB" in listed.stdout
     for arguments, message in [
-        (("results", "list", "--in", "memory://nowhere"), "memory://nowhere: no results are there"),
+        (("results", "list", "--in", "memory://nowhere"), "memory://nowhere: holds no result"),
         (("tune", "demo", "--over", "seed=1..2", "--minimise", "waf_host", "--out", "memory://x"), "only a folder"),
         (("sweep", "demo", "--vary", "seed=1..2", "--out", "nosuch://x"), "Protocol not known: nosuch"),
         (("run", "demo", "--out", "nosuch://x"), "Protocol not known: nosuch"),

@@ -37,7 +37,7 @@ from coflash.results.result import (
     revision_of,
 )
 from coflash.results.selection import called, matching
-from coflash.results.store import LocalFolder, Run, RunFolder, store_at
+from coflash.results.store import FolderStore, LocalFolder, Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat
 from coflash.table import Table, copy_to
@@ -412,7 +412,9 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     """
     store = store_at(path)
     runs = list(store.all_runs())
-    if not runs and (store.broken or not (Path(store.place) / "runs").is_dir()):  # where no sweep has begun
+    if not runs and (
+        store.broken or not (isinstance(store, FolderStore) and (store.path / "runs").is_dir())
+    ):  # where no sweep has begun
         msg = f"{store.place}: holds no result; `coflash run demo --out {store.place}` makes one, `coflash sweep` many"
         raise CoflashError(store.broken[0] if store.broken else msg)
     return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)

@@ -3,8 +3,8 @@
 //!
 //! A page may be marked while flash lacks it: it takes its marks along when it comes into flash.
 
+use crate::bits::Bits;
 use crate::counters::AboveCounters;
-use crate::mapping_manager::Bits;
 use crate::tier::Tier;
 use coflash_base::Lpn;
 use coflash_cache::{Cache, SlotId};

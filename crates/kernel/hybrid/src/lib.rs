@@ -18,6 +18,7 @@
 //! | the partition of flash | [`PartitionScheme`], one file a scheme in `scheme/` |
 
 mod above;
+mod bits;
 mod config;
 pub mod costmodel;
 mod counters;

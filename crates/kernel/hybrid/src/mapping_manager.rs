@@ -22,6 +22,7 @@
 //! and if no newer journal page lists its page. Among two slots with the same page the one with the newer
 //! label is live.
 
+use crate::bits::Bits;
 use crate::counters::MappingCounters;
 use crate::media::{Label, TierMedia};
 use crate::store::Store;
@@ -78,35 +79,6 @@ impl Layout {
 
     fn slots_per_page(&self) -> usize {
         self.journal_entries() / WORDS_PER_SLOT
-    }
-}
-
-/// A bitmap of the pages of the disk.
-#[derive(Clone, Debug)]
-pub(crate) struct Bits(Vec<u64>);
-
-impl Bits {
-    pub(crate) fn new(len: usize) -> Self {
-        Self(vec![0; len.div_ceil(64)])
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.0.capacity() * size_of::<u64>()
-    }
-
-    #[inline(always)]
-    pub(crate) fn get(&self, page: Lpn) -> bool {
-        self.0[page.index() / 64] >> (page.index() % 64) & 1 == 1
-    }
-
-    #[inline(always)]
-    pub(crate) fn set(&mut self, page: Lpn, value: bool) {
-        let mask = 1 << (page.index() % 64);
-        if value {
-            self.0[page.index() / 64] |= mask;
-        } else {
-            self.0[page.index() / 64] &= !mask;
-        }
     }
 }
 

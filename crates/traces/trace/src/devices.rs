@@ -101,7 +101,8 @@ impl Devices {
         );
         let names = self.names();
         let shown = |name: &String| show(name.as_bytes()).to_string();
-        let shown = names.iter().enumerate().take(8).map(|(number, name)| format!("{number} is {}", shown(name)));
+        let shown =
+            names.iter().enumerate().take(8).map(|(number, name)| format!("{number} is {}", shown(name)));
         remark += &format!("; {}", shown.collect::<Vec<_>>().join(", "));
         if names.len() > 8 {
             remark += &format!(" and {} more", names.len() - 8);

@@ -1,0 +1,32 @@
+//! Bits of pages.
+
+use coflash_base::{Index, Lpn};
+
+/// A bitmap of the pages of the disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Bits(Vec<u64>);
+
+impl Bits {
+    pub(crate) fn new(len: usize) -> Self {
+        Self(vec![0; len.div_ceil(64)])
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<u64>()
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, page: Lpn) -> bool {
+        self.0[page.index() / 64] >> (page.index() % 64) & 1 == 1
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&mut self, page: Lpn, value: bool) {
+        let mask = 1 << (page.index() % 64);
+        if value {
+            self.0[page.index() / 64] |= mask;
+        } else {
+            self.0[page.index() / 64] &= !mask;
+        }
+    }
+}
