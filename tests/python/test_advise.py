@@ -98,7 +98,7 @@ def test_where_nothing_saves_the_advice_is_none(tmp_path: Path) -> None:
     reads = OWN.with_({"workload.synthetic.read_share": "100%", "workload.synthetic.requests": 3000})
     found = coflash.advise(reads, out=tmp_path)
     assert found.best is found.tried[0] and found.why is None
-    assert found.sentences[0].startswith("Advice: none. Nothing is programmed")
+    assert found.sentences[0].startswith("No advice: none of its 3,000 requests had flash write a page")
 
 
 def test_schemes_of_a_kind_have_the_parameters_that_the_scenario_gives_to_one_of_them(tmp_path: Path) -> None:

@@ -128,8 +128,8 @@ class Advice:
         base, best, unit = self.tried[0], self.best, self.measure.unit
         if best is base:
             if not base.value:
-                of = f"none of its {base.runs[0].metrics.requests:,} requests reached flash"
-                return f"No advice: {of}, since the cache holds all that is written so far; more --requests would tell."
+                of = f"none of its {base.runs[0].metrics.requests:,} requests had flash write a page"
+                return f"No advice: {of}. The cache holds all that is written so far; more --requests would tell."
             most = max(self.tried, key=lambda one: one.saved)
             beyond = f": the most, {most.answer.name}, saves {show(most.saved, 'share')}, not beyond noise"
             return f"Advice: {base.answer.name}. No answer saves{beyond if most.saved > _NOTHING else ''}."

@@ -122,14 +122,13 @@ def read(folder: Path) -> dict[str, Any] | None:
     Raises:
         CoflashError: It cannot be read.
     """
+    names = {field.name for field in fields(Volume)}
     try:
         document: dict[str, Any] = json.loads((folder / DOCUMENT).read_bytes())
+        is_ours = {"coflash", "trace", "options"} <= set(document)
+        is_ours = is_ours and all(names == set(one) for one in document["volumes"])
     except (FileNotFoundError, NotADirectoryError):
         return None
-        names = {field.name for field in fields(Volume)}
-        is_ours = {"coflash", "trace", "options"} <= set(document) and all(
-            names == set(one) for one in document["volumes"]
-        )
     except OSError as error:
         msg = f"{folder / DOCUMENT}: cannot be read: {error}"
         raise CoflashError(msg) from error

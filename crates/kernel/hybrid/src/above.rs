@@ -5,24 +5,20 @@
 
 use crate::bits::Bits;
 use crate::counters::AboveCounters;
-use crate::tier::Tier;
 use coflash_base::Lpn;
-use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{AgeClass, Marks, PageWrite};
-use coflash_level::Message;
-use coflash_media::{Cause, Memory};
+use coflash_ftl::Marks;
 
 /// By page of the disks.
 #[derive(Clone, Debug)]
 pub(crate) struct Above {
-    pages: usize,
+    pub(crate) pages: usize,
     /// Their marks: the host's memory has newer data; the device's cache, or one in the host, has the same or newer data.
-    marks: Option<[Bits; 2]>,
+    pub(crate) marks: Option<[Bits; 2]>,
     /// Pages whose newest version GC has dropped: a cache above has it, and no level below.
-    sole: Option<Bits>,
+    pub(crate) sole: Option<Bits>,
     /// Whether a scheme uses marks for pages that are dirty in the host: otherwise flash has none.
-    tracks_host: bool,
-    counters: AboveCounters,
+    pub(crate) tracks_host: bool,
+    pub(crate) counters: AboveCounters,
     /// The page that is being read for a slot above, which is part of a write: GC must not drop it meanwhile.
     pub(crate) wanted: Option<Lpn>,
 }
@@ -40,14 +36,14 @@ impl Above {
         }
     }
 
-    fn marks(&self, page: Lpn) -> Marks {
+    pub(crate) fn marks(&self, page: Lpn) -> Marks {
         let [host, device] =
             self.marks.as_ref().map_or([false; 2], |marks| [marks[0].get(page), marks[1].get(page)]);
         Marks { host, device }
     }
 
     /// Whether only a cache above has the newest version of a page.
-    fn is_sole(&self, page: Lpn) -> bool {
+    pub(crate) fn is_sole(&self, page: Lpn) -> bool {
         self.sole.as_ref().is_some_and(|sole| sole.get(page))
     }
 
@@ -73,149 +69,5 @@ impl Above {
     pub(crate) fn heap_bytes(&self) -> usize {
         let bits = self.marks.iter().flatten().chain(&self.sole);
         bits.map(Bits::heap_bytes).sum()
-    }
-}
-
-fn in_flash(slot: SlotId) -> Lpn {
-    Lpn::new(slot.get())
-}
-
-impl Tier {
-    /// Hear a message of a cache or write buffer above.
-    pub(crate) fn hear(&mut self, message: Message) {
-        match message {
-            Message::Announce(_) | Message::Shadow(_, Memory::HostBuffer | Memory::Host, _)
-                if !self.above.tracks_host => {}
-            Message::Mark(page) => self.set_mark(page.lpn, Memory::Device, true),
-            Message::Unmark(page) => self.set_mark(page.lpn, Memory::Device, false),
-            Message::Announce(page) => self.set_mark(page.lpn, Memory::HostBuffer, true),
-            Message::Shadow(page, memory, newer) => self.set_mark(page, memory, newer),
-            Message::Invalidate(page) => self.supersede(page.lpn),
-            Message::Age(page, class) => self.age(page, class),
-            Message::Weigh(weights) => self.ftl.reweigh(weights),
-            Message::TrackHost => {
-                self.above.tracks_host = true;
-                self.ftl.track_host();
-            }
-            Message::Disconnect => {
-                let pages: Vec<_> = self.marked().collect();
-                pages.into_iter().for_each(|page| self.set_mark(page, Memory::Device, false));
-            }
-            // The trim itself follows. A page of the disks has the same number wherever it is cached.
-            Message::Forget(_) | Message::Moved(..) => {}
-        }
-    }
-
-    /// The pages that are marked for the device's memory.
-    fn marked(&self) -> impl Iterator<Item = Lpn> {
-        let pages = (0..self.above.pages as u32).map(Lpn::new);
-        pages.filter(|&page| self.above.marks(page).device)
-    }
-
-    fn set_mark(&mut self, page: Lpn, memory: Memory, marked: bool) {
-        if !marked && self.above.marks.is_none() {
-            return;
-        }
-        let pages = self.above.pages;
-        let [host, device] = self.above.marks.get_or_insert_with(|| [Bits::new(pages), Bits::new(pages)]);
-        let bits = if memory == Memory::Device { device } else { host };
-        bits.set(page, marked);
-        if let Some(slot) = self.cache().lookup(page) {
-            self.ftl.set_mark(in_flash(slot), memory, marked);
-        }
-    }
-
-    fn age(&mut self, page: Lpn, class: AgeClass) {
-        if let Some(slot) = self.cache().lookup(page) {
-            self.ftl.age(in_flash(slot), class);
-        }
-    }
-
-    /// A durable cache above has newer data of a page: the one in flash is no longer needed, and need not be destaged. A group that
-    /// has it in the buffer leaves it out.
-    fn supersede(&mut self, page: Lpn) {
-        self.fetches.cancel(page, 1);
-        self.set_mark(page, Memory::Device, false);
-        if let Some(slot) = self.cache().lookup(page) {
-            self.above.counters.superseded_pages += 1;
-            self.replacer.remove(slot);
-            self.ftl.supersede(in_flash(slot));
-        }
-    }
-
-    /// A write or trim of a page has come: what was said of the page before it is void. Only what the host writes itself, or trims, is
-    /// no longer dirty there.
-    pub(crate) fn comes_down(&mut self, page: Lpn, from_host: bool) {
-        self.set_mark(page, Memory::Device, false);
-        if from_host {
-            self.set_mark(page, Memory::HostBuffer, false);
-        }
-        if let Some(sole) = &mut self.above.sole {
-            sole.set(page, false);
-        }
-    }
-
-    /// Whether a write is one of the host, and not what leaves a cache above.
-    pub(crate) fn is_of_host(page: &PageWrite) -> bool {
-        page.cause == Cause::Host
-    }
-
-    /// A page has got a slot, and will be programmed.
-    pub(crate) fn enters(&mut self, page: Lpn, slot: SlotId) {
-        if self.above.marks.is_some() {
-            self.ftl.set_mark(in_flash(slot), Memory::HostBuffer, self.above.marks(page).host);
-        }
-    }
-
-    /// A page that entered is in flash.
-    pub(crate) fn entered(&mut self, page: Lpn, slot: SlotId) {
-        if self.above.marks(page).device {
-            self.ftl.set_mark(in_flash(slot), Memory::Device, true);
-        }
-    }
-
-    /// The memories above with other data of a page than flash, as far as flash has the page.
-    pub(crate) fn shadows(&self, page: Lpn) -> Marks {
-        let slot = self.cache().lookup(page);
-        slot.and_then(|slot| self.ftl.marks(in_flash(slot))).unwrap_or_default()
-    }
-
-    /// The page of the disks whose data a page of flash holds.
-    pub(crate) fn seen_as(&self, page: Lpn) -> Option<Lpn> {
-        let slot = SlotId::new(page.get());
-        let is_cached = page.get() < self.cache().capacity() && self.cache().is_occupied(slot);
-        is_cached.then(|| self.cache().page_of(slot))
-    }
-
-    /// Whether a level above still has the only copy of the newest version of a page.
-    pub(crate) fn is_sole(&self, page: Lpn) -> bool {
-        self.above.is_sole(page)
-    }
-
-    /// Whether a cache above may take in a page now. See [`Cooperates::admits`](coflash_level::Cooperates::admits).
-    pub(crate) fn admits(&self, page: Lpn, rest: bool) -> bool {
-        let cache = self.cache();
-        // A clean page is no room where caches share an order: the next to leave may be dirty, and a page that leaves a cache above would
-        // go past flash.
-        let has_room = !cache.is_full();
-        let is_here = || cache.lookup(page).is_some() && !self.replacer.is_overwritten(page);
-        !self.bypass && has_room && (!rest || is_here())
-    }
-
-    /// Panic unless flash and a cache above agree. For tests.
-    pub(crate) fn assert_agrees(&self, above: &Cache) {
-        for slot in self.cache().occupied() {
-            let page = self.cache().page_of(slot);
-            let marks = self.ftl.marks(in_flash(slot)).expect("a cached page is in flash");
-            assert!(
-                !marks.device || above.lookup(page).is_some(),
-                "{page:?} is marked, so it is cached above"
-            );
-            assert!(!self.above.is_sole(page), "{page:?} is in flash, and was said to be above only");
-        }
-        for page in (0..self.above.pages as u32).map(Lpn::new).filter(|&page| self.above.is_sole(page)) {
-            let dirty = above.lookup(page).is_some_and(|slot| above.is_dirty(slot));
-            assert!(dirty, "{page:?} was dropped by GC, so the cache above has to write it");
-        }
     }
 }

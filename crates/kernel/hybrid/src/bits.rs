@@ -4,7 +4,7 @@ use coflash_base::{Index, Lpn};
 
 /// A bitmap of the pages of the disk.
 #[derive(Clone, Debug)]
-pub(crate) struct Bits(Vec<u64>);
+pub(crate) struct Bits(pub(crate) Vec<u64>);
 
 impl Bits {
     pub(crate) fn new(len: usize) -> Self {

@@ -5,6 +5,7 @@ use coflash_trace::TraceOptions;
 use coflash_trace::info::{InfoOptions, WorkloadInfo, summarise};
 use coflash_trace::tools::split::Spilled;
 use coflash_trace::tools::{Steps, Volume, Written, write};
+use coflash_workload::Source;
 use std::path::Path;
 
 /// Compute the statistics of the trace in `paths`, in one pass.

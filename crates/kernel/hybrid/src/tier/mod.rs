@@ -17,6 +17,7 @@
 
 mod eviction;
 mod fetching;
+mod hearing;
 mod recovery;
 mod resizing;
 
