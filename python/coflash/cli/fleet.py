@@ -134,6 +134,8 @@ def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) ->
     wafs = [
         f"{_name(design)} {waf:.3f}" for design, waf in zip(found.designs, found.whole["waf_host"], strict=True) if waf
     ]
+    if not wafs:
+        wafs = ["no volume wrote to flash: caches hold all that is written"]
     console.print(f"all volumes together, WAF of the sums: {', '.join(wafs)}", highlight=False, soft_wrap=True)
     failed = f", {len(found.sweep.failures)} failed" if found.sweep.failures else ""
     before = f", {found.sweep.from_before} of them from before" if found.sweep.from_before else ""

@@ -219,6 +219,10 @@ impl<'de> Deserializer<'de> for Node {
         match self.0 {
             Value::String(value) => visitor.visit_string(value),
             Value::Integer(value) => visitor.visit_i64(value),
+            // A document without a value for it would not be the same scenario.
+            Value::Float(value) if !value.is_finite() => {
+                Err(de::Error::invalid_value(de::Unexpected::Float(value), &"a finite number"))
+            }
             Value::Float(value) => visitor.visit_f64(value),
             Value::Boolean(value) => visitor.visit_bool(value),
             Value::Datetime(value) => visitor.visit_string(value.to_string()),

@@ -48,6 +48,14 @@ fn an_error_names_the_whole_key_and_the_nearest_match() {
         ("[timing]\nchannel = {}", "timing.channel: a table was given; one of"),
         ("[timing]\nchannel = 3", "timing.channel: 3 was given; one of"),
         ("flash = [1, 2]", "flash: a list was given; a table is allowed"),
+        (
+            "[cooperation]\nname = \"expected-cost\"\nread_weight = inf",
+            "cooperation.read_weight: inf was given; a finite number is allowed",
+        ),
+        (
+            "[precondition]\nrandom_passes = nan",
+            "precondition.random_passes: NaN was given; a finite number is allowed",
+        ),
         ("[flash]\nchannels = 0", "flash.channels: 0 is too few"),
         ("[cooperation]\nremovable_weight = 1", "cooperation.name: it must be given"),
         ("[cooperation]\nname = \"cdm\"\nremovable_weight = 2", "cooperation: removable_weight: "),

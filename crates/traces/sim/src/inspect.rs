@@ -1,6 +1,6 @@
 //! Statistics and tools of traces, cancellable like a run.
 
-use coflash_engine::{Cancellable, Observer, RunError};
+use coflash_engine::{Cancellable, Observer, Phase, RunError};
 use coflash_trace::TraceOptions;
 use coflash_trace::info::{InfoOptions, WorkloadInfo, summarise};
 use coflash_trace::tools::split::Spilled;
@@ -53,5 +53,14 @@ pub fn split(
     let mut source = Cancellable::new(coflash_trace::open(paths, options)?, observer);
     let spilled = Spilled::read(&mut source, options.device_stride.count, folder);
     let (source, spilled) = source.finish(spilled);
-    Ok((spilled?.write(&source.device_names(), folder)?, source.remarks()))
+    let mut cancelled = None;
+    let mut goes_on = |share| {
+        cancelled = observer.progress(Phase::Inputs, Some(share), 0).err();
+        cancelled.is_none()
+    };
+    let volumes = spilled?.write(&source.device_names(), folder, &mut goes_on);
+    match cancelled {
+        Some(cancelled) => Err(cancelled.into()),
+        None => Ok((volumes?, source.remarks())),
+    }
 }

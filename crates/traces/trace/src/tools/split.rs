@@ -108,15 +108,24 @@ impl Spilled {
     /// Write a trace for each device, in the order of the devices. `names` are those in the trace; without any there was one device.
     ///
     /// # Errors
-    /// An error of the folder, or a trace whose records name no devices.
-    pub fn write(mut self, names: &[String], folder: &Path) -> Result<Vec<Volume>, WorkloadError> {
+    /// An error of the folder, or a trace whose records name no devices; or `goes_on`, which is asked before each device with the
+    /// share of them that is done, says no.
+    pub fn write(
+        mut self,
+        names: &[String],
+        folder: &Path,
+        goes_on: &mut dyn FnMut(f64) -> bool,
+    ) -> Result<Vec<Volume>, WorkloadError> {
         if names.is_empty() {
             let problem = "its records name no devices, so that there is nothing to split";
             return Err(WorkloadError::trace("trace", problem.to_owned()));
         }
         let mut taken = BTreeSet::new();
         let mut volumes = Vec::new();
-        for (device, name) in self.devices.iter_mut().zip(names) {
+        for (number, (device, name)) in self.devices.iter_mut().zip(names).enumerate() {
+            if !goes_on(number as f64 / names.len() as f64) {
+                return Err(WorkloadError::trace("trace", "the split was ended".to_owned()));
+            }
             let mut source =
                 Device { file: self.file.get_mut(), requests: device, part: 0, next: 0, base: None };
             if source.requests.parts.is_empty() && source.requests.buffer.is_empty() {
@@ -205,8 +214,28 @@ impl Source for Device<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::file_name;
+    use super::{Spilled, file_name};
+    use crate::{TraceOptions, from_reader};
     use std::collections::BTreeSet;
+    use std::fs;
+
+    #[test]
+    fn a_split_ends_between_two_devices_where_it_is_told_to() {
+        let folder = std::env::temp_dir().join(format!("coflash-split-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let lines: String = ["a", "b", "c"].map(|name| format!("{name},W,0,4096,1000\n")).concat();
+        let options = TraceOptions { format: Some("alibaba".to_owned()), ..TraceOptions::default() };
+        let mut source = from_reader("cloud", Box::new(std::io::Cursor::new(lines)), &options).unwrap();
+        let spilled = Spilled::read(&mut source, options.device_stride.count, &folder).unwrap();
+        let mut shares = Vec::new();
+        let ended = spilled.write(&source.device_names(), &folder, &mut |share| {
+            shares.push(share);
+            share < 0.5
+        });
+        assert!(ended.is_err());
+        assert_eq!(shares, [0.0, 1.0 / 3.0, 2.0 / 3.0]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn names_of_files_are_plain_and_differ_where_names_of_devices_do() {
