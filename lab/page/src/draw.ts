@@ -112,7 +112,7 @@ export function drawVictim(canvas: HTMLCanvasElement, victim: Victim | null, per
     const [x, y] = [(index % side) * cell, Math.floor(index / side) * cell];
     const answer = answers.get(index);
     const gone = answer === "dropped" && doneOnes.has(index);
-    context.fillStyle = victim === null ? colours.kinds.free : answer === undefined ? colours.kinds.invalid : gone ? colours.paper : answer === "dropped" ? colours.kinds.same : answer === "copied" ? colours.kinds.valid : colours.kinds.newer;
+    context.fillStyle = victim === null ? colours.kinds.free : answer === undefined ? colours.kinds.invalid : gone ? colours.paper : answer === "dropped" || answer === "moved-in" ? colours.kinds.same : answer === "copied" ? colours.kinds.valid : colours.kinds.newer;
     context.fillRect(x, y, cell - 1.5, cell - 1.5);
     if (answer === undefined) continue;
     if (answer !== "copied") {

@@ -87,9 +87,10 @@ function shares(drive: Drive): string {
 export function said(victim: Victim | null): string {
   if (victim === null) return "none yet";
   const count = (answer: string): number => victim.pages.filter((page) => page.answer === answer).length;
-  const [copied, dropped, buffer, fast] = [count("copied"), count("dropped"), count("from-buffer"), count("fast")];
+  const [copied, dropped, buffer, fast, moved] = [count("copied"), count("dropped"), count("from-buffer"), count("fast"), count("moved-in")];
   return [
     `${copied} pages copied`,
+    moved > 0 ? `${moved} moved into the cache` : "",
     dropped > 0 ? `${dropped} dropped: the cache has them` : "",
     buffer > 0 ? `${buffer} with newer data from the buffer` : "",
     fast > 0 ? `${fast} to a fast block` : "",

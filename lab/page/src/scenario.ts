@@ -121,6 +121,8 @@ export const SCHEMES = {
   "cdm-consistent": { title: "CDM, crash-consistent", says: "the same, and a power cut finds whole commits", family: cdm },
   "cdm-overwrites": { title: "CDM, overwrites alone", says: "flash learns at once that the cache holds newer data", family: cdm },
   "cdm-removable": { title: "CDM, removable pages alone", says: "only pages that are clean in the cache are dropped", family: cdm },
+  "move-in": { title: "CDM, pages move in", says: "GC also moves a page into the cache that will soon be written", family: cdm },
+  "expected-cost": { title: "CDM, the cheapest answer", says: "GC copies, drops or moves in, by what it has learned of such pages", family: cdm },
   hgc: { title: "HGC (ShadowGC)", says: "shadows of the host's buffer go to fast blocks", family: shadow },
   dgc: { title: "DGC (ShadowGC)", says: "GC takes newer data from the drive's buffer", family: shadow },
   sgc: { title: "SGC (ShadowGC)", says: "both, and older twins are discarded", family: shadow },
