@@ -32,6 +32,7 @@ __all__ = [
     "device_info",
     "device_twin",
     "hint",
+    "hook_seconds",
     "job_files",
     "least_cost",
     "measures",
