@@ -221,7 +221,7 @@ def fleet(
 
     Args:
         traces: The trace: its files; or a folder that [`split`][coflash.trace.volumes.split] wrote.
-        vary: Values by key, as of [`sweep`][coflash.sweep]; the first point is what the others are compared with.
+        vary: Values by key, as of [`sweep`][coflash.sweep.sweep]; the first point is what the others are compared with.
         out: The folder of results, or a URL.
         by: `"volume"`: each device that the records name; `"file"`: each file.
         scenario: The device; its size follows the footprint of each volume.
