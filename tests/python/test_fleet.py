@@ -174,7 +174,7 @@ def test_a_volume_smaller_than_the_least_device_gets_that_and_it_is_said(tmp_pat
         "".join(f"{name},W,{4096 * (number % 8)},4096,{number}\n" for number in range(400) for name in "ab")
     )
     found = coflash.fleet(str(place), {"seed": [1]}, out=tmp_path / "out", scenario=SMALL)
-    assert set(found.larger) == {"a", "b"}
+    assert {one.name for one in found.larger} == {"a", "b"}
     assert any("2 volumes got the least device" in remark for remark in found.remarks)
     (of_a, of_b) = (point.jobs[0].scenario.to_dict()["flash"]["exported"] for point in found.sweep.points)
     assert of_a == of_b

@@ -20,7 +20,7 @@ from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_op
 from coflash.measures.measure import Measure
 from coflash.quantity import show
 from coflash.runs.progress import shown
-from coflash.sweep.fleet import By, Fleet, Spread, measures_of
+from coflash.sweep.fleet import By, Fleet, Spread, measures_of, name_of
 from coflash.sweep.fleet import fleet as run_fleet
 from coflash.sweep.size import DEVICE
 
@@ -105,7 +105,7 @@ def fleet(
     if plot is not None:
         from coflash.figures import fleet as figure
 
-        names = [_name(design) for design in found.designs]
+        names = [name_of(design) for design in found.designs]
         what = chosen[0]
         atomic_write.write_file(plot, figure.draw(names, what, found.by_volume(what), found.saved(what), form))
     if not quiet:
@@ -122,17 +122,19 @@ def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) ->
         rows = shared.plain_table(measure.label, *heads)
         ends = []
         for spread in found.spread(measure):
-            rows.add_row(_name(spread.values), *_cells(spread, partial(show, unit=measure.unit)))
-            ends.append(f"{_name(spread.values)}: least in {spread.least}, most in {spread.greatest}")
+            rows.add_row(name_of(spread.values), *_cells(spread, partial(show, unit=measure.unit)))
+            ends.append(f"{name_of(spread.values)}: least in {spread.least}, most in {spread.greatest}")
         for spread in found.spread_of_saved(measure):
-            rows.add_row(f"{_name(spread.values)} saves", *_cells(spread, lambda value: f"{100 * value:.1f} %"))
-            ends.append(f"{_name(spread.values)} saves least in {spread.least}, most in {spread.greatest}")
+            rows.add_row(f"{name_of(spread.values)} saves", *_cells(spread, lambda value: f"{100 * value:.1f} %"))
+            ends.append(f"{name_of(spread.values)} saves least in {spread.least}, most in {spread.greatest}")
         for column in rows.columns:
             column.no_wrap = True
         shared.show_table(rows, console)
         console.print("; ".join(ends), highlight=False, markup=False, soft_wrap=True)
     wafs = [
-        f"{_name(design)} {waf:.3f}" for design, waf in zip(found.designs, found.whole["waf_host"], strict=True) if waf
+        f"{name_of(design)} {waf:.3f}"
+        for design, waf in zip(found.designs, found.whole["waf_host"], strict=True)
+        if waf
     ]
     if not wafs:
         wafs = ["no volume wrote to flash: caches hold all that is written"]
@@ -150,10 +152,6 @@ def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) ->
 def _cells(spread: Spread, text: Any) -> list[str]:
     low, high = spread.mean_between
     return [f"{spread.volumes:,}", text(spread.mean), f"{text(low)} … {text(high)}", *map(text, spread.percentiles)]
-
-
-def _name(values: dict[str, str]) -> str:
-    return " ".join(values.values()) or "the scenario"
 
 
 def _export(found: Fleet, measures: list[Measure], file: Path) -> None:

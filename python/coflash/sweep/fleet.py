@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 By = Literal["volume", "file"]
 VOLUME, VOLUMES = "volume", "volumes"
-_ROOM, _DOUBLED = 1.04, 40
-"""What a device exports for each page of a footprint, and how often the search for the least one doubles it."""
+_ROOM, _LARGEST_PAGES, _PAGE_BYTES = 1.04, 2**40, 4096
+"""What a device exports for each page of a footprint, and where the search for the least one ends."""
 _RESAMPLED, _PERCENTILES = 2000, (0, 10, 50, 90, 100)
 
 
@@ -65,20 +65,29 @@ class Fleet:
     """The volumes with a device."""
     left_out: tuple[Volume, ...]
     """The volumes that write nothing."""
-    larger: tuple[str, ...]
-    """The volumes whose device is larger than they need, since the scenario's parts do not fit a smaller one."""
-    least_bytes: int
-    """What the least device of the scenario exports."""
+    least_pages: int
+    """What the least device of the scenario exports, in pages of 4 KiB."""
     sweep: Sweep
     """The runs; the points have a value `volume`."""
 
     @cached_property
     def designs(self) -> list[dict[str, str]]:
         """The points of the design, without the volume, the first one as the baseline."""
-        found: dict[tuple[tuple[str, str], ...], None] = {}
+        found: list[dict[str, str]] = []
         for point in self.sweep.points:
-            found[tuple(_design(point).items())] = None
-        return [dict(one) for one in found]
+            if (design := _design(point)) not in found:
+                found.append(design)
+        return found
+
+    @cached_property
+    def _places(self) -> list[tuple[int, str]]:
+        """For each point of the sweep the place of its design, and its volume."""
+        return [(self.designs.index(_design(point)), point.values[VOLUME]) for point in self.sweep.points]
+
+    @property
+    def larger(self) -> tuple[Volume, ...]:
+        """The volumes whose device is larger than they need, since the scenario's parts do not fit a smaller one."""
+        return tuple(one for one in self.volumes if _needed_pages(one) < self.least_pages)
 
     def by_volume(self, measure: Measure | str) -> list[dict[str, float]]:
         """Return, for each point of the design, the measure of each volume by name, as the mean over its seeds.
@@ -87,9 +96,9 @@ class Fleet:
             CoflashError: There is no such measure.
         """
         found: list[dict[str, float]] = [{} for _ in self.designs]
-        for point, one in zip(self.sweep.points, self.sweep.estimates(measure), strict=True):
+        for (place, name), one in zip(self._places, self.sweep.estimates(measure), strict=True):
             if one.mean is not None:
-                found[self.designs.index(_design(point))][point.values[VOLUME]] = one.mean
+                found[place][name] = one.mean
         return found
 
     def saved(self, measure: Measure | str) -> list[dict[str, float]]:
@@ -137,9 +146,7 @@ class Fleet:
             "requests": np.array([one.requests for one in rows]),
             "written_bytes": np.array([one.written_bytes for one in rows]),
             "footprint_pages": np.array([one.footprint_pages for one in rows]),
-            "exported_bytes": np.array(
-                [max(self.least_bytes, 4096 * math.ceil(one.footprint_pages * _ROOM)) for one in rows]
-            ),
+            "exported_bytes": np.array([_PAGE_BYTES * max(self.least_pages, _needed_pages(one)) for one in rows]),
             "host_writes_pages": self._column(self.by_volume("host_writes_pages")),
             "programs_pages": self._column(self._programs),
         }
@@ -150,9 +157,7 @@ class Fleet:
         """Return a value for each point of the sweep; NaN where its runs failed."""
         import numpy as np
 
-        places = [self.designs.index(_design(point)) for point in self.sweep.points]
-        pairs = zip(places, self.sweep.points, strict=True)
-        return np.array([found[place].get(point.values[VOLUME], np.nan) for place, point in pairs])
+        return np.array([found[place].get(name, np.nan) for place, name in self._places])
 
     @property
     def whole(self) -> dict[str, Any]:
@@ -183,16 +188,16 @@ class Fleet:
         said = []
         if self.left_out:
             said.append(f"{_some(self.left_out)} left out: nothing is written ({_names(self.left_out)})")
-        if self.larger:
-            named_so = [one for one in self.volumes if one.name in self.larger]
-            most = self.least_bytes / (4096 * min(one.footprint_pages for one in named_so))
-            text = f"the least device that the scenario's parts fit, {show(self.least_bytes, 'bytes')}"
+        if larger := self.larger:
+            most = self.least_pages / min(one.footprint_pages for one in larger)
+            text = f"the least device that the scenario's parts fit, {show(_PAGE_BYTES * self.least_pages, 'bytes')}"
             much = f"up to {most:.3g} times what they touch; shares such as cache.size=5% are shares of the device"
-            said.append(f"{_some(named_so)} got {text}, {much} ({_names(named_so)})")
+            said.append(f"{_some(larger)} got {text}, {much} ({_names(larger)})")
         for design, idle in zip(self.designs, self._idle, strict=True):
             if idle:
-                name = " ".join(design.values()) or "the scenario"
-                said.append(f"{name}: {_some(idle)} never wrote to flash, and count with a WAF of 0 ({_names(idle)})")
+                said.append(
+                    f"{name_of(design)}: {_some(idle)} never wrote to flash, and count with a WAF of 0 ({_names(idle)})"
+                )
         assumed: dict[str, int] = {}
         for one in self.volumes:
             for remark in one.remarks:
@@ -280,16 +285,14 @@ def _run(
 ) -> Fleet:
     points: list[Point] = []
     least = _least_pages(base, assignments)
-    larger = tuple(one.name for one in writers if one.footprint_pages * _ROOM < least)
     for one in writers:
         source = f"file://{Path(one.file).resolve()}" if place.engine != "local" else one.file
-        pages = max(least, math.ceil(one.footprint_pages * _ROOM))
-        device = base.with_({"name": one.name, **_sized(pages)})
+        device = base.with_({"name": one.name, **_sized(max(least, _needed_pages(one)))})
         of = Plan.of(device, (Input(source, one.sha256),), assignments, seeds)
         points += [_named(point, one.name) for point in of.points]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
     left_out = tuple(one for one in found if not one.written_bytes)
-    return Fleet(tuple(writers), left_out, larger, 4096 * least, done)
+    return Fleet(tuple(writers), left_out, least, done)
 
 
 def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
@@ -298,15 +301,11 @@ def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
     Raises:
         CoflashError: No size will do.
     """
-    problem = _problem(base, 1, assignments)
     fits, fails = 1, 0
-    for _ in range(_DOUBLED):
-        if not problem:
-            break
+    while problem := _problem(base, fits, assignments):
+        if fits >= _LARGEST_PAGES:
+            raise CoflashError(problem)
         fits, fails = 2 * fits, fits
-        problem = _problem(base, fits, assignments)
-    if problem:
-        raise CoflashError(problem)
     while fits - fails > max(1, fits // 50):
         middle = (fits + fails) // 2
         fits, fails = (fits, middle) if _problem(base, middle, assignments) else (middle, fails)
@@ -324,6 +323,10 @@ def _problem(base: Scenario, pages: int, assignments: Sequence[Assignment]) -> s
     return ""
 
 
+def _needed_pages(volume: Volume) -> int:
+    return math.ceil(volume.footprint_pages * _ROOM)
+
+
 def _sized(pages: int) -> dict[str, str]:
     return {"flash.exported": f"{4 * pages}KiB", "workload.remap": "dense"}
 
@@ -335,6 +338,11 @@ def _named(point: Point, name: str) -> Point:
 
 def _design(point: Point) -> dict[str, str]:
     return {key: text for key, text in point.values.items() if key != VOLUME}
+
+
+def name_of(design: dict[str, str]) -> str:
+    """Return the name of a point of the design: its values."""
+    return " ".join(design.values()) or "the scenario"
 
 
 def _spreads(designs: Sequence[dict[str, str]], found: Sequence[dict[str, float]]) -> list[Spread]:
