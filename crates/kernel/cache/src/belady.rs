@@ -12,12 +12,12 @@ const NEVER: u32 = u32::MAX;
 
 /// The next use of each access.
 #[derive(Clone, Debug)]
-pub struct Future {
+pub struct FutureReferences {
     next: Vec<u32>,
     pages: usize,
 }
 
-impl Future {
+impl FutureReferences {
     /// Look ahead over accesses to pages below `pages`. Panics at 2^32 − 1 accesses or more.
     pub fn new(accesses: impl DoubleEndedIterator<Item = u32> + ExactSizeIterator, pages: usize) -> Self {
         assert!(accesses.len() < NEVER as usize, "accesses are numbered in 32 bits");
@@ -64,7 +64,7 @@ mod tests {
 
     fn hits(accesses: &[u32], slots: u32) -> Vec<bool> {
         let all = || accesses.iter().copied();
-        Future::new(all(), 16).hits(all(), slots).collect()
+        FutureReferences::new(all(), 16).hits(all(), slots).collect()
     }
 
     /// The most hits of any cache, by trying all evictions.

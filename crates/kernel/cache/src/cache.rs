@@ -6,7 +6,7 @@
 
 use crate::evict::{Eviction, EvictionConfig};
 use crate::orders::{Orders, Policies, PolicyPair};
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{Ahead, IdMap, IdVec, Lpn, PlacementId};
 use std::ops::Deref;
@@ -38,7 +38,7 @@ impl Cache {
     /// Create an empty cache of `slots` pages out of `logical_pages`. Without slots every lookup misses.
     #[must_use]
     pub fn new(config: &EvictionConfig, slots: u32, logical_pages: usize) -> Self {
-        let policy = config.build(Shape { slots, pages: logical_pages as u32 });
+        let policy = config.build(CacheShape { slots, pages: logical_pages as u32 });
         Self::with_policies(policy, slots, logical_pages)
     }
 
@@ -95,7 +95,7 @@ impl Cache<PolicyPair> {
     pub fn with_orders(config: &EvictionConfig, slots: u32, logical_pages: usize, orders: Orders) -> Self {
         let of_dirty = if orders == Orders::Own { slots } else { 0 };
         let policies =
-            [slots, of_dirty].map(|slots| config.build(Shape { slots, pages: logical_pages as u32 }));
+            [slots, of_dirty].map(|slots| config.build(CacheShape { slots, pages: logical_pages as u32 }));
         Self::with_policies(PolicyPair { policies, orders }, slots, logical_pages)
     }
 
@@ -385,7 +385,7 @@ mod tests {
     #[should_panic(expected = "the policy has lost")]
     fn a_slot_lost_by_the_policy_is_found() {
         let mut cache = cache_of_three();
-        cache.policies = EvictionConfig::default().build(Shape { slots: 4, pages: 9 });
+        cache.policies = EvictionConfig::default().build(CacheShape { slots: 4, pages: 9 });
         cache.assert_invariants();
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A policy that finds an arriving page among them knows that it was evicted too early.
 
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use coflash_base::{IdVec, Lists, Lpn, id_type};
 
 id_type!(
@@ -25,7 +25,7 @@ pub(crate) struct Ghosts {
 
 impl Ghosts {
     /// Create `lists` empty lists of at most `bound` ghosts in all.
-    pub(crate) fn new(lists: u8, bound: u32, shape: Shape) -> Self {
+    pub(crate) fn new(lists: u8, bound: u32, shape: CacheShape) -> Self {
         let unused = u32::from(lists);
         let mut all = Lists::new(unused + 1, bound);
         (0..bound).map(Ghost::new).for_each(|ghost| all.push_back(unused, ghost));

@@ -1,6 +1,6 @@
 //! Cached pages grouped by block of the address space, for policies that evict whole blocks.
 
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lists, id_type};
 use schemars::JsonSchema;
@@ -36,7 +36,7 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    pub(crate) fn new(config: BlocksConfig, shape: Shape) -> Self {
+    pub(crate) fn new(config: BlocksConfig, shape: CacheShape) -> Self {
         let block_pages = u32::from(config.block_pages.get());
         // A cache without slots needs no lists.
         let groups = if shape.slots == 0 { 0 } else { shape.pages.div_ceil(block_pages) };
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_without_slots() {
-        let groups = Groups::new(BlocksConfig::default(), Shape { slots: 0, pages: 1 << 20 });
+        let groups = Groups::new(BlocksConfig::default(), CacheShape { slots: 0, pages: 1 << 20 });
         assert_eq!(groups.count(), 0);
         assert!(ByLen::new(&groups).fullest().is_none());
     }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_group_may_have_two_versions_of_all_its_pages() {
         let block_pages = NonZeroU16::new(2).expect("not zero");
-        let groups = Groups::new(BlocksConfig { block_pages }, Shape { slots: 8, pages: 4 });
+        let groups = Groups::new(BlocksConfig { block_pages }, CacheShape { slots: 8, pages: 4 });
         let mut by_len = ByLen::new(&groups);
         by_len.push_front(GroupId::new(1), 4);
         by_len.push_front(GroupId::new(0), 3);

@@ -25,5 +25,5 @@ pub use cache::Cache;
 pub use evict::{Eviction, EvictionConfig, EvictionPolicy, ExternalEviction, MakeEviction};
 pub use groups::BlocksConfig;
 pub use orders::{Orders, Policies, PolicyPair};
-pub use shape::Shape;
+pub use shape::CacheShape;
 pub use slots::{SlotId, SlotTable};

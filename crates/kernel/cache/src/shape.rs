@@ -2,7 +2,7 @@
 
 /// The size of a cache.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub struct CacheShape {
     /// The number of slots of the cache.
     pub slots: u32,
     /// The number of logical pages that may be cached.

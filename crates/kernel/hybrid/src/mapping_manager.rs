@@ -1,7 +1,7 @@
 //! Mapping Manager: metadata in flash, so that a power failure neither loses a dirty page nor brings an old
 //! version back.
 //!
-//! Every page in flash has a [`Label`]; the mapping page at the end of each block repeats the labels of its block.
+//! Every page in flash has a [`SlotLabel`]; the mapping page at the end of each block repeats the labels of its block.
 //! Labels record insertions, but not removals: a page that was destaged, or overwritten past the cache, stays
 //! in flash until its block is erased. Therefore removals are recorded in a *journal* before the block is
 //! erased or the disk overwritten. Evicted clean pages need no record, since the disk holds the same data.
@@ -24,7 +24,7 @@
 
 use crate::bits::Bits;
 use crate::counters::MappingCounters;
-use crate::media::{Label, TierMedia};
+use crate::media::{SlotLabel, TierMedia};
 use crate::store::Store;
 use coflash_base::{IdVec, Index, Lpn};
 use coflash_cache::{Cache, PolicyPair, SlotId};
@@ -37,7 +37,7 @@ const WORDS_PER_SLOT: usize = 2;
 
 /// The layout of the tier's flash pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct JournalLayout {
     /// The number of pages that may be cached.
     pub slots: u32,
     /// The number of journal pages: as many as in a checkpoint, so that a checkpoint costs no more than the
@@ -48,7 +48,7 @@ pub struct Layout {
     page_words: usize,
 }
 
-impl Layout {
+impl JournalLayout {
     /// Create the layout with the maximal number of slots in `logical_pages` pages of the FTL; `None` if none
     /// fits.
     #[must_use]
@@ -88,7 +88,7 @@ pub struct Found {
     /// The out-of-band data of the FTL.
     pub oob: Oob,
     /// The label of the tier, for a cached page.
-    pub label: Option<Label>,
+    pub label: Option<SlotLabel>,
     /// The content, for a page of journal or checkpoint.
     pub words: Vec<u64>,
 }
@@ -96,7 +96,7 @@ pub struct Found {
 /// The mapping manager.
 #[derive(Clone)]
 pub(crate) struct MappingManager {
-    layout: Layout,
+    layout: JournalLayout,
     versions: IdVec<SlotId, u64>,
     next_version: u64,
     /// Pages of the disk with a copy in flash, live or not, that recovery would treat as live.
@@ -112,7 +112,7 @@ pub(crate) struct MappingManager {
 }
 
 impl MappingManager {
-    pub(crate) fn new(layout: Layout, disk_pages: usize) -> Self {
+    pub(crate) fn new(layout: JournalLayout, disk_pages: usize) -> Self {
         Self {
             versions: IdVec::filled(0, layout.slots as usize),
             next_version: 1,
@@ -161,7 +161,7 @@ impl MappingManager {
     ) -> Result<M::When, M::Error> {
         let version = self.take_version();
         let cache = &store.replacer.cache;
-        let label = Label { page: cache.page_of(slot), dirty: cache.is_dirty(slot), version };
+        let label = SlotLabel { page: cache.page_of(slot), dirty: cache.is_dirty(slot), version };
         self.versions[slot] = version;
         self.record(label.page);
         store.media.label(slot, label);
@@ -271,8 +271,8 @@ impl MappingManager {
         &mut self,
         found: &[Found],
         is_above: impl Fn(Lpn) -> bool,
-    ) -> IdVec<SlotId, Option<Label>> {
-        let Layout { slots, checkpoint_pages, journal_pages, .. } = self.layout;
+    ) -> IdVec<SlotId, Option<SlotLabel>> {
+        let JournalLayout { slots, checkpoint_pages, journal_pages, .. } = self.layout;
         let metadata = slots + journal_pages + 2 * checkpoint_pages;
         let mut newest: IdVec<Lpn, Option<&Found>> = IdVec::filled(None, metadata as usize);
         for page in found {
@@ -314,7 +314,7 @@ impl MappingManager {
                 .filter(|&(other, _)| other == page)
                 .map_or(0, |(_, at)| at)
         };
-        let mut live: IdVec<SlotId, Option<Label>> = IdVec::filled(None, slots as usize);
+        let mut live: IdVec<SlotId, Option<SlotLabel>> = IdVec::filled(None, slots as usize);
         let mut newer: Vec<(Lpn, u64, SlotId)> = Vec::new();
         for slot in live.ids() {
             let Some(label) = newest[Lpn::new(slot.get())].and_then(|page| page.label) else { continue };

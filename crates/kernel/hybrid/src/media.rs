@@ -7,7 +7,7 @@ use coflash_media::{Backed, Place, Timeline};
 /// The label in the spare area of a flash page. The mapping page at the end of the block repeats it, and a copy by GC
 /// keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Label {
+pub struct SlotLabel {
     /// The cached page of the disk.
     pub page: Lpn,
     /// Whether it is dirty: the disk lacks this version.
@@ -19,7 +19,7 @@ pub struct Label {
 /// Flash with spare areas, and disks behind it. The methods provide the data of operations.
 pub trait TierMedia: Backed {
     /// Set the label of the next page programmed for a slot.
-    fn label(&mut self, slot: SlotId, label: Label);
+    fn label(&mut self, slot: SlotId, label: SlotLabel);
 
     /// Set the content of the next page programmed from [`Place::Merged`].
     fn words(&mut self, words: &[u64]);
@@ -34,7 +34,7 @@ pub trait TierMedia: Backed {
 
 /// Simulated flash and disks hold no data.
 impl TierMedia for Timeline {
-    fn label(&mut self, _: SlotId, _: Label) {}
+    fn label(&mut self, _: SlotId, _: SlotLabel) {}
 
     fn words(&mut self, _: &[u64]) {}
 

@@ -4,13 +4,13 @@
 //! `COFLASH_TRACES` names the folder of recorded traces; without them the test is skipped.
 
 use coflash_base::{Duration, Time};
-use coflash_media::disk::{Direction, DiskModel, Mechanical, MechanicalConfig, Transfer};
+use coflash_media::disk::{Direction, DiskModel, DiskTransfer, Mechanical, MechanicalConfig};
 use std::path::{Path, PathBuf};
 
 const TRACE: &str = "third-party/hdd_validate_atlas10k.trace.zst";
 
 struct Measured {
-    transfer: Transfer,
+    transfer: DiskTransfer,
     service_us: f64,
     next_us: f64,
 }
@@ -33,7 +33,11 @@ fn parse(line: &str) -> Measured {
     let direction = if direction == "R" { Direction::Read } else { Direction::Write };
     let number = |text: &str| text.parse::<f64>().expect("a number");
     Measured {
-        transfer: Transfer { direction, first: first.parse().unwrap(), sectors: sectors.parse().unwrap() },
+        transfer: DiskTransfer {
+            direction,
+            first: first.parse().unwrap(),
+            sectors: sectors.parse().unwrap(),
+        },
         service_us: number(service),
         next_us: number(next),
     }

@@ -202,7 +202,7 @@ const CONDITIONS: &[Condition] = &[
     Condition {
         keys: &["hybrid.disks.stripe"],
         holds: |scenario| {
-            let striped = |hybrid: &HybridConfig| hybrid.disks.placement == disk::Placement::Striped;
+            let striped = |hybrid: &HybridConfig| hybrid.disks.placement == disk::ArrayLayout::Striped;
             scenario.hybrid.as_ref().is_some_and(striped)
         },
         needs: "hybrid.disks.placement = \"striped\"",

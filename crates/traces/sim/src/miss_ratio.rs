@@ -2,7 +2,7 @@
 
 use coflash_base::{Bytes, suggest};
 use coflash_cache::EvictionConfig;
-use coflash_cache::belady::Future;
+use coflash_cache::belady::FutureReferences;
 use coflash_engine::{Cancellable, Observer, RunError};
 use coflash_hybrid::Miniature;
 use coflash_trace::accesses::Accesses;
@@ -71,7 +71,7 @@ fn by_name<S: Serializer>(curves: &[(String, Vec<f64>)], serializer: S) -> Resul
 enum Simulated {
     Policy(EvictionConfig),
     /// With the accesses to come, once they are known.
-    Belady(Option<Future>),
+    Belady(Option<FutureReferences>),
 }
 
 impl Simulated {
@@ -108,7 +108,7 @@ impl Simulated {
                 let pages = accesses.map(|(page, _)| page);
                 let known = future
                     .as_ref()
-                    .map_or_else(|| Cow::Owned(Future::new(pages.clone(), bound)), Cow::Borrowed);
+                    .map_or_else(|| Cow::Owned(FutureReferences::new(pages.clone(), bound)), Cow::Borrowed);
                 known.hits(pages, slots).for_each(told);
             }
         }
@@ -184,7 +184,7 @@ pub fn miss_ratio_curves(
     let ratio = |misses: f64| (misses / sampling.share / total).min(1.0);
     for policy in &mut policies {
         if let Simulated::Belady(future) = policy {
-            *future = Some(Future::new(accesses.iter().map(|(page, _)| page), accesses.pages()));
+            *future = Some(FutureReferences::new(accesses.iter().map(|(page, _)| page), accesses.pages()));
         }
     }
     let ratios = on_all_cores(policies.len() * slots.len(), |number| {

@@ -11,7 +11,7 @@
 use super::EvictionPolicy;
 use super::queues::Queues;
 use crate::ghosts::Ghosts;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Lpn, Policy};
@@ -71,7 +71,7 @@ impl Policy for Arc {
 }
 
 impl EvictionPolicy for Arc {
-    fn new(_: &NoParameters, shape: Shape) -> Self {
+    fn new(_: &NoParameters, shape: CacheShape) -> Self {
         Self {
             slots: shape.slots,
             queues: Queues::new(shape.slots),

@@ -8,7 +8,7 @@
 
 use super::EvictionPolicy;
 use crate::groups::{BlocksConfig, GroupId, Groups};
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, List, Policy};
 
@@ -32,7 +32,7 @@ impl Policy for Bplru {
 }
 
 impl EvictionPolicy for Bplru {
-    fn new(config: &BlocksConfig, shape: Shape) -> Self {
+    fn new(config: &BlocksConfig, shape: CacheShape) -> Self {
         let groups = Groups::new(*config, shape);
         Self {
             recent: List::new(groups.count()),

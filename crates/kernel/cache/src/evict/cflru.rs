@@ -7,7 +7,7 @@
 //! slot.
 
 use super::EvictionPolicy;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{List, Policy, Share};
 use schemars::JsonSchema;
@@ -78,7 +78,7 @@ impl Policy for Cflru {
 }
 
 impl EvictionPolicy for Cflru {
-    fn new(config: &CflruConfig, shape: Shape) -> Self {
+    fn new(config: &CflruConfig, shape: CacheShape) -> Self {
         let slots = shape.slots;
         let window = config.window.of(u64::from(slots)).min(u64::from(slots)) as u32;
         let list = || List::new(slots);

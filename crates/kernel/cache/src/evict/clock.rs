@@ -11,28 +11,28 @@
 //! the hand, and the hand passes over many free slots of a nearly empty cache.
 
 use super::EvictionPolicy;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
 use coflash_base::{IdVec, List, Policy};
 
 /// The CLOCK policy.
 #[derive(Clone)]
-pub struct Clock {
+pub struct ClockEviction {
     ring: List<SlotId>,
     /// Whether the page was used since the hand last passed it.
     referenced: IdVec<SlotId, bool>,
 }
 
-impl Policy for Clock {
+impl Policy for ClockEviction {
     type Config = NoParameters;
     const SUMMARY: &'static str =
         "A hand goes round the pages and evicts the first one not used since its last turn.";
     const SOURCE: &'static str = "F. J. Corbató, A Paging Experiment with the Multics System, 1968";
 }
 
-impl EvictionPolicy for Clock {
-    fn new(_: &NoParameters, shape: Shape) -> Self {
+impl EvictionPolicy for ClockEviction {
+    fn new(_: &NoParameters, shape: CacheShape) -> Self {
         Self { ring: List::new(shape.slots), referenced: IdVec::filled(false, shape.slots as usize) }
     }
 

@@ -3,7 +3,7 @@
 //! They speak of pages, not of slots. Beside the policy's own memory: 8 bytes per slot and 4 per logical page.
 
 use super::EvictionPolicy;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::external::Asked;
 use coflash_base::{ExternalConfig, IdVec, Index, List, Lpn, Policy};
@@ -44,11 +44,11 @@ pub trait ExternalEviction: dyn_clone::DynClone + Send + Sync {
 dyn_clone::clone_trait_object!(ExternalEviction);
 
 /// Creates the policy of a cache.
-pub type MakeEviction = dyn Fn(Shape) -> Box<dyn ExternalEviction> + Send + Sync;
+pub type MakeEviction = dyn Fn(CacheShape) -> Box<dyn ExternalEviction> + Send + Sync;
 
 /// A policy from outside, and the slots that it may evict.
 #[derive(Clone)]
-pub struct External {
+pub struct ExternalEvictor {
     policy: Asked<dyn ExternalEviction>,
     slots: List<SlotId>,
     slot_of: IdVec<Lpn, Option<SlotId>>,
@@ -56,14 +56,14 @@ pub struct External {
     victim: Option<SlotId>,
 }
 
-impl Policy for External {
+impl Policy for ExternalEvictor {
     type Config = ExternalConfig<MakeEviction>;
     const SUMMARY: &'static str = "The choice of code that is no part of coflash.";
     const SOURCE: &'static str = "the user's";
 }
 
-impl EvictionPolicy for External {
-    fn new(config: &ExternalConfig<MakeEviction>, shape: Shape) -> Self {
+impl EvictionPolicy for ExternalEvictor {
+    fn new(config: &ExternalConfig<MakeEviction>, shape: CacheShape) -> Self {
         let pages = if shape.slots == 0 { 0 } else { shape.pages };
         Self {
             policy: Asked::new(config.make()(shape)),

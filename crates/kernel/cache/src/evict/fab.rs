@@ -7,7 +7,7 @@
 
 use super::EvictionPolicy;
 use crate::groups::{BlockEviction, BlocksConfig, ByLen, Groups};
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::Policy;
 
@@ -26,7 +26,7 @@ impl Policy for Fab {
 }
 
 impl EvictionPolicy for Fab {
-    fn new(config: &BlocksConfig, shape: Shape) -> Self {
+    fn new(config: &BlocksConfig, shape: CacheShape) -> Self {
         let groups = Groups::new(*config, shape);
         Self { by_len: ByLen::new(&groups), groups, evicting: BlockEviction::default() }
     }

@@ -3,7 +3,7 @@
 //! A list with the newest page at its front. Every hook is O(1), a hit costs nothing; 8 bytes per slot.
 
 use super::EvictionPolicy;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
 use coflash_base::{List, Policy};
@@ -21,7 +21,7 @@ impl Policy for Fifo {
 }
 
 impl EvictionPolicy for Fifo {
-    fn new(_: &NoParameters, shape: Shape) -> Self {
+    fn new(_: &NoParameters, shape: CacheShape) -> Self {
         Self { arrivals: List::new(shape.slots) }
     }
 

@@ -10,7 +10,7 @@
 
 use super::EvictionPolicy;
 use super::lru::Lru;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::Policy;
 use coflash_base::policy::NoParameters;
@@ -47,7 +47,7 @@ impl Policy for Gcar {
 }
 
 impl EvictionPolicy for Gcar {
-    fn new(config: &GcarConfig, shape: Shape) -> Self {
+    fn new(config: &GcarConfig, shape: CacheShape) -> Self {
         Self { lru: Lru::new(&NoParameters {}, shape), window: config.window.get().into() }
     }
 

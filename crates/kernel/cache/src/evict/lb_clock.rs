@@ -10,7 +10,7 @@
 
 use super::EvictionPolicy;
 use crate::groups::{BlockEviction, BlocksConfig, ByLen, GroupId, Groups};
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, List, Policy};
 
@@ -60,7 +60,7 @@ impl Policy for LbClock {
 }
 
 impl EvictionPolicy for LbClock {
-    fn new(config: &BlocksConfig, shape: Shape) -> Self {
+    fn new(config: &BlocksConfig, shape: CacheShape) -> Self {
         let groups = Groups::new(*config, shape);
         Self {
             ring: List::new(groups.count()),

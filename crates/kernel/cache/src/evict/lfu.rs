@@ -6,7 +6,7 @@
 //! hook is O(1); 36 bytes per slot.
 
 use super::EvictionPolicy;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
 use coflash_base::{IdVec, Index, List, Lists, Policy, id_type};
@@ -66,7 +66,7 @@ impl Policy for Lfu {
 }
 
 impl EvictionPolicy for Lfu {
-    fn new(_: &NoParameters, shape: Shape) -> Self {
+    fn new(_: &NoParameters, shape: CacheShape) -> Self {
         let slots = shape.slots;
         Self {
             pages: Lists::new(slots, slots),

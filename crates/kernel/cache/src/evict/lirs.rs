@@ -14,7 +14,7 @@
 
 use super::EvictionPolicy;
 use crate::ghosts::{Ghost, Ghosts};
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, List, Lpn, Policy, Share, id_type};
 use schemars::JsonSchema;
@@ -144,7 +144,7 @@ impl Policy for Lirs {
 }
 
 impl EvictionPolicy for Lirs {
-    fn new(config: &LirsConfig, shape: Shape) -> Self {
+    fn new(config: &LirsConfig, shape: CacheShape) -> Self {
         let slots = shape.slots;
         let hir = config.hir_share.of(u64::from(slots)).max(1).min(u64::from(slots)) as u32;
         Self {

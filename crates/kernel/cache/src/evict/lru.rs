@@ -4,7 +4,7 @@
 //! A list with the most recently used page at its front. Every hook is O(1); 8 bytes per slot.
 
 use super::EvictionPolicy;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
 use coflash_base::{List, Policy};
@@ -22,7 +22,7 @@ impl Policy for Lru {
 }
 
 impl EvictionPolicy for Lru {
-    fn new(_: &NoParameters, shape: Shape) -> Self {
+    fn new(_: &NoParameters, shape: CacheShape) -> Self {
         Self { recent: List::new(shape.slots) }
     }
 

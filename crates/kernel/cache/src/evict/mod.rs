@@ -20,7 +20,7 @@ mod sieve;
 mod two_q;
 mod w_tinylfu;
 
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{Lpn, Misfit, Policy};
 
@@ -42,7 +42,7 @@ pub use w_tinylfu::WTinyLfuConfig;
 /// another page. Its dirty flag may change in between: `flagged` reports the change.
 pub trait EvictionPolicy: Policy {
     /// Create a policy for a cache of this shape, with all slots free. Without slots no hook but `victim` is called.
-    fn new(config: &Self::Config, shape: Shape) -> Self;
+    fn new(config: &Self::Config, shape: CacheShape) -> Self;
 
     /// A page that is not cached is about to be inserted, and [`victim`](Self::victim) is asked to make room for it. Not
     /// called where there is room, nor for evictions ahead of need.
@@ -116,10 +116,10 @@ pub trait EvictionPolicy: Policy {
 coflash_base::policy_family! { ($)
     /// The choice of the page that a full cache evicts.
     pub family Eviction, config EvictionConfig, dispatch eviction_dispatch, build eviction_build,
-        external "external" => External(external::External) {
+        external "external" => External(external::ExternalEvictor) {
         "lru" => Lru(lru::Lru),
         "fifo" => Fifo(fifo::Fifo),
-        "clock" => Clock(clock::Clock),
+        "clock" => Clock(clock::ClockEviction),
         "cflru" => Cflru(cflru::Cflru),
         "gcar" => Gcar(gcar::Gcar),
         "pt-lru" => PtLru(pt_lru::PtLru),
@@ -147,12 +147,12 @@ impl EvictionConfig {
     }
 
     /// Create the policy for a cache of this shape.
-    pub(crate) fn build(&self, shape: Shape) -> Eviction {
+    pub(crate) fn build(&self, shape: CacheShape) -> Eviction {
         eviction_build!(self, config => EvictionPolicy::new(config, shape))
     }
 
     fn without_slots(&self) -> Eviction {
-        self.build(Shape { slots: 0, pages: 0 })
+        self.build(CacheShape { slots: 0, pages: 0 })
     }
 
     /// See [`EvictionPolicy::is_lru_of_one_kind`].

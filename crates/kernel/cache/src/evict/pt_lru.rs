@@ -10,7 +10,7 @@
 //! amortised; 25 bytes per slot.
 
 use super::EvictionPolicy;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, List, Policy, Share};
 use schemars::JsonSchema;
@@ -81,7 +81,7 @@ impl Policy for PtLru {
 }
 
 impl EvictionPolicy for PtLru {
-    fn new(config: &PtLruConfig, shape: Shape) -> Self {
+    fn new(config: &PtLruConfig, shape: CacheShape) -> Self {
         let list = || List::new(shape.slots);
         Self {
             cold_clean: list(),

@@ -12,7 +12,7 @@
 
 use super::EvictionPolicy;
 use crate::groups::{BlockEviction, BlocksConfig, ByLen, GroupId, Groups};
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, List, Policy};
 
@@ -97,7 +97,7 @@ impl Policy for PudLru {
 }
 
 impl EvictionPolicy for PudLru {
-    fn new(config: &BlocksConfig, shape: Shape) -> Self {
+    fn new(config: &BlocksConfig, shape: CacheShape) -> Self {
         let groups = Groups::new(*config, shape);
         let count = groups.count();
         Self {

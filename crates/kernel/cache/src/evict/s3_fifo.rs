@@ -16,7 +16,7 @@
 use super::EvictionPolicy;
 use super::queues::Queues;
 use crate::ghosts::Ghosts;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lpn, Policy, Share};
 use schemars::JsonSchema;
@@ -89,7 +89,7 @@ impl Policy for S3Fifo {
 }
 
 impl EvictionPolicy for S3Fifo {
-    fn new(config: &S3FifoConfig, shape: Shape) -> Self {
+    fn new(config: &S3FifoConfig, shape: CacheShape) -> Self {
         let slots = shape.slots;
         let share = |share: Share| share.min(Share::ONE).of(u64::from(slots)) as u32;
         let small = share(config.small_share).max(1).min(slots);

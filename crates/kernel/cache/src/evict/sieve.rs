@@ -6,7 +6,7 @@
 //! meets them. A hit sets a bit and moves nothing. Every hook is O(1), `victim` amortised; 9 bytes per slot.
 
 use super::EvictionPolicy;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
 use coflash_base::{IdVec, List, Policy};
@@ -30,7 +30,7 @@ impl Policy for Sieve {
 }
 
 impl EvictionPolicy for Sieve {
-    fn new(_: &NoParameters, shape: Shape) -> Self {
+    fn new(_: &NoParameters, shape: CacheShape) -> Self {
         Self {
             arrivals: List::new(shape.slots),
             visited: IdVec::filled(false, shape.slots as usize),

@@ -10,7 +10,7 @@
 
 use super::EvictionPolicy;
 use crate::ghosts::Ghosts;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lists, Lpn, Policy, Share};
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ impl Policy for TwoQ {
 }
 
 impl EvictionPolicy for TwoQ {
-    fn new(config: &TwoQConfig, shape: Shape) -> Self {
+    fn new(config: &TwoQConfig, shape: CacheShape) -> Self {
         let share = |share: Share| share.min(Share::ONE).of(u64::from(shape.slots)) as u32;
         Self {
             queues: Lists::new(2, shape.slots),

@@ -13,7 +13,7 @@
 
 use super::EvictionPolicy;
 use super::queues::Queues;
-use crate::shape::Shape;
+use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lpn, Policy, Share};
 use schemars::JsonSchema;
@@ -111,7 +111,7 @@ impl Policy for WTinyLfu {
 }
 
 impl EvictionPolicy for WTinyLfu {
-    fn new(config: &WTinyLfuConfig, shape: Shape) -> Self {
+    fn new(config: &WTinyLfuConfig, shape: CacheShape) -> Self {
         let slots = shape.slots;
         let window_max = config.window.of(u64::from(slots)).max(1).min(u64::from(slots)) as u32;
         let main = u64::from(slots - window_max);

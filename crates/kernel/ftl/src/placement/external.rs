@@ -41,19 +41,19 @@ pub struct MakePlacement {
 
 /// An external policy, and its classes.
 #[derive(Clone)]
-pub struct External {
+pub struct ExternalPlacer {
     policy: Asked<dyn ExternalPlacement>,
     user: Range<u32>,
     gc: Range<u32>,
 }
 
-impl Policy for External {
+impl Policy for ExternalPlacer {
     type Config = ExternalConfig<MakePlacement>;
     const SUMMARY: &'static str = "The choice of code that is no part of coflash.";
     const SOURCE: &'static str = "the user's";
 }
 
-impl PlacementPolicy for External {
+impl PlacementPolicy for ExternalPlacer {
     const BYTES_PER_PAGE: u32 = 0;
 
     fn classes(config: &ExternalConfig<MakePlacement>) -> Result<Classes, Misfit> {
@@ -83,7 +83,7 @@ impl PlacementPolicy for External {
     }
 }
 
-impl External {
+impl ExternalPlacer {
     /// The class chosen by the policy, or the first valid one.
     fn choose(
         &mut self,

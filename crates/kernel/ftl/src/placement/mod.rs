@@ -40,7 +40,7 @@ pub use state::Column;
 coflash_base::policy_family! { ($)
     /// The choice of the open block for each written page.
     pub family Placement, config PlacementConfig, dispatch placement_dispatch, build placement_build,
-        external "external" => External(external::External) {
+        external "external" => External(external::ExternalPlacer) {
         "none" => Streams(none::Streams),
         "sepgc" => SepGc(sepgc::SepGc),
         "dac" => Dac(dac::Dac),
@@ -54,7 +54,7 @@ coflash_base::policy_family! { ($)
         "sepbit" => SepBit(sepbit::SepBit),
         "midas" => Midas(midas::Midas),
         "fdp" => Fdp(fdp::Fdp),
-        "score" => Score(score::ByScore),
+        "score" => Score(score::PlacementByScore),
         "future-knowledge" => FutureKnowledge(future_knowledge::FutureKnowledge),
     }
 }

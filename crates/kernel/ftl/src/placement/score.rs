@@ -87,7 +87,7 @@ struct Known {
 
 /// The policy of a score.
 #[derive(Clone)]
-pub struct ByScore {
+pub struct PlacementByScore {
     score: Expression,
     columns: Vec<[f64; 1]>,
     /// The number of classes, and the first one that GC copies into.
@@ -96,7 +96,7 @@ pub struct ByScore {
     known: Known,
 }
 
-impl ByScore {
+impl PlacementByScore {
     /// The value of the score, within the classes from the first one on.
     #[inline]
     fn class(&mut self, first: u32, page: Page) -> Class {
@@ -107,14 +107,14 @@ impl ByScore {
     }
 }
 
-impl Policy for ByScore {
+impl Policy for PlacementByScore {
     type Config = PlacementScoreConfig;
     const SUMMARY: &'static str =
         "Classes by the value of an expression; the default separates what GC copies.";
     const SOURCE: &'static str = "the expression is the user's; the default: Van Houdt 2014";
 }
 
-impl PlacementPolicy for ByScore {
+impl PlacementPolicy for PlacementByScore {
     const BYTES_PER_PAGE: u32 = 9;
 
     fn classes(config: &PlacementScoreConfig) -> Result<Classes, Misfit> {

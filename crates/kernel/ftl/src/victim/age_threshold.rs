@@ -8,7 +8,7 @@
 //! against each other, and measures the threshold in seconds; its second part, which fills the free places of
 //! a block of the same age, needs overwrites that flash has not.
 
-use super::in_order::{Order, Rule};
+use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::{List, Misfit, Policy, Share};
@@ -53,7 +53,7 @@ impl Policy for AgeThreshold {
     const SOURCE: &'static str = "Yu 2020 (ATGC of the Linux file system F2FS)";
 }
 
-impl Rule for AgeThreshold {
+impl OrderRule for AgeThreshold {
     const ORDER: Order = Order::Sealing;
 
     fn new(config: &AgeThresholdConfig, _: Pool) -> Self {

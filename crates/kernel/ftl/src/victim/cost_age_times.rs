@@ -5,7 +5,7 @@
 //! One is added to the erase count, so that a block that was never erased can be compared. O(candidates) per
 //! pick.
 
-use super::in_order::{Order, Rule};
+use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::policy::NoParameters;
@@ -21,7 +21,7 @@ impl Policy for CostAgeTimes {
     const SOURCE: &'static str = "Chiang & Chang 1999 (CAT)";
 }
 
-impl Rule for CostAgeTimes {
+impl OrderRule for CostAgeTimes {
     const ORDER: Order = Order::Sealing;
 
     fn new(_: &NoParameters, _: Pool) -> Self {

@@ -5,7 +5,7 @@
 //! read and written (eNVy), 1 + u if the whole block is read (LFS). Candidates are searched in the order of
 //! sealing: O(candidates) per pick.
 
-use super::in_order::{Order, Rule};
+use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::{List, Policy};
@@ -64,7 +64,7 @@ impl Policy for CostBenefit {
     const SOURCE: &'static str = "Rosenblum & Ousterhout 1992 (LFS); Kawaguchi et al. 1995 (eNVy)";
 }
 
-impl Rule for CostBenefit {
+impl OrderRule for CostBenefit {
     const ORDER: Order = Order::Sealing;
 
     fn new(config: &CostBenefitConfig, _: Pool) -> Self {

@@ -1,6 +1,6 @@
 //! External victim policies: in Python, or in a crate that uses this one.
 
-use super::in_order::{Order, Rule};
+use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::external::Asked;
@@ -49,20 +49,20 @@ pub type MakeVictim = dyn Fn(Pool) -> Box<dyn ExternalVictim> + Send + Sync;
 
 /// An external policy.
 #[derive(Clone)]
-pub struct External {
+pub struct ExternalSelector {
     policy: Asked<dyn ExternalVictim>,
     columns: Arc<Columns>,
     /// The number of picks in a row that freed nothing.
     vain: usize,
 }
 
-impl Policy for External {
+impl Policy for ExternalSelector {
     type Config = ExternalConfig<MakeVictim>;
     const SUMMARY: &'static str = "The choice of code that is no part of coflash.";
     const SOURCE: &'static str = "the user's";
 }
 
-impl Rule for External {
+impl OrderRule for ExternalSelector {
     const ORDER: Order = Order::CostChange;
 
     fn new(config: &ExternalConfig<MakeVictim>, pool: Pool) -> Self {
@@ -159,7 +159,8 @@ mod tests {
         let at = at.into();
         let mut config = ExternalConfig::<MakeVictim>::default();
         config.bind(Arc::new(move |_| Box::new(At(at, Vec::new()))));
-        let mut victim = VictimConfig::External(config).build(Pool { blocks: 4, cost_max: 4, seed: Seed(0) });
+        let mut victim =
+            VictimConfig::External(config).build(Pool { blocks: 4, cost_max: 4, seed: Seed(0) });
         [1, 0, 3].into_iter().for_each(|block| victim.sealed(LocalBlock::new(block), 4));
         victim.cost_changed(LocalBlock::new(1), 4, 2);
         let block = |valid| Block { valid, cost: valid, ..Block::ERASED };

@@ -1,6 +1,6 @@
 //! FIFO: the block that was sealed first, as in a circular log. Constant time.
 
-use super::in_order::{Order, Rule};
+use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::policy::NoParameters;
@@ -8,15 +8,15 @@ use coflash_base::{List, Policy};
 
 /// The FIFO policy.
 #[derive(Clone)]
-pub struct Fifo;
+pub struct FifoVictim;
 
-impl Policy for Fifo {
+impl Policy for FifoVictim {
     type Config = NoParameters;
     const SUMMARY: &'static str = "The block that was sealed first.";
     const SOURCE: &'static str = "Robinson 1996; Desnoyers 2012 (as LRU)";
 }
 
-impl Rule for Fifo {
+impl OrderRule for FifoVictim {
     const ORDER: Order = Order::Sealing;
 
     fn new(_: &NoParameters, _: Pool) -> Self {

@@ -14,7 +14,7 @@ pub enum Order {
 }
 
 /// A choice among ordered candidates.
-pub trait Rule: Policy {
+pub trait OrderRule: Policy {
     /// The order.
     const ORDER: Order;
 
@@ -37,13 +37,13 @@ pub struct InOrder<R> {
     order: List<LocalBlock>,
 }
 
-impl<R: Rule> Policy for InOrder<R> {
+impl<R: OrderRule> Policy for InOrder<R> {
     type Config = R::Config;
     const SUMMARY: &'static str = R::SUMMARY;
     const SOURCE: &'static str = R::SOURCE;
 }
 
-impl<R: Rule> VictimPolicy for InOrder<R> {
+impl<R: OrderRule> VictimPolicy for InOrder<R> {
     fn new(config: &R::Config, pool: Pool) -> Self {
         Self { rule: R::new(config, pool), order: List::new(pool.blocks) }
     }

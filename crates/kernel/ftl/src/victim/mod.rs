@@ -25,16 +25,16 @@ mod windowed_greedy;
 coflash_base::policy_family! { ($)
     /// The choice of the sealed block that GC cleans next.
     pub family Victim, config VictimConfig, dispatch victim_dispatch, build victim_build,
-        external "external" => External(InOrder<external::External>) {
+        external "external" => External(InOrder<external::ExternalSelector>) {
         "greedy" => Greedy(greedy::Greedy),
         "random" => Random(random::Random),
-        "fifo" => Fifo(InOrder<fifo::Fifo>),
+        "fifo" => Fifo(InOrder<fifo::FifoVictim>),
         "d-choices" => DChoices(d_choices::DChoices),
         "windowed-greedy" => WindowedGreedy(InOrder<windowed_greedy::WindowedGreedy>),
         "cost-benefit" => CostBenefit(InOrder<cost_benefit::CostBenefit>),
         "cost-age-times" => CostAgeTimes(InOrder<cost_age_times::CostAgeTimes>),
         "age-threshold" => AgeThreshold(InOrder<age_threshold::AgeThreshold>),
-        "score" => Score(InOrder<score::ByScore>),
+        "score" => Score(InOrder<score::VictimByScore>),
     }
 }
 

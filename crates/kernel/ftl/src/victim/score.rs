@@ -4,7 +4,7 @@
 //! cleaning it frees nothing, so GC would never end with a score that prefers such blocks. The expression is
 //! evaluated for [`LANES`] candidates at a time: O(candidates) per pick, without any allocation.
 
-use super::in_order::{Order, Rule};
+use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::expression::{Expression, Features, Over};
@@ -77,13 +77,13 @@ impl Default for ScoreConfig {
 
 /// The score policy.
 #[derive(Clone)]
-pub struct ByScore {
+pub struct VictimByScore {
     score: Expression,
     tie: ScoreTie,
     columns: Vec<[f64; LANES]>,
 }
 
-impl Policy for ByScore {
+impl Policy for VictimByScore {
     type Config = ScoreConfig;
     const SUMMARY: &'static str =
         "The block with the highest score; the default is that of the log-structured file system.";
@@ -91,7 +91,7 @@ impl Policy for ByScore {
         "the expression is the user's; the default: Rosenblum & Ousterhout 1992 (LFS)";
 }
 
-impl Rule for ByScore {
+impl OrderRule for VictimByScore {
     const ORDER: Order = Order::CostChange;
 
     fn new(config: &ScoreConfig, _: Pool) -> Self {

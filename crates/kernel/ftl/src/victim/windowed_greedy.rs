@@ -2,7 +2,7 @@
 //!
 //! The window gives young blocks time to lose valid pages. O(w) per pick.
 
-use super::in_order::{Order, Rule};
+use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::{List, Policy};
@@ -34,7 +34,7 @@ impl Policy for WindowedGreedy {
     const SOURCE: &'static str = "Hu et al. 2009";
 }
 
-impl Rule for WindowedGreedy {
+impl OrderRule for WindowedGreedy {
     const ORDER: Order = Order::Sealing;
 
     fn new(config: &WindowedGreedyConfig, _: Pool) -> Self {

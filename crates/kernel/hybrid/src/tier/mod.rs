@@ -28,7 +28,7 @@ use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
 use crate::counters::{MappingCounters, TierCounters};
 use crate::jobs::Jobs;
-use crate::mapping_manager::{Layout, MappingManager};
+use crate::mapping_manager::{JournalLayout, MappingManager};
 use crate::media::TierMedia;
 use crate::meter::Meter;
 use crate::page_replacer::{EvictionId, PageReplacer};
@@ -117,7 +117,7 @@ impl Tier {
     ) -> Result<Self, Misfit> {
         config.check()?;
         let page_bytes = geometry.page_size.count;
-        let layout = Layout::new(ftl.logical_pages(), page_bytes).ok_or_else(|| {
+        let layout = JournalLayout::new(ftl.logical_pages(), page_bytes).ok_or_else(|| {
             let pages = ftl.logical_pages();
             Misfit::new("segment", format!("flash of {pages} pages is too small to keep its own mapping"))
         })?;

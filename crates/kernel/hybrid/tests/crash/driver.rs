@@ -9,7 +9,7 @@ use coflash_base::Lpn;
 use coflash_base::measure::{Report, Value};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
-use coflash_hybrid::{Hybrid, Label, PartialWrites};
+use coflash_hybrid::{Hybrid, PartialWrites, SlotLabel};
 use coflash_level::{Command, Cooperates, Crossing, Level, MayCache, Op};
 use coflash_media::disk::Direction;
 use coflash_media::{DieId, Place};
@@ -420,7 +420,7 @@ impl Driver {
     }
 
     /// The labels of the cached pages in the spare areas.
-    fn cached(&self) -> impl Iterator<Item = Label> {
+    fn cached(&self) -> impl Iterator<Item = SlotLabel> {
         let mapped: Vec<_> =
             self.level.with_flash(|ftl| ftl.mapped().filter_map(|lpn| ftl.lookup(lpn)).collect());
         mapped.into_iter().filter_map(|page| self.media.label_of(page))

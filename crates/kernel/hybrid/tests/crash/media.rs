@@ -6,7 +6,7 @@ use crate::moments::{Ends, Moments, When};
 use crate::setup::Setup;
 use coflash_base::{Duration, Lpn, Time};
 use coflash_cache::SlotId;
-use coflash_hybrid::{Found, Label, TierMedia};
+use coflash_hybrid::{Found, SlotLabel, TierMedia};
 use coflash_media::disk::Direction;
 use coflash_media::{
     Access, Backed, BlockId, Cause, Clock, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Slot, Transfer,
@@ -68,7 +68,7 @@ pub(crate) struct Fragile {
     /// The programmed part of the host's page.
     programmed: Option<Data>,
     /// For the page that is programmed next.
-    label: Option<(SlotId, Label)>,
+    label: Option<(SlotId, SlotLabel)>,
     words: Vec<u64>,
     fetched: Option<Data>,
     /// Whether the journal entry being written is a trim.
@@ -147,13 +147,13 @@ impl Fragile {
     }
 
     /// The label in the spare area of a page.
-    pub(crate) fn label_of(&self, page: Ppn) -> Option<Label> {
+    pub(crate) fn label_of(&self, page: Ppn) -> Option<SlotLabel> {
         let [page, dirty, version] = self.flash.spare(page)?;
-        Some(Label { page: Lpn::new(page as u32), dirty: dirty == 1, version })
+        Some(SlotLabel { page: Lpn::new(page as u32), dirty: dirty == 1, version })
     }
 
     /// The label of the page that was last programmed for a slot.
-    fn last_label(&self, lpn: Lpn) -> Option<Label> {
+    fn last_label(&self, lpn: Lpn) -> Option<SlotLabel> {
         let of_slot =
             |(page, oob): (Ppn, Option<Oob>)| Some((oob.filter(|oob| oob.lpn == Some(lpn))?.sequence, page));
         let (_, page) = self.flash.programmed().filter_map(of_slot).max()?;
@@ -438,7 +438,7 @@ impl Backed for Fragile {
 }
 
 impl TierMedia for Fragile {
-    fn label(&mut self, slot: SlotId, label: Label) {
+    fn label(&mut self, slot: SlotId, label: SlotLabel) {
         self.label = Some((slot, label));
     }
 

@@ -145,7 +145,7 @@ impl Default for CdmConfig {
 }
 
 /// A scheme of the table at the top of the file.
-pub trait Variant: Clone {
+pub trait CdmVariant: Clone {
     /// The parameters.
     type Config: Clone
         + fmt::Debug
@@ -176,7 +176,7 @@ macro_rules! variants {
         #[derive(Clone, Copy, Debug)]
         pub struct $variant;
 
-        impl Variant for $variant {
+        impl CdmVariant for $variant {
             type Config = $config;
             const NAME: &'static str = $name;
             const SUMMARY: &'static str = $summary;
@@ -225,7 +225,7 @@ pub struct Cdm<V> {
     variant: PhantomData<V>,
 }
 
-impl<V: Variant> Policy for Cdm<V> {
+impl<V: CdmVariant> Policy for Cdm<V> {
     type Config = V::Config;
     const SUMMARY: &'static str = V::SUMMARY;
     const SOURCE: &'static str = "Lee, Kim, Bahn & Noh, MSST 2016, section 3";
@@ -235,7 +235,7 @@ impl<V: Variant> Policy for Cdm<V> {
     }
 }
 
-impl<V: Variant> Cdm<V> {
+impl<V: CdmVariant> Cdm<V> {
     /// Whether there may be no other sole copy now.
     pub(super) fn is_at_bound(&self, cache: &Cache) -> bool {
         self.sole_copies.are_at_bound(cache)
@@ -328,7 +328,7 @@ fn bound(config: &CdmConfig, setting: &Setting) -> Result<SoleCopies, Misfit> {
     Ok(if bounds { SoleCopies::bounded(max as u32, setting.slots) } else { SoleCopies::unbounded() })
 }
 
-impl<V: Variant> CooperationScheme for Cdm<V> {
+impl<V: CdmVariant> CooperationScheme for Cdm<V> {
     fn requirements(config: &V::Config) -> Requirements {
         let config = V::config(config);
         let is_whole = matches!(config.removable_weight, RemovableWeight::Fixed(_))
@@ -376,7 +376,7 @@ impl<V: Variant> CooperationScheme for Cdm<V> {
     }
 }
 
-impl<V: Variant> Scheme for Cdm<V> {
+impl<V: CdmVariant> Scheme for Cdm<V> {
     /// S1 → S2 without a copy; S0 is copied.
     #[inline(always)]
     fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &Cache) -> Decision {

@@ -22,7 +22,7 @@
 
 use super::Setting;
 use super::cdm::{CdmConfig, RemovableWeight};
-use super::moving::{Rule, Seen};
+use super::moving::{MoveRule, Seen};
 use super::write_history::{Past, WriteHistory};
 use coflash_base::{Amount, IdVec, Lpn, Misfit};
 use coflash_ftl::{Ftl, WriteStream};
@@ -174,7 +174,7 @@ impl ExpectedCost {
     }
 }
 
-impl Rule for ExpectedCost {
+impl MoveRule for ExpectedCost {
     type Config = ExpectedCostConfig;
     const NAME: &'static str = "expected-cost";
     const SUMMARY: &'static str = "GC copies, drops or moves into the cache, whichever is the cheapest in programs by what was learned of such pages.";

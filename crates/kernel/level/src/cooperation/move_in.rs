@@ -8,7 +8,7 @@
 
 use super::Setting;
 use super::cdm::CdmConfig;
-use super::moving::Rule;
+use super::moving::MoveRule;
 use super::write_history::{Past, WriteHistory};
 use coflash_base::Lpn;
 
@@ -16,7 +16,7 @@ use coflash_base::Lpn;
 #[derive(Clone, Debug)]
 pub struct MoveIn;
 
-impl Rule for MoveIn {
+impl MoveRule for MoveIn {
     type Config = CdmConfig;
     const NAME: &'static str = "move-in";
     const SUMMARY: &'static str = "As cdm, and GC moves a page into the cache that is likely to be written before the cache would evict it.";

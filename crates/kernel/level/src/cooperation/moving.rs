@@ -32,7 +32,7 @@ coflash_base::measures! {
 }
 
 /// The rule of a scheme: which pages move in.
-pub trait Rule: Clone {
+pub trait MoveRule: Clone {
     /// The parameters.
     type Config: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema;
     /// The name in scenarios.
@@ -119,7 +119,7 @@ struct Mover<R> {
     counters: MovingCounters,
 }
 
-impl<R: Rule> Mover<R> {
+impl<R: MoveRule> Mover<R> {
     #[inline]
     fn seen(&mut self, what: Seen, lpn: Lpn) {
         self.rule.seen(what, lpn, &self.history);
@@ -195,7 +195,7 @@ impl<R: Rule> Mover<R> {
     }
 }
 
-impl<R: Rule> Policy for Moving<R> {
+impl<R: MoveRule> Policy for Moving<R> {
     type Config = R::Config;
     const SUMMARY: &'static str = R::SUMMARY;
     const SOURCE: &'static str = R::SOURCE;
@@ -205,7 +205,7 @@ impl<R: Rule> Policy for Moving<R> {
     }
 }
 
-impl<R: Rule> CooperationScheme for Moving<R> {
+impl<R: MoveRule> CooperationScheme for Moving<R> {
     fn requirements(config: &R::Config) -> Requirements {
         Cdm::<Whole>::requirements(&R::cdm(config))
     }
@@ -246,7 +246,7 @@ impl<R: Rule> CooperationScheme for Moving<R> {
     }
 }
 
-impl<R: Rule> Scheme for Moving<R> {
+impl<R: MoveRule> Scheme for Moving<R> {
     fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &Cache) -> Decision {
         let mut decision = self.cdm.decide(lpn, marks, cache);
         let Some(mover) = &mut self.mover else { return decision };

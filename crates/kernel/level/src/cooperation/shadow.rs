@@ -147,7 +147,7 @@ pub(crate) struct Features {
 }
 
 /// A named combination of features.
-pub trait Variant: Clone {
+pub trait ShadowVariant: Clone {
     /// The parameters.
     type Config: Clone
         + std::fmt::Debug
@@ -171,7 +171,7 @@ macro_rules! variants {
         #[derive(Clone, Copy, Debug)]
         pub struct $variant;
 
-        impl Variant for $variant {
+        impl ShadowVariant for $variant {
             type Config = $config;
             const SUMMARY: &'static str = $summary;
             #[allow(private_interfaces, reason = "only schemes look at their features")]
@@ -292,7 +292,7 @@ pub struct Shadow<P> {
     variant: PhantomData<P>,
 }
 
-impl<P: Variant> Policy for Shadow<P> {
+impl<P: ShadowVariant> Policy for Shadow<P> {
     type Config = P::Config;
     const SUMMARY: &'static str = P::SUMMARY;
     const SOURCE: &'static str = "ShadowGC, DATE 2018";
@@ -309,7 +309,7 @@ impl Features {
     }
 }
 
-impl<P: Variant> CooperationScheme for Shadow<P> {
+impl<P: ShadowVariant> CooperationScheme for Shadow<P> {
     fn requirements(config: &P::Config) -> Requirements {
         let features = P::features(config);
         let weight_max = features.weight();
@@ -347,7 +347,7 @@ impl<P: Variant> CooperationScheme for Shadow<P> {
     }
 }
 
-impl<P: Variant> Scheme for Shadow<P> {
+impl<P: ShadowVariant> Scheme for Shadow<P> {
     #[inline(always)]
     fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &Cache) -> Decision {
         let Features { separate, fast, from_buffer, .. } = self.features;

@@ -1,6 +1,6 @@
 //! An array of disks as one space of pages: concatenated or striped.
 
-use super::{Answered, Direction, Disk, DiskConfig, DiskCosts, SECTOR_BYTES, Scheduler, Transfer};
+use super::{Answered, Direction, Disk, DiskConfig, DiskCosts, DiskTransfer, SECTOR_BYTES, Scheduler};
 use crate::tournament::{NONE, Tournament};
 use coflash_base::{Bytes, Duration, Misfit, Time};
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The placement of pages on disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Placement {
+pub enum ArrayLayout {
     /// Each disk holds a volume of its own: the first disk has the first pages, and so on.
     #[default]
     Volumes,
@@ -28,7 +28,7 @@ pub struct DisksConfig {
     /// The order in which each disk serves its transfers.
     pub scheduler: Scheduler,
     /// The placement of pages on the disks.
-    pub placement: Placement,
+    pub placement: ArrayLayout,
     /// With `striped`: the size of a stripe on one disk, a whole number of pages.
     pub stripe: Bytes,
 }
@@ -39,7 +39,7 @@ impl Default for DisksConfig {
             count: 1,
             model: DiskConfig::default(),
             scheduler: Scheduler::default(),
-            placement: Placement::default(),
+            placement: ArrayLayout::default(),
             stripe: Bytes { count: 64 << 10 },
         }
     }
@@ -86,7 +86,7 @@ pub struct Disks {
     disks: Vec<Disk>,
     /// The next event of each disk, with the number of the disk.
     events: Tournament,
-    placement: Placement,
+    placement: ArrayLayout,
     pages_per_stripe: u64,
     pages_per_disk: u64,
     sectors_per_page: u64,
@@ -110,7 +110,7 @@ impl Disks {
             return Err(Misfit::new("model", problem));
         }
         let pages_per_stripe = config.stripe.count / page_bytes;
-        if config.placement == Placement::Striped
+        if config.placement == ArrayLayout::Striped
             && (pages_per_stripe == 0 || !config.stripe.count.is_multiple_of(page_bytes))
         {
             let problem = format!("{} is no whole number of pages of {page_bytes} B", config.stripe);
@@ -119,7 +119,7 @@ impl Disks {
         let disks: Vec<_> = (0..config.count).map(|_| Disk::new(&config.model, config.scheduler)).collect();
         let sectors_per_page = page_bytes / SECTOR_BYTES;
         let mut pages_per_disk = disks[0].mechanics.sectors() / sectors_per_page;
-        if config.placement == Placement::Striped {
+        if config.placement == ArrayLayout::Striped {
             pages_per_disk -= pages_per_disk % pages_per_stripe;
         }
         if pages_per_disk == 0 {
@@ -192,7 +192,7 @@ impl Disks {
         while next < end {
             let (disk, at, run) = self.locate(next);
             let pages = run.min(end - next);
-            let transfer = Transfer {
+            let transfer = DiskTransfer {
                 direction,
                 first: at * self.sectors_per_page,
                 sectors: pages * self.sectors_per_page,
@@ -212,11 +212,11 @@ impl Disks {
     /// The disk of a page, its number there, and the number of contiguous pages there from it on.
     pub(super) fn locate(&self, page: u64) -> (usize, u64, u64) {
         match self.placement {
-            Placement::Volumes => {
+            ArrayLayout::Volumes => {
                 let (disk, at) = (page / self.pages_per_disk, page % self.pages_per_disk);
                 (disk as usize, at, self.pages_per_disk - at)
             }
-            Placement::Striped => {
+            ArrayLayout::Striped => {
                 let (stripe, within) = (page / self.pages_per_stripe, page % self.pages_per_stripe);
                 let disks = self.disks.len() as u64;
                 let at = stripe / disks * self.pages_per_stripe + within;

@@ -1,7 +1,7 @@
 //! A disk with constant costs: every transfer has the same positioning time, then the same data rate. This is the disk
 //! of the paper's cost model.
 
-use super::{Direction, DiskCosts, DiskModel, SECTOR_BYTES, Transfer};
+use super::{Direction, DiskCosts, DiskModel, DiskTransfer, SECTOR_BYTES};
 use coflash_base::{Bytes, Duration, Policy, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,7 +48,7 @@ impl DiskModel for Constant {
         Self { config: config.clone() }
     }
 
-    fn serve(&mut self, transfer: &Transfer, start: Time) -> Time {
+    fn serve(&mut self, transfer: &DiskTransfer, start: Time) -> Time {
         let positioning = match transfer.direction {
             Direction::Read => self.config.read_positioning,
             Direction::Write => self.config.write_positioning,

@@ -5,7 +5,7 @@
 
 use super::buffer::Buffer;
 use super::layout::{Layout, SectorAddress};
-use super::{Direction, DiskCosts, DiskModel, SECTOR_BYTES, Transfer, atlas10k};
+use super::{Direction, DiskCosts, DiskModel, DiskTransfer, SECTOR_BYTES, atlas10k};
 use coflash_base::{Duration, Policy, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,7 @@ impl Mechanical {
     }
 
     /// Move the head over all sectors of a transfer, track after track.
-    fn pass(&mut self, transfer: &Transfer, at: Time) -> Pass {
+    fn pass(&mut self, transfer: &DiskTransfer, at: Time) -> Pass {
         let mut address = self.layout.address(transfer.first);
         let on_track = self.move_to(&address, transfer.direction, at);
         let begin = Self::arrival(&address, on_track);
@@ -109,7 +109,7 @@ impl Mechanical {
         }
     }
 
-    fn read(&mut self, transfer: &Transfer, start: Time) -> Time {
+    fn read(&mut self, transfer: &DiskTransfer, start: Time) -> Time {
         let bus = Duration { ns: atlas10k::BUS_SECTOR_NS } * transfer.sectors;
         let ready = start + Duration { ns: atlas10k::READ_OVERHEAD_NS };
         if let Some(buffered) = self.buffer.hit(transfer.first, transfer.end(), ready) {
@@ -135,7 +135,7 @@ impl Mechanical {
         (first_is_in + bus).max(pass.end + Duration { ns: atlas10k::BUS_SECTOR_NS }).max(ready + bus)
     }
 
-    fn write(&mut self, transfer: &Transfer, start: Time) -> Time {
+    fn write(&mut self, transfer: &DiskTransfer, start: Time) -> Time {
         let bus = Duration { ns: atlas10k::BUS_SECTOR_NS } * transfer.sectors;
         // The buffer has room for one write.
         let start = start.max(self.arm_free);
@@ -166,7 +166,7 @@ impl DiskModel for Mechanical {
         }
     }
 
-    fn serve(&mut self, transfer: &Transfer, start: Time) -> Time {
+    fn serve(&mut self, transfer: &DiskTransfer, start: Time) -> Time {
         match transfer.direction {
             Direction::Read => self.read(transfer, start),
             Direction::Write => self.write(transfer, start),

@@ -13,7 +13,7 @@ mod scheduler;
 mod seek;
 mod turns;
 
-pub use array::{DiskCounters, Disks, DisksConfig, Placement};
+pub use array::{ArrayLayout, DiskCounters, Disks, DisksConfig};
 pub use constant::{Constant, ConstantConfig};
 pub use mechanical::{Drive, Mechanical, MechanicalConfig};
 pub use scheduler::Scheduler;
@@ -35,7 +35,7 @@ pub enum Direction {
 
 /// A transfer of neighbouring sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transfer {
+pub struct DiskTransfer {
     /// The direction.
     pub direction: Direction,
     /// The first sector.
@@ -44,7 +44,7 @@ pub struct Transfer {
     pub sectors: u64,
 }
 
-impl Transfer {
+impl DiskTransfer {
     /// The sector after the last.
     #[must_use]
     pub fn end(&self) -> u64 {
@@ -58,7 +58,7 @@ pub trait DiskModel: coflash_base::Policy {
     fn new(config: &Self::Config) -> Self;
 
     /// Serve a transfer that begins at `start`. Returns the time of its answer, when the next may begin.
-    fn serve(&mut self, transfer: &Transfer, start: Time) -> Time;
+    fn serve(&mut self, transfer: &DiskTransfer, start: Time) -> Time;
 
     /// The number of sectors.
     fn sectors(&self) -> u64;
@@ -95,7 +95,7 @@ impl DiskConfig {
 impl Mechanics {
     coflash_base::forward_to_variant! { disk_dispatch;
         /// Serve a transfer that begins at `start`. Returns the time of its answer, when the next may begin.
-        pub fn serve(&mut self, transfer: &Transfer, start: Time) -> Time;
+        pub fn serve(&mut self, transfer: &DiskTransfer, start: Time) -> Time;
         /// The number of sectors.
         pub fn sectors(&self) -> u64;
         fn costs(&self, page_bytes: u64) -> DiskCosts;
@@ -171,7 +171,7 @@ impl Disk {
     }
 
     /// Submit a transfer at `now`, the current time. [`advance`](Self::advance) reports its tag.
-    pub fn submit(&mut self, transfer: Transfer, tag: u32, now: Time) {
+    pub fn submit(&mut self, transfer: DiskTransfer, tag: u32, now: Time) {
         assert!(transfer.sectors > 0, "a transfer of nothing");
         assert!(transfer.end() <= self.mechanics.sectors(), "{transfer:?} is past the end of the disk");
         let position = self.mechanics.position(transfer.first);

@@ -3,7 +3,7 @@
 //!
 //! A transfer costs logarithmic time, however many wait: those that may go are kept in the order of their positions.
 
-use super::Transfer;
+use super::DiskTransfer;
 use super::turns::Turns;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub enum Scheduler {
 /// A waiting transfer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
-    pub(super) transfer: Transfer,
+    pub(super) transfer: DiskTransfer,
     pub(super) tag: u32,
     /// The position of its first sector.
     pub(super) position: u64,

@@ -11,12 +11,12 @@ fn constant() -> DiskConfig {
     })
 }
 
-fn read(first: u64, sectors: u64) -> Transfer {
-    Transfer { direction: Direction::Read, first, sectors }
+fn read(first: u64, sectors: u64) -> DiskTransfer {
+    DiskTransfer { direction: Direction::Read, first, sectors }
 }
 
-fn write(first: u64, sectors: u64) -> Transfer {
-    Transfer { direction: Direction::Write, first, sectors }
+fn write(first: u64, sectors: u64) -> DiskTransfer {
+    DiskTransfer { direction: Direction::Write, first, sectors }
 }
 
 fn at(ns: u64) -> Time {
@@ -25,7 +25,7 @@ fn at(ns: u64) -> Time {
 
 /// The tags in the order of service, for transfers that all arrive at once while the disk serves one at
 /// `busy`.
-fn order(scheduler: Scheduler, busy: u64, transfers: &[Transfer]) -> Vec<u32> {
+fn order(scheduler: Scheduler, busy: u64, transfers: &[DiskTransfer]) -> Vec<u32> {
     let mut disk = Disk::new(&constant(), scheduler);
     disk.submit(read(busy, 1), u32::MAX, Time::ZERO);
     for (tag, transfer) in (0..).zip(transfers) {
@@ -77,7 +77,7 @@ fn none_overtakes_one_it_conflicts_with() {
     }
 }
 
-fn conflict(one: &Transfer, other: &Transfer) -> bool {
+fn conflict(one: &DiskTransfer, other: &DiskTransfer) -> bool {
     let writes = one.direction == Direction::Write || other.direction == Direction::Write;
     writes && one.first < other.end() && other.first < one.end()
 }
@@ -85,7 +85,7 @@ fn conflict(one: &Transfer, other: &Transfer) -> bool {
 /// The choice among waiting transfers by its definition: those that may go are compared with one another.
 struct Definition {
     scheduler: Scheduler,
-    waiting: Vec<(u32, Transfer)>,
+    waiting: Vec<(u32, DiskTransfer)>,
     arm: u64,
     upward: bool,
 }
@@ -152,7 +152,7 @@ fn schedulers_choose_by_their_definitions() {
 /// A choice must not look at all that wait.
 #[test]
 fn a_transfer_costs_as_much_however_many_wait() {
-    let steps = |scheduler, transfers: &[Transfer]| {
+    let steps = |scheduler, transfers: &[DiskTransfer]| {
         let mut disk = Disk::new(&constant(), scheduler);
         for (tag, transfer) in (0..).zip(transfers) {
             disk.submit(*transfer, tag, Time::ZERO);
@@ -181,7 +181,7 @@ fn a_transfer_costs_as_much_however_many_wait() {
 fn disks_in_a_row_and_striped_hold_each_page_once() {
     let config =
         DisksConfig { count: 3, model: constant(), stripe: Bytes { count: 4096 }, ..DisksConfig::default() };
-    for placement in [Placement::Volumes, Placement::Striped] {
+    for placement in [ArrayLayout::Volumes, ArrayLayout::Striped] {
         let mut disks = Disks::new(&DisksConfig { placement, ..config.clone() }, 1024).unwrap();
         let mut places: Vec<_> = (0..disks.pages()).map(|page| disks.locate(page)).collect();
         for (page, &(disk, at, run)) in places.iter().enumerate() {
@@ -202,7 +202,7 @@ fn disks_in_a_row_and_striped_hold_each_page_once() {
             assert!(last.is_none() || answered.is_none(), "told once");
             last = last.or(answered);
         }
-        let parts = if placement == Placement::Striped { 3 } else { 1 };
+        let parts = if placement == ArrayLayout::Striped { 3 } else { 1 };
         // On disks side by side, parts of the same size end together.
         let alone = 7 + 5000 + 10 * 24 / parts;
         let service = Duration { ns: parts * 5000 + 10 * 24 };
@@ -220,7 +220,7 @@ fn disks_that_make_no_sense_are_refused() {
     let refused = |config: DisksConfig| Disks::new(&config, 4096).err().map(|misfit| misfit.key);
     assert_eq!(refused(DisksConfig { count: 0, ..DisksConfig::default() }), Some("count".to_owned()));
     let odd = Bytes { count: 5000 };
-    let striped = DisksConfig { placement: Placement::Striped, stripe: odd, ..DisksConfig::default() };
+    let striped = DisksConfig { placement: ArrayLayout::Striped, stripe: odd, ..DisksConfig::default() };
     assert_eq!(refused(striped), Some("stripe".to_owned()));
     assert_eq!(refused(DisksConfig { stripe: odd, ..DisksConfig::default() }), None);
 }

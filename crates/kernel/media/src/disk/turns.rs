@@ -4,7 +4,7 @@
 //! The sectors of waiting transfers are divided into parts at the beginnings and ends of these. A transfer may go when
 //! it is its turn in each of its parts.
 
-use super::{Direction, Transfer};
+use super::{Direction, DiskTransfer};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Sectors that the same transfers wait for.
@@ -40,7 +40,7 @@ pub(super) struct Turns {
 impl Turns {
     /// Let a transfer wait for its turn in each of its parts. Returns the number of parts where it has to. Parts are
     /// divided at its ends: `more` is told each transfer that waits in one part more.
-    pub(super) fn enter(&mut self, transfer: &Transfer, arrival: u64, mut more: impl FnMut(u64)) -> u32 {
+    pub(super) fn enter(&mut self, transfer: &DiskTransfer, arrival: u64, mut more: impl FnMut(u64)) -> u32 {
         let (direction, end) = (transfer.direction, transfer.end());
         [transfer.first, end].into_iter().for_each(|at| self.divide(at, &mut more));
         let (mut next, mut missing, mut alone) = (transfer.first, 0, Vec::new());
@@ -65,7 +65,7 @@ impl Turns {
     }
 
     /// Remove a transfer whose turn it is. `given` is told each transfer that gets its turn in a part.
-    pub(super) fn leave(&mut self, transfer: &Transfer, mut given: impl FnMut(u64)) {
+    pub(super) fn leave(&mut self, transfer: &DiskTransfer, mut given: impl FnMut(u64)) {
         let (mut empty, mut parts, mut turns) = (Vec::new(), 0, 0);
         for (&first, part) in self.parts.range_mut(transfer.first..transfer.end()) {
             parts += 1;
