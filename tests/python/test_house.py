@@ -177,6 +177,10 @@ def test_a_silent_default_and_a_homonym_are_found(tmp_path: Path) -> None:
     }
 
 
+def test_no_room_has_two_public_types_of_one_name() -> None:
+    assert {room: names for room, names in rooms.homonyms().items() if names} == {}
+
+
 def test_the_inner_folder_is_the_room() -> None:
     assert rooms.room_of("python/coflash/cli/run.py") == "laboratory"
     assert rooms.room_of("python/coflash/calibrate/fit.py") == "evidence"
