@@ -41,7 +41,7 @@ class Text:
         for section in sections:
             heading, _, body = section.partition("\n")
             name, _, title_of = heading.partition(": ")
-            bodies[name] = re.sub(r"(?<!\n)\n *(?!- |\n)", " ", body.strip())
+            bodies[name] = re.sub(r"(?<!\n)\n(?! *- |\n) *", " ", body.strip())
             if name != "answer":
                 bodies[name] = bodies[name].format_map(bodies)
             titles[name] = title_of.format_map(bodies)
