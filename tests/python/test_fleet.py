@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import fsspec
 import numpy as np
 import polars
 import pytest
@@ -258,6 +259,39 @@ def test_workers_of_a_cluster_write_their_own_results(
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == here.by_volume("waf_host")
     assert sorted(there.sweep.results) == sorted(here.sweep.results)
+
+
+def test_an_object_store_has_trace_volumes_and_results(found: Fleet, trace: str) -> None:
+    files = fsspec.filesystem("memory")
+    files.pipe_file("/cloud/one.csv", Path(trace).read_bytes())
+    kept = coflash.fleet("memory://cloud/one.csv", VARY, out="memory://cloud/out", scenario=SMALL)
+    assert kept.by_volume("waf_host") == found.by_volume("waf_host")
+    assert {one.sha256 for one in kept.volumes} == {one.sha256 for one in found.volumes}
+    parts = "memory://cloud/out/volumes"
+    assert all(one.file.startswith(parts) for one in kept.volumes)
+    again = coflash.fleet(parts, VARY, out="memory://cloud/out", scenario=SMALL)
+    assert again.sweep.from_before == 6
+    assert len(coflash.results("memory://cloud/out")) == 6
+    # Another trace takes their place; a list whose parts are gone is made anew.
+    files.pipe_file("/cloud/one.csv", "\n".join(lines(100, seed=2)).encode())
+    other = volumes.split("memory://cloud/one.csv", parts)
+    assert sum(one.requests for one in other) == 100
+    assert len(files.find("/cloud/out/volumes")) == len(other) + 1
+    files.rm_file(other[0].file.removeprefix("memory:/"))
+    assert volumes.split("memory://cloud/one.csv", parts) == other
+    assert files.exists(other[0].file.removeprefix("memory:/"))
+
+
+def test_workers_fetch_their_volumes_from_a_url(trace: str, tmp_path: Path, found: Fleet) -> None:
+    pytest.importorskip("distributed")
+    import clusters
+
+    with clusters.dask() as address:
+        there = coflash.fleet(
+            trace, VARY, out=f"local://{tmp_path}/out", scenario=SMALL, engine="dask", address=address
+        )
+    assert not there.sweep.failures
+    assert there.by_volume("waf_host") == found.by_volume("waf_host")
 
 
 def test_a_fleet_whose_driver_is_killed_goes_on_and_no_volume_is_done_twice(trace: str, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ Device = typer.Option(
     help="The device; its size follows each volume.",
     autocompletion=complete.scenarios,
 )
-Volumes = typer.Option("--volumes", metavar="DIR", help="The folder of the volumes' traces; by default in --out.")
+Volumes = typer.Option("--volumes", metavar="DIR|URL", help="Where the volumes' traces are kept; by default in --out.")
 Table = typer.Option("--table", metavar="FILE", help="A row for each volume and point: .csv or .parquet.")
 Plot = typer.Option("--plot", metavar="FILE", help="The distributions of the first measure: .svg, .png or .pdf.")
 
@@ -51,7 +51,7 @@ def fleet(
     ] = "volume",
     scenario: Annotated[str, Device] = DEVICE,
     assignments_: Assignments = None,
-    volumes: Annotated[Path | None, Volumes] = None,
+    volumes: Annotated[str | None, Volumes] = None,
     seeds: Seeds = 1,
     engine: EngineOption = "local",
     workers: Workers = None,

@@ -120,26 +120,33 @@ class Tree:
         with named(self.url_of(path), "read"):
             self.files.get_file(self._at(path), str(to))
 
-    def put(self, path: str, content: bytes) -> None:
-        """Write a file, whole or not at all.
+    def put(self, path: str, content: bytes | Path) -> None:
+        """Write a file, or send one of this machine; whole or not at all.
 
         Raises:
             CoflashError: It cannot be written.
         """
         place = self._at(path)
+
+        def send(to: str) -> None:
+            if isinstance(content, bytes):
+                self.files.pipe_file(to, content)
+            else:
+                self.files.put_file(str(content), to)
+
         with named(self.url_of(path), "written"):
             self.files.makedirs(posixpath.dirname(place), exist_ok=True)
             if self._renames:
                 new = posixpath.join(posixpath.dirname(place), f".{posixpath.basename(place)}.{os.urandom(4).hex()}")
                 try:
-                    self.files.pipe_file(new, content)
+                    send(new)
                     self.files.mv(new, place)
                 except BaseException:
                     with suppress(Exception):
                         self.files.rm_file(new)
                     raise
             else:
-                self.files.pipe_file(place, content)
+                send(place)
 
     def put_folder(self, path: str, folder: Path, last: str) -> None:
         """Write the files of a folder, the one named `last` after the others.
@@ -148,7 +155,7 @@ class Tree:
             CoflashError: One cannot be written.
         """
         for file in sorted(folder.iterdir(), key=lambda file: (file.name == last, file.name)):
-            self.put(path + file.name, file.read_bytes())
+            self.put(path + file.name, file)
 
     def check(self) -> None:
         """Check that files can be written.

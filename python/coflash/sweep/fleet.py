@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from coflash._core import CoflashError
@@ -29,7 +28,7 @@ from coflash.sweep.size import DEVICE
 from coflash.table import Table
 from coflash.terminal import errors
 from coflash.trace import Options, Paths, Progress, paths
-from coflash.trace.volumes import Volume, of_files, split
+from coflash.trace.volumes import Volume, is_folder, of_files, split
 
 if TYPE_CHECKING:
     import numpy as np
@@ -230,7 +229,7 @@ def fleet(
         out: The folder of results, or a URL.
         by: `"volume"`: each device that the records name; `"file"`: each file.
         scenario: The device; its size follows the footprint of each volume.
-        volumes: The folder of the volumes' traces; by default `volumes` in `out`, which must then be a folder.
+        volumes: The folder of the volumes' traces, or its URL; by default `volumes` in `out`.
         options: How to read the trace.
         seeds: As of `sweep`.
         engine: As of `sweep`; workers of a cluster read the volumes, and write their results where `out` is a URL. A
@@ -246,11 +245,11 @@ def fleet(
     """
     read, files, base = options or {}, paths(traces), Scenario.of(scenario)
     store = store_at(out)
-    if by == "file" or all(Path(file).is_dir() for file in files):
+    if by == "file" or all(is_folder(file) for file in files):
         found = of_files(files, read)
         base = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
     else:
-        found = split(traces, _folder(volumes, out), read, reading)
+        found = split(traces, f"{out}/{VOLUMES}" if volumes is None else volumes, read, reading)
     writers = [one for one in found if one.written_bytes]
     if not writers:
         msg = f"fleet: none of {len(found)} volumes writes: there is nothing for GC to do"
@@ -262,15 +261,6 @@ def fleet(
     return _run(
         base, writers, found, points_of(vary, "grid", 0, 0), store, Place(engine, workers, address, ()), seeds, progress
     )
-
-
-def _folder(volumes: str | os.PathLike[str] | None, out: str | os.PathLike[str]) -> Path:
-    if volumes is not None:
-        return Path(volumes)
-    if remote.is_url(out):
-        msg = f"volumes: a folder is needed for the traces of the volumes, since {out} is a URL"
-        raise CoflashError(msg)
-    return remote.path_of(out) / VOLUMES
 
 
 def _run(
@@ -286,7 +276,8 @@ def _run(
     points: list[Point] = []
     least = _least_pages(base, assignments)
     for one in writers:
-        source = f"file://{Path(one.file).resolve()}" if place.engine != "local" else one.file
+        shared = place.engine != "local" and not remote.is_url(one.file)
+        source = f"file://{remote.path_of(one.file).resolve()}" if shared else one.file
         device = base.with_({"name": one.name, **_sized(max(least, _needed_pages(one)))})
         of = Plan.of(device, (Input(source, one.sha256),), assignments, seeds)
         points += [_named(point, one.name) for point in of.points]
