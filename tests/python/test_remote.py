@@ -66,15 +66,15 @@ def test_a_sweep_to_a_url_gives_what_one_to_a_folder_gives(url: str, tmp_path: P
 
 def test_a_run_is_there_when_its_document_is(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     system, _ = fsspec.core.url_to_fs(url)
-    put = type(system).pipe_file
+    put = type(system).put_file
 
-    def full(self: Any, path: str, value: bytes, **rest: Any) -> None:
+    def full(self: Any, here: str, path: str, **rest: Any) -> None:
         if "result.json" in path:
             raise OSError(28, "No space left on device")
-        put(self, path, value, **rest)
+        put(self, here, path, **rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(system), "pipe_file", full)
+        patch.setattr(type(system), "put_file", full)
         with pytest.raises(CoflashError, match=r"runs/[0-9a-f]{16}/result\.json: cannot be written: No space left"):
             coflash.sweep(SMALL, {}, out=url)
     assert any("series.parquet" in name for name in files(url))
