@@ -1,6 +1,6 @@
 //! A run that goes on step by step: what is served so far can be looked at between two requests.
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Totals};
 use crate::error::RunError;
 use crate::input::Inputs;
 use crate::job_report::JobReport;
@@ -8,8 +8,11 @@ use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::observer::{Cancelled, Observer, Phase, SoFar};
 use crate::open_workload::{OpenWorkload, Supply};
+use crate::precondition::Preconditioned;
 use crate::replay::{LOOK_PAGES, Replay};
 use crate::result::{RunResult, Workload};
+use crate::slice::Slice;
+use crate::sliced_run::SlicedRun;
 use coflash_base::Lpn;
 use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, Level};
@@ -48,6 +51,17 @@ impl<'a> Simulation<'a> {
             },
             hybrid level => Self(Box::new(Running::new(scenario, Engine::new(scenario, level, media), workload)))
         )
+    }
+
+    /// Simulate the preconditioned slices of a device side by side.
+    pub(crate) fn of_slices(
+        scenario: &'a Scenario,
+        slices: Vec<(Slice, Preconditioned)>,
+        workload: OpenWorkload<'a>,
+    ) -> Result<Self, RunError> {
+        let (told, supply) = Told::of(scenario, workload);
+        let Supply::Requests(source) = supply else { unreachable!("jobs couple the slices") };
+        Ok(Self(Box::new(SlicedRun::new(scenario, slices, Replay::new(scenario, source), told)?)))
     }
 
     /// Serve up to `requests_max` requests, at least one; jobs of a job file run to their end. Returns false if there was none
@@ -99,7 +113,7 @@ impl<'a> Simulation<'a> {
 }
 
 /// A run over any stack.
-trait Steps {
+pub(crate) trait Steps {
     fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError>;
     fn so_far(&self) -> SoFar;
     fn metrics(&self) -> Metrics;
@@ -115,10 +129,9 @@ enum Rest<'a> {
     Jobs(Jobs),
 }
 
-struct Running<'a, L, M: SimulatedMedia> {
+/// What a result tells of a run beside its measures.
+pub(crate) struct Told<'a> {
     scenario: &'a Scenario,
-    engine: Engine<L, M>,
-    rest: Rest<'a>,
     description: String,
     inputs: Inputs<'a>,
     logical_bytes: u64,
@@ -126,15 +139,47 @@ struct Running<'a, L, M: SimulatedMedia> {
     stopwatch: Stopwatch,
 }
 
+impl<'a> Told<'a> {
+    /// Begin with a workload; return its requests, too.
+    pub(crate) fn of(scenario: &'a Scenario, workload: OpenWorkload<'a>) -> (Self, Supply) {
+        let OpenWorkload { supply, description, inputs, logical_bytes, remarks, .. } = workload;
+        let stopwatch = Stopwatch::start();
+        (Self { scenario, description, inputs, logical_bytes, remarks, stopwatch }, supply)
+    }
+
+    /// The result of a run, with the measures of its engines, and more remarks on the workload.
+    pub(crate) fn result(
+        self,
+        totals: Totals,
+        blocks: (Vec<u32>, Vec<u32>),
+        mode: ReplayMode,
+        more: Vec<String>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunResult, RunError> {
+        let wall_seconds = self.stopwatch.seconds();
+        let Self { scenario, description, inputs, logical_bytes, mut remarks, .. } = self;
+        remarks.extend(more);
+        let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
+        let workload = Workload { description, replay, logical_bytes, inputs, remarks };
+        Ok(totals.result(scenario, mode, blocks, workload, wall_seconds))
+    }
+}
+
+struct Running<'a, L, M: SimulatedMedia> {
+    scenario: &'a Scenario,
+    engine: Engine<L, M>,
+    rest: Rest<'a>,
+    told: Told<'a>,
+}
+
 impl<'a, L: Level<M>, M: SimulatedMedia<Error = Infallible>> Running<'a, L, M> {
     fn new(scenario: &'a Scenario, engine: Engine<L, M>, workload: OpenWorkload<'a>) -> Self {
-        let OpenWorkload { supply, description, inputs, logical_bytes, remarks, .. } = workload;
+        let (told, supply) = Told::of(scenario, workload);
         let rest = match supply {
             Supply::Requests(source) => Rest::Requests(Replay::new(scenario, source)),
             Supply::Jobs(jobs) => Rest::Jobs(jobs),
         };
-        let stopwatch = Stopwatch::start();
-        Self { scenario, engine, rest, description, inputs, logical_bytes, remarks, stopwatch }
+        Self { scenario, engine, rest, told }
     }
 
     /// The mode of the replay, remarks on the workload, and the reports of jobs.
@@ -191,13 +236,9 @@ impl<L: Level<M>, M: SimulatedMedia<Error = Infallible>> Steps for Running<'_, L
         while self.step(usize::MAX, observer)? {}
         let (fraction, requests) = self.progress();
         drain(&mut self.engine, &mut || observer.progress(Phase::Replay, fraction, requests))?;
-        let wall_seconds = self.stopwatch.seconds();
         let (mode, more, jobs) = self.end();
-        let Self { scenario, engine, description, inputs, logical_bytes, mut remarks, .. } = *self;
-        remarks.extend(more);
-        let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
-        let workload = Workload { description, replay, logical_bytes, inputs, remarks };
-        Ok(engine.result(scenario, mode, workload, wall_seconds).with_jobs(jobs))
+        let Self { engine, told, .. } = *self;
+        Ok(told.result(engine.totals(), engine.blocks(), mode, more, observer)?.with_jobs(jobs))
     }
 }
 
