@@ -194,7 +194,9 @@ impl<'a> Replay<'a> {
 
 /// The remark on a workload without times of its own: more requests arrive first, all at the same time, than
 /// a closed loop has outstanding. `None` for any other workload, and if the scenario sets the mode of replay.
-fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
+pub(crate) fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
+    let left = scenario.workload.requests_max.unwrap_or(u64::MAX);
+    let first = &first[..first.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
     let depth = scenario.replay.queue_depth;
     // A generated workload says itself whether it has times.
     let is_recorded = scenario.workload.is_recorded();

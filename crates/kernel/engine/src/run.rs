@@ -7,6 +7,7 @@ use crate::memory;
 use crate::observer::Observer;
 use crate::open_workload::{OpenWorkload, Supply};
 use crate::precondition::{Preconditioned, precondition};
+use crate::replay::without_times;
 use crate::result::RunResult;
 use crate::simulation::Simulation;
 use crate::sliced_run::precondition_slices;
@@ -16,7 +17,7 @@ use coflash_ftl::{DecisionRecorder, Ftl};
 use coflash_hybrid::HybridConfig;
 use coflash_media::{OperationRecorder, Timeline};
 use coflash_scenario::{Scenario, Stack};
-use coflash_workload::Source;
+use coflash_workload::{Request, Source};
 use std::sync::Arc;
 
 /// What a run may be given beside its scenario.
@@ -111,7 +112,7 @@ pub fn begin<'a>(
             let as_it_is = |ftl, _: &mut dyn Observer| Ok(Preconditioned { ftl, remarks });
             on_flash(scenario, ftl, given, open, observer, as_it_is)
         }
-        (None, None) if given.takes_slices(scenario) => on_slices(scenario, given.threads, open, observer),
+        (None, None) if given.takes_slices(scenario) => on_slices(scenario, given, open, observer),
         (None, None) => on_erased_flash(scenario, given, open, observer),
     }
 }
@@ -174,17 +175,22 @@ fn on_flash<'a>(
     Ok(Simulation::of(scenario, Stack::over(levels, flash), media, workload))
 }
 
-/// Open the workload, and prepare the slices of the flash.
+/// Open the workload, and prepare the slices of the flash. A trace without times is for a closed loop, which couples them.
 fn on_slices<'a>(
     scenario: &'a Scenario,
-    threads: u32,
+    given: &Given<'_>,
     open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
 ) -> Result<Simulation<'a>, RunError> {
     let logical_pages = scenario.ftl.logical_pages(&scenario.flash);
-    let workload = open(scenario, logical_pages, observer)?;
     scenario.levels(logical_pages)?;
-    Simulation::of_slices(scenario, precondition_slices(scenario, threads, observer)?, workload)
+    let mut has_times = true;
+    let look = |first: &[Request]| has_times = without_times(scenario, first).is_none();
+    let workload = open(scenario, logical_pages, observer)?.seen(look)?;
+    if !has_times {
+        return on_erased_flash(scenario, given, |_, _, _| Ok(workload), observer);
+    }
+    Simulation::of_slices(scenario, precondition_slices(scenario, given.threads, observer)?, workload)
 }
 
 /// Open the workload, and put a flash cache in front of disks.

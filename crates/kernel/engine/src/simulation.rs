@@ -243,7 +243,7 @@ impl<L: Level<M>, M: SimulatedMedia<Error = Infallible>> Steps for Running<'_, L
 }
 
 /// Go on until all requests are completed; `look` reports progress.
-fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+pub(crate) fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     engine: &mut Engine<L, M>,
     look: &mut dyn FnMut() -> Result<(), Cancelled>,
 ) -> Result<(), RunError> {

@@ -10,7 +10,7 @@ use crate::observer::{Cancelled, Observer, Phase, SoFar};
 use crate::precondition::{Preconditioned, precondition};
 use crate::replay::{Issuer, Replay};
 use crate::result::RunResult;
-use crate::simulation::{Steps, Told};
+use crate::simulation::{Steps, Told, drain};
 use crate::slice::Slice;
 use crate::traces::Traces;
 use coflash_base::{Lpn, Seed, Time};
@@ -36,8 +36,8 @@ struct Lane {
     /// Of a batch: the requests with work for the slice, and their places.
     own: Vec<Request>,
     places: Vec<u32>,
-    /// The number of the last request taken.
-    last: u64,
+    /// The requests up to the last one taken.
+    taken: u64,
 }
 
 impl Lane {
@@ -53,7 +53,7 @@ impl Lane {
             takes_all: scenario.controller.cores.is_some() || scenario.link.cost().is_shared,
             own: Vec::with_capacity(BATCH_REQUESTS),
             places: Vec::with_capacity(BATCH_REQUESTS),
-            last: 0,
+            taken: 0,
         })
     }
 
@@ -86,25 +86,30 @@ impl Lane {
     ) -> Result<Option<u64>, Cancelled> {
         for batch in batches {
             self.take(batch);
-            let Self { engine, issuer, own, places, last, .. } = self;
+            let Self { engine, issuer, own, places, taken, .. } = self;
             let number = |place: usize| first + u64::from(places[place]);
             let before = |engine: &mut Engine<_, _>, place| engine.number(number(place));
             let look = |place| observer.progress(Phase::Replay, fraction, number(place));
             if let Some(place) = issuer.issue_all(engine, own, 0..own.len(), before, look)? {
                 return Ok(Some(number(place)));
             }
-            *last = own.len().checked_sub(1).map_or(*last, number);
+            *taken = own.len().checked_sub(1).map_or(*taken, |place| number(place) + 1);
             first += batch.len() as u64;
         }
         Ok(None)
     }
 
-    /// Serve what is under way. The last request of the workload has this number and arrived at this time: until then idle time is used.
-    fn end(&mut self, (number, arrival): (u64, Time)) {
-        if self.last < number {
-            let Ok(()) = self.engine.advance(arrival, |_| {});
+    /// Serve what is under way. Idle time is used up to the arrival of the last request of the workload.
+    fn end(
+        &mut self,
+        requests: u64,
+        last_arrival: Time,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        if self.taken < requests {
+            let Ok(()) = self.engine.advance(last_arrival, |_| {});
         }
-        while let Ok(true) = self.engine.drain(u64::MAX) {}
+        drain(&mut self.engine, &mut || observer.progress(Phase::Replay, None, requests))
     }
 }
 
@@ -304,8 +309,11 @@ impl Steps for SlicedRun<'_> {
 
     fn finish(mut self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
         while self.step(usize::MAX, observer)? {}
-        let last = (self.progress().1.saturating_sub(1), self.last_arrival);
-        side_by_side(&mut self.lanes, observer, |lane: &mut Lane, _| lane.end(last));
+        let ((_, requests), last_arrival) = (self.progress(), self.last_arrival);
+        let ended = side_by_side(&mut self.lanes, observer, |lane: &mut Lane, observer| {
+            lane.end(requests, last_arrival, observer)
+        });
+        ended.into_iter().collect::<Result<(), _>>()?;
         self.join();
         let (mode, remarks) = self.replay.end();
         let (totals, blocks) = (self.totals(), self.blocks());
