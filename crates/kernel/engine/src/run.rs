@@ -10,7 +10,7 @@ use crate::precondition::{Preconditioned, precondition};
 use crate::replay::without_times;
 use crate::result::RunResult;
 use crate::simulation::Simulation;
-use crate::sliced_run::precondition_slices;
+use crate::sliced_run::{check_slice, precondition_slices};
 use crate::traces::Traces;
 use crate::warm::WarmDevice;
 use coflash_ftl::{DecisionRecorder, Ftl};
@@ -182,11 +182,12 @@ fn on_slices<'a>(
     open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
 ) -> Result<Simulation<'a>, RunError> {
-    let logical_pages = scenario.ftl.logical_pages(&scenario.flash);
-    scenario.levels(logical_pages)?;
+    check_slice(scenario)?;
     let mut has_times = true;
     let look = |first: &[Request]| has_times = without_times(scenario, first).is_none();
+    let logical_pages = scenario.ftl.logical_pages(&scenario.flash);
     let workload = open(scenario, logical_pages, observer)?.seen(look)?;
+    scenario.levels(logical_pages)?;
     if !has_times {
         return on_erased_flash(scenario, given, |_, _, _| Ok(workload), observer);
     }

@@ -10,14 +10,14 @@ use crate::observer::{Cancelled, Observer, Phase, SoFar};
 use crate::precondition::{Preconditioned, precondition};
 use crate::replay::{Issuer, Replay};
 use crate::result::RunResult;
-use crate::simulation::{Steps, Told, drain};
 use crate::slice::Slice;
+use crate::steps::{Steps, Told, drain};
 use crate::traces::Traces;
 use coflash_base::{Lpn, Seed, Time};
 use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, FlashStack, Level, PlainStack};
 use coflash_media::Timeline;
-use coflash_scenario::{ReplayMode, Scenario};
+use coflash_scenario::{ReplayMode, Scenario, ScenarioError};
 use coflash_workload::{BATCH_REQUESTS, Request};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -169,6 +169,20 @@ pub(crate) struct SlicedRun<'a> {
     last_arrival: Time,
 }
 
+/// Create the erased flash of a slice.
+fn erased(slice: &Slice, scenario: &Scenario) -> Result<Ftl, ScenarioError> {
+    let Scenario { flash, ftl, gc, cooperation, seed, .. } = &slice.scenario(scenario);
+    Ok(Ftl::numbered(flash, ftl, gc, cooperation.requirements(), Seed(*seed), |die| slice.die(die))?)
+}
+
+/// Check the configuration of a device by its least slice: what does not fit is refused before the workload is opened.
+///
+/// # Errors
+/// The first part that does not fit the others.
+pub(crate) fn check_slice(scenario: &Scenario) -> Result<(), ScenarioError> {
+    erased(&Slice::cut(scenario, u32::MAX)[0], scenario).map(drop)
+}
+
 /// Precondition the slices of a device.
 ///
 /// # Errors
@@ -180,12 +194,7 @@ pub(crate) fn precondition_slices(
 ) -> Result<Vec<(Slice, Preconditioned)>, RunError> {
     let slices = Slice::cut(scenario, threads);
     let preconditioned = side_by_side(slices, observer, |slice, observer| {
-        let own = slice.scenario(scenario);
-        let requirements = scenario.cooperation.requirements();
-        let seed = Seed(scenario.seed);
-        let die = |die| slice.die(die);
-        let erased = Ftl::numbered(&own.flash, &own.ftl, &own.gc, requirements, seed, die)
-            .map_err(coflash_scenario::ScenarioError::from)?;
+        let erased = erased(&slice, scenario)?;
         Ok((slice, precondition(erased, Some(&slice), scenario, Traces::NONE, observer)?))
     });
     preconditioned.into_iter().collect()

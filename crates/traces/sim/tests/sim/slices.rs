@@ -40,7 +40,7 @@ fn draw(draws: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
         ("ftl.wear_gap", &["2", "8"]),
         ("gc.victim", &["greedy", "fifo", "random", "d-choices", "windowed-greedy"]),
         ("gc.mode", &["foreground", "background", "preemptive", "lazy"]),
-        ("gc.low_mark", &["8", "12%"]),
+        ("gc.low_mark", &["6", "10%"]),
         ("gc.trigger", &["write", "operation"]),
         ("link.lane_rate", &["0B", "1GB"]),
         ("link.sharing", &["private", "shared"]),
@@ -51,7 +51,8 @@ fn draw(draws: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
         ("precondition.random_passes", &["0", "0.7"]),
         ("workload.remap", &["none", "modulo", "dense"]),
         ("workload.synthetic.generator", &["uniform", "zipf", "sequential"]),
-        ("workload.synthetic.read_share", &["0%", "30%", "90%"]),
+        ("workload.synthetic.read_share", &["0%", "30%", "80%"]),
+        ("ftl.spare.share", &["60%", "100%"]),
         ("workload.synthetic.trim_share", &["0%", "10%"]),
         ("workload.synthetic.flush_share", &["0%", "3%"]),
         ("workload.synthetic.size", &["4KiB", "12KiB", "100KiB", "6KiB", "512B"]),
@@ -95,4 +96,118 @@ fn any_number_of_threads_gives_the_same_documents() {
     }
     println!("{apart} apart, {refused} refused");
     assert!(apart > 30 && refused < 10, "{apart} apart, {refused} refused");
+}
+
+/// Where a policy is not named as a coupling, it keeps nothing that dies share.
+#[test]
+fn each_policy_is_apart_or_couples_under_its_key() {
+    let base = [
+        ("flash.channels", "4"),
+        ("flash.blocks_per_plane", "64"),
+        ("flash.pages_per_block", "16"),
+        ("gc.low_mark", "16"),
+        ("ftl.spare.share", "60%"),
+        ("replay.mode", "open"),
+        ("precondition.random_passes", "0.5"),
+        ("workload.synthetic.requests", "9000"),
+        ("workload.synthetic.generator", "zipf"),
+        ("workload.synthetic.arrival", "{ name = \"poisson\", mean = \"90us\" }"),
+    ];
+    let of_family =
+        |key: &'static str, names: &[&'static str]| names.iter().map(|name| (key, *name)).collect::<Vec<_>>();
+    let victims = of_family("gc.victim", coflash_ftl::VictimConfig::NAMES);
+    let placements = of_family("ftl.placement", coflash_ftl::PlacementConfig::NAMES);
+    let mut apart = Vec::new();
+    for (key, name) in victims.into_iter().chain(placements) {
+        // Some have parameters that must be given.
+        let Ok(scenario) = Scenario::default().set(&[&base[..], &[(key, name)]].concat()) else { continue };
+        match coupling(&scenario) {
+            Some(told) => assert!(told.starts_with(&format!("{key}: ")), "{name}: {told}"),
+            None => {
+                apart.push(name);
+                assert!(documents(&scenario, 1) == documents(&scenario, 4), "{name}");
+            }
+        }
+    }
+    let expected = ["greedy", "random", "fifo", "d-choices", "windowed-greedy", "none", "sepgc"];
+    assert_eq!(apart, expected);
+}
+
+#[test]
+fn the_key_that_couples_dies_is_named() {
+    let apart = [("flash.channels", "4"), ("replay.mode", "open")];
+    let told = |setting| {
+        let scenario = Scenario::default().set(&[&apart[..], &[setting]].concat()).expect("a scenario");
+        coupling(&scenario).map(|told| told.split(':').next().expect("a key").to_owned())
+    };
+    assert_eq!(told(("seed", "1")), None);
+    for (key, value) in [
+        ("replay.mode", "closed"),
+        ("cache.size", "1MiB"),
+        ("cache.placement", "host"),
+        ("cache.volatile", "true"),
+        ("host_buffer.size", "1MiB"),
+        ("cooperation", "cdm"),
+        ("controller.write_buffer", "1MiB"),
+        ("ftl.chips", "round-robin"),
+        ("ftl.pools", "device"),
+        ("ftl.indirection_unit", "16KiB"),
+        ("timing.program_distribution", "exponential"),
+        ("precondition.until_free", "5%"),
+        ("precondition.random_passes", "steady"),
+        ("precondition.until_steady", "true"),
+        ("restart.at", "[\"1s\"]"),
+    ] {
+        assert_eq!(told((key, value)).as_deref(), Some(key));
+    }
+    assert_eq!(told(("ftl.refresh.retention", "1h")).as_deref(), Some("ftl.refresh"));
+    assert_eq!(told(("flash.channels", "1")).as_deref(), Some("flash.channels"));
+}
+
+const COLUMNS: &str = "\"time:us,op,offset:bytes,size:bytes\"";
+
+/// Whether a trace has times shows only when it is read.
+#[test]
+fn a_trace_is_open_or_closed_by_its_times_on_any_number_of_threads() {
+    let folder = std::env::temp_dir().join(format!("coflash-slices-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a folder");
+    for (name, gap) in [("timed", 40), ("untimed", 0)] {
+        let file = folder.join(format!("{name}.csv"));
+        let line = |number: u64| {
+            format!("{},W,{},{}\n", number * gap, number * 7919 % 3000 * 4096, 4096 * (1 + number % 5))
+        };
+        fs::write(&file, (0..5000).map(line).collect::<String>()).expect("a file");
+        let file = format!("[{:?}]", file.display().to_string());
+        let settings = [
+            ("flash.channels", "4"),
+            ("flash.blocks_per_plane", "64"),
+            ("workload.trace", &file),
+            ("workload.trace_options.columns", COLUMNS),
+        ];
+        let scenario = Scenario::default().set(&settings).expect("a scenario");
+        let one = documents(&scenario, 1);
+        assert_eq!(one.contains("arrive at the same time"), gap == 0, "{one}");
+        assert!(one == documents(&scenario, 2), "{name}");
+    }
+    // Beyond the device, the error tells the whole need.
+    let small = [
+        ("flash.channels", "4"),
+        ("flash.blocks_per_plane", "5"),
+        ("flash.pages_per_block", "16"),
+        ("ftl.spare.share", "200%"),
+    ];
+    let timed = format!("[{:?}]", folder.join("timed.csv").display().to_string());
+    for remap in ["none", "dense"] {
+        let more = [
+            ("workload.trace", timed.as_str()),
+            ("workload.remap", remap),
+            ("gc.low_mark", "1"),
+            ("workload.trace_options.columns", COLUMNS),
+        ];
+        let scenario = Scenario::default().set(&[&small[..], &more].concat()).expect("a scenario");
+        let one = documents(&scenario, 1);
+        assert!(one.contains("the device exports"), "{one}");
+        assert_eq!(one, documents(&scenario, 3));
+    }
+    fs::remove_dir_all(&folder).expect("it was there");
 }
