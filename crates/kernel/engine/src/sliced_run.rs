@@ -20,6 +20,7 @@ use coflash_media::Timeline;
 use coflash_scenario::{ReplayMode, Scenario, ScenarioError};
 use coflash_workload::{BATCH_REQUESTS, Request};
 use rustc_hash::FxHashMap;
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -83,7 +84,7 @@ impl Lane {
         mut first: u64,
         fraction: Option<f64>,
         observer: &mut dyn Observer,
-    ) -> Result<Option<u64>, Cancelled> {
+    ) -> Result<Option<u64>, RunError> {
         for batch in batches {
             self.take(batch);
             let Self { engine, issuer, own, places, taken, .. } = self;
@@ -113,21 +114,7 @@ impl Lane {
     }
 }
 
-/// The observer of the first slice, whose error ends the work of all.
-struct Leader<'a> {
-    observer: &'a mut dyn Observer,
-    is_over: &'a AtomicBool,
-}
-
-impl Observer for Leader<'_> {
-    fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled> {
-        let outcome = self.observer.progress(phase, fraction, requests);
-        self.is_over.fetch_or(outcome.is_err(), Ordering::Relaxed);
-        outcome
-    }
-}
-
-/// The observer of another slice.
+/// The observer of all slices but the first, which looks whether that one has failed.
 struct Follower<'a>(&'a AtomicBool);
 
 impl Observer for Follower<'_> {
@@ -140,19 +127,19 @@ impl Observer for Follower<'_> {
 fn side_by_side<T: Send, R: Send>(
     slices: impl IntoIterator<Item = T>,
     observer: &mut dyn Observer,
-    work: impl Fn(T, &mut dyn Observer) -> R + Sync,
-) -> Vec<R> {
-    let (is_over, work) = (&AtomicBool::new(false), &work);
-    let mut slices = slices.into_iter();
-    let first = slices.next().expect("a device has a slice");
+    work: impl Fn(T, &mut dyn Observer) -> Result<R, RunError> + Sync,
+) -> Result<Vec<R>, RunError> {
+    let (has_failed, work) = (&AtomicBool::new(false), &work);
     thread::scope(|scope| {
+        let mut slices = slices.into_iter();
+        let first = slices.next().expect("a device has a slice");
         let others: Vec<_> =
-            slices.map(|slice| scope.spawn(move || work(slice, &mut Follower(is_over)))).collect();
-        let first = work(first, &mut Leader { observer, is_over });
-        let join = |other: thread::ScopedJoinHandle<'_, R>| {
-            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        std::iter::once(first).chain(others.into_iter().map(join)).collect()
+            slices.map(|slice| scope.spawn(move || work(slice, &mut Follower(has_failed)))).collect();
+        let first = work(first, observer);
+        has_failed.store(first.is_err(), Ordering::Relaxed);
+        let others =
+            others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        std::iter::once(first).chain(others).collect()
     })
 }
 
@@ -193,11 +180,10 @@ pub(crate) fn precondition_slices(
     observer: &mut dyn Observer,
 ) -> Result<Vec<(Slice, Preconditioned)>, RunError> {
     let slices = Slice::cut(scenario, threads);
-    let preconditioned = side_by_side(slices, observer, |slice, observer| {
+    side_by_side(slices, observer, |slice, observer| {
         let erased = erased(&slice, scenario)?;
         Ok((slice, precondition(erased, Some(&slice), scenario, Traces::NONE, observer)?))
-    });
-    preconditioned.into_iter().collect()
+    })
 }
 
 impl<'a> SlicedRun<'a> {
@@ -269,8 +255,8 @@ impl Steps for SlicedRun<'_> {
     fn step(&mut self, _: usize, observer: &mut dyn Observer) -> Result<bool, RunError> {
         let (fraction, first) = self.replay.progress();
         observer.replaying(fraction, first, &|| self.so_far())?;
+        self.batches.iter_mut().for_each(Vec::clear);
         for batch in &mut self.batches {
-            batch.clear();
             if !self.replay.read_into(batch)? {
                 break;
             }
@@ -283,8 +269,7 @@ impl Steps for SlicedRun<'_> {
         let batches = &self.batches;
         let served = side_by_side(&mut self.lanes, observer, |lane: &mut Lane, observer| {
             lane.serve(batches, first, fraction, observer)
-        });
-        let served: Vec<_> = served.into_iter().collect::<Result<_, _>>()?;
+        })?;
         if let Some(number) = served[0] {
             let rest = self.batches.concat().split_off((number - first) as usize);
             self.replay.put_back(rest);
@@ -319,10 +304,9 @@ impl Steps for SlicedRun<'_> {
     fn finish(mut self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
         while self.step(usize::MAX, observer)? {}
         let ((_, requests), last_arrival) = (self.progress(), self.last_arrival);
-        let ended = side_by_side(&mut self.lanes, observer, |lane: &mut Lane, observer| {
+        side_by_side(&mut self.lanes, observer, |lane: &mut Lane, observer| {
             lane.end(requests, last_arrival, observer)
-        });
-        ended.into_iter().collect::<Result<(), _>>()?;
+        })?;
         self.join();
         let (mode, remarks) = self.replay.end();
         let (totals, blocks) = (self.totals(), self.blocks());

@@ -24,6 +24,7 @@ fn documents(scenario: &Scenario, threads: u32) -> String {
 fn draw(draws: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
     const SETTINGS: &[(&str, &[&str])] = &[
         ("seed", &["1", "2", "3"]),
+        ("workload.synthetic.requests", &["100", "9000", "9000", "20_000", "45_000"]),
         ("flash.channels", &["2", "3", "5", "8"]),
         ("flash.chips_per_channel", &["1", "2", "3"]),
         ("flash.planes_per_die", &["1", "2"]),
@@ -67,8 +68,7 @@ fn draw(draws: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
 
 /// The scenario of settings; those that do not fit it are left out.
 fn scenario(settings: &[(&str, &str)]) -> Scenario {
-    let first =
-        Scenario::default().set(&[("workload.synthetic.requests", "12_000"), ("replay.mode", "open")]);
+    let first = Scenario::default().set(&[("replay.mode", "open")]);
     settings.iter().fold(first.expect("a scenario"), |scenario, setting| {
         let tried = scenario.set(&[*setting]);
         tried.ok().filter(|tried| coflash_engine::check(tried).is_ok()).unwrap_or(scenario)
