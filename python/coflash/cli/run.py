@@ -48,8 +48,8 @@ _OUTPUT_FORMAT = (
 _FIO = "Run the jobs of this job file of fio (workload.fio)."
 _WARM = "Start from this warm device, which 'coflash warm' wrote."
 _THREADS = (
-    "Threads that simulate parts of the device side by side, with the same result; by default one for each core, where no key "
-    "couples the parts."
+    "Threads that simulate parts of the device side by side, with the same result; by default one for each core, where "
+    "no key couples the parts."
 )
 _OPERATIONS = "Write each flash operation to this Parquet file."
 
@@ -107,9 +107,11 @@ def run(
         atomic_write.check_folder(remote.path_of(out), FILES)
     if out is not None and not force:
         _check_same(out, chosen, trace or [])
-    files = {"warm": warm, "operations": operations, "decisions": decisions}
-    simulated = partial(simulate, chosen, trace or (), **files, threads=threads)
+    simulated = partial(
+        simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions, threads=threads
+    )
     if threads is not None and threads > 1:
+        files = {"warm": warm, "operations": operations, "decisions": decisions}
         given = next((f"--{name}: its file is of the whole device" for name, file in files.items() if file), None)
         coupled = given or replaying(chosen, trace or ()).coupling()
         notes([f"one thread serves all requests; {coupled}"] if coupled else [])

@@ -49,8 +49,8 @@ def run(
         operations: A Parquet file to write, with a row for each flash operation; `docs/records.md` lists its columns.
         decisions: A Parquet file to write, with a row for each candidate of each GC decision.
         threads: The most threads that simulate parts of the device side by side, where
-            [`Scenario.coupling`][coflash.Scenario.coupling] is None; the result is the same. By default one for each core, and
-            one in a process that another one has started.
+            [`Scenario.coupling`][coflash.Scenario.coupling] is None; the result is the same. By default one for each
+            core, and one in a process that another one has started.
 
     Raises:
         CoflashError: The scenario, the trace or the warm device cannot be used, or a file cannot be written.
@@ -77,8 +77,9 @@ def simulate(
     decisions: str | os.PathLike[str] | None = None,
     threads: int | None = 1,
 ) -> Result:
-    """Simulate a scenario as [`run`][coflash.run] does, on one thread unless told otherwise; the notes of the result alone name keys
-    without effect.
+    """Simulate a scenario as [`run`][coflash.run] does, by default on one thread.
+
+    Only the notes of the result name keys without effect.
     """
     scenario = Scenario.of(scenario)
     workload = scenario.to_dict()["workload"]
