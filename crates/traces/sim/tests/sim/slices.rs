@@ -24,7 +24,7 @@ fn documents(scenario: &Scenario, threads: u32) -> String {
 fn draw(draws: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
     const SETTINGS: &[(&str, &[&str])] = &[
         ("seed", &["1", "2", "3"]),
-        ("workload.synthetic.requests", &["100", "9000", "9000", "20_000", "45_000"]),
+        ("workload.synthetic.requests", &["100", "6000", "20_000", "40_000"]),
         ("flash.channels", &["2", "3", "5", "8"]),
         ("flash.chips_per_channel", &["1", "2", "3"]),
         ("flash.planes_per_die", &["1", "2"]),
@@ -79,23 +79,17 @@ fn scenario(settings: &[(&str, &str)]) -> Scenario {
 fn any_number_of_threads_gives_the_same_documents() {
     let mut draws = Seed(11).stream("slices");
     let (mut apart, mut refused) = (0, 0);
-    for case in 0..60 {
+    for case in 0..40 {
         let settings = draw(&mut draws);
         let scenario = scenario(&settings);
         let one = documents(&scenario, 1);
         refused += u32::from(!one.starts_with('{'));
         apart += u32::from(coupling(&scenario).is_none());
         for threads in [2, 3] {
-            let several = documents(&scenario, threads);
-            if several != one {
-                fs::write("/tmp/one", &one).unwrap();
-                fs::write("/tmp/several", &several).unwrap();
-            }
-            assert!(several == one, "case {case}, {threads} threads: {settings:?}");
+            assert!(documents(&scenario, threads) == one, "case {case}, {threads} threads: {settings:?}");
         }
     }
-    println!("{apart} apart, {refused} refused");
-    assert!(apart > 30 && refused < 10, "{apart} apart, {refused} refused");
+    assert!(apart == 40 && refused == 0, "{apart} apart, {refused} refused");
 }
 
 /// Where a policy is not named as a coupling, it keeps nothing that dies share.
@@ -192,7 +186,7 @@ fn a_trace_is_open_or_closed_by_its_times_on_any_number_of_threads() {
     // Beyond the device, the error tells the whole need.
     let small = [
         ("flash.channels", "4"),
-        ("flash.blocks_per_plane", "5"),
+        ("flash.blocks_per_plane", "12"),
         ("flash.pages_per_block", "16"),
         ("ftl.spare.share", "200%"),
     ];
