@@ -47,6 +47,10 @@ _OUTPUT_FORMAT = (
 )
 _FIO = "Run the jobs of this job file of fio (workload.fio)."
 _WARM = "Start from this warm device, which 'coflash warm' wrote."
+_THREADS = (
+    "Threads that simulate parts of the device side by side, with the same result; by default one for each core, where "
+    "no key couples the parts."
+)
 _OPERATIONS = "Write each flash operation to this Parquet file."
 
 
@@ -73,6 +77,9 @@ def run(
         typer.Option("--output-format", help=_OUTPUT_FORMAT),
     ] = "coflash",
     live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
+    threads: Annotated[
+        int | None, typer.Option("--threads", "--jobs", metavar="N", min=1, help=_THREADS, show_default=False)
+    ] = None,
 ) -> None:
     """Simulate a scenario and show its measures."""
     if options.format in ("fio-json", "fio-json+", "nvme-fdp"):  # no trace has such a format
@@ -100,7 +107,14 @@ def run(
         atomic_write.check_folder(remote.path_of(out), FILES)
     if out is not None and not force:
         _check_same(out, chosen, trace or [])
-    simulated = partial(simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions)
+    simulated = partial(
+        simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions, threads=threads
+    )
+    if threads is not None and threads > 1:
+        files = {"warm": warm, "operations": operations, "decisions": decisions}
+        given = next((f"--{name}: its file is of the whole device" for name, file in files.items() if file), None)
+        coupled = given or replaying(chosen, trace or ()).coupling()
+        notes([f"one thread serves all requests; {coupled}"] if coupled else [])
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if not quiet:
         notes(chosen.cautions())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -31,6 +32,7 @@ def run(
     *,
     operations: str | os.PathLike[str] | None = None,
     decisions: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
 ) -> Result:
     """Simulate a scenario. The same scenario, trace and revision of results give the same result, bit for bit.
 
@@ -46,6 +48,9 @@ def run(
         warm: A warm device, or the file of one, to start from instead of preconditioning; the result is the same.
         operations: A Parquet file to write, with a row for each flash operation; `docs/records.md` lists its columns.
         decisions: A Parquet file to write, with a row for each candidate of each GC decision.
+        threads: The most threads that simulate parts of the device side by side, where
+            [`Scenario.coupling`][coflash.Scenario.coupling] is None; the result is the same. By default one for each
+            core, and one in a process that another one has started.
 
     Raises:
         CoflashError: The scenario, the trace or the warm device cannot be used, or a file cannot be written.
@@ -54,7 +59,11 @@ def run(
     scenario = Scenario.of(scenario)
     for sentence in replaying(scenario, trace).without_effect():
         warnings.warn(sentence, stacklevel=2)
-    return simulate(scenario, trace, progress, measured, warm, operations=operations, decisions=decisions)
+    if threads is None and _has_parent():
+        threads = 1
+    return simulate(
+        scenario, trace, progress, measured, warm, operations=operations, decisions=decisions, threads=threads
+    )
 
 
 def simulate(
@@ -66,8 +75,12 @@ def simulate(
     *,
     operations: str | os.PathLike[str] | None = None,
     decisions: str | os.PathLike[str] | None = None,
+    threads: int | None = 1,
 ) -> Result:
-    """Simulate a scenario as [`run`][coflash.run] does; the notes of the result alone name keys without effect."""
+    """Simulate a scenario as [`run`][coflash.run] does, by default on one thread.
+
+    Only the notes of the result name keys without effect.
+    """
     scenario = Scenario.of(scenario)
     workload = scenario.to_dict()["workload"]
     sources = paths(trace) or workload["trace"]
@@ -91,8 +104,14 @@ def simulate(
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        core = _core.run(scenario.core, progress or None, tell, device, (operations, decisions))
+        core = _core.run(scenario.core, progress or None, tell, device, (operations, decisions), threads)
     return credited(Result.from_core(core), files, local, sources)
+
+
+def _has_parent() -> bool:
+    """Tell whether a process of this program has started this one: then there are others for the cores."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
 
 
 def replaying(scenario: Scenario, trace: Paths) -> Scenario:

@@ -1,5 +1,6 @@
 //! The map from the workload's addresses to the device's logical pages.
 
+use crate::slice::Slice;
 use coflash_base::prefetch::prefetch;
 use coflash_base::{Index, Lpn};
 use coflash_scenario::{Remap, Scenario};
@@ -21,6 +22,8 @@ pub(crate) struct AddressMap {
     page_shift: Option<u32>,
     logical_pages: u64,
     places: Places,
+    /// The slice of the device that is served here, if it is not all of it.
+    slice: Option<Slice>,
 }
 
 /// The place of each page of the workload.
@@ -38,7 +41,7 @@ enum Places {
     },
 }
 
-/// The logical pages of a request.
+/// The logical pages of a request that are served here.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lpns {
     /// All of them, if they may lie apart.
@@ -46,6 +49,19 @@ pub(crate) struct Lpns {
     /// The first page, if they are adjacent.
     first: usize,
     count: usize,
+    /// Where a slice of the device is served: what it has of the request.
+    elsewhere: Option<Elsewhere>,
+}
+
+/// What other slices have of a request.
+#[derive(Clone, Copy, Debug)]
+struct Elsewhere {
+    /// The pages of the request.
+    pages: u32,
+    /// Whether its first and its last page are theirs.
+    ends: [bool; 2],
+    /// Whether they serve it alone.
+    all: bool,
 }
 
 impl Lpns {
@@ -68,6 +84,42 @@ impl Lpns {
     #[inline(always)]
     pub(crate) fn first(&self) -> Option<Lpn> {
         (self.count > 0).then(|| self.get(0))
+    }
+
+    /// Whether the first and the last page of the request are served here.
+    #[inline(always)]
+    pub(crate) fn ends(&self) -> [bool; 2] {
+        self.elsewhere.map_or([true; 2], |elsewhere| elsewhere.ends.map(|is_there| !is_there))
+    }
+
+    /// Whether the request is counted here: where it begins.
+    #[inline(always)]
+    pub(crate) fn is_counted(&self) -> bool {
+        self.elsewhere.is_none_or(|elsewhere| !elsewhere.ends[0] && !elsewhere.all)
+    }
+
+    /// The pages served here and elsewhere; `None` where the whole request is served here.
+    #[inline(always)]
+    pub(crate) fn shares(&self) -> Option<[u32; 2]> {
+        let Elsewhere { pages, all, .. } = self.elsewhere?;
+        let here = self.count as u32;
+        (all || here < pages).then_some([here, pages - here])
+    }
+
+    /// Keep the pages of a slice, under their numbers there.
+    fn keep(&mut self, slice: &Slice) {
+        let pages = self.count as u32;
+        let is_there = |page: Option<Lpn>| page.is_some_and(|page| !slice.has(page));
+        let ends = [self.first(), (pages > 0).then(|| self.get(self.count - 1))].map(is_there);
+        if self.apart.is_empty() {
+            let [start, end] = [0, pages].map(|page| slice.pages_before(self.first as u32 + page));
+            (self.first, self.count) = (start as usize, (end - start) as usize);
+        } else {
+            self.apart.retain_mut(|page| slice.local(*page).inspect(|local| *page = *local).is_some());
+            self.count = self.apart.len();
+        }
+        let all = self.count == 0 && !(pages == 0 && slice.is_first());
+        self.elsewhere = Some(Elsewhere { pages, ends, all });
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Lpn> + '_ {
@@ -98,11 +150,38 @@ impl AddressMap {
                 Remap::Modulo => Places::Modulo,
                 Remap::Dense => Places::Dense { chunks: FxHashMap::default(), touched: 0 },
             },
+            slice: None,
+        }
+    }
+
+    /// Serve the pages of a slice of a device; so far it had those of the slice alone.
+    pub(crate) fn of_slice(self, slice: Slice) -> Self {
+        Self { logical_pages: slice.pages_of_device(self.logical_pages), slice: Some(slice), ..self }
+    }
+
+    /// Whether a request has work here: a page, or that it does not fit. Pages are numbered in their order.
+    #[inline(always)]
+    pub(crate) fn has_work(&mut self, request: &Request, lpns: &mut Lpns) -> bool {
+        let Some(slice) = self.slice else { return true };
+        let pages = self.pages(request);
+        let count = pages.end - pages.start;
+        match &self.places {
+            _ if count == 0 => slice.is_first(),
+            Places::Direct => pages.end > self.logical_pages || slice.has_any(pages.start as u32, count),
+            // Channels divide the pages of the device.
+            Places::Modulo => slice.has_any((pages.start % self.logical_pages) as u32, count),
+            Places::Dense { .. } => !self.look_up(request, pages, lpns) || lpns.len() > 0,
         }
     }
 
     pub(crate) fn page_bytes(&self) -> u64 {
         self.page_bytes
+    }
+
+    /// Whether a page begins at a byte of the workload.
+    #[inline(always)]
+    pub(crate) fn begins_page(&self, byte: u64) -> bool {
+        self.page_shift.map_or_else(|| byte % self.page_bytes, |shift| byte & ((1 << shift) - 1)) == 0
     }
 
     pub(crate) fn logical_bytes(&self) -> u64 {
@@ -128,7 +207,7 @@ impl AddressMap {
     pub(crate) fn look_up(&mut self, request: &Request, pages: Range<u64>, lpns: &mut Lpns) -> bool {
         // Also with remapped addresses: a longer request would overlap itself.
         let fits = request.length <= self.logical_bytes();
-        match &self.places {
+        let fits = match &self.places {
             Places::Direct => {
                 let fits = fits && pages.end <= self.logical_pages;
                 lpns.first = pages.start as usize;
@@ -136,7 +215,11 @@ impl AddressMap {
                 fits
             }
             Places::Modulo | Places::Dense { .. } => self.look_up_apart(fits, pages, lpns),
+        };
+        if let Some(slice) = &self.slice {
+            lpns.keep(slice);
         }
+        fits
     }
 
     fn look_up_apart(&mut self, mut fits: bool, mut pages: Range<u64>, lpns: &mut Lpns) -> bool {
@@ -200,6 +283,9 @@ impl AddressMap {
                     }
                 }
             }
+        }
+        if let Some(slice) = &self.slice {
+            lpns.retain_mut(|page| slice.local(*page).inspect(|local| *page = *local).is_some());
         }
     }
 

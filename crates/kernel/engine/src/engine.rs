@@ -16,11 +16,15 @@ use coflash_workload::{Op, Request};
 
 mod measurement;
 mod restart;
+mod sliced;
 #[cfg(test)]
 mod tests;
 
 use measurement::Meters;
+pub(crate) use measurement::Totals;
 use restart::Restarts;
+pub(crate) use sliced::Share;
+use sliced::Sliced;
 
 /// An outstanding request.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +112,8 @@ pub struct Engine<L, M: Media> {
     restarts: Option<Restarts<L, M>>,
     erases_before: Vec<u32>,
     owner: u16,
+    /// Where the engine serves a slice of a device: its shares of requests.
+    sliced: Option<Box<Sliced>>,
 }
 
 impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
@@ -140,6 +146,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             restarts: None,
             erases_before: level.ftl().erase_counts().collect(),
             owner: 0,
+            sliced: None,
             level,
             media,
         };
@@ -233,7 +240,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         // A request that fails ends with the pages before the failure.
         let tail = self.level.end(&mut Self::io(&mut self.media, parts.start))?;
         let Some(tag) = parts.tag else {
-            let at = self.answer(request.op, arrival, parts.latest + tail);
+            let at = parts.latest + tail;
+            match self.share() {
+                None => self.answer(request.op, arrival, at),
+                Some(share) => self.answer_share(share, request.op, arrival, at),
+            }
             return served.map(|()| Some(at)).map_err(ServiceError::Media);
         };
         let Self { owner, .. } = *self;
@@ -244,6 +255,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         } else {
             self.pending[tag as usize] = pending;
         }
+        self.await_share(tag);
         served.map(|()| None).map_err(ServiceError::Media)
     }
 
@@ -354,6 +366,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         }
     }
 
+    /// The size of a page.
+    pub(crate) fn page_bytes(&self) -> u64 {
+        self.address.page_bytes()
+    }
+
     /// The capacity for requests in bytes.
     #[must_use]
     pub fn logical_bytes(&self) -> u64 {
@@ -381,9 +398,13 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         parts: &mut Parts,
     ) -> Result<(), M::Error> {
         let bytes = self.address.page_bytes();
-        let end = request.offset + request.length;
+        // Only the first and the last page of a request may be parts.
+        let [begins, ends] = self.lpns.ends();
+        let cut_first = begins && !self.address.begins_page(request.offset);
+        let cut_last = ends && !self.address.begins_page(request.offset + request.length);
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
-        *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
+        let counted = if self.lpns.is_counted() { request.length } else { 0 };
+        *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += counted;
         let start = self.begin(request, arrival, parts);
         for index in 0..self.lpns.len() {
             let (lpn, page) = (self.lpns.get(index), first + index as u64);
@@ -396,8 +417,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
                 done
             } else {
                 self.meters.host.host_writes_pages += 1;
-                let whole = page * bytes >= request.offset && (page + 1) * bytes <= end;
-                let coverage = if whole { Coverage::Full } else { Coverage::Partial };
+                let cut = index == 0 && cut_first || index + 1 == self.lpns.len() && cut_last;
+                let coverage = if cut { Coverage::Partial } else { Coverage::Full };
                 payload.give(part, &mut self.media);
                 let io = &mut Self::io(&mut self.media, start);
                 let write = PageWrite { placement: request.placement, ..PageWrite::host(lpn, coverage) };
@@ -423,7 +444,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     fn flush(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
-        self.meters.host.flushes += 1;
+        self.meters.host.flushes += u64::from(self.lpns.is_counted());
         let start = self.begin(request, arrival, parts);
         let mut flushed = std::mem::take(&mut self.flushed);
         let outcome = self.level.flush(start, &mut Self::io(&mut self.media, start), &mut flushed);
@@ -486,13 +507,17 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         if pending.parts == 0 {
             let Pending { arrival, op, owner, latest, tail, .. } = *pending;
             self.vacant.push(tag);
-            let at = self.answer(op, arrival, latest + tail);
+            let at = latest + tail;
+            match self.share_of(tag) {
+                None => self.answer(op, arrival, at),
+                Some(share) => self.answer_share(share, op, arrival, at),
+            }
             answered(Answer { at, arrival, op, owner });
         }
     }
 
     #[inline(always)]
-    fn answer(&mut self, op: Op, arrival: Time, at: Time) -> Time {
+    pub(crate) fn answer(&mut self, op: Op, arrival: Time, at: Time) {
         let response = at.since(arrival);
         match op {
             Op::Read => self.meters.read.record(response),
@@ -501,7 +526,6 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         }
         self.meters.series.respond(arrival, response);
         self.meters.last_answer = self.meters.last_answer.max(at);
-        at
     }
 
     /// Whether time is near the end of its range.

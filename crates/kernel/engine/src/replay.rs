@@ -3,7 +3,7 @@
 use crate::engine::{Engine, GROUP, ServiceError};
 use crate::error::RunError;
 use crate::memory::{self, human};
-use crate::observer::{Observer, Phase};
+use crate::observer::{Cancelled, Observer, Phase};
 use coflash_base::Time;
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
@@ -12,6 +12,7 @@ use coflash_workload::{BATCH_REQUESTS, Request, Source, no_handle};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
+use std::ops::Range;
 
 /// Pages between two calls of the observer within a batch: long requests must not delay Ctrl-C.
 pub(crate) const LOOK_PAGES: u64 = 1 << 14;
@@ -55,25 +56,18 @@ impl<'a> Replay<'a> {
         requests_max: usize,
         observer: &mut dyn Observer,
     ) -> Result<bool, RunError> {
-        if self.next == self.batch.len() && !self.read(engine, observer)? {
-            return Ok(false);
+        if self.next == self.batch.len() {
+            let (progress, requests) = self.progress();
+            observer.replaying(progress, requests, &|| engine.so_far())?;
+            if !self.read()? {
+                return Ok(false);
+            }
         }
         let end = self.batch.len().min(self.next.saturating_add(requests_max));
-        let look_bytes = LOOK_PAGES * self.scenario.flash.page_size.count;
-        let mut bytes = 0;
-        for index in self.next..end {
-            if index % GROUP == 0 {
-                engine.look_ahead(&self.batch[index..]);
-            }
-            let request = &self.batch[index];
-            if self.issuer.issue(request, engine).is_err() {
-                return Err(self.out_of_space(index, engine, observer)?);
-            }
-            bytes += request.length;
-            if bytes >= look_bytes {
-                observer.progress(Phase::Replay, self.source.progress(), self.served + index as u64)?;
-                bytes = 0;
-            }
+        let Self { issuer, source, batch, served, next, .. } = self;
+        let look = |place| observer.progress(Phase::Replay, source.progress(), *served + place as u64);
+        if let Some(place) = issuer.issue_all(engine, batch, *next..end, |_, _| {}, look)? {
+            return Err(self.out_of_space(place, engine, observer)?);
         }
         self.next = end;
         if engine.is_out_of_time() {
@@ -90,13 +84,8 @@ impl<'a> Replay<'a> {
     }
 
     /// Read the next batch. Returns false if there is none.
-    fn read<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
-        &mut self,
-        engine: &Engine<L, M>,
-        observer: &mut dyn Observer,
-    ) -> Result<bool, RunError> {
+    fn read(&mut self) -> Result<bool, RunError> {
         self.served += self.batch.len() as u64;
-        observer.replaying(self.source.progress(), self.served, &|| engine.so_far())?;
         self.source.next_batch(&mut self.batch)?;
         self.batch.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         (self.next, self.left) = (0, self.left - self.batch.len() as u64);
@@ -118,6 +107,20 @@ impl<'a> Replay<'a> {
         Ok(true)
     }
 
+    /// Read the next batch in place of an old one, to be served elsewhere. Returns false if there is none.
+    pub(crate) fn read_into(&mut self, batch: &mut Vec<Request>) -> Result<bool, RunError> {
+        let more = self.read()?;
+        self.served += self.batch.len() as u64;
+        std::mem::swap(&mut self.batch, batch);
+        self.batch.clear();
+        Ok(more)
+    }
+
+    /// Take back requests that were read and not served.
+    pub(crate) fn put_back(&mut self, requests: Vec<Request>) {
+        self.batch = requests;
+    }
+
     /// The share of the workload that has been read, if known, and the number of requests issued.
     pub(crate) fn progress(&self) -> (Option<f64>, u64) {
         (self.source.progress(), self.served + self.next as u64)
@@ -130,7 +133,7 @@ impl<'a> Replay<'a> {
     }
 
     /// Read the rest of the workload, from a request of the batch on, to determine the required capacity.
-    fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    pub(crate) fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         &mut self,
         first: usize,
         engine: &mut Engine<L, M>,
@@ -191,7 +194,9 @@ impl<'a> Replay<'a> {
 
 /// The remark on a workload without times of its own: more requests arrive first, all at the same time, than
 /// a closed loop has outstanding. `None` for any other workload, and if the scenario sets the mode of replay.
-fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
+pub(crate) fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
+    let left = scenario.workload.requests_max.unwrap_or(u64::MAX);
+    let first = &first[..first.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
     let depth = scenario.replay.queue_depth;
     // A generated workload says itself whether it has times.
     let is_recorded = scenario.workload.is_recorded();
@@ -215,7 +220,8 @@ fn check_hints(batch: &[Request], handles: u32) -> Result<(), RunError> {
 }
 
 /// The issue times of requests.
-enum Issuer {
+#[derive(Clone)]
+pub(crate) enum Issuer {
     Open {
         time_scale: f64,
     },
@@ -229,7 +235,7 @@ enum Issuer {
 }
 
 impl Issuer {
-    fn new(scenario: &Scenario, mode: ReplayMode) -> Self {
+    pub(crate) fn new(scenario: &Scenario, mode: ReplayMode) -> Self {
         match mode {
             ReplayMode::Open => Self::Open { time_scale: scenario.replay.time_scale },
             ReplayMode::Closed => Self::Closed {
@@ -243,7 +249,7 @@ impl Issuer {
 
     /// The arrival time of the request in the workload; ignored in a closed loop.
     #[inline]
-    fn arrival(&self, request: &Request) -> Time {
+    pub(crate) fn arrival(&self, request: &Request) -> Time {
         match self {
             Self::Open { time_scale } if *time_scale == 1.0 => request.arrival,
             Self::Open { time_scale } => {
@@ -251,6 +257,37 @@ impl Issuer {
             }
             Self::Closed { .. } => Time::ZERO,
         }
+    }
+
+    /// Issue these requests of a batch, each after a call of `before`, and call `look` at each [`LOOK_PAGES`]. Returns the place of the
+    /// first one that does not fit.
+    #[inline(always)]
+    pub(crate) fn issue_all<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+        &mut self,
+        engine: &mut Engine<L, M>,
+        batch: &[Request],
+        places: Range<usize>,
+        mut before: impl FnMut(&mut Engine<L, M>, usize),
+        mut look: impl FnMut(usize) -> Result<(), Cancelled>,
+    ) -> Result<Option<usize>, Cancelled> {
+        let look_bytes = LOOK_PAGES * engine.page_bytes();
+        let mut bytes = 0;
+        for place in places {
+            if place % GROUP == 0 {
+                engine.look_ahead(&batch[place..]);
+            }
+            let request = &batch[place];
+            before(engine, place);
+            if self.issue(request, engine).is_err() {
+                return Ok(Some(place));
+            }
+            bytes += request.length;
+            if bytes >= look_bytes {
+                look(place)?;
+                bytes = 0;
+            }
+        }
+        Ok(None)
     }
 
     /// Issue `request`.

@@ -2,14 +2,17 @@
 
 use crate::engine::Engine;
 use crate::error::RunError;
-use crate::input::Inputs;
 use crate::job_report::JobReport;
 use crate::jobs::Jobs;
 use crate::metrics::Metrics;
-use crate::observer::{Cancelled, Observer, Phase, SoFar};
+use crate::observer::{Observer, Phase, SoFar};
 use crate::open_workload::{OpenWorkload, Supply};
-use crate::replay::{LOOK_PAGES, Replay};
-use crate::result::{RunResult, Workload};
+use crate::precondition::Preconditioned;
+use crate::replay::Replay;
+use crate::result::RunResult;
+use crate::slice::Slice;
+use crate::sliced_run::SlicedRun;
+use crate::steps::{Steps, Told, drain};
 use coflash_base::Lpn;
 use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, Level};
@@ -48,6 +51,17 @@ impl<'a> Simulation<'a> {
             },
             hybrid level => Self(Box::new(Running::new(scenario, Engine::new(scenario, level, media), workload)))
         )
+    }
+
+    /// Simulate the preconditioned slices of a device side by side.
+    pub(crate) fn of_slices(
+        scenario: &'a Scenario,
+        slices: Vec<(Slice, Preconditioned)>,
+        workload: OpenWorkload<'a>,
+    ) -> Result<Self, RunError> {
+        let (told, supply) = Told::of(scenario, workload);
+        let Supply::Requests(source) = supply else { unreachable!("jobs couple the slices") };
+        Ok(Self(Box::new(SlicedRun::new(scenario, slices, Replay::new(scenario, source), told)?)))
     }
 
     /// Serve up to `requests_max` requests, at least one; jobs of a job file run to their end. Returns false if there was none
@@ -98,17 +112,6 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// A run over any stack.
-trait Steps {
-    fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError>;
-    fn so_far(&self) -> SoFar;
-    fn metrics(&self) -> Metrics;
-    fn progress(&self) -> (Option<f64>, u64);
-    fn ftl(&self) -> &Ftl;
-    fn elsewhere(&self, page: Lpn) -> Option<Elsewhere>;
-    fn finish(self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError>;
-}
-
 /// What is left of a workload.
 enum Rest<'a> {
     Requests(Replay<'a>),
@@ -119,22 +122,17 @@ struct Running<'a, L, M: SimulatedMedia> {
     scenario: &'a Scenario,
     engine: Engine<L, M>,
     rest: Rest<'a>,
-    description: String,
-    inputs: Inputs<'a>,
-    logical_bytes: u64,
-    remarks: Vec<String>,
-    stopwatch: Stopwatch,
+    told: Told<'a>,
 }
 
 impl<'a, L: Level<M>, M: SimulatedMedia<Error = Infallible>> Running<'a, L, M> {
     fn new(scenario: &'a Scenario, engine: Engine<L, M>, workload: OpenWorkload<'a>) -> Self {
-        let OpenWorkload { supply, description, inputs, logical_bytes, remarks, .. } = workload;
+        let (told, supply) = Told::of(scenario, workload);
         let rest = match supply {
             Supply::Requests(source) => Rest::Requests(Replay::new(scenario, source)),
             Supply::Jobs(jobs) => Rest::Jobs(jobs),
         };
-        let stopwatch = Stopwatch::start();
-        Self { scenario, engine, rest, description, inputs, logical_bytes, remarks, stopwatch }
+        Self { scenario, engine, rest, told }
     }
 
     /// The mode of the replay, remarks on the workload, and the reports of jobs.
@@ -191,41 +189,8 @@ impl<L: Level<M>, M: SimulatedMedia<Error = Infallible>> Steps for Running<'_, L
         while self.step(usize::MAX, observer)? {}
         let (fraction, requests) = self.progress();
         drain(&mut self.engine, &mut || observer.progress(Phase::Replay, fraction, requests))?;
-        let wall_seconds = self.stopwatch.seconds();
         let (mode, more, jobs) = self.end();
-        let Self { scenario, engine, description, inputs, logical_bytes, mut remarks, .. } = *self;
-        remarks.extend(more);
-        let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
-        let workload = Workload { description, replay, logical_bytes, inputs, remarks };
-        Ok(engine.result(scenario, mode, workload, wall_seconds).with_jobs(jobs))
-    }
-}
-
-/// Go on until all requests are completed; `look` reports progress.
-fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
-    engine: &mut Engine<L, M>,
-    look: &mut dyn FnMut() -> Result<(), Cancelled>,
-) -> Result<(), RunError> {
-    loop {
-        look()?;
-        let Ok(more) = engine.drain(LOOK_PAGES);
-        if !more {
-            break;
-        }
-    }
-    if engine.is_out_of_time() { Err(RunError::out_of_time()) } else { Ok(()) }
-}
-
-/// The only reader of wall time: for the speed of the simulator, never for a metric. A browser has no such clock.
-struct Stopwatch(Option<std::time::Instant>);
-
-impl Stopwatch {
-    #[allow(clippy::disallowed_methods, reason = "see above")]
-    fn start() -> Self {
-        Self((!cfg!(target_family = "wasm")).then(std::time::Instant::now))
-    }
-
-    fn seconds(&self) -> f64 {
-        self.0.map_or(0.0, |start| start.elapsed().as_secs_f64())
+        let Self { engine, told, .. } = *self;
+        Ok(told.result(engine.totals(), engine.blocks(), mode, more, observer)?.with_jobs(jobs))
     }
 }

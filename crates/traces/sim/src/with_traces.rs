@@ -39,7 +39,8 @@ pub fn run_from(
     coflash_engine::run(scenario, &Given { warm: Some(warm), ..Given::only(TRACES) }, observer)
 }
 
-/// Run a scenario, on a warm device if one is given, and record it.
+/// Run a scenario, on a warm device if one is given, and record it; on up to `threads` threads, if slices of its device are
+/// [independent](coflash_engine::coupling).
 ///
 /// # Errors
 /// See [`run_from`]; a file that cannot be written.
@@ -47,10 +48,11 @@ pub fn run_recorded(
     scenario: &Scenario,
     warm: Option<&WarmDevice>,
     records: &Records,
+    threads: u32,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     let recording = RunRecording::begin(records, scenario)?;
-    let given = Given { warm, ..recording.given(Given::only(TRACES)) };
+    let given = Given { warm, threads, ..recording.given(Given::only(TRACES)) };
     let result = coflash_engine::run(scenario, &given, observer)?;
     recording.finish()?;
     Ok(result)

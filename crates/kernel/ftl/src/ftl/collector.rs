@@ -51,7 +51,7 @@ impl Collector {
         dims: &Dimensions,
         gc: &GcConfig,
         requirements: Requirements,
-        seed: Seed,
+        seed_of: impl Fn(u32) -> Seed,
     ) -> Self {
         let unit = if requirements.fractional_costs { Weight::SIXTEENTHS } else { 1 };
         let dearest = Scale::new(unit, Weights::all(requirements.weight_max), dims.data_pages_per_block);
@@ -59,7 +59,7 @@ impl Collector {
             victim: gc.victim.build(victim::Pool {
                 blocks: dims.blocks_per_pool,
                 cost_max: dearest.full_cost,
-                seed: seed.child(&format!("pool/{index}")),
+                seed: seed_of(index),
             }),
             cleaning: None,
         };

@@ -1,0 +1,92 @@
+//! The course of a run, whatever serves its requests: its steps, and what its result tells beside the measures.
+
+use crate::engine::{Engine, Totals};
+use crate::error::RunError;
+use crate::input::Inputs;
+use crate::metrics::Metrics;
+use crate::observer::{Cancelled, Observer, SoFar};
+use crate::open_workload::{OpenWorkload, Supply};
+use crate::replay::LOOK_PAGES;
+use crate::result::{RunResult, Workload};
+use coflash_base::Lpn;
+use coflash_ftl::Ftl;
+use coflash_level::{Elsewhere, Level};
+use coflash_media::SimulatedMedia;
+use coflash_scenario::{ReplayMode, Scenario};
+use std::convert::Infallible;
+
+/// A run over any stack.
+pub(crate) trait Steps {
+    fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError>;
+    fn so_far(&self) -> SoFar;
+    fn metrics(&self) -> Metrics;
+    fn progress(&self) -> (Option<f64>, u64);
+    fn ftl(&self) -> &Ftl;
+    fn elsewhere(&self, page: Lpn) -> Option<Elsewhere>;
+    fn finish(self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError>;
+}
+
+/// What a result tells of a run beside its measures.
+pub(crate) struct Told<'a> {
+    scenario: &'a Scenario,
+    description: String,
+    inputs: Inputs<'a>,
+    logical_bytes: u64,
+    remarks: Vec<String>,
+    stopwatch: Stopwatch,
+}
+
+impl<'a> Told<'a> {
+    /// Begin with a workload; return its requests, too.
+    pub(crate) fn of(scenario: &'a Scenario, workload: OpenWorkload<'a>) -> (Self, Supply) {
+        let OpenWorkload { supply, description, inputs, logical_bytes, remarks, .. } = workload;
+        let stopwatch = Stopwatch::start();
+        (Self { scenario, description, inputs, logical_bytes, remarks, stopwatch }, supply)
+    }
+
+    /// The result of a run, with the measures of its engines, and more remarks on the workload.
+    pub(crate) fn result(
+        self,
+        totals: Totals,
+        blocks: (Vec<u32>, Vec<u32>),
+        mode: ReplayMode,
+        more: Vec<String>,
+        observer: &mut dyn Observer,
+    ) -> Result<RunResult, RunError> {
+        let wall_seconds = self.stopwatch.seconds();
+        let Self { scenario, description, inputs, logical_bytes, mut remarks, .. } = self;
+        remarks.extend(more);
+        let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
+        let workload = Workload { description, replay, logical_bytes, inputs, remarks };
+        Ok(totals.result(scenario, mode, blocks, workload, wall_seconds))
+    }
+}
+
+/// Go on until all requests are completed; `look` reports progress.
+pub(crate) fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    engine: &mut Engine<L, M>,
+    look: &mut dyn FnMut() -> Result<(), Cancelled>,
+) -> Result<(), RunError> {
+    loop {
+        look()?;
+        let Ok(more) = engine.drain(LOOK_PAGES);
+        if !more {
+            break;
+        }
+    }
+    if engine.is_out_of_time() { Err(RunError::out_of_time()) } else { Ok(()) }
+}
+
+/// The only reader of wall time: for the speed of the simulator, never for a metric. A browser has no such clock.
+struct Stopwatch(Option<std::time::Instant>);
+
+impl Stopwatch {
+    #[allow(clippy::disallowed_methods, reason = "see above")]
+    fn start() -> Self {
+        Self((!cfg!(target_family = "wasm")).then(std::time::Instant::now))
+    }
+
+    fn seconds(&self) -> f64 {
+        self.0.map_or(0.0, |start| start.elapsed().as_secs_f64())
+    }
+}
