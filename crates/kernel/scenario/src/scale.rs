@@ -1,0 +1,305 @@
+//! The same drive with a fraction of its blocks: what is scaled, and what stays.
+//!
+//! Dies, planes, the pages of a block and all times of operations stay, so that a request waits as long as on the whole drive at
+//! the same rate. Blocks that a pool keeps free or open are as many on a small drive: they are added to the fraction of the
+//! others, and the exported capacity follows from what then holds data. So the spare space that GC works with keeps its share,
+//! where a fraction of all blocks would leave less of it.
+
+use crate::read::ScenarioError;
+use crate::scenario::Scenario;
+use crate::workload::Requests;
+use coflash_base::{Bytes, Duration, Share};
+use coflash_ftl::placement::Classes;
+use coflash_ftl::{FreeMark, Pools, Provisioning, WriteStream};
+use coflash_workload::synthetic::SyntheticConfig;
+use std::fmt;
+use std::str::FromStr;
+use toml::{Table, Value};
+
+/// A fraction of the blocks of a drive, such as 1/64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    parts: u64,
+    of: u64,
+}
+
+impl FromStr for Scale {
+    type Err = ScenarioError;
+
+    fn from_str(text: &str) -> Result<Self, ScenarioError> {
+        let (parts, of) = text.split_once('/').unwrap_or((text, "1"));
+        match (parts.trim().parse::<u32>(), of.trim().parse::<u32>()) {
+            (Ok(parts), Ok(of)) if parts > 0 && of > 0 => Ok(Self { parts: parts.into(), of: of.into() }),
+            _ => Err(refused(format!("\"{text}\" was given; a fraction above 0 such as 1/64 is allowed"))),
+        }
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.parts, self.of)
+    }
+}
+
+/// What becomes of the value of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scaled {
+    /// A size in bytes, in whole pages or alignment units; a share stays.
+    Bytes,
+    /// A number.
+    Count,
+    /// A number of free blocks: what it is above `gc.low_mark`; a share stays.
+    Mark,
+    /// A time in which a part of the drive is written. At the same rate of requests that part is smaller.
+    Time,
+}
+
+/// The keys that are scaled, beside `flash.blocks_per_plane`, `flash.exported` and `ftl.spare`. Parts of a workload
+/// (`workload.phases`, `workload.tenants`) have the keys of `workload`.
+pub const SCALED_KEYS: &[(&str, Scaled)] = &[
+    ("cache.size", Scaled::Bytes),
+    ("cooperation.commit_interval", Scaled::Time),
+    ("cooperation.deletions_max", Scaled::Count),
+    ("cooperation.sole_copies_max", Scaled::Bytes),
+    ("ftl.placement.decay_pages", Scaled::Count),
+    ("ftl.refresh.fast_retention", Scaled::Time),
+    ("ftl.refresh.power_off", Scaled::Time),
+    ("ftl.refresh.retention", Scaled::Time),
+    ("ftl.slc_cache.blocks", Scaled::Count),
+    ("ftl.slc_cache.while_free", Scaled::Mark),
+    ("gc.background_mark", Scaled::Mark),
+    ("gc.victim.window", Scaled::Count),
+    ("host_buffer.dirty_age_max", Scaled::Time),
+    ("host_buffer.size", Scaled::Bytes),
+    ("precondition.until_free", Scaled::Mark),
+    ("restart.at", Scaled::Time),
+    ("workload.delay", Scaled::Time),
+    ("workload.disksim.requests", Scaled::Count),
+    ("workload.disksim.space", Scaled::Bytes),
+    ("workload.duration", Scaled::Time),
+    ("workload.offset", Scaled::Bytes),
+    ("workload.preset.requests", Scaled::Count),
+    ("workload.preset.space", Scaled::Bytes),
+    ("workload.requests_max", Scaled::Count),
+    ("workload.space", Scaled::Bytes),
+    ("workload.synthetic.generator.footprint", Scaled::Bytes),
+    ("workload.synthetic.generator.from.footprint", Scaled::Bytes),
+    ("workload.synthetic.requests", Scaled::Count),
+    ("workload.synthetic.space", Scaled::Bytes),
+];
+
+/// The fewest blocks of a pool that hold data on a scaled drive.
+pub const DATA_BLOCKS_MIN: u64 = 16;
+
+impl Scenario {
+    /// The same drive with a fraction of its blocks, under a workload for that: write amplification, shares and response times stay
+    /// what they were, as far as the sentence tells that [`limits`](Self::limits) get. A fraction above 1 is a larger drive.
+    ///
+    /// # Errors
+    /// A workload or a device that cannot be scaled, or too few blocks, with the smallest fraction that would do.
+    pub fn scaled(&self, scale: Scale) -> Result<Self, ScenarioError> {
+        if scale.parts == scale.of {
+            return Ok(self.clone());
+        }
+        self.check_scalable()?;
+        let pool = Pool::of(self);
+        let (blocks, share) = pool.scaled(scale)?;
+        let mut scaled = self.clone();
+        if scaled.workload.requests == Requests::Default {
+            scaled.workload.requests = Requests::Synthetic(SyntheticConfig::default());
+        }
+        scaled.limits.push(told(scale, pool.blocks(), share.pool_blocks));
+        let per_die = share.of(self.ftl.logical_pages_per_die(&self.flash)).max(1);
+        let page_bytes = self.page_bytes();
+        scaled.flash.exported = Some(Bytes { count: per_die * u64::from(self.flash.dies()) * page_bytes });
+        // A share of all pages that leaves this number of blocks and no more.
+        let data = u64::from(self.flash.planes_per_die) * self.ftl.data_pages_per_block(&self.flash) * blocks;
+        let spare = u128::from(data.saturating_sub(per_die)) * u128::from(Share::ONE.ppb);
+        scaled.ftl.spare.share = Share { ppb: (spare / u128::from(data)) as u64 };
+        scaled.ftl.spare.definition = Provisioning::SpareOfPhysical;
+        let mut table = scaled.to_table();
+        if let Some(flash) = table.get_mut("flash").and_then(Value::as_table_mut) {
+            flash.remove("blocks_per_plane");
+        }
+        share.apply(&mut table, "", page_bytes);
+        Self::from_table(table)
+    }
+
+    /// What has addresses or places of its own cannot follow the drive.
+    fn check_scalable(&self) -> Result<(), ScenarioError> {
+        let (what, instead) = if self.hybrid.is_some() {
+            ("hybrid: the seeks of its disks", "a smaller scenario")
+        } else {
+            match &self.workload.requests {
+                Requests::Trace(_) => {
+                    ("workload.trace: the addresses and bursts of a recorded trace", "coflash trace like")
+                }
+                Requests::Like(_) => {
+                    ("workload.like: the reuse distances of a trace", "a synthetic workload")
+                }
+                Requests::Fio(_) => ("workload.fio: the sizes in a job file", "another job file"),
+                _ => return Ok(()),
+            }
+        };
+        Err(refused(format!("{what} cannot be scaled with the drive; instead take {instead}")))
+    }
+}
+
+/// A pool of blocks, in halves of blocks.
+struct Pool {
+    /// Blocks of a plane that are erased together.
+    per_unit: u64,
+    /// The planes of a pool.
+    planes: u64,
+    /// The units of a plane.
+    units: u64,
+    low_mark: FreeMark,
+    /// What is free or open beyond the low mark.
+    kept_halves: u64,
+}
+
+/// The data that pools hold on a scaled drive, as a share of what they held.
+struct Part {
+    parts: u128,
+    of: u128,
+    /// The low mark before and after.
+    low_marks: [u64; 2],
+    pool_blocks: u64,
+}
+
+impl Pool {
+    fn of(scenario: &Scenario) -> Self {
+        let (flash, ftl) = (&scenario.flash, &scenario.ftl);
+        let units = ftl.erase_units(flash);
+        let together = |group: &Vec<WriteStream>| {
+            [WriteStream::Host, WriteStream::Gc].iter().all(|stream| group.contains(stream))
+        };
+        // An open block is half full on average; where GC's copies and writes share it, it is full but for what GC freed.
+        let open = match ftl.placement.classes() {
+            Ok(Classes::Own { count, .. }) => count.into(),
+            _ if ftl.shared_streams.iter().any(together) => 0,
+            _ => 2,
+        };
+        Self {
+            per_unit: ftl.superblocks_per_unit(flash).into(),
+            planes: if ftl.pools == Pools::Die { units.planes_per_die.into() } else { 1 },
+            units: units.blocks_per_plane.into(),
+            low_mark: scenario.gc.low_mark,
+            kept_halves: 2 + open,
+        }
+    }
+
+    fn blocks(&self) -> u64 {
+        self.units * self.planes
+    }
+
+    fn low_mark(&self, units: u64) -> u64 {
+        self.low_mark.of(u32::try_from(units * self.planes).unwrap_or(u32::MAX)).into()
+    }
+
+    /// The halves of blocks that hold data.
+    fn data_halves(&self, units: u64) -> u64 {
+        (2 * units * self.planes).saturating_sub(2 * self.low_mark(units) + self.kept_halves)
+    }
+
+    /// The blocks of a plane on the scaled drive: the fewest that hold that fraction of the data.
+    fn scaled(&self, scale: Scale) -> Result<(u64, Part), ScenarioError> {
+        let all = self.data_halves(self.units);
+        let enough = |halves: u64| {
+            u128::from(halves) * u128::from(scale.of) >= u128::from(all) * u128::from(scale.parts)
+        };
+        let mut units = (self.units * scale.parts / scale.of).max(1);
+        while !enough(self.data_halves(units)) {
+            units += 1;
+        }
+        while units > 1 && enough(self.data_halves(units - 1)) {
+            units -= 1;
+        }
+        let halves = self.data_halves(units);
+        if halves < 2 * DATA_BLOCKS_MIN && scale.parts < scale.of {
+            let least = match all / (2 * DATA_BLOCKS_MIN) {
+                0 | 1 => "the drive is too small to be scaled".to_owned(),
+                of => format!("at least 1/{of} is allowed"),
+            };
+            return Err(refused(format!(
+                "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than {DATA_BLOCKS_MIN}: {least}",
+                halves / 2,
+                self.blocks(),
+            )));
+        }
+        let part = Part {
+            parts: halves.into(),
+            of: all.max(1).into(),
+            low_marks: [self.units, units].map(|units| self.low_mark(units)),
+            pool_blocks: units * self.planes,
+        };
+        Ok((units * self.per_unit, part))
+    }
+}
+
+impl Part {
+    fn of(&self, whole: u64) -> u64 {
+        u64::try_from(u128::from(whole) * self.parts / self.of).unwrap_or(u64::MAX)
+    }
+
+    /// Scale the values of a table and the tables below it. `unit`: what sizes are multiples of.
+    fn apply(&self, table: &mut Table, path: &str, unit: u64) {
+        let align = table.get("align").and_then(Value::as_str).and_then(|text| text.parse().ok());
+        let unit = align.map_or(unit, |align: Bytes| align.count.max(1));
+        for (key, value) in table.iter_mut() {
+            let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            match value {
+                Value::Table(below) => self.apply(below, &inner, unit),
+                Value::Array(parts) if matches!(key.as_str(), "phases" | "tenants") => {
+                    parts
+                        .iter_mut()
+                        .filter_map(Value::as_table_mut)
+                        .for_each(|part| self.apply(part, path, unit));
+                }
+                _ => {
+                    if let Some((_, how)) = SCALED_KEYS.iter().find(|(scaled, _)| *scaled == inner) {
+                        self.change(value, *how, unit);
+                    }
+                }
+            }
+        }
+    }
+
+    fn change(&self, value: &mut Value, how: Scaled, unit: u64) {
+        match (how, value) {
+            (how, Value::Array(items)) => items.iter_mut().for_each(|item| self.change(item, how, unit)),
+            (Scaled::Bytes, Value::String(text)) => {
+                if let Ok(Bytes { count: count @ 1.. }) = text.parse() {
+                    *text = Bytes { count: self.of(count / unit).max(1) * unit }.to_string();
+                }
+            }
+            (Scaled::Time, Value::String(text)) => {
+                if let Ok(Duration { ns: ns @ 1.. }) = text.parse() {
+                    *text = Duration { ns: self.of(ns).max(1) }.to_string();
+                }
+            }
+            (Scaled::Count, Value::Integer(count)) if *count > 0 => {
+                *count = i64::try_from(self.of(count.unsigned_abs())).unwrap_or(i64::MAX).max(1);
+            }
+            (Scaled::Mark, Value::Integer(blocks)) => {
+                let [low, scaled] = self.low_marks;
+                let above = blocks.unsigned_abs().saturating_sub(low);
+                *blocks = (scaled + if above > 0 { self.of(above).max(1) } else { 0 }) as i64;
+            }
+            _ => {}
+        }
+    }
+}
+
+fn told(scale: Scale, before: u64, after: u64) -> String {
+    format!(
+        "Scaled to {scale} of its blocks ({after} a pool in place of {before}; those that are always free or open are not fewer). \
+         Capacity, caches, requests, used space and intervals are scaled. Dies, blocks, times, rates, queues and the write buffer of \
+         the device stay, and with them write amplification, shares and response times. Not kept: the length of the run in time, \
+         TBW (DWPD stays), sequential runs longer than the scaled space, and marks of less than a block."
+    )
+}
+
+fn refused(problem: String) -> ScenarioError {
+    ScenarioError::new("scale", problem)
+}
