@@ -52,6 +52,8 @@ pub enum Scaled {
     Mark,
     /// A time in which a part of the drive is written. At the same rate of requests that part is smaller.
     Time,
+    /// The ranks of Zipf's law that a unit of the space stands for: as many more as there are fewer units.
+    Ranks,
 }
 
 /// The keys that are scaled, beside `flash.blocks_per_plane`, `flash.exported` and `ftl.spare`. Parts of a workload
@@ -83,6 +85,8 @@ pub const SCALED_KEYS: &[(&str, Scaled)] = &[
     ("workload.requests_max", Scaled::Count),
     ("workload.space", Scaled::Bytes),
     ("workload.synthetic.generator.footprint", Scaled::Bytes),
+    ("workload.synthetic.generator.from.ranks_per_unit", Scaled::Ranks),
+    ("workload.synthetic.generator.ranks_per_unit", Scaled::Ranks),
     ("workload.synthetic.generator.from.footprint", Scaled::Bytes),
     ("workload.synthetic.requests", Scaled::Count),
     ("workload.synthetic.space", Scaled::Bytes),
@@ -246,6 +250,10 @@ impl Part {
     fn apply(&self, table: &mut Table, path: &str, unit: u64) {
         let align = table.get("align").and_then(Value::as_str).and_then(|text| text.parse().ok());
         let unit = align.map_or(unit, |align: Bytes| align.count.max(1));
+        let is_zipf = table.get("name").and_then(Value::as_str) == Some("zipf");
+        if is_zipf && [".generator", ".from"].iter().any(|end| path.ends_with(end)) {
+            table.entry("ranks_per_unit").or_insert(Value::Float(1.0));
+        }
         for (key, value) in table.iter_mut() {
             let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             match value {
@@ -280,6 +288,9 @@ impl Part {
             }
             (Scaled::Count, Value::Integer(count)) if *count > 0 => {
                 *count = i64::try_from(self.of(count.unsigned_abs())).unwrap_or(i64::MAX).max(1);
+            }
+            (Scaled::Ranks, Value::Float(ranks)) => {
+                *ranks = (*ranks * self.of as f64 / self.parts as f64).max(1.0);
             }
             (Scaled::Mark, Value::Integer(blocks)) => {
                 let [low, scaled] = self.low_marks;

@@ -32,11 +32,15 @@ pub struct ZipfConfig {
     pub scatter_block: Option<Bytes>,
     /// Size of the accessed part of the space, a multiple of `align`; the rest has no rank. Default: the whole space.
     pub footprint: Option<Bytes>,
+    /// Consecutive ranks that share an alignment unit, at least 1, so that a small space has the shares of a space so many times
+    /// its size. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks_per_unit: Option<f64>,
 }
 
 impl Default for ZipfConfig {
     fn default() -> Self {
-        Self { exponent: 0.99, scattered: true, scatter_block: None, footprint: None }
+        Self { exponent: 0.99, scattered: true, scatter_block: None, footprint: None, ranks_per_unit: None }
     }
 }
 
@@ -45,6 +49,7 @@ impl Default for ZipfConfig {
 pub struct Zipf {
     space_units: u64,
     ranks: Ranks,
+    per_unit: Option<f64>,
     scatter: Option<Scatter>,
 }
 
@@ -72,14 +77,21 @@ impl AddressPolicy for Zipf {
             );
             return refuse("generator.footprint", problem);
         }
-        let ranks = Ranks::new(footprint.count / space.align.count, exponent);
+        let (units, per_unit) = (footprint.count / space.align.count, config.ranks_per_unit.unwrap_or(1.0));
+        let all = units as f64 * per_unit;
+        if !(1.0..=TWO_64).contains(&per_unit) || all > TWO_64 / 4.0 {
+            let problem = format!("{per_unit} was given; a number from 1 is allowed, for at most 2^62 ranks");
+            return refuse("generator.ranks_per_unit", problem);
+        }
+        let ranks = Ranks::new(if per_unit > 1.0 { all as u64 } else { units }, exponent);
         let scatter = Scatter::new(config.scattered, config.scatter_block, space)?;
-        Ok(Self { space_units: space.units, ranks, scatter })
+        Ok(Self { space_units: space.units, ranks, per_unit: config.ranks_per_unit, scatter })
     }
 
     #[inline]
     fn start(&mut self, _: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
-        let rank = self.ranks.draw(stream) - 1;
+        let drawn = self.ranks.draw(stream) - 1;
+        let rank = self.per_unit.map_or(drawn, |ranks| (drawn as f64 / ranks) as u64);
         let position = self.scatter.as_ref().map_or(rank, |scatter| scatter.position(rank));
         position.min(self.space_units - length_units)
     }
