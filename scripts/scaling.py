@@ -1,54 +1,144 @@
 """Write the tables of docs/scaling.md: what `--scale` keeps, on drives whose whole can be simulated.
 
-    python scripts/scaling.py                # all cases, some minutes a device; finished runs are kept
-    python scripts/scaling.py pm9a3          # the runs of one device; the page only has what has been run
+    python scripts/scaling.py                # the page, from the runs that are there
+    python scripts/scaling.py pm9a3 demo     # first the runs of these devices, some minutes each; all for every device
 
-Each device runs each workload whole and at each scale, with several seeds; each run writes the drive once after a warm-up.
+Each device runs each workload whole and at each scale, with several seeds: a drive write after its own warm-up.
 """
 
 from __future__ import annotations
 
-import json
-import resource
+import math
 import statistics
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import coflash
+from coflash.sweep import Sweep
+from coflash.sweep.memory import flash_bytes
 
 ROOT = Path(__file__).parents[1]
-PAGE, KEPT = ROOT / "docs" / "scaling.md", ROOT / "target" / "scaling"
-BEGIN, END = "<!-- Written by `python scripts/scaling.py`: -->", "<!-- end -->"
+PAGE, RUNS = ROOT / "docs" / "scaling.md", ROOT / "target" / "scaling"
+BEGIN, END = "<!-- The tables are written by `python scripts/scaling.py`. -->\n", "<!-- End of the tables. -->"
 SEEDS = 3
 SCALES = ("1", "1/2", "1/4", "1/8", "1/16", "1/32", "1/64", "1/128")
-_UNIFORM = {"generator": "uniform"}
+DEVICES = {"random-5g": "1", "demo": "1", "7450-max": "8", "cm7-r": "8", "p5520": "8", "pm9a3": "8"}
+"""The whole, as a multiple: the calibrated drives come with an eighth of these blocks."""
 WORKLOADS: dict[str, dict[str, Any]] = {
-    "uniform": {"synthetic": _UNIFORM},
-    "Zipf 0.9": {"synthetic": {"generator": {"name": "zipf", "exponent": 0.9}}},
-    "Zipf 1.1": {"synthetic": {"generator": {"name": "zipf", "exponent": 1.1}}},
-    "JESD219": {"preset": "jesd219-enterprise"},
+    "uniform": {"workload.synthetic.generator": "uniform"},
+    "Zipf 0.9": {"workload.synthetic.generator": {"name": "zipf", "exponent": 0.9}},
+    "Zipf 1.1": {"workload.synthetic.generator": {"name": "zipf", "exponent": 1.1}},
+    "JESD219": {"workload.preset": {"name": "jesd219-enterprise"}},
 }
-DEVICES = {"random-5g": "1", "demo": "1", "pm9a3": "8", "7450-max": "8", "cm7-r": "8", "p5520": "8"}
-"""The calibrated drives are reduced already: the whole is so many times as large."""
-MEASURES = {"WA": "waf_host", "mean": "response.mean_ns", "p99.9": "response.p999_ns"}
+MEASURES = {
+    "Programs per host write": "waf_host",
+    "Mean response": "response_ns.all.mean",
+    "99.9th percentile of responses": "response_ns.all.p99_9",
+}
+T_95 = 2.78
+"""Student's t of 95 % for the difference of two means of three runs each."""
 
 
-class Row(NamedTuple):
-    """The runs of a device under a workload at a scale."""
-
-    blocks: int
-    values: dict[str, list[float]]
-
-
-def scenario(device: str, workload: str) -> coflash.Scenario:
-    """Return a whole device under a workload that writes it once."""
+def runs(device: str, workload: str, scale: str, progress: bool) -> Sweep | None:
+    """Run a device, or find its runs; None where so few blocks are refused."""
     whole = coflash.Scenario.load(device).scaled(DEVICES[device])
-    pages = coflash.parsed_pages(whole)
-    return whole
+    requests = flash_bytes(whole) // 4096
+    keys = dict(WORKLOADS[workload])
+    if "workload.preset" in keys:
+        keys["workload.preset"] = {**keys["workload.preset"], "requests": requests}
+    else:
+        keys["workload.synthetic.requests"] = requests
+    try:
+        whole.with_(keys).scaled(scale)
+    except coflash.CoflashError:
+        return None
+    return coflash.sweep(whole, [keys], out=RUNS, seeds=SEEDS, scale=scale, workers=2, progress=progress)
+
+
+def blocks(device: str, scale: str) -> str:
+    """Return the blocks of a pool; a dash where they are too few."""
+    try:
+        scenario = coflash.Scenario.load(device).scaled(DEVICES[device]).scaled(scale)
+    except coflash.CoflashError:
+        return "–"
+    return str(scenario.to_dict()["flash"]["blocks_per_plane"])
+
+
+def cell(found: list[float], whole: list[float]) -> tuple[str, float, float]:
+    """Return a deviation in percent with its interval as text, and both."""
+    base = statistics.mean(whole)
+    deviation = 100 * (statistics.mean(found) / base - 1)
+    spread = math.sqrt((statistics.variance(found) + statistics.variance(whole)) / SEEDS)
+    noise = 100 * T_95 * spread / base
+    text = f"{deviation:+.1f} ± {noise:.1f}".replace("-", "−")
+    return (f"**{text}**" if abs(deviation) > noise else text), deviation, noise
+
+
+def tables(values: Callable[[str, str, str, str], list[float]]) -> str:
+    """Return the tables as Markdown."""
+    lines: list[str] = []
+    worst: dict[str, list[float]] = {scale: [] for scale in SCALES[1:]}
+    for title, measure in MEASURES.items():
+        head = [f"{title}: deviation from the whole drive in % (bold beyond the 95 % interval)", "whole", *SCALES[1:]]
+        lines += ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+        for device in DEVICES:
+            for workload in WORKLOADS:
+                whole = values(device, workload, "1", measure)
+                if not whole:
+                    continue
+                shown = (
+                    f"{statistics.mean(whole):.3f}"
+                    if measure == "waf_host"
+                    else f"{statistics.mean(whole) / 1e3:,.0f} µs"
+                )
+                row = [f"{device}, {workload}", shown]
+                for scale in SCALES[1:]:
+                    found = values(device, workload, scale, measure)
+                    text, deviation, _ = cell(found, whole) if found else ("–", 0.0, 0.0)
+                    row.append(text)
+                    if found and measure == "waf_host":
+                        worst[scale].append(abs(deviation))
+                lines.append("| " + " | ".join(row) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def sizes() -> str:
+    """Return the blocks of a pool at each scale, as Markdown."""
+    lines = ["| blocks of a pool | whole | " + " | ".join(SCALES[1:]) + " |", "|---|" + "---:|" * len(SCALES)]
+    for device in DEVICES:
+        cells = [blocks(device, scale) for scale in SCALES]
+        lines.append(f"| {device} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Run devices, and write the page."""
+    known: dict[tuple[str, str, str], Sweep | None] = {}
+    given = list(DEVICES) if sys.argv[1:] == ["all"] else sys.argv[1:]
+    for device in given:
+        for workload in WORKLOADS:
+            for scale in SCALES:
+                known[device, workload, scale] = runs(device, workload, scale, progress=True)
+    if given and given != list(DEVICES):
+        return
+
+    def values(device: str, workload: str, scale: str, measure: str) -> list[float]:
+        case = (device, workload, scale)
+        if case not in known:
+            known[case] = runs(*case, progress=False)
+        found = known[case]
+        return (
+            [] if found is None else [float(found.results.metrics(job.key).at(measure)) for job in found.points[0].jobs]
+        )
+
+    text = PAGE.read_text("utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    PAGE.write_text(before + BEGIN + "\n" + sizes() + "\n" + tables(values) + END + after, "utf-8")
 
 
 if __name__ == "__main__":
-    pass
+    main()
