@@ -130,9 +130,8 @@ def main() -> None:
         if case not in known:
             known[case] = runs(*case, progress=False)
         found = known[case]
-        return (
-            [] if found is None else [float(found.results.metrics(job.key).at(measure)) for job in found.points[0].jobs]
-        )
+        metrics = [] if found is None else [found.results.metrics(job.key) for job in found.points[0].jobs]
+        return [float(each.at(measure)) for each in metrics if each is not None]
 
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)

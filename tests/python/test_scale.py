@@ -24,7 +24,8 @@ KEPT = {
     "free blocks that GC needs at any size: they are added": "gc.low_mark",
     "counted for each operation, or under way at the same time": (
         "gc.steps_max gc.copy_buffer replay.queue_depth controller.cores controller.write_buffer "
-        "controller.drain_per_s link.lanes link.lane_rate host.notice_size host.batch_max host.piggyback_max cache.policy.block_pages"
+        "controller.drain_per_s link.lanes link.lane_rate host.notice_size host.batch_max host.piggyback_max "
+        "cache.policy.block_pages"
     ),
     "erases of a block, and years": "endurance.rated_cycles endurance.warranty_years ftl.wear_gap",
     "measurements of the drive": "measured.reads_per_s measured.writes_per_s measured.request_size",
@@ -99,7 +100,6 @@ def test_a_part_of_a_workload_is_scaled_as_the_whole() -> None:
     ]
     small = WHOLE.with_({"workload.tenants": parts}).scaled("1/13").to_dict()["workload"]["tenants"][0]
     assert (small["requests_max"], small["delay"], small["synthetic"]["requests"]) == (100, "1s", 200)
-    assert coflash.Scenario.from_dict({"workload.tenants": [small]})
 
 
 def test_marks_in_blocks_keep_their_distance_from_the_low_mark_in_proportion() -> None:
@@ -133,6 +133,11 @@ def test_too_few_blocks_are_refused_with_the_smallest_fraction_that_is_allowed()
         WHOLE.scaled("1/32")
 
 
+def test_a_skew_that_depends_on_the_space_is_told() -> None:
+    told = WHOLE.with_({"workload.synthetic.generator": "fio-zipf"}).scaled("1/3").to_dict()["limits"]
+    assert 'The skew of "fio-zipf" is that of the small space' in told[-1]
+
+
 @pytest.mark.parametrize("text", ["0", "1/0", "-1/2", "a", "1/2/3", ""])
 def test_what_is_no_fraction_is_refused(text: str) -> None:
     with pytest.raises(CoflashError, match="a fraction above 0 such as 1/64 is allowed"):
@@ -150,6 +155,7 @@ def test_a_fraction_may_be_a_number() -> None:
         ({"workload.trace": ["a.csv"]}, "the addresses and bursts of a recorded trace"),
         ({"workload.like": ["a.csv"]}, "the reuse distances of a trace"),
         ({"workload.fio": "a.fio"}, "the sizes in a job file"),
+        ({"workload.tenants": [{"synthetic": {"generator": "reuse-flows"}}]}, "its reuse distances"),
     ],
 )
 def test_what_has_places_of_its_own_is_refused(changes: dict[str, object], reason: str) -> None:

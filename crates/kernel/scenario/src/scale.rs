@@ -92,6 +92,9 @@ pub const SCALED_KEYS: &[(&str, Scaled)] = &[
     ("workload.synthetic.space", Scaled::Bytes),
 ];
 
+/// Generators and presets whose shares of the hottest pages depend on the size of the space.
+const SKEWED: &[&str] = &["fio-zipf", "kv-cache", "oltp-like"];
+
 /// The fewest blocks of a pool that hold data on a scaled drive.
 pub const DATA_BLOCKS_MIN: u64 = 16;
 
@@ -113,6 +116,9 @@ impl Scenario {
             scaled.workload.requests = Requests::Synthetic(SyntheticConfig::default());
         }
         scaled.limits.push(told(scale, pool.blocks(), share.pool_blocks));
+        scaled.limits.extend(SKEWED.iter().filter(|name| self.generates(name)).map(|name| {
+            format!("The skew of \"{name}\" is that of the small space; \"zipf\" has that of the whole.")
+        }));
         let per_die = share.of(self.ftl.logical_pages_per_die(&self.flash)).max(1);
         let page_bytes = self.page_bytes();
         scaled.flash.exported = Some(Bytes { count: per_die * u64::from(self.flash.dies()) * page_bytes });
@@ -129,23 +135,22 @@ impl Scenario {
         Self::from_table(table)
     }
 
-    /// What has addresses or places of its own cannot follow the drive.
+    /// Refuse what has addresses, distances or places of its own.
     fn check_scalable(&self) -> Result<(), ScenarioError> {
-        let (what, instead) = if self.hybrid.is_some() {
-            ("hybrid: the seeks of its disks", "a smaller scenario")
-        } else {
-            match &self.workload.requests {
-                Requests::Trace(_) => {
-                    ("workload.trace: the addresses and bursts of a recorded trace", "coflash trace like")
-                }
-                Requests::Like(_) => {
-                    ("workload.like: the reuse distances of a trace", "a synthetic workload")
-                }
-                Requests::Fio(_) => ("workload.fio: the sizes in a job file", "another job file"),
-                _ => return Ok(()),
-            }
+        let what = match &self.workload.requests {
+            _ if self.hybrid.is_some() => "hybrid: the seeks of its disks",
+            Requests::Trace(_) => "workload.trace: the addresses and bursts of a recorded trace",
+            Requests::Like(_) => "workload.like: the reuse distances of a trace",
+            Requests::Fio(_) => "workload.fio: the sizes in a job file",
+            _ if self.generates("reuse-flows") => "reuse-flows: its reuse distances",
+            _ => return Ok(()),
         };
-        Err(refused(format!("{what} cannot be scaled with the drive; instead take {instead}")))
+        Err(refused(format!("{what} cannot follow the drive; a synthetic or preset workload can")))
+    }
+
+    /// Whether a part of the workload is of this generator or preset.
+    fn generates(&self, name: &str) -> bool {
+        serde_json::to_string(&self.workload).is_ok_and(|text| text.contains(&format!("\"{name}\"")))
     }
 }
 
