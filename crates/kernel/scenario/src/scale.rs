@@ -131,7 +131,7 @@ impl Scenario {
         if let Some(flash) = table.get_mut("flash").and_then(Value::as_table_mut) {
             flash.remove("blocks_per_plane");
         }
-        share.apply(&mut table, "", page_bytes);
+        share.apply(&mut table, "", page_bytes, self);
         Self::from_table(table)
     }
 
@@ -211,34 +211,36 @@ impl Pool {
         (2 * units * self.planes).saturating_sub(2 * self.low_mark(units) + self.kept_halves)
     }
 
-    /// The blocks of a plane on the scaled drive: the fewest that hold that fraction of the data.
-    fn scaled(&self, scale: Scale) -> Result<(u64, Part), ScenarioError> {
-        let all = self.data_halves(self.units);
-        let enough = |halves: u64| {
-            u128::from(halves) * u128::from(scale.of) >= u128::from(all) * u128::from(scale.parts)
-        };
+    /// The units of a plane on the scaled drive: the fewest that hold that fraction of the data.
+    fn units(&self, scale: Scale) -> u64 {
+        let all = u128::from(self.data_halves(self.units)) * u128::from(scale.parts);
+        let enough = |units| u128::from(self.data_halves(units)) * u128::from(scale.of) >= all;
         let mut units = (self.units * scale.parts / scale.of).max(1);
-        while !enough(self.data_halves(units)) {
+        while !enough(units) {
             units += 1;
         }
-        while units > 1 && enough(self.data_halves(units - 1)) {
+        while units > 1 && enough(units - 1) {
             units -= 1;
         }
-        let halves = self.data_halves(units);
-        if halves < 2 * DATA_BLOCKS_MIN && scale.parts < scale.of {
-            let least = match all / (2 * DATA_BLOCKS_MIN) {
-                0 | 1 => "the drive is too small to be scaled".to_owned(),
-                of => format!("at least 1/{of} is allowed"),
-            };
+        units
+    }
+
+    /// The blocks of a plane on the scaled drive, and what they hold.
+    fn scaled(&self, scale: Scale) -> Result<(u64, Part), ScenarioError> {
+        let units = self.units(scale);
+        let fits = |units| self.data_halves(units) >= 2 * DATA_BLOCKS_MIN;
+        if scale.parts < scale.of && !fits(units) {
+            let least = (2..=self.units).rev().find(|&of| fits(self.units(Scale { parts: 1, of })));
             return Err(refused(format!(
-                "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than {DATA_BLOCKS_MIN}: {least}",
-                halves / 2,
+                "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than {DATA_BLOCKS_MIN}: {}",
+                self.data_halves(units) / 2,
                 self.blocks(),
+                least.map_or("too few for any scale".to_owned(), |of| format!("at least 1/{of} is allowed")),
             )));
         }
         let part = Part {
-            parts: halves.into(),
-            of: all.max(1).into(),
+            parts: self.data_halves(units).into(),
+            of: self.data_halves(self.units).max(1).into(),
             low_marks: [self.units, units].map(|units| self.low_mark(units)),
             pool_blocks: units * self.planes,
         };
@@ -251,8 +253,8 @@ impl Part {
         u64::try_from(u128::from(whole) * self.parts / self.of).unwrap_or(u64::MAX)
     }
 
-    /// Scale the values of a table and the tables below it. `unit`: what sizes are multiples of.
-    fn apply(&self, table: &mut Table, path: &str, unit: u64) {
+    /// Scale the values of a table and the tables below it that have an effect. `unit`: what sizes are multiples of.
+    fn apply(&self, table: &mut Table, path: &str, unit: u64, scenario: &Scenario) {
         let align = table.get("align").and_then(Value::as_str).and_then(|text| text.parse().ok());
         let unit = align.map_or(unit, |align: Bytes| align.count.max(1));
         let is_zipf = table.get("name").and_then(Value::as_str) == Some("zipf");
@@ -262,15 +264,17 @@ impl Part {
         for (key, value) in table.iter_mut() {
             let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             match value {
-                Value::Table(below) => self.apply(below, &inner, unit),
+                Value::Table(below) => self.apply(below, &inner, unit, scenario),
                 Value::Array(parts) if matches!(key.as_str(), "phases" | "tenants") => {
                     parts
                         .iter_mut()
                         .filter_map(Value::as_table_mut)
-                        .for_each(|part| self.apply(part, path, unit));
+                        .for_each(|part| self.apply(part, path, unit, scenario));
                 }
                 _ => {
-                    if let Some((_, how)) = SCALED_KEYS.iter().find(|(scaled, _)| *scaled == inner) {
+                    if let Some((_, how)) = SCALED_KEYS.iter().find(|(scaled, _)| *scaled == inner)
+                        && scenario.acts(&inner)
+                    {
                         self.change(value, *how, unit);
                     }
                 }
