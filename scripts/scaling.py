@@ -12,6 +12,7 @@ import math
 import statistics
 import sys
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def main() -> None:
             known[case] = runs(*case, progress=False)
         found = known[case]
         metrics = [] if found is None else [found.results.metrics(job.key) for job in found.points[0].jobs]
-        return [float(each.at(measure)) for each in metrics if each is not None]
+        return [float(attrgetter(measure)(each)) for each in metrics if each is not None]
 
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import reduce
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 import coflash
-from coflash import CoflashError, Scenario, _core, keys
-from coflash.quantity import number_in
+from coflash import CoflashError, Scenario, _core, keys, trace
 
 WHOLE = Scenario.load("random-5g").with_({"flash.blocks_per_plane": 512, "gc.low_mark": 4, "workload.synthetic": None})
 """A pool keeps 5 blocks free: 507 hold data."""
@@ -54,14 +55,12 @@ KEPT = {
 def test_every_size_and_number_is_scaled_or_known_to_stay() -> None:
     counted = set()
     for key in keys():
-        parameter = key.type.startswith("with ")
-        unit = number_in(key.default.strip('"')) if key.default else None
-        is_size = bool(re.search("size|whole number|number of blocks", key.type)) or (
-            parameter
-            and (
-                key.default in ("", "1.0") or key.default.isdigit() or (unit is not None and key.default.endswith('B"'))
-            )
+        plain = re.search("size|whole number|number of blocks", key.type)
+        # Of the parameters of policies only defaults and meanings tell.
+        counts = re.fullmatch(r'\d+|"\d+\w*B"', key.default) or (
+            not key.default and re.search("size|bytes|number|granularity", key.meaning, re.IGNORECASE)
         )
+        is_size = plain or (key.type.startswith("with ") and counts)
         if is_size and not key.path.startswith("hybrid"):
             counted.add(re.sub(r"(phases|tenants)\[\]\.(?!placement)", "", key.path))
     kept = {key for listed in KEPT.values() for key in listed.split()}
@@ -87,7 +86,8 @@ def test_a_drive_scaled_twice_is_scaled_by_the_product() -> None:
             "workload.synthetic.space": "512MiB",
         }
     )
-    assert whole.scaled("1/5").scaled("1/7") == whole.scaled("1/35") == whole.scaled("1/7").scaled("1/5")
+    orders = (("1/35",), ("1/5", "1/7"), ("1/7", "1/5"))
+    assert len({reduce(Scenario.scaled, scales, whole).hash for scales in orders}) == 1
 
 
 def test_blocks_that_a_pool_keeps_free_are_not_fewer() -> None:
@@ -124,7 +124,7 @@ def test_write_amplification_and_response_times_stay(generator: object) -> None:
     )
     found = [coflash.run(whole.scaled(scale)).metrics for scale in ("1", "1/8")]
     for measure in ("waf_host", "response_ns.all.mean"):
-        before, after = (metrics.at(measure) for metrics in found)
+        before, after = map(attrgetter(measure), found)
         assert after == pytest.approx(before, rel=0.03), measure
 
 
@@ -157,7 +157,7 @@ def test_a_fraction_may_be_a_number() -> None:
     ("changes", "reason"),
     [
         ({"hybrid": {}, "precondition.fill": "none"}, "the seeks of its disks"),
-        ({"workload.trace": ["a.csv"]}, "the addresses and bursts of a recorded trace"),
+        ({"workload.trace": ["a.csv"]}, "coflash trace slice --sample N writes a part of them"),
         ({"workload.like": ["a.csv"]}, "the reuse distances of a trace"),
         ({"workload.fio": "a.fio"}, "the sizes in a job file"),
         ({"workload.tenants": [{"synthetic": {"generator": "reuse-flows"}}]}, "its reuse distances"),
@@ -188,3 +188,21 @@ def test_the_values_of_a_sweep_are_those_of_the_whole_drive(tmp_path: Path) -> N
     found = coflash.sweep(base, {"cache.size": ["13MiB", "26MiB"]}, out=tmp_path, scale="1/13")
     assert [point.values["cache.size"] for point in found.points] == ["13MiB", "26MiB"]
     assert [job.scenario.to_dict()["cache"]["size"] for point in found.points for job in point.jobs] == ["1MiB", "2MiB"]
+
+
+def test_a_sample_of_a_trace_is_a_part_of_its_space_in_order(tmp_path: Path) -> None:
+    """A scan in steps that fit no chunk stays a scan, over a fourth of the space."""
+    whole, step, space = tmp_path / "whole.csv", 100 << 10, 400 << 20
+    steps = range(0, space, step)
+    whole.write_text(
+        "time_ns,op,offset,length\n" + "".join(f"{index},W,{offset},{step}\n" for index, offset in enumerate(steps))
+    )
+    trace.slice(whole, tmp_path / "sample.parquet", sample=4)
+    kept = trace.head(tmp_path / "sample.parquet", len(steps))
+    offsets, lengths = (kept[name].astype(int) for name in ("offset_bytes", "length_bytes"))
+    assert offsets[0] == 0
+    assert (offsets[1:] == offsets[:-1] + lengths[:-1]).all()
+    assert lengths.sum() == space // 4
+    assert len(lengths) < len(steps) / 2
+    trace.slice(whole, tmp_path / "all.parquet", sample=1)
+    assert trace.head(tmp_path / "all.parquet", len(steps))["offset_bytes"].tolist() == list(steps)

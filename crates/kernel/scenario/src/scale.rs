@@ -137,15 +137,19 @@ impl Scenario {
 
     /// Refuse what has addresses, distances or places of its own.
     fn check_scalable(&self) -> Result<(), ScenarioError> {
-        let what = match &self.workload.requests {
-            _ if self.hybrid.is_some() => "hybrid: the seeks of its disks",
-            Requests::Trace(_) => "workload.trace: the addresses and bursts of a recorded trace",
-            Requests::Like(_) => "workload.like: the reuse distances of a trace",
-            Requests::Fio(_) => "workload.fio: the sizes in a job file",
-            _ if self.generates("reuse-flows") => "reuse-flows: its reuse distances",
+        const SYNTHETIC: &str = "a synthetic or preset workload can";
+        let (what, instead) = match &self.workload.requests {
+            _ if self.hybrid.is_some() => ("hybrid: the seeks of its disks", "flash without disks can"),
+            Requests::Trace(_) => (
+                "workload.trace: the addresses of a recorded trace",
+                "coflash trace slice --sample N writes a part of them, for the drive of coflash scenario show --scale 1/N",
+            ),
+            Requests::Like(_) => ("workload.like: the reuse distances of a trace", SYNTHETIC),
+            Requests::Fio(_) => ("workload.fio: the sizes in a job file", SYNTHETIC),
+            _ if self.generates("reuse-flows") => ("reuse-flows: its reuse distances", SYNTHETIC),
             _ => return Ok(()),
         };
-        Err(refused(format!("{what} cannot follow the drive; a synthetic or preset workload can")))
+        Err(refused(format!("{what} cannot follow the drive; {instead}")))
     }
 
     /// Whether a part of the workload is of this generator or preset.
