@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 use crate::workload::Requests;
 use coflash_base::{Bytes, Duration, Share};
 use coflash_ftl::placement::Classes;
-use coflash_ftl::{FreeMark, Pools, Provisioning, WriteStream};
+use coflash_ftl::{FreeMark, GcMode, Pools, Provisioning, WriteStream};
 use coflash_workload::synthetic::SyntheticConfig;
 use std::fmt;
 use std::str::FromStr;
@@ -167,8 +167,14 @@ struct Pool {
     /// The units of a plane.
     units: u64,
     low_mark: FreeMark,
-    /// What is free or open beyond the low mark.
-    kept_halves: u64,
+    /// The least that GC needs as its low mark.
+    low_least: u64,
+    /// The blocks by which the mark of GC in idle time is above the low mark.
+    above: u64,
+    /// The groups of pages that share open blocks.
+    streams: u64,
+    /// The logical pages of a pool, and the pages of a block for them.
+    pages: [u64; 2],
 }
 
 /// The data that pools hold on a scaled drive, as a share of what they held.
@@ -187,18 +193,27 @@ impl Pool {
         let together = |group: &Vec<WriteStream>| {
             [WriteStream::Host, WriteStream::Gc].iter().all(|stream| group.contains(stream))
         };
-        // An open block is half full on average; where GC's copies and writes share it, it is full but for what GC freed.
-        let open = match ftl.placement.classes() {
-            Ok(Classes::Own { count, .. }) => count.into(),
-            _ if ftl.shared_streams.iter().any(together) => 0,
+        let streams = match ftl.placement.classes() {
+            Ok(Classes::Own { count, .. }) => count,
+            _ if ftl.shared_streams.iter().any(together) => 1,
             _ => 2,
         };
+        let is_preemptive = scenario.gc.mode == GcMode::Preemptive;
+        let blocks = ftl.pools.blocks(&units);
+        let low = scenario.gc.low_mark.of(blocks);
+        let mark = scenario.gc.background_mark.map_or(low + (low / 10).max(1), |mark| mark.of(blocks));
+        let planes = if ftl.pools == Pools::Die { units.planes_per_die } else { 1 };
+        let pools_of_die = u64::from(units.planes_per_die / planes);
+        let dies = u64::from(if ftl.pools == Pools::Device { flash.dies() } else { 1 });
         Self {
             per_unit: ftl.superblocks_per_unit(flash).into(),
-            planes: if ftl.pools == Pools::Die { units.planes_per_die.into() } else { 1 },
+            planes: planes.into(),
             units: units.blocks_per_plane.into(),
             low_mark: scenario.gc.low_mark,
-            kept_halves: 2 + open,
+            low_least: u64::from(ftl.placement.targets().max(1)) + if is_preemptive { 2 } else { 0 },
+            above: if scenario.gc.mode == GcMode::Background { mark.saturating_sub(low).into() } else { 0 },
+            streams: streams.into(),
+            pages: [ftl.logical_pages_per_die(flash) * dies / pools_of_die, ftl.data_pages_per_block(&units)],
         }
     }
 
@@ -210,9 +225,30 @@ impl Pool {
         self.low_mark.of(u32::try_from(units * self.planes).unwrap_or(u32::MAX)).into()
     }
 
-    /// The halves of blocks that hold data.
+    /// The halves of blocks that hold data. Beyond the low mark one is free between two cleanings. An open block is half full on
+    /// average; where GC's copies and writes share it, it is full but for what GC freed.
     fn data_halves(&self, units: u64) -> u64 {
-        (2 * units * self.planes).saturating_sub(2 * self.low_mark(units) + self.kept_halves)
+        let open = if self.streams > 1 { self.streams } else { 0 };
+        (2 * units * self.planes).saturating_sub(2 * (self.low_mark(units) + 1) + open)
+    }
+
+    /// Whether this number of blocks is enough to tell anything, and for GC to work.
+    fn fits(&self, units: u64) -> bool {
+        let part = self.part(units);
+        let above = if self.above > 0 { part.of(self.above).max(1) } else { 0 };
+        let kept = self.low_mark(units) + above + self.streams + 1;
+        part.parts >= u128::from(2 * DATA_BLOCKS_MIN)
+            && self.low_mark(units) >= self.low_least
+            && part.of(self.pages[0]) < (units * self.planes).saturating_sub(kept) * self.pages[1]
+    }
+
+    fn part(&self, units: u64) -> Part {
+        Part {
+            parts: self.data_halves(units).into(),
+            of: self.data_halves(self.units).max(1).into(),
+            low_marks: [self.units, units].map(|units| self.low_mark(units)),
+            pool_blocks: units * self.planes,
+        }
     }
 
     /// The units of a plane on the scaled drive: the fewest that hold that fraction of the data.
@@ -232,23 +268,17 @@ impl Pool {
     /// The blocks of a plane on the scaled drive, and what they hold.
     fn scaled(&self, scale: Scale) -> Result<(u64, Part), ScenarioError> {
         let units = self.units(scale);
-        let fits = |units| self.data_halves(units) >= 2 * DATA_BLOCKS_MIN;
-        if scale.parts < scale.of && !fits(units) {
-            let least = (2..=self.units).rev().find(|&of| fits(self.units(Scale { parts: 1, of })));
+        if scale.parts < scale.of && !self.fits(units) {
+            let least = (2..=self.units).rev().find(|&of| self.fits(self.units(Scale { parts: 1, of })));
             return Err(refused(format!(
-                "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than {DATA_BLOCKS_MIN}: {}",
+                "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than GC or a sound number \
+                 ({DATA_BLOCKS_MIN}) need: {}",
                 self.data_halves(units) / 2,
                 self.blocks(),
                 least.map_or("too few for any scale".to_owned(), |of| format!("at least 1/{of} is allowed")),
             )));
         }
-        let part = Part {
-            parts: self.data_halves(units).into(),
-            of: self.data_halves(self.units).max(1).into(),
-            low_marks: [self.units, units].map(|units| self.low_mark(units)),
-            pool_blocks: units * self.planes,
-        };
-        Ok((units * self.per_unit, part))
+        Ok((units * self.per_unit, self.part(units)))
     }
 }
 
