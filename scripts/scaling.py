@@ -3,7 +3,7 @@
     python scripts/scaling.py                # the page, from the runs that are there
     python scripts/scaling.py pm9a3 demo     # first the runs of these devices, some minutes each; all for every device
 
-Each device runs each workload whole and at each scale, with several seeds: a drive write after its own warm-up.
+Each device runs each workload whole and at each scale, with several seeds: two drive writes after its own warm-up.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ T_95 = 2.78
 def runs(device: str, workload: str, scale: str, progress: bool) -> Sweep | None:
     """Run a device, or find its runs; None where so few blocks are refused."""
     whole = coflash.Scenario.load(device).scaled(DEVICES[device])
-    requests = flash_bytes(whole) // 4096
+    requests = 2 * flash_bytes(whole) // 4096
     keys = dict(WORKLOADS[workload])
     if "workload.preset" in keys:
         keys["workload.preset"] = {**keys["workload.preset"], "requests": requests}

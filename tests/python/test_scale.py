@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import reduce
 from operator import attrgetter
@@ -11,6 +12,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError, Scenario, _core, keys, trace
+from processes import coflash as command
 
 WHOLE = Scenario.load("random-5g").with_({"flash.blocks_per_plane": 512, "gc.low_mark": 4, "workload.synthetic": None})
 """A pool keeps 5 blocks free: 507 hold data."""
@@ -210,3 +212,19 @@ def test_a_sample_of_a_trace_is_a_part_of_its_space_in_order(tmp_path: Path) -> 
     assert len(lengths) < len(steps) / 2
     trace.slice(whole, tmp_path / "all.parquet", sample=1)
     assert trace.head(tmp_path / "all.parquet", len(steps))["offset_bytes"].tolist() == list(steps)
+
+
+def test_the_commands_take_a_scale_and_name_the_one_that_is_needed(tmp_path: Path) -> None:
+    whole = command("run", "qlc-122t")
+    assert whole.returncode == 2
+    assert re.fullmatch(r"error: flash\.blocks_per_plane: .* --scale 1/32 simulates .*\n", whole.stderr)
+    cut = ("--set", "workload.synthetic.requests=1300", "--set", "flash.blocks_per_plane=512")
+    ran = command("run", "random-5g", *cut, "--scale", "1/13", "--out", str(tmp_path / "run"))
+    assert "note: Scaled to 1/13 of its blocks" in ran.stderr
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["metrics"]["requests"] < 200
+    file = tmp_path / "small.toml"
+    file.write_text(command("scenario", "show", "random-5g", *cut, "--scale", "1/13").stdout)
+    keys_set = {"workload.synthetic.requests": 1300, "flash.blocks_per_plane": 512}
+    assert Scenario.load(file) == Scenario.load("random-5g").with_(keys_set).scaled("1/13")
+    traced = command("run", "demo", "--trace", str(file), "--scale", "1/4")
+    assert "coflash trace slice --sample N" in traced.stderr
