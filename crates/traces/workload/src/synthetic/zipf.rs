@@ -93,9 +93,10 @@ impl AddressPolicy for Zipf {
     fn start(&mut self, _: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
         let drawn = self.ranks.draw(stream) - 1;
         let rank = self.per_unit.map_or(drawn, |ranks| {
-            let group = (drawn as f64 / (ranks * GROUP as f64)) as u64;
-            let within = drawn - ((group as f64 * ranks * GROUP as f64) as u64).min(drawn);
-            (group * GROUP + within % GROUP).min(self.units - 1)
+            let of_group = ranks * GROUP as f64;
+            let group = ((drawn as f64 / of_group) as u64).min((self.units - 1) / GROUP);
+            let within = drawn.saturating_sub((group as f64 * of_group) as u64);
+            group * GROUP + within % GROUP.min(self.units - group * GROUP)
         });
         let position = self.scatter.as_ref().map_or(rank, |scatter| scatter.position(rank));
         position.min(self.space_units - length_units)
@@ -256,7 +257,7 @@ mod tests {
         let shares = |units, ranks_per_unit, of: u64| {
             let config =
                 ZipfConfig { scattered: false, ranks_per_unit, exponent: 1.1, ..ZipfConfig::default() };
-            let space = Space { units, align: Bytes { count: 4096 } };
+            let space = Space { units, align: Bytes { count: 4096 }, seed: Seed(1) };
             let mut zipf = Zipf::new(&config, space).expect("a generator");
             let mut stream = Seed(5).stream("where");
             let mut hot = [0.0; 4];
