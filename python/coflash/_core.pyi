@@ -41,6 +41,7 @@ __all__ = [
     "quantity",
     "read_table",
     "run",
+    "scaled_keys",
     "scenario_schema",
     "trace_head",
     "trace_info",

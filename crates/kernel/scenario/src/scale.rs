@@ -29,7 +29,9 @@ impl FromStr for Scale {
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let (parts, of) = text.split_once('/').unwrap_or((text, "1"));
         match (parts.trim().parse::<u32>(), of.trim().parse::<u32>()) {
-            (Ok(parts), Ok(of)) if parts > 0 && of > 0 && parts / of <= 1024 => Ok(Self { parts: parts.into(), of: of.into() }),
+            (Ok(parts), Ok(of)) if parts > 0 && of > 0 && parts / of <= 1024 => {
+                Ok(Self { parts: parts.into(), of: of.into() })
+            }
             _ => Err(refused(format!("\"{text}\" was given; a fraction above 0 such as 1/64 is allowed"))),
         }
     }
