@@ -1,9 +1,9 @@
 """Write the tables of docs/scaling.md: what `--scale` keeps, on drives whose whole can be simulated.
 
-    python scripts/scaling.py                # the page, from the runs that are there
-    python scripts/scaling.py pm9a3 demo     # first the runs of these devices, some minutes each; all for every device
+    python scripts/scaling.py                # all devices, some minutes each; runs that are there are not repeated
+    python scripts/scaling.py pm9a3 demo     # these devices alone
 
-Each device runs each workload whole and at each scale, with several seeds: two drive writes after its own warm-up.
+Each device runs each workload whole and at each scale, with several seeds: a drive write after its own warm-up.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ PAGE, RUNS = ROOT / "docs" / "scaling.md", ROOT / "target" / "scaling"
 BEGIN, END = "<!-- The tables are written by `python scripts/scaling.py`. -->\n", "<!-- End of the tables. -->"
 SEEDS = 3
 SCALES = ("1", "1/2", "1/4", "1/8", "1/16", "1/32", "1/64", "1/128")
-DEVICES = {"random-5g": "1", "demo": "1", "7450-max": "8", "cm7-r": "8", "p5520": "8", "pm9a3": "8"}
-"""The whole, as a multiple: the calibrated drives come with an eighth of these blocks."""
+DEVICES = {"random-5g": "1", "demo": "1", "7450-max": "4", "cm7-r": "4", "p5520": "4", "pm9a3": "4"}
+"""The whole, as a multiple: the calibrated drives come with a quarter of these blocks."""
 WORKLOADS: dict[str, dict[str, Any]] = {
     "uniform": {"workload.synthetic.generator": "uniform"},
     "Zipf 0.9": {"workload.synthetic.generator": {"name": "zipf", "exponent": 0.9}},
@@ -42,10 +42,10 @@ T_95 = 2.78
 """Student's t of 95 % for the difference of two means of three runs each."""
 
 
-def runs(device: str, workload: str, scale: str, progress: bool) -> Sweep | None:
+def runs(device: str, workload: str, scale: str) -> Sweep | None:
     """Run a device, or find its runs; None where so few blocks are refused."""
     whole = coflash.Scenario.load(device).scaled(DEVICES[device])
-    requests = 2 * flash_bytes(whole) // 4096
+    requests = flash_bytes(whole) // 4096
     keys = dict(WORKLOADS[workload])
     if "workload.preset" in keys:
         keys["workload.preset"] = {**keys["workload.preset"], "requests": requests}
@@ -55,7 +55,7 @@ def runs(device: str, workload: str, scale: str, progress: bool) -> Sweep | None
         whole.with_(keys).scaled(scale)
     except coflash.CoflashError:
         return None
-    return coflash.sweep(whole, [keys], out=RUNS, seeds=SEEDS, scale=scale, workers=2, progress=progress)
+    return coflash.sweep(whole, [keys], out=RUNS, seeds=SEEDS, scale=scale, workers=2, progress=True)
 
 
 def blocks(device: str, scale: str) -> str:
@@ -67,24 +67,23 @@ def blocks(device: str, scale: str) -> str:
     return str(scenario.to_dict()["flash"]["blocks_per_plane"])
 
 
-def cell(found: list[float], whole: list[float]) -> tuple[str, float, float]:
-    """Return a deviation in percent with its interval as text, and both."""
+def cell(found: list[float], whole: list[float]) -> str:
+    """Return a deviation in percent with its interval."""
     base = statistics.mean(whole)
     deviation = 100 * (statistics.mean(found) / base - 1)
     spread = math.sqrt((statistics.variance(found) + statistics.variance(whole)) / SEEDS)
     noise = 100 * T_95 * spread / base
     text = f"{deviation:+.1f} ± {noise:.1f}".replace("-", "−")
-    return (f"**{text}**" if abs(deviation) > noise else text), deviation, noise
+    return f"**{text}**" if abs(deviation) > noise else text
 
 
-def tables(values: Callable[[str, str, str, str], list[float]]) -> str:
+def tables(devices: list[str], values: Callable[[str, str, str, str], list[float]]) -> str:
     """Return the tables as Markdown."""
     lines: list[str] = []
-    worst: dict[str, list[float]] = {scale: [] for scale in SCALES[1:]}
     for title, measure in MEASURES.items():
         head = [f"{title}: deviation from the whole drive in % (bold beyond the 95 % interval)", "whole", *SCALES[1:]]
         lines += ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
-        for device in DEVICES:
+        for device in devices:
             for workload in WORKLOADS:
                 whole = values(device, workload, "1", measure)
                 if not whole:
@@ -97,19 +96,16 @@ def tables(values: Callable[[str, str, str, str], list[float]]) -> str:
                 row = [f"{device}, {workload}", shown]
                 for scale in SCALES[1:]:
                     found = values(device, workload, scale, measure)
-                    text, deviation, _ = cell(found, whole) if found else ("–", 0.0, 0.0)
-                    row.append(text)
-                    if found and measure == "waf_host":
-                        worst[scale].append(abs(deviation))
+                    row.append(cell(found, whole) if found else "–")
                 lines.append("| " + " | ".join(row) + " |")
         lines.append("")
     return "\n".join(lines)
 
 
-def sizes() -> str:
+def sizes(devices: list[str]) -> str:
     """Return the blocks of a pool at each scale, as Markdown."""
     lines = ["| blocks of a pool | whole | " + " | ".join(SCALES[1:]) + " |", "|---|" + "---:|" * len(SCALES)]
-    for device in DEVICES:
+    for device in devices:
         cells = [blocks(device, scale) for scale in SCALES]
         lines.append(f"| {device} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
@@ -117,27 +113,23 @@ def sizes() -> str:
 
 def main() -> None:
     """Run devices, and write the page."""
-    known: dict[tuple[str, str, str], Sweep | None] = {}
-    given = list(DEVICES) if sys.argv[1:] == ["all"] else sys.argv[1:]
-    for device in given:
-        for workload in WORKLOADS:
-            for scale in SCALES:
-                known[device, workload, scale] = runs(device, workload, scale, progress=True)
-    if given and given != list(DEVICES):
-        return
+    devices = sys.argv[1:] or list(DEVICES)
+    known = {
+        (device, workload, scale): runs(device, workload, scale)
+        for device in devices
+        for workload in WORKLOADS
+        for scale in SCALES
+    }
 
     def values(device: str, workload: str, scale: str, measure: str) -> list[float]:
-        case = (device, workload, scale)
-        if case not in known:
-            known[case] = runs(*case, progress=False)
-        found = known[case]
+        found = known[device, workload, scale]
         metrics = [] if found is None else [found.results.metrics(job.key) for job in found.points[0].jobs]
         return [float(attrgetter(measure)(each)) for each in metrics if each is not None]
 
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(before + BEGIN + "\n" + sizes() + "\n" + tables(values) + END + after, "utf-8")
+    PAGE.write_text(before + BEGIN + "\n" + sizes(devices) + "\n" + tables(devices, values) + END + after, "utf-8")
 
 
 if __name__ == "__main__":
