@@ -67,14 +67,39 @@ def blocks(device: str, scale: str) -> str:
     return str(scenario.to_dict()["flash"]["blocks_per_plane"])
 
 
+def deviation(found: list[float], whole: list[float]) -> tuple[float, float]:
+    """Return the deviation of the mean in percent, and half its interval of 95 %."""
+    base = statistics.mean(whole)
+    spread = math.sqrt((statistics.variance(found) + statistics.variance(whole)) / SEEDS)
+    return 100 * (statistics.mean(found) / base - 1), 100 * T_95 * spread / base
+
+
+def limits(devices: list[str], values: Callable[[str, str, str, str], list[float]]) -> str:
+    """Say from which scale on the write amplification of a device is another, as Markdown."""
+    lines = [
+        "| write amplification deviates | beyond the interval in most workloads | by more than 5 % in any |",
+        "|---|---:|---:|",
+    ]
+    for device in devices:
+        beyond, far = "–", "–"
+        for scale in reversed(SCALES[1:]):
+            cases = [
+                (values(device, workload, scale, "waf_host"), values(device, workload, "1", "waf_host"))
+                for workload in WORKLOADS
+            ]
+            found = [deviation(*case) for case in cases if case[0]]
+            shown = f"{scale}, {blocks(device, scale)} blocks"
+            beyond = shown if sum(abs(by) > noise for by, noise in found) > len(WORKLOADS) / 2 else beyond
+            far = shown if any(abs(by) > max(5, noise) for by, noise in found) else far
+        lines.append(f"| {device} | {beyond} | {far} |")
+    return "\n".join(lines) + "\n"
+
+
 def cell(found: list[float], whole: list[float]) -> str:
     """Return a deviation in percent with its interval."""
-    base = statistics.mean(whole)
-    deviation = 100 * (statistics.mean(found) / base - 1)
-    spread = math.sqrt((statistics.variance(found) + statistics.variance(whole)) / SEEDS)
-    noise = 100 * T_95 * spread / base
-    text = f"{deviation:+.1f} ± {noise:.1f}".replace("-", "−")
-    return f"**{text}**" if abs(deviation) > noise else text
+    by, noise = deviation(found, whole)
+    text = f"{by:+.1f} ± {noise:.1f}".replace("-", "−")
+    return f"**{text}**" if abs(by) > noise else text
 
 
 def tables(devices: list[str], values: Callable[[str, str, str, str], list[float]]) -> str:
@@ -129,7 +154,19 @@ def main() -> None:
     text = PAGE.read_text("utf-8")
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    PAGE.write_text(before + BEGIN + "\n" + sizes(devices) + "\n" + tables(devices, values) + END + after, "utf-8")
+    PAGE.write_text(
+        before
+        + BEGIN
+        + "\n"
+        + sizes(devices)
+        + "\n"
+        + limits(devices, values)
+        + "\n"
+        + tables(devices, values)
+        + END
+        + after,
+        "utf-8",
+    )
 
 
 if __name__ == "__main__":
