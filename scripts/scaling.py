@@ -25,7 +25,17 @@ PAGE, RUNS = ROOT / "docs" / "scaling.md", ROOT / "target" / "scaling"
 BEGIN, END = "<!-- The tables are written by `python scripts/scaling.py`. -->\n", "<!-- End of the tables. -->"
 SEEDS = 3
 SCALES = ("1", "1/2", "1/4", "1/8", "1/16", "1/32", "1/64", "1/128")
-DEVICES = {"random-5g": "1", "demo": "1", "7450-max": "4", "cm7-r": "4", "p5520": "4", "pm9a3": "4"}
+LONG = ", long"
+"""Runs with as many requests as on the whole."""
+DEVICES = {
+    "random-5g": "1",
+    "demo": "1",
+    "7450-max": "4",
+    f"7450-max{LONG}": "4",
+    "cm7-r": "4",
+    "p5520": "4",
+    "pm9a3": "4",
+}
 """The whole, as a multiple: the calibrated drives come with a quarter of these blocks."""
 WORKLOADS: dict[str, dict[str, Any]] = {
     "uniform": {"workload.synthetic.generator": "uniform"},
@@ -42,10 +52,15 @@ T_95 = 2.78
 """Student's t of 95 % for the difference of two means of three runs each."""
 
 
+def loaded(device: str) -> coflash.Scenario:
+    """Return a whole device."""
+    return coflash.Scenario.load(device.removesuffix(LONG)).scaled(DEVICES[device])
+
+
 def runs(device: str, workload: str, scale: str) -> Sweep | None:
     """Run a device, or find its runs; None where so few blocks are refused."""
-    whole = coflash.Scenario.load(device).scaled(DEVICES[device])
-    requests = flash_bytes(whole) // 4096
+    whole = loaded(device)
+    requests = flash_bytes(whole) // 4096 * (int(scale.removeprefix("1/")) if device.endswith(LONG) else 1)
     keys = dict(WORKLOADS[workload])
     if "workload.preset" in keys:
         keys["workload.preset"] = {**keys["workload.preset"], "requests": requests}
@@ -61,7 +76,7 @@ def runs(device: str, workload: str, scale: str) -> Sweep | None:
 def blocks(device: str, scale: str) -> str:
     """Return the blocks of a pool; a dash where they are too few."""
     try:
-        scenario = coflash.Scenario.load(device).scaled(DEVICES[device]).scaled(scale)
+        scenario = loaded(device).scaled(scale)
     except coflash.CoflashError:
         return "–"
     return str(scenario.to_dict()["flash"]["blocks_per_plane"])
