@@ -352,7 +352,8 @@ fn told(scale: Scale, before: u64, after: u64) -> String {
         "Scaled to {scale} of its blocks ({after} a pool in place of {before}; those that are always free or open are not fewer). \
          Capacity, caches, requests, used space and intervals are scaled. Dies, blocks, times, rates, queues and the write buffer of \
          the device stay, and with them write amplification, shares and response times. Not kept: the length of the run in time, \
-         TBW (DWPD stays), sequential runs longer than the scaled space, and marks of less than a block."
+         TBW (DWPD stays), sequential runs longer than the scaled space, marks of less than a block; and what a run begins with (empty \
+         queues, an empty write buffer) weighs more."
     )
 }
 
