@@ -28,10 +28,8 @@ impl FromStr for Scale {
 
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let (parts, of) = text.split_once('/').unwrap_or((text, "1"));
-        match (parts.trim().parse::<u32>(), of.trim().parse::<u32>()) {
-            (Ok(parts), Ok(of)) if parts > 0 && of > 0 && parts / of <= 1024 => {
-                Ok(Self { parts: parts.into(), of: of.into() })
-            }
+        match (parts.trim().parse::<u64>(), of.trim().parse::<u64>()) {
+            (Ok(parts @ 1..), Ok(of @ 1..=0xf_ffff)) if parts / of <= 1024 => Ok(Self { parts, of }),
             _ => Err(refused(format!("\"{text}\" was given; a fraction above 0 such as 1/64 is allowed"))),
         }
     }
@@ -94,9 +92,6 @@ pub const SCALED_KEYS: &[(&str, Scaled)] = &[
     ("workload.synthetic.space", Scaled::Bytes),
 ];
 
-/// Generators and presets whose shares of the hottest pages depend on the size of the space.
-const SKEWED: &[&str] = &["fio-zipf", "kv-cache", "oltp-like"];
-
 /// The fewest blocks of a pool that hold data on a scaled drive.
 pub const DATA_BLOCKS_MIN: u64 = 16;
 
@@ -117,10 +112,12 @@ impl Scenario {
         if scaled.workload.requests == Requests::Default {
             scaled.workload.requests = Requests::Synthetic(SyntheticConfig::default());
         }
-        scaled.limits.push(told(scale, pool.blocks(), share.pool_blocks));
-        scaled.limits.extend(SKEWED.iter().filter(|name| self.generates(name)).map(|name| {
-            format!("The skew of \"{name}\" is that of the small space; \"zipf\" has that of the whole.")
-        }));
+        scaled.limits.push(told(scale, pool.units * pool.planes, share.pool_blocks));
+        scaled.limits.extend(
+            ["fio-zipf", "kv-cache", "oltp-like"].iter().filter(|name| self.generates(name)).map(|name| {
+                format!("The skew of \"{name}\" is that of the small space; \"zipf\" has that of the whole.")
+            }),
+        );
         let per_die = share.of(self.ftl.logical_pages_per_die(&self.flash)).max(1);
         let page_bytes = self.page_bytes();
         scaled.flash.exported = Some(Bytes { count: per_die * u64::from(self.flash.dies()) * page_bytes });
@@ -190,7 +187,7 @@ struct Part {
 
 impl Pool {
     fn of(scenario: &Scenario) -> Self {
-        let (flash, ftl) = (&scenario.flash, &scenario.ftl);
+        let (flash, ftl, mode) = (&scenario.flash, &scenario.ftl, scenario.gc.mode);
         let units = ftl.erase_units(flash);
         let together = |group: &Vec<WriteStream>| {
             [WriteStream::Host, WriteStream::Gc].iter().all(|stream| group.contains(stream))
@@ -200,7 +197,6 @@ impl Pool {
             _ if ftl.shared_streams.iter().any(together) => 1,
             _ => 2,
         };
-        let is_preemptive = scenario.gc.mode == GcMode::Preemptive;
         let blocks = ftl.pools.blocks(&units);
         let low = scenario.gc.low_mark.of(blocks);
         let mark = scenario.gc.background_mark.map_or(low + (low / 10).max(1), |mark| mark.of(blocks));
@@ -212,15 +208,13 @@ impl Pool {
             planes: planes.into(),
             units: units.blocks_per_plane.into(),
             low_mark: scenario.gc.low_mark,
-            low_least: u64::from(ftl.placement.targets().max(1)) + if is_preemptive { 2 } else { 0 },
-            above: if scenario.gc.mode == GcMode::Background { mark.saturating_sub(low).into() } else { 0 },
+            low_least: u64::from(
+                ftl.placement.targets().max(1) + if mode == GcMode::Preemptive { 2 } else { 0 },
+            ),
+            above: if mode == GcMode::Background { mark.saturating_sub(low).into() } else { 0 },
             streams: streams.into(),
             pages: [ftl.logical_pages_per_die(flash) * dies / pools_of_die, ftl.data_pages_per_block(&units)],
         }
-    }
-
-    fn blocks(&self) -> u64 {
-        self.units * self.planes
     }
 
     fn low_mark(&self, units: u64) -> u64 {
@@ -276,7 +270,7 @@ impl Pool {
                 "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than GC or a sound number \
                  ({DATA_BLOCKS_MIN}) need: {}",
                 self.data_halves(units) / 2,
-                self.blocks(),
+                self.units * self.planes,
                 least.map_or("too few for any scale".to_owned(), |of| format!("at least 1/{of} is allowed")),
             )));
         }
