@@ -10,6 +10,7 @@ import numbers
 import os
 import re
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from types import NoneType
 from typing import Any, Literal, TypeAlias, final
 
@@ -123,6 +124,21 @@ class Scenario:
             CoflashError: A key does not exist or may not have that value.
         """
         return Scenario(self.core.set(sorted(assignments, key=lambda pair: pair[0].removesuffix(".name").count("."))))
+
+    def scaled(self, scale: str | float | Fraction) -> Scenario:
+        """Return the same drive with a fraction of its blocks, and its workload in that proportion.
+
+        Write amplification, shares and response times stay what they were; its `limits`, which each result repeats, say
+        what does not. Dies, planes, pages of a block, times, rates and queues are the same.
+
+        Args:
+            scale: The fraction, such as `"1/64"` or 0.25; above 1 for a larger drive.
+
+        Raises:
+            CoflashError: Too few blocks would be left (the message has the smallest fraction), or the scenario has a
+                workload that cannot follow, such as a recorded trace.
+        """
+        return Scenario(self.core.scaled(scale if isinstance(scale, str) else str(Fraction(str(scale)))))
 
     def to_toml(self) -> str:
         """Return the whole scenario as TOML, with every default written out."""

@@ -11,7 +11,7 @@ mod table;
 
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
-use coflash_scenario::{BUILT_IN, ReplayMode, Requests, settings};
+use coflash_scenario::{BUILT_IN, ReplayMode, Requests, SCALED_KEYS, settings};
 use coflash_sim::{FittedWorkload, Generated, MissRatioOptions, Records, RunError, RunResult};
 use coflash_trace::TraceOptions;
 use coflash_trace::info::InfoOptions;
@@ -102,6 +102,10 @@ impl Scenario {
 
     fn set(&self, assignments: Vec<(String, String)>) -> PyResult<Self> {
         self.0.set(&assignments).map(Self).map_err(refused)
+    }
+
+    fn scaled(&self, scale: &str) -> PyResult<Self> {
+        scale.parse().and_then(|scale| self.0.scaled(scale)).map(Self).map_err(refused)
     }
 
     fn to_toml(&self) -> String {
@@ -244,6 +248,11 @@ impl PyRunResult {
     fn erase_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.0.erase_counts().to_vec().into_pyarray(py)
     }
+}
+
+#[pyfunction]
+fn scaled_keys() -> Vec<&'static str> {
+    SCALED_KEYS.iter().map(|(key, _)| *key).collect()
 }
 
 #[pyfunction]
@@ -567,6 +576,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(costmodel::least_cost, module)?)?;
     module.add_function(wrap_pyfunction!(external::hook_seconds, module)?)?;
     module.add_function(wrap_pyfunction!(built_in_scenarios, module)?)?;
+    module.add_function(wrap_pyfunction!(scaled_keys, module)?)?;
     module.add_function(wrap_pyfunction!(demo_trace, module)?)?;
     module.add_function(wrap_pyfunction!(measures, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)?;

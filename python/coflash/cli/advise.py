@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, Quiet, ScenarioName, Workers
+from coflash.cli.console import Assignments, JsonFile, Quiet, Scale, ScenarioName, Workers
 from coflash.cli.sweep import Traces
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.quantity import show
@@ -27,6 +27,7 @@ def advise(
     trace: Traces = None,
     options: TraceOptions = AS_RECOGNISED,
     assignments: Assignments = None,
+    scale: Scale = None,
     requests: Annotated[int, Requests] = job.REQUESTS,
     steady: Annotated[bool, Steady] = True,
     seeds: Annotated[int, Seeds] = 1,
@@ -47,7 +48,7 @@ def advise(
         form = format_of(plot)
         atomic_write.check_file(plot, kinds.FIGURE)
     read = [(f"workload.trace_options.{key}", value) for key, value in options.settings().items()]
-    device = shared.scenario_with(scenario, assignments).set(read)
+    device = shared.scaled(shared.scenario_with(scenario, assignments).set(read), scale, trace)
     found = job.advise(
         device,
         trace or (),

@@ -46,6 +46,14 @@ Assignments = Annotated[
         autocompletion=complete.assignments,
     ),
 ]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        "--scale",
+        metavar="1/N",
+        help="The same drive with a fraction of its blocks and its workload; keys are set for the whole drive.",
+    ),
+]
 JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
@@ -94,6 +102,15 @@ def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
     if before and after and before != after:
         notes([f"workload.{after} takes the place of workload.{before}, which {name} has"])
     return changed
+
+
+def scaled(scenario: Scenario, scale: str | None, trace: Iterable[str] | None = None) -> Scenario:
+    """Apply `--scale`.
+
+    Raises:
+        CoflashError: The scenario, or the trace that it would replay, cannot be scaled.
+    """
+    return scenario if scale is None else scenario.replaying(list(trace or ())).scaled(scale)
 
 
 def assigned(option: str, assignments: list[str] | None, example: str) -> list[tuple[str, str]]:

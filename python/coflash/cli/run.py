@@ -16,12 +16,14 @@ from coflash.cli.console import (
     Assignments,
     JsonFile,
     Quiet,
+    Scale,
     ScenarioName,
     check_effect,
     check_json,
     errors,
     notes,
     output,
+    scaled,
     scenario_with,
     write_json,
 )
@@ -61,6 +63,7 @@ def run(
     fio: Annotated[Path | None, typer.Option("--fio", metavar="FILE", help=_FIO)] = None,
     options: TraceOptions = AS_RECOGNISED,
     assignments: Assignments = None,
+    scale: Scale = None,
     out: Annotated[
         str | None,
         typer.Option("--out", "-o", metavar="DIR", help="Write the result to this folder or URL: JSON, TOML, Parquet."),
@@ -92,6 +95,7 @@ def run(
     if fio is not None:
         check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
         chosen = chosen.with_jobs(str(fio))
+    chosen = scaled(chosen, scale, trace)
     workload = chosen.to_dict()["workload"]
     if not (trace or workload["trace"] or workload["like"]):
         check_effect(options.given(), "without a trace; --trace names one")

@@ -9,7 +9,16 @@ from typing import Annotated
 import typer
 
 from coflash._core import CoflashError
-from coflash.cli.console import Assignments, ScenarioName, output, plain_table, scenario_with, show_json
+from coflash.cli.console import (
+    Assignments,
+    Scale,
+    ScenarioName,
+    output,
+    plain_table,
+    scaled,
+    scenario_with,
+    show_json,
+)
 from coflash.files import atomic_write, kinds
 from coflash.imports import imported
 from coflash.scenario import built_in_scenarios, scenario_schema
@@ -33,9 +42,9 @@ def list_(json: AsJson = False) -> None:
 
 
 @app.command()
-def show(scenario: ScenarioName, assignments: Assignments = None, json: AsJson = False) -> None:
+def show(scenario: ScenarioName, assignments: Assignments = None, scale: Scale = None, json: AsJson = False) -> None:
     """Print a scenario with every default written out."""
-    chosen = scenario_with(scenario, assignments)
+    chosen = scaled(scenario_with(scenario, assignments), scale)
     if json:
         show_json(chosen.to_dict())
     else:
@@ -43,9 +52,9 @@ def show(scenario: ScenarioName, assignments: Assignments = None, json: AsJson =
 
 
 @app.command()
-def check(scenario: ScenarioName, assignments: Assignments = None) -> None:
+def check(scenario: ScenarioName, assignments: Assignments = None, scale: Scale = None) -> None:
     """Check a scenario without running it."""
-    chosen = scenario_with(scenario, assignments)
+    chosen = scaled(scenario_with(scenario, assignments), scale)
     for remark in chosen.check():
         typer.echo(f"note: {remark}")
     typer.echo(f"{chosen.name}: ok, {chosen.hash}")

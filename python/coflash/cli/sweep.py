@@ -15,6 +15,7 @@ from coflash.cli.console import (
     JsonFile,
     Measures,
     Quiet,
+    Scale,
     ScenarioName,
     TableFormat,
     Workers,
@@ -69,6 +70,7 @@ def sweep(
     ],
     trace: Traces = None,
     assignments_: Assignments = None,
+    scale: Scale = None,
     design: Annotated[Design, typer.Option("--design", help=_DESIGN)] = "grid",
     samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Points of random and lhs.")] = 20,
     design_seed: Annotated[int, typer.Option("--design-seed", metavar="N", min=0, help="Seed of random and lhs.")] = 0,
@@ -91,7 +93,7 @@ def sweep(
     chosen = scenario_with(scenario, assignments_)
     inputs = inputs_of(chosen, trace or ())
     place = Place(engine, workers, address, inputs)
-    found = swept(Plan.of(chosen, inputs, points, seeds), store_at(out), place, None if quiet else errors())
+    found = swept(Plan.of(chosen, inputs, points, seeds, scale), store_at(out), place, None if quiet else errors())
     shown = given or found.results.applying(BRIEF)
     write_json(json, json_text.dumps(_document(found, shown), indent=2, ensure_ascii=False) + "\n")
     if not quiet:

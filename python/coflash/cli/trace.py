@@ -145,12 +145,16 @@ def slice_(
     address_to: Annotated[
         str | None, typer.Option("--address-to", metavar="SIZE", help="Leave out this address and those above.")
     ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", metavar="N", min=1, help="Keep one chunk of 256 KiB in N, moved together."),
+    ] = None,
     skip: Annotated[int | None, typer.Option("--skip", min=0, help="Leave out this number of the rest.")] = None,
     count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Keep this number of the rest.")] = None,
     to: To = None,
     json: AsJson = False,
 ) -> None:
-    """Write a part of a trace: by time, then address, then count. Its first request is at zero."""
+    """Write a part of a trace: by time, then address, then sample, then count. Its first request is at zero."""
     write_shown(
         json,
         lambda report: traces.slice(
@@ -160,6 +164,7 @@ def slice_(
             time_to=time_to,
             address_from=address_from,
             address_to=address_to,
+            sample=sample,
             skip=skip,
             count=count,
             format=to,

@@ -119,6 +119,7 @@ def sweep(
     samples: int = 20,
     design_seed: int = 0,
     seeds: int | Sequence[int] = 1,
+    scale: str | None = None,
     engine: EngineName = "local",
     workers: int | None = None,
     address: str | None = None,
@@ -141,6 +142,7 @@ def sweep(
         samples: The number of points of a random design.
         design_seed: The seed of a random design.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds.
+        scale: A fraction of the drive's blocks, such as `"1/64"` (`Scenario.scaled`); keys vary for the whole drive.
         engine: `"local"`: threads of this process; `"dask"`, `"ray"`: a cluster.
         workers: The number of parallel runs; None for one on each core.
         address: The address of the cluster's scheduler; None for a cluster on this machine.
@@ -152,7 +154,7 @@ def sweep(
     """
     scenario = Scenario.of(scenario)
     inputs = inputs_of(scenario, trace)
-    planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds)
+    planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds, scale)
     place = Place(engine, workers, address, inputs)
     return swept(planned, store_at(out), place, errors() if progress else None)
 

@@ -81,14 +81,21 @@ class Point:
 
     @classmethod
     def of(
-        cls, scenario: Scenario, inputs: tuple[Input, ...], assignment: Assignment, seeds: int | Sequence[int]
+        cls,
+        scenario: Scenario,
+        inputs: tuple[Input, ...],
+        assignment: Assignment,
+        seeds: int | Sequence[int],
+        scale: str | None = None,
     ) -> Point:
         """Make a point with a run for each seed; a number of seeds starts at the scenario's own."""
         try:
-            changed = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
+            given = changed = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
+            if scale is not None:
+                changed = changed.replaying([file.source for file in inputs]).scaled(scale)
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
-        leaves = flat(changed.to_dict())
+        leaves = flat(given.to_dict())
         point = cls({key: _label(leaves.get(key, leaves.get(f"{key}.name", text))) for key, text in assignment})
         first = int(leaves["seed"])
         chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds
@@ -118,6 +125,7 @@ class Plan:
         inputs: tuple[Input, ...],
         assignments: Iterable[Assignment],
         seeds: int | Sequence[int],
+        scale: str | None = None,
     ) -> Plan:
         """Plan the runs of all points.
 
@@ -130,7 +138,7 @@ class Plan:
         points = []
         good, bad = set[tuple[str, str]](), dict[tuple[str, str], str]()
         for assignment in assignments:
-            points.append(point := Point.of(scenario, inputs, assignment, seeds))
+            points.append(point := Point.of(scenario, inputs, assignment, seeds, scale))
             if point.refused:
                 bad |= dict.fromkeys(assignment, point.refused)
             else:

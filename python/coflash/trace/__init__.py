@@ -220,6 +220,7 @@ def slice(  # noqa: A001 - the word of the field
     time_to: str | None = None,
     address_from: str | None = None,
     address_to: str | None = None,
+    sample: int | None = None,
     skip: int | None = None,
     count: int | None = None,
     format: str | None = None,
@@ -235,6 +236,7 @@ def slice(  # noqa: A001 - the word of the field
         time_to: The end; requests at this time or later are left out.
         address_from: The lowest address, such as `1GiB`; requests are cut to the range.
         address_to: The end of the address range.
+        sample: Keep one chunk of 256 KiB in this many, moved together: the trace of a drive scaled to that fraction.
         skip: The number of requests to skip within these limits.
         count: The number of requests to keep after that.
         format: As for `convert`.
@@ -246,6 +248,7 @@ def slice(  # noqa: A001 - the word of the field
         "slice.time_to": time_to,
         "slice.address_from": address_from,
         "slice.address_to": address_to,
+        "slice.sample": sample,
         "slice.skip": skip,
         "slice.count": count,
     }

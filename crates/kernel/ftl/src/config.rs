@@ -382,12 +382,17 @@ impl FtlConfig {
     /// The number of logical pages exported to the host (U).
     #[must_use]
     pub fn logical_pages(&self, geometry: &Geometry) -> u32 {
-        let dies = u64::from(geometry.dies());
-        if let Some(per_die) = geometry.exported_pages_per_die() {
-            return u32::try_from(per_die * dies).unwrap_or(u32::MAX);
-        }
-        let per_die = u64::from(geometry.blocks_per_die()) * self.data_pages_per_block(geometry);
-        self.spare.logical_pages(per_die, dies) as u32
+        let pages = self.logical_pages_per_die(geometry).saturating_mul(geometry.dies().into());
+        u32::try_from(pages).unwrap_or(u32::MAX)
+    }
+
+    /// The number of logical pages over the number of dies.
+    #[must_use]
+    pub fn logical_pages_per_die(&self, geometry: &Geometry) -> u64 {
+        geometry.exported_pages_per_die().unwrap_or_else(|| {
+            let pages = u64::from(geometry.blocks_per_die()) * self.data_pages_per_block(geometry);
+            self.spare.logical_pages(pages, 1)
+        })
     }
 
     /// The fewest blocks per plane that leave the spare space in addition to the exported capacity that the

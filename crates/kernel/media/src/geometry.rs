@@ -100,30 +100,56 @@ impl Default for Geometry {
 impl Geometry {
     /// The most pages: the map has 31 bits for the number of a page.
     pub const PAGES_MAX: u64 = (1 << 31) - 1;
+    /// The pages of a scaled device that takes some GiB of memory, and minutes.
+    const PAGES_SCALED: u64 = 1 << 28;
 
-    /// Check the geometry.
-    ///
-    /// # Errors
-    /// The first value that is zero, not a divisor, or too large for the tables, with its key in `flash`.
-    pub fn check(&self) -> Result<(), Misfit> {
-        let counts = [
+    fn counts(&self) -> [(&'static str, u32); 6] {
+        [
             ("channels", self.channels),
             ("chips_per_channel", self.chips_per_channel),
             ("dies_per_chip", self.dies_per_chip),
             ("planes_per_die", self.planes_per_die),
             ("blocks_per_plane", self.blocks_per_plane),
             ("pages_per_block", self.pages_per_block),
-        ];
-        let mut pages = 1_u64;
-        for (key, count) in counts {
-            if count == 0 {
-                return Err(Misfit::new(key, "0 is too few: at least 1"));
-            }
-            pages = pages.saturating_mul(u64::from(count));
+        ]
+    }
+
+    /// Check that the device is not too large for the tables; a larger one can be described, and scaled.
+    ///
+    /// # Errors
+    /// Too many pages, with the scale that would do.
+    pub fn check_size(&self) -> Result<(), Misfit> {
+        let pages =
+            self.counts().iter().fold(1_u64, |pages, (_, count)| pages.saturating_mul((*count).into()));
+        if pages <= Self::PAGES_MAX {
+            return Ok(());
         }
-        if pages > Self::PAGES_MAX {
-            let problem = format!("{pages} pages in all are too many: at most {}", Self::PAGES_MAX);
-            return Err(Misfit::new("blocks_per_plane", problem));
+        let of = pages.div_ceil(Self::PAGES_SCALED).next_power_of_two();
+        let problem = format!(
+            "{pages} pages in all are too many: at most {}; coflash run with --scale 1/{of} simulates the same drive with a fraction \
+             of its blocks",
+            Self::PAGES_MAX
+        );
+        Err(Misfit::new("blocks_per_plane", problem))
+    }
+
+    /// Check the geometry.
+    ///
+    /// # Errors
+    /// The first value that is zero, not a divisor, or too large for the tables, with its key in `flash`.
+    pub fn check(&self) -> Result<(), Misfit> {
+        self.check_shape()?;
+        self.check_size()
+    }
+
+    /// Check the geometry, but for the number of its pages.
+    ///
+    /// # Errors
+    /// The first value that is zero, not a divisor, or too large, with its key in `flash`.
+    pub fn check_shape(&self) -> Result<(), Misfit> {
+        let counts = self.counts();
+        if let Some((key, _)) = counts.iter().find(|(_, count)| *count == 0) {
+            return Err(Misfit::new(key, "0 is too few: at least 1"));
         }
         if self.pages_per_block > 1 << 16 {
             let problem = format!("{} is too many: at most 65536", self.pages_per_block);
@@ -159,25 +185,25 @@ impl Geometry {
     /// The number of blocks of a die.
     #[must_use]
     pub fn blocks_per_die(&self) -> u32 {
-        self.planes_per_die * self.blocks_per_plane
+        self.planes_per_die.saturating_mul(self.blocks_per_plane)
     }
 
     /// The number of blocks of the device.
     #[must_use]
     pub fn blocks(&self) -> u32 {
-        self.dies() * self.blocks_per_die()
+        self.dies().saturating_mul(self.blocks_per_die())
     }
 
     /// The number of pages of the device.
     #[must_use]
     pub fn pages(&self) -> u32 {
-        self.blocks() * self.pages_per_block
+        self.blocks().saturating_mul(self.pages_per_block)
     }
 
     /// The number of planes of the device.
     #[must_use]
     pub fn planes(&self) -> u32 {
-        self.dies() * self.planes_per_die
+        self.dies().saturating_mul(self.planes_per_die)
     }
 
     /// The same flash as one die of units of `blocks` superblocks that are filled and erased together. A
@@ -191,7 +217,7 @@ impl Geometry {
             dies_per_chip: 1,
             planes_per_die: 1,
             blocks_per_plane: self.blocks_per_plane / blocks,
-            pages_per_block: self.pages_per_block * self.planes() * blocks,
+            pages_per_block: self.pages_per_block.saturating_mul(self.planes()).saturating_mul(blocks),
             ..self.clone()
         }
     }

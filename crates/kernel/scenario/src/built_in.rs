@@ -39,6 +39,7 @@ built_in!(
     "opfcl-config2",
     "tlc-enterprise",
     "qlc",
+    "qlc-122t",
     "z-nand",
     "nvmevirt-970pro",
     "nvmevirt-zn540";

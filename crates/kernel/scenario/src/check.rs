@@ -12,16 +12,18 @@ use coflash_level::{ControllerConfig, CooperationConfig, Placement};
 use coflash_workload::no_handle;
 
 impl Scenario {
-    /// Check the scenario for contradictions.
+    /// Check the scenario for contradictions, and its size.
     ///
     /// # Errors
-    /// The first invalid value, with its key.
+    /// The first invalid value, with its key; a device that is too large to be simulated.
     pub fn check(&self) -> Result<(), ScenarioError> {
-        Ok(self.check_parts()?)
+        self.check_parts()?;
+        Ok(self.flash.check_size().map_err(|misfit| misfit.within("flash"))?)
     }
 
-    fn check_parts(&self) -> Result<(), Misfit> {
-        self.flash.check().map_err(|misfit| misfit.within("flash"))?;
+    /// Check all but the size, so that a larger device can be read and [`scaled`](Self::scaled).
+    pub(crate) fn check_parts(&self) -> Result<(), Misfit> {
+        self.flash.check_shape().map_err(|misfit| misfit.within("flash"))?;
         self.timing.check(&self.flash)?;
         self.check_controller()?;
         self.ftl.check_reclaim_unit(&self.flash)?;

@@ -250,6 +250,11 @@ impl Scenario {
         told
     }
 
+    /// Whether a key has an effect, given the others.
+    pub(crate) fn acts(&self, key: &str) -> bool {
+        CONDITIONS.iter().all(|condition| !condition.names(key) || (condition.holds)(self))
+    }
+
     /// Whether there is a cache in the device or in the host.
     #[must_use]
     pub fn has_cache(&self) -> bool {

@@ -8,6 +8,7 @@
 //! | keys and hash of a scenario | `scenario.rs`; the type of a table lies in the crate that it configures |
 //! | the reader, errors with key and nearest match | `read.rs` |
 //! | changes of single keys | `set.rs` |
+//! | a fraction of the blocks | `scale.rs` |
 //! | contradictions | `check.rs`, and the constructors of the levels |
 //! | keys without effect | `effect.rs` |
 //! | the stack of levels | `stack.rs` |
@@ -25,6 +26,7 @@ mod precondition;
 mod read;
 mod replay;
 mod restart;
+mod scale;
 mod scenario;
 mod set;
 mod stack;
@@ -42,6 +44,7 @@ pub use precondition::{Fill, PreconditionConfig, RandomPasses};
 pub use read::ScenarioError;
 pub use replay::{ReplayConfig, ReplayMode};
 pub use restart::{RestartConfig, Shutdown};
+pub use scale::{DATA_BLOCKS_MIN, SCALED_KEYS, Scale, Scaled};
 pub use scenario::{Scenario, digest, leaves, to_toml, without_nulls};
 pub use set::settings;
 pub use stack::Stack;

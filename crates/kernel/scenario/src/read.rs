@@ -163,7 +163,7 @@ impl Scenario {
                 return Err(ScenarioError::new("flash.blocks_per_plane", problem));
             }
         }
-        scenario.check()?;
+        scenario.check_parts()?;
         Ok(scenario)
     }
 }

@@ -39,7 +39,7 @@ impl Scenario {
         Self::from_table(table)
     }
 
-    fn to_table(&self) -> Table {
+    pub(crate) fn to_table(&self) -> Table {
         Table::try_from(self.to_json()).expect("a scenario is plain data")
     }
 }

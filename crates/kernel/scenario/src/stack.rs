@@ -74,6 +74,7 @@ impl Scenario {
     /// # Errors
     /// The first invalid value.
     pub fn erased_flash(&self) -> Result<Ftl, ScenarioError> {
+        self.flash.check_size().map_err(|misfit| misfit.within("flash"))?;
         Ok(self.device().erased_flash()?)
     }
 

@@ -1,10 +1,15 @@
 //! A part of a trace, by time, address and count.
 //!
 //! The filters apply in this order: arrivals from `time_from` (inclusive) to `time_to` (exclusive); the part of each
-//! request inside the address range (flushes are kept); `count` requests after the first `skip`. The first kept
-//! request arrives at time 0. Addresses are unchanged.
+//! request inside the address range (flushes are kept), and inside the sample; `count` requests after the first `skip`. The
+//! first kept request arrives at time 0. Addresses are unchanged, but for those of a sample.
+//!
+//! A sample keeps one chunk of each group of consecutive chunks, chosen by a hash of the group's number, and moves the kept chunks
+//! together: a fraction of the space, in order, with its reuse distances in that fraction (after SHARDS, Waldspurger et al., FAST
+//! 2015, which keeps single addresses). What is sequential stays so.
 
-use coflash_base::{Bytes, Duration, Time};
+use coflash_base::seed::Rng;
+use coflash_base::{Bytes, Duration, Seed, Time};
 use coflash_workload::{Op, Request, Source, WorkloadError};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +25,8 @@ pub struct Slice {
     pub address_from: Bytes,
     /// End of the address range to keep, exclusive.
     pub address_to: Option<Bytes>,
+    /// Keep one chunk in this many.
+    pub sample: Option<u64>,
     /// Number of remaining requests to skip first.
     pub skip: u64,
     /// Upper limit of requests to keep.
@@ -43,11 +50,28 @@ impl Slice {
             let problem = format!("its addresses end at {to} and begin at {}", self.address_from);
             return Err(WorkloadError::tool("slice", problem));
         }
+        if let Some(given) = self.sample
+            && !(1..=1 << 20).contains(&given)
+        {
+            let problem = format!("a sample of one in {given} was given, one in 1 to 1048576 expected");
+            return Err(WorkloadError::tool("slice", problem));
+        }
         if self.count == Some(0) {
             return Err(WorkloadError::tool("slice", "a count of 0 was given, at least 1 expected"));
         }
         Ok(())
     }
+}
+
+/// The size of the chunks of a sample: most requests lie in one.
+const CHUNK_BYTES: u64 = 256 << 10;
+
+/// The bytes below an address that a sample of one chunk in `of` keeps.
+fn kept_below(address: u64, of: u64) -> u64 {
+    let group = address / (of * CHUNK_BYTES);
+    let chosen = Seed(group).stream("sample").next_u64() % of;
+    let within = address % (of * CHUNK_BYTES);
+    group * CHUNK_BYTES + within.saturating_sub(chosen * CHUNK_BYTES).min(CHUNK_BYTES)
 }
 
 /// A source limited to a slice.
@@ -80,7 +104,11 @@ impl<S: Source> Sliced<S> {
             let end = request.offset + request.length;
             let end = slice.address_to.map_or(end, |to| end.min(to.count));
             request.offset = request.offset.max(slice.address_from.count);
-            request.length = end.checked_sub(request.offset).filter(|&length| length > 0)?;
+            let [start, end] = slice.sample.map_or([request.offset, end], |of| {
+                [request.offset, end.max(request.offset)].map(|address| kept_below(address, of))
+            });
+            request.offset = start;
+            request.length = end.checked_sub(start).filter(|&length| length > 0)?;
         }
         if self.skip > 0 {
             self.skip -= 1;

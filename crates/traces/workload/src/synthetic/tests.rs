@@ -420,7 +420,7 @@ fn any_generator(align: u64) -> impl Strategy<Value = GeneratorConfig> {
         Just(GeneratorConfig::by_name("sequential").unwrap()),
         any_share().prop_map(|random_share| GeneratorConfig::Mixed(MixedConfig { random_share })),
         (0.01..10.0, scattering()).prop_map(|(exponent, (scattered, scatter_block))| {
-            GeneratorConfig::Zipf(ZipfConfig { exponent, scattered, scatter_block, footprint: None })
+            GeneratorConfig::Zipf(ZipfConfig { exponent, scattered, scatter_block, ..ZipfConfig::default() })
         }),
         (0_u64..=100, 1_u64..=99, scattering()).prop_map(
             move |(traffic, space, (scattered, scatter_block))| {

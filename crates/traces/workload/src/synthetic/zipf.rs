@@ -32,11 +32,15 @@ pub struct ZipfConfig {
     pub scatter_block: Option<Bytes>,
     /// Size of the accessed part of the space, a multiple of `align`; the rest has no rank. Default: the whole space.
     pub footprint: Option<Bytes>,
+    /// Ranks for each alignment unit, at least 1: a small space then has the shares of a space as many times its size. The ranks
+    /// of 64 units go round these, so that no unit has all of the hottest. Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks_per_unit: Option<f64>,
 }
 
 impl Default for ZipfConfig {
     fn default() -> Self {
-        Self { exponent: 0.99, scattered: true, scatter_block: None, footprint: None }
+        Self { exponent: 0.99, scattered: true, scatter_block: None, footprint: None, ranks_per_unit: None }
     }
 }
 
@@ -45,6 +49,8 @@ impl Default for ZipfConfig {
 pub struct Zipf {
     space_units: u64,
     ranks: Ranks,
+    per_unit: Option<f64>,
+    units: u64,
     scatter: Option<Scatter>,
 }
 
@@ -72,18 +78,33 @@ impl AddressPolicy for Zipf {
             );
             return refuse("generator.footprint", problem);
         }
-        let ranks = Ranks::new(footprint.count / space.align.count, exponent);
+        let (units, per_unit) = (footprint.count / space.align.count, config.ranks_per_unit.unwrap_or(1.0));
+        let all = units as f64 * per_unit;
+        if !(1.0..=TWO_64).contains(&per_unit) || all > TWO_64 / 4.0 {
+            let problem = format!("{per_unit} was given; a number from 1 is allowed, for at most 2^62 ranks");
+            return refuse("generator.ranks_per_unit", problem);
+        }
+        let ranks = Ranks::new(if per_unit > 1.0 { all as u64 } else { units }, exponent);
         let scatter = Scatter::new(config.scattered, config.scatter_block, space)?;
-        Ok(Self { space_units: space.units, ranks, scatter })
+        Ok(Self { space_units: space.units, ranks, per_unit: config.ranks_per_unit, units, scatter })
     }
 
     #[inline]
     fn start(&mut self, _: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
-        let rank = self.ranks.draw(stream) - 1;
+        let drawn = self.ranks.draw(stream) - 1;
+        let rank = self.per_unit.map_or(drawn, |ranks| {
+            let of_group = ranks * GROUP as f64;
+            let group = ((drawn as f64 / of_group) as u64).min((self.units - 1) / GROUP);
+            let within = drawn.saturating_sub((group as f64 * of_group) as u64);
+            group * GROUP + within % GROUP.min(self.units - group * GROUP)
+        });
         let position = self.scatter.as_ref().map_or(rank, |scatter| scatter.position(rank));
         position.min(self.space_units - length_units)
     }
 }
+
+/// The units that share their ranks.
+const GROUP: u64 = 64;
 
 /// A step is 1/32 of its first rank wide: narrower steps need fewer powers and a larger table.
 const STEP_PART: u64 = 32;
@@ -229,6 +250,30 @@ mod tests {
         let mut stream = Seed(4).stream("where");
         let seen = (0..4_000_000).filter(|_| late(ranks.draw(&mut stream))).count() as f64 / 4e6;
         assert!((seen - expected).abs() < 0.001, "{seen} instead of {expected}");
+    }
+
+    #[test]
+    fn a_small_space_has_the_shares_of_the_space_that_it_stands_for() {
+        let shares = |units, ranks_per_unit, of: u64| {
+            let config =
+                ZipfConfig { scattered: false, ranks_per_unit, exponent: 1.1, ..ZipfConfig::default() };
+            let space = Space { units, align: Bytes { count: 4096 }, seed: Seed(1) };
+            let mut zipf = Zipf::new(&config, space).expect("a generator");
+            let mut stream = Seed(5).stream("where");
+            let mut hot = [0.0; 4];
+            for _ in 0..400_000 {
+                let at = zipf.start(Op::Write, 1, &mut stream);
+                assert!(at < units);
+                hot.iter_mut().zip(1..).for_each(|(hot, part)| *hot += f64::from(u8::from(at < part * of)));
+            }
+            hot.map(|hot| hot / 400_000.0)
+        };
+        let [whole, small] = [shares(1 << 20, None, 1 << 16), shares(1 << 15, Some(32.0), 1 << 11)];
+        for (whole, small) in whole.into_iter().zip(small) {
+            assert!((whole - small).abs() < 0.003, "{small} instead of {whole}");
+        }
+        let [hottest, ..] = shares(1 << 15, Some(32.0), 1);
+        assert!(hottest < 0.2, "the hottest unit has not the ranks of 32: {hottest}");
     }
 
     #[test]
