@@ -232,6 +232,9 @@ def run(
     records: tuple[str | PathLike[str] | None, str | PathLike[str] | None],
 ) -> RunResult: ...
 def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
+def fewest_programs(
+    scenario: Scenario, progress: Callable[[str, float | None, int], None] | None
+) -> dict[str, Any]: ...
 def trace_info(
     trace: Sequence[str],
     options: dict[str, str],
