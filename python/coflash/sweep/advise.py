@@ -149,12 +149,14 @@ class Advice:
         if isinstance(self.fewest, str):
             return f"No lower bound: {self.fewest}." if self.fewest else ""
         most, unit = self.best.value, WAF_HOST.unit
+        if not most:
+            return ""
         copies = _mean(self.best.runs, _COPIES) / _mean(self.best.runs, _WRITTEN)
         return (
             f"Lower bound, the future known: with this cache no cooperation needs less than {show(self.fewest, unit)} "
             f"programs a host write. {self.best.answer.name} is at {show(most, unit)}, so that at most "
-            f"{show(1 - self.fewest / most, 'share')} are left to save. {show(copies, unit)} are copies by GC, of which "
-            "the bound knows nothing: it is that of a device with enough spare space."
+            f"{show(1 - self.fewest / most, 'share')} are left to save. {show(copies, unit)} are copies by GC, of "
+            "which the bound knows nothing: it is that of a device with enough spare space."
         )
 
     def _theory(self) -> str:
