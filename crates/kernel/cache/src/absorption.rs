@@ -2,7 +2,7 @@
 //!
 //! A version of a page lives from its write until the page is written again or trimmed. If it is in the cache all that time, it need not
 //! be written below; otherwise it must, also where it goes past the cache. So a cache can absorb a set of versions if and only if no more
-//! of their lives overlap than it has slots: the most are the largest part of an interval graph that so many colours suffice for.
+//! of their lives overlap than it has slots: the most are the largest part of an interval graph that C colours suffice for, with C slots.
 //! A greedy choice finds it (M. C. Carlisle & E. L. Lloyd, "On the k-coloring of intervals", Discrete Applied Mathematics 59(3), 1995;
 //! U. Faigle & W. M. Nawijn, "Note on scheduling intervals on-line", Discrete Applied Mathematics 58(1), 1995): lives are taken in the
 //! order of their ends, which needs no look ahead, and each gets the slot that became free last before it began.

@@ -25,7 +25,7 @@ pub struct FewestPrograms {
     pub host_writes_pages: u64,
     /// The most of them that need not be programmed.
     pub absorbed_pages: u64,
-    /// The others: no run of this workload with so many slots has fewer programs.
+    /// The others: no run of this workload with as many slots has fewer programs.
     pub programs_pages: u64,
 }
 
