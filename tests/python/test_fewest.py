@@ -12,6 +12,7 @@ import coflash
 from coflash import CoflashError, Scenario
 from coflash.runs.run import simulate
 from models.exact import Write, fewest
+from policies_of_ones_own import Dac, Greedy, Lru
 from random_scenarios import FAMILIES, system
 from sweeps import SMALL
 
@@ -124,6 +125,12 @@ def test_a_larger_cache_needs_no_more_and_none_needs_all() -> None:
     assert counts == sorted(counts, reverse=True) and len(set(counts)) == len(counts)
     both = coflash.fewest_programs(device.with_({"cache.size": "512KiB", "host_buffer.size": "512KiB"}))
     assert both == found[2], "slots of caches and buffers are alike"
+
+
+def test_policies_do_not_matter_to_it_be_they_ones_own() -> None:
+    device = SMALL.with_({"workload.synthetic.requests": 2000, "workload.synthetic.generator": "zipf"})
+    own = device.with_({"gc.victim": Greedy, "cache.policy": Lru, "ftl.placement": Dac, "cooperation": "none"})
+    assert coflash.fewest_programs(own) == coflash.fewest_programs(device)
 
 
 def test_what_cannot_be_bound_is_refused_with_its_key(tmp_path: Path) -> None:

@@ -333,8 +333,9 @@ fn fewest_programs<'py>(
     scenario: &Scenario,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let scenario = external::bound(py, &scenario.0)?;
     let mut observer = PythonObserver::new(progress, None);
-    let found = py.detach(|| coflash_sim::fewest_programs(&scenario.0, &mut observer));
+    let found = py.detach(|| coflash_sim::fewest_programs(&scenario, &mut observer));
     finish(py, found, observer)
 }
 
