@@ -31,6 +31,7 @@ __all__ = [
     "device_explore_again",
     "device_info",
     "device_twin",
+    "fewest_programs",
     "hint",
     "hook_seconds",
     "job_files",
