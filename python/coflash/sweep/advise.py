@@ -155,8 +155,8 @@ class Advice:
         return (
             f"Lower bound, the future known: with this cache no cooperation needs less than {show(self.fewest, unit)} "
             f"programs a host write. Under {self.best.answer.name} they are {show(most, unit)}, so that at most "
-            f"{show(1 - self.fewest / most, 'share')} are left to save. {show(copies, unit)} of them are copies by GC, of "
-            "which the bound knows nothing: it is that of a device with enough spare space."
+            f"{show(1 - self.fewest / most, 'share')} are left to save. {show(copies, unit)} of them are copies by GC, "
+            "of which the bound knows nothing: it is that of a device with enough spare space."
         )
 
     def _theory(self) -> str:
