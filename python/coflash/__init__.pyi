@@ -34,6 +34,8 @@ from .results.histogram import Histogram as Histogram
 from .results.result import Result as Result
 from .results.side_by_side import SideBySide as SideBySide
 from .results.side_by_side import compare as compare
+from .runs.run import FewestPrograms as FewestPrograms
+from .runs.run import fewest_programs as fewest_programs
 from .runs.run import run as run
 from .runs.run import trace_info as trace_info
 from .runs.warm import Warm as Warm

@@ -31,6 +31,7 @@ __all__ = [
     "device_explore_again",
     "device_info",
     "device_twin",
+    "fewest_programs",
     "hint",
     "hook_seconds",
     "job_files",
@@ -237,6 +238,9 @@ def run(
     threads: int | None,
 ) -> RunResult: ...
 def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
+def fewest_programs(
+    scenario: Scenario, progress: Callable[[str, float | None, int], None] | None
+) -> dict[str, Any]: ...
 def trace_info(
     trace: Sequence[str],
     options: dict[str, str],

@@ -40,11 +40,23 @@ def test_a_table_of_drives_names_what_is_not_modelled_and_marks_one_answer(done:
     assert "p99.9, write tails not modelled" in found[0] and "WAF" in found[0]
 
 
+def test_each_row_says_what_is_left_above_the_bound_which_is_the_same_for_all_answers(done: Done) -> None:
+    found = rows(done, "table-2")
+    bounds = [float(row["WAF"]) * (1 - _percent(row["left to save, at most"]) / 100) for row in found]
+    assert bounds == pytest.approx([bounds[0]] * len(found), rel=0.01) and 0 < bounds[0] < 1
+    for row in rows(done, "table-5"):
+        for cell in (row["uniform"], row["Zipf 0.9"]):
+            waf, bound = (float(part) for part in cell.partition("(")[2].rstrip(")").split(", "))
+            assert _percent(cell) == pytest.approx(100 * (1 - bound / waf), abs=1.5)
+
+
+def _percent(text: str) -> float:
+    return float(text.partition("\N{NO-BREAK SPACE}")[0])
+
+
 def test_clean_first_and_known_overwrites_save_more_together(done: Done) -> None:
     saved = {row["answer"]: row["saves most"] for row in rows(done, "figure-1")}
-    share = {
-        name: float(saved[name].partition("\N{NO-BREAK SPACE}")[0]) for name in (atlas.OVERWRITES, atlas.CDM_FIRST)
-    }
+    share = {name: _percent(saved[name]) for name in (atlas.OVERWRITES, atlas.CDM_FIRST)}
     assert share[atlas.CDM_FIRST] > share[atlas.OVERWRITES] > 0
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError
+from coflash.quantity import show
 from coflash.results.why import whole
 from coflash.sweep.advise import DOCUMENT, drift, left_of
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE
@@ -52,6 +53,7 @@ def test_an_advice_ends_with_what_its_numbers_do_not_tell(advice: coflash.Advice
     for begin in (
         "Advice: ",
         "Why, in exact shares: ",
+        "Lower bound, the future known: with this cache no cooperation needs less than 0.",
         "Closed form",
         "With twice the cache WAF",
         "Not open: hgc, dgc, sgc: ",
@@ -59,6 +61,14 @@ def test_an_advice_ends_with_what_its_numbers_do_not_tell(advice: coflash.Advice
         assert f"\n{begin}" in f"\n{text}", begin
     assert "teady from the first half" in text
     assert advice.draw("pdf").startswith(b"%PDF")
+
+
+def test_no_answer_is_below_the_bound_which_is_that_of_the_runs_of_all_seeds(advice: coflash.Advice) -> None:
+    bound = coflash.fewest_programs(advice.tried[0].runs[0].scenario).waf_host
+    assert advice.fewest == bound == advice.document()["fewest"] and bound is not None
+    assert all(bound < one.value for one in advice.tried)
+    assert f"at most {show(1 - bound / advice.best.value, 'share')} are left to save" in str(advice)
+    assert f"lower bound: {bound:.3f}" in advice.draw("svg").decode()
 
 
 def test_an_advice_is_a_sweep_that_is_not_run_again(advice: coflash.Advice) -> None:
@@ -98,6 +108,7 @@ def test_where_nothing_saves_the_advice_is_none(tmp_path: Path) -> None:
     reads = OWN.with_({"workload.synthetic.read_share": "100%", "workload.synthetic.requests": 3000})
     found = coflash.advise(reads, out=tmp_path)
     assert found.best is found.tried[0] and found.why is None
+    assert not any("ower bound" in one for one in found.sentences)
     assert found.sentences[0].startswith("No advice: none of its 3,000 requests had flash write a page")
 
 
@@ -118,6 +129,9 @@ def test_jobs_of_fio_begin_with_their_own_warm_up_since_they_do_not_repeat(tmp_p
     jobs = {"workload.synthetic": None, "workload.fio": str(tmp_path / "jobs.fio")}
     found = coflash.advise(OWN.with_(jobs), out=tmp_path / "out")
     assert "begins with the scenario's own warm-up" in found.how
+    assert any(
+        one.startswith("No lower bound: workload: it must know what is written later") for one in found.sentences
+    )
 
 
 def test_of_answers_that_save_alike_the_one_with_the_least_memory_is_advised(tmp_path: Path) -> None:
@@ -166,6 +180,7 @@ def test_a_flash_cache_before_disks_is_judged_by_its_response_time(tmp_path: Pat
     found = coflash.advise(tier, out=tmp_path, requests=20_000)
     assert found.measure.path == "response_ns.all.mean"
     assert [one.answer.name for one in found.tried] == ["fp-fcl", "op-fcl", "silent-eviction", "drop-evict"]
+    assert not any("ower bound" in one for one in found.sentences), "programs are not what is to be saved there"
 
 
 def test_the_command_prints_a_table_a_picture_and_sentences(tmp_path: Path) -> None:

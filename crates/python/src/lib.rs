@@ -344,6 +344,18 @@ fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyR
 }
 
 #[pyfunction]
+fn fewest_programs<'py>(
+    py: Python<'py>,
+    scenario: &Scenario,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let scenario = external::bound(py, &scenario.0)?;
+    let mut observer = PythonObserver::new(progress, None);
+    let found = py.detach(|| coflash_sim::fewest_programs(&scenario, &mut observer));
+    finish(py, found, observer)
+}
+
+#[pyfunction]
 fn trace_info<'py>(
     py: Python<'py>,
     trace: Vec<String>,
@@ -588,6 +600,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(warm, module)?)?;
     module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::write_table, module)?)?;
+    module.add_function(wrap_pyfunction!(fewest_programs, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(miss_ratio_curves, module)?)?;
     module.add_function(wrap_pyfunction!(cache_hits, module)?)?;

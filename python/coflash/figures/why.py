@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coflash import palette
 from coflash.figures.style import Format, axis_unit, new_figure, picture, style
-from coflash.measures.measure import Measure, causes
+from coflash.measures.measure import WAF_HOST, Measure, causes
 from coflash.quantity import show, signed
 from coflash.results.result import Result
 from coflash.results.why import Why
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _ROW_INCHES, _LABEL_LETTERS, _CAPTION_LETTERS = 0.24, 22, 130
 _TOTAL, _LESS, _MORE, _DARK = palette.LINES[4], palette.LINES[2], palette.LINES[7], "#333333"
@@ -28,6 +32,7 @@ def draw(
     form: Format,
     bound: float | None = None,
     caption: str = "",
+    fewest: float | None = None,
 ) -> bytes:
     """Draw the figure.
 
@@ -38,6 +43,7 @@ def draw(
         form: The format.
         bound: A bound of the measure, drawn as a line.
         caption: The beginning of the text below.
+        fewest: The fewest flash programs per page that the host writes, drawn as a line.
 
     Raises:
         CoflashError: matplotlib is missing.
@@ -56,6 +62,8 @@ def draw(
                 left += pages
         programs.set_yticks(places, list(variants))
         programs.set_xlabel("flash programs per page that the host writes")
+        if fewest is not None:
+            _mark(programs, fewest, f"lower bound: {show(fewest, WAF_HOST.unit)}")
         if left.any():
             figure.legend(loc="outside upper left", ncols=4, columnspacing=1.2, handlelength=1.2)
         if rows:
@@ -82,10 +90,7 @@ def draw(
             label = f"{explained.label} ({unit})" if unit else explained.label
             axes.set_xlabel(f"{label}, logarithmic" if is_log else label)
             if bound is not None:
-                axes.axvline(bound / factor, color=_DARK, linestyle="--", linewidth=0.9)
-                top, text = (bound / factor, 1.0), f"goal: {show(bound, explained.unit)}"
-                axis = axes.get_xaxis_transform()
-                axes.annotate(text, top, (0, 2), xycoords=axis, textcoords="offset points", ha="center", fontsize=6)
+                _mark(axes, bound / factor, f"goal: {show(bound, explained.unit)}")
         for plot in figure.axes:
             plot.invert_yaxis()
             plot.grid(axis="x")
@@ -96,6 +101,12 @@ def draw(
         )
         figure.supxlabel(lines, x=0.01, ha="left", fontsize=6, color="#555555")
         return picture(figure, form)
+
+
+def _mark(axes: Axes, at: float, text: str) -> None:
+    axes.axvline(at, color=_DARK, linestyle="--", linewidth=0.9)
+    top, axis = (at, 1.0), axes.get_xaxis_transform()
+    axes.annotate(text, top, (0, 2), xycoords=axis, textcoords="offset points", ha="center", fontsize=6)
 
 
 def _rows(why: Why) -> Iterator[tuple[str, float, float, float]]:

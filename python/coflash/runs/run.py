@@ -8,12 +8,12 @@ import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from coflash import _core
 from coflash.files.atomic_write import check_apart, check_file
 from coflash.files.kinds import RECORD
-from coflash.measures.record import SoFar
+from coflash.measures.record import Record, SoFar
 from coflash.results.identity import reading
 from coflash.results.result import Result
 from coflash.runs.inputs import credited, fetched, own_files
@@ -82,30 +82,88 @@ def simulate(
     Only the notes of the result name keys without effect.
     """
     scenario = Scenario.of(scenario)
-    workload = scenario.to_dict()["workload"]
-    sources = paths(trace) or workload["trace"]
-    is_own = not sources
-    sources = sources or own_files(workload)
-    local = [fetched(source) for source in sources]
+    read = _Read.of(scenario, trace)
     check_apart(operations, decisions)
     for record in (operations, decisions):
         if record is not None:
-            check_file(Path(record), RECORD, local)
+            check_file(Path(record), RECORD, read.local)
     if warm is not None and not isinstance(warm, Warm):
         warm = Warm.load(warm)
     device = warm.core if warm else None
     tell = None if measured is None else lambda fields: measured(SoFar(fields))
-    with arrow.converted(local) as files, ExitStack() as stack:
-        if not is_own:
-            scenario = scenario.replaying(files)
-        elif files != sources:
-            scenario = reading(scenario, files)
+    with arrow.converted(read.local) as files, ExitStack() as stack:
+        scenario = read.by(scenario, files)
         if progress is True:
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
         core = _core.run(scenario.core, progress or None, tell, device, (operations, decisions), threads)
-    return credited(Result.from_core(core), files, local, sources)
+    return credited(Result.from_core(core), files, read.local, read.sources)
+
+
+def fewest_programs(scenario: ScenarioLike, trace: Paths = (), progress: Progress | None = None) -> FewestPrograms:
+    """Return a lower bound of flash programs: no cooperation of cache and GC has fewer with caches of this size.
+
+    Each version of a page that the host writes is programmed, unless a slot holds it until the page is written again or
+    trimmed, or the workload ends; the most versions that slots can hold follow from the workload alone, with the future
+    known (Carlisle & Lloyd, "On the k-coloring of intervals", Discrete Applied Mathematics 59(3), 1995). Eviction,
+    cooperation, GC, placement and the state at the beginning do not matter. The bound knows no GC: of a device without
+    enough spare space it says too little. Nothing is simulated; the workload is read once.
+
+    Args:
+        scenario: The scenario, as an object, as nested dictionaries, or by its name or file.
+        trace: The trace that [`run`][coflash.run] would be given.
+        progress: Called as for `run`.
+
+    Raises:
+        CoflashError: The scenario or the trace cannot be used; there are disks behind the flash, restarts, or a
+            workload that goes by answers (jobs of fio).
+        KeyboardInterrupt: Control-C was pressed.
+    """
+    scenario = Scenario.of(scenario)
+    read = _Read.of(scenario, trace)
+    with arrow.converted(read.local) as files:
+        return FewestPrograms(_core.fewest_programs(read.by(scenario, files).core, progress))
+
+
+class FewestPrograms(Record):
+    """A lower bound of flash programs, by [`fewest_programs`][coflash.fewest_programs]; all counts are of pages."""
+
+    slots: int
+    """The slots of all caches and write buffers."""
+    host_writes_pages: int
+    """The pages that the host writes."""
+    absorbed_pages: int
+    """The most of them that need not be programmed."""
+    programs_pages: int
+    """The others, which any cache of this size lets through."""
+
+    @property
+    def waf_host(self) -> float | None:
+        """The fewest programs for each page that the host writes; None if it writes none."""
+        return self.programs_pages / self.host_writes_pages if self.host_writes_pages else None
+
+
+class _Read(NamedTuple):
+    """What a scenario reads: a trace, or its own files."""
+
+    sources: list[str]
+    """Their paths or URLs, as they were given."""
+    local: list[str]
+    is_own: bool
+
+    @classmethod
+    def of(cls, scenario: Scenario, trace: Paths) -> _Read:
+        workload = scenario.to_dict()["workload"]
+        given = paths(trace) or workload["trace"]
+        sources = given or own_files(workload)
+        return cls(sources, [fetched(source) for source in sources], not given)
+
+    def by(self, scenario: Scenario, files: list[str]) -> Scenario:
+        """Return the scenario that reads these files in their place."""
+        if not self.is_own:
+            return scenario.replaying(files)
+        return scenario if files == self.sources else reading(scenario, files)
 
 
 def _has_parent() -> bool:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
-from coflash.measures.measure import MEAN, P99, WAF_HOST, Measure
+from coflash.measures.measure import MEAN, MEASURES, P99, WAF_HOST, Measure
 from coflash.quantity import change, parsed, show, show_change
 from coflash.results.differences import difference
+from coflash.results.identity import own_key
 from coflash.results.result import Result
 from coflash.results.store import FolderStore
 from coflash.results.why import OVERWRITES, Why, whole
 from coflash.runs.inputs import Input, inputs_of
+from coflash.runs.run import fewest_programs
 from coflash.scenario import Scenario, ScenarioLike, flat
 from coflash.sweep import swept
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE, TIER, Answer
@@ -40,6 +42,7 @@ _STEADY = 0.05
 """The change of a measure from the first half of a run to the second up to which the run is called steady."""
 _NOTHING = 0.001
 """The share of a measure that is no change."""
+_COPIES, _WRITTEN = MEASURES["programs_pages.gc"], MEASURES["host_writes_pages"]
 _LIMITS = (
     "other workloads than this one, and another history of the device",
     "tails of writes from anything but GC and queues: of many drives they are not modelled",
@@ -110,6 +113,8 @@ class Advice:
     """By the closed form: D / U, and what is left of the programs where overwrites are known; and what the run left."""
     doubled: tuple[float, float] | str
     """The measure of baseline and advised answer with twice the cache, or why there is none."""
+    fewest: float | str
+    """The fewest flash programs for each host write that any cooperation could reach, or why no bound is known."""
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
@@ -119,7 +124,7 @@ class Advice:
         """The advice in sentences; the last says what the numbers do not tell."""
         why = "" if self.why is None else f"Why, in exact shares: {self.why.said(self.measure)}."
         no = (f"Not open: {', '.join(names)}: {reason.rstrip('.')}." for reason, names in self.refused.items())
-        found = (self._advice(), why, self._theory(), self._twice(), self._steady(), *no)
+        found = (self._advice(), why, self._headroom(), self._theory(), self._twice(), self._steady(), *no)
         fitted = " ".join(self.scenario.to_dict()["limits"]).rstrip(".")
         limits = (*_LIMITS, f"more of the drive than this: {fitted}" if fitted else "of a drive: none was fitted")
         return (*(one for one in found if one), f"The numbers do not tell {'; nor '.join(limits)}.")
@@ -139,6 +144,20 @@ class Advice:
         values = f"{self.measure.label} {show(base.value, unit)} → {show(best.value, unit)}"
         unlike = "" if self._is_steady else ", in runs that were not steady (see below)"
         return f"Advice: {best.answer.name} saves {show(best.saved, 'share')}{sure}{unlike}: {values}{more}."
+
+    def _headroom(self) -> str:
+        if isinstance(self.fewest, str):
+            return f"No lower bound: {self.fewest}." if self.fewest else ""
+        most, unit = self.best.value, WAF_HOST.unit
+        if not most:
+            return ""
+        copies = _mean(self.best.runs, _COPIES) / _mean(self.best.runs, _WRITTEN)
+        return (
+            f"Lower bound, the future known: with this cache no cooperation needs less than {show(self.fewest, unit)} "
+            f"programs a host write. Under {self.best.answer.name} they are {show(most, unit)}, so that at most "
+            f"{show(1 - self.fewest / most, 'share')} are left to save. {show(copies, unit)} of them are copies by GC, "
+            "of which the bound knows nothing: it is that of a device with enough spare space."
+        )
 
     def _theory(self) -> str:
         if self.closed is None:
@@ -185,7 +204,8 @@ class Advice:
         from coflash.figures.why import draw  # slow to import
 
         variants = {one.answer.name: one.runs for one in self.tried}
-        return draw(variants, self.measure, () if self.why is None else (self.why,), form, caption=self.how)
+        whys, fewest = () if self.why is None else (self.why,), None if isinstance(self.fewest, str) else self.fewest
+        return draw(variants, self.measure, whys, form, fewest=fewest, caption=self.how)
 
     def document(self) -> dict[str, Any]:
         """Return the advice as plain data."""
@@ -205,6 +225,7 @@ class Advice:
             "why": self.why and self.why.document(),
             "closed_form": self.closed,
             "doubled": self.doubled,
+            "fewest": self.fewest,
             "refused": self.refused,
             "sentences": self.sentences,
         }
@@ -293,6 +314,7 @@ class _Adviser:
             None if best is base else whole(base.answer.name, best.answer.name, of, best.answer.parts),
             None if is_tier else _closed(tried),
             self._doubled(base.answer, best.answer, measure),
+            "" if is_tier else self._fewest(base.runs),
         )
         text = json.dumps(found.document(), indent=2, ensure_ascii=False) + "\n"
         atomic_write.write_file(self.store.path / DOCUMENT, text)
@@ -315,6 +337,15 @@ class _Adviser:
         failed: dict[Answer, str] = {}
         ran = self._ran({one: (*one.on(self.base), (key, twice)) for one in (base, best)}, failed)
         return "; ".join(failed.values()) or (_mean(ran[base], measure), _mean(ran[best], measure))
+
+    def _fewest(self, runs: Sequence[Result]) -> float | str:
+        trace = [] if own_key(self.base.to_dict()["workload"]) else [one.local() for one in self.inputs]
+        try:
+            found = [fewest_programs(run.scenario, trace).waf_host for run in runs]
+        except CoflashError as error:
+            return str(error).rstrip(".")
+        known = [one for one in found if one is not None]
+        return math.fsum(known) / len(known) if known else ""
 
     def _ran(self, places: Mapping[Answer, Assignment], reasons: dict[Answer, str]) -> dict[Answer, tuple[Result, ...]]:
         """Run answers; the reasons of those that fail are added."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coflash import palette
 from coflash.demo import find_trace
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
 from coflash.quantity import show, show_change
+from coflash.runs.run import fewest_programs
 from coflash.scenario import Scenario
 from coflash.sweep.advise import left_of
 from coflash.sweep.answers import DEVICE
@@ -139,10 +140,31 @@ class Cell(NamedTuple):
         return 1 - self.found[answer].read(WAF_HOST) / base if base else 0.0
 
     @property
+    def best(self) -> str:
+        """The answer that saves the most, perhaps not beyond noise."""
+        return max(self.found, key=self.saved)
+
+    @property
+    def bound(self) -> float:
+        """The WAF below which no cooperation goes with this cache, the future known."""
+        run = self.found[NONE]
+        return _bound(run.scenario, run.experiment.trace)
+
+    def left(self, answer: str) -> float:
+        """Return the share of an answer's programs that is above the bound."""
+        ran = self.found[answer].read(WAF_HOST)
+        return 1 - self.bound / ran if ran else 0.0
+
+    @property
     def winner(self) -> str:
         """The answer with the least memory among those as good as the best."""
-        best = max(self.saved(name) for name in self.found)
-        return next(name for name in SHORT if name in self.found and best - self.saved(name) <= ALIKE)
+        most = self.saved(self.best)
+        return next(name for name in SHORT if name in self.found and most - self.saved(name) <= ALIKE)
+
+
+@cache
+def _bound(scenario: Scenario, trace: tuple[str, ...]) -> float:
+    return fewest_programs(scenario, trace).waf_host or 0.0
 
 
 def cells(runs: Runs, *groups: str) -> Iterator[Cell]:
@@ -201,12 +223,16 @@ def _place(cell: Cell) -> tuple[str, float]:
 
 
 def _drives(runs: Runs) -> Finding:
-    found = [(max(map(cell.saved, cell.found)), cell) for cell in cells(runs, *DRIVES)]
-    least, cell = min(found, key=lambda one: one[0])
-    pays = sum(one >= PAYS for one, _ in found)
-    return Finding(
-        pays == len(found), f"{pays} of {len(found)}; the least: {show(least, 'share')} ({cell.name}, {cell.winner})"
+    found = [*cells(runs, *DRIVES)]
+    cell = min(found, key=lambda one: one.saved(one.best))
+    pays = sum(one.saved(one.best) >= PAYS for one in found)
+    least, same = show(cell.saved(cell.best), "share"), show(cell.saved(cell.winner), "share")
+    star = (
+        ""
+        if cell.best == cell.winner
+        else f"; {cell.winner} ★ takes less memory and saves {same}, as much but for noise"
     )
+    return Finding(pays == len(found), f"{pays} of {len(found)}; the least: {least} ({cell.name}, {cell.best}{star})")
 
 
 def _uniform(runs: Runs) -> Iterator[tuple[str, float, float]]:
@@ -308,6 +334,17 @@ def _beside(runs: Runs) -> Iterator[Row]:
         yield name, f"{left:.3f}", f"{ran:.3f}", show_change(ran / left - 1)
 
 
+def _headroom(runs: Runs) -> Grid:
+    by_row: dict[tuple[str, str], dict[str, str]] = {}
+    for panel in PANELS:
+        for cell in cells(runs, panel):
+            skew, at = _place(cell)
+            waf, left = cell.found[cell.best].read(WAF_HOST), show(cell.left(cell.best), "share")
+            by_row.setdefault((panel, f"{at:g} %"), {})[skew] = f"{left} ({waf:.2f}, {cell.bound:.2f})"
+    rows = ((*head, *(of.get(skew, "–") for skew in SKEWS)) for head, of in by_row.items())
+    return Grid(("panel", "cache", *SKEWS), tuple(rows))
+
+
 def _on_drives(workload: str, runs: Runs) -> Grid:
     rows = []
     for drive in DRIVES:
@@ -318,26 +355,72 @@ def _on_drives(workload: str, runs: Runs) -> Grid:
                     stores = metadata.get("stores", 0) / max(1, run.metrics.host_writes_pages)
                     mark = " ★" if name == cell.winner else ""
                     saved = show(cell.saved(name), "share") if name != NONE else ""
-                    rows.append((drive, f"{name}{mark}", saved, *(_shown(run, one) for one in SHOWN), f"{stores:.2f}"))
-    columns = ("WAF", "hit ratio", "p99.9, write tails not modelled", "drive writes a day", "metadata stores a page")
+                    waf, *others = (_shown(run, one) for one in SHOWN)
+                    left = show(cell.left(name), "share")
+                    rows.append((drive, f"{name}{mark}", saved, waf, left, *others, f"{stores:.2f}"))
+    columns = (
+        "WAF",
+        "left to save, at most",
+        "hit ratio",
+        "p99.9, write tails not modelled",
+        "drive writes a day",
+        "metadata stores a page",
+    )
     return Grid(("drive", "answer", "saved", *columns), tuple(rows))
 
 
 def _shown(run: Run, measure: Measure) -> str:
     """Show a measure; no response times of a drive that was calibrated without any."""
-    is_unknown = any("without latencies" in limit for limit in run.scenario.to_dict()["limits"])
-    return "not calibrated" if measure == TAILS and is_unknown else run.shown(measure)
+    return run.shown(measure) if measure != TAILS or _is_timed(run) else "not calibrated"
+
+
+def _is_timed(run: Run) -> bool:
+    return not any("without latencies" in limit for limit in run.scenario.to_dict()["limits"])
 
 
 def _answer(runs: Runs) -> Mapping[str, Any]:
-    def spans(groups: tuple[str, ...]) -> str:
-        best = [max(map(cell.saved, cell.found)) for cell in cells(runs, *groups)]
-        return f"{show(min(best), 'share')} to {show(max(best), 'share')}"
+    def spans(shares: Iterable[float]) -> str:
+        ends = [*shares]
+        return f"{show(min(ends), 'share')} to {show(max(ends), 'share')}"
 
-    every = [cell.winner for cell in cells(runs, *PANELS)]
-    order = sorted(dict.fromkeys(every), key=every.count, reverse=True)
-    wins = ", ".join(f"`{name}` {every.count(name)}" for name in order)
-    return {"wins": wins, "cells": len(every), "map": spans((*PANELS,)), "drives": spans(DRIVES)}
+    every, drives = [*cells(runs, *PANELS)], [*cells(runs, *DRIVES)]
+    winners = [cell.winner for cell in every]
+    order = sorted(dict.fromkeys(winners), key=winners.count, reverse=True)
+    sizes = sorted({_place(cell)[1] for cell in every if cell.winner == NONE})
+    return {
+        "wins": ", ".join(f"`{name}` {winners.count(name)}" for name in order),
+        "cells": len(every),
+        "map": spans(cell.saved(cell.best) for cell in every),
+        "drives": spans(cell.saved(cell.best) for cell in drives),
+        "empty": f"a cache of {' or '.join(f'{at:g} %' for at in sizes)}" if sizes else "no cache",
+        "left_map": spans(cell.left(cell.best) for cell in every),
+        "left_drives": spans(cell.left(cell.best) for cell in drives),
+        "copies_map": spans(map(_copies, every)),
+        "copies_drives": spans(map(_copies, drives)),
+        "tails": _tails(drives),
+    }
+
+
+def _copies(cell: Cell) -> float:
+    """Return the share of GC's copies in what is left to the best answer."""
+    run = cell.found[cell.best]
+    left = run.read(WAF_HOST) - cell.bound
+    return run.metrics.programs_pages.gc / run.metrics.host_writes_pages / left if left else 0.0
+
+
+def _tails(drives: Sequence[Cell]) -> str:
+    """Say how much longer the tails of the answer by cost are, and those of the others."""
+    known = [cell for cell in drives if _is_timed(cell.found[COST])]
+    longer = {name: [cell.found[name].change(cell.found[NONE], TAILS) or 0.0 for cell in known] for name in SHORT}
+    if not known:
+        return "no drive was calibrated with response times"
+    most, rises = max(longer[COST]), sum(one > PAYS for one in longer[COST])
+    where = known[longer[COST].index(most)].name
+    others = max(max(of) for name, of in longer.items() if name != COST)
+    at_worst = (
+        f"at worst {show_change(most)} against `none` ({where}); the other answers {show_change(others)} at worst"
+    )
+    return f"by more than {PAYS:.0%} in {rises} of {len(known)} cases, {at_worst}"
 
 
 STUDY = Study(
@@ -350,5 +433,6 @@ STUDY = Study(
         Picture("figure-1", _draw, _wins),
         Exhibit("table-1", _beside),
         *(Exhibit(f"table-{number}", partial(_on_drives, workload)) for number, workload in enumerate(WORKLOADS, 2)),
+        Exhibit("table-5", _headroom),
     ),
 )

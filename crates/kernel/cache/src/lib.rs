@@ -11,7 +11,9 @@
 //! | eviction policies | [`evict`], one file a policy |
 //! | evicted pages that policies remember | `ghosts.rs` |
 //! | the optimum: the future known | [`belady`] |
+//! | the most writes that a cache can absorb, the future known | [`absorption`] |
 
+pub mod absorption;
 pub mod belady;
 pub mod cache;
 pub mod evict;

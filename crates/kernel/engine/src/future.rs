@@ -9,8 +9,8 @@ use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request, Source};
 use std::cell::Cell;
 
-/// Read a workload for a device of `logical_pages`, and show each request with its pages. Ends before a request that does not fit,
-/// which the run will refuse. `look` is called now and then, with the part that was read.
+/// Read a workload for a device of `logical_pages`, and show each request with its pages. Ends with false before a request that does
+/// not fit, which the run will refuse. `look` is called now and then, with the part that was read.
 ///
 /// # Errors
 /// An error of the workload; a cancellation.
@@ -20,7 +20,7 @@ pub(crate) fn each_request(
     logical_pages: u32,
     mut look: impl FnMut(Option<f64>) -> Result<(), Cancelled>,
     mut show: impl FnMut(&Request, &Lpns),
-) -> Result<(), RunError> {
+) -> Result<bool, RunError> {
     let mut address = AddressMap::new(scenario, logical_pages);
     let mut left = scenario.workload.requests_max.unwrap_or(u64::MAX);
     let (mut batch, mut lpns) = (Vec::new(), Lpns::default());
@@ -29,11 +29,11 @@ pub(crate) fn each_request(
         source.next_batch(&mut batch)?;
         batch.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         if batch.is_empty() {
-            return Ok(());
+            return Ok(true);
         }
         for request in &batch {
             if !address.look_up(request, address.pages(request), &mut lpns) {
-                return Ok(());
+                return Ok(false);
             }
             show(request, &lpns);
         }

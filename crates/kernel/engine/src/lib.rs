@@ -12,6 +12,7 @@
 //! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
 //! | closed loops side by side: the jobs of a job file | `jobs.rs` |
 //! | the data of requests, where a media holds bytes ([`Payload`]) | `payload.rs` |
+//! | the fewest programs that any cooperation could reach | `fewest.rs` |
 //! | metrics of a result | `metrics.rs`, of the host's requests `host.rs`; the counters of the levels are in their own crates |
 //! | throughput, endurance, energy | `device.rs` |
 //! | whether the device keeps up with the host | `load.rs` |
@@ -31,6 +32,7 @@ mod describe;
 mod device;
 mod engine;
 mod error;
+mod fewest;
 mod future;
 mod host;
 mod input;
@@ -66,6 +68,7 @@ pub use coupling::coupling;
 pub use describe::describe;
 pub use engine::{Engine, ServiceError};
 pub use error::{RunError, WarmError, WarmFileError};
+pub use fewest::{FewestPrograms, fewest_programs};
 pub use input::Input;
 pub use job_report::{JobReport, OpReport};
 pub use jobs::job_files;

@@ -26,4 +26,4 @@ pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};
 pub use policies::policies;
 pub use record::Records;
-pub use with_traces::{TRACES, describe, run, run_from, run_recorded, warm};
+pub use with_traces::{TRACES, describe, fewest_programs, run, run_from, run_recorded, warm};

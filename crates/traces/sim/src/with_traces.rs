@@ -1,7 +1,7 @@
 //! Runs whose workload may be a trace.
 
 use crate::record::{Records, RunRecording};
-use coflash_engine::{Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice};
+use coflash_engine::{FewestPrograms, Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice};
 use coflash_trace::like::{FitOptions, config_like};
 
 /// The reader of traces, with all its formats.
@@ -72,4 +72,12 @@ pub fn warm(scenario: &Scenario, observer: &mut dyn Observer) -> Result<WarmDevi
 /// An invalid scenario, or a workload that cannot be opened.
 pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
     coflash_engine::describe(scenario, TRACES)
+}
+
+/// Compute the fewest flash programs that any cooperation of cache and GC could reach on a scenario's workload.
+///
+/// # Errors
+/// See [`coflash_engine::fewest_programs`].
+pub fn fewest_programs(scenario: &Scenario, observer: &mut dyn Observer) -> Result<FewestPrograms, RunError> {
+    coflash_engine::fewest_programs(scenario, TRACES, observer)
 }
