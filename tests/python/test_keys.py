@@ -13,7 +13,7 @@ from coflash import CoflashError, Scenario, policies
 from coflash.keys import ScenarioKey, keys
 from coflash.runs.run import simulate
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "flash.exported": "32MiB",
     "gc.low_mark": "6%",
     "ftl.spare.share": "30%",
@@ -26,8 +26,8 @@ SMALL = {
         "flush_share": "0.5%",
     },
 }
-DISKS = {"precondition": {"fill": "none"}, "cache.size": "0B", "cooperation": "none"}
-SET_UP = {
+DISKS: dict[str, Any] = {"precondition": {"fill": "none"}, "cache.size": "0B", "cooperation": "none"}
+SET_UP: dict[str, dict[str, Any]] = {
     "hybrid.scheme": DISKS,
     "hybrid.disks.model": {**DISKS, "flash.exported": "512MiB", "hybrid.scheme": {"name": "fp-fcl"}},
     "cache.policy": {"cooperation": "none"},
@@ -35,8 +35,8 @@ SET_UP = {
     "cooperation": {"gc.low_mark": "12%", "ftl.spare.share": "60%"},
     "workload.preset": {"flash.exported": "64GiB"},
 }
-BUFFERS = {**SET_UP["cooperation"], "cache.volatile": True, "host_buffer.size": "5%"}
-LISTS = {
+BUFFERS: dict[str, Any] = {**SET_UP["cooperation"], "cache.volatile": True, "host_buffer.size": "5%"}
+LISTS: dict[str, Any] = {
     "limits": ["A sentence."],
     "timing.page_reads": ["25us", "50us"],
     "timing.page_programs": ["200us", "900us"],

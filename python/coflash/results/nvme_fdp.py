@@ -187,8 +187,8 @@ def beside_log(result: Result, log: Log) -> Iterator[tuple[str, ...]]:
     steps = int(least / exported / _STEP)
     if not steps:
         msg = (
-            f"compare: the shorter of the two ends when the host had written {show(least, 'bytes')}; from a quarter of a "
-            f"fill, {show(exported * _STEP, 'bytes')}, on both can be compared"
+            f"compare: the shorter of the two ends after {show(least, 'bytes')} of host writes; a quarter of a fill, "
+            f"{show(exported * _STEP, 'bytes')}, is the least that is compared"
         )
         raise CoflashError(msg)
     for step in range(1, steps + 1):
