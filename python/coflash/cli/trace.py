@@ -13,7 +13,7 @@ from coflash import trace as traces
 from coflash.cli.console import check_effect, errors, notes, output, plain_table, show_json
 from coflash.cli.trace_options import TraceOptions, with_trace_options
 from coflash.cli.trace_table import rows
-from coflash.quantity import show
+from coflash.quantity import counted, show
 from coflash.runs.progress import shown
 from coflash.trace.trace_info import MissRatioCurves
 
@@ -60,7 +60,9 @@ def info(
         trace_figures.check_place(plot)
     curves = None
     if policies is None:
-        check_effect({"--cache-sizes": sizes}, "without --policies no caches are simulated")
+        check_effect(
+            {"--cache-sizes": sizes}, "without --policies, such as --policies lru,sieve: no caches are simulated"
+        )
     else:
         curves = _curves(trace, options, policies, sizes, page, sample)
     with shown("reading", errors()) as report:
@@ -186,7 +188,7 @@ def split(
         show_json({"folder": out, "volumes": [vars(one) for one in found]})
         return
     requests = sum(one.requests for one in found)
-    text = f"{out}: {len(found):,} volumes, {requests:,} requests; {volumes.DOCUMENT} lists them"
+    text = f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them"
     output().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -234,5 +236,5 @@ def write_shown(json: bool, work: Callable[[traces.Progress], dict[str, Any]]) -
         show_json(written)
         return
     notes(written["remarks"])
-    requests, size = f"{written['requests']:,} requests", show(written["bytes"], "bytes")
+    requests, size = counted(written["requests"], "request"), show(written["bytes"], "bytes")
     output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)

@@ -156,8 +156,8 @@ def remarks_of(log: Log) -> Iterator[str]:
     host, media, _ = log.stats[-1]
     if media < host:
         yield (
-            f"The log ends with fewer media bytes ({media}) than host bytes ({host}): data in a buffer, compression, or "
-            "counters that were swapped."
+            f"The log ends with fewer media bytes ({media}) than host bytes ({host}): data in a buffer, compression, "
+            "or counters that were swapped."
         )
 
 

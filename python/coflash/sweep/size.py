@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
-from coflash.quantity import parsed, show, show_change
+from coflash.quantity import counted, parsed, show, show_change
 from coflash.results.estimate import Estimate, estimate, show_estimate
 from coflash.results.result import Result
 from coflash.results.store import FolderStore
@@ -305,7 +305,7 @@ def _traced(trace: Paths, folder: Path, requests: int | None, space: str | None)
     except CoflashError as error:
         msg = f"{name}: no such file; as a workload: {error}"
         raise CoflashError(msg) from None
-    return file, [f"Generated {wrote['requests']:,} requests of {name} over {within}, seed 0, into {file}."]
+    return file, [f"Generated {counted(wrote['requests'], 'request')} of {name} over {within}, seed 0, into {file}."]
 
 
 @dataclass
@@ -364,7 +364,7 @@ class _Sizer:
         self.rest = assignments([Choices(_SPARE, tuple(self.spares)), *self.axes])
         self._check_size(about)
         how = [*self.how, _read(about), self._in_time(about), self._searched()]
-        tried = f"{len(self.tried)} devices tried ({self.grid}; spare space {', '.join(self.spares)})"
+        tried = f"{counted(len(self.tried), 'device')} tried ({self.grid}; spare space {', '.join(self.spares)})"
         best = self._confirmed()
         steps, variants = self._steps(best), self._variants(best)
         asked = (WAF_HOST, *(one.measure for one in self.goals if one.measure.path in MEASURES))
@@ -581,7 +581,6 @@ def _cache(size: str) -> str:
 
 def _read(about: TraceInfo) -> str:
     touched = show((about.footprint_pages or 0) * about.page_bytes, "bytes")
-    read = (
-        f"{', '.join(about.formats)}, {about.requests:,} requests over {show(about.span_ns, 'ns')}, {touched} touched"
-    )
+    requests, span = counted(about.requests, "request"), f" over {show(about.span_ns, 'ns')}" if about.span_ns else ""
+    read = f"{', '.join(about.formats)}, {requests}{span}, {touched} touched"
     return ". ".join([f"Read as {read}", *(remark.rstrip(".") for remark in about.remarks)]) + "."

@@ -16,6 +16,7 @@ from coflash._core import REVISION, CoflashError
 from coflash.files import atomic_write
 from coflash.keys import check_key
 from coflash.measures.renamed import metrics_of
+from coflash.quantity import counted
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import FolderStore, Store, store_at
 from coflash.runs.inputs import inputs_of
@@ -385,7 +386,7 @@ class Search:
             reasons = [trial.user_attrs["failed"] for trial in study.trials if "failed" in trial.user_attrs]
             names = " and ".join(goal.name for goal in self._goals)
             stopped = f", and it stopped after {ALIKE_MAX} that failed for the same reason" if _hopeless(study) else ""
-            msg = f"tune: none of {len(reasons)} trials gave a value of {names}{stopped}: {reasons[-1]}"
+            msg = f"tune: none of {counted(len(reasons), 'trial')} gave a value of {names}{stopped}: {reasons[-1]}"
             raise CoflashError(msg)
         trials = [
             Trial(

@@ -19,7 +19,8 @@ pub struct Requirements {
     pub evict_stream: bool,
     /// Whether marks have age classes: two more bits per page.
     pub age_classes: bool,
-    /// Whether some copies are programmed fast.
+    /// Whether some copies are programmed fast; of no influence on how the FTL is built.
+    #[serde(skip)]
     pub fast_programs: bool,
 }
 
