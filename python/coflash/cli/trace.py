@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -88,10 +89,14 @@ def _curves(
         raise CoflashError(msg)
     each = [] if sizes is None else _names(sizes)
     most = traces.SIMULATED_PAGES if sample == "auto" else sample
-    with shown("simulating caches", errors()) as report:
-        return traces.miss_ratio_curves(
-            trace, _names(policies), options.settings(), report, sizes=each, page=page, sample=most
-        )
+    try:
+        with shown("simulating caches", errors()) as report:
+            return traces.miss_ratio_curves(
+                trace, _names(policies), options.settings(), report, sizes=each, page=page, sample=most
+            )
+    except CoflashError as error:
+        named = re.sub(r"^sizes\.\d+:", "--cache-sizes:", str(error))
+        raise CoflashError(re.sub(r"^(policies|page|sample):", r"--\1:", named)) from None
 
 
 def _names(listed: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -21,6 +22,11 @@ from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
 from coflash.sweep.memory import device_bytes, needed_bytes
 from coflash.trace import Progress
+
+
+def alike(reason: str) -> str:
+    """Return a reason without its numbers, which differ from point to point."""
+    return re.sub(r"\d[\d,.]*", "#", reason)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from coflash.results.store import Failure
-from coflash.sweep.plan import Point, Ran
+from coflash.sweep.plan import Point, Ran, alike
 
 
 class Warming(NamedTuple):
@@ -40,7 +40,7 @@ class Watch:
 
     def __init__(self, console: Console | None, runs: int) -> None:
         self.runs, self.from_before, self.redone, self.ran, self.failures = runs, 0, 0, 0, list[Failure]()
-        self.warming = Warming(0, 0, 0.0)
+        self.warming, self._told = Warming(0, 0, 0.0), set[str]()
         self._console = console or Console(quiet=True)
         self._busy = 0
         self._start = time.monotonic()
@@ -113,7 +113,11 @@ class Watch:
         self._show()
 
     def refused(self, point: Point) -> None:
-        """Report a point that is not a valid scenario."""
+        """Report a point that is not a valid scenario; each reason once, whatever its numbers."""
+        if (reason := alike(point.refused)) in self._told:
+            self.failures.append(Failure("", Point(point.values).label, point.refused))
+            return
+        self._told.add(reason)
         self.failed(Failure("", Point(point.values).label, point.refused))
 
     def _show(self) -> None:

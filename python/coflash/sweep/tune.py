@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -25,7 +24,7 @@ from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
 from coflash.sweep.goal import Condition, Goal, condition, goals
-from coflash.sweep.plan import Job, Point, digest, named_revision
+from coflash.sweep.plan import Job, Point, alike, digest, named_revision
 from coflash.terminal import errors
 from coflash.trace import Paths
 
@@ -40,7 +39,6 @@ ALIKE_MAX = 10
 """The number of trials, failed for the same reason before any has a value, after which a search stops."""
 _IMPORTANCE_MIN = 10
 """The least number of trials from which the importance of keys is computed."""
-_NUMBER = re.compile(r"\d[\d,.]*")
 
 
 @dataclass(frozen=True)
@@ -449,7 +447,7 @@ def _hopeless(study: optuna.Study) -> bool:
     settled = [trial.user_attrs for trial in study.get_trials(deepcopy=False) if _is_settled(trial)]
     if len(settled) < ALIKE_MAX or any("found" in attributes for attributes in settled):
         return False
-    return len({_NUMBER.sub("#", attributes["failed"]) for attributes in settled[-ALIKE_MAX:]}) == 1
+    return len({alike(attributes["failed"]) for attributes in settled[-ALIKE_MAX:]}) == 1
 
 
 def _is_settled(trial: optuna.trial.FrozenTrial) -> bool:
