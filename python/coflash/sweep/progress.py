@@ -61,6 +61,8 @@ class Watch:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bar.stop()
+        if (more := len(self.failures) - len(self._told)) > 0:
+            self.say(f"failed: {more} more for the same {'reason' if len(self._told) == 1 else 'reasons'}")
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.say(
                 f"stopped: {self.settled} of {self.runs} runs are done and kept; the same sweep again does the rest"
@@ -105,19 +107,16 @@ class Watch:
         self._show()
 
     def failed(self, failure: Failure) -> None:
-        """Count and report a failed run."""
+        """Count and report a failed run; each reason once, whatever its numbers."""
         self.failures.append(failure)
-        self._console.print(
-            Text(f"failed: {failure.label}: {failure.error}", style="red"), soft_wrap=True, highlight=False
-        )
+        if (reason := alike(failure.error)) not in self._told:
+            text = Text(f"failed: {failure.label}: {failure.error}", style="red")
+            self._console.print(text, soft_wrap=True, highlight=False)
+        self._told.add(reason)
         self._show()
 
     def refused(self, point: Point) -> None:
-        """Report a point that is not a valid scenario; each reason once, whatever its numbers."""
-        if (reason := alike(point.refused)) in self._told:
-            self.failures.append(Failure("", Point(point.values).label, point.refused))
-            return
-        self._told.add(reason)
+        """Report a point that is not a valid scenario."""
         self.failed(Failure("", Point(point.values).label, point.refused))
 
     def _show(self) -> None:
