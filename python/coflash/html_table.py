@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from coflash.quantity import counted
-
 ROWS_SHOWN = 20
 """The number of rows that a long table shows."""
 
@@ -23,5 +21,5 @@ def html_table(columns: Iterable[str], rows: Sequence[Sequence[object]], title: 
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     above = f"<p>{escape(title)}</p>" if title else ""
-    more = f"<p>{counted(of, 'row')}, the first {len(rows)} shown</p>" if of is not None and of > len(rows) else ""
+    more = f"<p>{of:,} rows, the first {len(rows)} shown</p>" if of is not None and of > len(rows) else ""
     return f"{above}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

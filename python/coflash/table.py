@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, final
 from coflash import _core
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.lookup import no_such
-from coflash.quantity import counted
 
 if TYPE_CHECKING:
     import duckdb
@@ -171,7 +170,7 @@ class Table:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Table of {counted(len(self), 'row')}: {', '.join(self.columns)}>"
+        return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
         rows = list(islice(zip(*self._columns.values(), strict=True), ROWS_SHOWN))
