@@ -297,7 +297,7 @@ def _complete(place: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         names = (name for name in (DOCUMENT, *TABLES.values()) if not (place / name).exists())
         missing = f"has no {next(names, DOCUMENT)}" if place.is_dir() else "is no folder"
-        msg = f"{place}: holds no result of coflash: it {missing}"
+        msg = f"{place}: holds no result of coflash: it {missing}; `coflash run demo --out {place}` makes one"
         raise _core.CoflashError(msg) from error
     except (OSError, ValueError, KeyError) as error:
         msg = f"{place}: holds no complete result of coflash: {error}"

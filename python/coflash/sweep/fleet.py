@@ -253,7 +253,8 @@ def fleet(
         found = split(traces, _folder(volumes, out), read, reading)
     writers = [one for one in found if one.written_bytes]
     if not writers:
-        msg = f"fleet: none of {counted(len(found), 'volume')} writes: there is nothing for GC to do"
+        none = f"none of {counted(len(found), 'volume')} writes"
+        msg = f"fleet: {none}: there is nothing for GC to do; `coflash trace info` shows what a trace has"
         raise CoflashError(msg)
     names = [one.name for one in writers]
     if twice := next((name for name in names if names.count(name) > 1), None):

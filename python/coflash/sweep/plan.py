@@ -209,7 +209,8 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
         raise RuntimeError(msg) from error
     found = [file["sha256"] for file in result.workload["inputs"]]
     if found != [file.sha256 for file in job.inputs]:
-        msg = f"{', '.join(file.source for file in job.inputs)}: has changed since the sweep began"
+        files = ", ".join(file.source for file in job.inputs)
+        msg = f"{files}: has changed since the sweep began: give the same command again"
         raise CoflashError(msg)
     result = credited(result, local, local, [file.source for file in job.inputs])
     if job.place is not None:
