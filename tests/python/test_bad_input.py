@@ -207,7 +207,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (("evaluate", "garbage"), ["garbage", "ends in .py"]),
     (("calibrate", "garbage"), ["garbage", "no text in UTF-8", "byte"]),
     (("truth", "garbage"), ["garbage", "no text in UTF-8"]),
-    (("results", "jobs", "absent", "good"), ["absent", "cannot be read: No such file"]),
+    (("results", "jobs", "absent", "good"), ["absent", "no such file"]),
     (("results", "jobs", "garbage", "good"), ["garbage", "no text in UTF-8"]),
     (("device", "twin", "folder"), ["folder", "no device"]),
     (("device", "twin", "absent"), ["absent", "no device"]),

@@ -14,12 +14,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
-    """Describe a `UsageError`: the given text, the nearest match, and where the allowed values are listed.
-
-    Args:
-        error: The error.
-        commands: Lists all commands and those of groups, such as `coflash scenario check`; a slow import of each.
-    """
+    """Describe a `UsageError`: the given text, the nearest match, of all `commands`, too, and where the rest is listed."""
     if number := _number(error):
         return number
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")

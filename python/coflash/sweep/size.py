@@ -207,10 +207,11 @@ class Sizing:
         path = self.binding.measure.path if self.binding else WAF_HOST.path
         measure = MEASURES.get(path, WAF_HOST)
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
-        caption = f"{self.answer}, under each scheme."
+        device = f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}"
+        caption = f"{device}, under each scheme."
         if "none" in self.variants:
             cache = _cache(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
-            caption = f"{self.answer}. no cache: the same device without one. Others: with {cache} of cache; none: a "
+            caption = f"{device}. no cache: the same device without one. Others: with {cache} of cache; none: a "
             caption += "cache without cooperation."
         return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
