@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -52,19 +53,8 @@ def size(
     needs_matplotlib()
     read = [(f"workload.trace_options.{key}", value) for key, value in options.settings().items()]
     device, more = shared.scenario_with(drive, assignments).set(read), assigned("--over", over, "gc.victim=greedy")
-    found = job.size(
-        trace,
-        goal,
-        cost=cost,
-        drive=device,
-        over=dict(more),
-        out=out,
-        requests=requests,
-        space=space,
-        seeds=seeds,
-        workers=workers,
-        progress=not quiet,
-    )
+    sized = partial(job.size, trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds)
+    found = sized(requests=requests, space=space, workers=workers, progress=not quiet)
     (figure,) = write_pictures(found.path, [("why.pdf", found.draw("pdf"))])
     write_report(found.subject, found.path / REPORT)
     shared.write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")

@@ -14,7 +14,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
-    """Describe a `UsageError`: the given text, the nearest match, of all `commands`, too, and where the rest is listed."""
+    """Describe a `UsageError`: the given text, the nearest match, also of all `commands`, and where to look."""
     if number := _number(error):
         return number
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")

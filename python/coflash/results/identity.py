@@ -108,8 +108,5 @@ def replaced_inputs(place: str, documents: Iterable[Mapping[str, Any]]) -> list[
         old, runs = [*old, name] if stale else old, runs + stale
     if not runs:
         return []
-    names = ", ".join(old[:3]) + ", …" * (len(old) > 3)
-    return [
-        f"{runs} of the runs in {place} replayed an older trace, which is no longer there ({names}); the column inputs "
-        "tells traces apart, and another --out keeps their runs apart"
-    ]
+    said = f"{runs} of the runs in {place} replayed an older trace, which is no longer there ({', '.join(old[:3])})"
+    return [f"{said}; the column inputs tells traces apart, and another --out keeps their runs apart"]

@@ -135,10 +135,8 @@ def _check(path: Path, stats: Sequence[Stats]) -> None:
     for number, (before, now) in enumerate(pairwise(stats), 2):
         for short, one, other in zip(NAMES, before, now, strict=True):
             if other < one:
-                msg = (
-                    f"{path}: {short} goes back from {one} to {other} at time {number}: counters are totals since the "
-                    "beginning; a log of one device without a reset is allowed"
-                )
+                back = f"{path}: {short} goes back from {one} to {other} at time {number}"
+                msg = f"{back}; totals since the beginning, of one device without a reset, are allowed"
                 raise CoflashError(msg)
     host, media, _ = stats[-1]
     if not host or not media:
@@ -155,10 +153,8 @@ def remarks_of(log: Log) -> Iterator[str]:
         yield "The log has one time only: its WAF is the mean since the beginning."
     host, media, _ = log.stats[-1]
     if media < host:
-        yield (
-            f"The log ends with fewer media bytes ({media}) than host bytes ({host}): data in a buffer, compression, "
-            "or counters that were swapped."
-        )
+        fewer = f"The log ends with fewer media bytes ({media}) than host bytes ({host})"
+        yield f"{fewer}: data in a buffer, compression, or counters that were swapped."
 
 
 def _stats(path: Path, of: Mapping[str, int]) -> Stats:
@@ -186,10 +182,8 @@ def beside_log(result: Result, log: Log) -> Iterator[tuple[str, ...]]:
     least = min(ours.stats[-1].host, log.stats[-1].host)
     steps = int(least / exported / _STEP)
     if not steps:
-        msg = (
-            f"compare: the shorter of the two ends after {show(least, 'bytes')} of host writes; a quarter of a fill, "
-            f"{show(exported * _STEP, 'bytes')}, is the least that is compared"
-        )
+        quarter = show(exported * _STEP, "bytes")
+        msg = f"compare: the shorter ends after {show(least, 'bytes')}; a quarter of a fill, {quarter}, is the least"
         raise CoflashError(msg)
     for step in range(1, steps + 1):
         host = step * _STEP * exported

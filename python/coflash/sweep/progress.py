@@ -110,9 +110,9 @@ class Watch:
         """Count and report a failed run; each reason once, whatever its numbers."""
         self.failures.append(failure)
         if (reason := alike(failure.error)) not in self._told:
+            self._told.add(reason)
             text = Text(f"failed: {failure.label}: {failure.error}", style="red")
             self._console.print(text, soft_wrap=True, highlight=False)
-        self._told.add(reason)
         self._show()
 
     def refused(self, point: Point) -> None:

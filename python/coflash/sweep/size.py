@@ -286,11 +286,7 @@ def size(
 
 
 def _traced(trace: Paths, folder: Path, requests: int | None, space: str | None) -> tuple[Paths, list[str]]:
-    """Return a trace as it is, and the file of a workload that is named in its place, with what was generated.
-
-    Raises:
-        CoflashError: There is no such workload.
-    """
+    """Return a trace as it is, and the file of a workload that is named in its place, with what was generated."""
     found = paths(trace)
     name = named(found[0])
     if len(found) > 1 or "/" in name or Path(name).suffix or Path(name).exists():
