@@ -30,9 +30,10 @@ def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     quoted = re.findall("'([^']*)'", choices)
     if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], quoted, 1)):
         text += f"; did you mean '{near[0]}'?"
-    if unknown := re.match(r"no such command '([^']+)'", text):
+    unknown = re.match(r"no such command '([^']+)'", text)
+    if unknown and "did you mean" not in text:  # to list the commands of groups imports them
         elsewhere = [path for path in commands() if path.rpartition(" ")[2] == unknown[1]]
-        text += f"; did you mean {' or '.join(elsewhere)}?" if elsewhere and "did you mean" not in text else ""
+        text += f"; did you mean {' or '.join(elsewhere)}?" if elsewhere else ""
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"
 
