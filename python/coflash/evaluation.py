@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args
 
 from coflash import external, trace
 from coflash._core import CoflashError, __version__, hint, quantity
+from coflash.files.errors import near_file
 from coflash.measures.catalogue import named
 from coflash.measures.metrics import Metrics
 from coflash.runs.run import run
@@ -134,7 +135,7 @@ def evaluate(
     else:
         file = Path(policy)
         if not file.is_file():
-            msg = f"{file}: no such file"
+            msg = f"{file}: no such file{near_file(str(file))}"
             raise CoflashError(msg)
         of, values, note = _in_process(file, None, suite, cpu_seconds, memory_bytes)
     chosen, found = _suite(of), Evaluation()

@@ -168,13 +168,11 @@ def _key(path: str, node: Node, schema: Node) -> ScenarioKey:
 
 
 def _parameters(path: str, families: dict[str, PolicyFamily]) -> Iterator[ScenarioKey]:
-    """Yield the keys that only some policies of a family have."""
-    of: dict[str, list[str]] = {}
-    found: dict[str, Parameter] = {}
+    """Yield the keys that only some policies of a family have; twice where two mean or default to something else."""
+    of: dict[Parameter, list[str]] = {}
     for policy in families[path].policies if path in families else ():
         for each in policy.parameters:
-            of.setdefault(each.name, []).append(policy.name)
-            found.setdefault(each.name, each)
-    for name, each in found.items():
+            of.setdefault(each, []).append(policy.name)
+    for each, names in sorted(of.items(), key=lambda pair: [known.name for known in of].index(pair[0].name)):
         default = "" if each.default == "null" else each.default
-        yield ScenarioKey(f"{path}.{name}", f"with {', '.join(of[name])}", default, each.meaning, ())
+        yield ScenarioKey(f"{path}.{each.name}", f"with {', '.join(names)}", default, each.meaning, ())

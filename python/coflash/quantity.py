@@ -25,6 +25,11 @@ PPB = 10**9
 """One, in parts per billion, the unit of shares in the core."""
 
 
+def counted(count: int, noun: str) -> str:
+    """Say how many there are: 1 volume, 3,000 volumes."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def show(value: float | None, unit: Unit, beside: float | None = None) -> str:
     """Show a number as text: 1,234,567 · 2.84 · 132.5 µs · 64 MiB · 12.3 %; None is a dash.
 

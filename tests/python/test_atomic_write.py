@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,15 @@ def test_a_place_that_cannot_be_written_is_known_before_the_work(tmp_path: Path)
     with pytest.raises(CoflashError, match="cannot be written"):
         atomic_write.check_folder(tmp_path / "file", set())
     assert names(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system does not wait")
+def test_a_folder_of_many_files_is_made_durable_at_once_before_it_is_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, seen = tmp_path / "many", list[bool]()
+    monkeypatch.setattr(os, "sync", lambda: seen.append(place.exists()))
+    with atomic_write.folder(place, set()) as new:
+        for number in range(100):
+            (new / f"{number}.parquet").write_bytes(b"x")
+    assert seen == [False] and len(list(place.iterdir())) == 100

@@ -328,3 +328,13 @@ def test_a_fleet_whose_driver_is_killed_goes_on_and_no_volume_is_done_twice(trac
         here = json.loads((tmp_path / "here" / "runs" / run / "result.json").read_text())
         there = json.loads((out / "runs" / run / "result.json").read_text())
         assert here["metrics"] == there["metrics"]
+
+
+def test_runs_of_a_trace_whose_place_another_took_are_told(tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / "cloud.csv").write_text("\n".join(lines(4000, number)) + "\n")
+        coflash.fleet(str(tmp_path / "cloud.csv"), {"seed": [1]}, out=tmp_path / "out", scenario=SMALL)
+        said = coflash.results(tmp_path / "out").cautions
+        assert [text.split(", which")[0] for text in said] == [
+            f"3 of the runs in {tmp_path / 'out'} replayed an older trace"
+        ] * (number - 1)

@@ -93,3 +93,41 @@ def test_run_writes_the_form(tmp_path: Path) -> None:
     shown = CliRunner().invoke(app, ["run", str(tmp_path / "d.toml"), "--format", "nvme-fdp", "--quiet"])
     assert shown.exit_code == 0, shown.output
     assert "Host Bytes with Metadata Written (HBMW): " in shown.output
+
+
+def log_of(*times: tuple[object, object]) -> str:
+    return "".join(PLAIN.format(host, media, 0) for host, media in times)
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        ([(8192, 8192), (4096, 12288)], "HBMW goes back from 8192 to 4096 at time 2"),
+        ([(4096, 8192), (8192, 4096)], "MBMW goes back from 8192 to 4096 at time 2"),
+        ([(0, 0), (0, 0)], "HBMW is 0 to the end"),
+        ([(4096, 0)], "MBMW is 0 to the end"),
+        ([("4.1 GB", 8192)], "HBMW “4.1 GB” was given; a whole number of bytes"),
+        ([("4096 KiB", 8192)], "HBMW “4096 KiB” was given"),
+        ([("4.1", 8192)], "HBMW “4.1” was given"),
+        ([(4, 4096)], "counters in one unit, bytes, are allowed"),
+    ],
+)
+def test_counters_that_are_no_totals_of_one_device_are_refused(
+    times: list[tuple[object, object]], said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "log").write_text(log_of(*times))
+    with pytest.raises(CoflashError, match=said):
+        read_fdp_log(tmp_path / "log")
+
+
+def test_what_a_log_does_not_show_is_told(result: coflash.Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "run")
+    host, media, _ = fdp_log(result).stats[-1]
+    (tmp_path / "log").write_text(log_of((media, host)))
+    shown = CliRunner().invoke(app, ["compare", str(tmp_path / "run"), str(tmp_path / "log")])
+    assert shown.exit_code == 0, shown.output
+    told = " ".join((shown.stderr + shown.output).split())
+    assert "The log has one time only" in told and f"fewer media bytes ({host}) than host bytes ({media})" in told
+    (tmp_path / "log").write_text(log_of((4096, 4096)))
+    shown = CliRunner().invoke(app, ["compare", str(tmp_path / "run"), str(tmp_path / "log")])
+    assert isinstance(shown.exception, CoflashError) and "a quarter of a fill" in str(shown.exception)

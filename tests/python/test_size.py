@@ -142,3 +142,14 @@ def test_runs_of_a_sweep_share_a_device_that_the_trace_warms_up(trace: Path, tmp
     scenario = DRIVE.with_({"precondition.until_steady": True, "workload.remap": "dense", "flash.exported": "16MiB"})
     swept = coflash.sweep(scenario, {"cache.size": ["1MiB", "2MiB"]}, trace, out=tmp_path)
     assert not swept.failures and swept.warming.runs == 1
+
+
+def test_a_workload_takes_the_place_of_a_trace(tmp_path: Path) -> None:
+    found = coflash.size("jesd219", "waf_host<9", drive=DRIVE, out=tmp_path, requests=4000, space="32MiB", seeds=1)
+    file = tmp_path / "jesd219-enterprise-4000-32MiB.parquet"
+    assert found.how[0] == f"Generated 4,000 requests of jesd219-enterprise over 32MiB, seed 0, into {file}."
+    assert found.how[1].startswith("Read as parquet, 4,000 requests, ")
+    with pytest.raises(CoflashError, match=r"^nosuch: no such file; as a workload: no workload"):
+        coflash.size("nosuch", "waf_host<9", drive=DRIVE, out=tmp_path)
+    with pytest.raises(CoflashError, match="a trace has its own"):
+        coflash.size(file, "waf_host<9", drive=DRIVE, out=tmp_path, requests=5)

@@ -38,7 +38,7 @@ def test_the_package_imports_nothing_of_its_own() -> None:
     assert found.isdisjoint({"numpy", "typer", "rich", "json", "inspect", "subprocess"})
 
 
-@pytest.mark.parametrize("command", [["--help"], ["--version"], ["no-such-command"]])
+@pytest.mark.parametrize("command", [["--help"], ["--version"], ["scenrio"]])
 def test_the_list_of_commands_imports_no_command(command: list[str]) -> None:
     found = modules("from coflash_command import main\nmain()", *command)
     expected = {"coflash", "coflash._core", "coflash_command", "coflash.cli", "coflash.cli.usage"}

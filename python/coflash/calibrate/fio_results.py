@@ -45,7 +45,7 @@ def fio_measures(folder: Path, step: str, rate_per_s: float | None) -> dict[str,
         else:
             taken = _latencies(sides)
     except (KeyError, TypeError, ZeroDivisionError) as error:
-        msg = f"{file}: no result of fio as JSON: {error!r} is missing"
+        msg = f"{file}: no result of fio as JSON: {error!r} is missing; `fio --output-format=json` writes it"
         raise CoflashError(msg) from error
     counted = [_written(folder, f"{step}.{when}") for when in ("before", "after")]
     before, after = counted
@@ -83,5 +83,5 @@ def _json(file: Path) -> Any:
     try:
         return json.loads(text[max(0, text.find("{")) :])
     except ValueError as error:
-        msg = f"{file}: no JSON: {error}"
+        msg = f"{file}: no JSON ({error}); `fio --output-format=json` writes it"
         raise CoflashError(msg) from error

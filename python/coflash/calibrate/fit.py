@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from coflash._core import CoflashError
 from coflash.calibrate.measured import LATENCIES, MEASURES, Measured, Point
 from coflash.calibrate.model import STREAMS, VICTIMS, WAITS, WEAR_GAPS, Model, Parameters
+from coflash.quantity import counted
 
 GOALS = {"waf": 0.05, "write_mib_per_s": 0.10, "gc_onset": 0.15}
 """Relative errors within which a point counts as predicted."""
@@ -114,7 +115,7 @@ def fit(measured: Measured, tell: Callable[[str], None] | None = None) -> Fit:
     search.zones()
     search.latency()
     if tell:
-        tell(f"predicting {len(measured.points)} points")
+        tell(f"predicting {counted(len(measured.points), 'point')}")
     used = {point for stage in search.stages for point in stage.points}
     predictions = tuple(
         Prediction(replace(point, held_out=point not in used), search.model.predict(point)) for point in measured.points

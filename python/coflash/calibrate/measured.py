@@ -20,7 +20,7 @@ from coflash.calibrate.jobs import SCRIPT, STEPS
 from coflash.calibrate.pattern import PAGE_BYTES, RANDOM, UNIFORM, Pattern
 from coflash.calibrate.sheet import UNSTATED, Sheet
 from coflash.files.errors import text_of
-from coflash.quantity import number_in
+from coflash.quantity import counted, number_in
 
 
 class Quantity(NamedTuple):
@@ -206,7 +206,7 @@ def _points(file: Path, rows: Iterable[_Row]) -> list[Point]:
                 raise _refusal(file, line, f"no column is a measure; at least one of {', '.join(MEASURES)} is needed")
             continue
         if len(row) != len(header):
-            raise _refusal(file, line, f"{len(row)} cells; the header has {len(header)}")
+            raise _refusal(file, line, f"{counted(len(row), 'cell')}; the header has {len(header)}")
         cells = {name: cell.strip() for name, cell in zip(header, row, strict=True)}
         made = _row(file, line, cells)
         if not made:

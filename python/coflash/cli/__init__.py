@@ -39,7 +39,7 @@ _PANELS = {
         ),
         "size": (
             "size.size",
-            "Find the cheapest cache and spare space with which a trace meets goals, and say why in three sentences.",
+            "Find the cheapest cache and spare space with which a trace or a workload meets goals, and say why.",
         ),
         "advise": (
             "advise.advise",
@@ -151,6 +151,12 @@ def imported(name: str) -> Any:
     return command
 
 
+def _all_commands() -> list[str]:
+    groups = [name for name, (place, _) in _COMMANDS.items() if place.endswith(".app")]
+    below = [f"coflash {group} {name}" for group in groups for name in imported(group).commands]
+    return [f"coflash {name}" for name in _COMMANDS] + below
+
+
 app = typer.Typer(
     name="coflash",
     cls=Commands,
@@ -185,7 +191,7 @@ def main() -> None:
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen
             sys.exit(2)
-        _refuse(problem(error))
+        _refuse(problem(error, _all_commands))
     except CoflashError as error:
         _refuse(str(error))
     except KeyboardInterrupt:  # before Typer handles it

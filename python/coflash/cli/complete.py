@@ -57,8 +57,9 @@ def measures(incomplete: str) -> list[tuple[str, str]]:
 
 def workloads(incomplete: str) -> list[tuple[str, str]]:
     """Complete a workload: generators, presets, scenarios."""
-    kinds = ("workload.synthetic.generator", "workload.preset")
-    found = ((one.name, one.summary) for family in policies() if family.key in kinds for one in family.policies)
+    from coflash.trace import WORKLOADS
+
+    found = ((one.name, one.summary) for family in policies() if family.key in WORKLOADS for one in family.policies)
     return [*_begun(incomplete, found), *scenarios(incomplete)]
 
 

@@ -18,7 +18,7 @@ from coflash.cli.console import Assignments, JsonFile, Measures, Quiet, Workers
 from coflash.cli.sweep import Address, EngineOption, Seeds
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.measures.measure import Measure
-from coflash.quantity import show
+from coflash.quantity import counted, show
 from coflash.runs.progress import shown
 from coflash.sweep.fleet import By, Fleet, Spread, measures_of, name_of
 from coflash.sweep.fleet import fleet as run_fleet
@@ -143,7 +143,7 @@ def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) ->
     before = f", {found.sweep.from_before} of them from before" if found.sweep.from_before else ""
     runs = len(found.sweep.results)
     console.print(
-        f"results: {out} ({runs:,} runs of {len(found.volumes):,} volumes{before}{failed})",
+        f"results: {out} ({counted(runs, 'run')} of {counted(len(found.volumes), 'volume')}{before}{failed})",
         highlight=False,
         soft_wrap=True,
     )

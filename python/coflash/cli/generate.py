@@ -13,7 +13,7 @@ from coflash.cli.console import assigned, errors, notes, output, plain_table, sh
 from coflash.cli.trace import AsJson, Out, To, Trace, write_shown
 from coflash.cli.trace import app as app
 from coflash.cli.trace_options import TraceOptions, with_trace_options
-from coflash.quantity import Unit, change, show, show_change
+from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
@@ -109,7 +109,7 @@ def like(
     if "written" in found:
         notes(found["written"]["remarks"])
     if out is not None:
-        output().print(f"{out}: {found['workload']['requests']:,} requests", markup=False, highlight=False)
+        output().print(f"{out}: {counted(found['workload']['requests'], 'request')}", markup=False, highlight=False)
 
 
 def _facts(profile: dict[str, Any], prefix: str = "", unit: Unit | None = None) -> Iterator[tuple[Any, float | None]]:

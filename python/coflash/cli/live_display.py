@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coflash.measures.record import SoFar
-from coflash.quantity import Unit, show
+from coflash.quantity import Unit, counted, show
 
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_OF_PACE = 2.0
@@ -102,7 +102,7 @@ class View:
     def line(self) -> str:
         """Return the state in one line."""
         done = "" if self._fraction is None else f" {self._fraction:.0%}"
-        parts = [f"{self._label} · {self._phase}{done}", f"{self._requests:,} requests, {self._pace_text()}"]
+        parts = [f"{self._label} · {self._phase}{done}", f"{counted(self._requests, 'request')}, {self._pace_text()}"]
         if self._so_far is not None:
             parts.append(f"{show(self._so_far.simulated_ns, 'ns')} simulated")
             parts += [f"{label} {text}" for label, text, _ in self._rows()]

@@ -39,7 +39,7 @@ from coflash.quantity import show as shown_as
 from coflash.results.database import export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD
 from coflash.results.fio_json import beside, fio_json, read_fio_json
-from coflash.results.nvme_fdp import beside_log, read_fdp_log
+from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
 
@@ -128,7 +128,9 @@ def compare(
             {"--measure": measures, "--where": where, "--intervals": intervals}, "beside a log of nvme fdp stats"
         )
         table = plain_table("WAF", runs[0], runs[1], "difference")
-        for row in beside_log(Result.load(runs[0]), read_fdp_log(Path(runs[1]))):
+        log = read_fdp_log(Path(runs[1]))
+        notes(remarks_of(log))
+        for row in beside_log(Result.load(runs[0]), log):
             table.add_row(*row)
         show_table(table, output())
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -17,25 +18,34 @@ from coflash.sweep import size as job
 Goals = Annotated[list[str], typer.Option("--goal", metavar="MEASURE<VALUE", help="A bound. May be repeated.")]
 Drive = typer.Option("--drive", metavar="NAME|FILE", help="A drive's scenario.", autocompletion=complete.scenarios)
 Over = typer.Option("--over", metavar="KEY=VALUES", help="More choices: gc.victim=greedy,fifo. May be repeated.")
+Workload = typer.Argument(
+    metavar="TRACE...",
+    help="The trace, or its files in order; or a generator or preset that is written as one: jesd219.",
+    autocompletion=complete.workloads,
+)
+Requests = typer.Option("--requests", min=1, help="The requests of a workload.", show_default="400,000")
+Space = typer.Option("--space", metavar="SIZE", help="The address space of a workload.", show_default="1GiB")
 Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of the answer, its neighbours and its reasons.")
 
 
 @with_trace_options
 def size(
-    trace: Annotated[list[str], typer.Argument(metavar="TRACE...", help="The trace, or its files in order.")],
+    trace: Annotated[list[str], Workload],
     goal: Goals,
     options: TraceOptions = AS_RECOGNISED,
     cost: Annotated[str, typer.Option("--cost", metavar="KEY*PRICE+…", help="The cost to minimise.")] = job.PRICES,
     drive: Annotated[str, Drive] = job.DEVICE,
     over: Annotated[list[str] | None, Over] = None,
     assignments: Assignments = None,
+    requests: Annotated[int | None, Requests] = None,
+    space: Annotated[str | None, Space] = None,
     seeds: Annotated[int, Seeds] = 3,
     workers: Workers = None,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/size",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Find the cheapest cache and spare space with which a trace meets goals, and say why in three sentences."""
+    """Find the cheapest cache and spare space with which a trace or a workload meets goals, and say why."""
     from coflash.figures.style import needs_matplotlib, write_pictures
     from coflash.report import write_report  # slow to import
 
@@ -43,9 +53,8 @@ def size(
     needs_matplotlib()
     read = [(f"workload.trace_options.{key}", value) for key, value in options.settings().items()]
     device, more = shared.scenario_with(drive, assignments).set(read), assigned("--over", over, "gc.victim=greedy")
-    found = job.size(
-        trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds, workers=workers, progress=not quiet
-    )
+    sized = partial(job.size, trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds)
+    found = sized(requests=requests, space=space, workers=workers, progress=not quiet)
     (figure,) = write_pictures(found.path, [("why.pdf", found.draw("pdf"))])
     write_report(found.subject, found.path / REPORT)
     shared.write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")

@@ -30,6 +30,7 @@ from coflash.cli.console import (
 from coflash.cli.run_tables import points_table, seeds_note, why_lines
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
+from coflash.quantity import counted
 from coflash.results.store import store_at
 from coflash.runs.inputs import inputs_of
 from coflash.sweep import Sweep, swept
@@ -115,7 +116,7 @@ def sweep(
 
 
 def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
+    return counted(count, "run")
 
 
 def warmed(warming: Warming) -> str:

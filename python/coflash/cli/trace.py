@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -13,7 +14,7 @@ from coflash import trace as traces
 from coflash.cli.console import check_effect, errors, notes, output, plain_table, show_json
 from coflash.cli.trace_options import TraceOptions, with_trace_options
 from coflash.cli.trace_table import rows
-from coflash.quantity import show
+from coflash.quantity import counted, show
 from coflash.runs.progress import shown
 from coflash.trace.trace_info import MissRatioCurves
 
@@ -60,7 +61,9 @@ def info(
         trace_figures.check_place(plot)
     curves = None
     if policies is None:
-        check_effect({"--cache-sizes": sizes}, "without --policies no caches are simulated")
+        check_effect(
+            {"--cache-sizes": sizes}, "without --policies, such as --policies lru,sieve: no caches are simulated"
+        )
     else:
         curves = _curves(trace, options, policies, sizes, page, sample)
     with shown("reading", errors()) as report:
@@ -86,10 +89,14 @@ def _curves(
         raise CoflashError(msg)
     each = [] if sizes is None else _names(sizes)
     most = traces.SIMULATED_PAGES if sample == "auto" else sample
-    with shown("simulating caches", errors()) as report:
-        return traces.miss_ratio_curves(
-            trace, _names(policies), options.settings(), report, sizes=each, page=page, sample=most
-        )
+    try:
+        with shown("simulating caches", errors()) as report:
+            return traces.miss_ratio_curves(
+                trace, _names(policies), options.settings(), report, sizes=each, page=page, sample=most
+            )
+    except CoflashError as error:
+        named = re.sub(r"^sizes\.\d+:", "--cache-sizes:", str(error))
+        raise CoflashError(re.sub(r"^(policies|page|sample):", r"--\1:", named)) from None
 
 
 def _names(listed: str) -> list[str]:
@@ -191,7 +198,7 @@ def split(
         show_json({"folder": out, "volumes": [vars(one) for one in found]})
         return
     requests = sum(one.requests for one in found)
-    text = f"{out}: {len(found):,} volumes, {requests:,} requests; {volumes.DOCUMENT} lists them"
+    text = f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them"
     output().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -239,5 +246,5 @@ def write_shown(json: bool, work: Callable[[traces.Progress], dict[str, Any]]) -
         show_json(written)
         return
     notes(written["remarks"])
-    requests, size = f"{written['requests']:,} requests", show(written["bytes"], "bytes")
+    requests, size = counted(written["requests"], "request"), show(written["bytes"], "bytes")
     output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from coflash.quantity import Unit, show
+from coflash.quantity import Unit, counted, show
 from coflash.trace.trace_info import MissRatioCurves, Sampling, TraceInfo
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share", "requests": "requests"}
@@ -45,7 +45,7 @@ def _facts(facts: Mapping[str, Any], page_bytes: int, prefix: str = "") -> Itera
         if isinstance(value, dict) and unit is None:
             yield from _facts(value, page_bytes, f"{prefix}{name} ".replace("_", " "))
         elif last == "pages":
-            pages = None if value is None else f"{show(value * page_bytes, 'bytes')} ({value:,} pages)"
+            pages = None if value is None else f"{show(value * page_bytes, 'bytes')} ({counted(value, 'page')})"
             yield prefix + " ".join(words), pages or "–"
         else:
             label = " ".join(words) if words and unit is not None else name.replace("_", " ")
@@ -81,7 +81,7 @@ def _estimate(share: float, error: float | None = None) -> str:
 def _followed(sampling: Sampling, *, with_errors: bool) -> str:
     if sampling.method == "exact":
         return "exact: every page was followed"
-    followed = f"{sampling.pages:,} pages followed, {sampling.share * 100:.3g} % of all"
+    followed = f"{counted(sampling.pages, 'page')} followed, {sampling.share * 100:.3g} % of all"
     meaning = "± is a standard error in percentage points, " if with_errors else ""
     return f"sampled: {followed}; {meaning}--sample exact follows every page"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import typer
@@ -12,8 +13,8 @@ import typer
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
-def problem(error: Any) -> str:
-    """Describe a `UsageError`: the given text, the nearest match, and where the allowed values are listed."""
+def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
+    """Describe a `UsageError`: the given text, the nearest match, also of all `commands`, and where to look."""
     if number := _number(error):
         return number
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")
@@ -29,6 +30,10 @@ def problem(error: Any) -> str:
     quoted = re.findall("'([^']*)'", choices)
     if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], quoted, 1)):
         text += f"; did you mean '{near[0]}'?"
+    unknown = re.match(r"no such command '([^']+)'", text)
+    if unknown and "did you mean" not in text:  # to list the commands of groups imports them
+        elsewhere = [path for path in commands() if path.rpartition(" ")[2] == unknown[1]]
+        text += f"; did you mean {' or '.join(elsewhere)}?" if elsewhere else ""
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"
 

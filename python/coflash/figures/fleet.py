@@ -10,6 +10,7 @@ import numpy as np
 from coflash import palette
 from coflash.figures.style import Format, axis_unit, new_figure, picture, style
 from coflash.measures.measure import Measure
+from coflash.quantity import counted
 
 _HEIGHT_INCHES = 2.6
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
@@ -46,7 +47,7 @@ def draw(
                 "color": palette.LINES[place % len(palette.LINES)],
                 "linestyle": _DASHES[place % len(_DASHES)],
             }
-            left.ecdf(np.array(list(of.values())) / factor, label=f"{name} ({len(of)} volumes)", **line)
+            left.ecdf(np.array(list(of.values())) / factor, label=f"{name} ({counted(len(of), 'volume')})", **line)
             if place:
                 right.ecdf(100 * np.array(list(less.values())), label=name, **line)
         left.set_xlabel(f"{measure.label} ({unit})" if unit else measure.label)

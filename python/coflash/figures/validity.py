@@ -80,10 +80,10 @@ class _Cells:
         try:
             return Table.of_parquet(self._file, query)
         except FileNotFoundError as error:
-            msg = f"{self._file}: no such file"
+            msg = f"{self._file}: no such file; `coflash run demo --decisions {self._file}` writes one"
             raise CoflashError(msg) from error
         except OSError as error:
-            msg = f"{self._file}: holds no decisions of GC: {error}"
+            msg = f"{self._file}: holds no decisions of GC ({error}); `coflash run demo --decisions FILE` writes some"
             raise CoflashError(msg) from error
 
     def by_block(self) -> NDArray[Any]:

@@ -23,6 +23,8 @@ _TOTAL, _LESS, _MORE, _DARK = palette.LINES[4], palette.LINES[2], palette.LINES[
 _FAR = 20
 """The ratio of two totals from which the smaller one cannot be seen on a linear axis."""
 _SHARES = "Right: shares of the parts, each the mean effect over all orders of adding them (Shapley)."
+_PLAIN = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+"""Behind a number, so that the line of the goal does not strike it out."""
 
 
 def draw(
@@ -79,7 +81,7 @@ def draw(
                 axes.errorbar((begin + by) / factor, place, xerr=error / factor, color=_DARK, capsize=2, lw=0.8)
                 at = (max(begin, begin + by) + error) / factor, place
                 text = (show if is_total else signed)(by, explained.unit, least if is_log else None)
-                axes.annotate(text, at, (4, 0), textcoords="offset points", va="center", fontsize=6)
+                axes.annotate(text, at, (4, 0), textcoords="offset points", va="center", fontsize=6, bbox=_PLAIN)
             axes.set_yticks(range(len(rows)), [textwrap.fill(label, _LABEL_LETTERS) for label, *_ in rows])
             axes.margins(x=0.2)
             if is_log:

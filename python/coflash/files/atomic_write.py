@@ -10,9 +10,10 @@ import errno
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -23,6 +24,8 @@ from coflash.files.kinds import RECORD, RESULT, SCENARIO, Ends, Kind, is_documen
 
 _OF_RESULTS = (".json", ".parquet", ".toml")
 """How the names of the files of a saved result end."""
+_FEW = 64
+"""The most files of a folder that are made durable one after the other."""
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -87,10 +90,9 @@ def folder(path: Path, replaces: Set[str] | None) -> Iterator[Path]:
         with named(path, "written"):
             new.mkdir()
             yield new
-            for inner, _, files in os.walk(new):
-                for name in files:
-                    _sync(Path(inner, name))
-                _sync(Path(inner))
+            _sync_all(
+                [place for inner, _, files in os.walk(new) for place in (*(Path(inner, f) for f in files), Path(inner))]
+            )
             if replaces is None:
                 _put_first(new, path)
             else:
@@ -223,6 +225,15 @@ def _beside(path: Path) -> Path:
 
 def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _sync_all(places: Sequence[Path]) -> None:
+    """Make files and folders durable; many of them at once, where the system waits for that."""
+    if len(places) > _FEW and sys.platform == "linux":
+        os.sync()
+        return
+    for place in places:
+        _sync(place)
 
 
 def _sync(path: Path) -> None:

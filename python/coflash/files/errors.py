@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from coflash._core import CoflashError
+
+
+def near_file(path: str) -> str:
+    """End an error of a file that is not there: `; did you mean X?` if its folder holds a similar name."""
+    folder = Path(path).parent
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    near = difflib.get_close_matches(Path(path).name, names, 1)
+    return f"; did you mean {folder / near[0]}?" if near else ""
 
 
 @contextmanager
@@ -17,6 +26,9 @@ def named(place: object, done: str, errors: type[Exception] = OSError) -> Iterat
     except CoflashError:
         raise
     except errors as error:
+        if isinstance(error, FileNotFoundError) and done == "read":
+            msg = f"{place}: no such file{near_file(str(place))}"
+            raise CoflashError(msg) from error
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         msg = f"{place}: cannot be {done}: {why.splitlines()[0]}"
         raise CoflashError(msg) from error

@@ -8,6 +8,7 @@ from importlib.resources import files
 from string import Template
 
 from coflash._core import CoflashError, __version__
+from coflash.quantity import counted
 from coflash.report.payload import payload
 from coflash.results.subject import Subject
 
@@ -49,10 +50,10 @@ def report_html(subject: Subject, live: str = "") -> str:
         CoflashError: There is no result.
     """
     if not subject.results:
-        msg = "a report needs a result; there is none"
+        msg = "a report needs a result, and there is none; `coflash run demo --out results` makes one"
         raise CoflashError(msg)
     data, details = payload(subject)
-    so_far = [f"{len(subject.results)} results so far; this page updates."] if live else []
+    so_far = [f"{counted(len(subject.results), 'result')} so far; this page updates."] if live else []
     notes = [*so_far, *(f"Only runs with {condition}." for condition in subject.where), *subject.remarks]
     background = (
         f'<details class="background"><summary>Background</summary><p>{escape(subject.background)}</p></details>'

@@ -14,7 +14,7 @@ from coflash.measures.measure import HEADLINE, Measure, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.measures.sections import Course, sections
-from coflash.quantity import change, show, show_change
+from coflash.quantity import change, counted, show, show_change
 from coflash.results.assumptions import assumptions_of
 from coflash.results.histogram import Histogram
 
@@ -153,12 +153,12 @@ def _programs(metrics: Metrics) -> str:
         if count:
             share = count / total
             box = f"background:{palette.CAUSES[cause]};"
-            parts.append(f'<div style="{box}width:{share:.2%}" title="{names[cause]}: {count:,} pages"></div>')
+            parts.append(f'<div style="{box}width:{share:.2%}" title="{names[cause]}: {counted(count, "page")}"></div>')
             dot = f'<i style="{_DOT};{box}"></i>'
             name = f"{names[cause]} {share * 100:.0f}\N{NO-BREAK SPACE}%"
             key.append(f'<span style="white-space:nowrap;margin-right:1em">{dot}{name}</span>')
     return (
-        f'<div style="max-width:{_WIDTH}px"><div style="opacity:.75">{total:,} pages programmed</div>'
+        f'<div style="max-width:{_WIDTH}px"><div style="opacity:.75">{counted(total, "page")} programmed</div>'
         f'<div style="display:flex;height:1.1rem;border-radius:3px;overflow:hidden">{"".join(parts)}</div>'
         f'<div style="font-size:.8rem">{"".join(key)}</div></div>'
     )

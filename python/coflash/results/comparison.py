@@ -178,7 +178,7 @@ class Comparison:
                 ),
             )
         except (OSError, ValueError, KeyError) as error:
-            msg = f"{path / _DOCUMENT}: is no comparison of coflash: {error}"
+            msg = f"{path / _DOCUMENT}: is no comparison of coflash ({error}); `coflash demo` makes one"
             raise CoflashError(msg) from error
 
 

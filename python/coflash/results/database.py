@@ -22,8 +22,9 @@ from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
-from coflash.quantity import with_units
+from coflash.quantity import counted, with_units
 from coflash.results.assumptions import assumed, texts_of
+from coflash.results.identity import replaced_inputs
 from coflash.results.notes import together
 from coflash.results.result import (
     DOCUMENT,
@@ -213,8 +214,9 @@ class Results:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Notes on broken runs that were passed over, and on a mixture of revisions."""
-        return (*self._broken, *mixed_revisions(self._documents.values()))
+        """Notes on broken runs that were passed over, and on mixtures of revisions and of traces."""
+        documents = self._documents.values()
+        return (*self._broken, *mixed_revisions(documents), *replaced_inputs(self.place, documents))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""
@@ -386,11 +388,11 @@ class Results:
             )
             for run in self.in_order()[:ROWS_SHOWN]
         ]
-        title = f"{len(self):,} runs in {self.place}"
+        title = f"{counted(len(self), 'run')} in {self.place}"
         return html_table(("run", *keys, *(measure.label for measure in measures)), rows, title, len(self))
 
     def __repr__(self) -> str:
-        return f"<Results of {len(self):,} runs in {self.place}>"
+        return f"<Results of {counted(len(self), 'run')} in {self.place}>"
 
 
 def _leaves(scenario: Mapping[str, Any]) -> dict[str, Any]:

@@ -202,11 +202,13 @@ def read_fio_json(file: str | Path) -> dict[str, Any]:
         # fio may write warnings before the document.
         document = json.loads(text[text.find("{") :])
     except ValueError as error:
-        msg = f"{file}: is no JSON of fio: {error}"
+        msg = f"{file}: is no JSON of fio ({error}); `fio --output-format=json --output={file} JOBS` writes it"
         raise CoflashError(msg) from error
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) and "jobname" in job for job in jobs):
-        msg = f'{file}: is no JSON of fio: it has no list of "jobs" with a "jobname" each'
+        msg = (
+            f'{file}: is no JSON of fio: no list of "jobs" with a "jobname" each; `fio --output-format=json` writes it'
+        )
         raise CoflashError(msg)
     found: dict[str, Any] = document
     return found

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from coflash._core import CoflashError
+from coflash.files.digest import digest_of
 from coflash.scenario import Scenario
 
 
@@ -88,3 +90,23 @@ def check_replaces(place: object, kept: Iterable[Mapping[str, Any]], new: Collec
                 f"is {told}, or the traces differ; give another folder, or --force to replace it (Python: force=True)"
             )
             raise CoflashError(msg)
+
+
+def replaced_inputs(place: str, documents: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Say which runs of a folder replayed a trace in it that is no longer there, as another one took its place."""
+    of: dict[str, dict[str, int]] = {}
+    root = Path(place).resolve()
+    for document in documents:
+        for file in document["workload"]["inputs"]:
+            if (path := Path(file["file"])).parent.exists() and path.resolve().is_relative_to(root):
+                digests = of.setdefault(file["file"], {})
+                digests[file["sha256"]] = digests.get(file["sha256"], 0) + 1
+    old, runs = list[str](), 0
+    for name, digests in of.items():
+        now = digest_of(name) if len(digests) > 1 and Path(name).exists() else next(iter(digests))
+        stale = sum(count for digest, count in digests.items() if digest != now or not Path(name).exists())
+        old, runs = [*old, name] if stale else old, runs + stale
+    if not runs:
+        return []
+    said = f"{runs} of the runs in {place} replayed an older trace, which is no longer there ({', '.join(old[:3])})"
+    return [f"{said}; the column inputs tells traces apart, and another --out keeps their runs apart"]

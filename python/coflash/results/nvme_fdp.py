@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from coflash._core import CoflashError
 from coflash.files.errors import text_of
-from coflash.quantity import number_in, show_change
+from coflash.quantity import number_in, show, show_change
 from coflash.results.result import Result
 
 NAMES = {
@@ -24,8 +24,14 @@ NAMES = {
     "MBMW": "Media Bytes with Metadata Written",
     "MBE": "Media Bytes Erased",
 }
-_COUNTER = re.compile(r"\b(HBMW|MBMW|MBE)\b[\")\s]*[:=|\s]\s*\"?(\d[\d,.'_\u202f\u00a0 ]*)", re.IGNORECASE)
+_COUNTER = re.compile(
+    r"\b(HBMW|MBMW|MBE)\b[\")\s]*[:=|\s]\s*\"?(\d[\d,.'_\u202f\u00a0 ]*)(?=([^\W\d]*))", re.IGNORECASE
+)
+_WHOLE = re.compile(r"\d+|\d{1,3}(?:[,.'_\u202f\u00a0 ]\d{3})+")
+_WAF_MOST = 100.0
+"""A log with a larger write amplification has counters of two units."""
 _HANDLE = re.compile(r"^#\s*handle\s+(\d+):\s*host\s+(\d+),\s*media\s+(\d+)", re.IGNORECASE | re.MULTILINE)
+_BYTES = ("", "b", "byte", "bytes", "hbmw", "mbmw", "mbe", "host", "media")
 _STEP = 0.25
 """The distance of the rows of a comparison, in fills."""
 
@@ -100,13 +106,16 @@ def read_fdp_log(path: Path) -> Log:
     """Read a log of `nvme fdp stats`.
 
     Raises:
-        CoflashError: It cannot be read, or has no counters.
+        CoflashError: It cannot be read, has no counters, or counters that cannot be totals in bytes.
     """
     text = text_of(path)
     found: list[Stats] = []
     now: dict[str, int] = {}
-    for name, number in _COUNTER.findall(text):
-        short = name.upper()
+    for name, digits, unit in _COUNTER.findall(text):
+        short, number = name.upper(), digits.rstrip(",.'_\u202f\u00a0 ")
+        if not _WHOLE.fullmatch(number) or unit.lower() not in _BYTES:
+            msg = f"{path}: {short} “{f'{number} {unit}'.rstrip()}” was given; a whole number of bytes is allowed"
+            raise CoflashError(msg)
         if short in now:
             found.append(_stats(path, now))
             now = {}
@@ -116,8 +125,36 @@ def read_fdp_log(path: Path) -> Log:
     if not found:
         msg = f"{path}: no counters of nvme fdp stats; lines such as “{NAMES['HBMW']} (HBMW): 4096” are allowed"
         raise CoflashError(msg)
+    _check(path, found)
     handles = {int(handle): (int(host), int(media)) for handle, host, media in _HANDLE.findall(text)}
     return Log(found, handles)
+
+
+def _check(path: Path, stats: Sequence[Stats]) -> None:
+    """Refuse counters that are no totals of one device."""
+    for number, (before, now) in enumerate(pairwise(stats), 2):
+        for short, one, other in zip(NAMES, before, now, strict=True):
+            if other < one:
+                back = f"{path}: {short} goes back from {one} to {other} at time {number}"
+                msg = f"{back}; totals since the beginning, of one device without a reset, are allowed"
+                raise CoflashError(msg)
+    host, media, _ = stats[-1]
+    if not host or not media:
+        msg = f"{path}: {'HBMW' if not host else 'MBMW'} is 0 to the end: a log of a device that was written is allowed"
+        raise CoflashError(msg)
+    if media > _WAF_MOST * host or host > _WAF_MOST * media:
+        msg = f"{path}: HBMW ends at {host} and MBMW at {media}: counters in one unit, bytes, are allowed"
+        raise CoflashError(msg)
+
+
+def remarks_of(log: Log) -> Iterator[str]:
+    """Yield what a reader of the comparison should know of a log, in sentences."""
+    if len(log.stats) == 1:
+        yield "The log has one time only: its WAF is the mean since the beginning."
+    host, media, _ = log.stats[-1]
+    if media < host:
+        fewer = f"The log ends with fewer media bytes ({media}) than host bytes ({host})"
+        yield f"{fewer}: data in a buffer, compression, or counters that were swapped."
 
 
 def _stats(path: Path, of: Mapping[str, int]) -> Stats:
@@ -142,7 +179,12 @@ def media_at(stats: Sequence[Stats], host: float) -> float | None:
 def beside_log(result: Result, log: Log) -> Iterator[tuple[str, ...]]:
     """Yield a row each quarter of a fill: fills, WAF of the result and of the log, the deviation; then the handles."""
     ours, exported = fdp_log(result), exported_bytes(result)
-    steps = int(min(ours.stats[-1].host, log.stats[-1].host) / exported / _STEP)
+    least = min(ours.stats[-1].host, log.stats[-1].host)
+    steps = int(least / exported / _STEP)
+    if not steps:
+        quarter = show(exported * _STEP, "bytes")
+        msg = f"compare: the shorter ends after {show(least, 'bytes')}; a quarter of a fill, {quarter}, is the least"
+        raise CoflashError(msg)
     for step in range(1, steps + 1):
         host = step * _STEP * exported
         mine, theirs = media_at(ours.stats, host), media_at(log.stats, host)

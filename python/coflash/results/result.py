@@ -18,6 +18,7 @@ from coflash.files.errors import named
 from coflash.lookup import no_such
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
+from coflash.quantity import counted
 from coflash.results.histogram import KINDS, Histogram, Kind, stacked, unstacked
 from coflash.results.identity import Identity, check_replaces
 from coflash.scenario import Scenario
@@ -280,7 +281,7 @@ class Result:
             return cls(document, unstacked(histograms), series, erases["erases"])
 
     def __repr__(self) -> str:
-        return f"<Result of {self.metrics.requests:,} requests, scenario {self.scenario_hash}>"
+        return f"<Result of {counted(self.metrics.requests, 'request')}, scenario {self.scenario_hash}>"
 
     def _repr_html_(self) -> str:
         from coflash.results.card import result_html  # needs numpy
@@ -296,7 +297,7 @@ def _complete(place: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         names = (name for name in (DOCUMENT, *TABLES.values()) if not (place / name).exists())
         missing = f"has no {next(names, DOCUMENT)}" if place.is_dir() else "is no folder"
-        msg = f"{place}: holds no result of coflash: it {missing}"
+        msg = f"{place}: holds no result of coflash: it {missing}; `coflash run demo --out {place}` makes one"
         raise _core.CoflashError(msg) from error
     except (OSError, ValueError, KeyError) as error:
         msg = f"{place}: holds no complete result of coflash: {error}"

@@ -11,7 +11,7 @@ from coflash.html_table import html_table
 from coflash.measures.catalogue import named
 from coflash.measures.measure import HEADLINE, OVERALL, WAF_HOST, Measure, applying
 from coflash.measures.sections import sections
-from coflash.quantity import change, show_change
+from coflash.quantity import change, counted, show_change
 from coflash.results.assumptions import beside
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.subject import Subject
@@ -75,7 +75,7 @@ class SideBySide:
         return applying(dict.fromkeys((*HEADLINE, *OVERALL, *of_parts)), found)
 
     def __repr__(self) -> str:
-        return f"<SideBySide of {len(self.results)} runs: {', '.join(self.labels)}>"
+        return f"<SideBySide of {counted(len(self.results), 'run')}: {', '.join(self.labels)}>"
 
     def _repr_html_(self) -> str:
         found = [result.metrics for result in self.results]

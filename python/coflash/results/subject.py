@@ -14,6 +14,7 @@ from typing import Any
 
 from coflash._core import CoflashError
 from coflash.measures.measure import Measure
+from coflash.quantity import counted
 from coflash.results.assumptions import assumed
 from coflash.results.comparison import Comparison
 from coflash.results.notes import together
@@ -60,7 +61,7 @@ class Subject:
         if len(scenarios) == 1:
             return name or "One run"
         keys = ", ".join(key.label for key in self.varied[:3] if key.path != "seed")
-        return f"{name}: {keys}" if name and keys else keys or name or f"{len(scenarios)} runs"
+        return f"{name}: {keys}" if name and keys else keys or name or counted(len(scenarios), "run")
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class Input:
             found = _copy(self.source, self.kept)
             if found != self.sha256:
                 self.kept.unlink()
-                msg = f"{self.source}: has changed since the sweep began"
+                msg = f"{self.source}: has changed since the sweep began: give the same command again"
                 raise CoflashError(msg)
         return str(self.kept)
 

@@ -16,7 +16,7 @@ from coflash._core import CoflashError
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
-from coflash.quantity import with_units
+from coflash.quantity import counted, with_units
 from coflash.results.database import Results
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.results.store import Failure, Store, store_at
@@ -104,7 +104,8 @@ class Sweep:
             for place, point in enumerate(self.points[:ROWS_SHOWN])
         ]
         failed = f", {len(self.failures)} failed" if self.failures else ""
-        title = f"Sweep of {len(self.points):,} points, {len(self.results):,} runs in {self.place}{failed}"
+        ran = f"{counted(len(self.results), 'run')} in {self.place}{failed}"
+        title = f"Sweep of {counted(len(self.points), 'point')}, {ran}"
         names = (*self.points[0].values, *(measure.label for measure in measures))
         return html_table(names, rows, title, len(self.points))
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
 from coflash.measures.measure import MEAN, MEASURES, P99, WAF_HOST, Measure
-from coflash.quantity import change, parsed, show, show_change
+from coflash.quantity import change, counted, parsed, show, show_change
 from coflash.results.differences import difference
 from coflash.results.identity import own_key
 from coflash.results.result import Result
@@ -133,7 +133,7 @@ class Advice:
         base, best, unit = self.tried[0], self.best, self.measure.unit
         if best is base:
             if not base.value:
-                of = f"none of its {base.runs[0].metrics.requests:,} requests had flash write a page"
+                of = f"none of its {counted(base.runs[0].metrics.requests, 'request')} had flash write a page"
                 return f"No advice: {of}. The cache holds all that is written so far; more --requests would tell."
             most = max(self.tried, key=lambda one: one.saved)
             beyond = f": the most, {most.answer.name}, saves {show(most.saved, 'share')}, not beyond noise"
@@ -324,7 +324,7 @@ class _Adviser:
         is_steady = self.base.to_dict()["precondition"].get("until_steady")
         begin = "begins in a steady state" if is_steady else "begins with the scenario's own warm-up"
         about, seeds = run.workload, f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
-        count = f"{run.metrics.requests:,} requests of {about['description']}"
+        count = f"{counted(run.metrics.requests, 'request')} of {about['description']}"
         return f"{self.base.name}: {count}; {about['replay']}; each run {begin}; {seeds}."
 
     def _doubled(self, base: Answer, best: Answer, measure: Measure) -> tuple[float, float] | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +17,13 @@ from coflash.scenario import Scenario, flat, toml_value
 from coflash.sweep.design import Assignment
 
 _CACHE, _BUFFER, TIER = "cache.size", "host_buffer.size", "hybrid"
-_NEEDS = {
-    _CACHE: "there is no cache (--set cache.size=5%)",
-    _BUFFER: "there is no write buffer in the host (--set host_buffer.size=64MiB)",
-    TIER: "there are no disks behind the flash (a scenario such as opfcl-config1)",
+_NEEDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    _CACHE: ("there is no cache", {_CACHE: "5%"}),
+    _BUFFER: ("there is no write buffer in the host", {_BUFFER: "64MiB"}),
+    TIER: ("there are no disks behind the flash (a scenario such as opfcl-config1)", {}),
 }
+"""What a scenario lacks, and the keys that mend it."""
+_VOLATILE = "cache.volatile"
 _SCHEME, _HYBRID = "cooperation.name", "hybrid.scheme.name"
 _FIRST, _CLEAN = ("cache.policy", '{ name = "cflru", window = "100%" }'), "clean pages evicted first"
 _MOVED, _COSTS = "pages moved into the cache", "moves and drops by expected cost"
@@ -55,7 +58,12 @@ class Answer:
         has = {key: (parsed(keys.get(key)) or (0.0, ""))[0] > 0 for key in (_CACHE, _BUFFER)}
         has[TIER] = _HYBRID in keys
         if self.needs and not has[self.needs]:
-            return _NEEDS[self.needs]
+            why, mend = _NEEDS[self.needs]
+            with suppress(CoflashError):
+                if mend and self.refused(scenario.with_(mend)).startswith(f"{_VOLATILE}:"):
+                    mend = {**mend, _VOLATILE: "true"}
+            sets = " ".join(f"--set {key}={value}" for key, value in mend.items())
+            return f"{why} ({sets})" if sets else why
         try:
             scenario.set(list(self.on(scenario))).with_digests().check()
         except CoflashError as error:

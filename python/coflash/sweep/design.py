@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coflash._core import CoflashError, hint, quantity
+from coflash.quantity import counted
 from coflash.scenario import toml_value
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Range:
             raise CoflashError(msg)
         count = self.count or 0
         if count > POINTS_MAX:
-            msg = f"{self.key}: {self.text} has {count:,} points; at most {POINTS_MAX:,} are allowed"
+            msg = f"{self.key}: {self.text} has {counted(count, 'point')}; at most {POINTS_MAX:,} are allowed"
             raise CoflashError(msg)
         return tuple(self.value(index) for index in range(count))
 

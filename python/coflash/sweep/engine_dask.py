@@ -69,7 +69,7 @@ def opened(place: Place) -> Iterator[DaskEngine]:
     try:
         client = distributed.Client(target, timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
-        msg = f"address: no Dask scheduler answers at {place.address}: {error}"
+        msg = f"address: no Dask scheduler answers at {place.address}: {error}; `dask scheduler` starts one"
         raise CoflashError(msg) from error
     try:
         plugin = ShippedInputs(place.inputs)

@@ -78,7 +78,8 @@ def _check(address: str) -> None:
         try:
             socket.create_connection((host, int(port)), _SECONDS_TO_CONNECT).close()
         except OSError as error:
-            msg = f"address: no Ray cluster answers at {address}: {error.strerror or error}"
+            why = f"{error.strerror or error}; `ray start --head` starts one"
+            msg = f"address: no Ray cluster answers at {address}: {why}"
             raise CoflashError(msg) from error
 
 

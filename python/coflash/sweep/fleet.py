@@ -16,7 +16,7 @@ from coflash._core import CoflashError
 from coflash.files import remote
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, CAUSES, Measure
-from coflash.quantity import show
+from coflash.quantity import counted, show
 from coflash.results.store import Store, store_at
 from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
@@ -201,7 +201,7 @@ class Fleet:
         for one in self.volumes:
             for remark in one.remarks:
                 assumed[remark] = assumed.get(remark, 0) + 1
-        said += [f"{remark} ({count} of {len(self.volumes)} volumes)" for remark, count in assumed.items()]
+        said += [f"{remark} ({count} of {counted(len(self.volumes), 'volume')})" for remark, count in assumed.items()]
         return said
 
 
@@ -252,7 +252,8 @@ def fleet(
         found = split(traces, f"{out}/{VOLUMES}" if volumes is None else volumes, read, reading)
     writers = [one for one in found if one.written_bytes]
     if not writers:
-        msg = f"fleet: none of {len(found)} volumes writes: there is nothing for GC to do"
+        none = f"none of {counted(len(found), 'volume')} writes"
+        msg = f"fleet: {none}: there is nothing for GC to do; `coflash trace info` shows what a trace has"
         raise CoflashError(msg)
     names = [one.name for one in writers]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -355,7 +356,7 @@ def _spreads(designs: Sequence[dict[str, str]], found: Sequence[dict[str, float]
 
 
 def _some(volumes: Sequence[Volume]) -> str:
-    return "1 volume" if len(volumes) == 1 else f"{len(volumes):,} volumes"
+    return counted(len(volumes), "volume")
 
 
 def _names(volumes: Iterable[Volume]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -21,6 +22,11 @@ from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
 from coflash.sweep.memory import device_bytes, needed_bytes
 from coflash.trace import Progress
+
+
+def alike(reason: str) -> str:
+    """Return a reason without its numbers, which differ from point to point."""
+    return re.sub(r"\d[\d,.]*", "#", reason)
 
 
 @dataclass(frozen=True)
@@ -211,7 +217,8 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
         raise RuntimeError(msg) from error
     found = [file["sha256"] for file in result.workload["inputs"]]
     if found != [file.sha256 for file in job.inputs]:
-        msg = f"{', '.join(file.source for file in job.inputs)}: has changed since the sweep began"
+        files = ", ".join(file.source for file in job.inputs)
+        msg = f"{files}: has changed since the sweep began: give the same command again"
         raise CoflashError(msg)
     result = credited(result, local, local, [file.source for file in job.inputs])
     if job.place is not None:

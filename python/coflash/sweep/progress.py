@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from coflash.results.store import Failure
-from coflash.sweep.plan import Point, Ran
+from coflash.sweep.plan import Point, Ran, alike
 
 
 class Warming(NamedTuple):
@@ -40,7 +40,7 @@ class Watch:
 
     def __init__(self, console: Console | None, runs: int) -> None:
         self.runs, self.from_before, self.redone, self.ran, self.failures = runs, 0, 0, 0, list[Failure]()
-        self.warming = Warming(0, 0, 0.0)
+        self.warming, self._told = Warming(0, 0, 0.0), set[str]()
         self._console = console or Console(quiet=True)
         self._busy = 0
         self._start = time.monotonic()
@@ -61,6 +61,8 @@ class Watch:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._bar.stop()
+        if (more := len(self.failures) - len(self._told)) > 0:
+            self.say(f"failed: {more} more for the same {'reason' if len(self._told) == 1 else 'reasons'}")
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.say(
                 f"stopped: {self.settled} of {self.runs} runs are done and kept; the same sweep again does the rest"
@@ -105,11 +107,12 @@ class Watch:
         self._show()
 
     def failed(self, failure: Failure) -> None:
-        """Count and report a failed run."""
+        """Count and report a failed run; each reason once, whatever its numbers."""
         self.failures.append(failure)
-        self._console.print(
-            Text(f"failed: {failure.label}: {failure.error}", style="red"), soft_wrap=True, highlight=False
-        )
+        if (reason := alike(failure.error)) not in self._told:
+            self._told.add(reason)
+            text = Text(f"failed: {failure.label}: {failure.error}", style="red")
+            self._console.print(text, soft_wrap=True, highlight=False)
         self._show()
 
     def refused(self, point: Point) -> None:

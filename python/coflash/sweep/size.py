@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
-from coflash.quantity import parsed, show, show_change
+from coflash.quantity import counted, parsed, show, show_change
 from coflash.results.estimate import Estimate, estimate, show_estimate
 from coflash.results.result import Result
 from coflash.results.store import FolderStore
@@ -33,7 +33,7 @@ from coflash.sweep.goal import Condition, condition, goals, number
 from coflash.sweep.plan import Plan, Point
 from coflash.sweep.tune import Search, folder_for
 from coflash.terminal import errors
-from coflash.trace import Paths, info
+from coflash.trace import Paths, generate, info, named, paths
 from coflash.trace.trace_info import TraceInfo
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 DEVICE, DOCUMENT = "demo", "size.json"
 PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
 SPARES = ("7%", "10%", "14%", "20%", "28%", "40%", "56%")
+_REQUESTS, _SPACE = 400_000, "1GiB"
+"""The requests and the address space of a workload that is generated."""
 _STEPS, _UNIT = 33, 2**18
 """The cache sizes from a 256th of the footprint to all of it, and what they are multiples of."""
 _CHEAPEST, _FINER = 3, 4
@@ -205,10 +207,11 @@ class Sizing:
         path = self.binding.measure.path if self.binding else WAF_HOST.path
         measure = MEASURES.get(path, WAF_HOST)
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
-        caption = f"{self.answer}, under each scheme."
+        device = f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}"
+        caption = f"{device}, under each scheme."
         if "none" in self.variants:
             cache = _cache(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
-            caption = f"{self.answer}. no cache: the same device without one. Others: with {cache} of cache; none: a "
+            caption = f"{device}. no cache: the same device without one. Others: with {cache} of cache; none: a "
             caption += "cache without cooperation."
         return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
@@ -245,6 +248,8 @@ def size(
     drive: ScenarioLike = DEVICE,
     over: Mapping[str, str | Sequence[Any]] | None = None,
     out: str | os.PathLike[str],
+    requests: int | None = None,
+    space: str | None = None,
     seeds: int = 3,
     workers: int | None = None,
     progress: bool = False,
@@ -252,7 +257,8 @@ def size(
     """Find the cheapest cache and spare space with which a device meets goals on a trace, and explain it.
 
     Args:
-        trace: The trace: paths, or URLs that fsspec knows.
+        trace: The trace: paths, or URLs that fsspec knows; or the name of a workload as for
+            [`trace.generate`][coflash.trace.generate], such as `"jesd219"`, which is generated into `out`.
         goal: The bounds, such as `"waf_host<2.5"`, or several.
         cost: The cost, a sum of keys times their prices.
         drive: The scenario of a drive, whose flash is scaled to the trace; by default an example device, which gets as
@@ -260,6 +266,8 @@ def size(
         over: Further choices, by key, such as `{"gc.victim": ["greedy", "cost-benefit"]}`; those of `cache.size` and
             `ftl.spare.share` replace the ones that would be tried.
         out: The folder of results.
+        requests: The number of requests of a workload, by default 400,000.
+        space: The address space of a workload, by default `1GiB`.
         seeds: The number of seeds for the answer and for its explanation; the search has the first one alone.
         workers: The number of parallel runs; None for one on each core.
         progress: Whether to show progress on the standard error stream.
@@ -272,7 +280,29 @@ def size(
         msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
         raise CoflashError(msg)
     store, console = folder_for(out), errors() if progress else None
-    return _Sizer(trace, bounds, cost, Scenario.of(drive), axes_of(over or {}), store, seeds, workers, console).run()
+    trace, made = _traced(trace, store.path, requests, space)
+    base, axes = Scenario.of(drive), axes_of(over or {})
+    return _Sizer(trace, bounds, cost, base, axes, store, seeds, workers, console, how=made).run()
+
+
+def _traced(trace: Paths, folder: Path, requests: int | None, space: str | None) -> tuple[Paths, list[str]]:
+    """Return a trace as it is, and the file of a workload that is named in its place, with what was generated."""
+    found = paths(trace)
+    name = named(found[0])
+    if len(found) > 1 or "/" in name or Path(name).suffix or Path(name).exists():
+        if requests or space:
+            msg = "size: requests and space are those of a workload that is generated; a trace has its own"
+            raise CoflashError(msg)
+        return trace, []
+    count, within = requests or _REQUESTS, space or _SPACE
+    file = folder / f"{name}-{count}-{within}.parquet"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        wrote = generate(name, file, requests=count, space=within)
+    except CoflashError as error:
+        msg = f"{name}: no such file; as a workload: {error}"
+        raise CoflashError(msg) from None
+    return file, [f"Generated {counted(wrote['requests'], 'request')} of {name} over {within}, seed 0, into {file}."]
 
 
 @dataclass
@@ -288,6 +318,7 @@ class _Sizer:
     seeds: int
     workers: int | None
     console: Console | None
+    how: list[str] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
     rest: Sequence[Assignment] = ()
     problem: str = ""
@@ -329,8 +360,8 @@ class _Sizer:
         self.spares = self._ordered(_SPARE, given.get(_SPARE, SPARES))
         self.rest = assignments([Choices(_SPARE, tuple(self.spares)), *self.axes])
         self._check_size(about)
-        how = [_read(about), self._in_time(about), self._searched()]
-        tried = f"{len(self.tried)} devices tried ({self.grid}; spare space {', '.join(self.spares)})"
+        how = [*self.how, _read(about), self._in_time(about), self._searched()]
+        tried = f"{counted(len(self.tried), 'device')} tried ({self.grid}; spare space {', '.join(self.spares)})"
         best = self._confirmed()
         steps, variants = self._steps(best), self._variants(best)
         asked = (WAF_HOST, *(one.measure for one in self.goals if one.measure.path in MEASURES))
@@ -547,7 +578,6 @@ def _cache(size: str) -> str:
 
 def _read(about: TraceInfo) -> str:
     touched = show((about.footprint_pages or 0) * about.page_bytes, "bytes")
-    read = (
-        f"{', '.join(about.formats)}, {about.requests:,} requests over {show(about.span_ns, 'ns')}, {touched} touched"
-    )
+    requests, span = counted(about.requests, "request"), f" over {show(about.span_ns, 'ns')}" if about.span_ns else ""
+    read = f"{', '.join(about.formats)}, {requests}{span}, {touched} touched"
     return ". ".join([f"Read as {read}", *(remark.rstrip(".") for remark in about.remarks)]) + "."

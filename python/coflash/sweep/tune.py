@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +15,7 @@ from coflash._core import REVISION, CoflashError
 from coflash.files import atomic_write
 from coflash.keys import check_key
 from coflash.measures.renamed import metrics_of
+from coflash.quantity import counted
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import FolderStore, Store, store_at
 from coflash.runs.inputs import inputs_of
@@ -24,7 +24,7 @@ from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
 from coflash.sweep.goal import Condition, Goal, condition, goals
-from coflash.sweep.plan import Job, Point, digest, named_revision
+from coflash.sweep.plan import Job, Point, alike, digest, named_revision
 from coflash.terminal import errors
 from coflash.trace import Paths
 
@@ -39,7 +39,6 @@ ALIKE_MAX = 10
 """The number of trials, failed for the same reason before any has a value, after which a search stops."""
 _IMPORTANCE_MIN = 10
 """The least number of trials from which the importance of keys is computed."""
-_NUMBER = re.compile(r"\d[\d,.]*")
 
 
 @dataclass(frozen=True)
@@ -385,7 +384,7 @@ class Search:
             reasons = [trial.user_attrs["failed"] for trial in study.trials if "failed" in trial.user_attrs]
             names = " and ".join(goal.name for goal in self._goals)
             stopped = f", and it stopped after {ALIKE_MAX} that failed for the same reason" if _hopeless(study) else ""
-            msg = f"tune: none of {len(reasons)} trials gave a value of {names}{stopped}: {reasons[-1]}"
+            msg = f"tune: none of {counted(len(reasons), 'trial')} gave a value of {names}{stopped}: {reasons[-1]}"
             raise CoflashError(msg)
         trials = [
             Trial(
@@ -448,7 +447,7 @@ def _hopeless(study: optuna.Study) -> bool:
     settled = [trial.user_attrs for trial in study.get_trials(deepcopy=False) if _is_settled(trial)]
     if len(settled) < ALIKE_MAX or any("found" in attributes for attributes in settled):
         return False
-    return len({_NUMBER.sub("#", attributes["failed"]) for attributes in settled[-ALIKE_MAX:]}) == 1
+    return len({alike(attributes["failed"]) for attributes in settled[-ALIKE_MAX:]}) == 1
 
 
 def _is_settled(trial: optuna.trial.FrozenTrial) -> bool:

@@ -26,6 +26,7 @@ from coflash._core import CoflashError
 from coflash.files.atomic_write import check_file, write_file
 from coflash.files.kinds import LIKE, LIKE_HEAD, TRACE
 from coflash.lookup import no_such
+from coflash.policies import policies
 from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
 from coflash.trace import arrow
@@ -44,6 +45,8 @@ Options = Mapping[str, Any]
 
 SIMULATED_PAGES = 131_072
 """The default for the largest number of pages simulated in miniature caches."""
+WORKLOADS = ("workload.synthetic.generator", "workload.preset")
+"""The families of policies whose members are workloads."""
 _NO_OPTIONS: Options = {}
 
 
@@ -320,8 +323,8 @@ def generate(
     """Write a generated workload as a trace: exactly the requests of a run of its scenario.
 
     Args:
-        workload: A generator (`zipf`), a preset (`jesd219-enterprise`), `disksim`, or a scenario (an object, its name
-            or its file), to use its workload: phases, tenants, or any other.
+        workload: A generator (`zipf`), a preset (`jesd219-enterprise`, or its beginning `jesd219`), `disksim`, or a
+            scenario (an object, its name or its file), to use its workload: phases, tenants, or any other.
         out: The file to write; see [`convert`][coflash.trace.convert].
         settings: Keys and values: for a generator those of `workload.synthetic`, such as `{"generator.exponent": 0.9,
             "read_share": "30%"}`; for a preset its parameters; for a scenario its keys.
@@ -341,9 +344,16 @@ def generate(
     if isinstance(workload, Scenario):
         generated = _core.Generated.of(workload.with_(settings).core)
     else:
-        generated = _core.Generated.named(os.fspath(workload), _settings(settings or {}))
+        generated = _core.Generated.named(named(os.fspath(workload)), _settings(settings or {}))
     asked = generated.with_(requests, seed, space)
     return _written(out, format, _read_by(workload), lambda file, name: asked.write(file, name, progress))
+
+
+def named(beginning: str) -> str:
+    """Return the only generator or preset whose name begins like this; else what was given."""
+    found = [one.name for family in policies() if family.key in WORKLOADS for one in family.policies]
+    found = [name for name in found if name == beginning] or [name for name in found if name.startswith(beginning)]
+    return found[0] if len(found) == 1 else beginning
 
 
 def like(

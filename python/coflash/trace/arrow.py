@@ -111,7 +111,7 @@ def _to_parquet(path: str, to: str) -> None:
                     columns = [_cast(path, batch.column(field.name), field) for field in wanted]
                     writer.write_batch(pa.record_batch(columns, wanted))
     except (pa.ArrowException, OSError) as error:
-        msg = f"{path}: cannot be read as Arrow, perhaps it is truncated: {str(error).splitlines()[0]}"
+        msg = f"{path}: cannot be read as Arrow, perhaps it is truncated: copy it again ({str(error).splitlines()[0]})"
         raise CoflashError(msg) from None
 
 

@@ -53,7 +53,7 @@ def described(name: str, file: str, options: Options = _NO_OPTIONS) -> Volume:
     here = fetched(file)
     found = info(here, options, page=_PAGE, sample=64)
     if found.footprint_pages is None:
-        msg = f"{file}: its addresses are too far apart to count what it touches"
+        msg = f"{file}: its addresses are too far apart to count its pages; `coflash trace remap` brings them together"
         raise CoflashError(msg)
     counts = found.requests, found.write.bytes, found.footprint_pages
     return Volume(name, file, digest_of(here), *counts, tuple(found.remarks))

@@ -18,6 +18,12 @@ pub enum Amount {
 }
 
 impl Amount {
+    /// Whether it is nothing of anything.
+    #[must_use]
+    pub fn is_zero(self) -> bool {
+        matches!(self, Self::Bytes(Bytes::ZERO) | Self::Share(Share::ZERO))
+    }
+
     /// The amount in whole pages, where a share refers to `all_pages`.
     #[must_use]
     pub fn pages(self, page_bytes: u64, all_pages: u64) -> u64 {

@@ -53,4 +53,4 @@ pub use placement_id::PlacementId;
 pub use policy::{Parameter, Policy, PolicyInfo};
 pub use prefetch::Ahead;
 pub use seed::{RandomStream, Seed};
-pub use units::{Bytes, Duration, Energy, Quantity, Share, Time};
+pub use units::{Bytes, Duration, Energy, Quantity, Ratio, Share, Time};

@@ -37,6 +37,9 @@ fn abbreviates(name: &str, given: &str) -> bool {
 /// The end of an "unknown name" error: `; did you mean X?` if there is a match, and the allowed names.
 #[must_use]
 pub fn hint(given: &str, allowed: &[&str]) -> String {
+    if allowed.is_empty() {
+        return " (none is allowed)".to_owned();
+    }
     let meant = nearest(given, allowed.iter().copied()).map(|name| format!("; did you mean \"{name}\"?"));
     format!("{} (allowed: {})", meant.unwrap_or_default(), allowed.join(", "))
 }

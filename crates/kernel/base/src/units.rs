@@ -277,23 +277,39 @@ impl Share {
     }
 }
 
+const SHARE: &str = "a share such as \"5%\" or \"0.05\"";
+
 impl FromStr for Share {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
-        const WHAT: &str = "a share such as \"5%\" or \"0.05\"";
+        let Ratio(share) = text.parse()?;
+        if share > Self::ONE {
+            return Err(UnitError { given: text.to_owned(), expected: "a share from 0% to 100%".to_owned() });
+        }
+        Ok(share)
+    }
+}
+
+/// A ratio to a whole of which it is no part, so that it may exceed 100 %; written as a share.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ratio(pub Share);
+
+impl FromStr for Ratio {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
         let trimmed = text.trim();
         let ppb = if trimmed.ends_with('%') {
-            parse(trimmed, &[("parts per billion", 1), ("%", Self::WHOLE_PPB / 100)], WHAT)
+            parse(trimmed, &[("parts per billion", 1), ("%", Share::WHOLE_PPB / 100)], SHARE)
         } else if trimmed.ends_with(|c: char| c.is_ascii_digit()) {
             parse(
                 &format!("{trimmed} of the whole"),
-                &[("parts per billion", 1), ("of the whole", Self::WHOLE_PPB)],
-                WHAT,
+                &[("parts per billion", 1), ("of the whole", Share::WHOLE_PPB)],
+                SHARE,
             )
         } else {
-            Err(UnitError { given: text.to_owned(), expected: WHAT.to_owned() })
+            Err(UnitError { given: text.to_owned(), expected: SHARE.to_owned() })
         };
-        ppb.map(|ppb| Self { ppb }).map_err(|error| UnitError { given: text.to_owned(), ..error })
+        ppb.map(|ppb| Self(Share { ppb })).map_err(|error| UnitError { given: text.to_owned(), ..error })
     }
 }
 
@@ -314,7 +330,14 @@ impl fmt::Debug for Share {
     }
 }
 
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
 text_serde!(Share, "a share such as \"5%\" or \"0.05\"", "5%"; number share => share.to_string());
+text_serde!(Ratio, "a share such as \"5%\" or \"0.05\"", "5%"; number share => share.to_string());
 
 /// A quantity of a kind given by its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -348,7 +371,7 @@ impl FromStr for Quantity {
             Some((_, Self::Bytes(_))) => text.parse().map(Self::Bytes),
             Some((_, Self::Duration(_))) => text.parse().map(Self::Duration),
             Some((_, Self::Energy(_))) => text.parse().map(Self::Energy),
-            Some((_, Self::Share(_))) => text.parse().map(Self::Share),
+            Some((_, Self::Share(_))) => text.parse().map(|Ratio(share)| Self::Share(share)),
             None => {
                 let names: Vec<_> = Self::units().map(|(name, _)| name).collect();
                 let hint = crate::suggest::hint(unit, &names);
@@ -386,7 +409,7 @@ mod tests {
         assert!(error("-1GiB").contains("not a size"), "{}", error("-1GiB"));
         let error = "0.5ns".parse::<Duration>().unwrap_err().to_string();
         assert!(error.contains("whole number of ns"), "{error}");
-        for text in ["", "%", ".", "1..2s", "s", "5%%", "1e3ns", "NaN"] {
+        for text in ["", "%", ".", "1..2s", "s", "5%%", "1e3ns", "NaN", "100.0000001%", "1.01", "101%"] {
             assert!(text.parse::<Share>().is_err(), "{text}");
             assert!(text.parse::<Duration>().is_err(), "{text}");
         }
@@ -411,7 +434,8 @@ mod tests {
         fn what_is_written_reads_back(count: u64, ppb in 0_u64..10_000_000_000) {
             prop_assert_eq!(Bytes { count }.to_string().parse(), Ok(Bytes { count }));
             prop_assert_eq!(Duration { ns: count }.to_string().parse(), Ok(Duration { ns: count }));
-            prop_assert_eq!(Share { ppb }.to_string().parse(), Ok(Share { ppb }));
+            prop_assert_eq!(Share { ppb }.to_string().parse(), Ok(Ratio(Share { ppb })));
+            prop_assert_eq!(Share { ppb }.to_string().parse::<Share>().is_ok(), ppb <= Share::ONE.ppb);
         }
 
         #[test]

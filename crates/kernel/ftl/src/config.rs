@@ -4,7 +4,7 @@ use crate::placement::PlacementConfig;
 use crate::refresh_config::RefreshConfig;
 use crate::stream::{StreamGroups, WriteStream};
 use crate::victim::VictimConfig;
-use coflash_base::{Bytes, Misfit, Share};
+use coflash_base::{Bytes, Misfit, Ratio, Share};
 use coflash_media::Geometry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -26,10 +26,15 @@ pub enum Provisioning {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Spare {
-    /// The share, more than 0%.
+    /// The share, more than 0%. An over-provisioning may exceed 100%.
+    #[serde(deserialize_with = "any_ratio")]
     pub share: Share,
     /// The definition of the share.
     pub definition: Provisioning,
+}
+
+fn any_ratio<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Share, D::Error> {
+    Ratio::deserialize(deserializer).map(|Ratio(share)| share)
 }
 
 impl Default for Spare {

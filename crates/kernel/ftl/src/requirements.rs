@@ -19,6 +19,9 @@ pub struct Requirements {
     pub evict_stream: bool,
     /// Whether marks have age classes: two more bits per page.
     pub age_classes: bool,
+    /// Whether some copies are programmed fast; of no influence on how the FTL is built.
+    #[serde(skip)]
+    pub fast_programs: bool,
 }
 
 impl Requirements {
@@ -29,6 +32,7 @@ impl Requirements {
         shadow_stream: false,
         evict_stream: false,
         age_classes: false,
+        fast_programs: false,
     };
 
     /// What meets both.
@@ -40,6 +44,7 @@ impl Requirements {
             shadow_stream: self.shadow_stream || other.shadow_stream,
             evict_stream: self.evict_stream || other.evict_stream,
             age_classes: self.age_classes || other.age_classes,
+            fast_programs: self.fast_programs || other.fast_programs,
         }
     }
 

@@ -154,18 +154,11 @@ impl HybridConfig {
             let allowed = format!("from 1 to {STREAMS_MAX}");
             return Err(Misfit::out_of_range("sequential_streams", self.sequential_streams, &allowed));
         }
-        if self.decay > Share::ONE {
-            return Err(Misfit::out_of_range("decay", self.decay, "at most 100%"));
-        }
         if let EvictionConfig::External(_) = self.policy {
             let problem = "\"external\" was given; a flash cache before disks takes the policies of coflash";
             return Err(Misfit::new("policy", problem));
         }
         self.policy.asks_nobody("policy", "this is a flash cache before disks")?;
-        let first = self.scheme.build().first();
-        if first.caching > 1.0 || first.read > 1.0 {
-            return Err(Misfit::new("scheme", "a share of more than 100% was given; 0% to 100% is allowed"));
-        }
         Ok(())
     }
 

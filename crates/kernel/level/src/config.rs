@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 /// More slots than the device has pages.
 pub(crate) fn slots(size: Amount, key: &str, page_bytes: u64, logical_pages: u32) -> Result<u32, Misfit> {
     let slots = size.pages(page_bytes, logical_pages.into());
+    if slots == 0 && !size.is_zero() {
+        return Err(Misfit::new(key, format!("{size} holds no page of {page_bytes} bytes")));
+    }
     u32::try_from(slots).ok().filter(|&slots| slots <= logical_pages).ok_or_else(|| {
         let problem = format!("{size} is {slots} pages, more than the {logical_pages} of the device");
         Misfit::new(key, problem)

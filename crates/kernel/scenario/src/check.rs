@@ -29,6 +29,7 @@ impl Scenario {
         self.ftl.check_reclaim_unit(&self.flash)?;
         self.gc.check_copies(self.ftl.pools, self.page_bytes())?;
         self.check_unit()?;
+        self.check_cache()?;
         self.link.check()?;
         self.host.check()?;
         self.check_endurance()?;
@@ -49,6 +50,15 @@ impl Scenario {
         let problem =
             "a flash cache before disks has no controller of its own; with controller none is allowed";
         Err(Misfit::new("hybrid", problem))
+    }
+
+    fn check_cache(&self) -> Result<(), Misfit> {
+        let size = self.cache.size;
+        if size.is_zero() || self.has_cache() {
+            return Ok(());
+        }
+        let problem = format!("{size} holds no page of {} bytes: \"0B\" is no cache", self.page_bytes());
+        Err(Misfit::new("cache.size", problem))
     }
 
     fn check_unit(&self) -> Result<(), Misfit> {

@@ -98,6 +98,7 @@ pub struct PreconditionConfig {
     pub random_passes: RandomPasses,
     /// After the rest, repeat the run's own writes and trims until write amplification is steady. They bypass the cache, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
     pub until_steady: bool,
 }
 

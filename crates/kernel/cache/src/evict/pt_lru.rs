@@ -88,7 +88,7 @@ impl EvictionPolicy for PtLru {
             hot_clean: list(),
             dirty: list(),
             hot: IdVec::filled(false, shape.slots as usize),
-            dirty_share: config.dirty_share.min(Share::ONE),
+            dirty_share: config.dirty_share,
             dirty_balance_ppb: 0,
             named: None,
         }

@@ -119,7 +119,7 @@ impl EvictionPolicy for WTinyLfu {
         Self {
             queues: Queues::new(slots),
             window_max,
-            protected_max: config.protected.min(Share::ONE).of(main) as u32,
+            protected_max: config.protected.of(main) as u32,
             counts: IdVec::filled(Count::default(), pages),
             halvings: 0,
             uses: 0,

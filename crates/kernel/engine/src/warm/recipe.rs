@@ -56,7 +56,8 @@ impl Recipe {
             flash: flash.clone(),
             ftl: ftl.clone(),
             gc: gc.clone(),
-            cooperation: cooperation.requirements(),
+            // Nothing is programmed fast before the workload.
+            cooperation: Requirements { fast_programs: false, ..cooperation.requirements() },
             precondition: precondition.clone(),
             workload: precondition.until_steady.then(|| workload.clone()),
         }
@@ -96,10 +97,12 @@ impl Recipe {
             .into_iter()
             .map(|key| (key, warm.get(key), wanted.get(key)))
             .filter(|(_, warm, wanted)| warm != wanted)
-            .map(|(key, warm, wanted)| {
-                format!("{key} is {} in it and {} in the scenario", show(warm), show(wanted))
+            .map(|(key, warm, wanted)| match key.strip_prefix("cooperation.") {
+                Some(_) => "cooperation is a scheme with other weights of pages or write streams in it".to_owned(),
+                None => format!("{key} is {} in it and {} in the scenario", show(warm), show(wanted)),
             })
             .collect();
+        found.dedup();
         if found.len() > DIFFERENCES_SHOWN {
             let more = found.len() - DIFFERENCES_SHOWN;
             found.truncate(DIFFERENCES_SHOWN);

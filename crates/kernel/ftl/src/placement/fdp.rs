@@ -59,9 +59,11 @@ pub struct FdpConfig {
     pub shares: Vec<Share>,
     /// The units of handles that nobody writes to: `open` holds one for each handle, which is then no spare space; by default `closed`, one from its first write on.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("default" = "closed"))]
     pub idle: Idle,
     /// With `persistently`: the handle whose units take copies. `of-writer` is a fault, to see what it costs; by default `of-unit`.
     #[serde(skip_serializing_if = "is_default")]
+    #[schemars(extend("default" = "of-unit"))]
     pub copies: Copies,
 }
 

@@ -11,7 +11,7 @@
 use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
-use coflash_base::{List, Misfit, Policy, Share};
+use coflash_base::{List, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,18 +28,6 @@ pub struct AgeThresholdConfig {
 impl Default for AgeThresholdConfig {
     fn default() -> Self {
         Self { threshold: Share::percent(80), share: Share::percent(20) }
-    }
-}
-
-impl AgeThresholdConfig {
-    pub(super) fn check(&self) -> Result<(), Misfit> {
-        match [("threshold", self.threshold), ("share", self.share)]
-            .into_iter()
-            .find(|(_, at)| *at > Share::ONE)
-        {
-            Some((key, given)) => Err(Misfit::out_of_range(key, given, "from 0% to 100%")),
-            None => Ok(()),
-        }
     }
 }
 

@@ -35,9 +35,6 @@ fn each_refusal_names_its_key_and_the_numbers() {
     assert_names(no_mark, "gc.low_mark", &["5% of 12 blocks"]);
     let no_mark = refused(|setup| setup.gc.low_mark = FreeMark::Blocks(0));
     assert_names(no_mark, "gc.low_mark", &["0 blocks of 12 blocks"]);
-    let victim = r#"{"name":"age-threshold","share":"101%"}"#;
-    let no_share = refused(|setup| setup.gc.victim = serde_json::from_str(victim).expect("a policy"));
-    assert_names(no_share, "gc.victim.share", &["101% was given; from 0% to 100% is allowed"]);
     let twice = |streams: Vec<Vec<WriteStream>>| refused(|setup| setup.ftl.shared_streams = streams);
     let key = "ftl.shared_streams";
     assert_names(twice(vec![vec![WriteStream::Gc, WriteStream::Gc]]), key, &["Gc"]);

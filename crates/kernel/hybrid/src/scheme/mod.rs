@@ -79,7 +79,8 @@ impl Scheme {
         /// The initial partition.
         pub fn first(&self) -> Partition;
         pub(crate) fn divide(&self, period: &Period<'_>) -> Option<Partition>;
-        pub(crate) fn divides(&self) -> bool;
+        /// Whether the partition ever changes.
+        pub fn divides(&self) -> bool;
         pub(crate) fn orders(&self) -> Orders;
         pub(crate) fn drops_clean_from(&self) -> Option<f64>;
     }

@@ -39,7 +39,7 @@ use crate::sequential_detector::SequentialDetector;
 use crate::store::{CleanPages, Store};
 use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
-use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Share, Time};
+use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Time};
 use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, PageRead, PageWrite, WriteStream};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
@@ -142,7 +142,7 @@ impl Tier {
         let clean =
             CleanPages { copy: config.active_blocks.copies_clean(), dropped_from: scheme.drops_clean_from() };
         let step = segment_pages as f64 / f64::from(flash_pages);
-        let kept = 1.0 - config.decay.as_f64().min(Share::ONE.as_f64());
+        let kept = 1.0 - config.decay.as_f64();
         let tracks = scheme.divides();
         let unit_pages = config.sequential_unit.count.div_ceil(page_bytes);
         let mut replacer = PageReplacer::new(

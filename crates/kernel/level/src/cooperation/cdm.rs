@@ -337,6 +337,7 @@ impl<V: CdmVariant> CooperationScheme for Cdm<V> {
             fractional_costs: !is_whole,
             age_classes: config.removable_weight == RemovableWeight::ByAge,
             shadow_stream: V::KNOWS_HOST,
+            fast_programs: V::KNOWS_HOST,
             ..Requirements::NONE
         }
     }

@@ -101,14 +101,6 @@ impl CooperationScheme for CdmConsistent {
                            to flash is durable before its commit";
             return Err(Misfit::new("cache.write_allocate", problem));
         }
-        for (key, mark) in [
-            ("cooperation.low_watermark", config.low_watermark),
-            ("cooperation.high_watermark", config.high_watermark),
-        ] {
-            if mark > Share::ONE {
-                return Err(Misfit::out_of_range(key, mark, "from 0% to 100%"));
-            }
-        }
         Ok(Self(config.clone()))
     }
 }

@@ -318,6 +318,7 @@ impl<P: ShadowVariant> CooperationScheme for Shadow<P> {
             fractional_costs,
             weight_max,
             shadow_stream: features.separate.any(),
+            fast_programs: features.fast,
             ..Requirements::NONE
         }
     }

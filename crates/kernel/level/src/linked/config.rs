@@ -58,7 +58,7 @@ impl LinkConfig {
         if self.lanes == 0 {
             return Err(Misfit::out_of_range("link.lanes", 0, "at least 1"));
         }
-        if self.coding == Share::ZERO || self.coding > Share::ONE {
+        if self.coding == Share::ZERO {
             return Err(Misfit::out_of_range("link.coding", self.coding, "more than 0% and at most 100%"));
         }
         Ok(())
@@ -148,9 +148,6 @@ impl HostConfig {
     /// # Errors
     /// The first value that is not allowed, with its key in the scenario.
     pub fn check(&self) -> Result<(), Misfit> {
-        if self.grants > Share::ONE {
-            return Err(Misfit::out_of_range("host.grants", self.grants, "from 0% to 100%"));
-        }
         if self.notice_size > NOTICE_MAX {
             let allowed = format!("at most {NOTICE_MAX}");
             return Err(Misfit::out_of_range("host.notice_size", self.notice_size, &allowed));

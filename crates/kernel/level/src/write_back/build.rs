@@ -7,7 +7,7 @@ use crate::config::{CacheConfig, Eviction, slots};
 use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::{Cooperation, Scheme, Setting};
 use crate::nvm::{Layout, Metadata};
-use coflash_base::{Duration, Misfit, Share, Time};
+use coflash_base::{Duration, Misfit, Time};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_ftl::Ftl;
 use coflash_media::{Cause, Memory};
@@ -105,14 +105,6 @@ impl WriteBufferConfig {
         self.policy.check().map_err(|misfit| misfit.within("host_buffer.policy"))?;
         self.policy.asks_nobody("host_buffer.policy", "this is a buffer in the host")?;
         let slots = slots(self.size, "host_buffer.size", page_bytes, logical_pages)?;
-        if slots == 0 {
-            let problem = format!("{} holds no page of {page_bytes} bytes", self.size);
-            return Err(Misfit::new("host_buffer.size", problem));
-        }
-        if self.dirty_share_max > Share::ONE {
-            let key = "host_buffer.dirty_share_max";
-            return Err(Misfit::out_of_range(key, self.dirty_share_max, "from 0% to 100%"));
-        }
         let (memory, is_volatile, write_allocate) = (Memory::HostBuffer, true, true);
         Ok(Setting { slots, page_bytes, logical_pages, memory, is_volatile, write_allocate, grants: false })
     }

@@ -342,11 +342,6 @@ fn what_does_not_go_together_is_refused() {
             "hybrid.active_blocks: \"by-class\" was given, but ftl.shared_streams has",
         ),
         (
-            "[hybrid]\n",
-            "[hybrid]\nscheme = { name = \"fp-fcl\", caching = \"120%\" }\n",
-            "hybrid.scheme: a share of more than 100% was given",
-        ),
-        (
             "[gc]",
             "[cache]\nplacement = \"host\"\n[gc]",
             "cache.placement: \"host\" was given, and there is no cache",

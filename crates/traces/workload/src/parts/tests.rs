@@ -340,16 +340,8 @@ fn an_invalid_part_is_refused_with_its_full_key() {
             "preset = { name = \"jesd219-enterprise\", requests = 0 }",
             "preset.requests: 0 was given; at least 1",
         ),
-        (
-            "preset = { name = \"jesd219-enterprise\", read_share = \"110%\" }",
-            "preset.read_share: 110% was given",
-        ),
         ("preset = { name = \"jesd219-enterprise\", align = \"0B\" }", "preset.align: 0B was given"),
         ("preset = { name = \"oltp-like\", requests = 10 }", "preset.requests: 10 was given; at least 1000"),
-        (
-            "preset = { name = \"oltp-like\", read_share = \"101%\" }",
-            "preset.read_share: 101% was given; from 0% to 100% is allowed",
-        ),
         (
             "preset = { name = \"oltp-like\", space = \"1MiB\" }",
             "preset.space: 1MiB was given; from 64MiB to",

@@ -4,7 +4,7 @@
 //! and cold; JESD219 for more than two zones. Cost: two random numbers per request.
 
 use super::draw::{self, AliasTable};
-use super::{AddressPolicy, Space, refuse, scatter::Scatter, share_at_most_all};
+use super::{AddressPolicy, Space, refuse, scatter::Scatter};
 use crate::{Op, WorkloadError};
 use coflash_base::{Bytes, Policy, RandomStream, Share};
 use schemars::JsonSchema;
@@ -43,11 +43,7 @@ impl Default for HotColdConfig {
 const KEY: &str = "generator.zones";
 
 fn sums_to_all(what: &str, shares: impl Iterator<Item = Share>) -> Result<(), WorkloadError> {
-    let mut sum = Share::ZERO;
-    for share in shares {
-        share_at_most_all(KEY, share)?;
-        sum.ppb += share.ppb;
-    }
+    let sum = Share { ppb: shares.map(|share| share.ppb).fold(0, u64::saturating_add) };
     if sum != Share::ONE {
         return refuse(KEY, format!("the {what} of the zones sums to {sum}; exactly 100% is allowed"));
     }

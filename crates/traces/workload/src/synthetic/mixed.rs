@@ -5,7 +5,7 @@
 //! Source: folklore. Cost: two random numbers per request.
 
 use super::draw::AliasTable;
-use super::{AddressPolicy, Space, sequential::Sequential, share_at_most_all, uniform::Uniform};
+use super::{AddressPolicy, Space, sequential::Sequential, uniform::Uniform};
 use crate::{Op, WorkloadError};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Policy, RandomStream, Share};
@@ -44,7 +44,6 @@ impl Policy for Mixed {
 impl AddressPolicy for Mixed {
     fn new(config: &MixedConfig, space: Space) -> Result<Self, WorkloadError> {
         let random = config.random_share;
-        share_at_most_all("generator.random_share", random)?;
         Ok(Self {
             is_random: AliasTable::new(&[Share::ONE.ppb - random.ppb, random.ppb]),
             random: Uniform::new(&NoParameters {}, space)?,

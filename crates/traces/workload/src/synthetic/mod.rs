@@ -285,13 +285,6 @@ fn refuse<T>(key: &'static str, problem: String) -> Result<T, WorkloadError> {
     Err(WorkloadError::Parameters { key, problem })
 }
 
-fn share_at_most_all(key: &'static str, share: Share) -> Result<(), WorkloadError> {
-    if share > Share::ONE {
-        return refuse(key, format!("{share} was given; from 0% to 100% is allowed"));
-    }
-    Ok(())
-}
-
 impl SyntheticConfig {
     /// The space in alignment units.
     fn space_units(&self, default_space_bytes: u64) -> Result<u64, WorkloadError> {

@@ -9,7 +9,7 @@
 
 use super::draw::AliasTable;
 use super::zipf::ZipfConfig;
-use super::{AddressPolicy, Generator, GeneratorConfig, Space, share_at_most_all};
+use super::{AddressPolicy, Generator, GeneratorConfig, Space};
 use crate::{Op, WorkloadError};
 use coflash_base::{Policy, RandomStream, Share};
 use schemars::JsonSchema;
@@ -53,7 +53,6 @@ impl Policy for Runs {
 impl AddressPolicy for Runs {
     fn new(config: &RunsConfig, space: Space) -> Result<Self, WorkloadError> {
         let sequential = config.sequential_share;
-        share_at_most_all("generator.sequential_share", sequential)?;
         let from = config.from.build(space);
         Ok(Self {
             space_units: space.units,

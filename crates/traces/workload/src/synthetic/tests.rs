@@ -528,12 +528,6 @@ fn an_invalid_parameter_is_refused_with_its_key() {
         (&|c| c.generator = zipf(f64::NAN), "generator.exponent", "NaN was given", "above 0"),
         (&|c| c.generator = zipf(f64::INFINITY), "generator.exponent", "inf was given", "above 0"),
         (
-            &|c| c.generator = GeneratorConfig::Mixed(MixedConfig { random_share: Share::percent(150) }),
-            "generator.random_share",
-            "150%",
-            "0% to 100%",
-        ),
-        (
             &|c| c.generator = blocks(false, 8192),
             "generator.scatter_block",
             "8KiB",
@@ -550,7 +544,6 @@ fn an_invalid_parameter_is_refused_with_its_key() {
         (&|c| c.generator = zones(&[(90, 10), (20, 90)]), "generator.zones", "traffic", "110%"),
         (&|c| c.generator = zones(&[(90, 10), (10, 80)]), "generator.zones", "space", "90%"),
         (&|c| c.generator = zones(&[]), "generator.zones", "0%", "exactly 100%"),
-        (&|c| c.generator = zones(&[(200, 10)]), "generator.zones", "200%", "0% to 100%"),
         (
             &|c| c.generator = zones(&[(90, 0), (10, 100)]),
             "generator.zones",

@@ -216,7 +216,6 @@ fn invalid_parameters_are_refused() {
         ("offsets = [1, 1]", "2 weights were given; none, or up to one for each of the 1"),
         ("windows = 65", "65 was given; from 1 to 64"),
         ("ranks = [0]", "no weight above 0"),
-        ("split_runs = \"101%\"", "101% was given; from 0% to 100%"),
         ("reused.write.sizes = []", "generator.reused.write.sizes: no size of weight above 0"),
         ("flows = [[0, 1, 1, 0, 2, 0, 1, 8, 0, 1000]]", "an earlier window or 2"),
         ("flows = [[1, 1, 2, 0, 0, 0, 1, 8, 0, 1000]]", "a window that is not earlier or 2"),

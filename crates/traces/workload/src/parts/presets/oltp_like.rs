@@ -176,7 +176,7 @@ impl PresetWorkload for OltpLike {
     }
 
     fn part(&self, space_bytes: u64) -> Result<Part, WorkloadError> {
-        let OltpLikeConfig { requests, interarrival, space, read_share } = self.0;
+        let OltpLikeConfig { requests, interarrival, space, .. } = self.0;
         let refuse = |key, problem| Err(WorkloadError::Parameters { key, problem });
         if requests < 1000 {
             return refuse("preset.requests", format!("{requests} was given; at least 1000 is allowed"));
@@ -185,9 +185,6 @@ impl PresetWorkload for OltpLike {
         if interarrival == Duration::ZERO || interarrival > longest {
             let problem = format!("{interarrival} was given; from 1ns to {longest} is allowed");
             return refuse("preset.interarrival", problem);
-        }
-        if let Some(given) = read_share.filter(|&given| given > Share::ONE) {
-            return refuse("preset.read_share", format!("{given} was given; from 0% to 100% is allowed"));
         }
         let (least, most) = (Bytes { count: 64 << 20 }, Bytes { count: space_bytes });
         let space = space.unwrap_or(most);

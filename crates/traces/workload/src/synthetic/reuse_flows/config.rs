@@ -3,7 +3,7 @@
 use super::{OPS, Source};
 use crate::WorkloadError;
 use crate::synthetic::size::{ByOpConfig, ChoiceConfig, WeightedSize};
-use crate::synthetic::{Space, refuse, share_at_most_all};
+use crate::synthetic::{Space, refuse};
 use coflash_base::{Bytes, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -80,11 +80,6 @@ impl ReuseFlowsConfig {
     pub(super) fn check(&self, space: Space) -> Result<(), WorkloadError> {
         self.check_page(space)?;
         self.check_flows(space)?;
-        for (key, share) in
-            [("generator.sequential_share", self.sequential_share), ("generator.split_runs", self.split_runs)]
-        {
-            share_at_most_all(key, share)?;
-        }
         self.check_weights()
     }
 
