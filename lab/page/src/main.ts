@@ -5,6 +5,7 @@ import { Drive, finished } from "./drive";
 import { type Palette, drawChart, drawDrive, drawVictim, palette } from "./draw";
 import { compared, label, panels, said, tellCounters } from "./panel";
 import { grade } from "./grade";
+import { servedDevice, watchDevice } from "./live";
 import { connectTimeline } from "./timeline";
 import { $, number } from "./page";
 import { type Choices, SCHEMES, type SchemeName, type Side, WORKLOADS, type WorkloadName, check, scenario } from "./scenario";
@@ -274,7 +275,6 @@ async function openAddress(): Promise<void> {
 
 function connect(): void {
   panels();
-  connectTimeline();
   const options = (select: HTMLSelectElement, of: Record<string, { title: string }>): void => {
     for (const [value, { title }] of Object.entries(of)) select.add(new Option(title, value));
   };
@@ -328,6 +328,13 @@ function tellSpeed(): void {
 }
 
 async function begin(): Promise<void> {
+  connectTimeline();
+  const device = servedDevice(location.hash);
+  if (device !== null) {
+    watchDevice(device);
+    document.body.dataset["ready"] = "true";
+    return;
+  }
   connect();
   tellSpeed();
   const [code, recorded] = await Promise.all([unpacked(MODULE), RECORDS ? unpacked(RECORDS) : new Uint8Array()]);
