@@ -200,7 +200,7 @@ function change(choices: Partial<Choices>): void {
 function tell(): void {
   const story = STORIES[state.story];
   $("#story").hidden = story === undefined;
-  $("#lead").hidden = $("#stories").hidden = story !== undefined;
+  $("#why").hidden = $("#lead").hidden = $("#stories").hidden = story !== undefined;
   document.querySelectorAll(".focus").forEach((one) => one.classList.remove("focus"));
   if (story === undefined) return;
   const step: Step = story.steps[Math.min(state.step, story.steps.length - 1)]!;
@@ -228,7 +228,8 @@ async function openStory(name: string, at: number): Promise<void> {
   await rebuild();
   run(step.runs === true && !still.matches);
   if (step.focus === "victims") toVictim();
-  document.querySelector(".focus")?.scrollIntoView({ block: "nearest" });
+  // On a telephone it is higher than what the words leave of the screen.
+  document.querySelector(".focus")?.scrollIntoView({ block: innerWidth < 640 ? "start" : "nearest" });
 }
 
 async function gradeScore(): Promise<void> {

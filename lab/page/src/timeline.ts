@@ -36,6 +36,8 @@ export function connectTimeline(): void {
   });
   for (const button of document.querySelectorAll<HTMLButtonElement>("#slow button")) button.addEventListener("click", () => look(Number(button.value)));
   $("#follow").addEventListener("click", () => follow(!following));
+  $("#closer").addEventListener("click", () => zoom(1 / ZOOM ** 3, 0.5));
+  $("#farther").addEventListener("click", () => zoom(ZOOM ** 3, 0.5));
   addEventListener("resize", show);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
   $("#timeline-legend").innerHTML = NAMES.map((name, at) => `<li><i style="background: var(--cause-${COLOURS[at]!})"></i>${name}</li>`).join("");

@@ -64,7 +64,6 @@ const DECISIONS: Layout = Layout {
 };
 
 /// A table that is being written, up to the first error.
-#[derive(Debug)]
 struct Table<W: Write + Send> {
     writer: io::Result<TableWriter<W>>,
     /// All rows; those above `most` are left out.
@@ -101,7 +100,6 @@ fn unwritten(path: &Path, problem: &io::Error) -> RunError {
 }
 
 /// A recorder of operations and decisions.
-#[derive(Debug)]
 pub struct Recorder<W: Write + Send> {
     operations: Option<Table<W>>,
     /// The rows of operations, from the first one with an unknown end.
@@ -130,7 +128,13 @@ fn number_if(value: Option<u32>) -> Value {
     value.map_or(Value::Missing, number)
 }
 
-impl<W: Write + Send + Debug> RecordsOperations for Recorder<W> {
+impl<W: Write + Send> Debug for Recorder<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a recorder of decision {}", self.decision)
+    }
+}
+
+impl<W: Write + Send> RecordsOperations for Recorder<W> {
     fn operation(&mut self, operation: &FlashOperation) {
         let &FlashOperation { kind, page, from, lpn, cause, time, end } = operation;
         self.now = time;
@@ -193,7 +197,7 @@ impl<W: Write + Send> Recorder<W> {
     }
 }
 
-impl<W: Write + Send + Debug> RecordsDecisions for Recorder<W> {
+impl<W: Write + Send> RecordsDecisions for Recorder<W> {
     /// Nothing: a row is a candidate.
     fn answered(&mut self, _: BlockId, _: u32, _: Lpn, _: Decision) {}
 
@@ -236,7 +240,6 @@ impl<W: Write + Send + Debug> RecordsDecisions for Recorder<W> {
 pub type LiveRecorder = Recorder<Vec<u8>>;
 
 /// What happened in a part of a session, as the same tables.
-#[derive(Debug)]
 pub struct Piece {
     operations: Option<Table<Vec<u8>>>,
     decisions: Option<Table<Vec<u8>>>,
