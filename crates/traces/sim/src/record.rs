@@ -10,7 +10,6 @@ use coflash_ftl::{Candidate, Decision, RecordsDecisions};
 use coflash_media::{BlockId, FlashOperation, Geometry, OperationKind, RecordsOperations};
 use coflash_trace::table::{Layout, TableWriter, Value};
 use std::collections::VecDeque;
-use std::fmt::Debug;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -128,7 +127,7 @@ fn number_if(value: Option<u32>) -> Value {
     value.map_or(Value::Missing, number)
 }
 
-impl<W: Write + Send> Debug for Recorder<W> {
+impl<W: Write + Send> std::fmt::Debug for Recorder<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "a recorder of decision {}", self.decision)
     }
@@ -294,7 +293,8 @@ impl<'a> RunRecording<'a> {
         // Its blocks are numbered by a table.
         coflash_engine::check(scenario)?;
         let file = |path: &Option<PathBuf>| {
-            let create = |path: &PathBuf| AtomicFile::create(path).map_err(|problem| unwritten(path, &problem));
+            let create =
+                |path: &PathBuf| AtomicFile::create(path).map_err(|problem| unwritten(path, &problem));
             path.as_ref().map(create).transpose()
         };
         let geometry = scenario.ftl.erase_units(&scenario.flash);
