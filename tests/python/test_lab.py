@@ -436,6 +436,20 @@ def test_a_served_device_is_a_timeline_that_grows(
     until(lambda: "not served any more" in state())
 
 
+def test_on_a_telephone_a_story_leaves_in_sight_what_it_speaks_of(page: Open) -> None:
+    browser = page("")
+    look(browser, 380)
+    for story in range(3):
+        click(browser, f"#stories button:nth-of-type({story + 1})")
+        for step in range(1, 9):
+            told(browser, step)
+            top = "return document.querySelector('.focus').getBoundingClientRect().top"
+            words = "return document.querySelector('#story').getBoundingClientRect().bottom"
+            until(lambda: -10 < run(browser, top) - run(browser, words) < 500)  # noqa: B023
+            click(browser, "#story-next")
+        until(lambda: not find(browser, "#story").is_displayed())
+
+
 @pytest.mark.parametrize("width", [1400, 700, 380])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_wider_than_the_screen(page: Open, width: int, scheme: str) -> None:
