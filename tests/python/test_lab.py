@@ -410,6 +410,8 @@ def test_a_served_device_is_a_timeline_that_grows(
         assert metrics.gc_copies_pages > 0
         until(lambda: "1 client is connected" in state())
         until(lambda: find(browser, "#timeline").is_displayed())
+        assert text(browser, "#follow") == "Follow the newest", "this reader wants no motion"
+        click(browser, "#follow")
         for _ in range(20):
             find(browser, "#timeline").send_keys("-")
         until(lambda: f" {metrics.gc_copies_pages:,} gc programs, {metrics.erases_blocks:,} erases" in said())

@@ -65,15 +65,16 @@ async function take(files: readonly File[]): Promise<void> {
 
 /** Show what a served device has done until now: the newest, unless the reader looks at something else. */
 export function grow(kept: Kept): void {
-  if (operations === null) follow(true);
+  const isFirst = operations === null;
   operations = kept.operations();
   ({ victims, cuts, newest: whole } = kept);
   const oldest = operations.start[0] ?? 0;
   if (looked >= 0 && oldest > first) looked = -1;
   first = oldest;
   $("#recorded").hidden = false;
-  if (following) follow(true);
-  show();
+  if (following || isFirst) follow(true);
+  else show();
+  if (isFirst && matchMedia("(prefers-reduced-motion: reduce)").matches) follow(false);
 }
 
 function follow(on: boolean): void {
