@@ -9,6 +9,7 @@ export const records = new Uint8Array(readFileSync(new URL("records.bin", built)
 export const { Kernel } = await import(new URL("kernel.mjs", built).href);
 export const { Drive, finished } = await import(new URL("drive.mjs", built).href);
 export const { FIRST, SCHEMES, WORKLOADS, check, scenario } = await import(new URL("scenario.mjs", built).href);
+export const { KEPT, Kept } = await import(new URL("recording.mjs", built).href);
 export const { STORIES } = await import(new URL("stories.mjs", built).href);
 
 /** Begin the drive of a side. */

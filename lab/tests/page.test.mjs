@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST, SCHEMES, STORIES, WORKLOADS, begin } from "./module.mjs";
+import { FIRST, KEPT, Kept, SCHEMES, STORIES, WORKLOADS, begin } from "./module.mjs";
 
 const all = Object.keys(SCHEMES);
 
@@ -108,4 +108,25 @@ test("what the story of the flash cache says is so", async () => {
   assert.ok(more - fewer > 0.01 && more - fewer < 0.05, "a few requests in a hundred");
   const [byHand, measured] = await at("less", 8);
   assert.ok(response(measured) < response(byHand) && response(byHand) < 1.15 * response(measured), "nearly as fast");
+});
+
+test("of a served device the newest operations are kept, and a power cut ends what was under way", async () => {
+  const kept = new Kept();
+  const piece = (from, rows) => ({
+    start: Float64Array.from({ length: rows }, (_, at) => from + at), end: Float64Array.from({ length: rows }, (_, at) => from + at + 1000),
+    what: new Uint8Array(rows), asked: new Uint8Array(rows), block: new Uint32Array(rows), blocks: 8, dies: 2,
+  });
+  kept.goOn("0001");
+  for (let at = 0; at < 5; at++) kept.add(piece(at * 262_144, 262_144));
+  const { start, end } = kept.operations();
+  assert.ok(start.length > KEPT / 2 && start.length <= KEPT, "memory is bounded");
+  const cut = 5 * 262_144 - 1;
+  assert.deepEqual([start.at(-1), end.at(-1)], [cut, cut + 1000]);
+  assert.ok(start.every((time, row) => row === 0 || time === start[row - 1] + 1), "none is missing between");
+  kept.goOn("0002");
+  kept.add(piece(7, 1));
+  kept.addVictims({ time: Float64Array.of(8), valid: Uint32Array.of(3), removable: Uint32Array.of(1) });
+  assert.deepEqual(kept.cuts, [cut]);
+  assert.equal(kept.operations().end.at(-2), cut);
+  assert.deepEqual([kept.operations().start.at(-1), kept.victims.time.at(-1)], [cut + 7, cut + 8]);
 });

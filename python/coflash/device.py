@@ -47,6 +47,23 @@ def _on_unix(function: Callable[_P, _T]) -> Callable[_P, _T]:
     return checked
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """What the flash of a served device did in a part of a session.
+
+    Attributes:
+        session: The folder of the session.
+        operations: Its operations, as the file of `run(operations=...)`; no bytes if there were none.
+        decisions: The victims that GC picked, as the file of `run(decisions=...)` without the other candidates.
+        left_out: Operations that are missing: more came than a part may have, 262,144.
+    """
+
+    session: Path
+    operations: bytes
+    decisions: bytes
+    left_out: int
+
+
 @final
 class Served:
     """A device that is served until `stop`, or until the end of a `with` block.
@@ -99,6 +116,16 @@ class Served:
             for path, value in flat.items()
             if is_number(value) and (self._emulated or not path.startswith("response_ns."))
         }
+
+    @property
+    def clients(self) -> int:
+        """The number of clients that are connected."""
+        return self._core.clients()
+
+    def recorded(self) -> list[Recorded]:
+        """Return what flash did since the last call; the first call begins to record. Recovery is not recorded."""
+        parts = self._core.take_live()
+        return [Recorded(Path(session), operations, decisions, out) for session, operations, decisions, out in parts]
 
     def cut(self, seed: int = 0, side: str = "device") -> Loss:
         """Cut the power of a side, and power it on again. Clients lose their connections, and may connect anew.

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import polars
 import pytest
 
 from coflash import CoflashError, Result, device
@@ -68,6 +69,55 @@ def check_sessions(folder: Path, number: int) -> None:
     for session in found:
         assert device.twin(session) == {}, session
     assert device.check(folder) == []
+
+
+@pytest.mark.parametrize("scheme", ["cdm", "host-consistent", "queued"])
+def test_what_flash_does_is_recorded_as_it_happens_session_by_session(scheme: str, tmp_path: Path) -> None:
+    rows = {"operations": 0, "copies": 0, "erases": 0, "victims": 0}
+
+    def take() -> list[str]:
+        sessions = []
+        for part in served.recorded():
+            sessions.append(part.session.name)
+            assert part.left_out == 0
+            if part.operations:
+                operations = polars.read_parquet(part.operations)
+                rows["operations"] += operations.height
+                rows["copies"] += operations.filter(kind="copy", cause="gc").height
+                rows["erases"] += operations.filter(kind="erase").height
+            if part.decisions:
+                decisions = polars.read_parquet(part.decisions)
+                assert decisions["chosen"].all()
+                rows["victims"] += decisions.height
+        return sessions
+
+    rng = random.Random(2)
+    with device.serve(scenario(scheme), tmp_path / "device") as served:
+        assert take() == ["0001"], "it begins to record"
+        for _ in range(3):
+            client = Client(served.address)
+            for _ in range(1000):
+                client.write(rng.randrange(BYTES // PAGE), 1, 1)
+            client.ask(FLUSH)
+            assert take() == ["0001"]
+        metrics = served.metrics
+        assert metrics is not None
+        if scheme == "queued":  # an operation is told when it ends, and this device is behind its client
+            while rows["erases"] == 0:
+                take()
+        else:
+            assert rows["copies"] == metrics.gc_copies_pages > 0
+            assert rows["erases"] == metrics.erases_blocks > 0
+        assert rows["victims"] > 0
+        served.cut(side="device")
+        before = dict(rows)
+        client = Client(served.address)
+        for _ in range(1000):
+            client.write(rng.randrange(BYTES // PAGE), 1, 1)
+        # A host that goes on with its cache goes on with its session.
+        assert take() == (["0001"] if scheme == "host-consistent" else ["0001", "0002"])
+        grown = {what for what in rows if rows[what] > before[what]}
+        assert grown >= {"operations", "erases", "victims"}, "GC of the device that came back is recorded, too"
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from threading import Thread
 from typing import Any
 
@@ -21,16 +22,21 @@ from selenium.webdriver.common.keys import Keys
 from typer.testing import CliRunner
 
 import lab_records
-from coflash import CoflashError, Scenario
+import served_devices
+from coflash import CoflashError, Scenario, device
 from coflash import run as run_scenario
 from coflash.cli import app
 from coflash.evaluation import evaluate
+from coflash.measures.metrics import Metrics
 from coflash.report import lab
+from coflash.report.live import LivePage
 from pages import click, complaints, find, look, messages, run, until
+from raw_nbd import Client
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "lab" / "tests"
 PAGE = lab.BUILT
+SCENARIOS = (ROOT / "lab/page/src/scenario.ts").read_text("utf-8")
 Open = Callable[[str], WebDriver]
 
 
@@ -209,6 +215,26 @@ def test_a_link_repeats_the_state(page: Open) -> None:
     assert run(browser, "return document.querySelector('#score').value") == "1-u"
 
 
+@pytest.mark.parametrize("scheme", re.findall(r"^  \"?([\w-]+)\"?: { title.*family:", SCENARIOS, re.MULTILINE))
+def test_each_drive_of_the_page_is_repeated_by_its_link_and_equal_to_a_native_run(
+    page: Open, scheme: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    browser = page(f"#workload=zipf&scheme={scheme}&cache=7&seed=5&requests=4321")
+    click(browser, "#step")
+    until(lambda: "requests=4322&" in f"{browser.current_url}&")
+    before, link = counters(browser), browser.current_url
+    page("#" + link.partition("#")[2])
+    assert served(browser) == 4322
+    assert counters(browser) == before
+    click(browser, "#native summary")
+    click(browser, "#make-check")
+    until(lambda: run(browser, "return document.querySelector('#check').value"))
+    exec(compile(run(browser, "return document.querySelector('#check').value"), scheme, "exec"), {})  # noqa: S102
+    assert re.fullmatch(r"equal: \d{3} numbers after 4322 requests\n", capsys.readouterr().out)
+    toml = Scenario.from_toml(run(browser, "return document.querySelector('#toml').value"))
+    assert toml.with_({"workload.synthetic.requests": 100}) is not None
+
+
 def test_what_is_wrong_in_a_link_is_as_at_first(page: Open) -> None:
     browser = page("#workload=%3Cb%3E&scheme=nonsense&cache=9999&requests=-3&story=none&step=x")
     first = counters(page(""))
@@ -346,6 +372,84 @@ def test_a_thousand_steps_are_a_native_run_of_a_thousand_requests(
     assert f'"gc_copies_pages": {shown},' in program
     exec(compile(program, "page", "exec"), {})  # noqa: S102
     assert capsys.readouterr().out.startswith("equal: ")
+
+
+@pytest.mark.parametrize("scheme", ["cdm", "host-consistent"])
+def test_a_served_device_is_a_timeline_that_grows(
+    built: Path,  # noqa: ARG001
+    browser: WebDriver,
+    tmp_path: Path,
+    scheme: str,
+) -> None:
+    random = Random(1)
+    with device.serve(served_devices.scenario(scheme), tmp_path / "ssd") as served, LivePage("my disk") as live:
+
+        def tell(writes: int) -> Metrics:
+            """Writes random pages, and tells the page; returns the measures of the session."""
+            for _ in range(writes):
+                clients[0].write(random.randrange(2048), 1, 1)
+            live.tell(served.recorded(), served.clients, served.look())
+            metrics = served.metrics
+            assert metrics is not None
+            return metrics
+
+        def said() -> str:
+            return text(browser, "#timeline-says")
+
+        def state() -> str:
+            return text(browser, "#live-state")
+
+        clients: list[Client] = []
+        tell(0)
+        browser.get(live.address)
+        click(browser, "a[href^=lab]")
+        until(lambda: "0 clients are connected" in state())
+        assert text(browser, "h1") == "my disk: flash at work"
+        clients.append(Client(served.address))
+        metrics = tell(3000)
+        assert metrics.gc_copies_pages > 0
+        until(lambda: "1 client is connected" in state())
+        until(lambda: find(browser, "#timeline").is_displayed())
+        assert text(browser, "#follow") == "Follow the newest", "this reader wants no motion"
+        click(browser, "#follow")
+        for _ in range(20):
+            find(browser, "#timeline").send_keys("-")
+        until(lambda: f" {metrics.gc_copies_pages:,} gc programs, {metrics.erases_blocks:,} erases" in said())
+        assert "victims with" in said()
+        click(browser, "#follow")
+        seen = said()
+        clients.append(Client(served.address))
+        metrics = tell(500)
+        until(lambda: "2 clients are connected" in state())
+        assert said() == seen
+        find(browser, "#timeline").send_keys(Keys.END)
+        until(lambda: f" {metrics.erases_blocks:,} erases" in said())
+        seen = said()
+        served.cut(seed=4, side="both")
+        clients[:] = [Client(served.address)]
+        tell(500)
+        until(lambda: "was cut" in text(browser, "#news"))
+        until(lambda: said() != seen)
+        clients.clear()
+        until(lambda: served.clients == 0)
+        tell(0)
+        until(lambda: "0 clients are connected" in state())
+        assert complaints(browser) == []
+    until(lambda: "not served any more" in state())
+
+
+def test_on_a_telephone_a_story_leaves_in_sight_what_it_speaks_of(page: Open) -> None:
+    browser = page("")
+    look(browser, 380)
+    for story in range(3):
+        click(browser, f"#stories button:nth-of-type({story + 1})")
+        for step in range(1, 9):
+            told(browser, step)
+            top = "return document.querySelector('.focus').getBoundingClientRect().top"
+            words = "return document.querySelector('#story').getBoundingClientRect().bottom"
+            until(lambda: -10 < run(browser, top) - run(browser, words) < 500)  # noqa: B023
+            click(browser, "#story-next")
+        until(lambda: not find(browser, "#story").is_displayed())
 
 
 @pytest.mark.parametrize("width", [1400, 700, 380])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,8 +14,10 @@ import pytest
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.remote.webelement import WebElement
 
+from coflash.device import Recorded
 from coflash.measures.catalogue import is_number
 from coflash.measures.metrics import Metrics
+from coflash.report import live
 from coflash.report.live import LivePage
 from pages import complaints, figure, find, run, texts, until
 
@@ -98,6 +102,30 @@ def test_a_page_that_opens_late_or_again_is_told_what_it_has_not_seen(page: Live
     assert events(get(page, path, Last_Event_ID="2"), 1) == told[2:]
     page.show(measured(3))
     assert events(late, 1)[0][1]["values"]["cache.hits_pages"] == 225
+
+
+def test_flash_at_work_is_told_by_session_and_the_oldest_of_it_goes(
+    page: LivePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{urlsplit(page.address).path}operations"
+
+    def tell(session: str, operations: bytes, *news: str) -> None:
+        page.tell([Recorded(Path(session), operations, b"", 0)], 1, news)
+
+    tell("sessions/0001", b"one")
+    tell("sessions/0001", b"")
+    tell("sessions/0002", b"", "the power was cut")
+    told = [one for _, one in events(get(page, path), 2)]
+    assert [(one["session"], base64.b64decode(one["operations"]), one["told"]) for one in told] == [
+        ("0001", b"one", []),
+        ("0002", b"", ["the power was cut"]),
+    ]
+    monkeypatch.setattr(live, "_HISTORY_BYTES", 3000)
+    for _ in range(9):
+        tell("sessions/0002", bytes(1200))
+    assert [number for number, _ in events(get(page, path), 1)] == [11], (
+        "what a page that opens late is told is bounded"
+    )
 
 
 def test_its_end_ends_those_who_watch() -> None:

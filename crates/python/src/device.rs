@@ -7,6 +7,7 @@ use coflash_device::{
 };
 use explore::{AtomicUnit, Exploration, Explored};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -89,13 +90,33 @@ impl ServedDevice {
         Ok(self.with(py, coflash_device::ServedDevice::result)?.map(PyRunResult))
     }
 
-    /// Sessions that have ended in power cuts since the last call.
+    fn clients(&self, py: Python<'_>) -> PyResult<usize> {
+        self.with(py, coflash_device::ServedDevice::clients)
+    }
+
+    /// What flash did since the last call: by session its operations and decisions, as Parquet files, and the operations left out.
+    fn take_live(&self, py: Python<'_>) -> PyResult<Vec<(PathBuf, Py<PyBytes>, Py<PyBytes>, u64)>> {
+        let parts = self.with(py, |served| {
+            let written = |(session, piece): coflash_device::Part| {
+                let left_out = piece.left_out();
+                piece.write().map(|[operations, decisions]| (session, operations, decisions, left_out))
+            };
+            served.take_live().into_iter().map(written).collect::<std::io::Result<Vec<_>>>()
+        })?;
+        let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes).unbind();
+        let part = |(session, operations, decisions, left_out)| {
+            (session, bytes(operations), bytes(decisions), left_out)
+        };
+        Ok(parts?.into_iter().map(part).collect())
+    }
+
     /// The load since the last call: requests, queue depth, mean and 99th percentile of the response time in nanoseconds.
     fn take_load(&self, py: Python<'_>) -> PyResult<(u64, f64, Option<f64>, Option<u64>)> {
         let load = self.with(py, coflash_device::ServedDevice::take_load)?;
         Ok((load.requests, load.queue_depth, load.response_mean_ns, load.response_p99_ns))
     }
 
+    /// Sessions that have ended in power cuts since the last call.
     fn take_ended(&self, py: Python<'_>) -> PyResult<Sessions> {
         self.with(py, |served| sessions(served.take_ended()))
     }

@@ -5,6 +5,7 @@ import { Drive, finished } from "./drive";
 import { type Palette, drawChart, drawDrive, drawVictim, palette } from "./draw";
 import { compared, label, panels, said, tellCounters } from "./panel";
 import { grade } from "./grade";
+import { servedDevice, watchDevice } from "./live";
 import { connectTimeline } from "./timeline";
 import { $, number } from "./page";
 import { type Choices, SCHEMES, type SchemeName, type Side, WORKLOADS, type WorkloadName, check, scenario } from "./scenario";
@@ -199,7 +200,7 @@ function change(choices: Partial<Choices>): void {
 function tell(): void {
   const story = STORIES[state.story];
   $("#story").hidden = story === undefined;
-  $("#lead").hidden = $("#stories").hidden = story !== undefined;
+  $("#why").hidden = $("#lead").hidden = $("#stories").hidden = story !== undefined;
   document.querySelectorAll(".focus").forEach((one) => one.classList.remove("focus"));
   if (story === undefined) return;
   const step: Step = story.steps[Math.min(state.step, story.steps.length - 1)]!;
@@ -227,7 +228,8 @@ async function openStory(name: string, at: number): Promise<void> {
   await rebuild();
   run(step.runs === true && !still.matches);
   if (step.focus === "victims") toVictim();
-  document.querySelector(".focus")?.scrollIntoView({ block: "nearest" });
+  // On a telephone it is higher than what the words leave of the screen.
+  document.querySelector(".focus")?.scrollIntoView({ block: innerWidth < 640 ? "start" : "nearest" });
 }
 
 async function gradeScore(): Promise<void> {
@@ -274,7 +276,6 @@ async function openAddress(): Promise<void> {
 
 function connect(): void {
   panels();
-  connectTimeline();
   const options = (select: HTMLSelectElement, of: Record<string, { title: string }>): void => {
     for (const [value, { title }] of Object.entries(of)) select.add(new Option(title, value));
   };
@@ -328,6 +329,13 @@ function tellSpeed(): void {
 }
 
 async function begin(): Promise<void> {
+  connectTimeline();
+  const device = servedDevice(location.hash);
+  if (device !== null) {
+    watchDevice(device);
+    document.body.dataset["ready"] = "true";
+    return;
+  }
   connect();
   tellSpeed();
   const [code, recorded] = await Promise.all([unpacked(MODULE), RECORDS ? unpacked(RECORDS) : new Uint8Array()]);

@@ -99,6 +99,7 @@ export function said(victim: Victim | null): string {
 
 /** Return what the right drive comes to beside the left one, in words. */
 export function compared(left: Counters, right: Counters, chart: Measure): string {
+  if (right.requests === 0) return "Nothing is measured yet";
   const [one, other] = chart === "waf" ? [left.programs_pages, right.programs_pages] : [left.response_mean_ns ?? 0, right.response_mean_ns ?? 0];
   const share = one > 0 ? Math.round((100 * Math.abs(one - other)) / one) : 0;
   if (chart === "waf") {

@@ -75,9 +75,72 @@ export async function open(file: ArrayBuffer): Promise<{ operations: Operations 
   });
   const block = filled("block", new Uint32Array(rows));
   const blocks = block.reduce((most, one) => Math.max(most, one), 0) + 1;
-  const dies = Number(metadata.key_value_metadata?.find(({ key }) => key === "coflash_dies")?.value ?? 1);
-  const each = Math.ceil(blocks / dies) * dies;
+  const about = (name: string): string | undefined => metadata.key_value_metadata?.find(({ key }) => key === name)?.value;
+  const dies = Number(about("coflash_dies") ?? 1);
+  const each = Number(about("coflash_blocks") ?? Math.ceil(blocks / dies) * dies);
   return { operations: { start: filled("time_ns", new Float64Array(rows)), end: filled("end_ns", new Float64Array(rows)), what, asked, block, blocks: each, dies } };
+}
+
+/** The operations of a served device that are kept; when there are more, the oldest quarter goes. */
+export const KEPT = 1 << 20;
+const VICTIMS_KEPT = 1 << 14;
+
+/** What a served device does: its newest operations and victims, session after session. */
+export class Kept {
+  victims: Victims = { time: new Float64Array(), valid: new Uint32Array(), removable: new Uint32Array() };
+  /** When power was cut, in order. */
+  readonly cuts: number[] = [];
+  newest = 0;
+  private readonly columns = { start: new Float64Array(KEPT), end: new Float64Array(KEPT), what: new Uint8Array(KEPT), asked: new Uint8Array(KEPT), block: new Uint32Array(KEPT) };
+  private count = 0;
+  private about = { blocks: 1, dies: 1 };
+  private session = "";
+  /** When the power of the session came on. */
+  private begun = 0;
+
+  /** A session goes on, or begins: its times count from its power on. What was under way at a cut ended there. */
+  goOn(session: string): void {
+    if (this.session !== "" && session !== this.session) {
+      const { end } = this.columns;
+      for (let row = 0; row < this.count; row++) end[row] = Math.min(end[row]!, this.newest);
+      this.cuts.push(this.newest);
+      this.begun = this.newest;
+    }
+    this.session = session;
+  }
+
+  add({ start, end, what, asked, block, blocks, dies }: Operations): void {
+    const { columns, begun } = this;
+    if (this.count + start.length > KEPT) {
+      const gone = Math.min(this.count, Math.max(KEPT / 4, this.count + start.length - KEPT));
+      for (const column of Object.values(columns)) column.copyWithin(0, gone, this.count);
+      this.count -= gone;
+    }
+    columns.start.set(start.map((time) => time + begun), this.count);
+    columns.end.set(end.map((time) => time + begun), this.count);
+    columns.what.set(what, this.count);
+    columns.asked.set(asked, this.count);
+    columns.block.set(block, this.count);
+    this.count += start.length;
+    this.about = { blocks, dies };
+    this.newest = columns.start.subarray(this.count - start.length, this.count).reduce((last, time) => Math.max(last, time), this.newest);
+  }
+
+  addVictims({ time, valid, removable }: Victims): void {
+    const joined = <T extends Float64Array | Uint32Array>(one: T, other: T): T => {
+      const all = [...one, ...other].slice(-VICTIMS_KEPT);
+      return (one instanceof Float64Array ? Float64Array.from(all) : Uint32Array.from(all)) as T;
+    };
+    const { victims, begun } = this;
+    this.victims = { time: joined(victims.time, time.map((at) => at + begun)), valid: joined(victims.valid, valid), removable: joined(victims.removable, removable) };
+  }
+
+  /** The operations that are kept, in the order of their issue. */
+  operations(): Operations {
+    const { start, end, what, asked, block } = this.columns;
+    const count = this.count;
+    return { start: start.subarray(0, count), end: end.subarray(0, count), what: what.subarray(0, count), asked: asked.subarray(0, count), block: block.subarray(0, count), ...this.about };
+  }
 }
 
 /** What happened between two times. */

@@ -33,7 +33,7 @@ interface Family {
   slider: string;
   left: string;
   leftSays: string;
-  /** What a reader needs to know who has never heard of it. */
+  /** What a reader needs to know who has never heard of it, after what garbage collection is. */
   lead: string;
   chart: Measure;
   /** What is said of other valid pages. */
@@ -60,7 +60,7 @@ const cooperates = (scheme: string): string => `cooperation = "${scheme}"`;
 
 const cdm: Family = {
   question: "Both drives write the same data. The right one asks the cache before it copies.",
-  lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. To get space back, garbage collection (GC) picks a block as its victim, copies the pages of it that are still valid, and erases it. Such copies cost time and wear flash out. Many are needless, because the drive's cache holds the same page: either newer data, so that the page in flash is waste already (orange), or the same data, so that GC may drop it (green). The left drive copies both; the right one copies neither.",
+  lead: "Such copies cost time and wear flash out. Many are needless, because the drive's cache holds the same page: either newer data, so that the page in flash is waste already (orange), or the same data, so that GC may drop it (green). The left drive copies both; the right one copies neither. What is not copied leaves room, so that GC also runs less often: the copies differ by more than the pages that were spared.",
   slider: "Size of the cache",
   left: "GC does not ask the cache",
   leftSays: "every valid page of a victim is copied",
@@ -81,7 +81,8 @@ const buffers = (cache: number): string =>
 const shadow: Family = {
   ...cdm,
   question: "Both drives write the same data. The right one knows which pages will soon be written again.",
-  lead: "Flash cannot overwrite: new data goes to an empty page, and the old page becomes waste. To get space back, garbage collection (GC) copies the valid pages of a block, and erases it. A page whose newer data already waits in a write buffer is a shadow: its copy will be waste very soon.",
+  left: "GC does not ask the buffers",
+  lead: "A page whose newer data already waits in a write buffer is a shadow: its copy will be waste very soon.",
   slider: "Size of the host's write buffer",
   same: "valid, and a buffer has the same data",
   newer: "a shadow: still valid, but newer data waits in a buffer",
@@ -91,7 +92,7 @@ const shadow: Family = {
 };
 const hybrid: Family = {
   question: "Both drives are a flash cache before the same disk. The right one caches less, to have room for garbage collection.",
-  lead: "Flash cannot overwrite: to get space back, garbage collection (GC) copies the valid pages of a block, and erases it. The fuller flash is, the more it copies, and requests wait. A flash cache has a choice that a drive has not: it may hold less. Then the slow disk is asked more often, and GC copies less.",
+  lead: "The fuller flash is, the more it copies, and requests wait. A flash cache has a choice that a drive has not: it may hold less. Then the slow disk is asked more often, and GC copies less.",
   slider: "Space that the left drive leaves to GC",
   left: "a fixed share (FP-FCL)",
   leftSays: "as much is cached as the slider leaves",

@@ -1,7 +1,7 @@
 /** The timeline of a recorded run: its drawing, and how a reader moves in it. */
 
 import { $, number } from "./page";
-import { CAUSES, type Operations, READ, type Victims, meanwhile, open, paint, slow, summary } from "./recording";
+import { CAUSES, type Kept, type Operations, READ, type Victims, meanwhile, open, paint, slow, summary } from "./recording";
 
 const NAMES = [...CAUSES.map((cause) => `${cause.replace("_", " ")} programs`), "erases", "reads"];
 const COLOURS = ["host", "evict", "gc", "refresh", "wear-levelling", "destage", "metadata", "erase", "read"];
@@ -14,7 +14,12 @@ let victims: Victims | null = null;
 /** The row of the operation that is looked at; -1 without one. */
 let looked = -1;
 let frame: number | undefined;
-let [from, to, whole] = [0, 1, 1];
+let [from, to, first, whole] = [0, 1, 0, 1];
+/** When the power of a served device was cut. */
+let cuts: readonly number[] = [];
+/** Whether the newest operations of a served device are seen, and how much of them. */
+let following = false;
+let followed = 2e9;
 
 export function connectTimeline(): void {
   const canvas = $<HTMLCanvasElement>("#timeline");
@@ -22,7 +27,7 @@ export function connectTimeline(): void {
   canvas.addEventListener("wheel", (event) => { event.preventDefault(); zoom(event.deltaY < 0 ? 1 / ZOOM : ZOOM, event.offsetX / canvas.clientWidth); }, { passive: false });
   canvas.addEventListener("pointermove", (event) => { if (event.buttons === 1) move(-event.movementX / canvas.clientWidth); });
   canvas.addEventListener("keydown", (event) => {
-    const acts: Record<string, () => void> = { "+": () => zoom(1 / ZOOM, 0.5), "-": () => zoom(ZOOM, 0.5), ArrowLeft: () => move(-MOVE), ArrowRight: () => move(MOVE) };
+    const acts: Record<string, () => void> = { "+": () => zoom(1 / ZOOM, 0.5), "-": () => zoom(ZOOM, 0.5), ArrowLeft: () => move(-MOVE), ArrowRight: () => move(MOVE), End: () => follow(true) };
     const act = acts[event.key];
     if (act === undefined) return;
     event.preventDefault();
@@ -30,6 +35,9 @@ export function connectTimeline(): void {
     act();
   });
   for (const button of document.querySelectorAll<HTMLButtonElement>("#slow button")) button.addEventListener("click", () => look(Number(button.value)));
+  $("#follow").addEventListener("click", () => follow(!following));
+  $("#closer").addEventListener("click", () => zoom(1 / ZOOM ** 3, 0.5));
+  $("#farther").addEventListener("click", () => zoom(ZOOM ** 3, 0.5));
   addEventListener("resize", show);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
   $("#timeline-legend").innerHTML = NAMES.map((name, at) => `<li><i style="background: var(--cause-${COLOURS[at]!})"></i>${name}</li>`).join("");
@@ -55,19 +63,45 @@ async function take(files: readonly File[]): Promise<void> {
   show();
 }
 
-function zoom(by: number, at: number): void {
-  const span = Math.min(whole, Math.max(1000, (to - from) * by));
-  from = Math.min(whole - span, Math.max(0, from + (to - from - span) * at));
-  to = from + span;
+/** Show what a served device has done until now: the newest, unless the reader looks at something else. */
+export function grow(kept: Kept): void {
+  const isFirst = operations === null;
+  operations = kept.operations();
+  ({ victims, cuts, newest: whole } = kept);
+  const oldest = operations.start[0] ?? 0;
+  if (looked >= 0 && oldest > first) looked = -1;
+  first = oldest;
+  $("#recorded").hidden = false;
+  if (following || isFirst) follow(true);
+  else show();
+  if (isFirst && matchMedia("(prefers-reduced-motion: reduce)").matches) follow(false);
+}
+
+function follow(on: boolean): void {
+  following = on;
+  $("#follow").textContent = on ? "Pause" : "Follow the newest";
+  if (on) [from, to] = [Math.max(first, whole - followed), whole];
   show();
 }
 
-function move(by: number): void {
-  const span = to - from;
-  from = Math.min(whole - span, Math.max(0, from + span * by));
+/** See this much from a time on, as far as there is something. */
+function see(begin: number, length: number): void {
+  const span = Math.min(whole - first, Math.max(1000, length));
+  from = Math.min(whole - span, Math.max(first, begin));
   to = from + span;
+  if (following) follow(false);
   show();
 }
+
+function zoom(by: number, at: number): void {
+  const span = (to - from) * by;
+  if (!following) return see(from + (to - from - span) * at, span);
+  // At first less is there than may be seen.
+  followed = Math.max(1000, by < 1 ? span : followed * by);
+  follow(true);
+}
+
+const move = (by: number): void => see(from + (to - from) * by, to - from);
 
 /** Look at the host's operation that is slower than a share of those that are seen: all of it, with as much before it. */
 function look(quantile: number): void {
@@ -76,10 +110,8 @@ function look(quantile: number): void {
   if (row < 0) return;
   looked = row;
   const [begins, ends] = [operations.start[row]!, operations.end[row]!];
-  const span = Math.min(whole, Math.max(1000, 2 * (ends - begins)));
-  from = Math.min(whole - span, Math.max(0, ends - span * 0.9));
-  to = from + span;
-  show();
+  const span = 2 * (ends - begins);
+  see(ends - Math.max(1000, span) * 0.9, span);
 }
 
 /** Say what an operation waited for. */
@@ -124,9 +156,10 @@ function mark(context: CanvasRenderingContext2D, { start, end, block, blocks, di
   const style = getComputedStyle(document.documentElement);
   context.fillStyle = style.getPropertyValue("--line");
   for (let die = 1; die < dies; die++) context.fillRect(0, Math.round((die * height) / dies), width, 1);
-  if (looked < 0) return;
   const across = (time: number): number => ((time - from) * width) / (to - from);
-  context.strokeStyle = style.getPropertyValue("--worse");
+  context.fillStyle = context.strokeStyle = style.getPropertyValue("--worse");
+  for (const cut of cuts) context.fillRect(across(cut) - devicePixelRatio, 0, 2 * devicePixelRatio, height);
+  if (looked < 0) return;
   context.lineWidth = 2 * devicePixelRatio;
   const [left, right] = [across(start[looked]!), across(end[looked]!)];
   context.strokeRect(left - 3, (block[looked]! * height) / blocks - 3, right - left + 6, height / blocks + 6);

@@ -93,6 +93,7 @@ def serve(
         served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, side=side, seed=seed, **options))
         output().print(served.address, markup=False, highlight=False, soft_wrap=True)
         views: list[LivePage | live_display.ServedView] = []
+        page: LivePage | None = None
         if dashboard:
             page = open_.enter_context(LivePage(served.folder.name, served.assumed))
             views.append(page)
@@ -101,7 +102,9 @@ def serve(
             views.append(open_.enter_context(live_display.served(served.folder.name, errors())))
         shown = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
-            notes(served.look())
+            notes(told := served.look())
+            if page:
+                page.tell(served.recorded(), served.clients, told)
             if views and time.monotonic() - shown >= 1:
                 shown = time.monotonic()
                 values = served.measured()

@@ -14,6 +14,7 @@
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs`; what these take from clients: `loss.rs` |
 //! | the disk of an NBD server; its load; answers at their moment | `export.rs`, `load.rs`, `delayed.rs` |
+//! | what a device does, as it does it: the tables of a recorded run | `live.rs` |
 //! | what a host that cannot write leaves of the last changes | `refused.rs`; a look at files without a change of them: `layers.rs` |
 //! | the model of order: what a flush and FUA promise, and what a cut may leave | `order.rs` |
 //! | the states that power cuts during a workload leave | `explore/` |
@@ -33,6 +34,7 @@ mod export;
 mod folder;
 mod info;
 mod layers;
+mod live;
 mod load;
 mod loss;
 mod machine;
@@ -53,6 +55,7 @@ pub use control::cut;
 pub use device_bytes::DeviceBytes;
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{check, info};
+pub use live::Part;
 pub use load::{Load, LoadMeter};
 pub use loss::Loss;
 pub use machine::{EndedSession, Machine};

@@ -2,6 +2,7 @@
 
 use crate::folder::{DeviceError, Folder, MadeFolder, SessionEnd, SessionFolder, survivors};
 use crate::layers::{over, power_on, shared};
+use crate::live::{Live, Part};
 use crate::power_on::{check_side, servable};
 use crate::recorder::Recorder;
 use crate::session::{Cut, Session};
@@ -38,6 +39,7 @@ pub struct Machine {
     made: Option<MadeFolder>,
     clock: Clock,
     cut: Option<Cut>,
+    live: Option<Live>,
     pub(crate) ended: Vec<EndedSession>,
 }
 
@@ -85,6 +87,7 @@ impl Machine {
             made,
             clock: Clock::start(),
             cut,
+            live: None,
             ended: Vec::new(),
         };
         match machine.power_on(store, found.as_ref()) {
@@ -122,6 +125,21 @@ impl Machine {
     /// The current session, and its clock.
     pub(crate) fn session(&mut self) -> Option<(&mut Session<Store<FileDisk>>, Clock)> {
         self.session.as_mut().map(|session| (session, self.clock))
+    }
+
+    /// Take what flash did since the last call. The first call begins to record, and every session goes on.
+    pub(crate) fn take_live(&mut self) -> Vec<Part> {
+        if self.live.is_none() {
+            self.begin_live();
+        }
+        self.live.as_mut().map(Live::take).unwrap_or_default()
+    }
+
+    fn begin_live(&mut self) {
+        if let Some(session) = &mut self.session {
+            let folder = self.session_folder.path().to_owned();
+            self.live = Some(Live::begin(self.live.take(), folder, &self.scenario, session));
+        }
     }
 
     /// What the files hold of some ranges, which the next power on will find there, as far as that can be read and is not too long.
@@ -215,6 +233,9 @@ impl Machine {
         let session = Session::start(scenario, store, found, recorder, self.cut);
         self.session = Some(session.map_err(|problem| self.folder.unusable(problem))?);
         self.clock = Clock::start();
+        if self.live.is_some() {
+            self.begin_live();
+        }
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
+use crate::live::Part;
 use crate::load::Load;
 use crate::machine::{EndedSession, Machine};
 use coflash_engine::RunResult;
@@ -122,6 +123,18 @@ impl ServedDevice {
     #[must_use]
     pub fn take_load(&self) -> Load {
         self.disk.take_load()
+    }
+
+    /// The clients that are connected.
+    #[must_use]
+    pub fn clients(&self) -> usize {
+        self.connections.count()
+    }
+
+    /// What flash did since the last call, by session. The first call begins to record.
+    #[must_use]
+    pub fn take_live(&self) -> Vec<Part> {
+        self.disk.machine().take_live()
     }
 
     /// Sessions that have ended in power cuts since the last call.

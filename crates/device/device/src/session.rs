@@ -18,9 +18,11 @@ use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
 use coflash_level::FlashStack;
 use coflash_media::{Contents, Side, SimulatedMedia};
 use coflash_scenario::{ReplayMode, Scenario};
+use coflash_sim::LiveRecorder;
 use coflash_store::{Damage, Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
 use std::io;
+use std::sync::{Arc, Mutex};
 
 /// A failed request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -133,6 +135,7 @@ pub struct Session<S: DeviceBytes> {
     scenario: Scenario,
     engine: Engine<FlashStack, Served<S>>,
     recorder: Recorder,
+    live: Option<Arc<Mutex<LiveRecorder>>>,
     restarts: Vec<Restart>,
     /// Restarts that were taken note of.
     told: usize,
@@ -176,6 +179,7 @@ impl<S: DeviceBytes> Session<S> {
             scenario,
             engine,
             recorder,
+            live: None,
             restarts: Vec::new(),
             told: 0,
             armed: None,
@@ -316,6 +320,14 @@ impl<S: DeviceBytes> Session<S> {
         &self.restarts
     }
 
+    /// Have a recorder hear of the operations of flash, and of the decisions of GC, from now on.
+    pub(crate) fn record_in(&mut self, live: Arc<Mutex<LiveRecorder>>) {
+        let (stack, media) = self.engine.parts_mut();
+        stack.record_in(live.clone());
+        media.timeline.record_in(live.clone());
+        self.live = Some(live);
+    }
+
     /// The number of restarts of the device alone since the last call.
     pub(crate) fn take_restarted(&mut self) -> usize {
         let told = std::mem::replace(&mut self.told, self.restarts.len());
@@ -332,6 +344,9 @@ impl<S: DeviceBytes> Session<S> {
         let failed = |problem: &dyn std::fmt::Display| Failure::Restart(problem.to_string());
         self.recorder.found(self.restarts.len(), &found);
         let recovered = recover_device(stack, &self.scenario, &found, self.now, media);
+        if let Some(live) = &self.live {
+            stack.record_in(live.clone());
+        }
         recovered.map_err(|problem| failed(&problem))
     }
 

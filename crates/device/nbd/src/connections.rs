@@ -39,6 +39,13 @@ impl Connections {
         self.0.max.store(max, Ordering::Relaxed);
     }
 
+    /// The number of open connections.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().filter(|line| line.strong_count() > 0).count()
+    }
+
     /// End all connections, as when the disk vanishes; returns their number. Nothing is sent to these clients any more, and
     /// their requests are no longer [wanted](crate::Request::is_wanted). A client may connect anew.
     pub fn end(&self) -> usize {

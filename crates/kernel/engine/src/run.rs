@@ -54,11 +54,11 @@ impl Given<'_> {
         }
     }
 
-    fn record_operations(&self, media: Timeline) -> Timeline {
-        match &self.operations {
-            Some(recorder) => media.with_recorder(Arc::clone(recorder)),
-            None => media,
+    fn record_operations(&self, mut media: Timeline) -> Timeline {
+        if let Some(recorder) = &self.operations {
+            media.record_in(Arc::clone(recorder));
         }
+        media
     }
 }
 

@@ -15,7 +15,7 @@ use crate::units::Units;
 use crate::write_back::{Announces, AtRisk, WriteBack, WriteBufferConfig};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Misfit, Time};
-use coflash_ftl::{CopyAll, Ftl, GcHook, Io, PageRead, PageWrite};
+use coflash_ftl::{CopyAll, DecisionRecorder, Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{Contents, DieId, Media, Memory};
 use std::convert::identity;
 
@@ -261,6 +261,14 @@ impl FlashStack {
         match self {
             Self::Plain(link) => (link.below().under().at_risk(), link.below().under().commits()),
             Self::HostCache(cache) => (cache.at_risk(), cache.commits()),
+        }
+    }
+
+    /// Report each decision of GC to a recorder from now on.
+    pub fn record_in(&mut self, recorder: DecisionRecorder) {
+        match self {
+            Self::Plain(link) => link.below_mut().under_mut().below_mut().record_in(recorder),
+            Self::HostCache(cache) => cache.below_mut().below_mut().under_mut().record_in(recorder),
         }
     }
 

@@ -25,5 +25,5 @@ pub use inspect::{inspect, rewrite, split};
 pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};
 pub use policies::policies;
-pub use record::Records;
+pub use record::{LiveRecorder, Piece, Recorder, Records};
 pub use with_traces::{TRACES, describe, fewest_programs, run, run_from, run_recorded, warm};

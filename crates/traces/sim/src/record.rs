@@ -2,15 +2,15 @@
 //!
 //! They begin with the measured run: preconditioning is not recorded. Rows are written in groups, and
 //! operations in the order of issue once they have ended, so that memory is bounded. A file is written whole
-//! or not at all.
+//! or not at all. Of a device that is served the same tables are taken piece by piece.
 
 use coflash_base::{AtomicFile, Lpn, Time};
 use coflash_engine::{Given, RunError, Scenario};
 use coflash_ftl::{Candidate, Decision, RecordsDecisions};
-use coflash_media::{BlockId, FlashOperation, OperationKind, RecordsOperations};
+use coflash_media::{BlockId, FlashOperation, Geometry, OperationKind, RecordsOperations};
 use coflash_trace::table::{Layout, TableWriter, Value};
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -62,36 +62,35 @@ const DECISIONS: Layout = Layout {
     group_rows: GROUP_ROWS,
 };
 
-/// A file that is being written.
-#[derive(Debug)]
-struct File {
-    path: PathBuf,
-    /// The table, up to the first error.
-    table: Result<TableWriter<AtomicFile>, io::Error>,
+/// A table that is being written, up to the first error.
+struct Table<W: Write + Send> {
+    writer: io::Result<TableWriter<W>>,
+    /// All rows; those above `most` are left out.
+    rows: usize,
+    most: usize,
 }
 
-impl File {
-    /// Create a file. `dies` is the number of dies over which its blocks are divided, one after the other.
-    fn create(path: &Path, layout: &Layout, dies: u32) -> Result<Self, RunError> {
-        let about = [("coflash_dies", dies.to_string())];
-        let created = AtomicFile::create(path).and_then(|file| TableWriter::new(file, layout, &about));
-        let table = created.map_err(|problem| unwritten(path, &problem))?;
-        Ok(Self { path: path.to_owned(), table: Ok(table) })
+impl<W: Write + Send> Table<W> {
+    /// Begin a table about the blocks of a geometry, which are divided over its dies, one after the other.
+    fn begin(output: W, layout: &Layout, geometry: &Geometry, most: usize) -> Self {
+        let [dies, blocks] = [geometry.dies(), geometry.blocks()].map(|count| count.to_string());
+        let about = [("coflash_dies", dies), ("coflash_blocks", blocks)];
+        Self { writer: TableWriter::new(output, layout, &about), rows: 0, most }
     }
 
     #[inline]
     fn push<const N: usize>(&mut self, row: [Value; N]) {
-        if let Ok(table) = &mut self.table
+        self.rows += 1;
+        if self.rows <= self.most
+            && let Ok(table) = &mut self.writer
             && let Err(problem) = table.push(row)
         {
-            self.table = Err(problem);
+            self.writer = Err(problem);
         }
     }
 
-    fn finish(self) -> Result<(PathBuf, AtomicFile), RunError> {
-        let finished = self.table.and_then(TableWriter::finish);
-        let file = finished.map_err(|problem| unwritten(&self.path, &problem))?;
-        Ok((self.path, file))
+    fn finish(self) -> io::Result<W> {
+        self.writer.and_then(TableWriter::finish)
     }
 }
 
@@ -99,16 +98,17 @@ fn unwritten(path: &Path, problem: &io::Error) -> RunError {
     RunError::Record(format!("{}: cannot be written: {problem}", path.display()))
 }
 
-/// The recorder of operations and decisions.
-#[derive(Debug)]
-struct Recorder {
-    operations: Option<File>,
+/// A recorder of operations and decisions.
+pub struct Recorder<W: Write + Send> {
+    operations: Option<Table<W>>,
     /// The rows of operations, from the first one with an unknown end.
     rows: VecDeque<Row>,
     /// The number of the first row, modulo 2³².
     first: u32,
-    decisions: Option<File>,
-    pages_per_block: u32,
+    decisions: Option<Table<W>>,
+    /// Whether it is of a device that is served: in pieces that are bounded, with the picked ones of the candidates.
+    is_live: bool,
+    geometry: Geometry,
     /// The class of each block since it was opened.
     classes: Vec<Option<u32>>,
     decision: u64,
@@ -127,11 +127,17 @@ fn number_if(value: Option<u32>) -> Value {
     value.map_or(Value::Missing, number)
 }
 
-impl RecordsOperations for Recorder {
+impl<W: Write + Send> std::fmt::Debug for Recorder<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a recorder of decision {}", self.decision)
+    }
+}
+
+impl<W: Write + Send> RecordsOperations for Recorder<W> {
     fn operation(&mut self, operation: &FlashOperation) {
         let &FlashOperation { kind, page, from, lpn, cause, time, end } = operation;
         self.now = time;
-        let block = page.get() / self.pages_per_block;
+        let block = page.get() / self.geometry.pages_per_block;
         let class = &mut self.classes[block as usize];
         let is_programmed = matches!(kind, OperationKind::Program | OperationKind::Copy);
         if kind == OperationKind::Erase {
@@ -163,7 +169,22 @@ impl RecordsOperations for Recorder {
     }
 }
 
-impl Recorder {
+impl<W: Write + Send> Recorder<W> {
+    fn new(geometry: Geometry, operations: Option<W>, decisions: Option<W>, is_live: bool) -> Self {
+        let most = if is_live { GROUP_ROWS } else { usize::MAX };
+        Self {
+            operations: operations.map(|output| Table::begin(output, &OPERATIONS, &geometry, most)),
+            rows: VecDeque::new(),
+            first: 0,
+            decisions: decisions.map(|output| Table::begin(output, &DECISIONS, &geometry, most)),
+            is_live,
+            classes: vec![None; geometry.blocks() as usize],
+            geometry,
+            decision: 0,
+            now: Time::ZERO,
+        }
+    }
+
     /// Write the operations before the first one with an unknown end.
     fn write_ended(&mut self) {
         let Some(file) = &mut self.operations else { return };
@@ -175,7 +196,7 @@ impl Recorder {
     }
 }
 
-impl RecordsDecisions for Recorder {
+impl<W: Write + Send> RecordsDecisions for Recorder<W> {
     /// Nothing: a row is a candidate.
     fn answered(&mut self, _: BlockId, _: u32, _: Lpn, _: Decision) {}
 
@@ -193,6 +214,9 @@ impl RecordsDecisions for Recorder {
         let Some(file) = &mut self.decisions else { return };
         let time = time.unwrap_or(self.now);
         for Candidate { block, pages, valid, removable, cost, age, erases } in candidates {
+            if block != picked && self.is_live {
+                continue;
+            }
             file.push([
                 Value::Number(self.decision),
                 Value::Number(time.ns),
@@ -211,35 +235,75 @@ impl RecordsDecisions for Recorder {
     }
 }
 
-/// The recording of a run, if there is one.
-pub(crate) struct RunRecording(Option<Arc<Mutex<Recorder>>>);
+/// A recorder of a device that is served: in memory, and of candidates those that were picked.
+pub type LiveRecorder = Recorder<Vec<u8>>;
 
-impl RunRecording {
+/// What happened in a part of a session, as the same tables.
+pub struct Piece {
+    operations: Option<Table<Vec<u8>>>,
+    decisions: Option<Table<Vec<u8>>>,
+}
+
+impl LiveRecorder {
+    /// Begin to record a device of a scenario that was checked.
+    #[must_use]
+    pub fn live(scenario: &Scenario) -> Self {
+        Self::new(scenario.ftl.erase_units(&scenario.flash), Some(Vec::new()), Some(Vec::new()), true)
+    }
+
+    /// Take what was recorded since the last call.
+    pub fn take(&mut self) -> Piece {
+        let next = |layout| Some(Table::begin(Vec::new(), layout, &self.geometry, GROUP_ROWS));
+        let [operations, decisions] = [next(&OPERATIONS), next(&DECISIONS)];
+        Piece {
+            operations: std::mem::replace(&mut self.operations, operations),
+            decisions: std::mem::replace(&mut self.decisions, decisions),
+        }
+    }
+}
+
+impl Piece {
+    /// Operations that are left out: there were more than a piece may have.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.operations.as_ref().map_or(0, |table| table.rows.saturating_sub(table.most)) as u64
+    }
+
+    /// Write the tables of operations and of decisions; empty ones as no bytes.
+    ///
+    /// # Errors
+    /// A table cannot be encoded.
+    pub fn write(self) -> io::Result<[Vec<u8>; 2]> {
+        let written = |table: Option<Table<Vec<u8>>>| {
+            table.filter(|table| table.rows > 0).map_or_else(|| Ok(Vec::new()), Table::finish)
+        };
+        Ok([written(self.operations)?, written(self.decisions)?])
+    }
+}
+
+/// The recording of a run, if there is one.
+pub(crate) struct RunRecording<'a>(Option<Arc<Mutex<Recorder<AtomicFile>>>>, &'a Records);
+
+impl<'a> RunRecording<'a> {
     /// Create the files, before any work.
-    pub(crate) fn begin(records: &Records, scenario: &Scenario) -> Result<Self, RunError> {
+    pub(crate) fn begin(records: &'a Records, scenario: &Scenario) -> Result<Self, RunError> {
         if *records == Records::default() {
-            return Ok(Self(None));
+            return Ok(Self(None, records));
         }
         // Its blocks are numbered by a table.
         coflash_engine::check(scenario)?;
-        let geometry = scenario.ftl.erase_units(&scenario.flash);
-        let file = |path: &Option<PathBuf>, layout| {
-            path.as_ref().map(|path| File::create(path, layout, geometry.dies())).transpose()
+        let file = |path: &Option<PathBuf>| {
+            let create =
+                |path: &PathBuf| AtomicFile::create(path).map_err(|problem| unwritten(path, &problem));
+            path.as_ref().map(create).transpose()
         };
-        Ok(Self(Some(Arc::new(Mutex::new(Recorder {
-            operations: file(&records.operations, &OPERATIONS)?,
-            rows: VecDeque::new(),
-            first: 0,
-            decisions: file(&records.decisions, &DECISIONS)?,
-            pages_per_block: geometry.pages_per_block,
-            classes: vec![None; geometry.blocks() as usize],
-            decision: 0,
-            now: Time::ZERO,
-        })))))
+        let geometry = scenario.ftl.erase_units(&scenario.flash);
+        let recorder = Recorder::new(geometry, file(&records.operations)?, file(&records.decisions)?, false);
+        Ok(Self(Some(Arc::new(Mutex::new(recorder))), records))
     }
 
     /// Have the run recorded.
-    pub(crate) fn given<'a>(&self, given: Given<'a>) -> Given<'a> {
+    pub(crate) fn given<'b>(&self, given: Given<'b>) -> Given<'b> {
         match &self.0 {
             Some(recorder) => {
                 Given { operations: Some(recorder.clone()), decisions: Some(recorder.clone()), ..given }
@@ -250,12 +314,16 @@ impl RunRecording {
 
     /// Write the files.
     pub(crate) fn finish(self) -> Result<(), RunError> {
-        let Some(recorder) = self.0 else { return Ok(()) };
+        let Self(Some(recorder), Records { operations, decisions }) = self else { return Ok(()) };
         let mut recorder = recorder.lock().expect("no holder has panicked");
-        let files = [recorder.operations.take(), recorder.decisions.take()];
-        let finished: Vec<_> = files.into_iter().flatten().map(File::finish).collect::<Result<_, _>>()?;
+        let tables = [(operations, recorder.operations.take()), (decisions, recorder.decisions.take())];
+        let finish = |(path, table): (&'a Option<PathBuf>, Option<Table<AtomicFile>>)| {
+            let (path, table) = (path.as_ref()?, table?);
+            Some(table.finish().map(|file| (path, file)).map_err(|problem| unwritten(path, &problem)))
+        };
+        let finished: Vec<_> = tables.into_iter().filter_map(finish).collect::<Result<_, _>>()?;
         for (path, file) in finished {
-            file.commit().map_err(|problem| unwritten(&path, &problem))?;
+            file.commit().map_err(|problem| unwritten(path, &problem))?;
         }
         Ok(())
     }

@@ -126,7 +126,7 @@ function liveChart({ title, unit, lines }) {
     return {
       zoomable: true,
       x: { label: "time", scale: linearScale(low, high, "ns", { nice: false, count: 6 }), show: (ns) => `${show(ns, "ns")} on` },
-      y: { label: "", scale: linearScale(0, Math.max(1e-9, ...ys), unit, { zero: true }), show: (value) => show(WHOLE.has(unit) ? Math.round(value) : value, unit) },
+      y: { label: "", scale: linearScale(0, Math.max(0, ...ys) || 1, unit, { zero: true }), show: (value) => show(WHOLE.has(unit) ? Math.round(value) : value, unit) },
       lines: shown, legend: known.map(({ name, look }) => ({ name, look })),
       summary: known.map(({ name, points }) => `${name}: ${show(points[points.length - 1].y, unit)}.`).join(" "),
       table: () => ({

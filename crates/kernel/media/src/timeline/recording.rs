@@ -16,14 +16,10 @@ pub(super) struct Recording {
 }
 
 impl Timeline {
-    /// Tell a recorder of each flash operation.
-    #[must_use]
-    pub fn with_recorder(mut self, recorder: OperationRecorder) -> Self {
+    /// Tell a recorder of each flash operation from now on.
+    pub fn record_in(&mut self, recorder: OperationRecorder) {
         self.servers.channels.note_ends();
-        Self {
-            recording: Some(Box::new(Recording { recorder, operations: 0, under_way: Vec::new() })),
-            ..self
-        }
+        self.recording = Some(Box::new(Recording { recorder, operations: 0, under_way: Vec::new() }));
     }
 
     /// Tell the recorder, if there is one, of an operation.
