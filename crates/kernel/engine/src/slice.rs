@@ -70,8 +70,11 @@ impl Slice {
     /// Whether it has a page of these: the least page first, and their number.
     #[inline(always)]
     pub(crate) fn has_any(&self, first: u32, pages: u64) -> bool {
-        pages >= u64::from(self.channels)
-            || self.pages_before(first + pages as u32) > self.pages_before(first)
+        match pages {
+            1 => self.has(Lpn::new(first)),
+            _ if pages >= u64::from(self.channels) => true,
+            _ => self.pages_before(first + pages as u32) > self.pages_before(first),
+        }
     }
 
     /// The pages of the device, of which this slice has `pages`.

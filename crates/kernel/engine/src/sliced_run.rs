@@ -18,7 +18,7 @@ use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, FlashStack, Level, PlainStack};
 use coflash_media::Timeline;
 use coflash_scenario::{ReplayMode, Scenario, ScenarioError};
-use coflash_workload::{BATCH_REQUESTS, Request};
+use coflash_workload::Request;
 use rustc_hash::FxHashMap;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ struct Lane {
     issuer: Issuer,
     /// Whether the link or the firmware have a state that depends on every request.
     takes_all: bool,
-    /// Of a batch: the requests with work for the slice, and their places.
+    /// Of a batch: the requests with work for the slice first, and their places.
     own: Vec<Request>,
     places: Vec<u32>,
     /// The requests up to the last one taken.
@@ -52,29 +52,32 @@ impl Lane {
             slice,
             issuer: Issuer::new(scenario, ReplayMode::Open),
             takes_all: scenario.controller.cores.is_some() || scenario.link.cost().is_shared,
-            own: Vec::with_capacity(BATCH_REQUESTS),
-            places: Vec::with_capacity(BATCH_REQUESTS),
+            own: Vec::new(),
+            places: Vec::new(),
             taken: 0,
         })
     }
 
-    /// Take the requests of a batch with work for the slice, and those at which a window of the series may turn: windows double, so
+    /// Take the requests of a batch with work for the slice, the first of `own`, and those at which a window of the series may turn: windows double, so
     /// that their ends stay multiples of the length so far.
-    fn take(&mut self, batch: &[Request]) {
+    fn take(&mut self, batch: &[Request]) -> usize {
         let Self { engine, issuer, takes_all, own, places, .. } = self;
-        (own.clear(), places.clear());
+        if let Some(any) = batch.first().filter(|_| own.len() < batch.len()) {
+            (own.resize(batch.len(), *any), places.resize(batch.len(), 0));
+        }
+        let mut count = 0;
         let (mut window_end, window_ns) = engine.window();
         for (place, request) in (0..).zip(batch) {
             let arrival = issuer.arrival(request);
             let turns = arrival >= window_end;
-            if engine.has_work(request) || turns || *takes_all {
-                own.push(*request);
-                places.push(place);
-            }
+            // Without a branch, which could not be predicted.
+            (own[count], places[count]) = (*request, place);
+            count += usize::from(engine.has_work(request) | turns | *takes_all);
             if turns {
                 window_end = Time { ns: (arrival.ns / window_ns + 1).saturating_mul(window_ns) };
             }
         }
+        count
     }
 
     /// Serve the slice's part of batches; the first request has this number. Returns the number of a request that does not fit.
@@ -86,15 +89,15 @@ impl Lane {
         observer: &mut dyn Observer,
     ) -> Result<Option<u64>, RunError> {
         for batch in batches {
-            self.take(batch);
+            let count = self.take(batch);
             let Self { engine, issuer, own, places, taken, .. } = self;
             let number = |place: usize| first + u64::from(places[place]);
             let before = |engine: &mut Engine<_, _>, place| engine.number(number(place));
             let look = |place| observer.progress(Phase::Replay, fraction, number(place));
-            if let Some(place) = issuer.issue_all(engine, own, 0..own.len(), before, look)? {
+            if let Some(place) = issuer.issue_all(engine, &own[..count], 0..count, before, look)? {
                 return Ok(Some(number(place)));
             }
-            *taken = own.len().checked_sub(1).map_or(*taken, |place| number(place) + 1);
+            *taken = count.checked_sub(1).map_or(*taken, |place| number(place) + 1);
             first += batch.len() as u64;
         }
         Ok(None)
