@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import coflash
+from coflash.demo import find_trace
 from coflash.sweep import Sweep
 from coflash.sweep.memory import flash_bytes
 
@@ -156,6 +157,22 @@ def sizes(devices: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def sampled() -> str:
+    """Return what samples of the trace of the demo give on parts of its drive, as Markdown."""
+    drive, trace = coflash.Scenario.load("demo"), str(find_trace())
+    lines = [
+        "| the trace of `demo`, sampled | requests | programs per host write | mean response |",
+        "|---|---:|---:|---:|",
+    ]
+    for of in (1, 2, 4, 8, 16):
+        sample = RUNS / "sample.parquet"
+        coflash.trace.slice(trace, sample, sample=of)
+        metrics = coflash.run(drive.scaled(f"1/{of}"), sample).metrics
+        mean = metrics.response_ns.all.mean or 0
+        lines.append(f"| 1/{of} | {metrics.requests:,} | {metrics.waf_host:.3f} | {mean / 1e3:,.0f} µs |")
+    return "\n".join(lines) + "\n"
+
+
 def large() -> None:
     """Run a 64th of the large drive, and write what that takes."""
     scenario = str(ROOT / "scenarios" / "qlc-122t.toml")
@@ -203,6 +220,8 @@ def main() -> None:
         + limits(devices, values)
         + "\n"
         + tables(devices, values)
+        + "\n"
+        + sampled()
         + END
         + after,
         "utf-8",

@@ -150,7 +150,7 @@ def test_a_skew_that_depends_on_the_space_is_told() -> None:
     assert 'The skew of "fio-zipf" is that of the small space' in told[-1]
 
 
-@pytest.mark.parametrize("text", ["0", "1/0", "-1/2", "a", "1/2/3", ""])
+@pytest.mark.parametrize("text", ["0", "1/0", "-1/2", "a", "1/2/3", "", "2000"])
 def test_what_is_no_fraction_is_refused(text: str) -> None:
     with pytest.raises(CoflashError, match="a fraction above 0 such as 1/64 is allowed"):
         WHOLE.scaled(text)
