@@ -93,15 +93,16 @@ impl Recipe {
         let (warm, wanted) = (leaves(self), leaves(wanted));
         let show = |value: Option<&Value>| value.map_or_else(|| "not given".to_owned(), Value::to_string);
         let keys: BTreeSet<_> = warm.keys().chain(wanted.keys()).collect();
-        let mut found: Vec<_> = keys
-            .into_iter()
-            .map(|key| (key, warm.get(key), wanted.get(key)))
-            .filter(|(_, warm, wanted)| warm != wanted)
-            .map(|(key, warm, wanted)| match key.strip_prefix("cooperation.") {
-                Some(_) => "cooperation is a scheme with other weights of pages or write streams in it".to_owned(),
-                None => format!("{key} is {} in it and {} in the scenario", show(warm), show(wanted)),
-            })
-            .collect();
+        let mut found: Vec<_> =
+            keys.into_iter()
+                .map(|key| (key, warm.get(key), wanted.get(key)))
+                .filter(|(_, warm, wanted)| warm != wanted)
+                .map(|(key, warm, wanted)| match key.strip_prefix("cooperation.") {
+                    Some(_) => "cooperation is a scheme with other weights of pages or write streams in it"
+                        .to_owned(),
+                    None => format!("{key} is {} in it and {} in the scenario", show(warm), show(wanted)),
+                })
+                .collect();
         found.dedup();
         if found.len() > DIFFERENCES_SHOWN {
             let more = found.len() - DIFFERENCES_SHOWN;
