@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 type Sessions = Vec<(PathBuf, PyRunResult)>;
+type Parts = Vec<(PathBuf, Py<PyBytes>, Py<PyBytes>, u64)>;
 
 fn sessions(ended: Vec<EndedSession>) -> Sessions {
     let session =
@@ -95,7 +96,7 @@ impl ServedDevice {
     }
 
     /// What flash did since the last call: by session its operations and decisions, as Parquet files, and the operations left out.
-    fn take_live(&self, py: Python<'_>) -> PyResult<Vec<(PathBuf, Py<PyBytes>, Py<PyBytes>, u64)>> {
+    fn take_live(&self, py: Python<'_>) -> PyResult<Parts> {
         let parts = self.with(py, |served| {
             let written = |(session, piece): coflash_device::Part| {
                 let left_out = piece.left_out();
