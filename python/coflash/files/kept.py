@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from pathlib import Path
+
+from coflash.files import digest, remote
+from coflash.files.atomic_write import new_file
 
 
 def kept_folder() -> Path:
@@ -13,3 +17,37 @@ def kept_folder() -> Path:
     folder = Path(os.environ.get("COFLASH_TRACES") or Path(tempfile.gettempdir()) / f"coflash-traces-{user}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
+
+
+def kept_file(source: str, sha256: str) -> Path:
+    """Return the place of a shipped or fetched file; its name keeps the suffixes, which tell the format."""
+    return kept_folder() / f"{sha256[:32]}-{source.rsplit('/', 1)[-1]}"
+
+
+def fetched(place: str) -> str:
+    """Return the path on this machine of a file given by path or URL.
+
+    Raises:
+        CoflashError: It cannot be fetched.
+    """
+    if not remote.is_url(place):
+        return str(remote.path_of(place)) if "://" in place else place
+    with tempfile.TemporaryDirectory(prefix=".", dir=kept_folder()) as folder:
+        new = Path(folder) / "trace"
+        file = kept_file(place, copied(place, new))
+        new.replace(file)
+    return str(file)
+
+
+def copied(url: str, to: Path) -> str:
+    """Copy a file from a URL to a path; returns its SHA-256.
+
+    Raises:
+        CoflashError: It cannot be fetched.
+    """
+    found = hashlib.sha256()
+    with digest.opened(url) as source, new_file(to) as file:
+        while chunk := digest.chunk(source, url):
+            found.update(chunk)
+            file.write(chunk)
+    return found.hexdigest()

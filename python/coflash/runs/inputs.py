@@ -7,9 +7,7 @@ Shipped and fetched files are kept under the name of their digest: each only onc
 
 from __future__ import annotations
 
-import hashlib
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +15,10 @@ from typing import Any
 
 from coflash import _core
 from coflash._core import CoflashError
-from coflash.files import digest, remote
+from coflash.files import remote
 from coflash.files.atomic_write import new_file
 from coflash.files.digest import digest_of
-from coflash.files.kept import kept_folder
+from coflash.files.kept import copied, fetched, kept_file
 from coflash.results.identity import own_key
 from coflash.results.result import Result
 from coflash.scenario import Scenario
@@ -42,8 +40,8 @@ class Input:
 
     @property
     def kept(self) -> Path:
-        """The place of the shipped or fetched file; its name keeps the suffixes, which tell the format."""
-        return kept_folder() / f"{self.sha256[:32]}-{self.source.rsplit('/', 1)[-1]}"
+        """The place of the shipped or fetched file."""
+        return kept_file(self.source, self.sha256)
 
     def local(self, *, shipped: bool = False) -> str:
         """Return the path of the file on this machine, fetched if necessary.
@@ -59,7 +57,7 @@ class Input:
         if not remote.is_url(self.source):  # that of a file here
             return str(remote.path_of(self.source))
         if not self.kept.exists():
-            found = _copy(self.source, self.kept)
+            found = copied(self.source, self.kept)
             if found != self.sha256:
                 self.kept.unlink()
                 msg = f"{self.source}: has changed since the sweep began: give the same command again"
@@ -100,20 +98,6 @@ def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
     return tuple(Input(path, digest_of(path)) for path in files)
 
 
-def fetched(place: str) -> str:
-    """Return the path on this machine of a file given by path or URL.
-
-    Raises:
-        CoflashError: It cannot be fetched.
-    """
-    if not remote.is_url(place):
-        return str(remote.path_of(place)) if "://" in place else place
-    with tempfile.TemporaryDirectory(prefix=".", dir=kept_folder()) as folder:
-        file = Input(place, _copy(place, Path(folder) / "trace"))
-        (Path(folder) / "trace").replace(file.kept)
-    return str(file.kept)
-
-
 def credited(result: Result, read: Sequence[str], local: Sequence[str], sources: Sequence[str]) -> Result:
     """Return a result that names its inputs as they were given.
 
@@ -134,12 +118,3 @@ def credited(result: Result, read: Sequence[str], local: Sequence[str], sources:
             entry.update(bytes=Path(file).stat().st_size, sha256=digest_of(file))
     document["scenario_hash"] = Scenario.of_result(document).hash
     return result.with_document(document)
-
-
-def _copy(url: str, to: Path) -> str:
-    found = hashlib.sha256()
-    with digest.opened(url) as source, new_file(to) as file:
-        while chunk := digest.chunk(source, url):
-            found.update(chunk)
-            file.write(chunk)
-    return found.hexdigest()

@@ -12,11 +12,12 @@ from typing import Literal, NamedTuple
 
 from coflash import _core
 from coflash.files.atomic_write import check_apart, check_file
+from coflash.files.kept import fetched
 from coflash.files.kinds import RECORD
 from coflash.measures.record import Record, SoFar
 from coflash.results.identity import reading
 from coflash.results.result import Result
-from coflash.runs.inputs import credited, fetched, own_files
+from coflash.runs.inputs import credited, own_files
 from coflash.runs.warm import Warm
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.trace import Paths, Progress, arrow, info, paths

@@ -17,7 +17,7 @@ from coflash import _core
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write, remote
 from coflash.files.digest import digest_of
-from coflash.runs.inputs import fetched
+from coflash.files.kept import fetched
 from coflash.scenario import toml_value
 from coflash.trace import Options, Paths, Progress, arrow, info, paths
 
