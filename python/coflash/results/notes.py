@@ -7,17 +7,22 @@ from collections.abc import Iterable, Sequence
 
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 _NAMED = 3
+_NO_EFFECT = " no effect without "
 
 
 def together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Merge notes of named runs: notes that differ only in their numbers become one, with the names of its runs."""
+    """Merge notes of named runs: notes that differ only in their numbers become one, with the names of its runs.
+
+    A key without effect in some of the runs is not told: the others use it, and all are compared under the same keys.
+    """
     found: dict[str, dict[str, list[str]]] = {}
     total = 0
     for run, notes in runs:
         total += 1
         for note in dict.fromkeys(notes):
             found.setdefault(_NUMBER.sub("#", note), {}).setdefault(note, []).append(run)
-    return [_one(alike, total) for alike in found.values()]
+    merged = [(alike, sum(map(len, alike.values())) < total) for alike in found.values()]
+    return [_one(alike, total) for alike, is_partial in merged if not (is_partial and _NO_EFFECT in next(iter(alike)))]
 
 
 def _one(alike: dict[str, list[str]], total: int) -> str:
