@@ -32,6 +32,7 @@ pub fn coupling(scenario: &Scenario) -> Option<String> {
         (scenario.has_cache(), "cache.size", "a cache evicts pages of any die"),
         (in_host, "cache.placement", "the messages of a cache in the host concern all dies"),
         (cache.volatile, "cache.volatile", "a flush waits for all dies"),
+        (cache.fence.ns > 0, "cache.fence", "a request waits for the metadata of all its pages"),
         (host_buffer.exists(), "host_buffer.size", "a write buffer holds pages of all dies"),
         (schemes, "cooperation", "a scheme decides for all dies"),
         (controller.write_buffer.count > 0, "controller.write_buffer", "all dies share it"),

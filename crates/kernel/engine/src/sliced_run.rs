@@ -15,6 +15,7 @@ use crate::steps::{Steps, Told, drain};
 use crate::traces::Traces;
 use coflash_base::{Lpn, Seed, Time};
 use coflash_ftl::Ftl;
+use coflash_level::nvm::MetadataCounters;
 use coflash_level::{Elsewhere, FlashStack, Level, PlainStack};
 use coflash_media::Timeline;
 use coflash_scenario::{ReplayMode, Scenario, ScenarioError};
@@ -39,6 +40,9 @@ struct Lane {
     places: Vec<u32>,
     /// The requests up to the last one taken.
     taken: u64,
+    /// The requests with a fence, and the fences so far.
+    fenced: Vec<u64>,
+    fences: u64,
 }
 
 impl Lane {
@@ -55,6 +59,8 @@ impl Lane {
             own: Vec::new(),
             places: Vec::new(),
             taken: 0,
+            fenced: Vec::new(),
+            fences: 0,
         })
     }
 
@@ -63,7 +69,8 @@ impl Lane {
     fn take(&mut self, batch: &[Request]) -> usize {
         let Self { engine, issuer, takes_all, own, places, .. } = self;
         if let Some(any) = batch.first().filter(|_| own.len() < batch.len()) {
-            (own.resize(batch.len(), *any), places.resize(batch.len(), 0));
+            own.resize(batch.len(), *any);
+            places.resize(batch.len(), 0);
         }
         let mut count = 0;
         let (mut window_end, window_ns) = engine.window();
@@ -90,13 +97,24 @@ impl Lane {
     ) -> Result<Option<u64>, RunError> {
         for batch in batches {
             let count = self.take(batch);
-            let Self { engine, issuer, own, places, taken, .. } = self;
+            let Self { engine, issuer, own, places, taken, fenced, fences, .. } = self;
             let number = |place: usize| first + u64::from(places[place]);
-            let before = |engine: &mut Engine<_, _>, place| engine.number(number(place));
+            let mut note = |engine: &Engine<PlainStack, Timeline>, next: usize| {
+                let now = engine.level().below().under().fences();
+                if now > *fences {
+                    fenced.push(next.checked_sub(1).map_or(0, number));
+                    *fences = now;
+                }
+            };
+            let before = |engine: &mut Engine<_, _>, place| {
+                note(engine, place);
+                engine.number(number(place));
+            };
             let look = |place| observer.progress(Phase::Replay, fraction, number(place));
             if let Some(place) = issuer.issue_all(engine, &own[..count], 0..count, before, look)? {
                 return Ok(Some(number(place)));
             }
+            note(engine, count);
             *taken = count.checked_sub(1).map_or(*taken, |place| number(place) + 1);
             first += batch.len() as u64;
         }
@@ -157,6 +175,8 @@ pub(crate) struct SlicedRun<'a> {
     open: FxHashMap<u64, (u32, Time)>,
     shares: Vec<(Share, Answer)>,
     last_arrival: Time,
+    /// Fences of requests that another slice has counted.
+    fenced_twice: u64,
 }
 
 /// Create the erased flash of a slice.
@@ -210,12 +230,18 @@ impl<'a> SlicedRun<'a> {
             open: FxHashMap::default(),
             shares: Vec::new(),
             last_arrival: Time::ZERO,
+            fenced_twice: 0,
         })
     }
 
     /// Answer the requests of which all shares are served.
     fn join(&mut self) {
-        let Self { lanes, shares, open, .. } = self;
+        let Self { lanes, shares, open, fenced_twice, .. } = self;
+        let mut fenced: Vec<_> = lanes.iter_mut().flat_map(|lane| lane.fenced.drain(..)).collect();
+        let all = fenced.len();
+        fenced.sort_unstable();
+        fenced.dedup();
+        *fenced_twice += (all - fenced.len()) as u64;
         lanes.iter_mut().for_each(|lane| lane.engine.take_shares(shares));
         for (Share { request, pages: [here, elsewhere] }, answer) in shares.drain(..) {
             let (left, at) = open.entry(request).or_insert((here + elsewhere, Time::ZERO));
@@ -232,6 +258,8 @@ impl<'a> SlicedRun<'a> {
         let mut totals = lanes.next().expect("a device has a slice").totals();
         lanes.for_each(|lane| totals.add_slice(&lane.totals()));
         let timelines = self.lanes.iter().map(|lane| lane.engine.media());
+        let metadata: MetadataCounters = totals.report.get();
+        totals.report.set(&MetadataCounters { fences: metadata.fences - self.fenced_twice, ..metadata });
         totals.report.set(&Timeline::die_time(timelines, totals.report.end()));
         totals
     }

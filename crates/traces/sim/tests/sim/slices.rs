@@ -20,6 +20,14 @@ fn documents(scenario: &Scenario, threads: u32) -> String {
     run_given(scenario, &given, &mut NoObserver).map_or_else(|error| error.to_string(), text)
 }
 
+const SIZES: &[&str] = &[
+    "{ name = \"fixed\", size = \"4KiB\" }",
+    "{ name = \"fixed\", size = \"12KiB\" }",
+    "{ name = \"fixed\", size = \"100KiB\" }",
+    "{ name = \"exponential\", mean = \"6KiB\" }",
+    "{ name = \"fixed\", size = \"512B\" }",
+];
+
 /// The keys of a random scenario, and their values.
 fn draw(draws: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
     const SETTINGS: &[(&str, &[&str])] = &[
@@ -56,7 +64,8 @@ fn draw(draws: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
         ("ftl.spare.share", &["60%", "100%"]),
         ("workload.synthetic.trim_share", &["0%", "10%"]),
         ("workload.synthetic.flush_share", &["0%", "3%"]),
-        ("workload.synthetic.size", &["4KiB", "12KiB", "100KiB", "6KiB", "512B"]),
+        ("workload.synthetic.size", SIZES),
+        ("workload.synthetic.align", &["512B", "4KiB"]),
         (
             "workload.synthetic.arrival",
             &["{ name = \"poisson\", mean = \"20us\" }", "{ name = \"poisson\", mean = \"900us\" }"],
