@@ -85,6 +85,9 @@ impl Tier {
         if let Some(sole) = &mut self.above.sole {
             sole.set(page, false);
         }
+        if let Some((_, is_newest)) = self.above.leaving.get_mut(&page) {
+            *is_newest = false;
+        }
     }
 
     /// Whether a write is one of the host, and not what leaves a cache above.

@@ -174,6 +174,8 @@ impl Disk {
             }
         }
         for page in self.transfers.remove(index).pages().map(Lpn::new) {
+            // Who waits for this write to read its page gets what it has written.
+            self.brought.insert((tag, page), self.at(page));
             self.outgoing.remove(&(tag, page));
         }
         Some((tag, transfer.direction))
