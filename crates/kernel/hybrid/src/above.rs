@@ -23,6 +23,8 @@ pub(crate) struct Above {
     /// Pages that a memory above has written past flash, with the last job that brings them to the disk, and whether that is their
     /// newest version. Their writes are answered: nothing may overtake them.
     pub(crate) leaving: BTreeMap<Lpn, (u32, bool)>,
+    /// The page of the last command, where a disk brings it: no memory above can take it in yet.
+    pub(crate) brought: Option<Lpn>,
     /// The page that is being read for a slot above, which is part of a write: GC must not drop it meanwhile.
     pub(crate) wanted: Option<Lpn>,
 }
@@ -37,6 +39,7 @@ impl Above {
             tracks_host: false,
             counters: AboveCounters::default(),
             leaving: BTreeMap::new(),
+            brought: None,
             wanted: None,
         }
     }

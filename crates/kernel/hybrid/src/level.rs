@@ -388,7 +388,9 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     ) -> Result<Option<M::When>, M::Error> {
         let tier_io =
             &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start };
-        match self.tier.read(page, after, tier_io)? {
+        let served = self.tier.read(page, after, tier_io)?;
+        self.tier.above.brought = (!matches!(served, Served::Flash(_))).then_some(page.lpn);
+        match served {
             Served::Flash(done) => Ok(Some(done)),
             Served::Disk => self.extend(Kind::Read, (page.lpn, page.to), after, io).map(Some),
             Served::Joined(job) => Ok(Some(self.jobs.after(job, after, io.media))),

@@ -293,6 +293,7 @@ impl Tier {
     /// Begin a request: a read or write of `pages` pages from `first` on.
     #[inline]
     pub(crate) fn begin(&mut self, write: bool, first: Lpn, pages: u32) {
+        self.above.brought = None;
         self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
         self.meter.tick(self.replacer.cache.len());
         self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
@@ -328,7 +329,8 @@ impl Tier {
             if let Some(job) = leaving {
                 return Ok(Served::Joined(job));
             }
-            let done = match found.filter(|_| dirty) {
+            // A part written above needs the rest now.
+            let done = match found.filter(|_| dirty || matches!(page.to, Place::Slot(_))) {
                 Some(slot) => self.read_slot(slot, page, after, io)?,
                 None => None,
             };

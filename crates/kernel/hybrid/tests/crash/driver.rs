@@ -188,7 +188,15 @@ impl Driver {
             })
             .and_then(|()| self.act(|level, io| level.end(io)).map(drop));
         self.expect_power(served);
+        self.debug(&format!("{op:?} {first}+{pages} v{}", self.version));
         self.answer();
+    }
+
+    fn debug(&self, what: &str) {
+        if let Some(page) = std::env::var("DBG").ok().and_then(|p| p.parse().ok()) {
+            let flash: Vec<_> = self.cached().filter(|label| label.page.get() == page).collect();
+            eprintln!("{what} now {:?} disk {:?} way {:?} flash {flash:?} {:?}", self.media.ends.now(), self.media.disk.at(Lpn::new(page)), self.media.disk.on_the_way(Lpn::new(page)).collect::<Vec<_>>(), self.pages[page as usize]);
+        }
     }
 
     /// Writes pages; of the first only a sector, where one is given. Of two writes at once that go past the cache either may be
@@ -396,6 +404,7 @@ impl Driver {
                 self.expect_power(told);
             }
         }
+        self.debug(&format!("{event:?}"));
         self.answer();
     }
 
@@ -478,6 +487,7 @@ impl Driver {
         self.power_off();
         self.recover();
         Level::<Fragile>::assert_invariants(&self.level);
+        self.debug("restarted");
         // Checked on a copy, so that it leaves no trace. Backwards, or it would be a sequential run.
         let mut other = self.clone();
         for page in (0..self.setup.disk_pages).rev() {

@@ -417,6 +417,10 @@ impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
         self.below.shadows(lpn)
     }
 
+    fn admits(&self, page: Lpn, rest: bool) -> bool {
+        !rest || self.cache.lookup(page).is_some() || self.below.admits(page, rest)
+    }
+
     fn seen_as(&self, page: Lpn) -> Option<Lpn> {
         self.below.seen_as(page)
     }
