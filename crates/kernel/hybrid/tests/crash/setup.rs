@@ -25,7 +25,7 @@ const SCHEMES: [&str; 7] = [
     r#""none""#,
     r#""cdm""#,
     r#"{ "name": "cdm", "removable_weight": 0 }"#,
-    r#"{ "name": "cdm", "removable_weight": "by-age" }"#,
+    r#"{ "name": "cdm", "removable_weight": "adaptive" }"#,
     r#""cdm-overwrites""#,
     r#""cdm-removable""#,
     r#""cdm-invalidate-on-cache""#,
@@ -150,7 +150,8 @@ impl Setup {
     /// The same with a cache in the device under each scheme.
     pub(crate) fn all_below_caches() -> Vec<Self> {
         let durable = SCHEMES.map(|scheme| (scheme, true)).into_iter().chain(
-            [r#""cdm-hgc""#, r#""dgc""#].map(|scheme| (scheme, true)),
+            [r#"{ "name": "cdm", "removable_weight": "by-age" }"#, r#""cdm-hgc""#, r#""dgc""#]
+                .map(|scheme| (scheme, true)),
         );
         let volatile = [r#""none""#, r#""sgc""#, r#"{ "name": "delay", "shadows": "both" }"#];
         let all = durable.chain(volatile.map(|scheme| (scheme, false))).enumerate();
