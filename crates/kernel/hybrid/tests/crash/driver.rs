@@ -110,10 +110,7 @@ impl Driver {
     }
 
     /// The level, and its surroundings at present.
-    fn act<T>(
-        &mut self,
-        act: impl FnOnce(&mut Stack, &mut Io<'_, Fragile, CopyAll>) -> T,
-    ) -> T {
+    fn act<T>(&mut self, act: impl FnOnce(&mut Stack, &mut Io<'_, Fragile, CopyAll>) -> T) -> T {
         let start = When::At(self.media.ends.now());
         act(&mut self.level, &mut Io { media: &mut self.media, hook: CopyAll, start })
     }
@@ -188,15 +185,7 @@ impl Driver {
             })
             .and_then(|()| self.act(|level, io| level.end(io)).map(drop));
         self.expect_power(served);
-        self.debug(&format!("{op:?} {first}+{pages} v{}", self.version));
         self.answer();
-    }
-
-    fn debug(&self, what: &str) {
-        if let Some(page) = std::env::var("DBG").ok().and_then(|p| p.parse().ok()) {
-            let flash: Vec<_> = self.cached().filter(|label| label.page.get() == page).collect();
-            eprintln!("{what} now {:?} disk {:?} way {:?} flash {flash:?} {:?}", self.media.ends.now(), self.media.disk.at(Lpn::new(page)), self.media.disk.on_the_way(Lpn::new(page)).collect::<Vec<_>>(), self.pages[page as usize]);
-        }
     }
 
     /// Writes pages; of the first only a sector, where one is given. Of two writes at once that go past the cache either may be
@@ -404,7 +393,6 @@ impl Driver {
                 self.expect_power(told);
             }
         }
-        self.debug(&format!("{event:?}"));
         self.answer();
     }
 
@@ -487,7 +475,6 @@ impl Driver {
         self.power_off();
         self.recover();
         Level::<Fragile>::assert_invariants(&self.level);
-        self.debug("restarted");
         // Checked on a copy, so that it leaves no trace. Backwards, or it would be a sequential run.
         let mut other = self.clone();
         for page in (0..self.setup.disk_pages).rev() {

@@ -9,7 +9,8 @@ use coflash_cache::SlotId;
 use coflash_hybrid::{Found, SlotLabel, TierMedia};
 use coflash_media::disk::Direction;
 use coflash_media::{
-    Access, Backed, BlockId, Cause, Clock, DieId, Flash, HostPage, Memory, Nvm, Oob, Place, Ppn, Slot, Transfer,
+    Access, Backed, BlockId, Cause, Clock, DieId, Flash, HostPage, Memory, Nvm, Oob, Place, Ppn, Slot,
+    Transfer,
 };
 use coflash_testing::{Image, ImageError, Spare};
 use std::collections::BTreeMap;

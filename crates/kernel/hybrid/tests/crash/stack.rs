@@ -64,9 +64,11 @@ impl FoundAll {
         let start = io.start;
         match device {
             MayCache::Bare(hybrid) => self.recover(hybrid, &|_| false, start, io.media),
-            MayCache::Cached(cache) => cache.recover_over(&self.words, io.media, |hybrid, is_above, media| {
-                self.recover(hybrid, is_above, start, media)
-            }),
+            MayCache::Cached(cache) => {
+                cache.recover_over(&self.words, io.media, |hybrid, is_above, media| {
+                    self.recover(hybrid, is_above, start, media)
+                })
+            }
         }
     }
 

@@ -66,7 +66,7 @@ pub struct WriteBack<L, S = Cooperation> {
     serving: Option<Lpn>,
     /// Whether the scheme uses marks for pages that are dirty in the host.
     knows_host: bool,
-    /// Whether a memory above has written past this cache since the last flush.
+    /// Whether a write buffer above has written past this cache.
     passed: bool,
     counters: CacheCounters,
     drops: DropCounters,
@@ -329,7 +329,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         if self.is_volatile() {
             io.media.await_programs(parts);
             self.clean_all(after, start, io.media, parts)?;
-        } else if !std::mem::take(&mut self.passed) {
+        } else if !self.passed {
             return Ok(());
         }
         let (below, mut inner) = self.descend(&mut *io.media, start);

@@ -210,7 +210,10 @@ fn draw(stream: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
         ("cache.read_allocate", &["true", "false"]),
         ("cache.write_allocate", &["true", "true", "false"]),
         ("cache.eviction", &["foreground", "background"]),
-        ("cooperation", &["none", "none", "cdm", "cdm-overwrites", "cdm-removable", "cdm-hgc", "hgc", "dgc", "sgc"]),
+        (
+            "cooperation",
+            &["none", "none", "cdm", "cdm-overwrites", "cdm-removable", "cdm-hgc", "hgc", "dgc", "sgc"],
+        ),
         ("host.protecting", &["request", "grants"]),
         ("host.notices", &["each", "batched", "piggybacked"]),
         ("host.jitter", &["0ns", "1ms"]),
@@ -224,13 +227,18 @@ fn draw(stream: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
         ("workload.synthetic.size", &["4KiB", "64KiB", "2560B"]),
         ("workload.synthetic.arrival", &["back-to-back", r#"{ name = "poisson", mean = "1ms" }"#]),
     ];
-    let of = |(key, values): (&'static str, &[&'static str])| (key, values[stream.random_range(0..values.len())]);
+    let of =
+        |(key, values): (&'static str, &[&'static str])| (key, values[stream.random_range(0..values.len())]);
     let mut drawn: Vec<_> = KEYS.map(of).into();
     for (_, size) in drawn.iter_mut().filter(|(key, _)| *key == "workload.synthetic.size") {
         *size = match *size {
             "4KiB" => r#"{ name = "fixed", size = "4KiB" }"#,
-            "64KiB" => r#"{ name = "choice", sizes = [{ size = "4KiB", weight = 8 }, { size = "64KiB", weight = 1 }] }"#,
-            _ => r#"{ name = "choice", sizes = [{ size = "2560B", weight = 1 }, { size = "4KiB", weight = 1 }] }"#,
+            "64KiB" => {
+                r#"{ name = "choice", sizes = [{ size = "4KiB", weight = 8 }, { size = "64KiB", weight = 1 }] }"#
+            }
+            _ => {
+                r#"{ name = "choice", sizes = [{ size = "2560B", weight = 1 }, { size = "4KiB", weight = 1 }] }"#
+            }
         };
     }
     drawn.extend([
@@ -246,13 +254,17 @@ fn draw(stream: &mut RandomStream) -> Vec<(&'static str, &'static str)> {
 /// each erase has its cause.
 fn assert_conserved(metrics: &Metrics, what: &str) {
     let of = |path: &str| count(metrics, path);
-    let sum = |section: &str, names: &[&str]| names.iter().map(|name| of(&format!("{section}.{name}"))).sum::<u64>();
+    let sum = |section: &str, names: &[&str]| {
+        names.iter().map(|name| of(&format!("{section}.{name}"))).sum::<u64>()
+    };
     assert_eq!(of("response_ns.all.count"), of("requests"), "{what}: each request is answered once");
     let (mut reads, mut writes) = (of("host_reads_pages"), of("host_writes_pages"));
-    let written = |section| sum(section, &["dirty_evictions_pages", "aged_pages", "crowded_pages", "flushed_pages"]);
+    let written =
+        |section| sum(section, &["dirty_evictions_pages", "aged_pages", "crowded_pages", "flushed_pages"]);
     let ended = |section| sum(section, &["absorbed_pages", "dropped_pages", "dirty_pages"]);
     if of("host_buffer.capacity_pages") > 0 {
-        let found = ["read", "write"].map(|op| sum("host_buffer", &[&format!("{op}_hits"), &format!("{op}_misses")]));
+        let found =
+            ["read", "write"].map(|op| sum("host_buffer", &[&format!("{op}_hits"), &format!("{op}_misses")]));
         assert_eq!(found, [reads, writes], "{what}: the host's write buffer");
         assert_eq!(writes, written("host_buffer") + ended("host_buffer"), "{what}: versions in it");
         reads = sum("host_buffer", &["read_misses", "merged_pages"]);
@@ -261,31 +273,47 @@ fn assert_conserved(metrics: &Metrics, what: &str) {
     let has_cache = of("cache.capacity_pages") > 0 && of("cache.nvm_writes_pages") > 0;
     let come = sum("hybrid", &["write_hits_pages", "write_misses_pages", "bypassed_writes_pages"]);
     if has_cache {
-        let found = ["read", "write"].map(|op| sum("cache", &[&format!("{op}_hits"), &format!("{op}_misses")]));
+        let found =
+            ["read", "write"].map(|op| sum("cache", &[&format!("{op}_hits"), &format!("{op}_misses")]));
         assert_eq!(found, [reads, writes], "{what}: the cache");
         reads = sum("cache", &["read_misses", "merged_pages"]);
         let past = come - written("cache");
         // A page that GC drops becomes a version of its own.
-        let ends = past + written("cache") + ended("cache") + sum("shadows", &["from_buffer_pages", "discarded_twins_pages"]);
+        let ends = past
+            + written("cache")
+            + ended("cache")
+            + sum("shadows", &["from_buffer_pages", "discarded_twins_pages"]);
         let most = writes + of("gc_drops_pages");
         assert!((writes..=most).contains(&ends), "{what}: {ends} versions end, {writes} to {most} begin");
     } else {
         assert_eq!(come, writes, "{what}: writes");
     }
-    let found = sum("hybrid", &["read_hits_clean_pages", "read_hits_dirty_pages", "read_misses_pages", "bypassed_reads_pages"]);
+    let found = sum(
+        "hybrid",
+        &["read_hits_clean_pages", "read_hits_dirty_pages", "read_misses_pages", "bypassed_reads_pages"],
+    );
     assert_eq!(found, reads, "{what}: reads");
     let (missed, joined) = (of("hybrid.read_misses_pages"), of("hybrid.joined_reads_pages"));
     let most = missed + of("hybrid.bypassed_reads_pages");
-    assert!((missed - joined.min(missed)..=most).contains(&of("hybrid.disk_reads_pages")), "{what}: reads of the disks");
+    assert!(
+        (missed - joined.min(missed)..=most).contains(&of("hybrid.disk_reads_pages")),
+        "{what}: reads of the disks"
+    );
     assert_accounted_for(metrics, what);
-    assert!(of("hybrid.destages_pages") <= of("hybrid.write_misses_pages"), "{what}: a version is destaged once");
+    assert!(
+        of("hybrid.destages_pages") <= of("hybrid.write_misses_pages"),
+        "{what}: a version is destaged once"
+    );
     let causes = ["host", "evict", "gc", "refresh", "wear_levelling", "destage", "metadata"];
     let programs = causes.map(|cause| of(&format!("programs_pages.{cause}"))).iter().sum::<u64>();
     assert_eq!(programs, of("operations.programs_pages"), "{what}: programs");
     let erases = of("erases_blocks");
     assert_eq!(erases, of("operations.erases_blocks"), "{what}: erases");
     // A block is erased when all of it is programmed.
-    assert!((erases * 32..=(erases + 128) * 32).contains(&programs), "{what}: {programs} programs, {erases} erases");
+    assert!(
+        (erases * 32..=(erases + 128) * 32).contains(&programs),
+        "{what}: {programs} programs, {erases} erases"
+    );
     assert!(of("mapped_pages") <= of("hybrid.flash_pages"), "{what}: pages of flash");
 }
 
