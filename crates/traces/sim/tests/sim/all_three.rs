@@ -327,7 +327,8 @@ fn of_any_three_tiers_no_page_is_lost_or_counted_twice() {
         let settings = draw(&mut Seed(seed).stream("three tiers"));
         let drawn = Scenario::from_toml(DEVICE).and_then(|scenario| scenario.set(&settings));
         // What goes with nothing is refused before it runs.
-        let Ok(result) = drawn.and_then(|scenario| run(&scenario, &mut NoObserver)) else { continue };
+        let Ok(scenario) = drawn else { continue };
+        let Ok(result) = run(&scenario, &mut NoObserver) else { continue };
         ran += 1;
         assert_conserved(result.metrics(), &format!("seed {seed}: {settings:?}"));
     }
