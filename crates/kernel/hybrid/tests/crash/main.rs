@@ -13,6 +13,7 @@ use coflash_base::Seed;
 use coflash_base::seed::RngExt;
 use coflash_ftl::{FreeMark, GcMode};
 use coflash_hybrid::ActiveBlocks;
+use coflash_level::Protecting;
 use disk::SECTORS;
 use driver::Driver;
 use media::Sabotage;
@@ -123,7 +124,7 @@ fn under_a_cache_every_answered_write_survives_a_cut() {
 #[test]
 fn below_memories_in_the_host_what_is_promised_survives_a_cut() {
     let mut sums = BTreeMap::<_, u64>::new();
-    for setup in Setup::all_below_hosts() {
+    for setup in Setup::all_below_hosts(Protecting::Request) {
         for seed in 0..3 {
             for (what, count) in storm(&setup, seed, 15, 300, Sabotage::None) {
                 *sums.entry(what).or_default() += count;
@@ -137,8 +138,17 @@ fn below_memories_in_the_host_what_is_promised_survives_a_cut() {
 
 #[test]
 fn below_memories_in_the_host_every_step_may_be_the_last() {
-    for (number, setup) in (0..).zip(Setup::all_below_hosts()) {
+    for (number, setup) in (0..).zip(Setup::all_below_hosts(Protecting::Request)) {
         cut_at_each_step(&setup, number, 20);
+    }
+}
+
+/// A known fault: below a cache in the host with grants, a part of a page that was written may read as it was before.
+#[test]
+#[should_panic(expected = "was expected of")]
+fn below_a_cache_in_the_host_with_grants_an_old_part_is_read() {
+    for setup in Setup::all_below_hosts(Protecting::Grants) {
+        (0..3).for_each(|seed| drop(storm(&setup, seed, 15, 300, Sabotage::None)));
     }
 }
 

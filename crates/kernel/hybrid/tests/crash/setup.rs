@@ -160,7 +160,7 @@ impl Setup {
 
     /// The same with memories in the host: a cache under each scheme, a write buffer, or both; or the buffer above a cache in the
     /// device. Notices are late, and overtake each other.
-    pub(crate) fn all_below_hosts() -> Vec<Self> {
+    pub(crate) fn all_below_hosts(protecting: Protecting) -> Vec<Self> {
         let in_host = SCHEMES.map(|scheme| (scheme, true, Placement::Host)).into_iter();
         let in_host = in_host.chain([(r#""none""#, false, Placement::Host)]);
         let in_device = [
@@ -183,7 +183,7 @@ impl Setup {
                     batch_max: NonZeroU32::new(1 + 3 * (number as u32 % 4)).expect("not zero"),
                     batch_wait: Duration { ns: 40 },
                     jitter: Duration { ns: [0, 30][number % 2] },
-                    protecting: [Protecting::Request, Protecting::Grants][number / 2 % 2],
+                    protecting,
                     ..HostConfig::default()
                 };
                 setup.buffer.dirty_age_max = Duration { ns: 200 };
