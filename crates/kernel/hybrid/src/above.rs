@@ -7,6 +7,7 @@ use crate::bits::Bits;
 use crate::counters::AboveCounters;
 use coflash_base::Lpn;
 use coflash_ftl::Marks;
+use std::collections::BTreeMap;
 
 /// By page of the disks.
 #[derive(Clone, Debug)]
@@ -19,6 +20,11 @@ pub(crate) struct Above {
     /// Whether a scheme uses marks for pages that are dirty in the host: otherwise flash has none.
     pub(crate) tracks_host: bool,
     pub(crate) counters: AboveCounters,
+    /// Pages that a memory above has written past flash, with the last job that brings them to the disk, and whether that is their
+    /// newest version. Their writes are answered: nothing may overtake them.
+    pub(crate) leaving: BTreeMap<Lpn, (u32, bool)>,
+    /// The page of the last command, where a disk brings it: no memory above can take it in yet.
+    pub(crate) brought: Option<Lpn>,
     /// The page that is being read for a slot above, which is part of a write: GC must not drop it meanwhile.
     pub(crate) wanted: Option<Lpn>,
 }
@@ -32,6 +38,8 @@ impl Above {
             sole: None,
             tracks_host: false,
             counters: AboveCounters::default(),
+            leaving: BTreeMap::new(),
+            brought: None,
             wanted: None,
         }
     }
@@ -40,6 +48,15 @@ impl Above {
         let [host, device] =
             self.marks.as_ref().map_or([false; 2], |marks| [marks[0].get(page), marks[1].get(page)]);
         Marks { host, device }
+    }
+
+    /// The job that brings the newest version of a page to the disk, if it left a memory above for it.
+    #[inline]
+    pub(crate) fn newest_leaving(&self, page: Lpn) -> Option<u32> {
+        if self.leaving.is_empty() {
+            return None;
+        }
+        self.leaving.get(&page).filter(|leaving| leaving.1).map(|leaving| leaving.0)
     }
 
     /// Whether only a cache above has the newest version of a page.

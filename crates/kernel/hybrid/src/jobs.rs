@@ -2,7 +2,7 @@
 
 use crate::page_replacer::EvictionId;
 use coflash_base::{Lpn, Time};
-use coflash_media::{Media, Transfer};
+use coflash_media::{Backed, Media, Transfer};
 use std::collections::VecDeque;
 
 /// The purpose of a job.
@@ -102,6 +102,19 @@ impl<W: Copy> Jobs<W> {
 
     pub(crate) fn get(&mut self, job: u32) -> &mut Job<W> {
         self.jobs[job as usize].as_mut().expect("it has not ended")
+    }
+
+    /// The moment at which a job is done.
+    pub(crate) fn wait_for<M: Backed<When = W>>(&mut self, job: u32, media: &mut M) -> W {
+        let promise = media.promise();
+        self.get(job).waiters.push(promise);
+        promise
+    }
+
+    /// The later of a moment and the end of a job.
+    pub(crate) fn after<M: Backed<When = W>>(&mut self, job: u32, when: W, media: &mut M) -> W {
+        let done = self.wait_for(job, media);
+        media.both(done, when)
     }
 
     /// The jobs that write past the cache: until their answers the data is not durable.

@@ -21,7 +21,7 @@ use coflash_level::{
     CacheCounters, Cached, Command, Cooperates, DropCounters, Elsewhere, Level, Message, Op, RecoveryError,
 };
 use coflash_media::disk::{Direction, Disks};
-use coflash_media::{Backed, Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
+use coflash_media::{Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
 use std::collections::VecDeque;
 
 /// The operation of the disk on a run of pages.
@@ -168,9 +168,14 @@ impl<W: Copy> Hybrid<W> {
         &mut self,
         kind: Kind,
         (page, from): (Lpn, Place),
-        after: W,
+        mut after: W,
         io: &mut Io<'_, M, H>,
     ) -> Result<W, M::Error> {
+        if kind == Kind::Past
+            && let Some(&(older, _)) = self.tier.above.leaving.get(&page)
+        {
+            after = self.jobs.after(older, after, io.media);
+        }
         // What goes past the cache is one transfer of any length: a disk positions once for it.
         let most = if kind == Kind::Read && self.tier.fetches() { FETCH_PAGES } else { u32::MAX };
         let fits =
@@ -191,14 +196,10 @@ impl<W: Copy> Hybrid<W> {
         if kind != Kind::Read {
             io.media.to_disk(job, page, from);
         }
-        Ok(self.wait_for(job, io.media))
-    }
-
-    /// The moment at which a job is done.
-    fn wait_for<M: Backed<When = W>>(&mut self, job: u32, media: &mut M) -> W {
-        let promise = media.promise();
-        self.jobs.get(job).waiters.push(promise);
-        promise
+        if kind == Kind::Past && matches!(from, Place::Slot(_)) {
+            self.tier.above.leaving.insert(page, (job, true));
+        }
+        Ok(self.jobs.wait_for(job, io.media))
     }
 
     fn end_run<M: TierMedia<When = W>, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
@@ -324,7 +325,10 @@ impl<W: Copy> Hybrid<W> {
                 // Requests that wait for room need not wait for the journal.
                 self.tier.destaged(group, tier_io)?;
             }
-            Purpose::Overwrite(group) => answer = self.tier.overwritten(group, tier_io)?,
+            Purpose::Overwrite(group) => {
+                answer = self.tier.overwritten(group, tier_io)?;
+                self.tier.above.leaving.retain(|_, leaving| leaving.0 != id);
+            }
             Purpose::Through(group) => self.tier.written_through(group, tier_io)?,
         }
         if io.media.known(answer).is_some() {
@@ -384,13 +388,12 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     ) -> Result<Option<M::When>, M::Error> {
         let tier_io =
             &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start };
-        match self.tier.read(page, after, tier_io)? {
+        let served = self.tier.read(page, after, tier_io)?;
+        self.tier.above.brought = (!matches!(served, Served::Flash(_))).then_some(page.lpn);
+        match served {
             Served::Flash(done) => Ok(Some(done)),
             Served::Disk => self.extend(Kind::Read, (page.lpn, page.to), after, io).map(Some),
-            Served::Joined(job) => {
-                let fetched = self.wait_for(job, io.media);
-                Ok(Some(io.media.both(fetched, after)))
-            }
+            Served::Joined(job) => Ok(Some(self.jobs.after(job, after, io.media))),
         }
     }
 
@@ -411,10 +414,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
             WritePolicy::WriteThrough => self.extend(Kind::Through, (page.lpn, page.from), done, io)?,
         };
         match group.filter(|_| self.destaging == Destaging::Foreground) {
-            Some(group) => {
-                let destaged = self.wait_for(group, io.media);
-                Ok(io.media.both(destaged, done))
-            }
+            Some(group) => Ok(self.jobs.after(group, done, io.media)),
             None => Ok(done),
         }
     }
@@ -436,7 +436,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         io: &mut Io<'_, M, H>,
         parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
-        parts.extend(self.jobs.past().into_iter().map(|job| self.wait_for(job, io.media)));
+        parts.extend(self.jobs.past().into_iter().map(|job| self.jobs.wait_for(job, io.media)));
         Ok(())
     }
 

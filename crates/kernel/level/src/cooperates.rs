@@ -170,7 +170,7 @@ macro_rules! arrives_at_once {
     };
 }
 
-/// Write all of [`Cooperates`] but `send`, `shadows`, `seen_as` and `with_flash`, for a level that takes no marks from the cache above: the
+/// Write all of [`Cooperates`] but `send`, `shadows`, `admits`, `seen_as` and `with_flash`, for a level that takes no marks from the cache above: the
 /// cache takes it for flash that keeps each page.
 #[macro_export]
 macro_rules! takes_no_marks {
@@ -179,11 +179,6 @@ macro_rules! takes_no_marks {
 
         #[inline(always)]
         fn may_hold(&self, _: coflash_base::Lpn) -> bool {
-            true
-        }
-
-        #[inline(always)]
-        fn admits(&self, _: coflash_base::Lpn, _: bool) -> bool {
             true
         }
 

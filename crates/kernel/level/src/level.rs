@@ -259,6 +259,7 @@ macro_rules! forward_level {
             fn is_timed(&self) -> bool;
             fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
+            fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
         }
     };
     (@report $dispatch:ident) => {
@@ -279,7 +280,6 @@ macro_rules! forward_level {
             fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
             fn elsewhere(&self, page: Lpn) -> Option<$crate::Elsewhere>;
             fn next_due(&self) -> Option<Time>;
-            fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn assert_invariants(&self);
         }
     };

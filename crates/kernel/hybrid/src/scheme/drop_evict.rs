@@ -6,7 +6,7 @@
 //!
 //! Z-CacheLib (arXiv 2410.11260) drops the pages of a zone that its cache would soon evict.
 
-use super::PartitionScheme;
+use super::{PartitionScheme, one_cache};
 use crate::costmodel::Partition;
 use coflash_base::{Policy, Share};
 use coflash_cache::Orders;
@@ -48,13 +48,8 @@ impl PartitionScheme for DropEvict {
         Self { config: config.clone() }
     }
 
-    fn first(&self) -> Partition {
-        // Both classes share one limit.
-        Partition { caching: self.config.caching.as_f64(), read: 0.5 }
-    }
-
-    fn orders(&self) -> Orders {
-        Orders::Common
+    fn first(&self) -> (Partition, Orders) {
+        one_cache(self.config.caching)
     }
 
     fn drops_clean_from(&self) -> Option<f64> {

@@ -1,6 +1,6 @@
 //! FP-FCL: one cache for clean and dirty pages, with a fixed share of flash.
 
-use super::PartitionScheme;
+use super::{PartitionScheme, one_cache};
 use crate::costmodel::Partition;
 use coflash_base::{Policy, Share};
 use coflash_cache::Orders;
@@ -38,12 +38,7 @@ impl PartitionScheme for FpFcl {
         Self { config: config.clone() }
     }
 
-    fn first(&self) -> Partition {
-        // Both classes share one limit.
-        Partition { caching: self.config.caching.as_f64(), read: 0.5 }
-    }
-
-    fn orders(&self) -> Orders {
-        Orders::Common
+    fn first(&self) -> (Partition, Orders) {
+        one_cache(self.config.caching)
     }
 }

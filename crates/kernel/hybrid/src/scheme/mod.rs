@@ -1,6 +1,7 @@
 //! Partition schemes: the division of flash. Each is one file and one line in the list below.
 
 use crate::costmodel::{Costs, Demand, Measured, Partition};
+use coflash_base::Share;
 use coflash_cache::Orders;
 
 mod drop_evict;
@@ -40,8 +41,8 @@ pub trait PartitionScheme: coflash_base::Policy {
     /// Create the scheme with its parameters.
     fn new(config: &Self::Config) -> Self;
 
-    /// The initial partition.
-    fn first(&self) -> Partition;
+    /// The initial partition, and the eviction orders of clean and dirty pages.
+    fn first(&self) -> (Partition, Orders);
 
     /// The next partition; `None` for no change.
     fn divide(&self, period: &Period<'_>) -> Option<Partition> {
@@ -54,16 +55,21 @@ pub trait PartitionScheme: coflash_base::Policy {
         false
     }
 
-    /// The eviction orders of clean and dirty pages.
-    fn orders(&self) -> Orders {
-        Orders::Own
-    }
-
     /// From which share of the time between its last use and its eviction on GC drops a clean page of its victims; `None` if it
     /// never does.
     fn drops_clean_from(&self) -> Option<f64> {
         None
     }
+}
+
+/// One cache for clean and dirty pages, which share its limit and an eviction order.
+fn one_cache(caching: Share) -> (Partition, Orders) {
+    (Partition { caching: caching.as_f64(), read: 0.5 }, Orders::Common)
+}
+
+/// A read cache with this share of the caching space, and a write cache.
+fn two_caches(caching: Share, read: Share) -> (Partition, Orders) {
+    (Partition { caching: caching.as_f64(), read: read.as_f64() }, Orders::Own)
 }
 
 impl SchemeConfig {
@@ -76,12 +82,16 @@ impl SchemeConfig {
 
 impl Scheme {
     coflash_base::forward_to_variant! { scheme_dispatch;
-        /// The initial partition.
-        pub fn first(&self) -> Partition;
+        /// The initial partition, and the eviction orders of clean and dirty pages.
+        pub fn first(&self) -> (Partition, Orders);
         pub(crate) fn divide(&self, period: &Period<'_>) -> Option<Partition>;
+<<<<<<< HEAD
         /// Whether the partition ever changes.
         pub fn divides(&self) -> bool;
         pub(crate) fn orders(&self) -> Orders;
+=======
+        pub(crate) fn divides(&self) -> bool;
+>>>>>>> tiers
         pub(crate) fn drops_clean_from(&self) -> Option<f64>;
     }
 }

@@ -1,8 +1,9 @@
 //! OP-FCL: read cache, write cache and over-provisioned space are all sized by the cost model.
 
-use super::{PartitionScheme, Period};
+use super::{PartitionScheme, Period, two_caches};
 use crate::costmodel::Partition;
 use coflash_base::{Policy, Share};
+use coflash_cache::Orders;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -57,8 +58,8 @@ impl PartitionScheme for OpFcl {
         Self { config: config.clone() }
     }
 
-    fn first(&self) -> Partition {
-        Partition { caching: self.config.initial_caching.as_f64(), read: self.config.initial_read.as_f64() }
+    fn first(&self) -> (Partition, Orders) {
+        two_caches(self.config.initial_caching, self.config.initial_read)
     }
 
     fn divides(&self) -> bool {

@@ -1,8 +1,9 @@
 //! RW-FCL: caching space is fixed; the cost model divides it into read and write cache.
 
-use super::{PartitionScheme, Period};
+use super::{PartitionScheme, Period, two_caches};
 use crate::costmodel::Partition;
 use coflash_base::{Policy, Share};
+use coflash_cache::Orders;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +41,8 @@ impl PartitionScheme for RwFcl {
         Self { config: config.clone() }
     }
 
-    fn first(&self) -> Partition {
-        Partition { caching: self.config.caching.as_f64(), read: self.config.initial_read.as_f64() }
+    fn first(&self) -> (Partition, Orders) {
+        two_caches(self.config.caching, self.config.initial_read)
     }
 
     fn divides(&self) -> bool {

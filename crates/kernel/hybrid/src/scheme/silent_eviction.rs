@@ -2,7 +2,7 @@
 //!
 //! M. Saxena, M. M. Swift & Y. Zhang, "FlashTier: a lightweight, consistent and durable storage cache", EuroSys 2012.
 
-use super::PartitionScheme;
+use super::{PartitionScheme, one_cache};
 use crate::costmodel::Partition;
 use coflash_base::{Policy, Share};
 use coflash_cache::Orders;
@@ -41,13 +41,8 @@ impl PartitionScheme for SilentEviction {
         Self { config: config.clone() }
     }
 
-    fn first(&self) -> Partition {
-        // Both classes share one limit.
-        Partition { caching: self.config.caching.as_f64(), read: 0.5 }
-    }
-
-    fn orders(&self) -> Orders {
-        Orders::Common
+    fn first(&self) -> (Partition, Orders) {
+        one_cache(self.config.caching)
     }
 
     fn drops_clean_from(&self) -> Option<f64> {

@@ -76,9 +76,12 @@ impl Tier {
             let (start, mut store) =
                 (io.start, Self::store(&mut self.ftl, &mut self.replacer, &mut self.above, self.clean, io));
             let flash = PageRead { lpn: Lpn::new(slot.get()), to: Place::Merged, cause: Cause::Destage };
-            let read = store.read(flash, start)?;
+            let mut read = store.read(flash, start)?.expect("a dirty page is in flash");
             io.media.to_disk(job, page, Place::Merged);
-            io.jobs.add_page(job, page, read.expect("a dirty page is in flash"), io.media);
+            if let Some(&(older, _)) = self.above.leaving.get(&page) {
+                read = io.jobs.after(older, read, io.media);
+            }
+            io.jobs.add_page(job, page, read, io.media);
         }
         Ok(Some(group))
     }

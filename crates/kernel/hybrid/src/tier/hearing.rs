@@ -85,6 +85,9 @@ impl Tier {
         if let Some(sole) = &mut self.above.sole {
             sole.set(page, false);
         }
+        if let Some((_, is_newest)) = self.above.leaving.get_mut(&page) {
+            *is_newest = false;
+        }
     }
 
     /// Whether a write is one of the host, and not what leaves a cache above.
@@ -130,7 +133,10 @@ impl Tier {
         // A clean page is no room where caches share an order: the next to leave may be dirty, and a page that leaves a cache above would
         // go past flash.
         let has_room = !cache.is_full();
-        let is_here = || cache.lookup(page).is_some() && !self.replacer.is_overwritten(page);
+        let is_here = || {
+            let is_brought = self.above.brought == Some(page);
+            cache.lookup(page).is_some() && !self.replacer.is_overwritten(page) && !is_brought
+        };
         !self.bypass && has_room && (!rest || is_here())
     }
 

@@ -67,7 +67,8 @@ pub(crate) enum Served<W> {
     Flash(W),
     /// The disk, in a transfer of its own.
     Disk,
-    /// A pending fetch that includes the page: the read ends with this job.
+    /// A pending fetch that includes the page, or a write past flash that a memory above has answered: the read ends with this
+    /// job.
     Joined(u32),
 }
 
@@ -139,6 +140,7 @@ impl Tier {
             return Err(Misfit::new("destage_pages", problem));
         }
         let scheme = config.scheme.build();
+        let (partition, orders) = scheme.first();
         let clean =
             CleanPages { copy: config.active_blocks.copies_clean(), dropped_from: scheme.drops_clean_from() };
         let step = segment_pages as f64 / f64::from(flash_pages);
@@ -147,7 +149,7 @@ impl Tier {
         let unit_pages = config.sequential_unit.count.div_ceil(page_bytes);
         let mut replacer = PageReplacer::new(
             &config.policy,
-            scheme.orders(),
+            orders,
             layout.slots,
             disk_pages as usize,
             config.destage_pages,
@@ -166,7 +168,7 @@ impl Tier {
                 WorkloadTracker::new(&config.policy, segments, segment_pages, step, disk_pages as usize, kept)
             }),
             resizer: PartitionResizer::new(
-                Limits::of(scheme.first(), flash_pages, layout.slots),
+                Limits::of(partition, flash_pages, layout.slots),
                 config.period_requests,
                 config.resize_pages,
                 config.resizing,
@@ -291,6 +293,7 @@ impl Tier {
     /// Begin a request: a read or write of `pages` pages from `first` on.
     #[inline]
     pub(crate) fn begin(&mut self, write: bool, first: Lpn, pages: u32) {
+        self.above.brought = None;
         self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
         self.meter.tick(self.replacer.cache.len());
         self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
@@ -320,9 +323,14 @@ impl Tier {
     ) -> Result<Served<M::When>, M::Error> {
         let found = self.replacer.cache.lookup(page.lpn);
         let dirty = found.is_some_and(|slot| self.replacer.cache.is_dirty(slot));
+        let leaving = self.above.newest_leaving(page.lpn);
         if self.bypass {
             self.counters.bypassed_reads_pages += 1;
-            let done = match found.filter(|_| dirty) {
+            if let Some(job) = leaving {
+                return Ok(Served::Joined(job));
+            }
+            // A part written above needs the rest now.
+            let done = match found.filter(|_| dirty || matches!(page.to, Place::Slot(_))) {
                 Some(slot) => self.read_slot(slot, page, after, io)?,
                 None => None,
             };
@@ -331,7 +339,7 @@ impl Tier {
         if let Some(tracker) = &mut self.tracker {
             tracker.read(page.lpn, dirty);
         }
-        if let Some(slot) = found {
+        if let Some(slot) = found.filter(|_| leaving.is_none()) {
             self.replacer.touch(slot);
             if let Some(done) = self.read_slot(slot, page, after, io)? {
                 if dirty {
@@ -343,7 +351,7 @@ impl Tier {
             }
         }
         self.counters.read_misses_pages += 1;
-        Ok(self.fetches.bringing(page.lpn).map_or(Served::Disk, |job| {
+        Ok(leaving.or_else(|| self.fetches.bringing(page.lpn)).map_or(Served::Disk, |job| {
             self.counters.joined_reads_pages += 1;
             Served::Joined(job)
         }))

@@ -117,7 +117,7 @@ impl Disk {
         let to_page = self.outgoing.iter().filter(move |((_, to), _)| *to == page);
         // A page of a group may be called off until the disk is asked.
         to_page
-            .filter(move |((tag, _), (_, from))| *from == Place::Host || self.is_asked(*tag, page))
+            .filter(move |((tag, _), (_, from))| *from != Place::Merged || self.is_asked(*tag, page))
             .map(|(_, outgoing)| *outgoing)
     }
 
@@ -174,6 +174,8 @@ impl Disk {
             }
         }
         for page in self.transfers.remove(index).pages().map(Lpn::new) {
+            // Who waits for this write to read its page gets what it has written.
+            self.brought.insert((tag, page), self.at(page));
             self.outgoing.remove(&(tag, page));
         }
         Some((tag, transfer.direction))

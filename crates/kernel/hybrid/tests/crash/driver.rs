@@ -5,12 +5,13 @@ use crate::disk::{Data, SECTORS, Written};
 use crate::media::{Event, Fragile, PAGE_BYTES, Sabotage};
 use crate::moments::{Moments, When};
 use crate::setup::Setup;
+use crate::stack::{FoundAll, Stack};
 use coflash_base::Lpn;
 use coflash_base::measure::{Report, Value};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
-use coflash_hybrid::{Hybrid, PartialWrites, SlotLabel};
-use coflash_level::{Command, Cooperates, Crossing, Level, MayCache, Op};
+use coflash_hybrid::{PartialWrites, SlotLabel};
+use coflash_level::{Command, Crossing, Level, Op};
 use coflash_media::disk::Direction;
 use coflash_media::{DieId, Place};
 use coflash_testing::ImageError;
@@ -72,7 +73,7 @@ enum Kind {
 #[derive(Clone)]
 pub(crate) struct Driver {
     setup: Setup,
-    level: MayCache<Hybrid<When>>,
+    level: Stack,
     pub(crate) media: Fragile,
     sabotage: Sabotage,
     parts: Vec<Part>,
@@ -109,10 +110,7 @@ impl Driver {
     }
 
     /// The level, and its surroundings at present.
-    fn act<T>(
-        &mut self,
-        act: impl FnOnce(&mut MayCache<Hybrid<When>>, &mut Io<'_, Fragile, CopyAll>) -> T,
-    ) -> T {
+    fn act<T>(&mut self, act: impl FnOnce(&mut Stack, &mut Io<'_, Fragile, CopyAll>) -> T) -> T {
         let start = When::At(self.media.ends.now());
         act(&mut self.level, &mut Io { media: &mut self.media, hook: CopyAll, start })
     }
@@ -234,7 +232,7 @@ impl Driver {
             driver.media.host_reads = None;
             let when = driver.act(|level, io| level.read(PageRead::host(page), io.start, io))?;
             let when = when.expect("the disks have every page");
-            let at_least = driver.must_be_read(page);
+            let at_least = driver.answered(page);
             match driver.media.host_reads {
                 Some(read) => {
                     driver.check(page, read, at_least);
@@ -358,11 +356,6 @@ impl Driver {
         }
     }
 
-    /// What left a volatile cache and went past flash is answered, and a read may overtake it on its way to the disk.
-    fn must_be_read(&self, page: Lpn) -> Data {
-        if self.setup.is_volatile() { self.flushed[page.get() as usize] } else { self.answered(page) }
-    }
-
     fn answered(&self, page: Lpn) -> Data {
         self.pages[page.get() as usize].map(|versions| versions.answered)
     }
@@ -421,9 +414,8 @@ impl Driver {
 
     /// The labels of the cached pages in the spare areas.
     fn cached(&self) -> impl Iterator<Item = SlotLabel> {
-        let mapped: Vec<_> =
-            self.level.with_flash(|ftl| ftl.mapped().filter_map(|lpn| ftl.lookup(lpn)).collect());
-        mapped.into_iter().filter_map(|page| self.media.label_of(page))
+        let ftl = Level::<Fragile>::ftl(&self.level);
+        ftl.mapped().filter_map(|lpn| ftl.lookup(lpn)).filter_map(|page| self.media.label_of(page))
     }
 
     pub(crate) fn is_cached(&self, page: u32) -> bool {
@@ -433,13 +425,12 @@ impl Driver {
     /// Blocks that hold clean pages and dirty ones.
     pub(crate) fn mixed_blocks(&self) -> usize {
         let mut classes = BTreeMap::<_, [bool; 2]>::new();
-        self.level.with_flash(|ftl| {
-            for page in ftl.mapped().filter_map(|lpn| ftl.lookup(lpn)) {
-                let Some(label) = self.media.label_of(page) else { continue };
-                let block = self.setup.geometry.block_of(page);
-                classes.entry(block).or_default()[usize::from(label.dirty)] = true;
-            }
-        });
+        let ftl = Level::<Fragile>::ftl(&self.level);
+        for page in ftl.mapped().filter_map(|lpn| ftl.lookup(lpn)) {
+            let Some(label) = self.media.label_of(page) else { continue };
+            let block = self.setup.geometry.block_of(page);
+            classes.entry(block).or_default()[usize::from(label.dirty)] = true;
+        }
         classes.values().filter(|&&class| class == [true, true]).count()
     }
 
@@ -447,7 +438,7 @@ impl Driver {
     pub(crate) fn power_off(&mut self) {
         let mut report = Report::default();
         Level::<Fragile>::report(&self.level, &mut report);
-        let above: &[_] = if self.setup.above.is_some() { &COUNTERS_ABOVE } else { &[] };
+        let above: &[_] = if self.setup.has_above() { &COUNTERS_ABOVE } else { &[] };
         for &(what, path) in COUNTERS.iter().chain(above) {
             if let Some(Value::Count(count)) = report.value(path) {
                 self.media.count(what, count);
@@ -469,21 +460,13 @@ impl Driver {
     }
 
     pub(crate) fn recover(&mut self) {
-        let pages = self.media.programmed();
-        let erases = self.media.erases();
-        let (words, sabotage) = (self.media.flash.contents().words, self.sabotage);
-        let recovered = self.act(|level, io| {
-            let start = io.start;
-            match level {
-                MayCache::Bare(hybrid) => {
-                    hybrid.recover(&pages, &erases, |_| false, start, io.media).map(drop)
-                }
-                MayCache::Cached(cache) => cache.recover_over(&words, io.media, |hybrid, is_above, media| {
-                    let is_above = |page| is_above(page) && sabotage != Sabotage::NobodyAbove;
-                    hybrid.recover(&pages, &erases, is_above, start, media).map(drop)
-                }),
-            }
-        });
+        let found = FoundAll {
+            pages: self.media.programmed(),
+            erases: self.media.erases(),
+            words: self.media.flash.contents().words,
+            nobody_above: self.sabotage == Sabotage::NobodyAbove,
+        };
+        let recovered = self.act(|level, io| level.recover(&found, io));
         self.expect_power(recovered);
     }
 

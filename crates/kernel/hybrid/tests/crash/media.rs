@@ -4,12 +4,13 @@
 use crate::disk::{Data, Disk, SECTORS, Written};
 use crate::moments::{Ends, Moments, When};
 use crate::setup::Setup;
-use coflash_base::{Duration, Lpn, Time};
+use coflash_base::{Amount, Duration, Lpn, Time};
 use coflash_cache::SlotId;
 use coflash_hybrid::{Found, SlotLabel, TierMedia};
 use coflash_media::disk::Direction;
 use coflash_media::{
-    Access, Backed, BlockId, Cause, Clock, DieId, Flash, HostPage, Nvm, Oob, Place, Ppn, Slot, Transfer,
+    Access, Backed, BlockId, Cause, Clock, DieId, Flash, HostPage, Memory, Nvm, Oob, Place, Ppn, Slot,
+    Transfer,
 };
 use coflash_testing::{Image, ImageError, Spare};
 use std::collections::BTreeMap;
@@ -81,9 +82,12 @@ pub(crate) struct Fragile {
 
 impl Fragile {
     pub(crate) fn new(setup: &Setup, sabotage: Sabotage, moments: Moments) -> Self {
-        let slots = setup.above.as_ref().map_or(0, |above| above.0);
         let disk_pages = setup.disk_pages;
-        let mut flash = Image::new(&setup.geometry, slots).with_power_switch(setup.words());
+        let slots = |size: Amount| size.pages(PAGE_BYTES, disk_pages.into()) as u32;
+        let mut flash = Image::new(&setup.geometry, slots(setup.cache.size))
+            .with_slots(Memory::Host, slots(setup.cache.size))
+            .with_slots(Memory::HostBuffer, slots(setup.buffer.size))
+            .with_power_switch(setup.level().words());
         // The data to program are put together here.
         flash.host_writes(0, &[]);
         Self {
@@ -369,6 +373,11 @@ impl Nvm for Fragile {
                 self.cache(slot, data);
             }
             Access::WriteNew { from: Place::Host } => self.cache(slot, self.host_writes.data),
+            // What leaves the host's write buffer is whole, and so is what it asks for.
+            Access::Write { from: Place::Slot(from) } | Access::WriteNew { from: Place::Slot(from) } => {
+                let data = self.cached(from);
+                self.cache(slot, data);
+            }
             Access::Fill { from: Place::Host } => {
                 self.cache(
                     slot,
@@ -458,8 +467,6 @@ impl TierMedia for Fragile {
             _ => Written { data: self.buffer, only: None },
         };
         self.count("parts to the disk", u64::from(written.only.is_some()));
-        // To the disk, what leaves the cache above is a write like the host's.
-        let from = if matches!(from, Place::Slot(_)) { Place::Host } else { from };
         self.disk.takes(tag, page, written, from);
     }
 }

@@ -2,7 +2,8 @@
 
 use crate::media::PAGE_BYTES;
 use crate::moments::When;
-use coflash_base::{Bytes, Seed, Share};
+use crate::stack::Stack;
+use coflash_base::{Amount, Bytes, Duration, Seed, Share};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::{
     Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Requirements, Spare, Summary, Trigger,
@@ -10,11 +11,25 @@ use coflash_ftl::{
 use coflash_hybrid::{
     ActiveBlocks, Hybrid, HybridConfig, HybridParts, PartialWrites, SchemeConfig, WritePolicy,
 };
-use coflash_level::cooperation::Setting;
-use coflash_level::{CacheConfig, CooperationConfig, MayCache, WriteBack};
+use coflash_level::{
+    CacheConfig, ControllerConfig, CooperationConfig, DeviceConfig, HostConfig, LinkCost, Notices, Placement,
+    Protecting, StackConfig, WriteBufferConfig,
+};
 use coflash_media::disk::{Disks, SECTOR_BYTES};
-use coflash_media::{Geometry, Memory, Timing};
+use coflash_media::{Geometry, Timing};
 use serde_json::json;
+use std::num::NonZeroU32;
+
+/// The schemes of a non-volatile cache, wherever it is.
+const SCHEMES: [&str; 7] = [
+    r#""none""#,
+    r#""cdm""#,
+    r#"{ "name": "cdm", "removable_weight": 0 }"#,
+    r#"{ "name": "cdm", "removable_weight": "adaptive" }"#,
+    r#""cdm-overwrites""#,
+    r#""cdm-removable""#,
+    r#""cdm-invalidate-on-cache""#,
+];
 
 /// A device to test on.
 #[derive(Clone, Debug)]
@@ -24,8 +39,11 @@ pub(crate) struct Setup {
     pub(crate) gc: GcConfig,
     pub(crate) hybrid: HybridConfig,
     pub(crate) disk_pages: u32,
-    /// A cache above: its slots, its scheme, and whether it survives a cut.
-    pub(crate) above: Option<(u32, CooperationConfig, bool)>,
+    /// What lies above: a cache with its scheme, and the host's write buffer; both of no slots if there is none.
+    pub(crate) cache: CacheConfig,
+    pub(crate) cooperation: CooperationConfig,
+    pub(crate) buffer: WriteBufferConfig,
+    host: HostConfig,
 }
 
 impl Setup {
@@ -76,7 +94,17 @@ impl Setup {
             active_blocks,
             ..HybridConfig::default()
         };
-        Self { geometry, ftl, gc, hybrid, disk_pages, above: None }
+        Self {
+            geometry,
+            ftl,
+            gc,
+            hybrid,
+            disk_pages,
+            cache: CacheConfig::default(),
+            cooperation: CooperationConfig::default(),
+            buffer: WriteBufferConfig::default(),
+            host: HostConfig::default(),
+        }
     }
 
     /// With parts of pages that are not cached going to the disk.
@@ -119,74 +147,113 @@ impl Setup {
             .collect()
     }
 
-    /// The same with a cache above under each scheme, of a size that holds a part of what the flash cache does.
+    /// The same with a cache in the device under each scheme.
     pub(crate) fn all_below_caches() -> Vec<Self> {
-        let durable = [
-            json!("none"),
-            json!("cdm"),
-            json!({ "name": "cdm", "removable_weight": 0 }),
-            json!({ "name": "cdm", "removable_weight": "by-age" }),
-            json!("cdm-overwrites"),
-            json!("cdm-removable"),
-            json!("cdm-invalidate-on-cache"),
-            json!("cdm-hgc"),
-            json!("dgc"),
-        ];
-        let volatile = [json!("none"), json!("sgc"), json!({ "name": "delay", "shadows": "both" })];
-        let all =
-            durable.map(|scheme| (scheme, true)).into_iter().chain(volatile.map(|scheme| (scheme, false)));
-        let over = |(number, (scheme, is_durable)): (usize, (serde_json::Value, bool))| {
-            let scheme: CooperationConfig = serde_json::from_value(scheme).expect("a scheme");
-            let mut setups = Self::all();
-            // A cache above writes back.
-            setups.retain(|setup| !setup.writes_through());
-            // Each scheme meets some of the flash caches, and each of these some of the schemes.
-            let some = (0..3).map(move |index| setups[(number + 3 * index) % setups.len()].clone());
-            some.map(move |mut setup| {
-                // Some schemes have GC fill one more block.
-                if let FreeMark::Blocks(blocks) = &mut setup.gc.low_mark
-                    && scheme.requirements().shadow_stream
-                {
-                    setup.geometry.blocks_per_plane += 12;
-                    *blocks += 1;
-                }
-                Self { above: Some((8, scheme.clone(), is_durable)), ..setup }
-            })
-        };
-        all.enumerate().flat_map(over).collect()
+        let durable = SCHEMES.map(|scheme| (scheme, true)).into_iter().chain(
+            [r#"{ "name": "cdm", "removable_weight": "by-age" }"#, r#""cdm-hgc""#, r#""dgc""#]
+                .map(|scheme| (scheme, true)),
+        );
+        let volatile = [r#""none""#, r#""sgc""#, r#"{ "name": "delay", "shadows": "both" }"#];
+        let all = durable.chain(volatile.map(|scheme| (scheme, false))).enumerate();
+        all.flat_map(|(number, (scheme, is_durable))| Self::some_below(number, scheme, is_durable)).collect()
     }
 
+    /// The same with memories in the host: a cache under each scheme, a write buffer, or both; or the buffer above a cache in the
+    /// device. Notices are late, and overtake each other.
+    pub(crate) fn all_below_hosts(protecting: Protecting) -> Vec<Self> {
+        let in_host = SCHEMES.map(|scheme| (scheme, true, Placement::Host)).into_iter();
+        let in_host = in_host.chain([(r#""none""#, false, Placement::Host)]);
+        let in_device = [
+            (r#""none""#, true),
+            (r#""cdm""#, true),
+            (r#""cdm-hgc""#, true),
+            (r#""dgc""#, true),
+            (r#""hgc""#, true),
+            (r#""sgc""#, false),
+            (r#"{ "name": "delay", "shadows": "both" }"#, false),
+        ];
+        let in_device = in_device.map(|(scheme, is_durable)| (scheme, is_durable, Placement::InStorage));
+        let of = |(number, (scheme, is_durable, placement)): (usize, (&'static str, bool, Placement))| {
+            let somes = Self::some_below(number, scheme, is_durable).enumerate();
+            let all = somes.flat_map(move |(index, mut setup)| {
+                setup.cache.placement = placement;
+                let number = number + index;
+                setup.host = HostConfig {
+                    notices: [Notices::Each, Notices::Batched, Notices::Piggybacked][number % 3],
+                    batch_max: NonZeroU32::new(1 + 3 * (number as u32 % 4)).expect("not zero"),
+                    batch_wait: Duration { ns: 40 },
+                    jitter: Duration { ns: [0, 30][number % 2] },
+                    protecting,
+                    ..HostConfig::default()
+                };
+                setup.buffer.dirty_age_max = Duration { ns: 200 };
+                let mut buffered = setup.clone();
+                buffered.buffer.size = slots(6);
+                let mut alone = buffered.clone();
+                alone.cache.size = slots(0);
+                let has_slots = scheme == r#""none""# || scheme == r#""hgc""#;
+                [
+                    (placement == Placement::Host).then_some(setup),
+                    Some(buffered),
+                    (has_slots && is_durable).then_some(alone),
+                ]
+            });
+            all.flatten()
+        };
+        in_host.chain(in_device).enumerate().flat_map(of).collect()
+    }
+
+    /// Some of all below a cache that holds a part of what the flash cache does. Each scheme meets some of the flash caches, and each of these some of
+    /// the schemes.
+    fn some_below(number: usize, scheme: &str, is_durable: bool) -> impl Iterator<Item = Self> + use<> {
+        let scheme: CooperationConfig = serde_json::from_str(scheme).expect("a scheme");
+        let mut setups = Self::all();
+        // A cache above writes back.
+        setups.retain(|setup| !setup.writes_through());
+        (0..3).map(move |index| {
+            let mut setup = setups[(number + 3 * index) % setups.len()].clone();
+            // Some schemes have GC fill one more block.
+            if let FreeMark::Blocks(blocks) = &mut setup.gc.low_mark
+                && scheme.requirements().shadow_stream
+            {
+                setup.geometry.blocks_per_plane += 12;
+                *blocks += 1;
+            }
+            setup.cache = CacheConfig { size: slots(8), volatile: !is_durable, ..CacheConfig::default() };
+            Self { cooperation: scheme.clone(), ..setup }
+        })
+    }
+
+    /// Whether a memory above does not survive a cut.
     pub(crate) fn is_volatile(&self) -> bool {
-        self.above.as_ref().is_some_and(|above| !above.2)
+        self.buffer.exists() || self.cache.volatile
+    }
+
+    /// Whether a memory is above.
+    pub(crate) fn has_above(&self) -> bool {
+        self.buffer.exists() || self.cache.size != slots(0)
     }
 
     pub(crate) fn large() -> Self {
         Self::new("op-fcl", 256, 16, 6000, 1)
     }
 
-    pub(crate) fn level(&self) -> MayCache<Hybrid<When>> {
-        let Some((slots, scheme, is_durable)) = &self.above else {
-            return MayCache::Bare(self.hybrid(Requirements::NONE));
+    pub(crate) fn level(&self) -> Stack {
+        let Self { geometry, ftl, gc, cache, cooperation, .. } = self;
+        let device = DeviceConfig { geometry, ftl, gc, cache, cooperation, seed: Seed(1) };
+        let config = StackConfig {
+            device,
+            pages_per_unit: 1,
+            controller: &ControllerConfig::default(),
+            link: LinkCost::new(Duration::ZERO, 0.0),
+            host: &self.host,
+            buffer: &self.buffer,
         };
-        let cache = CacheConfig { volatile: !is_durable, ..CacheConfig::default() };
-        let setting = Setting {
-            slots: *slots,
-            page_bytes: PAGE_BYTES,
-            logical_pages: self.disk_pages,
-            memory: Memory::Device,
-            is_volatile: cache.volatile,
-            write_allocate: true,
-            grants: false,
-        };
-        let built = scheme.build(&setting).expect("a scheme that fits");
-        MayCache::Cached(WriteBack::with_scheme(self.hybrid(scheme.requirements()), &cache, &setting, built))
-    }
-
-    /// The words of the cache above.
-    pub(crate) fn words(&self) -> u32 {
-        match self.level() {
-            MayCache::Cached(cache) => cache.layout().words(),
-            MayCache::Bare(_) => 0,
+        let hybrid = self.hybrid(cooperation.requirements());
+        let levels = config.levels(self.disk_pages).expect("levels that fit");
+        match levels.buffer() {
+            Some(buffer) => Stack::Buffered(levels.buffered_over_disks(hybrid, &buffer)),
+            None => Stack::Unbuffered(levels.over_disks(hybrid)),
         }
     }
 
@@ -198,4 +265,8 @@ impl Setup {
         let disks = Disks::new(&hybrid.disks, SECTOR_BYTES).expect("disks of whole sectors");
         Hybrid::new(&parts, &disks).expect("a hybrid that fits")
     }
+}
+
+fn slots(slots: u64) -> Amount {
+    Amount::Bytes(Bytes { count: slots * PAGE_BYTES })
 }

@@ -228,6 +228,10 @@ mod tests {
             Marks::NONE
         }
 
+        fn admits(&self, _: Lpn, _: bool) -> bool {
+            true
+        }
+
         fn seen_as(&self, page: Lpn) -> Option<Lpn> {
             Some(page)
         }

@@ -283,7 +283,9 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
             after = below.begin(&command, &mut inner);
             self.wire.is_open = true;
         }
-        self.below.trim(lpn, after, io)
+        let start = io.start;
+        let (below, mut inner) = self.descend(io, start);
+        below.trim(lpn, after, &mut inner)
     }
 
     fn flush<H: GcHook>(
@@ -312,7 +314,25 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     #[inline]
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
         // Pages that crossed one by one have ended.
-        if std::mem::take(&mut self.wire.is_open) { self.below.end(io) } else { Ok(Duration::ZERO) }
+        if !std::mem::take(&mut self.wire.is_open) {
+            return Ok(Duration::ZERO);
+        }
+        let start = io.start;
+        let (below, mut inner) = self.descend(io, start);
+        let tail = below.end(&mut inner);
+        self.wire.question_answered();
+        tail
+    }
+
+    /// What flash does then may ask the host, as in idle time.
+    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        self.wire.pass_time(at);
+        self.take_in(self.wire.now);
+        let start = io.start;
+        let (below, mut inner) = self.descend(io, start);
+        let told = below.told(tag, at, &mut inner);
+        self.wire.question_answered();
+        told
     }
 
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {

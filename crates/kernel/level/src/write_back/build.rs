@@ -83,6 +83,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             below,
             cache,
             knows_host: scheme.knows().host,
+            passed: false,
             scheme,
             metadata,
             options,

@@ -66,6 +66,8 @@ pub struct WriteBack<L, S = Cooperation> {
     serving: Option<Lpn>,
     /// Whether the scheme uses marks for pages that are dirty in the host.
     knows_host: bool,
+    /// Whether a write buffer above has written past this cache.
+    passed: bool,
     counters: CacheCounters,
     drops: DropCounters,
 }
@@ -315,7 +317,8 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 
     /// A non-volatile cache is durable, like flash, or from the next commit on: a few stores and no flash operation. A volatile cache writes every dirty page below and then
     /// flushes the level below. It also waits for pending programs: pages evicted in the background, or taken
-    /// from the cache by GC, are not in flash yet.
+    /// from the cache by GC, are not in flash yet. What a write buffer has written past a non-volatile cache is as durable as the level
+    /// below makes it.
     fn flush<H: GcHook>(
         &mut self,
         after: M::When,
@@ -328,12 +331,13 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
                 parts.push(self.settle(after, io.media));
             }
         }
-        if !self.is_volatile() {
+        let start = io.start;
+        if self.is_volatile() {
+            io.media.await_programs(parts);
+            self.clean_all(after, start, io.media, parts)?;
+        } else if !self.passed {
             return Ok(());
         }
-        let start = io.start;
-        io.media.await_programs(parts);
-        self.clean_all(after, start, io.media, parts)?;
         let (below, mut inner) = self.descend(&mut *io.media, start);
         below.flush(after, &mut inner, parts)
     }
@@ -417,6 +421,10 @@ impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
 
     fn shadows(&self, lpn: Lpn) -> Marks {
         self.below.shadows(lpn)
+    }
+
+    fn admits(&self, page: Lpn, rest: bool) -> bool {
+        !rest || self.cache.lookup(page).is_some() || self.below.admits(page, rest)
     }
 
     fn seen_as(&self, page: Lpn) -> Option<Lpn> {

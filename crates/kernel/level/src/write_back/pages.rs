@@ -116,6 +116,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     where
         L: Level<M>,
     {
+        self.passed |= matches!(page.from, Place::Slot(_));
         let (below, mut io) = self.descend(media, start);
         let done = below.write(page, after, &mut io)?;
         self.metadata.programmed(page.lpn, media);
