@@ -159,13 +159,6 @@ impl HybridConfig {
             return Err(Misfit::new("policy", problem));
         }
         self.policy.asks_nobody("policy", "this is a flash cache before disks")?;
-<<<<<<< HEAD
-=======
-        let (first, _) = self.scheme.build().first();
-        if first.caching > 1.0 || first.read > 1.0 {
-            return Err(Misfit::new("scheme", "a share of more than 100% was given; 0% to 100% is allowed"));
-        }
->>>>>>> tiers
         Ok(())
     }
 

@@ -85,13 +85,8 @@ impl Scheme {
         /// The initial partition, and the eviction orders of clean and dirty pages.
         pub fn first(&self) -> (Partition, Orders);
         pub(crate) fn divide(&self, period: &Period<'_>) -> Option<Partition>;
-<<<<<<< HEAD
         /// Whether the partition ever changes.
         pub fn divides(&self) -> bool;
-        pub(crate) fn orders(&self) -> Orders;
-=======
-        pub(crate) fn divides(&self) -> bool;
->>>>>>> tiers
         pub(crate) fn drops_clean_from(&self) -> Option<f64>;
     }
 }
