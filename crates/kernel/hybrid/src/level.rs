@@ -472,6 +472,10 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         self.go_on(tag, io)
     }
 
+    fn joins_pages(&self) -> bool {
+        true
+    }
+
     fn has_idle_work(&self, die: DieId) -> bool {
         self.tier.ftl().has_idle_work(die)
     }

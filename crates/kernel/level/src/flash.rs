@@ -85,6 +85,10 @@ impl<M: Media> Level<M> for Ftl {
         unreachable!("the FTL asks for no moment, and {tag} has come")
     }
 
+    fn joins_pages(&self) -> bool {
+        false
+    }
+
     fn has_idle_work(&self, die: DieId) -> bool {
         Self::has_idle_work(self, die)
     }

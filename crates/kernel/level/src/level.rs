@@ -139,6 +139,9 @@ pub trait Level<M: Media> {
     /// A flash operation failed.
     fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
 
+    /// Whether adjacent pages of a read are one transfer below, as of disks: such a read crosses a link whole.
+    fn joins_pages(&self) -> bool;
+
     /// Whether there is background work for an idle die.
     fn has_idle_work(&self, die: DieId) -> bool;
 
@@ -271,6 +274,7 @@ macro_rules! forward_level {
     (@numbers $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn logical_pages(&self) -> u32;
+            fn joins_pages(&self) -> bool;
             fn has_idle_work(&self, die: DieId) -> bool;
             fn ftl(&self) -> &coflash_ftl::Ftl;
         }

@@ -186,6 +186,10 @@ impl<M: SimulatedMedia> Level<M> for Script {
         unreachable!("it asked for nothing, and is told {tag}")
     }
 
+    fn joins_pages(&self) -> bool {
+        false
+    }
+
     fn has_idle_work(&self, _: DieId) -> bool {
         false
     }

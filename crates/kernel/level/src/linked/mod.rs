@@ -196,8 +196,8 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     }
 
     #[inline(always)]
-    fn begin<H: GcHook>(&mut self, _: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        self.wire.begin_request();
+    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        self.wire.begin_request(command);
         io.start
     }
 
@@ -212,12 +212,18 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         let data = self.wire.cost.bytes(self.page_bytes);
         let time = time + self.wire.cost.turn(Way::ToHost, io.media.known(after), data);
         let (after, start) = (io.media.later(after, time), io.media.later(io.start, time));
-        let command = self.page_command(Op::Read, page.lpn, crossing);
+        let joins = self.below.joins_pages();
+        let begins = !std::mem::replace(&mut self.wire.reads, joins);
+        let mut command = self.page_command(Op::Read, page.lpn, crossing);
+        if joins {
+            command.pages = self.wire.request_end.saturating_sub(page.lpn.get()).max(1);
+            command.bytes = u64::from(command.pages) * self.page_bytes;
+        }
         let (below, mut inner) = self.descend(io, after);
-        let after = below.begin(&command, &mut inner);
+        let after = if begins { below.begin(&command, &mut inner) } else { after };
         inner.start = start;
         let done = below.read(page, after, &mut inner)?;
-        let tail = below.end(&mut inner)?;
+        let tail = if joins { Duration::ZERO } else { below.end(&mut inner)? };
         self.wire.question_answered();
         let Some(done) = done else { return Ok(None) };
         // The pages of a request cross one after another.
@@ -234,6 +240,12 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
+        if std::mem::take(&mut self.wire.reads) {
+            // An eviction between the pages of a read ends its command.
+            let start = io.start;
+            let (below, mut inner) = self.descend(io, start);
+            below.end(&mut inner)?;
+        }
         let slot = self.slot_of(&page);
         let mut time = Duration::ZERO;
         if let Some(ticket) = slot.and_then(|slot| self.withdraw(slot))
@@ -314,7 +326,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     #[inline]
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
         // Pages that crossed one by one have ended.
-        if !std::mem::take(&mut self.wire.is_open) {
+        if !(std::mem::take(&mut self.wire.is_open) | std::mem::take(&mut self.wire.reads)) {
             return Ok(Duration::ZERO);
         }
         let start = io.start;

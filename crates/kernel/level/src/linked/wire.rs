@@ -6,6 +6,7 @@ use super::notice::{ExchangeCounters, LinkCounters, NoticeKinds, ToHost};
 use super::notice_queue::{NoticeCounters, NoticeQueue, Ticket};
 use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::Setting;
+use crate::level::Command;
 use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Duration, IdVec, Lpn, Seed, Time};
 use coflash_cache::{Cache, SlotId};
@@ -71,6 +72,10 @@ pub(super) struct Wire {
     pub(super) has_crossed: bool,
     /// Whether a trim or a flush of the current request has begun on the device.
     pub(super) is_open: bool,
+    /// Whether a read of the current request has begun on a device that joins its pages.
+    pub(super) reads: bool,
+    /// The page after the last one of the current request; 0 if it has none.
+    pub(super) request_end: u32,
     /// The time at which the last written page has crossed.
     pub(super) written_across_at: Time,
     /// The number of pages in GC's next question, not sent yet.
@@ -125,6 +130,8 @@ impl Wire {
             crossed_pages: 0,
             has_crossed: false,
             is_open: false,
+            reads: false,
+            request_end: 0,
             written_across_at: Time::ZERO,
             asked: 0,
             kinds: NoticeKinds::default(),
@@ -157,7 +164,9 @@ impl Wire {
         }
     }
 
-    pub(super) fn begin_request(&mut self) {
+    pub(super) fn begin_request(&mut self, command: &Command) {
+        self.reads = false;
+        self.request_end = command.first.map_or(0, |first| first.get() + command.pages);
         self.has_crossed = false;
         self.crossed_pages = 0;
     }

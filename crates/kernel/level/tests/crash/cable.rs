@@ -162,6 +162,10 @@ impl Level<World> for Cable {
         link.told(tag, at, &mut inner)
     }
 
+    fn joins_pages(&self) -> bool {
+        Level::<World>::joins_pages(&self.link)
+    }
+
     fn has_idle_work(&self, die: DieId) -> bool {
         Level::<World>::has_idle_work(&self.link, die)
     }
