@@ -159,8 +159,7 @@ mod tests {
         let at = at.into();
         let mut config = ExternalConfig::<MakeVictim>::default();
         config.bind(Arc::new(move |_| Box::new(At(at, Vec::new()))));
-        let mut victim =
-            VictimConfig::External(config).build(Pool { blocks: 4, cost_max: 4, seed: Seed(0) });
+        let mut victim = VictimConfig::External(config).build(Pool { blocks: 4, cost_max: 4, seed: Seed(0) });
         [1, 0, 3].into_iter().for_each(|block| victim.sealed(LocalBlock::new(block), 4));
         victim.cost_changed(LocalBlock::new(1), 4, 2);
         let block = |valid| Block { valid, cost: valid, ..Block::ERASED };
