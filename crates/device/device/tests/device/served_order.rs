@@ -124,10 +124,12 @@ fn work(socket: &Path, known: &Known, mut stream: RandomStream) -> io::Result<()
 #[test]
 fn a_cut_leaves_of_the_requests_of_several_clients_what_the_model_of_order_allows() {
     let cached = ("cache.size", "10%");
-    let schemes: [&[(&str, &str)]; 5] = [
+    let schemes: [&[(&str, &str)]; 7] = [
         &[("cooperation", "none")],
         &[("cooperation", "none"), cached, ("cache.volatile", "true")],
         &[("cooperation", "cdm"), cached],
+        &[("cooperation", "move-in"), cached],
+        &[("cooperation", "expected-cost"), cached],
         &[("cooperation", "cdm-consistent"), cached],
         &[("cooperation", "cdm-consistent"), cached, ("cache.placement", "host")],
     ];

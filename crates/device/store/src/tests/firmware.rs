@@ -34,12 +34,14 @@ struct Scheme {
 }
 
 const NONE: &str = "\"none\"";
-const SCHEMES: [Scheme; 6] = [
+const SCHEMES: [Scheme; 8] = [
     Scheme { cooperation: NONE, slots: 0, volatile: false, keeps_answered: true },
     Scheme { cooperation: NONE, slots: 3, volatile: true, keeps_answered: false },
     Scheme { cooperation: "\"sgc\"", slots: 3, volatile: true, keeps_answered: false },
     Scheme { cooperation: NONE, slots: 3, volatile: false, keeps_answered: true },
     Scheme { cooperation: "\"cdm\"", slots: 3, volatile: false, keeps_answered: true },
+    Scheme { cooperation: "\"move-in\"", slots: 3, volatile: false, keeps_answered: true },
+    Scheme { cooperation: "\"expected-cost\"", slots: 3, volatile: false, keeps_answered: true },
     Scheme { cooperation: "\"cdm-consistent\"", slots: 4, volatile: false, keeps_answered: false },
 ];
 
