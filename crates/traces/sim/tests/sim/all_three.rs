@@ -334,3 +334,21 @@ fn of_any_three_tiers_no_page_is_lost_or_counted_twice() {
     }
     assert!(ran > all / 4, "{ran} of {all} scenarios are allowed");
 }
+
+#[test]
+fn a_read_of_several_pages_is_one_transfer_of_the_disk_below_memories_in_the_host_too() {
+    let reads = [
+        ("workload.synthetic.requests", "2000"),
+        ("workload.synthetic.read_share", "100%"),
+        ("workload.synthetic.size.name", "fixed"),
+        ("workload.synthetic.size.size", "32KiB"),
+    ];
+    let memories: [Settings<'_>; 3] =
+        [&[("cache.size", "0B")], &[("cache.size", "0B"), BUFFER], &[("cache.placement", "host")]];
+    for memory in memories {
+        let metrics = with(&[&reads[..], memory].concat());
+        let (pages, transfers) =
+            (metrics.count("hybrid.disk_reads_pages"), metrics.count("hybrid.disk_read_transfers"));
+        assert!(pages > 4000 && 4 * transfers < pages, "{memory:?}: {pages} pages in {transfers} transfers");
+    }
+}
