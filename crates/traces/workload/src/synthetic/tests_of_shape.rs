@@ -241,7 +241,6 @@ fn an_invalid_parameter_is_refused_with_its_key() {
         GeneratorConfig::Runs(RunsConfig { sequential_share: Share::percent(sequential), from })
     };
     for (generator, key, given, allowed) in [
-        (generator(101, 1.0, None), "generator.sequential_share", "101%", "0% to 100%"),
         (generator(10, -1.0, None), "generator.from.exponent", "-1 was given", "above 0"),
         (
             generator(10, 1.0, Some(Bytes { count: 4097 })),
