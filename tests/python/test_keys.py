@@ -64,6 +64,8 @@ SILENT = {
     "measured.used": "only a run beyond it has a note",
     "limits": "it describes the scenario",
     "precondition.until_free": "more writes in order leave the same device but for the numbers of its blocks",
+    "timing.page_program_fast": "only some schemes use it, and schemes are compared under the same keys",
+    "ftl.refresh.fast_retention": "only some schemes use it, and schemes are compared under the same keys",
     "ftl.wear_levelling": "it acts where blocks wear unequally",
 }
 

@@ -239,7 +239,7 @@ def test_the_command_shows_and_draws_them(tmp_path: Path) -> None:
     [
         (("FILE", "--policies", "srrip"), '"srrip" is no eviction policy'),
         (("FILE", "--policies", ""), '"" is no eviction policy'),
-        (("FILE", "--cache-sizes", "1MiB"), "without --policies no caches are simulated"),
+        (("FILE", "--cache-sizes", "1MiB"), "has no effect without --policies"),
         (("-", "--policies", "lru"), "--policies reads the trace a second time"),
     ],
 )

@@ -166,5 +166,7 @@ def test_the_command_line_records_and_draws(tmp_path: Path) -> None:
         validity.draw(decisions, "svg", 99)
     with pytest.raises(CoflashError, match="holds no decisions of GC"):
         validity.draw(scenario, "svg")
-    with pytest.raises(CoflashError, match=r"nowhere: no such file$"):
+    with pytest.raises(
+        CoflashError, match=r"nowhere: no such file; `coflash run demo --decisions nowhere` writes one$"
+    ):
         validity.draw(Path("nowhere"), "svg")

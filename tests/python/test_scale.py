@@ -28,7 +28,7 @@ KEPT = {
     "counted for each operation, or under way at the same time": (
         "gc.steps_max gc.copy_buffer replay.queue_depth controller.cores controller.write_buffer "
         "controller.drain_per_s link.lanes link.lane_rate host.notice_size host.batch_max host.piggyback_max "
-        "cache.policy.block_pages"
+        "cache.policy.block_pages cache.policy.window"
     ),
     "erases of a block, and years": "endurance.rated_cycles endurance.warranty_years ftl.wear_gap",
     "measurements of the drive": "measured.reads_per_s measured.writes_per_s measured.request_size",

@@ -51,7 +51,7 @@ def test_the_page_is_of_what_there_is_and_its_state_changes_with_it(place: Path,
     states = [get(STATE)]
     make_result(100).save(place / "a")
     states.append(get(STATE))
-    assert "1 results so far" in get("/")
+    assert "1 result so far" in get("/")
     make_result(200).save(place / "b")
     states.append(get(STATE))
     page = get("/")

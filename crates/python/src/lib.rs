@@ -8,17 +8,13 @@ mod device;
 mod external;
 mod observer;
 mod table;
+mod trace;
 
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
 use coflash_scenario::{BUILT_IN, ReplayMode, Requests, SCALED_KEYS, settings};
-use coflash_sim::{FittedWorkload, Generated, MissRatioOptions, Records, RunError, RunResult};
-use coflash_trace::TraceOptions;
-use coflash_trace::info::InfoOptions;
-use coflash_trace::like::FitOptions;
-use coflash_trace::tools::{Steps, head::head, target, targets};
-use coflash_workload::Request;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use coflash_sim::{Records, RunError, RunResult};
+use numpy::{IntoPyArray, PyArray1};
 use observer::PythonObserver;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
@@ -355,200 +351,6 @@ fn fewest_programs<'py>(
     finish(py, found, observer)
 }
 
-#[pyfunction]
-fn trace_info<'py>(
-    py: Python<'py>,
-    trace: Vec<String>,
-    options: Settings,
-    info: Settings,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let options: TraceOptions = options.read()?;
-    let info: InfoOptions = info.read()?;
-    let mut observer = PythonObserver::new(progress, None);
-    let summary = py.detach(|| coflash_sim::inspect(&trace, &options, info, &mut observer));
-    finish(py, summary, observer)
-}
-
-#[pyfunction]
-fn miss_ratio_curves<'py>(
-    py: Python<'py>,
-    trace: Vec<String>,
-    options: Settings,
-    what: Settings,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let options: TraceOptions = options.read()?;
-    let what: MissRatioOptions = what.read()?;
-    let mut observer = PythonObserver::new(progress, None);
-    let curves = py.detach(|| coflash_sim::miss_ratio_curves(&trace, &options, &what, &mut observer));
-    finish(py, curves, observer)
-}
-
-#[pyfunction]
-fn cache_hits<'py>(
-    py: Python<'py>,
-    pages: PyReadonlyArray1<'py, u32>,
-    policy: &str,
-    slots: u32,
-) -> PyResult<Bound<'py, PyArray1<bool>>> {
-    let pages = pages.as_slice()?;
-    let hits = py.detach(|| coflash_sim::hits(pages, policy, slots)).map_err(refused)?;
-    Ok(hits.into_pyarray(py))
-}
-
-#[pyfunction]
-fn trace_rewrite<'py>(
-    py: Python<'py>,
-    trace: Vec<String>,
-    options: Settings,
-    steps: Settings,
-    out: &str,
-    format: Option<&str>,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let options: TraceOptions = options.read()?;
-    let steps: Steps = steps.read()?;
-    let mut observer = PythonObserver::new(progress, None);
-    let written = py.detach(|| coflash_sim::rewrite(&trace, &options, &steps, (out, format), &mut observer));
-    finish(py, written, observer)
-}
-
-#[pyfunction]
-fn trace_split<'py>(
-    py: Python<'py>,
-    trace: Vec<String>,
-    options: Settings,
-    folder: &str,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let options: TraceOptions = options.read()?;
-    let mut observer = PythonObserver::new(progress, None);
-    let volumes = py.detach(|| coflash_sim::split(&trace, &options, folder.as_ref(), &mut observer));
-    finish(py, volumes, observer)
-}
-
-/// A workload that can be written as a trace.
-#[pyclass(frozen, module = "coflash._core", name = "Generated")]
-struct PyGenerated(Generated);
-
-#[pymethods]
-impl PyGenerated {
-    #[staticmethod]
-    fn of(scenario: &Scenario) -> PyResult<Self> {
-        Generated::of(scenario.0.clone()).map(Self).map_err(refused)
-    }
-
-    #[staticmethod]
-    fn named(name: &str, settings: Settings) -> PyResult<Self> {
-        Generated::named(name, &settings.0).map(Self).map_err(refused)
-    }
-
-    /// Copy the workload with changed settings.
-    fn with_(&self, requests: Option<u64>, seed: Option<u64>, space: Option<&str>) -> PyResult<Self> {
-        let mut changed = self.0.clone();
-        if let Some(requests) = requests {
-            changed = changed.with_requests(requests).map_err(refused)?;
-        }
-        if let Some(seed) = seed {
-            changed.scenario.seed = seed;
-        }
-        if let Some(space) = space {
-            changed.space = space.parse().map_err(|error| refused(format!("space: {error}")))?;
-        }
-        Ok(Self(changed))
-    }
-
-    fn write<'py>(
-        &self,
-        py: Python<'py>,
-        out: &str,
-        format: Option<&str>,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let mut observer = PythonObserver::new(progress, None);
-        let written = py.detach(|| coflash_sim::generate(&self.0, (out, format), &mut observer));
-        finish(py, written, observer)
-    }
-}
-
-#[pyclass(frozen, module = "coflash._core", name = "Likeness")]
-struct PyFittedWorkload(FittedWorkload);
-
-#[pymethods]
-impl PyFittedWorkload {
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        object(py, &self.0)
-    }
-
-    fn to_toml(&self, seed: u64) -> String {
-        self.0.to_toml(seed)
-    }
-
-    fn generated(&self, seed: u64) -> PyGenerated {
-        PyGenerated(self.0.generated(seed))
-    }
-}
-
-#[pyfunction]
-fn trace_like(
-    py: Python<'_>,
-    trace: Vec<String>,
-    options: Settings,
-    page: &str,
-    requests: Option<u64>,
-    seed: u64,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<PyFittedWorkload> {
-    let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
-    let options = FitOptions { trace: options.read()?, page, seed };
-    let mut observer = PythonObserver::new(progress, None);
-    let found = py.detach(|| coflash_sim::like(&trace, &options, requests, &mut observer));
-    found.map(PyFittedWorkload).map_err(|error| ended(py, error, observer))
-}
-
-#[pyfunction]
-fn trace_head<'py>(
-    py: Python<'py>,
-    trace: Vec<String>,
-    options: Settings,
-    count: usize,
-) -> PyResult<Bound<'py, PyDict>> {
-    let options: TraceOptions = options.read()?;
-    let first = py.detach(|| head(&mut coflash_trace::open(&trace, &options)?, count));
-    let first = first.or_else(|error| {
-        py.check_signals()?;
-        Err(refused(error))
-    })?;
-    let column = |value: fn(&Request) -> u64| first.iter().map(value).collect::<Vec<_>>().into_pyarray(py);
-    let columns = PyDict::new(py);
-    columns.set_item("time_ns", column(|request| request.arrival.ns))?;
-    let op = |request: &Request| format!("{:?}", request.op).to_lowercase();
-    columns.set_item("op", first.iter().map(op).collect::<Vec<_>>())?;
-    columns.set_item("offset_bytes", column(|request| request.offset))?;
-    columns.set_item("length_bytes", column(|request| request.length))?;
-    if first.iter().any(|request| request.placement.is_some()) {
-        let hint = |request: &Request| request.placement.map_or(f64::NAN, |hint| hint.get().into());
-        columns.set_item("placement", first.iter().map(hint).collect::<Vec<_>>().into_pyarray(py))?;
-    }
-    Ok(columns)
-}
-
-#[pyfunction]
-fn job_files(file: &str) -> PyResult<Vec<String>> {
-    coflash_sim::job_files(file).map_err(refused)
-}
-
-#[pyfunction]
-fn trace_targets() -> Vec<&'static str> {
-    targets()
-}
-
-#[pyfunction]
-fn trace_target(out: &str, format: Option<&str>) -> PyResult<&'static str> {
-    target(out, format).map_err(refused)
-}
-
 /// The result of a run, or the exception that ended it. A policy may have failed in its last requests.
 fn settled<T>(py: Python<'_>, result: Result<T, RunError>, observer: PythonObserver) -> PyResult<T> {
     match external::take_failure() {
@@ -578,8 +380,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyRunResult>()?;
     module.add_class::<Warm>()?;
     module.add_class::<external::Candidates>()?;
-    module.add_class::<PyGenerated>()?;
-    module.add_class::<PyFittedWorkload>()?;
+    module.add_class::<trace::PyGenerated>()?;
+    module.add_class::<trace::PyFittedWorkload>()?;
     #[cfg(unix)]
     device::add_to(module)?;
     module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
@@ -601,15 +403,15 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::write_table, module)?)?;
     module.add_function(wrap_pyfunction!(fewest_programs, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
-    module.add_function(wrap_pyfunction!(miss_ratio_curves, module)?)?;
-    module.add_function(wrap_pyfunction!(cache_hits, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_rewrite, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_split, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_like, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_head, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_target, module)?)?;
-    module.add_function(wrap_pyfunction!(job_files, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_targets, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::miss_ratio_curves, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::cache_hits, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_rewrite, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_split, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_like, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_head, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_target, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::job_files, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_targets, module)?)?;
     Ok(())
 }

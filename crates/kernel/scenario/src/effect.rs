@@ -1,5 +1,6 @@
 //! Keys that have an effect only under a condition on others. A scenario that changes one without its condition is
-//! allowed, as a sweep needs it, and told.
+//! allowed, as a sweep needs it, and told. Schemes are compared under the same keys, so keys that only another scheme of
+//! cooperation or of a flash cache would use are not told.
 
 use crate::replay::ReplayMode;
 use crate::scenario::Scenario;
@@ -97,11 +98,6 @@ const CONDITIONS: &[Condition] = &[
             scenario.ftl.refresh.retention.is_some() || scenario.ftl.refresh.fast_retention.is_some()
         },
         needs: "a retention time (ftl.refresh.retention, ftl.refresh.fast_retention)",
-    },
-    Condition {
-        keys: &["timing.page_program_fast", "ftl.refresh.fast_retention"],
-        holds: |scenario| scenario.cooperation.requirements().fast_programs,
-        needs: "fast programs (cooperation = \"hgc\", \"hgc-dgc\", \"sgc\" or \"cdm-hgc\")",
     },
     Condition {
         keys: &["ftl.placement.copies"],
@@ -224,11 +220,6 @@ const CONDITIONS: &[Condition] = &[
         keys: &["hybrid.sequential_streams"],
         holds: |scenario| scenario.hybrid.as_ref().is_some_and(|hybrid| hybrid.sequential_unit.count > 0),
         needs: "a bypass of sequential runs (hybrid.sequential_unit)",
-    },
-    Condition {
-        keys: &["hybrid.segment", "hybrid.resize_pages", "hybrid.resizing", "hybrid.decay"],
-        holds: |scenario| scenario.hybrid.as_ref().is_some_and(|hybrid| hybrid.scheme.build().divides()),
-        needs: "a scheme that divides flash anew (hybrid.scheme = \"op-fcl\" or \"rw-fcl\")",
     },
     Condition {
         keys: &["hybrid.destaging"],

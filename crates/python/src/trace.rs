@@ -1,0 +1,207 @@
+//! Traces: what they hold, what is written of them, and workloads that become traces.
+
+use crate::observer::PythonObserver;
+use crate::{Scenario, Settings, ended, finish, object, refused};
+use coflash_sim::{FittedWorkload, Generated, MissRatioOptions};
+use coflash_trace::TraceOptions;
+use coflash_trace::info::InfoOptions;
+use coflash_trace::like::FitOptions;
+use coflash_trace::tools::{Steps, head::head, target, targets};
+use coflash_workload::Request;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+#[pyfunction]
+pub(crate) fn trace_info<'py>(
+    py: Python<'py>,
+    trace: Vec<String>,
+    options: Settings,
+    info: Settings,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options: TraceOptions = options.read()?;
+    let info: InfoOptions = info.read()?;
+    let mut observer = PythonObserver::new(progress, None);
+    let summary = py.detach(|| coflash_sim::inspect(&trace, &options, info, &mut observer));
+    finish(py, summary, observer)
+}
+
+#[pyfunction]
+pub(crate) fn miss_ratio_curves<'py>(
+    py: Python<'py>,
+    trace: Vec<String>,
+    options: Settings,
+    what: Settings,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options: TraceOptions = options.read()?;
+    let what: MissRatioOptions = what.read()?;
+    let mut observer = PythonObserver::new(progress, None);
+    let curves = py.detach(|| coflash_sim::miss_ratio_curves(&trace, &options, &what, &mut observer));
+    finish(py, curves, observer)
+}
+
+#[pyfunction]
+pub(crate) fn cache_hits<'py>(
+    py: Python<'py>,
+    pages: PyReadonlyArray1<'py, u32>,
+    policy: &str,
+    slots: u32,
+) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    let pages = pages.as_slice()?;
+    let hits = py.detach(|| coflash_sim::hits(pages, policy, slots)).map_err(refused)?;
+    Ok(hits.into_pyarray(py))
+}
+
+#[pyfunction]
+pub(crate) fn trace_rewrite<'py>(
+    py: Python<'py>,
+    trace: Vec<String>,
+    options: Settings,
+    steps: Settings,
+    out: &str,
+    format: Option<&str>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options: TraceOptions = options.read()?;
+    let steps: Steps = steps.read()?;
+    let mut observer = PythonObserver::new(progress, None);
+    let written = py.detach(|| coflash_sim::rewrite(&trace, &options, &steps, (out, format), &mut observer));
+    finish(py, written, observer)
+}
+
+#[pyfunction]
+pub(crate) fn trace_split<'py>(
+    py: Python<'py>,
+    trace: Vec<String>,
+    options: Settings,
+    folder: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options: TraceOptions = options.read()?;
+    let mut observer = PythonObserver::new(progress, None);
+    let volumes = py.detach(|| coflash_sim::split(&trace, &options, folder.as_ref(), &mut observer));
+    finish(py, volumes, observer)
+}
+
+/// A workload that can be written as a trace.
+#[pyclass(frozen, module = "coflash._core", name = "Generated")]
+pub(crate) struct PyGenerated(Generated);
+
+#[pymethods]
+impl PyGenerated {
+    #[staticmethod]
+    fn of(scenario: &Scenario) -> PyResult<Self> {
+        Generated::of(scenario.0.clone()).map(Self).map_err(refused)
+    }
+
+    #[staticmethod]
+    fn named(name: &str, settings: Settings) -> PyResult<Self> {
+        Generated::named(name, &settings.0).map(Self).map_err(refused)
+    }
+
+    /// Copy the workload with changed settings.
+    fn with_(&self, requests: Option<u64>, seed: Option<u64>, space: Option<&str>) -> PyResult<Self> {
+        let mut changed = self.0.clone();
+        if let Some(requests) = requests {
+            changed = changed.with_requests(requests).map_err(refused)?;
+        }
+        if let Some(seed) = seed {
+            changed.scenario.seed = seed;
+        }
+        if let Some(space) = space {
+            changed.space = space.parse().map_err(|error| refused(format!("space: {error}")))?;
+        }
+        Ok(Self(changed))
+    }
+
+    fn write<'py>(
+        &self,
+        py: Python<'py>,
+        out: &str,
+        format: Option<&str>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut observer = PythonObserver::new(progress, None);
+        let written = py.detach(|| coflash_sim::generate(&self.0, (out, format), &mut observer));
+        finish(py, written, observer)
+    }
+}
+
+#[pyclass(frozen, module = "coflash._core", name = "Likeness")]
+pub(crate) struct PyFittedWorkload(FittedWorkload);
+
+#[pymethods]
+impl PyFittedWorkload {
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        object(py, &self.0)
+    }
+
+    fn to_toml(&self, seed: u64) -> String {
+        self.0.to_toml(seed)
+    }
+
+    fn generated(&self, seed: u64) -> PyGenerated {
+        PyGenerated(self.0.generated(seed))
+    }
+}
+
+#[pyfunction]
+pub(crate) fn trace_like(
+    py: Python<'_>,
+    trace: Vec<String>,
+    options: Settings,
+    page: &str,
+    requests: Option<u64>,
+    seed: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<PyFittedWorkload> {
+    let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
+    let options = FitOptions { trace: options.read()?, page, seed };
+    let mut observer = PythonObserver::new(progress, None);
+    let found = py.detach(|| coflash_sim::like(&trace, &options, requests, &mut observer));
+    found.map(PyFittedWorkload).map_err(|error| ended(py, error, observer))
+}
+
+#[pyfunction]
+pub(crate) fn trace_head<'py>(
+    py: Python<'py>,
+    trace: Vec<String>,
+    options: Settings,
+    count: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options: TraceOptions = options.read()?;
+    let first = py.detach(|| head(&mut coflash_trace::open(&trace, &options)?, count));
+    let first = first.or_else(|error| {
+        py.check_signals()?;
+        Err(refused(error))
+    })?;
+    let column = |value: fn(&Request) -> u64| first.iter().map(value).collect::<Vec<_>>().into_pyarray(py);
+    let columns = PyDict::new(py);
+    columns.set_item("time_ns", column(|request| request.arrival.ns))?;
+    let op = |request: &Request| format!("{:?}", request.op).to_lowercase();
+    columns.set_item("op", first.iter().map(op).collect::<Vec<_>>())?;
+    columns.set_item("offset_bytes", column(|request| request.offset))?;
+    columns.set_item("length_bytes", column(|request| request.length))?;
+    if first.iter().any(|request| request.placement.is_some()) {
+        let hint = |request: &Request| request.placement.map_or(f64::NAN, |hint| hint.get().into());
+        columns.set_item("placement", first.iter().map(hint).collect::<Vec<_>>().into_pyarray(py))?;
+    }
+    Ok(columns)
+}
+
+#[pyfunction]
+pub(crate) fn job_files(file: &str) -> PyResult<Vec<String>> {
+    coflash_sim::job_files(file).map_err(refused)
+}
+
+#[pyfunction]
+pub(crate) fn trace_targets() -> Vec<&'static str> {
+    targets()
+}
+
+#[pyfunction]
+pub(crate) fn trace_target(out: &str, format: Option<&str>) -> PyResult<&'static str> {
+    target(out, format).map_err(refused)
+}
