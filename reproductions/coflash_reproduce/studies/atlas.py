@@ -147,8 +147,8 @@ def _drive(name: str, workload: str, requests: int) -> Scenario:
     values["replay"] = {"mode": "closed", "queue_depth": 8}
     pages = {"block_erase": values["flash"]["pages_per_block"]}
     values["energy"] = {key: f"{each * pages.get(key, 1)}nJ" for key, each in JOULES.items()}
-    fill = {"precondition.fill": "random"} if workload == PGBENCH else {}  # what a seed varies of a recorded trace
-    return Scenario.from_dict(values).with_({"precondition.until_steady": True, **fill})
+    fill = "random" if workload == PGBENCH else "sequential"  # what a seed varies of a recorded trace
+    return Scenario.from_dict(values).with_({"precondition.until_steady": True, "precondition.fill": fill})
 
 
 def _buffers(drive: Scenario) -> Scenario:
@@ -297,10 +297,9 @@ def _drives(runs: Runs) -> Finding:
     found = [*cells(runs, *DRIVES)]
     cell = min(found, key=lambda one: one.saved(one.best))
     pays = sum(one.saved(one.best) >= PAYS for one in found)
-    least, same = _saved(cell, cell.best), _saved(cell, cell.winner)
-    star = f"; {cell.winner} ★ takes less memory and saves {same}, as much but for noise"
-    star = "" if cell.best == cell.winner else star
-    return Finding(pays == len(found), f"{pays} of {len(found)}; the least: {least} ({cell.name}, {cell.best}{star})")
+    star = f"; {cell.winner} ★ takes less memory and saves {_saved(cell, cell.winner)}, as much but for noise"
+    least = f"{_saved(cell, cell.best)} ({cell.name}, {cell.best}{star if cell.best != cell.winner else ''})"
+    return Finding(pays == len(found), f"{pays} of {len(found)}; the least: {least}")
 
 
 def _uniform(runs: Runs) -> Iterator[tuple[str, float, float]]:
@@ -467,9 +466,9 @@ def _on_drives(workload: str, runs: Runs) -> Grid:
 def _mean(values: Sequence[float | None], unit: Unit) -> str:
     """Show a mean over seeds; no response times of a drive that was calibrated without any."""
     found = estimate(values)
-    is_binned = unit == TAILS.unit and found.half_width
-    widened = found.widened(TAILS.bin_width * (found.mean or 0.0)) if is_binned else found
-    return "not calibrated" if found.mean is None else spread(widened, unit)
+    if unit == TAILS.unit and found.half_width:
+        found = found.widened(TAILS.bin_width * (found.mean or 0.0))
+    return "not calibrated" if found.mean is None else spread(found, unit)
 
 
 def _unable(workload: str, runs: Runs) -> Iterator[str]:
