@@ -11,7 +11,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from coflash._core import REVISION, __version__
-from coflash.quantity import change, show, show_change
+from coflash.quantity import change, show_change
+from coflash.results.estimate import Estimate
 from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS, NEAR, Judged, counts, each, judge
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.output import SHOWN
@@ -25,7 +26,7 @@ from coflash_reproduce.paper import (
     Picture,
     Runs,
 )
-from coflash_reproduce.study import Study, Tested
+from coflash_reproduce.study import Study, Tested, spread
 
 COLUMNS = {"claims": ("", "", "paper", "here", "refuted by", ""), "findings": ("hypothesis", "refuted by", "found", "")}
 """The columns of the table of claims, and of that of findings."""
@@ -175,8 +176,7 @@ def _figure_grid(figure: Figure, runs: Runs, experiment: Experiment) -> Grid:
         columns.append(label)
         for row, at in zip(rows, places, strict=True):
             half = halves[label].get(at)
-            spread = "" if half is None else f" ± {show(half, figure.measure.unit)}"
-            row.append(f"{show(of.get(at), figure.measure.unit)}{spread}")
+            row.append(spread(Estimate(of.get(at), half, 0), figure.measure.unit))
         if base and of is not base:
             columns.append("change")
             for row, at in zip(rows, places, strict=True):

@@ -6,12 +6,13 @@ paper has them, and hypotheses in place of a paper's numbers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from coflash.measures.measure import Measure
-from coflash.quantity import show
+from coflash.quantity import Unit, show
 from coflash.results.estimate import Estimate, estimate_of
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Investigation, Run, Runs
@@ -89,7 +90,14 @@ def at(runs: Runs, experiment: str, line: str, place: float, measure: Measure) -
 
 
 def shown(found: Estimate, measure: Measure) -> str:
-    """Show a mean with the half-width of its interval: 1.16 ± 0.01."""
-    if found.half_width is None:
-        return show(found.mean, measure.unit)
-    return f"{show(found.mean, measure.unit)} ± {show(found.half_width, measure.unit)}"
+    """Show the mean of a measure as [`spread`][coflash_reproduce.study.spread] does."""
+    return spread(found, measure.unit)
+
+
+def spread(found: Estimate, unit: Unit) -> str:
+    """Show a mean with the half-width of its interval: 1.16 ± 0.01; without it where no seed changes the number."""
+    if not found.half_width:
+        return show(found.mean, unit)
+    half = show(found.half_width, unit)
+    known = half if re.search("[1-9]", half) else re.sub(r"0(?=\D*$)", "1", f"<{half}")  # not of a width of zero
+    return f"{show(found.mean, unit)} ± {known}"

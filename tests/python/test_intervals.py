@@ -122,6 +122,12 @@ def test_a_difference_within_a_bin_is_none_and_p_is_that_of_the_least_one(result
     assert found.over_seeds.p == pytest.approx(stats.ttest_1samp(least, 0).pvalue)
 
 
+def test_values_that_are_all_the_same_have_that_mean_and_no_spread_however_it_rounds() -> None:
+    for percent in range(1, 100):
+        found = estimate([percent / 100] * 3)
+        assert (found.mean, found.half_width) == (percent / 100, 0.0)
+
+
 def test_the_interval_of_a_measure_begins_at_zero_at_the_least() -> None:
     wide = estimate([1e6, 5e6])
     assert wide.bounds()[0] < 0 == wide.bounds(least=0.0)[0]  # type: ignore[index]

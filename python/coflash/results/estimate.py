@@ -74,7 +74,7 @@ def estimate(values: Sequence[float | None], confidence: float = 0.95) -> Estima
     known = [value for value in values if value is not None and math.isfinite(value)]
     if not known:
         return Estimate(None, None, 0)
-    mean = math.fsum(known) / len(known)
+    mean = known[0] if min(known) == max(known) else math.fsum(known) / len(known)
     if len(known) < 2:
         return Estimate(mean, None, 1)
     variance = math.fsum((value - mean) ** 2 for value in known) / (len(known) - 1)

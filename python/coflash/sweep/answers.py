@@ -71,10 +71,15 @@ class Answer:
             return re.sub(rf"(?<![\w-]){name}(?![\w-])", "it", str(error))  # alike for all that it refuses
         return ""
 
+    @property
+    def declared(self) -> str:
+        """The memory that its scheme declares; empty where it declares none."""
+        named = (one for of in policies() for one in of.policies if one.name == self.settings[0][1])
+        return next((one.needs for one in named if one.needs), "")
+
     def memory_bytes(self, run: Result) -> int | None:
         """Return the memory that its scheme declares on the device of a run; None where it declares none."""
-        named = (one for of in policies() for one in of.policies if one.name == self.settings[0][1])
-        declared = next((one.needs for one in named if one.needs), "")
+        declared = self.declared
         page_bytes, _ = parsed(run.scenario.to_dict()["flash"]["page_size"]) or (1.0, "")
         count: Mapping[str, Any] = {
             "pages": run.workload["logical_bytes"] // int(page_bytes),

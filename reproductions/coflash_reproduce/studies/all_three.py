@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from coflash.demo import find_trace
 from coflash.measures.measure import MEAN, WAF_HOST, Measure, sum_of, value_at
-from coflash.quantity import show, show_change
+from coflash.quantity import show_change
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.why import shapley
 from coflash.scenario import Scenario
 from coflash_reproduce.drawing import bars
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, tabled
-from coflash_reproduce.study import Finding, Study, shown
+from coflash_reproduce.study import Finding, Study, shown, spread
 from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def _sum_alone(runs: Runs, name: str, line: str, measure: Measure) -> Estimate:
 
 
 def _share(found: Estimate) -> str:
-    width = "" if found.half_width is None else f" ± {show(found.half_width, 'share')}"
-    return f"{show(found.mean, 'share')}{width}"
+    return spread(found, "share")
 
 
 def _done(runs: Runs) -> list[str]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from operator import methodcaller
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coflash import palette
 from coflash.demo import find_trace
-from coflash.measures.measure import MEASURES, WAF_HOST, Measure
-from coflash.quantity import show, show_change
+from coflash.measures.measure import MEASURES, WAF_HOST
+from coflash.quantity import Unit, parsed, show, show_change
+from coflash.results.estimate import Estimate, estimate
 from coflash.runs.run import fewest_programs
 from coflash.scenario import Scenario
 from coflash.sweep.advise import left_of
-from coflash.sweep.answers import DEVICE
+from coflash.sweep.answers import DEVICE, Answer
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, tabled
-from coflash_reproduce.study import Finding, Study, asked, four_dies
+from coflash_reproduce.study import Finding, Study, asked, four_dies, spread
 from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
 
 NONE, OVERWRITES, CDM, COST = "none", "cdm-overwrites", "cdm", "expected-cost"
 FIRST, CDM_FIRST = "clean first", "cdm with clean first"
-ANSWERS = {one.name: one for one in DEVICE if not one.is_step and one.needs != "host_buffer.size"}
+CONSISTENT = Answer("cdm-consistent", (("cooperation.name", "cdm-consistent"),))
+ANSWERS = {one.name: one for one in (*DEVICE, CONSISTENT) if not one.is_step}
 SHORT = {
     NONE: "none",
     FIRST: "clean\nfirst",
@@ -36,17 +40,24 @@ SHORT = {
     COST: "cost",
 }
 """The answers, those that take less memory first; where two are alike, the first one has the cell."""
+SGC = "sgc"
+SHADOWS = (NONE, "hgc", SGC)
+"""The answers of ShadowGC, for volatile memories of the same size in the host and in the device."""
 SKEWS: Mapping[str, Any] = {
     "uniform": "uniform",
     **{f"Zipf {exponent}": {"name": "zipf", "exponent": exponent} for exponent in (0.7, 0.9, 1.1)},
 }
 BASE, READS, SPARE = "half reads, 12 % spare", "no reads", "28 % spare"
+QUARTER, FOURFOLD = "blocks a quarter as large", "blocks four times as large"
+SIZES = (QUARTER, FOURFOLD)
 PANELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     BASE: ("50%", {}),
     READS: ("0%", {}),
     SPARE: ("50%", {"ftl.spare.share": "28%"}),
     "dac": ("50%", {"ftl.placement": "dac"}),
     "sepbit": ("50%", {"ftl.placement": "sepbit"}),
+    QUARTER: ("50%", {"flash.pages_per_block": 4, "flash.blocks_per_plane": 4096, "gc.low_mark": 32}),
+    FOURFOLD: ("50%", {"flash.pages_per_block": 64, "flash.blocks_per_plane": 256, "gc.low_mark": 2}),
 }
 """Panels of the map: the share of reads, and what is unlike the first one."""
 CACHES = (0.1, 1, 5, 10, 20)
@@ -55,7 +66,9 @@ ZIPF, JESD, PGBENCH = "Zipf 0.9, half reads", "JESD219", "pgbench (trace)"
 WORKLOADS = (ZIPF, JESD, PGBENCH)
 ALIKE, THEORY, PAYS, KEPT = 0.02, 0.1, 0.1, 0.75
 TAILS = MEASURES["response_ns.all.p99_9"]
-SHOWN = (WAF_HOST, MEASURES["cache.hit_ratio"], TAILS, MEASURES["endurance.drive_writes_per_day"])
+WAF, TAIL, ENERGY = (methodcaller("read", one) for one in (WAF_HOST, TAILS, MEASURES["energy.total"]))
+JOULES = {"page_read": 3700, "page_program": 4100, "block_erase": 100}
+"""Nanojoules of flash for a page of 4 KiB, an erase shared by the pages of its block."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +79,13 @@ class Scale:
     caches: tuple[float, ...]
     drives: tuple[str, ...]
     workloads: tuple[str, ...]
+    seeds: int
+    """The runs of each case on drives; the map has one."""
 
 
 SCALES = {
-    "quick": Scale(60_000, (1, 5, 20), DRIVES[4:5], WORKLOADS[:2]),
-    "full": Scale(200_000, CACHES, DRIVES, WORKLOADS),
+    "quick": Scale(60_000, (1, 5, 20), DRIVES[4:5], WORKLOADS[:2], 1),
+    "full": Scale(200_000, CACHES, DRIVES, WORKLOADS, 3),
 }
 
 
@@ -80,14 +95,18 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     for panel, (reads, changes) in PANELS.items():
         for skew, generator in SKEWS.items():
             device = asked(_small().with_(changes), generator, scale.requests, reads)
-            cases = tuple(Case(name, at, _changes(name, at, device)) for at in scale.caches for name in SHORT)
+            caches = (5.0,) if panel in SIZES else scale.caches
+            cases = tuple(Case(name, at, _changes(name, at, device)) for at in caches for name in SHORT)
             found.append(Experiment(_name(panel, skew), f"{panel}, {skew}", device, cases))
     for workload in scale.workloads:
         for drive in scale.drives:
             trace = (str(find_trace()),) if workload == PGBENCH else ()
             device = _drive(drive, workload, scale.requests)
-            cases = tuple(Case(name, 5, _changes(name, 5, device)) for name in SHORT)
-            found.append(Experiment(_name(drive, workload), f"{drive}, {workload}", device, cases, trace))
+            cases, title = tuple(Case(name, 5, _changes(name, 5, device)) for name in SHORT), f"{drive}, {workload}"
+            found.append(Experiment(_name(drive, workload), title, device, cases, trace, seeds=scale.seeds))
+            name, device = _name(_buffered(drive), workload), _buffers(device)
+            able = tuple(Case(one, 5, _changes(one, 5, device)) for one in SHADOWS if not ANSWERS[one].refused(device))
+            found.append(Experiment(name, f"{title}, volatile memories", device, able, trace, seeds=scale.seeds))
     return tuple(found)
 
 
@@ -102,7 +121,8 @@ def _changes(name: str, cache: float, device: Scenario) -> dict[str, Any]:
             value = value[part]
         return value
 
-    return {"cache.size": f"{cache}%", **{key: read(key, text) for key, text in ANSWERS[name].on(device)}}
+    fast = {"timing.page_program_fast": _half(device)} if name in SHADOWS[1:] else {}
+    return {"cache.size": f"{cache}%", **fast, **{key: read(key, text) for key, text in ANSWERS[name].on(device)}}
 
 
 def _small() -> Scenario:
@@ -125,19 +145,45 @@ def _drive(name: str, workload: str, requests: int) -> Scenario:
         values["workload"]["synthetic"] = {"generator": SKEWS["Zipf 0.9"], "requests": requests, "read_share": "50%"}
     values["cooperation"] = {"name": "cdm", "removable_weight": 1.0, "rewrite_stream": "gc"}
     values["replay"] = {"mode": "closed", "queue_depth": 8}
-    return Scenario.from_dict(values).with_({"precondition.until_steady": True})
+    pages = {"block_erase": values["flash"]["pages_per_block"]}
+    values["energy"] = {key: f"{each * pages.get(key, 1)}nJ" for key, each in JOULES.items()}
+    fill = "random" if workload == PGBENCH else "sequential"  # what a seed varies of a recorded trace
+    return Scenario.from_dict(values).with_({"precondition.until_steady": True, "precondition.fill": fill})
+
+
+def _buffers(drive: Scenario) -> Scenario:
+    """Return a drive with ShadowGC's memories, and the blocks that GC needs to fill two at once."""
+    own, least = drive.to_dict()["gc"], {"low_mark": 2, "background_mark": 3}
+    marks = {f"gc.{key}": max(mark, own[key]) for key, mark in least.items() if key in own}
+    return drive.with_(
+        {"cache.size": "5%", "cache.volatile": True, "host_buffer.size": "5%", "cooperation": NONE, **marks}
+    )
+
+
+def _buffered(drive: str) -> str:
+    return f"{drive}, volatile"
+
+
+def _half(device: Scenario) -> str:
+    """Return the time of a fast program: half that of another, as for ShadowGC."""
+    time, _ = parsed(device.to_dict()["timing"]["page_program"]) or (0.0, "")
+    return f"{time / 2:.0f}ns"
 
 
 class Cell(NamedTuple):
-    """A place of the map, or a workload on a drive: WAF by answer."""
+    """A place of the map, or a workload on a drive: its runs by answer, one for each seed."""
 
     name: str
-    found: Mapping[str, Run]
+    found: Mapping[str, Sequence[Run]]
+
+    def saving(self, answer: str) -> Estimate:
+        """Estimate the share of the programs of `none` that an answer saves; nothing where none are needed."""
+        pairs = zip(map(WAF, self.found[answer]), map(WAF, self.found[NONE]), strict=True)
+        return estimate([1 - ran / base if base else 0.0 for ran, base in pairs])
 
     def saved(self, answer: str) -> float:
-        """Return the share of the programs of `none` that an answer saves; nothing where none are needed."""
-        base = self.found[NONE].read(WAF_HOST)
-        return 1 - self.found[answer].read(WAF_HOST) / base if base else 0.0
+        """Return the mean of that share."""
+        return self.saving(answer).mean or 0.0
 
     @property
     def best(self) -> str:
@@ -145,21 +191,24 @@ class Cell(NamedTuple):
         return max(self.found, key=self.saved)
 
     @property
-    def bound(self) -> float:
-        """The WAF below which no cooperation goes with this cache, the future known."""
-        run = self.found[NONE]
-        return _bound(run.scenario, run.experiment.trace)
+    def bounds(self) -> list[float]:
+        """The WAF below which no cooperation goes with these caches, the future known, of each seed."""
+        return [_bound(run.scenario, run.experiment.trace) for run in self.found[NONE]]
 
-    def left(self, answer: str) -> float:
-        """Return the share of an answer's programs that is above the bound."""
-        ran = self.found[answer].read(WAF_HOST)
-        return 1 - self.bound / ran if ran else 0.0
+    def lefts(self, answer: str) -> list[float]:
+        """Return the share of an answer's programs that is above the bound, of each seed."""
+        pairs = zip(map(WAF, self.found[answer]), self.bounds, strict=True)
+        return [1 - bound / ran if ran else 0.0 for ran, bound in pairs]
+
+    def mean(self, answer: str, of: Callable[[Run], float | None]) -> float:
+        """Return the mean of a number of an answer's runs."""
+        return fmean(of(run) or 0.0 for run in self.found[answer])
 
     @property
     def winner(self) -> str:
         """The answer with the least memory among those as good as the best."""
         most = self.saved(self.best)
-        return next(name for name in SHORT if name in self.found and most - self.saved(name) <= ALIKE)
+        return next(name for name in self.found if most - self.saved(name) <= ALIKE)
 
 
 @cache
@@ -170,11 +219,11 @@ def _bound(scenario: Scenario, trace: tuple[str, ...]) -> float:
 def cells(runs: Runs, *groups: str) -> Iterator[Cell]:
     """Yield the cells of panels or drives that were run."""
     for name in (_name(one, other) for one in groups for other in (*SKEWS, *WORKLOADS)):
-        found: dict[float, dict[str, Run]] = {}
+        found: dict[float, dict[str, list[Run]]] = {}
         for run in runs.of(name):
-            found.setdefault(run.case.at, {})[run.case.line] = run
+            found.setdefault(run.case.at, {}).setdefault(run.case.line, []).append(run)
         for at, of in found.items():
-            yield Cell(f"{of[NONE].experiment.title}, cache {at:g} %", of)
+            yield Cell(f"{of[NONE][0].experiment.title}, cache {at:g} %", of)
 
 
 def _least(runs: Runs, answer: str, groups: tuple[str, ...], against: str = NONE) -> tuple[float, Cell]:
@@ -206,10 +255,19 @@ def _theory(runs: Runs) -> Finding:
 
 
 def _placement(runs: Runs) -> Finding:
-    by_place = {panel: {_place(cell): cell for cell in cells(runs, panel)} for panel in (BASE, "dac", "sepbit")}
+    return _kept(runs, "dac", "sepbit")
+
+
+def _block_size(runs: Runs) -> Finding:
+    return _kept(runs, *SIZES)
+
+
+def _kept(runs: Runs, *panels: str) -> Finding:
+    """Return whether panels keep most of the first one's best saving."""
+    by_place = {panel: {_place(cell): cell for cell in cells(runs, panel)} for panel in (BASE, *panels)}
     shares = [
-        (max(map(cell.saved, cell.found)) / (max(map(by_place[BASE][place].saved, cell.found)) or 1.0), cell.name)
-        for panel in ("dac", "sepbit")
+        (cell.saved(cell.best) / (max(map(by_place[BASE][place].saved, cell.found)) or 1.0), cell.name)
+        for panel in panels
         for place, cell in by_place[panel].items()
         if place[1] == 5
     ]
@@ -217,29 +275,38 @@ def _placement(runs: Runs) -> Finding:
     return Finding(least >= KEPT, f"at least {show(least, 'share')} of the saving is left ({name})")
 
 
+def _shadows(runs: Runs) -> Finding:
+    able = [cell for cell in cells(runs, *map(_buffered, DRIVES)) if SGC in cell.found]
+    cell = min(able, key=lambda one: one.saved(SGC))
+    return Finding(cell.saved(SGC) >= -ALIKE, f"the least that it saves: {_saved(cell, SGC)} ({cell.name})")
+
+
+def _saved(cell: Cell, answer: str) -> str:
+    return spread(cell.saving(answer), "share")
+
+
+def _experiment(cell: Cell) -> Experiment:
+    return cell.found[NONE][0].experiment
+
+
 def _place(cell: Cell) -> tuple[str, float]:
-    run = cell.found[NONE]
-    return run.experiment.title.rpartition(", ")[2], run.case.at
+    return _experiment(cell).title.rpartition(", ")[2], cell.found[NONE][0].case.at
 
 
 def _drives(runs: Runs) -> Finding:
     found = [*cells(runs, *DRIVES)]
     cell = min(found, key=lambda one: one.saved(one.best))
     pays = sum(one.saved(one.best) >= PAYS for one in found)
-    least, same = show(cell.saved(cell.best), "share"), show(cell.saved(cell.winner), "share")
-    star = (
-        ""
-        if cell.best == cell.winner
-        else f"; {cell.winner} ★ takes less memory and saves {same}, as much but for noise"
-    )
-    return Finding(pays == len(found), f"{pays} of {len(found)}; the least: {least} ({cell.name}, {cell.best}{star})")
+    star = f"; {cell.winner} ★ takes less memory and saves {_saved(cell, cell.winner)}, as much but for noise"
+    least = f"{_saved(cell, cell.best)} ({cell.name}, {cell.best}{star if cell.best != cell.winner else ''})"
+    return Finding(pays == len(found), f"{pays} of {len(found)}; the least: {least}")
 
 
 def _uniform(runs: Runs) -> Iterator[tuple[str, float, float]]:
     """Yield, where writes are uniform, what the closed form and the runs leave under known overwrites."""
     for cell in cells(runs, BASE, READS, SPARE):
         if "uniform" in cell.name:
-            left = _closed(cell.found[OVERWRITES])
+            left = _closed(cell.found[OVERWRITES][0])
             if left is not None:
                 yield cell.name, left, 1 - cell.saved(OVERWRITES)
 
@@ -271,37 +338,52 @@ COLOURS = {
 
 def _draw(runs: Runs) -> Canvas:
     from matplotlib.figure import Figure as Canvas
-    from matplotlib.patches import Patch, Rectangle
+    from matplotlib.patches import Patch
 
-    canvas = Canvas(figsize=(7.5, 8.2), layout="constrained")
+    canvas = Canvas(figsize=(7.5, 8.6), layout="constrained")
     panels = canvas.subplots(3, 2, squeeze=False).ravel()
-    for axes, panel in zip(panels, PANELS, strict=False):
-        found = {_place(cell): cell for cell in cells(runs, panel)}
+    by_panel = {panel: {_place(cell): cell for cell in cells(runs, panel)} for panel in PANELS}
+    for axes, panel in zip(panels, (one for one in PANELS if one not in SIZES), strict=False):
+        found = by_panel[panel]
         caches = sorted({at for _, at in found})
-        for (skew, at), cell in found.items():
-            row, column, saved = [*SKEWS].index(skew), caches.index(at), cell.saved(cell.winner)
-            colour = COLOURS[cell.winner]
-            axes.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", alpha=0.75))
-            text = SHORT[cell.winner] + (f"\n{-100 * saved:.0f} %".replace("-", "−") if cell.winner != NONE else "")
-            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=5.5)
+        _paint(axes, {(skew, caches.index(at)): cell for (skew, at), cell in found.items()})
         pays = _boundary(runs, panel) if panel in (BASE, READS, SPARE) else None
         if pays is not None:
             below = [each for each in caches if each <= pays]
             place = len(below) - 0.5 if below else 0.5
             if below and len(below) < len(caches):
                 place += (pays - below[-1]) / (caches[len(below)] - below[-1])
-            axes.plot([place, place], [0, 1], color="black", linewidth=1.6)
+            axes.vlines(place, (0, 0.8), (0.2, 1), color="black", linewidth=1.6)  # past the text
             axes.annotate(f"{pays:.2g} %", (place, 0), (0, 2), textcoords="offset points", ha="center", fontsize=6)
-        axes.set(xlim=(0, len(caches)), ylim=(len(SKEWS), 0))
-        axes.set_xticks([place + 0.5 for place in range(len(caches))], [f"{at:g}" for at in caches])
-        axes.set_yticks([place + 0.5 for place in range(len(SKEWS))], [*SKEWS])
-        axes.tick_params(length=0)
-        axes.set_title(panel, fontsize=8, pad=10)
-        axes.set_xlabel("cache, % of the footprint", fontsize=7)
-    panels[-1].axis("off")
+        _label(axes, panel, "cache, % of the footprint", [f"{at:g}" for at in caches])
+    sizes = {"1/4": QUARTER, "1": BASE, "4": FOURFOLD}
+    chosen = ((place, *one) for place, name in enumerate(sizes.values()) for one in by_panel[name].items())
+    _paint(panels[-1], {(skew, place): cell for place, (skew, at), cell in chosen if at == 5})
+    _label(panels[-1], "half reads, 12 % spare, cache 5 %", "size of blocks, 1 as in the other panels", [*sizes])
     patches = [Patch(color=colour, alpha=0.75, label=name) for name, colour in COLOURS.items()]
-    panels[-1].legend(handles=patches, loc="center", title="the answer that wins", title_fontsize=8)
+    canvas.legend(handles=patches, loc="outside lower center", ncols=4, title="the answer that wins", fontsize=8)
     return canvas
+
+
+def _paint(axes: Any, places: Mapping[tuple[str, int], Cell]) -> None:
+    """Paint the winners of cells, by skew and column."""
+    from matplotlib.patches import Rectangle
+
+    for (skew, column), cell in places.items():
+        row, saved = [*SKEWS].index(skew), cell.saved(cell.winner)
+        colour = COLOURS[cell.winner]
+        axes.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", alpha=0.75))
+        text = SHORT[cell.winner] + (f"\n{-100 * saved:.0f} %".replace("-", "−") if cell.winner != NONE else "")
+        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=5.5)
+
+
+def _label(axes: Any, title: str, label: str, columns: Sequence[str]) -> None:
+    axes.set(xlim=(0, len(columns)), ylim=(len(SKEWS), 0))
+    axes.set_xticks([place + 0.5 for place in range(len(columns))], columns)
+    axes.set_yticks([place + 0.5 for place in range(len(SKEWS))], [*SKEWS])
+    axes.tick_params(length=0)
+    axes.set_title(title, fontsize=8, pad=10)
+    axes.set_xlabel(label, fontsize=7)
 
 
 @tabled("answer | cells that it wins | saves most | where | saves least | where | read hits, at worst")
@@ -311,16 +393,9 @@ def _wins(runs: Runs) -> Iterator[Row]:
         most, least = max(every, key=lambda cell: cell.saved(name)), min(every, key=lambda cell: cell.saved(name))
         ends = [(show(cell.saved(name), "share"), cell.name) for cell in (most, least)]
         wins = f"{sum(cell.winner == name for cell in every)} of {len(every)}"
-        hits = min(_hits(cell.found[name]) - _hits(cell.found[NONE]) for cell in every)
-        yield (
-            name,
-            wins,
-            *(
-                ("–",) * 5
-                if name == NONE
-                else (*ends[0], *ends[1], f"{round(100 * hits, 1) + 0.0:.1f} points".replace("-", "−"))
-            ),
-        )
+        hits = 100 * min(cell.mean(name, _hits) - cell.mean(NONE, _hits) for cell in every)
+        lost = f"{round(hits, 1) + 0.0:.1f} points".replace("-", "−")
+        yield name, wins, *(("–",) * 5 if name == NONE else (*ends[0], *ends[1], lost))
 
 
 def _hits(run: Run) -> float:
@@ -339,39 +414,91 @@ def _headroom(runs: Runs) -> Grid:
     for panel in PANELS:
         for cell in cells(runs, panel):
             skew, at = _place(cell)
-            waf, left = cell.found[cell.best].read(WAF_HOST), show(cell.left(cell.best), "share")
-            by_row.setdefault((panel, f"{at:g} %"), {})[skew] = f"{left} ({waf:.2f}, {cell.bound:.2f})"
+            waf, left = cell.mean(cell.best, WAF), show(fmean(cell.lefts(cell.best)), "share")
+            by_row.setdefault((panel, f"{at:g} %"), {})[skew] = f"{left} ({waf:.2f}, {fmean(cell.bounds):.2f})"
     rows = ((*head, *(of.get(skew, "–") for skew in SKEWS)) for head, of in by_row.items())
     return Grid(("panel", "cache", *SKEWS), tuple(rows))
 
 
+def _stores(run: Run) -> float:
+    metadata = run.document["metrics"].get("metadata") or {}
+    return float(metadata.get("stores", 0) / max(1, run.metrics.host_writes_pages))
+
+
+def _hit_ratio(run: Run) -> float:
+    """Return the hit ratio of the memory that the host reaches first."""
+    metrics = run.document["metrics"]
+    return float((metrics.get("host_buffer") or metrics["cache"])["hit_ratio"])
+
+
+NUMBERS: Mapping[str, tuple[Unit, Callable[[Run], float | None]]] = {
+    "WAF": ("ratio", WAF),
+    "hit ratio": ("share", _hit_ratio),
+    "p99.9, write tails not modelled": ("ns", lambda run: TAIL(run) if _is_timed(run) else None),
+    "drive writes a day": ("ratio", lambda run: run.read(MEASURES["endurance.drive_writes_per_day"])),
+    "flash energy a page": (
+        "J",
+        lambda run: ENERGY(run) / (run.metrics.host_reads_pages + run.metrics.host_writes_pages),
+    ),
+    "metadata stores a page": ("ratio", _stores),
+}
+"""The columns of drives: unit, and number of a run."""
+
+
+def _on(runs: Runs, workload: str, *drives: str) -> Iterator[tuple[str, Cell]]:
+    """Yield the cells of a workload, each with its drive."""
+    for drive in drives:
+        yield from ((drive, cell) for cell in cells(runs, drive) if _experiment(cell).name == _name(drive, workload))
+
+
 def _on_drives(workload: str, runs: Runs) -> Grid:
     rows = []
-    for drive in DRIVES:
-        for cell in cells(runs, drive):
-            if cell.found[NONE].experiment.name == _name(drive, workload):
-                for name, run in cell.found.items():
-                    metadata = run.document["metrics"].get("metadata") or {}
-                    stores = metadata.get("stores", 0) / max(1, run.metrics.host_writes_pages)
-                    mark = " ★" if name == cell.winner else ""
-                    saved = show(cell.saved(name), "share") if name != NONE else ""
-                    waf, *others = (_shown(run, one) for one in SHOWN)
-                    left = show(cell.left(name), "share")
-                    rows.append((drive, f"{name}{mark}", saved, waf, left, *others, f"{stores:.2f}"))
-    columns = (
-        "WAF",
-        "left to save, at most",
-        "hit ratio",
-        "p99.9, write tails not modelled",
-        "drive writes a day",
-        "metadata stores a page",
-    )
-    return Grid(("drive", "answer", "saved", *columns), tuple(rows))
+    for drive, cell in _on(runs, workload, *(one for name in DRIVES for one in (name, _buffered(name)))):
+        for name, some in cell.found.items():
+            shown = [_mean([of(run) for run in some], unit) for unit, of in NUMBERS.values()]
+            saved, left = _saved(cell, name) if name != NONE else "", _mean(cell.lefts(name), "share")
+            rows.append(
+                (drive, f"{name}{' ★' if name == cell.winner and len(cell.found) > 1 else ''}", saved, *shown, left)
+            )
+    return Grid(("drive", "answer", "saved", *NUMBERS, "left to save, at most"), tuple(rows))
 
 
-def _shown(run: Run, measure: Measure) -> str:
-    """Show a measure; no response times of a drive that was calibrated without any."""
-    return run.shown(measure) if measure != TAILS or _is_timed(run) else "not calibrated"
+def _mean(values: Sequence[float | None], unit: Unit) -> str:
+    """Show a mean over seeds; no response times of a drive that was calibrated without any."""
+    found = estimate(values)
+    if unit == TAILS.unit and found.half_width:
+        found = found.widened(TAILS.bin_width * (found.mean or 0.0))
+    return "not calibrated" if found.mean is None else spread(found, unit)
+
+
+def _unable(workload: str, runs: Runs) -> Iterator[str]:
+    """Yield which drives cannot have ShadowGC's answers, and why."""
+    for drive, cell in _on(runs, workload, *map(_buffered, DRIVES)):
+        for name in (one for one in SHADOWS if one not in cell.found):
+            yield f"{drive}, cannot have `{name}`: {ANSWERS[name].refused(cell.found[NONE][0].scenario)}."
+
+
+@tabled(
+    "answer | its memories | memory of its scheme | of the drive's capacity | notices a page written | "
+    "after a power cut: a write that was answered | one that was flushed | one that was committed"
+)
+def _needs(runs: Runs) -> Iterator[Row]:
+    committed, kept, buffered = "there, if a commit followed", ("there",) * 3, [*map(_buffered, DRIVES)]
+    for drives, answers, memories, cut in (
+        (DRIVES, SHORT, "not volatile", kept),
+        (DRIVES, [CONSISTENT.name], "not volatile", (committed, *kept[1:])),
+        (buffered, SHADOWS[1:], "volatile", ("there or not", "there", "there, as flushed")),
+    ):
+        for name in answers:
+            some = [cell.found[name if name in cell.found else NONE][0] for cell in cells(runs, *drives)]
+            result, sent = some[0].result(), max(map(_notices, some))
+            share = show((ANSWERS[name].memory_bytes(result) or 0) / result.workload["logical_bytes"], "share")
+            yield name, memories, ANSWERS[name].declared, share, f"at most {sent:.2f}" if sent else "none", *cut
+
+
+def _notices(run: Run) -> float:
+    host = run.document["metrics"].get("host")
+    return float(host["to_device"]["sent"] / max(1, run.metrics.host_writes_pages)) if host else 0.0
 
 
 def _is_timed(run: Run) -> bool:
@@ -393,25 +520,39 @@ def _answer(runs: Runs) -> Mapping[str, Any]:
         "map": spans(cell.saved(cell.best) for cell in every),
         "drives": spans(cell.saved(cell.best) for cell in drives),
         "empty": f"a cache of {' or '.join(f'{at:g} %' for at in sizes)}" if sizes else "no cache",
-        "left_map": spans(cell.left(cell.best) for cell in every),
-        "left_drives": spans(cell.left(cell.best) for cell in drives),
+        "left_map": spans(fmean(cell.lefts(cell.best)) for cell in every),
+        "left_drives": spans(fmean(cell.lefts(cell.best)) for cell in drives),
         "copies_map": spans(map(_copies, every)),
         "copies_drives": spans(map(_copies, drives)),
         "tails": _tails(drives),
+        "energy": spans(1 - cell.mean(cell.best, ENERGY) / cell.mean(NONE, ENERGY) for cell in drives),
+        "widest": show(max(cell.saving(one).half_width or 0.0 for cell in drives for one in SHORT), "share"),
+        "shadows": "; ".join(_of_shadows(runs)),
+        "sizes": spans(cell.saved(cell.best) for cell in cells(runs, *SIZES)),
     }
+
+
+def _of_shadows(runs: Runs) -> Iterator[str]:
+    """Yield what ShadowGC's answers save, by workload."""
+    for workload in WORKLOADS:
+        every = [cell for _, cell in _on(runs, workload, *map(_buffered, DRIVES))]
+        for name in SHADOWS[1:]:
+            found = [cell.saved(name) for cell in every if name in cell.found]
+            if found:
+                yield f"`{name}` {show(min(found), 'share')} to {show(max(found), 'share')} ({workload})"
 
 
 def _copies(cell: Cell) -> float:
     """Return the share of GC's copies in what is left to the best answer."""
-    run = cell.found[cell.best]
-    left = run.read(WAF_HOST) - cell.bound
-    return run.metrics.programs_pages.gc / run.metrics.host_writes_pages / left if left else 0.0
+    left = cell.mean(cell.best, WAF) - fmean(cell.bounds)
+    copies = cell.mean(cell.best, lambda run: run.metrics.programs_pages.gc / run.metrics.host_writes_pages)
+    return copies / left if left else 0.0
 
 
 def _tails(drives: Sequence[Cell]) -> str:
     """Say how much longer the tails of the answer by cost are, and those of the others."""
-    known = [cell for cell in drives if _is_timed(cell.found[COST])]
-    longer = {name: [cell.found[name].change(cell.found[NONE], TAILS) or 0.0 for cell in known] for name in SHORT}
+    known = [cell for cell in drives if _is_timed(cell.found[COST][0])]
+    longer = {name: [cell.mean(name, TAIL) / cell.mean(NONE, TAIL) - 1 for cell in known] for name in SHORT}
     if not known:
         return "no drive was calibrated with response times"
     most, rises = max(longer[COST]), sum(one > PAYS for one in longer[COST])
@@ -427,12 +568,16 @@ STUDY = Study(
     name="atlas",
     text=Text.beside(__file__, globals()),
     experiments=experiments,
-    hypotheses=(_never_worse, _one_for_all, _eviction, _theory, _placement, _drives),
+    hypotheses=(_never_worse, _one_for_all, _eviction, _theory, _placement, _block_size, _drives, _shadows),
     answer=_answer,
     exhibits=(
         Picture("figure-1", _draw, _wins),
         Exhibit("table-1", _beside),
-        *(Exhibit(f"table-{number}", partial(_on_drives, workload)) for number, workload in enumerate(WORKLOADS, 2)),
+        *(
+            Exhibit(f"table-{number}", partial(_on_drives, workload), partial(_unable, workload))
+            for number, workload in enumerate(WORKLOADS, 2)
+        ),
         Exhibit("table-5", _headroom),
+        Exhibit("table-6", _needs),
     ),
 )
