@@ -25,6 +25,8 @@ PAPER = Paper(
         Exhibit("isolations", reading.isolations),
         Exhibit("mixes", reading.mixes),
         Exhibit("stream", reading.stream),
+        Exhibit("reached", reading.reached),
+        Exhibit("rates", reading.rates),
         Exhibit("sizes", reading.sizes),
         Exhibit("cost", reading.cost),
     ),

@@ -8,9 +8,10 @@ import numpy as np
 
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import show, show_change
-from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, tabled
+from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, flash_pages, tabled
 from coflash_reproduce.warp.streams import NONE, PAGES, Numbers, published
 from coflash_reproduce.warp.workloads import (
+    ASKED_MB,
     BROKEN,
     COUNTED,
     CURVES,
@@ -22,11 +23,13 @@ from coflash_reproduce.warp.workloads import (
     OVER_BESIDE,
     PERSISTENTLY,
     PROVISION,
+    RATES,
     READINGS,
     SETTLED,
     SIZED,
     SIZES,
     SPARES,
+    TIMES,
 )
 
 NEAR = 0.05
@@ -234,19 +237,24 @@ def isolations(runs: Runs) -> Iterator[Row]:
         yield said, *cells
 
 
-@tabled("curve | size of the drive | at 2 fills | at 3 fills | at 5 fills | points within 5 % | most memory")
+@tabled(
+    "curve | size of the drive | at 2 fills | at 3 fills | at 5 fills | points within 5 % | time | device | process"
+)
 def sizes(runs: Runs) -> Iterator[Row]:
     """Yield the settled curves at several sizes of the drive."""
     for name in SIZED:
         of = [*runs.of(name, SETTLED), *(run for run in runs if run.experiment.name.startswith(f"{SIZES}-{name}-"))]
         for run in sorted(of, key=divisor_of, reverse=True):
             simulator, found = run.document["simulator"], near(run, name)
-            cells = [f"{waf_at(run, fills):.3f}" for fills in _AT]
-            memory = show(simulator["peak_rss_bytes"], "bytes")
-            yield _title(name), f"1 / {divisor_of(run)}", *cells, f"{sum(found)} of {len(found)}", memory
+            end = _course(run)[0][-1]
+            cells = [f"{waf_at(run, fills):.3f}" if fills < end + 0.1 else "–" for fills in _AT]
+            device = simulator["state_bytes_per_page"] * flash_pages(run.scenario)
+            memory = (show(size, "bytes") for size in (device, simulator["peak_rss_bytes"]))
+            cells += [f"{sum(found)} of {len(found)}", f"{simulator['wall_seconds']:.0f} s", *memory]
+            yield _title(name), f"1 / {divisor_of(run)}", *cells
         rows = published()[CURVES[name]]
         theirs = np.interp(_AT, [row.fills for row in rows], [row.waf for row in rows])
-        yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", ""
+        yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", "", "", ""
 
 
 _AT = (2, 3, 5)
@@ -266,6 +274,65 @@ def mixes(runs: Runs) -> Iterator[Row]:
     rows = published()[CURVES[name]]
     theirs = np.interp((3, 6, 9), [row.fills for row in rows], [row.waf for row in rows])
     yield PUBLISHED, *(f"{waf:.2f}" for waf in theirs), "", ""
+
+
+REACHED_MB: Mapping[str, tuple[tuple[int, int], tuple[int, int], tuple[int, ...]]] = {
+    "zipf-1.2-own": ((2271, 2395), (2272, 2500), (1917, 187, 168)),
+    "zipf-1.2-shared": ((2303, 2655), (2131, 3582), (1981, 149)),
+    "zipf-1.2-none": ((2254, 2639), (2009, 5871), (2009,)),
+    "zipf-2.2-own": ((2247, 2337), (2241, 2411), (1880, 194, 167)),
+    "zipf-2.2-shared": ((2367, 2553), (2145, 4453), (2000, 145)),
+    "zipf-2.2-none": ((2327, 3321), (1941, 5988), (1941,)),
+    "zoned-own": ((2418, 2667), (2166, 3966), (1805, 181, 180)),
+    "zoned-shared": ((1929, 2431), (2162, 3785), (2028, 134)),
+    "zoned-none": ((2230, 2802), (1895, 5282), (1895,)),
+}
+"""MB/s that host and media wrote in the second fill and in fills 3 to 5, and the host by handle in the latter.
+
+Differences of the logged counters by those of the clock, which tells seconds.
+"""
+
+
+@tabled("curve | host in the second fill, MB/s | media | host in fills 3 to 5 | by handle | media")
+def reached(_: Runs) -> Iterator[Row]:
+    """Yield the rates that the logs of the published runs show."""
+    for name, (second, later, handles) in REACHED_MB.items():
+        by_handle = " : ".join(map(str, handles))
+        yield _title(name), f"{second[0]:,}", f"{second[1]:,}", f"{later[0]:,}", by_handle, f"{later[1]:,}"
+
+
+_FILL = (0.9, 0.1, 0.0)
+"""What the fill writes through handles 0, 1 and 2, in fills."""
+
+
+@tabled("program and erase | asked, MB/s | sequential | beside | overwriting | of all that is asked | falls behind at")
+def rates(runs: Runs) -> Iterator[Row]:
+    """Yield the rates that ours reaches of those that are asked, by the times of flash."""
+    for times in TIMES:
+        for asked, (rates_mb, _) in ASKED_MB.items():
+            for run in runs.of(f"{RATES}-{asked}-{times}", asked):
+                exported = PAGES / divisor_of(run) * 4096
+                series, seconds = run.result().series(), max(ASKED_MB[asked][1] * 64 // divisor_of(run), 1)
+                written = [run.document["metrics"]["placement"][handle]["host_bytes"] for handle in range(3)]
+                found = [
+                    (of / exported - fill) * exported / seconds / 1e6 for of, fill in zip(written, _FILL, strict=True)
+                ]
+                yield (
+                    times,
+                    " : ".join(map(str, rates_mb)),
+                    *(f"{rate:.0f}" for rate in found),
+                    f"{sum(found) / sum(rates_mb):.0%}",
+                    _behind(series, sum(rates_mb), exported),
+                )
+
+
+def _behind(series: Numbers, asked_mb: float, exported: float) -> str:
+    """Return the fills at which less than 99 % of what is asked is written, over all since the fill."""
+    starts, written = np.asarray(series["start_ns"], float), np.cumsum(series["host_writes_pages"], dtype=float) * 4096
+    begin = int(np.searchsorted(written, exported))
+    since = (written[begin:-1] - written[begin]) / np.maximum(starts[begin + 1 :] - starts[begin + 1], 1) * 1e3
+    late = np.flatnonzero(since[1:] < 0.99 * asked_mb)
+    return f"{written[begin + 1 + late[0]] / exported:.1f} fills" if len(late) else "never"
 
 
 PLATEAU = 2.04

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,11 +154,54 @@ def passes(pages: int, count: int) -> str:
     return _written(f"passes-{pages}-{count}.csv", lambda: tables)
 
 
+def jobs(rates_mb: tuple[int, int, int], seconds: int) -> str:
+    """Write the jobs of zoned, own, with a rate for the streams at handles 0, 1 and 2, as a file of fio; return its path."""
+    first, beside, over = (f"rate={rate * 1_000_000}\nruntime={seconds}\n" for rate in rates_mb)
+    name = f"zoned-own-{'-'.join(map(str, rates_mb))}-{seconds}.fio"
+    return _kept(name, lambda file: file.write(_JOBS.format(first=first, beside=beside, over=over).encode()))
+
+
+_JOBS = """[global]
+fdp=1
+ioengine=io_uring
+norandommap
+[ready0]
+{front}iodepth=128
+[ready1]
+{back}iodepth=128
+[worker0]
+stonewall
+{front}time_based
+iodepth=1
+{{first}}[jumper]
+rw=randwrite
+bs=4k
+size=90%
+plids=2
+random_distribution=zoned:80/20:10/20:10/60
+time_based
+iodepth=32
+{{over}}[worker1]
+{back}time_based
+iodepth=32
+{{beside}}""".format(
+    front="rw=write\nbs=128k\nsize=90%\nplids=0\n", back="rw=randwrite\nbs=4k\noffset=90%\nsize=10%\nplids=1\n"
+)
+"""The job file of the artifact, which has no rates."""
+
+
 def _written(name: str, drawn: Callable[[], Iterator[Numbers]]) -> str:
-    folder = Path(tempfile.gettempdir()) / "coflash-warp"
-    path = folder / name
+    def write(file: IO[bytes]) -> None:
+        for part in drawn():
+            np.savetxt(file, part, fmt="%d", delimiter=",")
+
+    return _kept(name, write)
+
+
+def _kept(name: str, write: Callable[[IO[bytes]], Any]) -> str:
+    path = Path(tempfile.gettempdir()) / "coflash-warp" / name
     if not path.exists():
-        atomic_write.make_folder(folder)
-        parts = ("\n".join(f"{a},{b},{c}" for a, b, c in part.tolist()) for part in drawn())
-        atomic_write.write_file(path, "\n".join(part for part in parts if part) + "\n")
+        atomic_write.make_folder(path.parent)
+        with atomic_write.new_file(path) as file:
+            write(file)
     return str(path)
