@@ -8,6 +8,7 @@ import numpy as np
 
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import show, show_change
+from coflash.table import Table
 from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, flash_pages, tabled
 from coflash_reproduce.warp.streams import NONE, PAGES, Numbers, published
 from coflash_reproduce.warp.workloads import (
@@ -326,7 +327,7 @@ def rates(runs: Runs) -> Iterator[Row]:
                 )
 
 
-def _behind(series: Numbers, asked_mb: float, exported: float) -> str:
+def _behind(series: Table, asked_mb: float, exported: float) -> str:
     """Return the fills at which less than 99 % of what is asked is written, over all since the fill."""
     starts, written = np.asarray(series["start_ns"], float), np.cumsum(series["host_writes_pages"], dtype=float) * 4096
     begin = int(np.searchsorted(written, exported))

@@ -155,7 +155,7 @@ def passes(pages: int, count: int) -> str:
 
 
 def jobs(rates_mb: tuple[int, int, int], seconds: int) -> str:
-    """Write the jobs of zoned, own, with a rate for the streams at handles 0, 1 and 2, as a file of fio; return its path."""
+    """Write the jobs of zoned, own, as a file of fio, with rates at handles 0, 1 and 2; return its path."""
     first, beside, over = (f"rate={rate * 1_000_000}\nruntime={seconds}\n" for rate in rates_mb)
     name = f"zoned-own-{'-'.join(map(str, rates_mb))}-{seconds}.fio"
     return _kept(name, lambda file: file.write(_JOBS.format(first=first, beside=beside, over=over).encode()))

@@ -44,7 +44,7 @@ ASKED_MB: Mapping[str, tuple[tuple[int, int, int], int]] = {
     "told": ((800, 77, 77), 20),
     "of the log": ((1805, 181, 180), 9),
 }
-"""The rates of handles 0, 1 and 2 in MB/s, and for how many seconds: told of the jobs, and what zoned, own, reached in fills 3 to 5."""
+"""The rates of handles 0, 1 and 2 in MB/s, seconds: told of the jobs, and reached by zoned, own, in fills 3 to 5."""
 TIMES = {"2.5 µs, 10 µs": ("2500ns", "10us"), "50 µs, 200 µs": ("50us", "200us"), "500 µs, 2 ms": ("500us", "2ms")}
 """The times of a program and an erase: the emulator's, and those of which its scripts say that they are scaled down."""
 SPARES = (7, 14, 20, 28, 40)
