@@ -16,6 +16,7 @@ from coflash_reproduce.warp.workloads import (
     BROKEN,
     COUNTED,
     CURVES,
+    GC_IN_A_HANDLE,
     IDLE,
     INITIALLY,
     MIXES,
@@ -26,6 +27,8 @@ from coflash_reproduce.warp.workloads import (
     PROVISION,
     RATES,
     READINGS,
+    REQUEST,
+    RULE,
     SETTLED,
     SIZED,
     SIZES,
@@ -204,10 +207,20 @@ def copies(runs: Runs) -> Iterator[Row]:
             yield name, str(handle), f"{sum(pages):,}", *(f"{one / sum(pages):.0%}" for one in pages)
     for reading in (IDLE, BROKEN):
         for run in runs.of("zoned-own", reading):
-            classes = run.document["metrics"]["placement"]
-            into = [classes[len(classes) // 2 + handle]["copied_pages"] for handle in range(3)]
+            into = _copied(run)
             whole = max(sum(into), 1)
             yield f"zoned, own, here, {reading}", "all", f"{whole:,}", *(f"{one / whole:.0%}" for one in into)
+
+
+@tabled(f"curve | points | {IDLE} | {BROKEN} | {REQUEST} | copies to handle 0 | to handle 1 | to handle 2")
+def rule(runs: Runs) -> Iterator[Row]:
+    """Yield the points near, and where copies land, if they go to the handle of the request before."""
+    for name in CURVES:
+        for run in runs.of(f"{RULE}-{name}", REQUEST):
+            cells = (_near(_under(runs, name, reading), name) for reading in (IDLE, BROKEN))
+            into = _copied(run)
+            shares = (f"{one / max(sum(into), 1):.0%}" for one in into)
+            yield _title(name), str(len(near(run, name))), *cells, _near(run, name), *shares
 
 
 NOTED = {5: (2.187, 2.365), 10: (1.338, 1.181)}
@@ -220,7 +233,15 @@ def at_end(runs: Runs, percent: int, isolation: str) -> float | None:
     return found[0].read(WAF_HOST) if found else None
 
 
-@tabled("over-provisioning | II here | PI here | PI against II | II, WARP | PI, WARP | PI against II")
+def _copied(run: Run) -> list[int]:
+    """Return the pages that GC copied into units of handles 0, 1 and 2."""
+    classes = run.document["metrics"]["placement"]
+    return [classes[len(classes) // 2 + handle]["copied_pages"] for handle in range(3)]
+
+
+@tabled(
+    "over-provisioning | II, GC in a handle | II here | PI here | PI against II | II, WARP | PI, WARP | PI against II"
+)
 def isolations(runs: Runs) -> Iterator[Row]:
     """Yield both isolations by over-provisioning."""
     for percent, said in PROVISION.items():
@@ -235,7 +256,8 @@ def isolations(runs: Runs) -> Iterator[Row]:
                 show_change(second / first - 1) if first and second else "–",
             )
         ]
-        yield said, *cells
+        held = [run.shown(WAF_HOST) for run in runs.of(f"{OP}-{percent}-held", GC_IN_A_HANDLE)]
+        yield said, *(held or ["–"]), *cells
 
 
 @tabled(

@@ -38,6 +38,10 @@ ANYWHERE, ONCE = "any place each time", "each place once a pass"
 ORDERS = (ONCE, ANYWHERE)
 SIZED = ("zipf-1.2-own", "zipf-1.2-shared")
 """The curves that are run at other sizes."""
+SECOND_FROM = 16
+"""How much smaller a drive is at least on which the second of them is run."""
+RULE, REQUEST = "rule", "copies to the request before"
+GC_IN_A_HANDLE = "initially, GC in one of the eight"
 OVER_BESIDE = (0.8, 0.98, 1.02, 1.2)
 """What the overwriting stream of zipf 2.2, shared, may have written, of what the one beside it did."""
 ASKED_MB: Mapping[str, tuple[tuple[int, int, int], int]] = {
@@ -59,12 +63,12 @@ class Scale:
     """The drive is this many times smaller: its units are, of which it has as many."""
     fills: float
     others: Mapping[int, float] = field(default_factory=dict)
-    """The sizes at which curves are run as well, the first of them at the whole size, and for how many fills."""
+    """The sizes at which curves are run as well, and for how many fills."""
 
 
 SCALES = {
-    "quick": Scale(64, 11, {128: 11, 16: 11, 4: 5.5, 1: 3}),
-    "full": Scale(16, 11, {64: 11, 128: 11, 4: 11, 1: 5.5}),
+    "quick": Scale(64, 11, {128: 11, 16: 11, 4: 5.5}),
+    "full": Scale(16, 11, {64: 11, 128: 11, 4: 5.5, 1: 3}),
 }
 
 
@@ -131,9 +135,13 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
         cases = tuple(case(isolation, percent, SETTLED, isolation) for isolation in (INITIALLY, PERSISTENTLY))
         written = (trace("zoned", OWN, scale.divisor, 8, logged=False),)
         found.append(Experiment(f"{OP}-{percent}", said, drive(scale.divisor, units), cases, written))
+        if percent in (5, 10):
+            held = {**_LAZY, "ftl.placement": placement(INITIALLY, idle="open") | {"handles": 7}}
+            of_seven = (Case(GC_IN_A_HANDLE, percent, held),)
+            found.append(Experiment(f"{OP}-{percent}-held", said, drive(scale.divisor, units), of_seven, written))
     for name in SIZED:
         for divisor, fills in scale.others.items():
-            if divisor == 1 and name != SIZED[0]:
+            if divisor < SECOND_FROM and name != SIZED[0]:
                 continue
             written = (trace(*CURVES[name], divisor, fills),)
             found.append(
@@ -142,6 +150,12 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     for times in OVER_BESIDE:
         written = (trace("zipf 2.2", SHARED, scale.divisor, scale.fills, over_beside=times),)
         found.append(Experiment(f"{MIXES}-{times}", f"zipf 2.2, × {times}", drive(scale.divisor), settled, written))
+    once_a_request = {**_LAZY, "ftl.placement": placement(PERSISTENTLY, idle="open", copies="of-request")}
+    for name, (workload, handles) in CURVES.items():
+        if handles != NONE:
+            written = (trace(workload, handles, scale.divisor, scale.fills),)
+            cases = (Case(REQUEST, 0, once_a_request),)
+            found.append(Experiment(f"{RULE}-{name}", f"{workload}, {handles}", drive(scale.divisor), cases, written))
     found += [_rated(scale, asked, times) for asked in ASKED_MB for times in TIMES]
     return (*found, *(_one_stream(scale, order, spare) for order in ORDERS for spare in SPARES))
 
