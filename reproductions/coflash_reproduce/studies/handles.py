@@ -22,20 +22,16 @@ HANDLES = 3
 NOISES = (QUIET, "zipf 1.2", "zipf 2.2", "zoned")
 """The overwriting stream, from none to the one that makes most garbage."""
 KEPT, BROKEN = "isolation kept", "copies to the writer"
-ALONE, CDM = "no cooperation", "CDM"
-GGC, HGC, DGC, SGC = "GGC", "HGC", "DGC", "SGC"
+ALONE, CDM, GGC, HGC, DGC, SGC = "no cooperation", "CDM", "GGC", "HGC", "DGC", "SGC"
+LINES = (ALONE, CDM, GGC, HGC, DGC, SGC)
 BASES = {CDM: ALONE, SGC: GGC}
 """The systems, and the same memories without them."""
 ABOVE = ("zipf 1.2", "zoned")
 SIDES = (OWN, SHARED, NONE)
 CACHE, HALF = "2%", "1%"
 """The size of CDM's cache, and that of either buffer of ShadowGC."""
-_BUFFERS: Mapping[str, Any] = {
-    "cache.size": HALF,
-    "cache.volatile": True,
-    "host_buffer.size": HALF,
-    "timing.page_program_fast": "1250ns",
-}
+_BUFFERS: Mapping[str, Any] = {f"{memory}.size": HALF for memory in ("cache", "host_buffer")} | {"cache.volatile": True}
+_FAST: Mapping[str, Any] = {"timing.page_program_fast": "1250ns"}
 PARTS = {CDM: (CDM,), SGC: (HGC, DGC)}
 """What a system knows of one memory each."""
 HANDLED = "handles"
@@ -59,7 +55,7 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     schemes: Mapping[str, Any] = {ALONE: "none", CDM: {"name": "cdm", "removable_weight": 1.0}}
     above = (
         *(Case(line, 0, {**kept, "cache.size": CACHE, "cooperation": scheme}) for line, scheme in schemes.items()),
-        *(Case(line, 0, {**kept, **_BUFFERS, "cooperation": line.lower()}) for line in (GGC, HGC, DGC, SGC)),
+        *(Case(line, 0, {**kept, **_BUFFERS, **_FAST, "cooperation": line.lower()}) for line in (GGC, HGC, DGC, SGC)),
     )
     noisy = tuple(of(noise, OWN, f"noise-{noise}", copies) for noise in NOISES)
     return noisy + tuple(of(on, side, f"above-{on}-{side}", above) for on in ABOVE for side in SIDES)
@@ -125,19 +121,17 @@ def _shadows_lower(runs: Runs) -> Finding:
 
 
 def _less_is_left(runs: Runs) -> Finding:
+    pairs = [(system, on) for system in BASES for on in ABOVE]
     found = {
-        f"{system}, {on}": change(runs, on, OWN, system) - change(runs, on, NONE, system)
-        for system in BASES
-        for on in ABOVE
+        ", ".join(pair): change(runs, pair[1], OWN, pair[0]) - change(runs, pair[1], NONE, pair[0]) for pair in pairs
     }
     return Finding(min(found.values()) > 0, "points less: " + _said(found))
 
 
 def exact_shares(runs: Runs, on: str, system: str) -> dict[str, float]:
     """Return the exact share of the handles, and of each part of a system, in the programs that all save."""
-    lines = {frozenset(): BASES[system], frozenset(PARTS[system]): system} | {
-        frozenset({part}): part for part in PARTS[system]
-    }
+    lines = {frozenset({part}): part for part in PARTS[system]}
+    lines |= {frozenset(): BASES[system], frozenset(PARTS[system]): system}
     base = _waf(runs, on, NONE, BASES[system])
 
     def saved(parts: frozenset[str]) -> float:
@@ -172,17 +166,13 @@ def noises(runs: Runs) -> Iterator[Row]:
         yield noise, *cells
 
 
-@tabled(f"overwrites | handles | {ALONE} | {CDM} | change | {GGC} | {HGC} | {DGC} | {SGC} | change")
+@tabled(f"overwrites | handles | {' | '.join(LINES)} | change by {CDM} | by {SGC}")
 def above(runs: Runs) -> Iterator[Row]:
     """Yield what CDM and ShadowGC change by handles."""
     for on in ABOVE:
         for side in SIDES:
-            of = {
-                line: _one(runs, f"above-{on}-{side}", line).shown(WAF_HOST)
-                for line in (ALONE, CDM, GGC, HGC, DGC, SGC)
-            }
-            changes = [show_change(change(runs, on, side, system)) for system in BASES]
-            yield on, side, of[ALONE], of[CDM], changes[0], of[GGC], of[HGC], of[DGC], of[SGC], changes[1]
+            cells = (_one(runs, f"above-{on}-{side}", line).shown(WAF_HOST) for line in LINES)
+            yield on, side, *cells, *(show_change(change(runs, on, side, system)) for system in BASES)
 
 
 @tabled(f"overwrites | handles and | saved by {HANDLED} | {CDM} | {HGC} | {DGC} | all")

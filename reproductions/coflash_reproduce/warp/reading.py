@@ -34,6 +34,7 @@ from coflash_reproduce.warp.workloads import (
     SIZES,
     SPARES,
     TIMES,
+    rated_seconds,
 )
 
 NEAR = 0.05
@@ -334,19 +335,12 @@ def rates(runs: Runs) -> Iterator[Row]:
     for times in TIMES:
         for asked, (rates_mb, _) in ASKED_MB.items():
             for run in runs.of(f"{RATES}-{asked}-{times}", asked):
-                exported = PAGES / divisor_of(run) * 4096
-                series, seconds = run.result().series(), max(ASKED_MB[asked][1] * 64 // divisor_of(run), 1)
-                written = [run.document["metrics"]["placement"][handle]["host_bytes"] for handle in range(3)]
-                found = [
-                    (of / exported - fill) * exported / seconds / 1e6 for of, fill in zip(written, _FILL, strict=True)
-                ]
-                yield (
-                    times,
-                    " : ".join(map(str, rates_mb)),
-                    *(f"{rate:.0f}" for rate in found),
-                    f"{sum(found) / sum(rates_mb):.0%}",
-                    _behind(series, sum(rates_mb), exported),
-                )
+                exported, asked_mb = PAGES / divisor_of(run) * 4096, sum(rates_mb)
+                classes, seconds = run.document["metrics"]["placement"], rated_seconds(asked, divisor_of(run))
+                found = [(classes[at]["host_bytes"] - _FILL[at] * exported) / seconds / 1e6 for at in range(3)]
+                cells = (f"{rate:.0f}" for rate in found)
+                behind = _behind(run.result().series(), asked_mb, exported)
+                yield times, " : ".join(map(str, rates_mb)), *cells, f"{sum(found) / asked_mb:.0%}", behind
 
 
 def _behind(series: Table, asked_mb: float, exported: float) -> str:

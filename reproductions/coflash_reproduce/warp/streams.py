@@ -155,39 +155,21 @@ def passes(pages: int, count: int) -> str:
 
 
 def jobs(rates_mb: tuple[int, int, int], seconds: int) -> str:
-    """Write the jobs of zoned, own, as a file of fio, with rates at handles 0, 1 and 2; return its path."""
-    first, beside, over = (f"rate={rate * 1_000_000}\nruntime={seconds}\n" for rate in rates_mb)
+    """Write the artifact's jobs of zoned, own, for fio, with rates at handles 0, 1 and 2; return the file's path."""
+    front, back = "rw=write bs=128k size=90% plids=0", "rw=randwrite bs=4k offset=90% size=10% plids=1"
+    over = "rw=randwrite bs=4k size=90% plids=2 random_distribution=zoned:80/20:10/20:10/60"
+    timed = [f"time_based runtime={seconds} rate={rate * 1_000_000}" for rate in rates_mb]
+    sections = {
+        "global": "fdp=1 ioengine=io_uring norandommap",
+        "ready0": f"{front} iodepth=128",
+        "ready1": f"{back} iodepth=128",
+        "worker0": f"stonewall {front} iodepth=1 {timed[0]}",
+        "jumper": f"{over} iodepth=32 {timed[2]}",
+        "worker1": f"{back} iodepth=32 {timed[1]}",
+    }
+    text = "\n".join(f"[{name}] {options}".replace(" ", "\n") for name, options in sections.items())
     name = f"zoned-own-{'-'.join(map(str, rates_mb))}-{seconds}.fio"
-    return _kept(name, lambda file: file.write(_JOBS.format(first=first, beside=beside, over=over).encode()))
-
-
-_JOBS = """[global]
-fdp=1
-ioengine=io_uring
-norandommap
-[ready0]
-{front}iodepth=128
-[ready1]
-{back}iodepth=128
-[worker0]
-stonewall
-{front}time_based
-iodepth=1
-{{first}}[jumper]
-rw=randwrite
-bs=4k
-size=90%
-plids=2
-random_distribution=zoned:80/20:10/20:10/60
-time_based
-iodepth=32
-{{over}}[worker1]
-{back}time_based
-iodepth=32
-{{beside}}""".format(
-    front="rw=write\nbs=128k\nsize=90%\nplids=0\n", back="rw=randwrite\nbs=4k\noffset=90%\nsize=10%\nplids=1\n"
-)
-"""The job file of the artifact, which has no rates."""
+    return _kept(name, lambda file: file.write(text.encode()))
 
 
 def _written(name: str, drawn: Callable[[], Iterator[Numbers]]) -> str:

@@ -141,12 +141,10 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
             found.append(Experiment(f"{OP}-{percent}-held", said, drive(scale.divisor, units), of_seven, written))
     for name in SIZED:
         for divisor, fills in scale.others.items():
-            if divisor < SECOND_FROM and name != SIZED[0]:
-                continue
-            written = (trace(*CURVES[name], divisor, fills),)
-            found.append(
-                Experiment(f"{SIZES}-{name}-{divisor}", f"{name}, 1 / {divisor}", drive(divisor), settled, written)
-            )
+            if divisor >= SECOND_FROM or name == SIZED[0]:
+                written = (trace(*CURVES[name], divisor, fills),)
+                title = f"{name}, 1 / {divisor}"
+                found.append(Experiment(f"{SIZES}-{name}-{divisor}", title, drive(divisor), settled, written))
     for times in OVER_BESIDE:
         written = (trace("zipf 2.2", SHARED, scale.divisor, scale.fills, over_beside=times),)
         found.append(Experiment(f"{MIXES}-{times}", f"zipf 2.2, × {times}", drive(scale.divisor), settled, written))
@@ -160,12 +158,16 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     return (*found, *(_one_stream(scale, order, spare) for order in ORDERS for spare in SPARES))
 
 
+def rated_seconds(asked: str, divisor: int) -> int:
+    """Return for how long the jobs with rates write."""
+    return max(ASKED_MB[asked][1] * 64 // divisor, 1)
+
+
 def _rated(scale: Scale, asked: str, times: str) -> Experiment:
     """Return the jobs of zoned, own, with rates, on a drive whose programs and erases take these times."""
-    rates, seconds = ASKED_MB[asked]
     base = drive(scale.divisor).to_dict()
     base["timing"] |= dict(zip(("page_program", "block_erase"), TIMES[times], strict=True))
-    base["workload"] = {"fio": jobs(rates, max(seconds * 64 // scale.divisor, 1))}
+    base["workload"] = {"fio": jobs(ASKED_MB[asked][0], rated_seconds(asked, scale.divisor))}
     del base["replay"]
     rated = Case(asked, 0, case(SETTLED, 0, SETTLED).changes)
     return Experiment(f"{RATES}-{asked}-{times}", f"{asked}, {times}", Scenario.from_dict(base), (rated,))
