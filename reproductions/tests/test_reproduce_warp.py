@@ -19,7 +19,7 @@ from coflash_reproduce.warp.workloads import Scale
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     """The page of a drive 256 times smaller, after two fills."""
-    with tiny_scale(warp.PAPER, workloads, Scale(256, 2, (512,))):
+    with tiny_scale(warp.PAPER, workloads, Scale(256, 2, {512: 2, 128: 1.5})):
         yield reproduce("warp", "tiny", out=tmp_path_factory.mktemp("warp"))
 
 
@@ -62,6 +62,19 @@ def test_the_totals_are_given_with_and_without_the_curve_that_is_left_out(done: 
     left_out = points["zoned, own"]
     assert left_out > 0 and points["these and zoned, own, left out"] == points["all counted"] + left_out
     assert points["all curves"] == sum(points[", ".join(key)] for key in workloads.CURVES.values())
+
+
+def test_the_sizes_tell_points_time_and_memory(done: Done) -> None:
+    of = [row for row in rows(done, "sizes") if row["time"]]
+    assert [row["size of the drive"] for row in of] == 2 * ["1 / 512", "1 / 256", "1 / 128"]
+    assert all(row["time"].endswith(" s") and row["device"].endswith("iB") for row in of)
+
+
+def test_what_is_asked_is_reached_until_flash_takes_too_long(done: Done) -> None:
+    of = {(row["program and erase"], row["asked, MB/s"]): row["falls behind at"] for row in rows(done, "rates")}
+    fast, *_, slow = workloads.TIMES
+    told, of_the_log = (" : ".join(map(str, rates)) for rates, _ in workloads.ASKED_MB.values())
+    assert of[fast, told] == of[fast, of_the_log] == "never" and of[slow, told] != "never"
 
 
 def test_a_stream_with_a_map_meets_each_page_once_a_pass() -> None:

@@ -9,6 +9,7 @@ import pytest
 from reproduced import documents, tiny_scale
 
 import coflash
+from coflash import CoflashError, Scenario
 from coflash.cli import main
 from coflash.measures.measure import WAF_HOST
 from coflash_reproduce.reproduction import study
@@ -104,3 +105,17 @@ def test_overwrites_of_one_handle_raise_what_another_one_pays(tmp_path: Path) ->
     quiet, noisy = (done.runs.of(f"noise-{noise}", handles.KEPT)[0] for noise in ("quiet", "zoned"))
     assert handles.waf_of(noisy, 1) > handles.waf_of(quiet, 1)
     assert len(done.judged) == len(handles.STUDY.hypotheses)
+    for system in handles.BASES:
+        shares = handles.exact_shares(done.runs, "zoned", system)
+        none, own = (
+            done.runs.of(f"above-zoned-{side}", line)[0].read(WAF_HOST)
+            for side, line in (("none", handles.BASES[system]), ("own", system))
+        )
+        assert sum(shares.values()) == pytest.approx(1 - own / none)
+
+
+def test_no_flash_cache_stands_above_handles_and_the_study_of_them_says_so() -> None:
+    above = {"hybrid.scheme": "op-fcl", "ftl.placement": "fdp"}
+    with pytest.raises(CoflashError, match=r"^ftl.placement: .*no handle of the host reaches flash"):
+        Scenario.load("opfcl-config1").with_(above)
+    assert "no handle of the host reaches flash" in " ".join(handles.STUDY.text.bodies["limits"].split())

@@ -23,6 +23,7 @@ GENERATED = {
     "python/coflash/measures/metrics.py",
     "docs/reproductions/opfcl.md",
     "docs/reproductions/shadowgc.md",
+    "docs/reproductions/warp.md",
 }
 
 

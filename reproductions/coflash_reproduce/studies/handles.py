@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from coflash import palette
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import show, show_change
+from coflash.results.why import shapley
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Picture, Row, Run, Runs, tabled
 from coflash_reproduce.study import Finding, Study
 from coflash_reproduce.text import Text
@@ -21,16 +22,25 @@ HANDLES = 3
 NOISES = (QUIET, "zipf 1.2", "zipf 2.2", "zoned")
 """The overwriting stream, from none to the one that makes most garbage."""
 KEPT, BROKEN = "isolation kept", "copies to the writer"
-ALONE, CDM = "no cooperation", "CDM"
+ALONE, CDM, GGC, HGC, DGC, SGC = "no cooperation", "CDM", "GGC", "HGC", "DGC", "SGC"
+LINES = (ALONE, CDM, GGC, HGC, DGC, SGC)
+BASES = {CDM: ALONE, SGC: GGC}
+"""The systems, and the same memories without them."""
 ABOVE = ("zipf 1.2", "zoned")
 SIDES = (OWN, SHARED, NONE)
-CACHE = "2%"
+CACHE, HALF = "2%", "1%"
+"""The size of CDM's cache, and that of either buffer of ShadowGC."""
+_BUFFERS: Mapping[str, Any] = {f"{memory}.size": HALF for memory in ("cache", "host_buffer")} | {"cache.volatile": True}
+_FAST: Mapping[str, Any] = {"timing.page_program_fast": "1250ns"}
+PARTS = {CDM: (CDM,), SGC: (HGC, DGC)}
+"""What a system knows of one memory each."""
+HANDLED = "handles"
 FILLS = 6
 SCALES = {"quick": 256, "full": 64}
 
 
 def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
-    """Return the noises under both kinds of copies, and CDM in a cache above the handles."""
+    """Return the noises under both kinds of copies, and CDM and ShadowGC above the handles."""
     divisor = SCALES[scale_name]
 
     def of(workload: str, handles: str, name: str, cases: tuple[Case, ...]) -> Experiment:
@@ -41,16 +51,14 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
         Case(line, 0, {"ftl.placement": placement(PERSISTENTLY, copies=kind) | {"handles": HANDLES}})
         for line, kind in ((KEPT, "of-unit"), (BROKEN, "of-writer"))
     )
-    cached: dict[str, Any] = {
-        "cache.size": CACHE,
-        "ftl.placement": placement(PERSISTENTLY) | {"handles": HANDLES},
-    }
-    above = tuple(
-        Case(line, 0, {**cached, "cooperation": scheme})
-        for line, scheme in ((ALONE, "none"), (CDM, {"name": "cdm", "removable_weight": 1.0}))
+    kept = {"ftl.placement": placement(PERSISTENTLY) | {"handles": HANDLES}}
+    schemes: Mapping[str, Any] = {ALONE: "none", CDM: {"name": "cdm", "removable_weight": 1.0}}
+    above = (
+        *(Case(line, 0, {**kept, "cache.size": CACHE, "cooperation": scheme}) for line, scheme in schemes.items()),
+        *(Case(line, 0, {**kept, **_BUFFERS, **_FAST, "cooperation": line.lower()}) for line in (GGC, HGC, DGC, SGC)),
     )
     noisy = tuple(of(noise, OWN, f"noise-{noise}", copies) for noise in NOISES)
-    return noisy + tuple(of(on, side, f"cdm-{on}-{side}", above) for on in ABOVE for side in SIDES)
+    return noisy + tuple(of(on, side, f"above-{on}-{side}", above) for on in ABOVE for side in SIDES)
 
 
 def waf_of(run: Run, handle: int) -> float:
@@ -90,20 +98,55 @@ def _whole(runs: Runs) -> Finding:
     return Finding(max(found.values()) < 0.05, _said(found))
 
 
-def change(runs: Runs, on: str, side: str) -> float:
-    """Return the relative change of write amplification by CDM."""
-    alone, cdm = (_one(runs, f"cdm-{on}-{side}", line).read(WAF_HOST) for line in (ALONE, CDM))
-    return cdm / alone - 1
+def _waf(runs: Runs, on: str, side: str, line: str) -> float:
+    return _one(runs, f"above-{on}-{side}", line).read(WAF_HOST)
 
 
-def _lowers(runs: Runs) -> Finding:
-    found = {f"{on}, {side}": change(runs, on, side) for on in ABOVE for side in SIDES}
+def change(runs: Runs, on: str, side: str, system: str = CDM) -> float:
+    """Return the relative change of write amplification by a system, with the same memories."""
+    return _waf(runs, on, side, system) / _waf(runs, on, side, BASES[system]) - 1
+
+
+def _all_lower(runs: Runs, system: str) -> Finding:
+    found = {f"{on}, {side}": change(runs, on, side, system) for on in ABOVE for side in SIDES}
     return Finding(max(found.values()) < -0.01, _said(found))
 
 
+def _lowers(runs: Runs) -> Finding:
+    return _all_lower(runs, CDM)
+
+
+def _shadows_lower(runs: Runs) -> Finding:
+    return _all_lower(runs, SGC)
+
+
 def _less_is_left(runs: Runs) -> Finding:
-    found = {on: change(runs, on, OWN) - change(runs, on, NONE) for on in ABOVE}
+    pairs = [(system, on) for system in BASES for on in ABOVE]
+    found = {
+        ", ".join(pair): change(runs, pair[1], OWN, pair[0]) - change(runs, pair[1], NONE, pair[0]) for pair in pairs
+    }
     return Finding(min(found.values()) > 0, "points less: " + _said(found))
+
+
+def exact_shares(runs: Runs, on: str, system: str) -> dict[str, float]:
+    """Return the exact share of the handles, and of each part of a system, in the programs that all save."""
+    lines = {frozenset({part}): part for part in PARTS[system]}
+    lines |= {frozenset(): BASES[system], frozenset(PARTS[system]): system}
+    base = _waf(runs, on, NONE, BASES[system])
+
+    def saved(parts: frozenset[str]) -> float:
+        return 1 - _waf(runs, on, OWN if HANDLED in parts else NONE, lines[parts - {HANDLED}]) / base
+
+    return shapley((HANDLED, *PARTS[system]), saved)
+
+
+def _handles_save_more(runs: Runs) -> Finding:
+    found = {}
+    for system in BASES:
+        for on in ABOVE:
+            shares = exact_shares(runs, on, system)
+            found[f"{system}, {on}"] = 2 * shares[HANDLED] - sum(shares.values())
+    return Finding(min(found.values()) > 0, "points more: " + _said(found))
 
 
 def _said(found: Mapping[str, float]) -> str:
@@ -123,13 +166,23 @@ def noises(runs: Runs) -> Iterator[Row]:
         yield noise, *cells
 
 
-@tabled(f"overwrites | handles | WAF, {ALONE} | WAF, {CDM} | change")
+@tabled(f"overwrites | handles | {' | '.join(LINES)} | change by {CDM} | by {SGC}")
 def above(runs: Runs) -> Iterator[Row]:
-    """Yield what CDM changes by handles."""
+    """Yield what CDM and ShadowGC change by handles."""
     for on in ABOVE:
         for side in SIDES:
-            shown = (_one(runs, f"cdm-{on}-{side}", line).shown(WAF_HOST) for line in (ALONE, CDM))
-            yield on, side, *shown, show_change(change(runs, on, side))
+            cells = (_one(runs, f"above-{on}-{side}", line).shown(WAF_HOST) for line in LINES)
+            yield on, side, *cells, *(show_change(change(runs, on, side, system)) for system in BASES)
+
+
+@tabled(f"overwrites | handles and | saved by {HANDLED} | {CDM} | {HGC} | {DGC} | all")
+def shares_of(runs: Runs) -> Iterator[Row]:
+    """Yield the exact share of each part in what all save, against the same memories without handles."""
+    for on in ABOVE:
+        for system in BASES:
+            found = exact_shares(runs, on, system)
+            cells = (show(found[part], "share") if part in found else "–" for part in (HANDLED, CDM, HGC, DGC))
+            yield on, system, *cells, show(sum(found.values()), "share")
 
 
 def _draw(runs: Runs) -> Canvas:
@@ -154,6 +207,8 @@ def _answer(runs: Runs) -> Mapping[str, Any]:
         "broken": _beside(runs, "zoned", BROKEN),
         "own": show_change(change(runs, "zoned", OWN)),
         "none": show_change(change(runs, "zoned", NONE)),
+        "sgc_own": show_change(change(runs, "zoned", OWN, SGC)),
+        "sgc_none": show_change(change(runs, "zoned", NONE, SGC)),
     }
 
 
@@ -162,6 +217,6 @@ STUDY = Study(
     text=Text.beside(__file__, globals()),
     experiments=experiments,
     answer=_answer,
-    hypotheses=(_suffers, _policy, _whole, _lowers, _less_is_left),
-    exhibits=(Picture("figure-1", _draw, noises), Exhibit("table-1", above)),
+    hypotheses=(_suffers, _policy, _whole, _lowers, _shadows_lower, _less_is_left, _handles_save_more),
+    exhibits=(Picture("figure-1", _draw, noises), Exhibit("table-1", above), Exhibit("table-2", shares_of)),
 )

@@ -8,12 +8,15 @@ import numpy as np
 
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import show, show_change
-from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, tabled
+from coflash.table import Table
+from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, flash_pages, tabled
 from coflash_reproduce.warp.streams import NONE, PAGES, Numbers, published
 from coflash_reproduce.warp.workloads import (
+    ASKED_MB,
     BROKEN,
     COUNTED,
     CURVES,
+    GC_IN_A_HANDLE,
     IDLE,
     INITIALLY,
     MIXES,
@@ -22,11 +25,16 @@ from coflash_reproduce.warp.workloads import (
     OVER_BESIDE,
     PERSISTENTLY,
     PROVISION,
+    RATES,
     READINGS,
+    REQUEST,
+    RULE,
     SETTLED,
     SIZED,
     SIZES,
     SPARES,
+    TIMES,
+    rated_seconds,
 )
 
 NEAR = 0.05
@@ -200,10 +208,20 @@ def copies(runs: Runs) -> Iterator[Row]:
             yield name, str(handle), f"{sum(pages):,}", *(f"{one / sum(pages):.0%}" for one in pages)
     for reading in (IDLE, BROKEN):
         for run in runs.of("zoned-own", reading):
-            classes = run.document["metrics"]["placement"]
-            into = [classes[len(classes) // 2 + handle]["copied_pages"] for handle in range(3)]
+            into = _copied(run)
             whole = max(sum(into), 1)
             yield f"zoned, own, here, {reading}", "all", f"{whole:,}", *(f"{one / whole:.0%}" for one in into)
+
+
+@tabled(f"curve | points | {IDLE} | {BROKEN} | {REQUEST} | copies to handle 0 | to handle 1 | to handle 2")
+def rule(runs: Runs) -> Iterator[Row]:
+    """Yield the points near, and where copies land, if they go to the handle of the request before."""
+    for name in CURVES:
+        for run in runs.of(f"{RULE}-{name}", REQUEST):
+            cells = (_near(_under(runs, name, reading), name) for reading in (IDLE, BROKEN))
+            into = _copied(run)
+            shares = (f"{one / max(sum(into), 1):.0%}" for one in into)
+            yield _title(name), str(len(near(run, name))), *cells, _near(run, name), *shares
 
 
 NOTED = {5: (2.187, 2.365), 10: (1.338, 1.181)}
@@ -216,7 +234,15 @@ def at_end(runs: Runs, percent: int, isolation: str) -> float | None:
     return found[0].read(WAF_HOST) if found else None
 
 
-@tabled("over-provisioning | II here | PI here | PI against II | II, WARP | PI, WARP | PI against II")
+def _copied(run: Run) -> list[int]:
+    """Return the pages that GC copied into units of handles 0, 1 and 2."""
+    classes = run.document["metrics"]["placement"]
+    return [classes[len(classes) // 2 + handle]["copied_pages"] for handle in range(3)]
+
+
+@tabled(
+    "over-provisioning | II, GC in a handle | II here | PI here | PI against II | II, WARP | PI, WARP | PI against II"
+)
 def isolations(runs: Runs) -> Iterator[Row]:
     """Yield both isolations by over-provisioning."""
     for percent, said in PROVISION.items():
@@ -231,22 +257,28 @@ def isolations(runs: Runs) -> Iterator[Row]:
                 show_change(second / first - 1) if first and second else "–",
             )
         ]
-        yield said, *cells
+        held = [run.shown(WAF_HOST) for run in runs.of(f"{OP}-{percent}-held", GC_IN_A_HANDLE)]
+        yield said, *(held or ["–"]), *cells
 
 
-@tabled("curve | size of the drive | at 2 fills | at 3 fills | at 5 fills | points within 5 % | most memory")
+@tabled(
+    "curve | size of the drive | at 2 fills | at 3 fills | at 5 fills | points within 5 % | time | device | process"
+)
 def sizes(runs: Runs) -> Iterator[Row]:
     """Yield the settled curves at several sizes of the drive."""
     for name in SIZED:
         of = [*runs.of(name, SETTLED), *(run for run in runs if run.experiment.name.startswith(f"{SIZES}-{name}-"))]
         for run in sorted(of, key=divisor_of, reverse=True):
             simulator, found = run.document["simulator"], near(run, name)
-            cells = [f"{waf_at(run, fills):.3f}" for fills in _AT]
-            memory = show(simulator["peak_rss_bytes"], "bytes")
-            yield _title(name), f"1 / {divisor_of(run)}", *cells, f"{sum(found)} of {len(found)}", memory
+            end = _course(run)[0][-1]
+            cells = [f"{waf_at(run, fills):.3f}" if fills < end + 0.1 else "–" for fills in _AT]
+            device = simulator["state_bytes_per_page"] * flash_pages(run.scenario)
+            memory = (show(size, "bytes") for size in (device, simulator["peak_rss_bytes"]))
+            cells += [f"{sum(found)} of {len(found)}", f"{simulator['wall_seconds']:.0f} s", *memory]
+            yield _title(name), f"1 / {divisor_of(run)}", *cells
         rows = published()[CURVES[name]]
         theirs = np.interp(_AT, [row.fills for row in rows], [row.waf for row in rows])
-        yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", ""
+        yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", "", "", ""
 
 
 _AT = (2, 3, 5)
@@ -266,6 +298,58 @@ def mixes(runs: Runs) -> Iterator[Row]:
     rows = published()[CURVES[name]]
     theirs = np.interp((3, 6, 9), [row.fills for row in rows], [row.waf for row in rows])
     yield PUBLISHED, *(f"{waf:.2f}" for waf in theirs), "", ""
+
+
+REACHED_MB: Mapping[str, tuple[tuple[int, int], tuple[int, int], tuple[int, ...]]] = {
+    "zipf-1.2-own": ((2271, 2395), (2272, 2500), (1917, 187, 168)),
+    "zipf-1.2-shared": ((2303, 2655), (2131, 3582), (1981, 149)),
+    "zipf-1.2-none": ((2254, 2639), (2009, 5871), (2009,)),
+    "zipf-2.2-own": ((2247, 2337), (2241, 2411), (1880, 194, 167)),
+    "zipf-2.2-shared": ((2367, 2553), (2145, 4453), (2000, 145)),
+    "zipf-2.2-none": ((2327, 3321), (1941, 5988), (1941,)),
+    "zoned-own": ((2418, 2667), (2166, 3966), (1805, 181, 180)),
+    "zoned-shared": ((1929, 2431), (2162, 3785), (2028, 134)),
+    "zoned-none": ((2230, 2802), (1895, 5282), (1895,)),
+}
+"""MB/s that host and media wrote in the second fill and in fills 3 to 5, and the host by handle in the latter.
+
+Differences of the logged counters by those of the clock, which tells seconds.
+"""
+
+
+@tabled("curve | host in the second fill, MB/s | media | host in fills 3 to 5 | by handle | media")
+def reached(_: Runs) -> Iterator[Row]:
+    """Yield the rates that the logs of the published runs show."""
+    for name, (second, later, handles) in REACHED_MB.items():
+        by_handle = " : ".join(map(str, handles))
+        yield _title(name), f"{second[0]:,}", f"{second[1]:,}", f"{later[0]:,}", by_handle, f"{later[1]:,}"
+
+
+_FILL = (0.9, 0.1, 0.0)
+"""What the fill writes through handles 0, 1 and 2, in fills."""
+
+
+@tabled("program and erase | asked, MB/s | sequential | beside | overwriting | of all that is asked | falls behind at")
+def rates(runs: Runs) -> Iterator[Row]:
+    """Yield the rates that ours reaches of those that are asked, by the times of flash."""
+    for times in TIMES:
+        for asked, (rates_mb, _) in ASKED_MB.items():
+            for run in runs.of(f"{RATES}-{asked}-{times}", asked):
+                exported, asked_mb = PAGES / divisor_of(run) * 4096, sum(rates_mb)
+                classes, seconds = run.document["metrics"]["placement"], rated_seconds(asked, divisor_of(run))
+                found = [(classes[at]["host_bytes"] - _FILL[at] * exported) / seconds / 1e6 for at in range(3)]
+                cells = (f"{rate:.0f}" for rate in found)
+                behind = _behind(run.result().series(), asked_mb, exported)
+                yield times, " : ".join(map(str, rates_mb)), *cells, f"{sum(found) / asked_mb:.0%}", behind
+
+
+def _behind(series: Table, asked_mb: float, exported: float) -> str:
+    """Return the fills at which less than 99 % of what is asked is written, over all since the fill."""
+    starts, written = np.asarray(series["start_ns"], float), np.cumsum(series["host_writes_pages"], dtype=float) * 4096
+    begin = int(np.searchsorted(written, exported))
+    since = (written[begin:-1] - written[begin]) / np.maximum(starts[begin + 1 :] - starts[begin + 1], 1) * 1e3
+    late = np.flatnonzero(since[1:] < 0.99 * asked_mb)
+    return f"{written[begin + 1 + late[0]] / exported:.1f} fills" if len(late) else "never"
 
 
 PLATEAU = 2.04

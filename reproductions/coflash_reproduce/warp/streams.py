@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,11 +154,36 @@ def passes(pages: int, count: int) -> str:
     return _written(f"passes-{pages}-{count}.csv", lambda: tables)
 
 
+def jobs(rates_mb: tuple[int, int, int], seconds: int) -> str:
+    """Write the artifact's jobs of zoned, own, for fio, with rates at handles 0, 1 and 2; return the file's path."""
+    front, back = "rw=write bs=128k size=90% plids=0", "rw=randwrite bs=4k offset=90% size=10% plids=1"
+    over = "rw=randwrite bs=4k size=90% plids=2 random_distribution=zoned:80/20:10/20:10/60"
+    timed = [f"time_based runtime={seconds} rate={rate * 1_000_000}" for rate in rates_mb]
+    sections = {
+        "global": "fdp=1 ioengine=io_uring norandommap",
+        "ready0": f"{front} iodepth=128",
+        "ready1": f"{back} iodepth=128",
+        "worker0": f"stonewall {front} iodepth=1 {timed[0]}",
+        "jumper": f"{over} iodepth=32 {timed[2]}",
+        "worker1": f"{back} iodepth=32 {timed[1]}",
+    }
+    text = "\n".join(f"[{name}] {options}".replace(" ", "\n") for name, options in sections.items())
+    name = f"zoned-own-{'-'.join(map(str, rates_mb))}-{seconds}.fio"
+    return _kept(name, lambda file: file.write(text.encode()))
+
+
 def _written(name: str, drawn: Callable[[], Iterator[Numbers]]) -> str:
-    folder = Path(tempfile.gettempdir()) / "coflash-warp"
-    path = folder / name
+    def write(file: IO[bytes]) -> None:
+        for part in drawn():
+            np.savetxt(file, part, fmt="%d", delimiter=",")
+
+    return _kept(name, write)
+
+
+def _kept(name: str, write: Callable[[IO[bytes]], Any]) -> str:
+    path = Path(tempfile.gettempdir()) / "coflash-warp" / name
     if not path.exists():
-        atomic_write.make_folder(folder)
-        parts = ("\n".join(f"{a},{b},{c}" for a, b, c in part.tolist()) for part in drawn())
-        atomic_write.write_file(path, "\n".join(part for part in parts if part) + "\n")
+        atomic_write.make_folder(path.parent)
+        with atomic_write.new_file(path) as file:
+            write(file)
     return str(path)

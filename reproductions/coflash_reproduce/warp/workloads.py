@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Case, Experiment
-from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIFORM, WORKLOADS, passes, trace
+from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIFORM, WORKLOADS, jobs, passes, trace
 
 UNITS = 985
 EXPORTED_UNITS = EXPORTED_GIB * 4
@@ -33,13 +33,24 @@ COUNTED = tuple(name for name, (_, handles) in CURVES.items() if handles != NONE
 PROVISION = {5: "5 %", 7: "7 %", 10: "10 %", 14: "14 %"}
 """The over-provisioning of the drives of initial and persistent isolation, in percent."""
 INITIALLY, PERSISTENTLY = "initially", "persistently"
-OP, EVEN, SIZES, MIXES, STREAM = "over-provisioning", "uniform-own", "size", "mix", "one-stream"
+OP, EVEN, SIZES, MIXES, STREAM, RATES = "over-provisioning", "uniform-own", "size", "mix", "one-stream", "rates"
 ANYWHERE, ONCE = "any place each time", "each place once a pass"
 ORDERS = (ONCE, ANYWHERE)
 SIZED = ("zipf-1.2-own", "zipf-1.2-shared")
 """The curves that are run at other sizes."""
+SECOND_FROM = 16
+"""How much smaller a drive is at least on which the second of them is run."""
+RULE, REQUEST = "rule", "copies to the request before"
+GC_IN_A_HANDLE = "initially, GC in one of the eight"
 OVER_BESIDE = (0.8, 0.98, 1.02, 1.2)
 """What the overwriting stream of zipf 2.2, shared, may have written, of what the one beside it did."""
+ASKED_MB: Mapping[str, tuple[tuple[int, int, int], int]] = {
+    "told": ((800, 77, 77), 20),
+    "of the log": ((1805, 181, 180), 9),
+}
+"""The rates of handles 0, 1 and 2 in MB/s, seconds: told of the jobs, and reached by zoned, own, in fills 3 to 5."""
+TIMES = {"2.5 µs, 10 µs": ("2500ns", "10us"), "50 µs, 200 µs": ("50us", "200us"), "500 µs, 2 ms": ("500us", "2ms")}
+"""The times of a program and an erase: the emulator's, and those of which its scripts say that they are scaled down."""
 SPARES = (7, 14, 20, 28, 40)
 """Spare space of the real drive that writes one stream, in percent of what it exports: the one unknown."""
 
@@ -51,11 +62,14 @@ class Scale:
     divisor: int
     """The drive is this many times smaller: its units are, of which it has as many."""
     fills: float
-    others: tuple[int, ...] = ()
-    """The sizes at which two curves are run as well."""
+    others: Mapping[int, float] = field(default_factory=dict)
+    """The sizes at which curves are run as well, and for how many fills."""
 
 
-SCALES = {"quick": Scale(64, 11, (128, 16)), "full": Scale(16, 11, (64, 128))}
+SCALES = {
+    "quick": Scale(64, 11, {128: 11, 16: 11, 4: 5.5}),
+    "full": Scale(16, 11, {64: 11, 128: 11, 4: 5.5, 1: 3}),
+}
 
 
 def drive(divisor: int, units: int = UNITS) -> Scenario:
@@ -121,16 +135,42 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
         cases = tuple(case(isolation, percent, SETTLED, isolation) for isolation in (INITIALLY, PERSISTENTLY))
         written = (trace("zoned", OWN, scale.divisor, 8, logged=False),)
         found.append(Experiment(f"{OP}-{percent}", said, drive(scale.divisor, units), cases, written))
+        if percent in (5, 10):
+            held = {**_LAZY, "ftl.placement": placement(INITIALLY, idle="open") | {"handles": 7}}
+            of_seven = (Case(GC_IN_A_HANDLE, percent, held),)
+            found.append(Experiment(f"{OP}-{percent}-held", said, drive(scale.divisor, units), of_seven, written))
     for name in SIZED:
-        for divisor in scale.others:
-            written = (trace(*CURVES[name], divisor, scale.fills),)
-            found.append(
-                Experiment(f"{SIZES}-{name}-{divisor}", f"{name}, 1 / {divisor}", drive(divisor), settled, written)
-            )
+        for divisor, fills in scale.others.items():
+            if divisor >= SECOND_FROM or name == SIZED[0]:
+                written = (trace(*CURVES[name], divisor, fills),)
+                title = f"{name}, 1 / {divisor}"
+                found.append(Experiment(f"{SIZES}-{name}-{divisor}", title, drive(divisor), settled, written))
     for times in OVER_BESIDE:
         written = (trace("zipf 2.2", SHARED, scale.divisor, scale.fills, over_beside=times),)
         found.append(Experiment(f"{MIXES}-{times}", f"zipf 2.2, × {times}", drive(scale.divisor), settled, written))
+    once_a_request = {**_LAZY, "ftl.placement": placement(PERSISTENTLY, idle="open", copies="of-request")}
+    for name, (workload, handles) in CURVES.items():
+        if handles != NONE:
+            written = (trace(workload, handles, scale.divisor, scale.fills),)
+            cases = (Case(REQUEST, 0, once_a_request),)
+            found.append(Experiment(f"{RULE}-{name}", f"{workload}, {handles}", drive(scale.divisor), cases, written))
+    found += [_rated(scale, asked, times) for asked in ASKED_MB for times in TIMES]
     return (*found, *(_one_stream(scale, order, spare) for order in ORDERS for spare in SPARES))
+
+
+def rated_seconds(asked: str, divisor: int) -> int:
+    """Return for how long the jobs with rates write."""
+    return max(ASKED_MB[asked][1] * 64 // divisor, 1)
+
+
+def _rated(scale: Scale, asked: str, times: str) -> Experiment:
+    """Return the jobs of zoned, own, with rates, on a drive whose programs and erases take these times."""
+    base = drive(scale.divisor).to_dict()
+    base["timing"] |= dict(zip(("page_program", "block_erase"), TIMES[times], strict=True))
+    base["workload"] = {"fio": jobs(ASKED_MB[asked][0], rated_seconds(asked, scale.divisor))}
+    del base["replay"]
+    rated = Case(asked, 0, case(SETTLED, 0, SETTLED).changes)
+    return Experiment(f"{RATES}-{asked}-{times}", f"{asked}, {times}", Scenario.from_dict(base), (rated,))
 
 
 def _one_stream(scale: Scale, order: str, spare: int) -> Experiment:

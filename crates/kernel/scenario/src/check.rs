@@ -240,6 +240,14 @@ impl Scenario {
             return refuse("hybrid.write_policy", problem);
         }
         self.cache.policy.asks_nobody("cache.policy", "flash is a cache before disks (hybrid)")?;
+        if self.ftl.placement.handles().is_some() {
+            let problem = format!(
+                "\"{}\" was given, and a flash cache writes pages from the disks and of the host at places of its own: no handle of the \
+                 host reaches flash; \"none\" and all other policies are allowed",
+                self.ftl.placement.name()
+            );
+            return Err(Misfit::new("ftl.placement", problem));
+        }
         if let given @ ("move-in" | "expected-cost") = self.cooperation.name() {
             let problem = format!(
                 "\"{given}\" was given, which takes pages from flash into the cache; a flash cache does not hand over the pages that \

@@ -44,6 +44,8 @@ pub enum Copies {
     OfUnit,
     /// That of the last write before GC: a fault that breaks the isolation.
     OfWriter,
+    /// That of the request before the one that is written: a fault as well, of GC that looks at each request as it arrives.
+    OfRequest,
 }
 
 /// The parameters of FDP.
@@ -61,7 +63,7 @@ pub struct FdpConfig {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(extend("default" = "closed"))]
     pub idle: Idle,
-    /// With `persistently`: the handle whose units take copies. `of-writer` is a fault, to see what it costs; by default `of-unit`.
+    /// With `persistently`: the handle whose units take copies. `of-writer` and `of-request` are faults, to see what they cost; by default `of-unit`.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(extend("default" = "of-unit"))]
     pub copies: Copies,
@@ -88,8 +90,8 @@ impl Default for FdpConfig {
 pub struct Fdp {
     isolation: Isolation,
     copies: Copies,
-    /// The handle of the last write.
-    writer: [u32; 1],
+    /// The handle of the last write, that of the request before, and the page that would continue the last one.
+    writer: [u32; 3],
     /// The page after the last one of each handle but the last.
     ends: Vec<u32>,
 }
@@ -149,21 +151,28 @@ impl PlacementPolicy for Fdp {
             };
             end as u32
         });
-        Self { isolation: config.isolation, copies: config.copies, writer: [0], ends: ends.collect() }
+        Self { isolation: config.isolation, copies: config.copies, writer: [0; 3], ends: ends.collect() }
     }
 
     fn user_write(&mut self, page: UserWrite) -> Class {
         // Hints beyond the handles are refused earlier; the policy tolerates them.
         let hint = page.placement.map(|hint| hint.get().min(self.handles() - 1));
-        self.writer[0] = hint.unwrap_or_else(|| self.handle(page.lpn));
-        Class::new(self.writer[0])
+        let handle = hint.unwrap_or_else(|| self.handle(page.lpn));
+        let [last, before, next] = self.writer;
+        let before = if handle == last && page.lpn.get() == next { before } else { last };
+        self.writer = [handle, before, page.lpn.get() + 1];
+        Class::new(handle)
     }
 
     fn gc_write(&mut self, page: GcWrite) -> Class {
         Class::new(match self.isolation {
             Isolation::Initially => self.handles(),
             Isolation::Persistently => {
-                let from = if self.copies == Copies::OfUnit { page.from.get() } else { self.writer[0] };
+                let from = match self.copies {
+                    Copies::OfUnit => page.from.get(),
+                    Copies::OfWriter => self.writer[0],
+                    Copies::OfRequest => self.writer[1],
+                };
                 self.handles() + from % self.handles()
             }
         })

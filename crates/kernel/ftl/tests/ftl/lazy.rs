@@ -1,4 +1,4 @@
-//! GC that cleans nearly empty blocks early, and units of handles that nobody writes to.
+//! GC that cleans nearly empty blocks early, units of handles that nobody writes to, and copies that break isolation.
 
 use crate::setup::{Setup, page_write};
 use coflash_base::seed::{RngExt, Seed};
@@ -78,4 +78,36 @@ fn an_idle_handle_holds_a_unit_and_costs_copies() {
     let closed = copied(Idle::Closed, Copies::OfUnit);
     assert!(copied(Idle::Open, Copies::OfUnit) > closed);
     assert_eq!(copied(Idle::Closed, Copies::OfWriter), closed, "one writer breaks no isolation");
+}
+
+/// Handle 0 writes requests of eight pages, handle 1 single pages, as many requests as the other: the share of copies that go to handle 1.
+fn copied_to_small_requests(copies: Copies) -> f64 {
+    let mut setup = Setup::small();
+    setup.geometry.blocks_per_plane = 60;
+    setup.ftl.pools = Pools::Device;
+    setup.ftl.placement = PlacementConfig::Fdp(FdpConfig {
+        handles: 2,
+        isolation: Isolation::Persistently,
+        copies,
+        ..FdpConfig::default()
+    });
+    setup.gc.low_mark = FreeMark::Blocks(6);
+    setup.ftl.spare.share = Share::percent(40);
+    let mut ftl = setup.build().expect("the setup is accepted");
+    let (half, mut stream) = (ftl.logical_pages() / 2, Seed(3).stream("requests"));
+    for _ in 0..20_000 {
+        let first = stream.random_range(0..half - 8);
+        (first..first + 8).for_each(|page| write(&mut ftl, page));
+        let single = half + stream.random_range(0..half);
+        write(&mut ftl, single);
+    }
+    ftl.assert_invariants();
+    let copied: Vec<u64> = ftl.placement_classes().map(|class| class.copied_pages).collect();
+    copied[3] as f64 / (copied[2] + copied[3]) as f64
+}
+
+#[test]
+fn copies_of_a_drive_that_looks_once_a_request_follow_requests_and_not_pages() {
+    let [writer, request] = [Copies::OfWriter, Copies::OfRequest].map(copied_to_small_requests);
+    assert!(writer < 0.3 && request > 0.7, "{writer} {request}");
 }

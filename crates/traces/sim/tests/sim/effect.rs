@@ -72,6 +72,7 @@ const ON_FLASH: &[Row<'_>] = &[
     ("timing.page_program_fast", "50us", &[BUFFER, CACHE], FAST),
     ("ftl.refresh.fast_retention", "30ms", &[BUFFER, CACHE], FAST),
     ("ftl.placement.copies", "of-writer", HANDLES, ISOLATED),
+    ("ftl.placement.copies", "of-request", HANDLES, ISOLATED),
     ("ftl.wear_gap", "3", &[], &[("ftl.wear_levelling", "static")]),
     ("cooperation", "cdm", &[], &[CACHE]),
     ("cache.policy", "fifo", &[], &[CACHE]),

@@ -346,6 +346,11 @@ fn what_does_not_go_together_is_refused() {
             "[cache]\nplacement = \"host\"\n[gc]",
             "cache.placement: \"host\" was given, and there is no cache",
         ),
+        (
+            "summary = \"on\"",
+            "summary = \"on\"\nplacement = \"fdp\"",
+            "ftl.placement: \"fdp\" was given, and a flash cache writes",
+        ),
     ];
     for (from, to, expected) in cases {
         let text = SMALL.replace(from, to);
