@@ -138,7 +138,12 @@ class Scenario:
             CoflashError: Too few blocks would be left (the message has the smallest fraction), or the scenario has a
                 workload that cannot follow, such as a recorded trace.
         """
-        return Scenario(self.core.scaled(scale if isinstance(scale, str) else str(Fraction(str(scale)))))
+        try:
+            part = scale if isinstance(scale, str) else "{0.numerator}/{0.denominator}".format(Fraction(str(scale)))
+        except ValueError as error:
+            msg = f'scale: {scale!r} was given; a fraction such as "1/64" or 0.25 is allowed'
+            raise CoflashError(msg) from error
+        return Scenario(self.core.scaled(part))
 
     def to_toml(self) -> str:
         """Return the whole scenario as TOML, with every default written out."""

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import coflash
 from coflash import CoflashError
 from coflash.cli import app
-from coflash.results.nvme_fdp import NAMES, Stats, exported_bytes, fdp_log, fdp_text, read_fdp_log
+from coflash.results.nvme_fdp import NAMES, Stats, fdp_log, fdp_text, read_fdp_log
 
 DEVICE = {
     "name": "fdp",
@@ -46,7 +46,7 @@ def test_the_handles_add_up_to_the_device(result: coflash.Result) -> None:
 
 
 def test_a_fill_is_what_the_device_exports(result: coflash.Result) -> None:
-    assert result.scenario.check()[0].startswith(f"exports {exported_bytes(result) / 2**20:.2f} MiB")
+    assert result.scenario.check()[0].startswith(f"exports {result.scenario.core.exported_bytes() / 2**20:.2f} MiB")
 
 
 def test_what_is_written_is_read_again(result: coflash.Result, tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from coflash import CoflashError, Results
 from coflash.cli.run_tables import runs_beside, runs_table
 from coflash.measures.measure import BRIEF
 from coflash.results.database import json_rows
-from coflash.results.notes import together
 from coflash.results.selection import matching
 from coflash.results.subject import Subject
 from sweeps import SMALL
@@ -198,12 +197,3 @@ def test_a_broken_result_hides_none_below_it(found: Results, tmp_path: Path) -> 
     assert len(study.results) == 1
     (note,) = study.broken
     assert note.startswith(f"{tmp_path / 'result.json'}: is no result of coflash: ")
-
-
-def test_a_key_is_told_if_no_run_uses_it() -> None:
-    unused = 'gc.steps_max has no effect without gc.mode = "preemptive"'
-    assert together([("a", [unused]), ("b", [unused])]) == [unused]
-    assert together([("a", [unused]), ("b", [])]) == []
-    assert together([("a", ["skipped 3"]), ("b", ["skipped 4"]), ("c", [])]) == [
-        "skipped 3 (In 2 of 3 runs: a, b; the numbers are those of a.)"
-    ]

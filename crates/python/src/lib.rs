@@ -121,6 +121,10 @@ impl Scenario {
         self.0.without_effect()
     }
 
+    fn exported_bytes(&self) -> u64 {
+        u64::from(self.0.ftl.logical_pages(&self.0.flash)) * self.0.flash.page_size.count
+    }
+
     fn coupling(&self) -> Option<String> {
         coflash_sim::coupling(&self.0)
     }

@@ -81,7 +81,7 @@ def run(
     ] = "coflash",
     live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
     threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, help=_THREADS, show_default=False)
+        int | None, typer.Option("--threads", metavar="N", min=1, max=65_536, help=_THREADS, show_default=False)
     ] = None,
 ) -> None:
     """Simulate a scenario and show its measures."""

@@ -131,11 +131,14 @@ def why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure]
 
 def why_command(results: Results, runs: Sequence[str]) -> list[str]:
     """Name the command that runs the schemes between those of some runs, of which the shares of a difference follow."""
-    first, *others = (scheme_of(results.document(run)) for run in runs)
-    schemes = next((found for other in others if (found := between(first, other))[2:]), ())
-    vary = f"--vary cooperation={','.join(schemes)} --out results/why"
-    command = f"coflash sweep {results.where(runs[0])}/scenario.toml {vary}"
-    return [f"why: {command}: the shares of the parts in the difference"] if schemes else []
+    first = scheme_of(results.document(runs[0]))
+    for run in runs[1:]:
+        if (schemes := between(first, scheme_of(results.document(run))))[2:]:
+            # The scenario of the scheme with more parts has their parameters, which a change of the name alone keeps.
+            vary = f"--vary cooperation.name={','.join(schemes)} --out results/why"
+            command = f"coflash sweep {results.where(run)}/scenario.toml {vary}"
+            return [f"why: {command}: the shares of the parts in the difference"]
+    return []
 
 
 def _beside(results: Results, groups: Sequence[Sequence[str]], measure: Measure) -> list[str | Text]:

@@ -23,7 +23,7 @@ Workload = typer.Argument(
     help="The trace, or its files in order; or a generator or preset that is written as one: jesd219.",
     autocompletion=complete.workloads,
 )
-Requests = typer.Option("--requests", min=1, help="The requests of a workload.", show_default="400,000")
+Requests = typer.Option("--requests", min=1, max=2**63 - 1, help="The requests of a workload.", show_default="400,000")
 Space = typer.Option("--space", metavar="SIZE", help="The address space of a workload.", show_default="1GiB")
 Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of the answer, its neighbours and its reasons.")
 

@@ -7,22 +7,17 @@ from collections.abc import Iterable, Sequence
 
 _NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 _NAMED = 3
-_NO_EFFECT = " no effect without "
 
 
 def together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Merge notes of named runs: notes that differ only in their numbers become one, with the names of its runs.
-
-    A key without effect in some of the runs is not told: the others use it, and all are compared under the same keys.
-    """
+    """Merge notes of named runs: notes that differ only in their numbers become one, with the names of its runs."""
     found: dict[str, dict[str, list[str]]] = {}
     total = 0
     for run, notes in runs:
         total += 1
         for note in dict.fromkeys(notes):
             found.setdefault(_NUMBER.sub("#", note), {}).setdefault(note, []).append(run)
-    merged = [(alike, sum(map(len, alike.values())) < total) for alike in found.values()]
-    return [_one(alike, total) for alike, is_partial in merged if not (is_partial and _NO_EFFECT in next(iter(alike)))]
+    return [_one(alike, total) for alike in found.values()]
 
 
 def _one(alike: dict[str, list[str]], total: int) -> str:

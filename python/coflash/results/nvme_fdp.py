@@ -7,7 +7,6 @@ interval, and at last the handles, of which a device tells nothing.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
@@ -28,9 +27,13 @@ _COUNTER = re.compile(
     r"\b(HBMW|MBMW|MBE)\b[\")\s]*[:=|\s]\s*\"?(\d[\d,.'_\u202f\u00a0 ]*)(?=([^\W\d]*))", re.IGNORECASE
 )
 _WHOLE = re.compile(r"\d+|\d{1,3}(?:[,.'_\u202f\u00a0 ]\d{3})+")
+_DIGITS_MOST = 52
+"""Of a counter of 128 bits, with separators."""
 _WAF_MOST = 100.0
 """A log with a larger write amplification has counters of two units."""
-_HANDLE = re.compile(r"^#\s*handle\s+(\d+):\s*host\s+(\d+),\s*media\s+(\d+)", re.IGNORECASE | re.MULTILINE)
+_HANDLE = re.compile(
+    r"^#\s*handle\s+(\d{1,9}):\s*host\s+(\d{1,39}),\s*media\s+(\d{1,39})\b", re.IGNORECASE | re.MULTILINE
+)
 _BYTES = ("", "b", "byte", "bytes", "hbmw", "mbmw", "mbe", "host", "media")
 _STEP = 0.25
 """The distance of the rows of a comparison, in fills."""
@@ -113,8 +116,8 @@ def read_fdp_log(path: Path) -> Log:
     now: dict[str, int] = {}
     for name, digits, unit in _COUNTER.findall(text):
         short, number = name.upper(), digits.rstrip(",.'_\u202f\u00a0 ")
-        if not _WHOLE.fullmatch(number) or unit.lower() not in _BYTES:
-            msg = f"{path}: {short} “{f'{number} {unit}'.rstrip()}” was given; a whole number of bytes is allowed"
+        if not _WHOLE.fullmatch(number) or len(number) > _DIGITS_MOST or unit.lower() not in _BYTES:
+            msg = f"{path}: {short} “{f'{number[:_DIGITS_MOST]} {unit}'.rstrip()}” was given; a whole number of bytes is allowed"
             raise CoflashError(msg)
         if short in now:
             found.append(_stats(path, now))
@@ -127,6 +130,8 @@ def read_fdp_log(path: Path) -> Log:
         raise CoflashError(msg)
     _check(path, found)
     handles = {int(handle): (int(host), int(media)) for handle, host, media in _HANDLE.findall(text)}
+    for handle, (host, media) in handles.items():
+        _check_units(path, f"handle {handle}: host", host, "media", media)
     return Log(found, handles)
 
 
@@ -142,8 +147,12 @@ def _check(path: Path, stats: Sequence[Stats]) -> None:
     if not host or not media:
         msg = f"{path}: {'HBMW' if not host else 'MBMW'} is 0 to the end: a log of a device that was written is allowed"
         raise CoflashError(msg)
-    if media > _WAF_MOST * host or host > _WAF_MOST * media:
-        msg = f"{path}: HBMW ends at {host} and MBMW at {media}: counters in one unit, bytes, are allowed"
+    _check_units(path, "HBMW", host, "MBMW", media)
+
+
+def _check_units(path: Path, name: str, host: int, other: str, media: int) -> None:
+    if host and (media > _WAF_MOST * host or host > _WAF_MOST * media):
+        msg = f"{path}: {name} ends at {host} and {other} at {media}: counters in one unit, bytes, are allowed"
         raise CoflashError(msg)
 
 
@@ -178,7 +187,7 @@ def media_at(stats: Sequence[Stats], host: float) -> float | None:
 
 def beside_log(result: Result, log: Log) -> Iterator[tuple[str, ...]]:
     """Yield a row each quarter of a fill: fills, WAF of the result and of the log, the deviation; then the handles."""
-    ours, exported = fdp_log(result), exported_bytes(result)
+    ours, exported = fdp_log(result), result.scenario.core.exported_bytes()
     least = min(ours.stats[-1].host, log.stats[-1].host)
     steps = int(least / exported / _STEP)
     if not steps:
@@ -197,17 +206,4 @@ def beside_log(result: Result, log: Log) -> Iterator[tuple[str, ...]]:
 
 
 def _both(ours: float, theirs: float) -> tuple[str, str, str]:
-    return f"{ours:.4f}", f"{theirs:.4f}", show_change(ours / theirs - 1)
-
-
-def exported_bytes(result: Result) -> int:
-    """Return the exported capacity of a result's device, which is a fill."""
-    scenario = result.scenario.to_dict()
-    flash, spare = scenario["flash"], scenario["ftl"]["spare"]
-    if given := number_in(flash.get("exported")):
-        return int(given[0])
-    dies: int = math.prod(flash[part] for part in ("channels", "chips_per_channel", "dies_per_chip"))
-    pages: int = flash["planes_per_die"] * flash["blocks_per_plane"] * flash["pages_per_block"]
-    share = float(spare["share"].rstrip("%")) / 100
-    kept = pages * (1 - share) if spare["definition"] == "spare_of_physical" else pages / (1 + share)
-    return int(kept + 1e-9) * dies * _bytes_of(result)[0]
+    return f"{ours:.4f}", f"{theirs:.4f}", show_change(ours / theirs - 1) if theirs else "–"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from coflash import _core
+from coflash._core import CoflashError
 from coflash.files.atomic_write import check_apart, check_file
 from coflash.files.kept import fetched
 from coflash.files.kinds import RECORD
@@ -22,6 +23,8 @@ from coflash.runs.warm import Warm
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.trace import Paths, Progress, arrow, info, paths
 from coflash.trace.trace_info import TraceInfo
+
+_THREADS_MOST = 65_536
 
 
 def run(
@@ -62,6 +65,9 @@ def run(
         warnings.warn(sentence, stacklevel=2)
     if threads is None and _has_parent():
         threads = 1
+    if threads is not None and threads not in range(1, _THREADS_MOST + 1):
+        msg = f"threads: {threads!r} was given; a whole number from 1 to {_THREADS_MOST} is allowed"
+        raise CoflashError(msg)
     return simulate(
         scenario, trace, progress, measured, warm, operations=operations, decisions=decisions, threads=threads
     )

@@ -293,6 +293,8 @@ def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
     Raises:
         CoflashError: No size will do.
     """
+    for assignment in assignments:
+        base.set(list(assignment))  # a value that no device can have is told before sizes are tried
     fits, fails = 1, 0
     while problem := _problem(base, fits, assignments):
         if fits >= _LARGEST_PAGES:

@@ -9,7 +9,7 @@ use crate::read::ScenarioError;
 use crate::scenario::Scenario;
 use crate::workload::Requests;
 use coflash_base::{Bytes, Duration, Share};
-use coflash_ftl::placement::Classes;
+use coflash_ftl::placement::{Classes, PlacementConfig};
 use coflash_ftl::{FreeMark, GcMode, Pools, Provisioning, WriteStream};
 use coflash_workload::synthetic::SyntheticConfig;
 use std::fmt;
@@ -29,8 +29,11 @@ impl FromStr for Scale {
     fn from_str(text: &str) -> Result<Self, ScenarioError> {
         let (parts, of) = text.split_once('/').unwrap_or((text, "1"));
         match (parts.trim().parse::<u64>(), of.trim().parse::<u64>()) {
+            (Ok(parts @ 2..), Ok(1)) if !text.contains('/') => Err(refused(format!(
+                "\"{text}\" was given; 1/{parts} is a fraction of the drive, {parts}/1 a drive that is {parts} times as large"
+            ))),
             (Ok(parts @ 1..), Ok(of @ 1..=0xf_ffff)) if parts / of <= 1024 => Ok(Self { parts, of }),
-            _ => Err(refused(format!("\"{text}\" was given; a fraction above 0 such as 1/64 is allowed"))),
+            _ => Err(refused(format!("\"{text}\" was given; a fraction from 1/1048575, such as 1/64, is allowed"))),
         }
     }
 }
@@ -113,12 +116,22 @@ impl Scenario {
             scaled.workload.requests = Requests::Synthetic(SyntheticConfig::default());
         }
         scaled.limits.push(told(scale, pool.units * pool.planes, share.pool_blocks));
+        if !matches!(self.ftl.placement, PlacementConfig::None(_)) {
+            scaled.limits.push(
+                "A placement policy that learns from writes sees fewer of them, and has fewer blocks for each class: programs per \
+                 host write differ more from the whole drive's, at 1/8 by up to a quarter."
+                    .to_owned(),
+            );
+        }
         scaled.limits.extend(
             ["fio-zipf", "kv-cache", "oltp-like"].iter().filter(|name| self.generates(name)).map(|name| {
                 format!("The skew of \"{name}\" is that of the small space; \"zipf\" has that of the whole.")
             }),
         );
-        let per_die = share.of(self.ftl.logical_pages_per_die(&self.flash)).max(1);
+        let per_die = share.of(self.ftl.logical_pages_per_die(&self.flash));
+        if per_die == 0 {
+            return Err(ScenarioError::new("ftl.spare", "it leaves no page to the host".to_owned()));
+        }
         let page_bytes = self.page_bytes();
         scaled.flash.exported = Some(Bytes { count: per_die * u64::from(self.flash.dies()) * page_bytes });
         // A share of all pages that leaves this number of blocks and no more.
@@ -265,13 +278,15 @@ impl Pool {
     fn scaled(&self, scale: Scale) -> Result<(u64, Part), ScenarioError> {
         let units = self.units(scale);
         if scale.parts < scale.of && !self.fits(units) {
-            let least = (2..=self.units).rev().find(|&of| self.fits(self.units(Scale { parts: 1, of })));
+            let asked = (scale.of / scale.parts).max(2);
+            let fits = |&of: &u64| self.fits(self.units(Scale { parts: 1, of }));
+            let nearest = (2..=self.units).filter(fits).min_by_key(|&of| of.abs_diff(asked));
             return Err(refused(format!(
                 "{scale} was given, which leaves {} of {} blocks of a pool for data, fewer than GC or a sound number \
                  ({DATA_BLOCKS_MIN}) need: {}",
                 self.data_halves(units) / 2,
                 self.units * self.planes,
-                least.map_or("too few for any scale".to_owned(), |of| format!("at least 1/{of} is allowed")),
+                nearest.map_or("too few for any scale".to_owned(), |of| format!("the nearest that does is 1/{of}")),
             )));
         }
         Ok((units * self.per_unit, self.part(units)))
@@ -344,9 +359,9 @@ impl Part {
 fn told(scale: Scale, before: u64, after: u64) -> String {
     format!(
         "Scaled to {scale} of its blocks ({after} a pool in place of {before}; those that are always free or open are not fewer). \
-         Capacity, caches, requests, used space and intervals are scaled. Dies, blocks, times, rates, queues and the write buffer of \
+         Capacity, caches, requests, used space and intervals are scaled. Dies, the size of a block, times, rates, queues and the write buffer of \
          the device stay, and with them write amplification, shares and response times. Not kept: the length of the run in time, \
-         TBW (DWPD stays), sequential runs longer than the scaled space, marks of less than a block; and what a run begins with (empty \
+         TBW and the life in years, which are those of the small drive (DWPD stays), sequential runs longer than the scaled space, marks of less than a block; and what a run begins with (empty \
          queues, an empty write buffer) weighs more."
     )
 }
