@@ -48,8 +48,7 @@ SKEWS: Mapping[str, Any] = {
     **{f"Zipf {exponent}": {"name": "zipf", "exponent": exponent} for exponent in (0.7, 0.9, 1.1)},
 }
 BASE, READS, SPARE = "half reads, 12 % spare", "no reads", "28 % spare"
-QUARTER, FOURFOLD = "blocks a quarter as large", "blocks four times as large"
-SIZES = (QUARTER, FOURFOLD)
+QUARTER, FOURFOLD = SIZES = ("blocks a quarter as large", "blocks four times as large")
 PANELS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     BASE: ("50%", {}),
     READS: ("0%", {}),
@@ -193,7 +192,8 @@ class Cell(NamedTuple):
     @property
     def bounds(self) -> list[float]:
         """The WAF below which no cooperation goes with these caches, the future known, of each seed."""
-        return [_bound(run.scenario, run.experiment.trace) for run in self.found[NONE]]
+        trace = _experiment(self).trace  # the same for all seeds
+        return [_bound((self.found[NONE][0] if trace else run).scenario, trace) for run in self.found[NONE]]
 
     def lefts(self, answer: str) -> list[float]:
         """Return the share of an answer's programs that is above the bound, of each seed."""
@@ -353,7 +353,7 @@ def _draw(runs: Runs) -> Canvas:
             place = len(below) - 0.5 if below else 0.5
             if below and len(below) < len(caches):
                 place += (pays - below[-1]) / (caches[len(below)] - below[-1])
-            axes.vlines(place, (0, 0.8), (0.2, 1), color="black", linewidth=1.6)  # past the text
+            axes.vlines([place] * 2, (0, 0.8), (0.2, 1), color="black", linewidth=1.6)  # past the text
             axes.annotate(f"{pays:.2g} %", (place, 0), (0, 2), textcoords="offset points", ha="center", fontsize=6)
         _label(axes, panel, "cache, % of the footprint", [f"{at:g}" for at in caches])
     sizes = {"1/4": QUARTER, "1": BASE, "4": FOURFOLD}
