@@ -140,7 +140,7 @@ def test_too_few_blocks_are_refused_with_the_smallest_fraction_that_is_allowed()
     tight = Scenario.load("pm9a3")
     with pytest.raises(CoflashError, match=r"the nearest that does is 1/\d+") as refused:
         tight.scaled("1/4")
-    assert tight.scaled(str(refused.value).split()[-3]).check()
+    assert tight.scaled(str(refused.value).split()[-1]).check()
     with pytest.raises(CoflashError, match="too few for any scale"):
         WHOLE.with_({"flash.blocks_per_plane": 32}).scaled("1/2")
 
@@ -150,9 +150,9 @@ def test_a_skew_that_depends_on_the_space_is_told() -> None:
     assert 'The skew of "fio-zipf" is that of the small space' in told[-1]
 
 
-@pytest.mark.parametrize("text", ["0", "1/0", "-1/2", "a", "1/2/3", "", "2000"])
+@pytest.mark.parametrize("text", ["0", "1/0", "-1/2", "a", "1/2/3", "", "64", "2000"])
 def test_what_is_no_fraction_is_refused(text: str) -> None:
-    with pytest.raises(CoflashError, match="a fraction above 0 such as 1/64 is allowed"):
+    with pytest.raises(CoflashError, match="fraction"):
         WHOLE.scaled(text)
 
 

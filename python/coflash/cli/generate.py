@@ -18,11 +18,11 @@ from coflash.runs.progress import shown
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
 
+_MOST = 2**63 - 1
+
 Requests = Annotated[
     int | None,
-    typer.Option(
-        "--requests", min=1, max=2**63 - 1, help="The number of requests; for phases and tenants the maximum."
-    ),
+    typer.Option("--requests", min=1, max=_MOST, help="The number of requests; for phases and tenants the maximum."),
 ]
 
 
@@ -50,9 +50,7 @@ def generate(
     requests: Requests = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            "--seed", min=0, max=2**64 - 1, help="The seed; by default the scenario's, or 0.", show_default=False
-        ),
+        typer.Option("--seed", min=0, max=_MOST, help="The seed; by default the scenario's, or 0.", show_default=False),
     ] = None,
     space: Annotated[
         str | None,
@@ -95,7 +93,7 @@ def like(
             help="The number of requests; by default for as many pages as in the trace.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**64 - 1, help="The seed of the workload.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=_MOST, help="The seed of the workload.")] = 0,
     page: Annotated[str, typer.Option("--page", metavar="SIZE", help="The page size for popularity.")] = "4KiB",
     to: To = None,
     json: AsJson = False,

@@ -435,7 +435,7 @@ class Hybrid(Record):
     """Pages read through the cache and not found."""
 
     joined_reads_pages: int
-    """Read misses that waited for a transfer under way: the page was being read from disk, or written there past flash."""
+    """Read misses that waited for a transfer under way: of the page from disk, or past flash to it."""
 
     write_hits_pages: int
     """Pages written and found dirty in flash."""

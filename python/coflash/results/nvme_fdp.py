@@ -117,7 +117,8 @@ def read_fdp_log(path: Path) -> Log:
     for name, digits, unit in _COUNTER.findall(text):
         short, number = name.upper(), digits.rstrip(",.'_\u202f\u00a0 ")
         if not _WHOLE.fullmatch(number) or len(number) > _DIGITS_MOST or unit.lower() not in _BYTES:
-            msg = f"{path}: {short} “{f'{number[:_DIGITS_MOST]} {unit}'.rstrip()}” was given; a whole number of bytes is allowed"
+            given = f"{number[:_DIGITS_MOST]} {unit}".rstrip()
+            msg = f"{path}: {short} “{given}” was given; a whole number of bytes is allowed"
             raise CoflashError(msg)
         if short in now:
             found.append(_stats(path, now))

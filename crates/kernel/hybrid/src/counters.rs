@@ -10,7 +10,7 @@ coflash_base::measures! {
         read_hits_dirty_pages: u64, "reads that found a dirty page", pages, untabled;
         /// Pages read through the cache and not found.
         read_misses_pages: u64, "reads that found none", pages, untabled;
-        /// Read misses that waited for a transfer under way: the page was being read from disk, or written there past flash.
+        /// Read misses that waited for a transfer under way: of the page from disk, or past flash to it.
         joined_reads_pages: u64, "reads that joined a fetch", pages, rare;
         /// Pages written and found dirty in flash.
         write_hits_pages: u64, "writes that found a dirty page", pages, untabled;

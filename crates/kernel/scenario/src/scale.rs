@@ -9,7 +9,7 @@ use crate::read::ScenarioError;
 use crate::scenario::Scenario;
 use crate::workload::Requests;
 use coflash_base::{Bytes, Duration, Share};
-use coflash_ftl::placement::{Classes, PlacementConfig};
+use coflash_ftl::placement::Classes;
 use coflash_ftl::{FreeMark, GcMode, Pools, Provisioning, WriteStream};
 use coflash_workload::synthetic::SyntheticConfig;
 use std::fmt;
@@ -33,7 +33,9 @@ impl FromStr for Scale {
                 "\"{text}\" was given; 1/{parts} is a fraction of the drive, {parts}/1 a drive that is {parts} times as large"
             ))),
             (Ok(parts @ 1..), Ok(of @ 1..=0xf_ffff)) if parts / of <= 1024 => Ok(Self { parts, of }),
-            _ => Err(refused(format!("\"{text}\" was given; a fraction from 1/1048575, such as 1/64, is allowed"))),
+            _ => Err(refused(format!(
+                "\"{text}\" was given; a fraction from 1/1048575, such as 1/64, is allowed"
+            ))),
         }
     }
 }
@@ -116,7 +118,7 @@ impl Scenario {
             scaled.workload.requests = Requests::Synthetic(SyntheticConfig::default());
         }
         scaled.limits.push(told(scale, pool.units * pool.planes, share.pool_blocks));
-        if !matches!(self.ftl.placement, PlacementConfig::None(_)) {
+        if self.ftl.placement.name() != "none" {
             scaled.limits.push(
                 "A placement policy that learns from writes sees fewer of them, and has fewer blocks for each class: programs per \
                  host write differ more from the whole drive's, at 1/8 by up to a quarter."
@@ -286,7 +288,9 @@ impl Pool {
                  ({DATA_BLOCKS_MIN}) need: {}",
                 self.data_halves(units) / 2,
                 self.units * self.planes,
-                nearest.map_or("too few for any scale".to_owned(), |of| format!("the nearest that does is 1/{of}")),
+                nearest.map_or("too few for any scale".to_owned(), |of| format!(
+                    "the nearest that does is 1/{of}"
+                )),
             )));
         }
         Ok((units * self.per_unit, self.part(units)))
