@@ -42,7 +42,6 @@ const SCHEMES: &[&[(&str, &str)]] = &[
     ],
     &[HOST, CACHE, ("cooperation", "cdm-consistent"), ("host.notices", "batched"), BACKGROUND, LOW_MARK],
     &[HOST, CACHE, ("cooperation", "cdm"), BACKGROUND, LOW_MARK],
-    &[HOST, CACHE, ("cooperation", "expected-cost"), ("cooperation.moves_in", "false"), BACKGROUND, LOW_MARK],
     &[HOST, CACHE, ("cooperation", "none"), ("timing.channel", "shared")],
     &[HOST, CACHE, ("cooperation", "none"), ("cache.volatile", "true")],
     &[HOST, CACHE, ("cooperation", "cdm"), ("ftl.indirection_unit", "8KiB")],
