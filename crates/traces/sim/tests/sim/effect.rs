@@ -27,12 +27,9 @@ const BATCHED: Settings<'_> =
 const GRANTS: Settings<'_> =
     &[CACHE, ("cache.placement", "host"), ("cooperation", "cdm"), ("host.protecting", "grants")];
 const SLC: Settings<'_> = &[("ftl.slc_cache.blocks", "8"), ("flash.cell", "tlc")];
-const FAST: Settings<'_> =
-    &[BUFFER, ("cache.size", "64KiB"), ("cache.volatile", "true"), ("cooperation", "hgc")];
 const HANDLES: Settings<'_> = &[("ftl.pools", "device"), ("ftl.placement", "fdp")];
 const ISOLATED: Settings<'_> =
     &[("ftl.pools", "device"), ("ftl.placement", r#"{ name = "fdp", isolation = "persistently" }"#)];
-const FIXED: Settings<'_> = &[("hybrid.scheme", "fp-fcl")];
 const DISKS: Settings<'_> = &[
     ("precondition.fill", "none"),
     ("workload.synthetic.space", "64MiB"),
@@ -69,8 +66,6 @@ const ON_FLASH: &[Row<'_>] = &[
     ("timing.slc_page_program", "100us", &[], SLC),
     ("ftl.slc_cache.while_free", "30%", &[], SLC),
     ("ftl.refresh.power_off", "50ms", &[], &[("ftl.refresh.retention", "300ms")]),
-    ("timing.page_program_fast", "50us", &[BUFFER, CACHE], FAST),
-    ("ftl.refresh.fast_retention", "30ms", &[BUFFER, CACHE], FAST),
     ("ftl.placement.copies", "of-writer", HANDLES, ISOLATED),
     ("ftl.placement.copies", "of-request", HANDLES, ISOLATED),
     ("ftl.wear_gap", "3", &[], &[("ftl.wear_levelling", "static")]),
@@ -133,10 +128,6 @@ const ON_DISKS: &[Row<'_>] = &[
         &[("hybrid.sequential_unit", "0B")],
         &[("workload.synthetic.generator", "runs"), ("hybrid.sequential_unit", "8KiB")],
     ),
-    ("hybrid.segment", "2MiB", FIXED, &[]),
-    ("hybrid.resize_pages", "1", FIXED, &[]),
-    ("hybrid.resizing", "steady", FIXED, &[]),
-    ("hybrid.decay", "40%", FIXED, &[]),
     ("hybrid.destaging", "background", &[("hybrid.write_policy", "write-through")], &[]),
 ];
 
