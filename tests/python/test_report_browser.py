@@ -90,7 +90,7 @@ def test_the_steps_are_exact_shares_where_the_schemes_between_ran(
     page: WebDriver, results: list[coflash.Result], tmp_path: Path
 ) -> None:
     note = figure(page, "Where the difference comes from").text
-    assert "--vary cooperation.name=none,cdm-overwrites,cdm-removable,cdm." in note, "the command that runs them"
+    assert "--vary cooperation=none,cdm-overwrites,cdm-removable,cdm." in note, "the command that runs them"
     ends = [one for one in results if one.scenario.to_dict()["cache"]["size"] == "2MiB"]
     between = [
         coflash.run(one.scenario.with_(cooperation=scheme))
