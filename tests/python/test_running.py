@@ -159,8 +159,8 @@ def test_fast_data_is_told_when_it_was_refreshed_more_than_written() -> None:
 APART = {"workload.synthetic.requests": 3_000, "flash.blocks_per_plane": 64, "flash.pages_per_block": 16}
 
 
-@pytest.mark.parametrize("threads", [2, None])
-def test_any_number_of_threads_gives_the_same_result(threads: int | None) -> None:
+@pytest.mark.parametrize("threads", [2, 5])
+def test_any_number_of_threads_gives_the_same_result(threads: int) -> None:
     scenario = coflash.Scenario.load("random-5g").with_(APART)
     assert scenario.coupling() is None
     one, several = (coflash.run(scenario, threads=number) for number in (1, threads))

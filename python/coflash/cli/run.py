@@ -50,8 +50,7 @@ _OUTPUT_FORMAT = (
 _FIO = "Run the jobs of this job file of fio (workload.fio)."
 _WARM = "Start from this warm device, which 'coflash warm' wrote."
 _THREADS = (
-    "Threads that simulate parts of the device side by side, with the same result; by default one for each core, where "
-    "no key couples the parts."
+    "Threads that simulate parts of the device side by side, with the same result, where no key couples the parts."
 )
 _OPERATIONS = "Write each flash operation to this Parquet file."
 
@@ -80,9 +79,7 @@ def run(
         typer.Option("--output-format", help=_OUTPUT_FORMAT),
     ] = "coflash",
     live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
-    threads: Annotated[
-        int | None, typer.Option("--threads", metavar="N", min=1, max=65_536, help=_THREADS, show_default=False)
-    ] = None,
+    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, max=65_536, help=_THREADS)] = 1,
 ) -> None:
     """Simulate a scenario and show its measures."""
     if options.format in ("fio-json", "fio-json+", "nvme-fdp"):  # no trace has such a format
@@ -114,7 +111,7 @@ def run(
     simulated = partial(
         simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions, threads=threads
     )
-    if threads is not None and threads > 1:
+    if threads > 1:
         files = {"warm": warm, "operations": operations, "decisions": decisions}
         given = next((f"--{name}: its file is of the whole device" for name, file in files.items() if file), None)
         coupled = given or replaying(chosen, trace or ()).coupling()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -36,7 +35,7 @@ def run(
     *,
     operations: str | os.PathLike[str] | None = None,
     decisions: str | os.PathLike[str] | None = None,
-    threads: int | None = None,
+    threads: int = 1,
 ) -> Result:
     """Simulate a scenario. The same scenario, trace and revision of results give the same result, bit for bit.
 
@@ -53,8 +52,7 @@ def run(
         operations: A Parquet file to write, with a row for each flash operation; `docs/records.md` lists its columns.
         decisions: A Parquet file to write, with a row for each candidate of each GC decision.
         threads: The most threads that simulate parts of the device side by side, where
-            [`Scenario.coupling`][coflash.Scenario.coupling] is None; the result is the same. By default one for each
-            core, and one in a process that another one has started.
+            [`Scenario.coupling`][coflash.Scenario.coupling] is None; the result is the same.
 
     Raises:
         CoflashError: The scenario, the trace or the warm device cannot be used, or a file cannot be written.
@@ -63,9 +61,7 @@ def run(
     scenario = Scenario.of(scenario)
     for sentence in replaying(scenario, trace).without_effect():
         warnings.warn(sentence, stacklevel=2)
-    if threads is None and _has_parent():
-        threads = 1
-    if threads is not None and threads not in range(1, _THREADS_MOST + 1):
+    if threads not in range(1, _THREADS_MOST + 1):
         msg = f"threads: {threads!r} was given; a whole number from 1 to {_THREADS_MOST} is allowed"
         raise CoflashError(msg)
     return simulate(
@@ -82,7 +78,7 @@ def simulate(
     *,
     operations: str | os.PathLike[str] | None = None,
     decisions: str | os.PathLike[str] | None = None,
-    threads: int | None = 1,
+    threads: int = 1,
 ) -> Result:
     """Simulate a scenario as [`run`][coflash.run] does, by default on one thread.
 
@@ -171,12 +167,6 @@ class _Read(NamedTuple):
         if not self.is_own:
             return scenario.replaying(files)
         return scenario if files == self.sources else reading(scenario, files)
-
-
-def _has_parent() -> bool:
-    """Tell whether a process of this program has started this one: then there are others for the cores."""
-    process = sys.modules.get("multiprocessing.process")
-    return process is not None and process.parent_process() is not None
 
 
 def replaying(scenario: Scenario, trace: Paths) -> Scenario:
