@@ -33,21 +33,11 @@ def fetched(place: str) -> str:
     if not remote.is_url(place):
         return str(remote.path_of(place)) if "://" in place else place
     with tempfile.TemporaryDirectory(prefix=".", dir=kept_folder()) as folder:
-        new = Path(folder) / "trace"
-        file = kept_file(place, copied(place, new))
+        new, found = Path(folder) / "trace", hashlib.sha256()
+        with digest.opened(place) as source, new_file(new) as to:
+            while chunk := digest.chunk(source, place):
+                found.update(chunk)
+                to.write(chunk)
+        file = kept_file(place, found.hexdigest())
         new.replace(file)
     return str(file)
-
-
-def copied(url: str, to: Path) -> str:
-    """Copy a file from a URL to a path; returns its SHA-256.
-
-    Raises:
-        CoflashError: It cannot be fetched.
-    """
-    found = hashlib.sha256()
-    with digest.opened(url) as source, new_file(to) as file:
-        while chunk := digest.chunk(source, url):
-            found.update(chunk)
-            file.write(chunk)
-    return found.hexdigest()

@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from coflash import _core
@@ -18,11 +19,14 @@ from coflash._core import CoflashError
 from coflash.files import remote
 from coflash.files.atomic_write import new_file
 from coflash.files.digest import digest_of
-from coflash.files.kept import copied, fetched, kept_file
+from coflash.files.kept import fetched, kept_file
 from coflash.results.identity import own_key
 from coflash.results.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, paths
+
+_ONE = Lock()
+"""Threads that need the same file wait for the one that fetches it: all readers of `memory://` share a position."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,8 @@ class Input:
             return str(self.kept) if shipped else self.source
         if not remote.is_url(self.source):  # that of a file here
             return str(remote.path_of(self.source))
-        if not self.kept.exists():
-            found = copied(self.source, self.kept)
-            if found != self.sha256:
-                self.kept.unlink()
+        with _ONE:
+            if not self.kept.exists() and fetched(self.source) != str(self.kept):
                 msg = f"{self.source}: has changed since the sweep began: give the same command again"
                 raise CoflashError(msg)
         return str(self.kept)
