@@ -106,7 +106,7 @@ class Tree:
             path = whole[place if place in whole else self.files._strip_protocol(place)]
             if isinstance(content, bytes):
                 found[path] = content
-            elif not isinstance(content, FileNotFoundError):
+            elif not isinstance(content, FileNotFoundError | NotADirectoryError):  # a file has nothing below it
                 with named(self.url_of(path), "read"):
                     raise content
         return found

@@ -8,7 +8,6 @@ import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -186,11 +185,7 @@ def is_folder(place: str) -> bool:
 
 
 def _document(place: str) -> dict[str, Any] | None:
-    if remote.is_url(place):
-        with suppress(CoflashError):  # a file has nothing below it, and a place that cannot be read is told when it is
-            return read(place)
-        return None
-    return read(place) if remote.path_of(place).is_dir() else None
+    return read(place) if remote.is_url(place) or remote.path_of(place).is_dir() else None
 
 
 def of_files(files: Iterable[str], options: Options = _NO_OPTIONS) -> tuple[Volume, ...]:
