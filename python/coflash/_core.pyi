@@ -238,7 +238,7 @@ def run(
     measured: Callable[[dict[str, Any]], None] | None,
     warm: Warm | None,
     records: tuple[str | PathLike[str] | None, str | PathLike[str] | None],
-    threads: int | None,
+    threads: int,
 ) -> RunResult: ...
 def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
 def fewest_programs(

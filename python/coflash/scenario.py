@@ -135,8 +135,8 @@ class Scenario:
             scale: The fraction, such as `"1/64"` or 0.25; above 1 for a larger drive.
 
         Raises:
-            CoflashError: Too few blocks would be left (the message has the smallest fraction), or the scenario has a
-                workload that cannot follow, such as a recorded trace.
+            CoflashError: Too few blocks would be left (the message has the nearest fraction that would do), or the
+                scenario has a workload that cannot follow, such as a recorded trace.
         """
         try:
             part = scale if isinstance(scale, str) else "{0.numerator}/{0.denominator}".format(Fraction(str(scale)))

@@ -23,7 +23,6 @@ use pyo3::types::PyDict;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
-use std::thread::available_parallelism;
 
 // The full module path is needed for pickling between processes.
 create_exception!(coflash._core, CoflashError, PyException);
@@ -320,13 +319,12 @@ fn run(
     measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
     records: (Option<PathBuf>, Option<PathBuf>),
-    threads: Option<u32>,
+    threads: u32,
 ) -> PyResult<PyRunResult> {
     let scenario = external::bound(py, &scenario.0)?;
     let mut observer = PythonObserver::new(progress, measured);
     let (warm, (operations, decisions)) = (warm.map(|warm| &warm.0), records);
     let records = Records { operations, decisions };
-    let threads = threads.unwrap_or_else(|| available_parallelism().map_or(1, |cores| cores.get() as u32));
     let mut simulate = || coflash_sim::run_recorded(&scenario, warm, &records, threads, &mut observer);
     external::take_failure();
     // Release the interpreter during the simulation; observer and policies acquire it when they need it.

@@ -105,7 +105,7 @@ impl Scenario {
     /// what they were, as far as the sentence tells that [`limits`](Self::limits) get. A fraction above 1 is a larger drive.
     ///
     /// # Errors
-    /// A workload or a device that cannot be scaled, or too few blocks, with the smallest fraction that would do.
+    /// A workload or a device that cannot be scaled, or too few blocks, with the nearest fraction that would do.
     pub fn scaled(&self, scale: Scale) -> Result<Self, ScenarioError> {
         if scale.parts == scale.of {
             return Ok(self.clone());
