@@ -66,7 +66,9 @@ def _scenario(family: str, policy: str) -> Scenario:
         values["flash"] |= changes
         return Scenario.from_dict(values)
     more = _BY_NAME.get(f"{family} {policy}", {})
-    return scenario.with_({"workload.synthetic.requests": REQUESTS, **changes, **more}).set([(family, policy)])
+    return scenario.with_({"workload.synthetic.requests": REQUESTS, **changes, **more}).set(
+        [(family, f'{{ name = "{policy}" }}')]
+    )
 
 
 def _base(family: str, policy: str) -> tuple[str, dict[str, Any]]:

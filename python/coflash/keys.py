@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,9 +49,15 @@ def keys(of: str = "") -> tuple[ScenarioKey, ...]:
     steps = [key.path.replace("[]", "").split(".") for key in known]
     paths = dict.fromkeys(".".join(path[: end + 1]) for path in steps for end in range(len(path)))
     *above, _ = of.split(".")
-    # The message names all keys of the table that was meant, or else the uppermost ones.
-    beside = [path for path in paths if path.split(".")[:-1] == above] or [path for path in paths if "." not in path]
-    msg = f'keys: no table or key "{of}"{hint(of, beside)}'
+    # The message names the longer keys that are meant, or all keys of the table, or else the uppermost ones.
+    meant = [path for path in paths if path.endswith(f".{of}")] or [key.path for key in known if of in key.choices]
+    beside = [path for path in paths if path.split(".")[:-1] == above]
+    if not meant and not beside:
+        meant = difflib.get_close_matches(of, paths, 1)
+    told = hint(of, beside or [path for path in paths if "." not in path])
+    if meant:
+        told = f"; did you mean {' or '.join(dict.fromkeys(meant))}?"
+    msg = f'keys: no table or key "{of}"{told}'
     raise CoflashError(msg)
 
 

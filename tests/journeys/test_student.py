@@ -43,7 +43,7 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
         line for line in stderr("compare runs/none runs/cdm").splitlines() if line.startswith("why: coflash ")
     )
     sweep = command.removeprefix("why: coflash ").split(": the shares")[0]
-    assert "--vary cooperation.name=none,cdm-overwrites,cdm-removable,cdm --out results/why" in sweep
+    assert "--vary cooperation=none,cdm-overwrites,cdm-removable,cdm --out results/why" in sweep
     assert "why: from none (a cache without cooperation) to cdm WAF, by host writes changes from" in types(sweep)
     types("report results/why --format svg -o why")
     assert Path("why/why.svg").stat().st_size

@@ -92,7 +92,7 @@ def test_only_a_folder_that_coflash_wrote_is_replaced(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_known_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CoflashError, match="cannot be written"):
+    with pytest.raises(CoflashError, match="is a file; give a folder"):
         atomic_write.check_file(tmp_path / "file" / "below", JSON)
     with pytest.raises(CoflashError, match="cannot be written"):
         atomic_write.check_folder(tmp_path / "file" / "below", set())

@@ -97,7 +97,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     # scenarios
     (("run", "demmo"), ['"demmo"', 'did you mean "demo"?', "msr-ssd", ".toml"]),
     (("run", "absent.toml"), ["absent.toml", "no such file"]),
-    (("run", "folder/"), ["folder/", "directory"]),
+    (("run", "folder/"), ["folder/", "is a folder", "thesis.tex"]),
     (("run", "latin.toml"), ["latin.toml", "UTF-8"]),
     (("run", "duplicate.toml"), ["duplicate.toml: line 2", "duplicate key"]),
     (("run", "unfinished.toml"), ["unfinished.toml: line 2"]),
@@ -152,7 +152,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (set_("workload.synthetic.generator=zipff"), ["workload.synthetic.generator", 'did you mean "zipf"?']),
     # traces
     (trace("absent"), ["absent", "no such file"]),
-    (trace("folder"), ["folder", "a directory", "a file"]),
+    (trace("folder"), ["folder", "is a folder", "folder/thesis.tex"]),
     (trace("/dev/null"), ["/dev/null", "the file is empty"]),
     (trace("empty"), ["empty", "no requests"]),
     (trace("blank"), ["blank", "no requests"]),
@@ -213,10 +213,10 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (("device", "twin", "folder"), ["folder", "no device"]),
     (("device", "twin", "absent"), ["absent", "no device"]),
     # output paths
-    ((*trace("good"), "--json", "absent/result.json"), ["absent/result.json", "cannot be written"]),
+    ((*trace("good"), "--json", "absent/result.json"), ["absent/result.json", "no folder absent"]),
     ((*trace("good"), "--json", "folder"), ["folder", "is a folder"]),
-    ((*trace("good"), "--out", "good"), ["good", "cannot be written", "Not a directory"]),
-    ((*trace("good"), "--out", "good/below"), ["good/below", "cannot be written"]),
+    ((*trace("good"), "--out", "good"), ["is a file; give a folder"]),
+    ((*trace("good"), "--out", "good/below"), ["is a file; give a folder"]),
     ((*trace("good"), "--out", "folder"), ["folder", "thesis.tex", "another folder"]),
     ((*trace("good"), "--out", "own"), ["own", "scenario.toml", "another folder"]),
     (
@@ -224,7 +224,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
         ["absent", "no such folder", "`coflash run demo --out absent` makes one"],
     ),
     (("report", "folder", "-o", "report.html"), ["folder", "no result", "`coflash run demo --out folder` makes one"]),
-    (("report", "folder", "-o", "absent/report.html"), ["absent/report.html", "cannot be written"]),
+    (("report", "folder", "-o", "absent/report.html"), ["absent/report.html", "no folder"]),
     (("demo", "--trace", "absent", "--out", "new"), ["absent", "no such file"]),
     # names
     (trace("no\nsuch"), ["no; such", "no such file"]),

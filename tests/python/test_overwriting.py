@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import fsspec
@@ -33,11 +33,10 @@ DEMO_TRACE = find_trace().resolve()
 FEW = ("--set", "workload.synthetic.requests=100")
 
 
-@pytest.fixture(params=["folder", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(params=["folder", "url"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A folder that does not exist yet, by its path and by a URL."""
-    yield f"{tmp_path}/out" if request.param == "folder" else f"memory://{tmp_path}/out"
-    fsspec.filesystem("memory").store.clear()
+    return f"{tmp_path}/out" if request.param == "folder" else f"local://{tmp_path}/out"
 
 
 def held(place: str) -> bytes:

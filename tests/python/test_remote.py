@@ -148,8 +148,8 @@ def test_the_command_line_takes_urls(tmp_path: Path) -> None:
     assert listed.returncode == 0, listed.stderr
     assert "2MiB" in listed.stdout
     for arguments, message in [
-        (("results", "list", "--in", "memory://nowhere"), "memory://nowhere: holds no result"),
-        (("tune", "demo", "--over", "seed=1..2", "--minimise", "waf_host", "--out", "memory://x"), "only a folder"),
+        (("results", "list", "--in", "memory://nowhere"), "memory ends with this command"),
+        (("tune", "demo", "--over", "seed=1..2", "--minimise", "waf_host", "--out", "local://x"), "only a folder"),
         (("sweep", "demo", "--vary", "seed=1..2", "--out", "nosuch://x"), "Protocol not known: nosuch"),
         (("run", "demo", "--out", "nosuch://x"), "Protocol not known: nosuch"),
     ]:

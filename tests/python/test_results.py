@@ -101,7 +101,7 @@ def test_rows_are_exported_as_the_name_says(found: Results, tmp_path: Path) -> N
     assert len(json.loads((tmp_path / "all.json").read_text("utf-8"))) == 5
     with pytest.raises(CoflashError, match=r"\.parquet, \.csv, \.json"):
         found.export(tmp_path / "all.xlsx")
-    with pytest.raises(CoflashError, match="cannot be written"):
+    with pytest.raises(CoflashError, match="there is no folder"):
         found.export(tmp_path / "nowhere" / "all.csv")
 
 
@@ -174,7 +174,7 @@ def test_a_run_is_called_by_the_beginning_of_its_name(found: Results) -> None:
 
 def test_a_folder_of_nothing_or_of_broken_results_is_said(tmp_path: Path) -> None:
     with pytest.raises(
-        CoflashError, match=f"{tmp_path}: holds no result; `coflash run demo --out {tmp_path}` makes one"
+        CoflashError, match=f"{tmp_path}: holds no result of coflash; `coflash run demo --out {tmp_path}` makes one"
     ):
         coflash.results(tmp_path)
     # A sweep that has just begun has none, either.

@@ -235,6 +235,19 @@ def test_a_point_that_is_no_scenario_is_reported_but_nothing_else_is_an_error(tm
         coflash.sweep(SMALL, {"cach.size": "1MiB,2MiB"}, out=tmp_path)
 
 
+def test_a_policy_is_named_alone_or_by_its_name_and_a_label_hides_no_parameter(tmp_path: Path) -> None:
+    tuned = SMALL.with_(cooperation={"name": "cdm", "removable_weight": 0.5})
+    alone, by_name = (tuned.with_({key: "cdm"}) for key in ("cooperation", "cooperation.name"))
+    assert alone == by_name == tuned, "its parameters are kept"
+    assert tuned.with_(cooperation="none").with_(cooperation="cdm") == SMALL.with_(cooperation={"name": "cdm"})
+    other, same = '{ name = "cdm", removable_weight = 0.25 }', '{ name = "cdm", removable_weight = 0.5 }'
+    swept = coflash.sweep(tuned, {"cooperation": f"none,cdm,{other},{same}"}, out=tmp_path)
+    assert [point.values["cooperation"] for point in swept.points] == ["none", "cdm", other, "cdm"]
+    assert len(swept.results) == 3, "the last point is the second one"
+    again = coflash.sweep(tuned, {"cooperation.name": ["none", "cdm"]}, out=tmp_path)
+    assert again.from_before == 2
+
+
 def test_a_panic_of_the_core_is_a_failure_of_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class PanicException(BaseException):
         pass

@@ -104,7 +104,7 @@ def test_trials_that_fail_are_counted_and_do_not_stop_the_search(tmp_path: Path)
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "minimise or maximise is needed"),
+        ({}, "a goal is needed, such as --minimise"),
         ({"minimise": ["waf_host", "waf_host"]}, "each measure is allowed once"),
         ({"minimise": "waf_hots"}, 'did you mean "waf_host"'),
         ({"minimise": "waf_host", "trials": 0}, "at least 1"),

@@ -159,6 +159,9 @@ def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = ""
         CoflashError: A file is missing or is no result of fio.
     """
     file = folder / STEPS
+    if not file.exists():
+        msg = f"{folder}: has no {STEPS}; `coflash calibrate --jobs {folder}` writes it with the jobs to run"
+        raise CoflashError(msg)
     rows = list(csv.DictReader(io.StringIO(text_of(file))))
     if not rows or "step" not in rows[0]:
         msg = f"{file}: no step; a row for each is allowed, under a header with the column 'step'"

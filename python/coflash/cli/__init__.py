@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -186,6 +187,7 @@ def main() -> None:
     """Run the command line. Exit status 2 means that an argument or input cannot be used; 130 means Control-C."""
     try:
         with _completed() if "_COFLASH_COMPLETE" in os.environ else nullcontext():
+            _check_urls(sys.argv)
             status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way
         sys.exit(status if isinstance(status, int) else 0)
     except UsageError as error:
@@ -202,6 +204,12 @@ def main() -> None:
         with suppress(OSError):
             sys.stdout.close()  # otherwise the interpreter would try again to flush it, and print another error
         _refuse(f"standard output: cannot be written: {error.strerror}")
+
+
+def _check_urls(arguments: Sequence[str]) -> None:
+    if lost := next((one for one in arguments if "memory://" in one), None):
+        msg = f"{lost}: memory ends with this command; a folder is allowed, or the URL of a store such as s3://bucket"
+        raise CoflashError(msg)
 
 
 def _completed() -> AbstractContextManager[None]:

@@ -135,7 +135,9 @@ def compare(
         show_table(table, output())
         return
     # Folders of `run --out` are named as they are; other names are those of runs in --in.
-    apart = runs and not where and all((Path(run) / DOCUMENT).is_file() for run in runs)
+    places = [Path(run) for run in runs or () if not where]
+    apart = places and all((place / DOCUMENT).is_file() for place in places)
+    apart = apart or (folder == DEFAULT and any(place.exists() for place in places))
     found = results_at(list(map(Path, runs or ()))) if apart else results(folder, where or ())
     names = [found.name(run) for run in runs or found.in_order()]
     if (over_seeds or intervals) and not runs:

@@ -17,6 +17,8 @@ from coflash.results.database import Results
 from coflash.results.differences import OF_BINS, SEEDS_OF_A_TRACE, Interval, difference
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.results.why import between, explained, scheme_of
+from coflash.scenario import Scenario
+from coflash.sweep.answers import vary_of
 
 if TYPE_CHECKING:
     from coflash.sweep import Sweep
@@ -134,9 +136,9 @@ def why_command(results: Results, runs: Sequence[str]) -> list[str]:
     first = scheme_of(results.document(runs[0]))
     for run in runs[1:]:
         if (schemes := between(first, scheme_of(results.document(run))))[2:]:
-            # The scenario of the scheme with more parts has their parameters, which a change of the name alone keeps.
-            vary = f"--vary cooperation.name={','.join(schemes)} --out results/why"
-            command = f"coflash sweep {results.where(run)}/scenario.toml {vary}"
+            # The scenario of the scheme with more parts has their parameters.
+            vary = vary_of(Scenario.of_result(results.document(run)), schemes)
+            command = f"coflash sweep {results.where(run)}/scenario.toml {vary} --out results/why"
             return [f"why: {command}: the shares of the parts in the difference"]
     return []
 

@@ -83,7 +83,8 @@ class _Cells:
             msg = f"{self._file}: no such file; `coflash run demo --decisions {self._file}` writes one"
             raise CoflashError(msg) from error
         except OSError as error:
-            msg = f"{self._file}: holds no decisions of GC ({error}); `coflash run demo --decisions FILE` writes some"
+            what = "is a folder" if Path(self._file).is_dir() else f"holds no decisions of GC ({error})"
+            msg = f"{self._file}: {what}; `coflash run demo --decisions FILE` writes some"
             raise CoflashError(msg) from error
 
     def by_block(self) -> NDArray[Any]:

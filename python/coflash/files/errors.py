@@ -18,6 +18,19 @@ def near_file(path: str) -> str:
     return f"; did you mean {folder / near[0]}?" if near else ""
 
 
+def no_result(place: object) -> CoflashError:
+    """Return the error of a place without a result of coflash, with what makes one."""
+    path, out = Path(str(place)), place
+    what = "holds no result of coflash"
+    if path.is_file():
+        what, out = "is a file; give a folder of results", "DIR"
+    elif "://" not in str(place) and not path.is_dir():
+        what = "there is no such folder"
+        if near := near_file(str(place)):
+            return CoflashError(f"{place}: {what}{near}")
+    return CoflashError(f"{place}: {what}; `coflash run demo --out {out}` makes one, `coflash sweep` many")
+
+
 @contextmanager
 def named(place: object, done: str, errors: type[Exception] = OSError) -> Iterator[None]:
     """Turn errors into a message that a place cannot be `done` (read, written)."""
@@ -26,12 +39,22 @@ def named(place: object, done: str, errors: type[Exception] = OSError) -> Iterat
     except CoflashError:
         raise
     except errors as error:
-        if isinstance(error, FileNotFoundError) and done == "read":
-            msg = f"{place}: no such file{near_file(str(place))}"
-            raise CoflashError(msg) from error
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        msg = f"{place}: cannot be {done}: {why.splitlines()[0]}"
-        raise CoflashError(msg) from error
+        raise CoflashError(f"{place}: {_why(Path(str(place)), done, error)}") from error
+
+
+def _why(path: Path, done: str, error: Exception) -> str:
+    file = next((one for one in (path, *path.parents) if one.is_file()), None)
+    match error:
+        case FileNotFoundError() if done == "read":
+            return f"no such file{near_file(str(path))}"
+        case FileNotFoundError() if not path.parent.is_dir():
+            return f"there is no folder {path.parent}"
+        case IsADirectoryError():
+            return "is a folder; give a file"
+        case NotADirectoryError() | FileExistsError() if file:
+            return f"{'' if file == path else f'{file} '}is a file; give a folder"
+    why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return f"cannot be {done}: {why.splitlines()[0]}"
 
 
 def text_of(file: str | Path) -> str:

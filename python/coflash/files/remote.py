@@ -26,7 +26,13 @@ def is_url(place: str | os.PathLike[str]) -> bool:
 
 
 def path_of(place: str | os.PathLike[str]) -> Path:
-    """Return the path, given as such or as a URL of `file://`."""
+    """Return the path, given as such or as a URL of `file://`.
+
+    Raises:
+        CoflashError: The URL has none.
+    """
+    if str(place) == _HERE:
+        raise CoflashError(f"{place}: names no place; a path follows, as in {_HERE}/data/results")
     return Path(str(place).removeprefix(_HERE))
 
 
@@ -50,7 +56,9 @@ class Tree:
     """
 
     def __init__(self, url: str) -> None:
-        protocol = url.partition("://")[0]
+        protocol, _, place = url.partition("://")
+        if not place.strip("/"):
+            raise CoflashError(f"{url}: names no place; a bucket or a folder follows, as in {protocol}://results")
         try:
             from fsspec.core import url_to_fs
             from fsspec.spec import AbstractFileSystem

@@ -27,8 +27,9 @@ from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
 from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key, varied_keys
-from coflash.results.why import LATTICES, explained
+from coflash.results.why import LATTICES, explained, scheme_of
 from coflash.scenario import flat, toml_value
+from coflash.sweep.answers import vary_of
 from coflash.sweep.goal import number
 from coflash.table import Table
 
@@ -70,7 +71,7 @@ def payload(subject: Subject) -> tuple[dict[str, Any], str]:
         "replayed": subject.is_replayed,
         "differences": list(_differences(subject)) if fine else [],
         "whys": list(_whys(subject)),
-        "between": [list(lattice) for lattice in LATTICES if len(lattice) > 2],
+        "between": [*_between(subject)],
         "method": METHOD,
         "kinds": KINDS,
         "lines": lines,
@@ -160,6 +161,13 @@ def _differences(subject: Subject) -> Iterator[dict[str, Any]]:
                     for one in found
                 ],
             }
+
+
+def _between(subject: Subject) -> Iterator[dict[str, Any]]:
+    """Yield schemes with those between them, and the option of a sweep over them."""
+    for *others, last in (tuple(lattice) for lattice in LATTICES if len(lattice) > 2):
+        if run := next((one for one in subject.results if scheme_of(one.document) == last), None):
+            yield {"schemes": [*others, last], "vary": vary_of(run.scenario, [*others, last])}
 
 
 def _whys(subject: Subject) -> Iterator[dict[str, Any]]:

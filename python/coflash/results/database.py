@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write, kinds
-from coflash.files.errors import named
+from coflash.files.errors import named, no_result
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
@@ -417,8 +417,7 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     if not runs and (
         store.broken or not (isinstance(store, FolderStore) and (store.path / "runs").is_dir())
     ):  # where no sweep has begun
-        msg = f"{store.place}: holds no result; `coflash run demo --out {store.place}` makes one, `coflash sweep` many"
-        raise CoflashError(store.broken[0] if store.broken else msg)
+        raise CoflashError(store.broken[0]) if store.broken else no_result(store.place)
     return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
 
 
@@ -428,6 +427,8 @@ def results_at(folders: Sequence[Path]) -> Results:
     Raises:
         CoflashError: One cannot be read.
     """
+    if missing := next((folder for folder in folders if not (folder / DOCUMENT).is_file()), None):
+        raise no_result(missing)
     documents = [document_of((folder / DOCUMENT).read_bytes(), folder) for folder in folders]
     runs = [(str(folder), LocalFolder(folder), one) for folder, one in zip(folders, documents, strict=True)]
     return Results(os.path.commonpath(list(map(str, folders))) or ".", runs)

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 from coflash._core import CoflashError
 from coflash.files import atomic_write, remote
+from coflash.files.errors import no_result
 from coflash.results.result import DOCUMENT, FILES, Result, document_of
 
 _RUNS, _FAILED = "runs", "failed"
@@ -174,11 +175,7 @@ class FolderStore:
 
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
         if not self.path.is_dir():
-            msg = (
-                f"{self.path}: there is no such folder; --in names one of `coflash sweep` or `coflash run`, "
-                f"and `coflash run demo --out {self.path}` makes one"
-            )
-            raise CoflashError(msg)
+            raise no_result(self.path)
         for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             if DOCUMENT in files and (content := self._known((folder := Path(inner)) / DOCUMENT)) is not None:
@@ -242,8 +239,7 @@ class UrlStore:
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
         documents = [name for name in self._tree.names() if name.split("/")[-1] == DOCUMENT]
         if not documents:
-            msg = f"{self.place}: holds no result; `coflash run demo --out {self.place}` makes one"
-            raise CoflashError(msg)
+            raise no_result(self.place)
         for document, content in self._documents(documents):
             yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content
 

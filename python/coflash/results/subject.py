@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from coflash._core import CoflashError
+from coflash.files.errors import no_result
 from coflash.measures.measure import Measure
 from coflash.quantity import counted
 from coflash.results.assumptions import assumed
@@ -169,9 +170,7 @@ def result_files(paths: Sequence[Path]) -> Iterator[Path]:
 def _results_below(path: Path) -> Iterable[Path]:
     found = _walk(path)
     if not found:
-        what = "holds no result of coflash" if path.is_dir() else "there is no such folder"
-        msg = f"{path}: {what}; `coflash run demo --out {path}` makes one, `coflash sweep` and `coflash demo` many"
-        raise CoflashError(msg)
+        raise no_result(path)
     return found
 
 

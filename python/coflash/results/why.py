@@ -17,7 +17,7 @@ from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import show, signed
 from coflash.results.estimate import Estimate, estimate
-from coflash.scenario import LABELS, flat
+from coflash.scenario import LABELS, as_text, flat
 
 Parts = frozenset[str]
 _NAMES = {"none": "none (a cache without cooperation)"}
@@ -93,7 +93,11 @@ def explained(runs: Sequence[Run], read: Callable[[Metrics], float | None]) -> I
         group = alike.setdefault(repr((rest, digests, document.get("revision"))), {})
         group.setdefault((scheme_of(document), document["scenario"].get("seed", 0)), []).append(place)
     for group in alike.values():
-        if all(len(places) == 1 for places in group.values()):  # others differ in a parameter of their scheme
+        # Others differ in a parameter of their scheme, or of those beside it.
+        flats = [flat(runs[place][0]["scenario"]) for places in group.values() for place in places]
+        own = {(key, as_text(one)) for keys in flats for key, one in keys.items() if key.startswith(_SCHEMES)}
+        own = {pair for pair in own if not pair[0].endswith(".name")}
+        if len({key for key, _ in own}) == len(own) and all(len(places) == 1 for places in group.values()):
             places = [place for (place,) in group.values()]
             numbers = [(*of, read(runs[place][1])) for of, (place,) in group.items()]
             yield from ((places, why) for why in whys(numbers))

@@ -287,7 +287,8 @@ class _Adviser:
         open_ones = [one for one in answers if not one.is_step and not reasons[one]]
         ran = self._ran({one: one.on(self.base) for one in open_ones}, reasons) if len(open_ones) > 1 else {}
         if len(ran) < 2 or answers[0] not in ran:
-            known = dict.fromkeys(reason.rstrip(".") for one, reason in reasons.items() if reason and one in answers)
+            asked = open_ones if len(open_ones) > 1 else answers  # what fails tells more than what is not there
+            known = dict.fromkeys(reasons[one].rstrip(".") for one in asked if reasons.get(one))
             msg = f"advise: there is nothing to compare: {'; '.join(known)}"
             raise CoflashError(msg)
         base, *rest = tried = [_tried(one, runs, ran[answers[0]], measure) for one, runs in ran.items()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -99,7 +100,15 @@ def scheme_on(scenario: Scenario, scheme: str) -> tuple[str, str]:
     own = scenario.to_dict().get("cooperation")
     if scheme not in _ALIKE or not isinstance(own, Mapping) or own["name"] not in _ALIKE or own["name"] == scheme:
         return _SCHEME, scheme
-    return "cooperation", toml_value({"name": scheme, **{key: own[key] for key in _SHARED if key in own}})
+    alike = {"name": scheme, **{key: own[key] for key in _SHARED if key in own}}
+    has_defaults = scenario.with_({_SCHEME: scheme}) == scenario.with_(cooperation=alike)
+    return (_SCHEME, scheme) if has_defaults else ("cooperation", toml_value(alike))
+
+
+def vary_of(scenario: Scenario, schemes: Sequence[str]) -> str:
+    """Return the option of a sweep over schemes, for a shell, with their parameters as of `scheme_on`."""
+    values = ",".join(scheme_on(scenario, scheme)[1] for scheme in schemes)
+    return f"--vary {shlex.quote(f'cooperation={values}')}"
 
 
 def _of(

@@ -145,7 +145,7 @@ def goals(
         given.append((f"{COST} {cost}", True))
     found = tuple(_goal(number(name), is_minimum) for name, is_minimum in given)
     if not found:
-        msg = "tune: minimise or maximise is needed, such as minimise response.p99 or minimise cache.size"
+        msg = "tune: a goal is needed, such as --minimise response.p99 (Python: minimise=, maximise=)"
         raise CoflashError(msg)
     if len({goal.name for goal in found}) < len(found):
         msg = f"tune: {', '.join(goal.name for goal in found)} were given; each measure is allowed once"
@@ -192,7 +192,7 @@ def condition(text: str, cost: str | None = None) -> Condition:
     """
     found = _CONDITION.fullmatch(text)
     if found is None:
-        msg = f"subject to {text!r}: MEASURE<VALUE or MEASURE>VALUE is allowed, such as response.p99<5ms"
+        msg = f"bound {text!r}: MEASURE<VALUE or MEASURE>VALUE is allowed, such as response.p99<5ms"
         raise CoflashError(msg)
     name, sign, given = found.groups()
     of = number(f"{COST} {cost}" if name == COST and cost is not None else name)
@@ -200,14 +200,14 @@ def condition(text: str, cost: str | None = None) -> Condition:
     value = number_in(given)
     if value is None or value[1] not in ("", measure.unit):
         unit = f"a number with a unit of {measure.unit}" if measure.unit in ("ns", "bytes") else "a number"
-        msg = f"subject to {text!r}: {given!r} was given; for {short(measure.path)} {unit} is allowed"
+        msg = f"bound {text!r}: {given!r} was given; for {short(measure.path)} {unit} is allowed"
         raise CoflashError(msg)
     if not value[1] and measure.unit in ("ns", "bytes"):
         example = given + ("ms" if measure.unit == "ns" else "MiB")
-        msg = f"subject to {text!r}: the unit of {given} is missing, such as {example}"
+        msg = f"bound {text!r}: the unit of {given} is missing, such as {example}"
         raise CoflashError(msg)
     called = short(measure.path) if not of.is_known_before else measure.path
     if not math.isfinite(value[0]):
-        msg = f'bound: "{text}" was given; a finite number is allowed, such as {called}{sign[0]}2.5'
+        msg = f"bound {text!r}: a finite number is allowed, such as {called}{sign[0]}2.5"
         raise CoflashError(msg)
     return Condition(f"{called}{sign[0]}{given}", 1 if "<" in sign else -1, value[0], of.value, measure)

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -102,7 +102,14 @@ class Point:
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = flat(given.to_dict())
-        point = cls({key: _label(leaves.get(key, leaves.get(f"{key}.name", text))) for key, text in assignment})
+        values = {key: _label(leaves.get(key, leaves.get(f"{key}.name", text))) for key, text in assignment}
+        for key, text in assignment:
+            if key not in leaves and text.strip('"') != (name := values[key]):
+                values[key] = text  # unless its name alone is the same: that has the scenario's parameters
+                with suppress(CoflashError):
+                    by_name = scenario.set([*(dict(assignment) | {key: name}).items()])
+                    values[key] = name if by_name == given else text
+        point = cls(values)
         first = int(leaves["seed"])
         chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds
         labels = [point.label if len(chosen) == 1 else f"{point.label} seed={seed}".strip() for seed in chosen]

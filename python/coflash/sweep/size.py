@@ -433,7 +433,8 @@ class _Sizer:
         for factor in (_MORE_CHANNELS if base.name == DEVICE else (1,)) if about.span_ns else ():
             self.base = base.with_({"replay.mode": "open", "flash.channels": factor * channels})
             (ran,) = self._ran([(self._plain(), ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
-            if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * about.span_ns:
+            span_ns = about.span_ns * base.to_dict()["workload"]["repeat"]
+            if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * span_ns:
                 more = f"; {factor * channels} channels keep up without a cache" if factor > 1 else ""
                 return f"Requests come at the times of the trace (open loop){more}."
         self.base, depth = base.with_({"replay.mode": "closed"}), base.to_dict()["replay"]["queue_depth"]

@@ -201,6 +201,9 @@ def of_files(files: Iterable[str], options: Options = _NO_OPTIONS) -> tuple[Volu
             volumes += listed(file, document)
         else:
             plain.append(file)
+    if folder := next((file for file in plain if not remote.is_url(file) and remote.path_of(file).is_dir()), None):
+        msg = f"{folder}: is a folder without volumes; `coflash trace split TRACE --out {folder}` writes some"
+        raise CoflashError(msg)
     names = [Path(file).name.split(".")[0] for file in plain]
     names = [name if names.count(name) == 1 else file for name, file in zip(names, plain, strict=True)]
     with ThreadPoolExecutor() as pool:

@@ -128,10 +128,17 @@ pub(crate) fn info(folder: &Folder) -> Result<Told, DeviceError> {
 
 /// Send a line to the process that serves a device, and return its answer.
 fn ask<T: DeserializeOwned>(folder: &Folder, line: &str) -> Result<T, DeviceError> {
+    if !folder.has_device() {
+        return Err(folder.no_device());
+    }
     let path = folder.join("control");
     let ask = || {
-        let nobody =
-            |error: io::Error| io::Error::new(error.kind(), format!("nobody serves the device: {error}"));
+        let nobody = |error: io::Error| {
+            let device = folder.display();
+            let problem =
+                format!("nobody serves the device ({error}); `coflash serve --device {device}` does");
+            io::Error::new(error.kind(), problem)
+        };
         let mut stream = UnixStream::connect(&path).map_err(nobody)?;
         writeln!(stream, "{line}")?;
         let mut answer = String::new();

@@ -50,7 +50,7 @@ pub enum DeviceError {
     Scenario(#[from] ScenarioError),
     /// The device belongs to another scenario.
     #[error(
-        "{path}: the device was made for another scenario: {differences}; policies and times may change, the rest may not"
+        "{path}: the device was made for another scenario: {differences}; policies and times may change, the rest may not; `coflash serve --device {path}` serves it as it is"
     )]
     Differs {
         /// The folder.
@@ -59,7 +59,7 @@ pub enum DeviceError {
         differences: String,
     },
     /// There is no device, and none was described.
-    #[error("{0}: there is no device")]
+    #[error("{path}: there is no device; `coflash serve demo --device {path}` makes one", path = .0.display())]
     None(PathBuf),
     /// The device cannot be powered on.
     #[error("{path}: {problem}")]
@@ -109,6 +109,14 @@ impl Folder {
     #[must_use]
     pub fn has_device(&self) -> bool {
         self.0.join("metadata").exists()
+    }
+
+    pub(crate) fn display(&self) -> std::path::Display<'_> {
+        self.0.display()
+    }
+
+    pub(crate) fn no_device(&self) -> DeviceError {
+        DeviceError::None(self.0.clone())
     }
 
     /// Make a device, erased, of a servable scenario.
@@ -179,7 +187,7 @@ impl Folder {
     /// The files of the container, locked.
     pub(crate) fn disks(&self) -> Result<Disks<FileDisk>, DeviceError> {
         if !self.has_device() {
-            return Err(DeviceError::None(self.0.clone()));
+            return Err(self.no_device());
         }
         Disks::open(&self.0).map_err(|problem| self.io(problem))
     }
@@ -189,6 +197,11 @@ impl Folder {
     }
 
     pub(crate) fn io(&self, problem: io::Error) -> DeviceError {
+        let problem = if self.0.is_file() {
+            io::Error::new(problem.kind(), "is a file; the device takes a folder of its own")
+        } else {
+            problem
+        };
         DeviceError::Io { path: self.0.clone(), problem }
     }
 

@@ -178,7 +178,7 @@ impl Machine {
     /// The device cannot be recovered, or its folder cannot be written.
     pub(crate) fn cycle_power(&mut self, side: Side, seed: u64) -> Result<(), DeviceError> {
         let Some(mut session) = self.session.take() else {
-            return Err(DeviceError::None(self.folder.join("")));
+            return Err(self.folder.no_device());
         };
         if !session.is_off() {
             session.cut(side);

@@ -1,5 +1,6 @@
 //! Suggestions for unknown names.
 
+use std::io::{self, ErrorKind};
 use std::path::Path;
 
 /// The minimum length of a prefix.
@@ -44,17 +45,32 @@ pub fn hint(given: &str, allowed: &[&str]) -> String {
     format!("{} (allowed: {})", meant.unwrap_or_default(), allowed.join(", "))
 }
 
-/// The end of an error of a file: `; did you mean X?` if there is no such file and the folder holds a similar name.
+/// The reason why a file cannot be read, and what may be meant.
 #[must_use]
-pub fn near_file(path: &str) -> String {
-    let path = Path::new(path);
-    if path.exists() {
-        return String::new();
+pub fn unread(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => format!("no such file{}", near_file(path)),
+        ErrorKind::IsADirectory => match names_in(path).first() {
+            Some(name) => format!("is a folder; give a file, such as {}", path.join(name).display()),
+            None => "is an empty folder; give a file".to_owned(),
+        },
+        ErrorKind::PermissionDenied => "permission to read it is denied".to_owned(),
+        ErrorKind::InvalidData => "is no text in UTF-8".to_owned(),
+        _ => format!("cannot be read: {error}"),
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort_unstable(); // a folder has no order, and the first of equals is named
+    names.sort_unstable(); // a folder has no order, and the first one is named
+    names
+}
+
+/// The end of an error of a file that is not there: `; did you mean X?` if its folder holds a similar name.
+fn near_file(path: &Path) -> String {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let names = names_in(folder);
     let given = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let near = nearest(given, names.iter().map(String::as_str));
     near.map(|name| format!("; did you mean {}?", path.with_file_name(name).display())).unwrap_or_default()
@@ -78,11 +94,12 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_similar_name_is_suggested() {
-        assert_eq!(near_file("src/sugest.rs"), "; did you mean src/suggest.rs?");
-        assert_eq!(near_file("Cargo.tml"), "; did you mean Cargo.toml?");
-        assert_eq!(near_file("src/zebra-crossing"), "");
-        assert_eq!(near_file("src/suggest.rs"), "");
-        assert_eq!(near_file("nowhere/suggest.rs"), "");
+    fn a_file_that_cannot_be_read_is_told_with_what_can() {
+        let told = |path: &str| unread(Path::new(path), &std::fs::read_to_string(path).unwrap_err());
+        assert_eq!(told("src/sugest.rs"), "no such file; did you mean src/suggest.rs?");
+        assert_eq!(told("Cargo.tml"), "no such file; did you mean Cargo.toml?");
+        assert_eq!(told("src/zebra-crossing"), "no such file");
+        assert_eq!(told("nowhere/suggest.rs"), "no such file");
+        assert!(told("src").starts_with("is a folder; give a file, such as src/"));
     }
 }

@@ -41,7 +41,7 @@ impl RunError {
 /// Errors of warm devices.
 #[derive(Debug, thiserror::Error)]
 pub enum WarmError {
-    /// The file cannot be read or written.
+    /// The file cannot be written.
     #[error("{file}: {problem}")]
     Io {
         /// As the user named it.
@@ -50,7 +50,7 @@ pub enum WarmError {
         problem: io::Error,
     },
     /// The file is no warm device of this version.
-    #[error("{file}: {problem}")]
+    #[error("{file}: {problem}; `coflash warm SCENARIO -o FILE` makes one")]
     Unusable {
         /// As the user named it.
         file: String,
@@ -66,18 +66,21 @@ pub enum WarmError {
         policy: String,
     },
     /// The device was warmed up for another scenario.
-    #[error("the warm device does not fit the scenario: {0}; warm it up again")]
+    #[error("the warm device does not fit the scenario: {0}; `coflash warm` with this scenario makes one")]
     Differs(String),
 }
 
 /// The error of an unusable file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WarmFileError {
+    /// It cannot be read.
+    #[error("{0}")]
+    Unread(String),
     /// Not a warm device.
     #[error("is not a warm device of coflash")]
     NotWarm,
     /// An unknown layout.
-    #[error("is a warm device in format {given}, and this version reads format {read}: warm it up again")]
+    #[error("is a warm device in format {given}, and this version reads format {read}")]
     Format {
         /// Its format.
         given: u32,
@@ -86,8 +89,7 @@ pub enum WarmFileError {
     },
     /// Written under another revision of results, which may precondition devices differently.
     #[error(
-        "is of revision {given} of results (coflash {coflash}), and this is revision {read} (coflash {version}): \
-         warm it up again",
+        "is of revision {given} of results (coflash {coflash}), and this is revision {read} (coflash {version})",
         version = crate::VERSION
     )]
     Revision {
@@ -99,6 +101,6 @@ pub enum WarmFileError {
         coflash: String,
     },
     /// Damaged.
-    #[error("is damaged ({0}): warm it up again")]
+    #[error("is damaged ({0})")]
     Damaged(String),
 }

@@ -14,7 +14,7 @@ use crate::error::RunError;
 use crate::job_report::{JobReport, OpReport};
 use crate::latency::Latency;
 use crate::observer::Observer;
-use coflash_base::suggest::near_file;
+use coflash_base::suggest::unread;
 use coflash_base::{Duration, Seed, Time};
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
@@ -92,10 +92,7 @@ pub fn job_files(file: &str) -> Result<Vec<String>, WorkloadError> {
 
 fn read(file: &str) -> Result<JobFile, WorkloadError> {
     JobFile::read(file, &mut |path| {
-        std::fs::read_to_string(path).map_err(|error| {
-            let near = near_file(&path.display().to_string());
-            std::io::Error::new(error.kind(), format!("{error}{near}"))
-        })
+        std::fs::read_to_string(path).map_err(|error| std::io::Error::new(error.kind(), unread(path, &error)))
     })
 }
 

@@ -12,16 +12,18 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let [tier, disks] = tier_bytes(scenario);
     let flash = device_bytes(scenario).saturating_add(tier);
     let needed = flash.saturating_add(disks);
-    let (key, less) = if disks > flash {
-        (
-            "hybrid.disks",
-            "fewer pages of disks (hybrid.disks.model.capacity, hybrid.disks.count), or hybrid.policy \"lru\"",
-        )
-    } else {
-        ("flash", "fewer blocks (flash.blocks_per_plane), or larger pages")
-    };
     match available_bytes() {
         Some(available) if needed > available => {
+            let (key, less) = if disks > flash {
+                let less = "fewer pages of disks (hybrid.disks.model.capacity, hybrid.disks.count), or hybrid.policy \"lru\"";
+                ("hybrid.disks", less.to_owned())
+            } else {
+                let scale = needed.div_ceil(available.max(1)).next_power_of_two();
+                (
+                    "flash",
+                    format!("fewer blocks (flash.blocks_per_plane, or --scale 1/{scale}), or larger pages"),
+                )
+            };
             let problem = format!(
                 "simulating this device takes about {} of memory, {} is available: {less}",
                 human(needed),

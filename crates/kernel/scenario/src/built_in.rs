@@ -4,6 +4,7 @@ use crate::read::ScenarioError;
 use crate::scenario::Scenario;
 use coflash_base::suggest;
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// A built-in scenario: a name and its file.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,17 @@ impl Scenario {
         let found = BUILT_IN.iter().find(|scenario| scenario.name == name).ok_or_else(|| {
             let names: Vec<_> = BUILT_IN.iter().map(|scenario| scenario.name).collect();
             let hint = suggest::hint(name, &names);
-            ScenarioError::whole(format!("no scenario \"{name}\"{hint}; the name of a file ends in .toml"))
+            let (place, inside) = (Path::new(name), Path::new(name).join("scenario.toml"));
+            let step = if inside.is_file() {
+                format!("; did you mean {}?", inside.display())
+            } else if place.is_file() {
+                format!("; `coflash run demo --trace {name}` replays a file that is a trace")
+            } else {
+                String::new()
+            };
+            ScenarioError::whole(format!(
+                "no scenario \"{name}\"{hint}; the name of a file ends in .toml{step}"
+            ))
         })?;
         Self::from_toml(found.text)
     }
@@ -69,11 +80,12 @@ impl Scenario {
             return Self::built_in(name_or_path);
         }
         let text = std::fs::read_to_string(name_or_path).map_err(|error| {
-            let problem = match error.kind() {
-                ErrorKind::NotFound => format!("no such file{}", suggest::near_file(name_or_path)),
-                _ => error.to_string(),
+            let problem = suggest::unread(Path::new(name_or_path), &error);
+            let step = match error.kind() {
+                ErrorKind::NotFound => "; `coflash init` writes one",
+                _ => "",
             };
-            ScenarioError::whole(format!("{name_or_path}: {problem}"))
+            ScenarioError::whole(format!("{name_or_path}: {problem}{step}"))
         })?;
         Self::from_toml(&text).map_err(|error| ScenarioError::whole(format!("{name_or_path}: {error}")))
     }

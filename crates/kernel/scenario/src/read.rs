@@ -35,6 +35,16 @@ impl ScenarioError {
         self.problem.starts_with(NO_SUCH_KEY)
     }
 
+    /// The same error; of a key that does not exist it names those that end in it.
+    pub(crate) fn or_longer(mut self, keys: &[String]) -> Self {
+        let end = format!(".{}", self.path.join("."));
+        let longer: Vec<_> = keys.iter().filter(|key| key.ends_with(&end)).map(String::as_str).collect();
+        if self.is_unknown_key() && !longer.is_empty() {
+            self.problem = format!("{NO_SUCH_KEY}; did you mean {}?", longer.join(" or "));
+        }
+        self
+    }
+
     fn inside(mut self, key: &str) -> Self {
         self.path.insert(0, key.to_owned());
         self

@@ -36,7 +36,11 @@ impl Scenario {
             assignments.iter().any(|(key, value)| key.as_ref() == name && !value.as_ref().is_empty())
         };
         forget_what_follows(&mut table, is_set("flash.exported"), is_set("flash.blocks_per_plane"));
-        Self::from_table(table)
+        Self::from_table(table).map_err(|error| {
+            let mut keys = Vec::new();
+            add_keys(&self.to_table(), "", &mut keys);
+            error.or_longer(&keys)
+        })
     }
 
     pub(crate) fn to_table(&self) -> Table {
@@ -68,6 +72,16 @@ fn forget_what_follows(root: &mut Table, exported_set: bool, blocks_set: bool) {
         flash.remove("exported");
     } else if !blocks_set && flash.contains_key("exported") {
         flash.remove("blocks_per_plane");
+    }
+}
+
+/// Add the dotted keys of a table, and of those in it.
+fn add_keys(table: &Table, above: &str, keys: &mut Vec<String>) {
+    for (key, value) in table {
+        keys.push(format!("{above}{key}"));
+        if let Value::Table(inner) = value {
+            add_keys(inner, &format!("{above}{key}."), keys);
+        }
     }
 }
 
@@ -105,7 +119,7 @@ fn assign(root: &mut Table, key: &str, value: Value) -> Result<(), ScenarioError
     let last = keys.pop().filter(|last| !last.is_empty()).ok_or_else(|| {
         ScenarioError::whole(format!("\"{key}\" was given; a key such as cache.size is allowed"))
     })?;
-    let mut table = root;
+    let mut table = &mut *root;
     for part in keys {
         let entry = table.entry(part).or_insert_with(|| Value::Table(Table::new()));
         // A policy may be given by its bare name: `cooperation = "cdm"`, then `cooperation.removable_weight`.
@@ -116,6 +130,11 @@ fn assign(root: &mut Table, key: &str, value: Value) -> Result<(), ScenarioError
         table = entry
             .as_table_mut()
             .ok_or_else(|| ScenarioError::new(key, format!("\"{part}\" is a value and has no keys")))?;
+    }
+    // A policy is named alone, too: `cooperation=cdm` is `cooperation.name=cdm`.
+    let is_policy = |entry: Option<&Value>| entry.is_some_and(|policy| policy.get("name").is_some());
+    if value.is_str() && is_policy(table.get(last)) {
+        return assign(root, &format!("{key}.name"), value);
     }
     // The parameters of the previous policy do not apply to the new one.
     if last == "name"

@@ -232,6 +232,21 @@ fn values_are_typed_by_what_they_set() {
 }
 
 #[test]
+fn a_policy_that_is_named_keeps_its_parameters_and_another_has_its_own() {
+    let tuned = set(&[("cooperation", "cdm"), ("cooperation.removable_weight", "0.5")]).unwrap();
+    let named = |key: &str, value: &str| tuned.set(&[(key, value)]).unwrap().cooperation;
+    for key in ["cooperation", "cooperation.name"] {
+        assert_eq!(named(key, "cdm"), tuned.cooperation);
+        assert_eq!(named(key, "none").name(), "none");
+    }
+    assert_eq!(
+        named("cooperation", "cdm-removable"),
+        set(&[("cooperation", "cdm-removable")]).unwrap().cooperation
+    );
+    assert_ne!(named("cooperation", "{ name = \"cdm\" }"), tuned.cooperation, "a table is the whole of it");
+}
+
+#[test]
 fn settings_of_their_own_are_written_alike() {
     let read = |pairs: &[(&str, &str)]| settings::<TraceOptions, _, _>(pairs).map_err(|e| e.to_string());
     let options = read(&[("units.size", "4KiB"), ("event", "C"), ("on_error", "skip")]).unwrap();
@@ -246,6 +261,7 @@ fn settings_of_their_own_are_written_alike() {
 fn a_key_that_is_not_there_is_named_with_its_nearest() {
     let error = |key, value| set(&[(key, value)]).unwrap_err().to_string();
     assert!(error("cach.size", "1MiB").contains("did you mean \"cache\"?"), "{}", error("cach.size", "1MiB"));
+    assert_eq!(error("queue_depth", "1"), "queue_depth: no such key; did you mean replay.queue_depth?");
     assert!(error("seed.x", "1").contains("has no keys"), "{}", error("seed.x", "1"));
     assert!(error("", "1").contains("a key such as"), "{}", error("", "1"));
     assert!(

@@ -6,11 +6,12 @@
 
 use crate::compression::{Compression, decompress};
 use crate::input::{Counted, CountedFile, Input, Interruptible};
-use coflash_base::suggest::near_file;
+use coflash_base::suggest::unread;
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::{STANDARD_INPUT, Tap};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -40,14 +41,6 @@ enum Location {
     },
 }
 
-fn explain(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission to read it is denied".to_owned(),
-        _ => format!("cannot be opened: {error}"),
-    }
-}
-
 /// Whether a file that begins with `head` is an archive.
 pub(crate) fn is_archive(head: &[u8]) -> bool {
     head.len() >= TAR_BYTES && &head[257..262] == b"ustar"
@@ -59,13 +52,10 @@ pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>, WorkloadError> {
         let name = "standard input".to_owned();
         return Ok(vec![InputFile { name, bytes: None, location: Location::StandardInput }]);
     }
-    let refused = |error: io::Error| {
-        let near = if error.kind() == io::ErrorKind::NotFound { near_file(path) } else { String::new() };
-        WorkloadError::trace(path, explain(&error) + &near)
-    };
+    let refused = |error: io::Error| WorkloadError::trace(path, unread(Path::new(path), &error));
     let about = std::fs::metadata(path).map_err(refused)?;
     if about.is_dir() {
-        return Err(WorkloadError::trace(path, "a directory, a file expected"));
+        return Err(refused(io::ErrorKind::IsADirectory.into()));
     }
     let one =
         |bytes| vec![InputFile { name: path.to_owned(), bytes, location: Location::Path(path.to_owned()) }];
@@ -138,7 +128,8 @@ impl InputFile {
         consumed_bytes: &Arc<AtomicU64>,
         tap: Option<&Tap>,
     ) -> Result<Input, WorkloadError> {
-        let refused = |error: io::Error| WorkloadError::trace(&self.name, explain(&error));
+        let refused =
+            |error: io::Error| WorkloadError::trace(&self.name, unread(Path::new(&self.name), &error));
         let counted =
             |input: Input| Box::new(Counted { input, consumed_bytes: Arc::clone(consumed_bytes) }) as Input;
         let once = |path: &str, input: Input| match tap {
@@ -179,6 +170,6 @@ impl InputFile {
             return None;
         };
         let file = CountedFile::open(path, consumed_bytes);
-        Some(file.map_err(|error| WorkloadError::trace(path, explain(&error))))
+        Some(file.map_err(|error| WorkloadError::trace(path, unread(Path::new(path), &error))))
     }
 }

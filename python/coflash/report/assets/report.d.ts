@@ -26,8 +26,8 @@ interface Data {
   differences: Difference[];
   /** Exact shares of differences of flash programs. */
   whys: Why[];
-  /** Schemes with those between, of whose runs the shares follow. */
-  between: string[][];
+  /** Schemes with those between, of whose runs the shares follow, and the option of a sweep over them. */
+  between: { schemes: string[]; vary: string }[];
   /** What their intervals and tests are. */
   method: string[];
   kinds: Kind[];

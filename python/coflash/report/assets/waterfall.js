@@ -88,8 +88,8 @@ function buildWaterfall(place) {
 function fillWaterfall() {
   if (!waterfall) return;
   const [from, to] = question ? [question.key.texts[question.from], question.key.texts[question.to]] : [];
-  const schemes = data.between.find((names) => names[0] === from && names[names.length - 1] === to);
-  const command = schemes ? ` Shares without a rest need the schemes between: coflash sweep … --vary cooperation=${schemes.join()}.` : "";
+  const between = data.between.find(({ schemes }) => schemes[0] === from && schemes[schemes.length - 1] === to);
+  const command = between ? ` Shares without a rest need the schemes between: coflash sweep … ${between.vary}.` : "";
   const said = exactly().length
     ? "Flash programs. Each step is the mean effect of a part of the scheme over all orders of adding the parts (Shapley), by runs of "
       + "the schemes between: nothing is left over."

@@ -11,6 +11,7 @@ use crate::memory;
 use crate::observer::Observer;
 use crate::precondition::{Preconditioned, precondition};
 use crate::traces::Traces;
+use coflash_base::suggest::unread;
 use coflash_scenario::Scenario;
 use recipe::Recipe;
 use std::path::Path;
@@ -79,9 +80,10 @@ impl WarmDevice {
     /// # Errors
     /// An error of the file system; a file that is no warm device, is damaged, or was written by another version.
     pub fn load(path: &Path) -> Result<Self, WarmError> {
-        let file = || path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|problem| WarmError::Io { file: file(), problem })?;
-        Self::from_bytes(&bytes).map_err(|problem| WarmError::Unusable { file: file(), problem })
+        let unusable = |problem| WarmError::Unusable { file: path.display().to_string(), problem };
+        let bytes =
+            std::fs::read(path).map_err(|error| unusable(WarmFileError::Unread(unread(path, &error))))?;
+        Self::from_bytes(&bytes).map_err(unusable)
     }
 
     /// The content of a file written by [`save`](Self::save).

@@ -117,7 +117,8 @@ impl Spilled {
         goes_on: &mut dyn FnMut(f64) -> bool,
     ) -> Result<Vec<Volume>, WorkloadError> {
         if names.is_empty() {
-            let problem = "its records name no devices, so that there is nothing to split";
+            let problem = "its records name no devices, so that there is nothing to split; where a column does, --columns \
+                           calls it device; `coflash fleet --by file` takes each file as a volume";
             return Err(WorkloadError::trace("trace", problem.to_owned()));
         }
         let mut taken = BTreeSet::new();

@@ -1,0 +1,107 @@
+"""Errors end in the next step: in the command to run, the file that is meant, or what is allowed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from coflash.cli import imported, main
+
+MAKES, SERVES = "`coflash run demo --out emptydir` makes one", "`coflash serve demo --device {}` makes one"
+
+STEPS: list[tuple[str, str]] = [
+    # what is not there, is a folder, or is a file of another kind
+    ("run absent.toml", "absent.toml: no such file; `coflash init` writes one"),
+    ("run mine.tom", "the name of a file ends in .toml"),
+    ("run mien.toml", "did you mean mine.toml?"),
+    ("run file.csv", "`coflash run demo --trace file.csv` replays a file that is a trace"),
+    ("sweep own --vary seed=1", "did you mean own/scenario.toml?"),
+    ("run demo --trace folder", "folder: is a folder; give a file, such as folder/thesis.tex"),
+    ("run demo --trace emptydir", "emptydir: is an empty folder; give a file"),
+    ("run demo --trace file.cs", "no such file; did you mean file.csv?"),
+    ("run demo --trace file.csv", "--columns auto takes"),
+    ("run demo --fio emptydir", "is an empty folder; give a file"),
+    ("run demo --fio binary", "binary: is no text in UTF-8"),
+    ("run demo --fio file.cs", "did you mean file.csv?"),
+    ("run demo --warm absent", "absent: no such file; `coflash warm SCENARIO -o FILE` makes one"),
+    ("run demo --warm file.csv", "is not a warm device of coflash; `coflash warm SCENARIO -o FILE` makes one"),
+    ("run demo --out file.csv", "file.csv: is a file; give a folder"),
+    ("sweep demo --vary seed=1 --out file.csv", "file.csv is a file; give a folder"),
+    ("warm demo -o absent/w", "there is no folder absent"),
+    ("advise demo --trace file.csv", "all 8 runs failed: see above"),
+    ("size emptydir --goal waf_host<2", "emptydir: is a folder; give a file"),
+    ("size zipff --goal waf_host<2", 'did you mean "zipf"?'),
+    ("fleet emptydir --vary cooperation=none", "`coflash trace split TRACE --out emptydir` writes some"),
+    ("fleet file.csv --columns auto --vary cooperation=none", "`coflash fleet --by file` takes each file as a volume"),
+    ("trace split file.csv --columns auto -o out", "--columns calls it device"),
+    ("trace split file.csv --columns auto -o memory://out", "memory ends with this command; a folder is allowed"),
+    ("trace split file.csv --columns auto -o local://", "as in local://results"),
+    ("trace split file.csv --columns auto -o file://", "a path follows"),
+    ("trace convert file.csv --columns auto -o new.xyz", "as in --to parquet"),
+    ("trace info emptydir", "is an empty folder; give a file"),
+    ("results list --in emptydir", MAKES),
+    ("results list --in file.csv", "file.csv: is a file; give a folder of results; `coflash run demo --out DIR` makes"),
+    ("results list --in emptydi", "there is no such folder; did you mean emptydir?"),
+    ("report emptydir", MAKES),
+    ("report file.csv", "give a folder of results"),
+    ("compare emptydir emptydir", MAKES),
+    ("compare emptydir absent", MAKES),
+    ("compare absent absent", "results: there is no such folder; `coflash run demo --out results` makes one"),
+    ("validity emptydir", "emptydir: is a folder; `coflash run demo --decisions FILE` writes some"),
+    ("scenario import emptydir", "is a folder; give a file"),
+    ("calibrate emptydir", "`coflash calibrate --jobs emptydir` writes it"),
+    ("calibrate --jobs file.csv", "is a file; give a folder"),
+    ("device info emptydir", SERVES.format("emptydir")),
+    ("device check absent", SERVES.format("absent")),
+    ("device cut absent", SERVES.format("absent")),
+    ("device twin emptydir", SERVES.format("emptydir")),
+    ("serve --device absent", SERVES.format("absent")),
+    ("serve demo --device file.csv", "file.csv: is a file; the device takes a folder of its own"),
+    # words that are nearly right
+    ("keys rewrite_stream", "did you mean cooperation.rewrite_stream?"),
+    ("keys cach.size", "did you mean cache.size?"),
+    ("keys move-in", "did you mean cooperation?"),
+    ("run demo --set removable_weight=0.5", "did you mean cooperation.removable_weight?"),
+    ("run demo --set cach.size=1MiB", 'did you mean "cache"?'),
+    ("run demo --set cooperation=cdn", 'did you mean "cdm"?'),
+    ("sweep demo --vary seed=1 --measure wafhost", 'did you mean "waf_host"?'),
+    ("tune demo --over seed=1..2", "such as --minimise response.p99"),
+    ("size file.csv --goal waf_host", "such as response.p99<5ms"),
+    ("run qlc-122t", "coflash run with --scale 1/32"),
+    ("evaluate greeedy", 'did you mean "greedy"?'),
+]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A working directory with a folder of nothing, one of something else, a trace, and files that are none."""
+    for folder in ("emptydir", "folder", "own"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "folder" / "thesis.tex").touch()
+    (tmp_path / "file.csv").write_text("time,op,offset,size\n0.1,W,0,4096\n", "utf-8")
+    (tmp_path / "binary").write_bytes(b"\xff\0\xfe" * 99)
+    for file in ("mine.toml", "own/scenario.toml"):
+        (tmp_path / file).write_text('name = "mine"', "utf-8")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(("line", "step"), STEPS, ids=[line for line, _ in STEPS])
+@pytest.mark.usefixtures("here")
+def test_an_error_ends_in_the_next_step(
+    line: str, step: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["coflash", *line.split()])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    output, told = capfd.readouterr()
+    assert (ended.value.code, output) == (2, ""), told
+    last = told.splitlines()[-1]
+    assert last.startswith("error: ")
+    assert step in last
+    assert "os error" not in last
+    for command, inner in re.findall(r"`coflash ([a-z]+)(?: ([a-z]+))?", last):
+        group = imported(command)
+        assert not hasattr(group, "commands") or inner in group.commands, "there is such a command"
