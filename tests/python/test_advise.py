@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def test_an_advice_ends_with_what_its_numbers_do_not_tell(advice: coflash.Advice
     assert last.startswith("The numbers do not tell other workloads") and "tails of writes" in last
     text = "\n".join(others)
     for begin in (
-        "Advice: ",
+        "No sure advice, since runs are not known to be steady (see below): ",
         "Why, in exact shares: ",
         "Lower bound, the future known: with this cache no cooperation needs less than 0.",
         "Closed form",
@@ -151,7 +152,18 @@ def test_of_answers_that_save_alike_the_one_with_the_least_memory_is_advised(tmp
 def test_a_growing_cache_is_not_steady(advice: coflash.Advice) -> None:
     assert drift(advice.tried[0].runs, advice.measure) is not None
     short = coflash.advise(OWN, out=advice.path, requests=50)
-    assert "Not known to be steady: too few requests for slices." in short.sentences
+    assert "Not known to be steady: too few requests for slices; --requests 200 would tell." in short.sentences
+    assert short.sentences[0].startswith("No advice: ") and not short.document()["steady"]
+    assert not advice.is_steady
+    few = coflash.advise(OWN.with_({"workload.synthetic.requests": 60}), out=advice.path, requests=61)
+    assert any("--requests 240 with --set workload.repeat=4 would tell" in one for one in few.sentences)
+
+
+def test_runs_that_are_not_steady_are_made_longer_unless_their_length_was_given(
+    advice: coflash.Advice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["coflash.sweep.advise"], "REQUESTS", 50)
+    assert "200 requests" in coflash.advise(OWN, out=advice.path).how
 
 
 def test_parts_without_all_their_combinations_have_one_share_together() -> None:

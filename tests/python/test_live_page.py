@@ -17,7 +17,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from coflash.device import Recorded
 from coflash.measures.catalogue import is_number
 from coflash.measures.metrics import Metrics
-from coflash.report import live
+from coflash.report import lab, live
 from coflash.report.live import LivePage
 from pages import complaints, figure, find, run, texts, until
 
@@ -89,6 +89,16 @@ def test_title_and_assumptions_are_no_markup_and_nothing_is_fetched(page: LivePa
     assert "<h1>&lt;b&gt;disk&lt;/b&gt;</h1>" in html
     assert '<p class="note">Endurance: &lt;i&gt;rated erases</p>' in html
     assert "default-src 'none'; connect-src 'self'" in html
+
+
+def test_without_the_laboratory_the_page_says_why_there_is_no_link(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(lab, "BROUGHT", tmp_path / "lab.html")
+    monkeypatch.setattr(lab, "BUILT", tmp_path / "index.html")
+    with LivePage("disk") as page:
+        shown = get(page, urlsplit(page.address).path).read().decode()
+    assert "Flash at work is not shown" in shown and "make lab builds it" in shown and "#live=" not in shown
 
 
 def test_a_page_that_opens_late_or_again_is_told_what_it_has_not_seen(page: LivePage) -> None:

@@ -15,7 +15,13 @@ from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_op
 from coflash.quantity import show
 from coflash.sweep import advise as job
 
-Requests = typer.Option("--requests", metavar="N", min=1, help="The most requests of a run.")
+Requests = typer.Option(
+    "--requests",
+    metavar="N",
+    min=1,
+    help="The most requests of a run.",
+    show_default="400,000, or four times as many if these are not steady",
+)
 Steady = typer.Option("--steady/--as-given", help="Begin in a steady state, or with the scenario's own warm-up.")
 Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of each run.")
 Plot = typer.Option("--plot", metavar="FILE", help="The picture: .svg, .png or .pdf.")
@@ -28,7 +34,7 @@ def advise(
     options: TraceOptions = AS_RECOGNISED,
     assignments: Assignments = None,
     scale: Scale = None,
-    requests: Annotated[int, Requests] = job.REQUESTS,
+    requests: Annotated[int | None, Requests] = None,
     steady: Annotated[bool, Steady] = True,
     seeds: Annotated[int, Seeds] = 1,
     workers: Workers = None,

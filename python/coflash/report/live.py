@@ -8,7 +8,6 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -111,9 +110,12 @@ class LivePage:
         self._last: tuple[str, int] | None = None
         path = f"/{secrets.token_urlsafe(16)}/"
         pages = {path: ""}
-        with suppress(CoflashError):  # a source tree may be without it
+        flash = f'<a href="lab#live={quote(title, safe="")}">Flash at work</a>: dies, victims of GC, power cuts.'
+        try:
             pages[f"{path}lab"] = lab.page()
-        pages[path] = _page(title, assumed, has_lab=len(pages) > 1)
+        except CoflashError as error:  # a source tree may be without it
+            flash = f"Flash at work is not shown: {escape(str(error))}."
+        pages[path] = _page(title, assumed, flash)
         streams = {f"{path}events": self._moments, f"{path}operations": self._flash}
 
         class Live(LocalPage):
@@ -171,7 +173,7 @@ class LivePage:
         self.stop()
 
 
-def _page(title: str, assumed: Sequence[str], *, has_lab: bool) -> str:
+def _page(title: str, assumed: Sequence[str], flash: str) -> str:
     shown = dict.fromkeys((*OVERALL, *HEADLINE, *MEASURES.values()))
     measures = [
         {
@@ -190,9 +192,7 @@ def _page(title: str, assumed: Sequence[str], *, has_lab: bool) -> str:
     data = {**nothing, "metrics": metrics, "causes": CAUSES, "scales": SCALES}
     return Template(asset("live.html")).substitute(
         title=escape(title),
-        flash=f'<p><a href="lab#live={quote(title, safe="")}">Flash at work</a>: dies, victims of GC, power cuts.</p>'
-        if has_lab
-        else "",
+        flash=f"<p>{flash}</p>",
         assumed="".join(f'<p class="note">{escape(text)}</p>' for text in assumed),
         style=asset("report.css"),
         data=json.dumps(data).replace("<", "\\u003c"),

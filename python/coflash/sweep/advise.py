@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from coflash.figures.style import Format
 
 DOCUMENT, REQUESTS = "advice.json", 400_000
+_LONGER = 4
+"""The factor by which runs are longer that were not steady."""
 _STEADY = 0.05
 """The change of a measure from the first half of a run to the second up to which the run is called steady."""
 _NOTHING = 0.001
@@ -134,16 +136,15 @@ class Advice:
         if best is base:
             if not base.value:
                 of = f"none of its {counted(base.runs[0].metrics.requests, 'request')} had flash write a page"
-                return f"No advice: {of}. The cache holds all that is written so far; more --requests would tell."
+                return f"No advice: {of}. The cache holds all that is written so far; {self._longer} would tell."
             most = max(self.tried, key=lambda one: one.saved)
             beyond = f": the most, {most.answer.name}, saves {show(most.saved, 'share')}, not beyond noise"
-            return f"Advice: {base.answer.name}. No answer saves{beyond if most.saved > _NOTHING else ''}."
+            return f"{self._said} {base.answer.name}. No answer saves{beyond if most.saved > _NOTHING else ''}."
         ends = best.between
         sure = f" ({show(ends[0], 'share')} … {show(ends[1], 'share')}, {best.how})" if ends else ", of unknown spread"
         more = f"; {self.ahead} saves no more beyond noise, and takes more" if self.ahead else ""
         values = f"{self.measure.label} {show(base.value, unit)} → {show(best.value, unit)}"
-        unlike = "" if self._is_steady else ", in runs that were not steady (see below)"
-        return f"Advice: {best.answer.name} saves {show(best.saved, 'share')}{sure}{unlike}: {values}{more}."
+        return f"{self._said} {best.answer.name} saves {show(best.saved, 'share')}{sure}: {values}{more}."
 
     def _headroom(self) -> str:
         if isinstance(self.fewest, str):
@@ -184,16 +185,33 @@ class Advice:
         return {name: one for name, one in found.items() if one is not None}
 
     @property
-    def _is_steady(self) -> bool:
-        return all(abs(one) <= _STEADY for one in self._drifts.values())
+    def is_steady(self) -> bool:
+        """Whether the runs are known to have been steady."""
+        return bool(self._drifts) and all(abs(one) <= _STEADY for one in self._drifts.values())
+
+    @property
+    def _said(self) -> str:
+        return "Advice:" if self.is_steady else "No sure advice, since runs are not known to be steady (see below):"
 
     def _steady(self) -> str:
         if not (known := self._drifts):
-            return "Not known to be steady: too few requests for slices."
-        is_so, more = self._is_steady, "; more --requests would tell"
+            return f"Not known to be steady: too few requests for slices; {self._longer} would tell."
+        is_so, more = self.is_steady, f"; {self._longer} would tell"
         each = ", ".join(f"{name} {show_change(one)}" for name, one in known.items())
         said = "Steady" if is_so else "Not steady"
         return f"{said} from the first half of the requests to the second: {each}{more * (not is_so)}."
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the workload has more requests than ran."""
+        most: int = self.scenario.to_dict()["workload"]["requests_max"]
+        return self.tried[0].runs[0].metrics.requests >= most
+
+    @property
+    def _longer(self) -> str:
+        requests, rounds = self.tried[0].runs[0].metrics.requests, self.scenario.to_dict()["workload"].get("repeat", 1)
+        more = f"--requests {_LONGER * requests}"
+        return more if self.has_more else f"{more} with --set workload.repeat={_LONGER * rounds}"
 
     def draw(self, form: Format) -> bytes:
         """Draw what each answer saves, and where the advised one's saving comes from.
@@ -222,6 +240,7 @@ class Advice:
             "how": self.how,
             "answers": [row(one) for one in self.tried],
             "advice": self.best.answer.name,
+            "steady": self.is_steady,
             "why": self.why and self.why.document(),
             "closed_form": self.closed,
             "doubled": self.doubled,
@@ -236,7 +255,7 @@ def advise(
     trace: Paths = (),
     *,
     out: str | os.PathLike[str],
-    requests: int = REQUESTS,
+    requests: int | None = None,
     steady: bool = True,
     seeds: int = 1,
     workers: int | None = None,
@@ -248,7 +267,7 @@ def advise(
         scenario: The scenario, as an object, as nested dictionaries, or by its name or file.
         trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
         out: The folder of results.
-        requests: The most requests of a run.
+        requests: The most requests of a run; by default 400,000, or four times as many if these are not steady.
         steady: Whether runs begin in a steady state (`precondition.until_steady`), where the scenario fills the device.
         seeds: The number of seeds.
         workers: The number of parallel runs; None for one on each core.
@@ -259,13 +278,17 @@ def advise(
     """
     base, store = Scenario.of(scenario), folder_for(out)
     keys = flat(base.to_dict())
-    most = min(requests, keys.get("workload.requests_max") or requests)
+    asked = requests or REQUESTS
+    most = min(asked, keys.get("workload.requests_max") or asked)
     changes: dict[str, Any] = {"workload.requests_max": most}
     if steady and keys["precondition.fill"] != "none" and (trace or not keys.get("workload.fio")):  # jobs do not repeat
         changes["precondition.until_steady"] = True
-    base = base.with_(changes)
-    console = errors() if progress else None
-    return _Adviser(base, inputs_of(base, trace), store, seeds, workers, console).run()
+    inputs, console = inputs_of(base, trace), errors() if progress else None
+    found = _Adviser(base.with_(changes), inputs, store, seeds, workers, console).run()
+    if requests or found.is_steady or not found.has_more:
+        return found
+    changes["workload.requests_max"] = min(_LONGER * most, keys.get("workload.requests_max") or _LONGER * most)
+    return _Adviser(base.with_(changes), inputs, store, seeds, workers, console).run()
 
 
 @dataclass(frozen=True)

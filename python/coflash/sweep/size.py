@@ -153,18 +153,29 @@ class Sizing:
         return texts
 
     def _reasons(self) -> list[str]:
-        parts, explained, bound = ["No goal binds"], WAF_HOST, None
+        is_least = self.answer.is_met and not any(name.startswith("less") for name in self.steps)
+        parts, explained, bound = ["No goal binds" + ": no smaller device was tried" * is_least], self._explained, None
         if (binding := self.binding) is not None:
             parts, place, bound = [f"{binding.text} binds"], self.goals.index(binding), binding.bound
-            explained = MEASURES.get(binding.measure.path, WAF_HOST)
             for name, one in self.steps.items():
                 by, value = one.cost - self.answer.cost, show(one.bounded[place].mean, binding.measure.unit, bound)
                 of = _cache(one.place[0]) if name.endswith("cache") else one.place[1][0][1]
                 parts.append(
                     f"a step {name} ({of}) gives {value} for {priced(abs(by))} {'more' if by >= 0 else 'less'}"
                 )
-        parts += [self._reason(why, explained, bound) for why in self.whys[explained.path]]
-        return parts
+        reasons = [self._reason(why, explained, bound) for why in self.whys[explained.path]]
+        if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
+            reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
+        return parts + reasons
+
+    @property
+    def _explained(self) -> Measure:
+        """The measure that the reasons are of: that of the goal that binds, or else of the first one."""
+        return MEASURES.get((self.binding or self.goals[0]).measure.path, WAF_HOST)
+
+    @property
+    def _cache_of_schemes(self) -> str:
+        return _cache(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
 
     def _reason(self, why: Why, explained: Measure, bound: float | None) -> str:
         """Say how a measure changes from one scheme to another, and whether a time is that of a growing queue."""
@@ -204,15 +215,13 @@ class Sizing:
         """
         from coflash.figures.why import draw  # slow to import
 
-        path = self.binding.measure.path if self.binding else WAF_HOST.path
-        measure = MEASURES.get(path, WAF_HOST)
+        measure = self._explained
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
         device = f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}"
         caption = f"{device}, under each scheme."
         if "none" in self.variants:
-            cache = _cache(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
-            caption = f"{device}. no cache: the same device without one. Others: with {cache} of cache; none: a "
-            caption += "cache without cooperation."
+            caption = f"{device}. no cache: the same device without one. Others: with {self._cache_of_schemes} of "
+            caption += "cache; none: a cache without cooperation."
         return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
     def document(self) -> dict[str, Any]:
@@ -433,7 +442,7 @@ class _Sizer:
         for factor in (_MORE_CHANNELS if base.name == DEVICE else (1,)) if about.span_ns else ():
             self.base = base.with_({"replay.mode": "open", "flash.channels": factor * channels})
             (ran,) = self._ran([(self._plain(), ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
-            span_ns = about.span_ns * base.to_dict()["workload"]["repeat"]
+            span_ns = about.span_ns * base.to_dict()["workload"].get("repeat", 1)
             if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * span_ns:
                 more = f"; {factor * channels} channels keep up without a cache" if factor > 1 else ""
                 return f"Requests come at the times of the trace (open loop){more}."
