@@ -40,9 +40,9 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
     compared = types("compare runs/none runs/cdm --measure waf_host")
     assert columns(compared, "WAF, by host writes")[1:] == [baseline, ours, change]
     (command,) = (
-        line for line in stderr("compare runs/none runs/cdm").splitlines() if line.startswith("why: coflash ")
+        line for line in stderr("compare runs/none runs/cdm").splitlines() if line.startswith("why: the shares ")
     )
-    sweep = command.removeprefix("why: coflash ").split(": the shares")[0]
+    sweep = command.split(": coflash ")[1]
     assert "--vary cooperation=none,cdm-overwrites,cdm-removable,cdm --out results/why" in sweep
     assert "why: from none (a cache without cooperation) to cdm WAF, by host writes changes from" in types(sweep)
     types("report results/why --format svg -o why")

@@ -410,8 +410,10 @@ def test_a_device_goes_on_with_other_policies_but_not_with_another_layout(tmp_pa
         device.serve(first.with_({"cooperation": {"name": "none"}}), folder)
     with pytest.raises(CoflashError, match=r"cache.size is .*10%"):
         device.serve(first.with_(cache__size="10%"), folder)
-    with pytest.raises(CoflashError, match="there is no device"):
+    with pytest.raises(CoflashError, match=r"there is no device; `coflash serve demo --device"):
         device.serve(None, tmp_path / "other")
+    with pytest.raises(CoflashError, match=rf"nobody serves the device \(.*`coflash serve --device {folder}` does"):
+        device.cut(folder, 0, "device")
     with pytest.raises(CoflashError, match=r'"soon" was given; "writes=N"'):
         device.serve(first, folder, cut_after="soon")
     lost = {"controller.volatile": True, "controller.write_buffer": "1MiB"}

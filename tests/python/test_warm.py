@@ -114,7 +114,7 @@ def test_the_command_line_warms_once_and_runs_from_it(
     for arguments, message in [
         (("run", "./s.toml", "--warm", "device"), "seed is 9 in it and 0 in the scenario"),
         (("run", "./s.toml", "--warm", "s.toml"), "is not a warm device"),
-        (("warm", "./s.toml", "-o", "nowhere/device"), "cannot be written"),
+        (("warm", "./s.toml", "-o", "nowhere/device"), "there is no folder nowhere"),
     ]:
         refused = command(*arguments)
         assert (refused.returncode, refused.stdout) == (2, "")

@@ -125,7 +125,7 @@ def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) ->
             rows.add_row(name_of(spread.values), *_cells(spread, partial(show, unit=measure.unit)))
             ends.append(f"{name_of(spread.values)}: least in {spread.least}, most in {spread.greatest}")
         for spread in found.spread_of_saved(measure):
-            rows.add_row(f"{name_of(spread.values)} saves", *_cells(spread, lambda value: f"{100 * value:.1f} %"))
+            rows.add_row(f"{name_of(spread.values)} saves", *_cells(spread, _percent))
             ends.append(f"{name_of(spread.values)} saves least in {spread.least}, most in {spread.greatest}")
         for column in rows.columns:
             column.no_wrap = True
@@ -147,6 +147,10 @@ def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) ->
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %".replace("-", "−")
 
 
 def _cells(spread: Spread, text: Any) -> list[str]:

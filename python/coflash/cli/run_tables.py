@@ -139,7 +139,7 @@ def why_command(results: Results, runs: Sequence[str]) -> list[str]:
             # The scenario of the scheme with more parts has their parameters.
             vary = vary_of(Scenario.of_result(results.document(run)), schemes)
             command = f"coflash sweep {results.where(run)}/scenario.toml {vary} --out results/why"
-            return [f"why: {command}: the shares of the parts in the difference"]
+            return [f"why: the shares of the parts in the difference need the schemes between: {command}"]
     return []
 
 

@@ -136,7 +136,8 @@ class Advice:
         if best is base:
             if not base.value:
                 of = f"none of its {counted(base.runs[0].metrics.requests, 'request')} had flash write a page"
-                return f"No advice: {of}. The cache holds all that is written so far; {self._longer} would tell."
+                less = f"a smaller one (--set cache.size=1%) or {self._longer} would tell"
+                return f"No advice: {of}. The cache holds all that is written so far; {less}."
             most = max(self.tried, key=lambda one: one.saved)
             beyond = f": the most, {most.answer.name}, saves {show(most.saved, 'share')}, not beyond noise"
             return f"{self._said} {base.answer.name}. No answer saves{beyond if most.saved > _NOTHING else ''}."

@@ -172,7 +172,7 @@ fn a_job_file_that_cannot_run_is_refused() {
         assert!(problem.starts_with(setting.0) && problem.contains(expected), "{problem}");
     }
     let gone = Scenario::default().set(&[("workload.fio", "/nowhere/job.fio")]).expect("a scenario");
-    assert!(refused(&gone).starts_with("/nowhere/job.fio: No such file"), "{}", refused(&gone));
+    assert!(refused(&gone).starts_with("/nowhere/job.fio: no such file"), "{}", refused(&gone));
 }
 
 /// Windows of four values: they are within half their mean from the first on, and never the same.
