@@ -5,6 +5,7 @@ import random
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -174,14 +175,19 @@ def test_a_workload_takes_the_place_of_a_trace(tmp_path: Path) -> None:
 
 
 def test_a_flash_cache_before_disks_is_sized_at_the_times_of_a_trace_that_comes_twice(tmp_path: Path) -> None:
-    tier = {"drive": "opfcl-config1", "requests": 8000, "space": "256MiB", "seeds": 1, "out": tmp_path}
-    found = coflash.size("oltp-like", "response.mean<20ms", **tier)  # type: ignore[arg-type]
+    tier: dict[str, Any] = {"drive": "opfcl-config1", "requests": 8000, "space": "256MiB", "seeds": 1, "out": tmp_path}
+    found = coflash.size("oltp-like", "response.mean<20ms", **tier)
     assert "Requests come at the times of the trace (open loop)." in found.how
     # The reasons are of what was asked for, though no goal binds.
     assert found.binding is None and found.sentences[1].startswith(
         "No goal binds: no smaller device was tried; from fp-fcl"
     )
     assert "from rw-fcl to op-fcl response, mean changes from " in found.sentences[1]
+    fixed = {**tier, "drive": coflash.Scenario.load("opfcl-config1").with_({"hybrid.scheme": "fp-fcl"})}
+    second = coflash.size("oltp-like", "response.mean<20ms", **fixed).sentences[1]
+    assert re.search(
+        "; under op-fcl in place of fp-fcl it is .* ms: --over hybrid.scheme=fp-fcl,op-fcl tries both", second
+    )
 
 
 def test_the_reasons_of_a_device_without_a_cache_name_the_cache_that_they_are_of(trace: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from coflash.results.estimate import Estimate, estimate, show_estimate
 from coflash.results.result import Result
 from coflash.results.store import FolderStore
 from coflash.results.subject import Subject
-from coflash.results.why import LATTICES, TIERS, Why, whys
+from coflash.results.why import LATTICES, TIERS, Why, scheme_of, whys
 from coflash.runs.inputs import Input, inputs_of
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import swept
@@ -52,6 +52,8 @@ _CHEAPEST, _FINER = 3, 4
 """The spare shares for which the least cache is searched again, and the finer steps in each step of the cache."""
 _ROOM, _LATE, _MORE_CHANNELS, _TRIALS = 1.04, 1.02, (1, 2, 4, 8), 24
 _CACHE, _SPARE, _SCHEME, _EXPORTED = "cache.size", "ftl.spare.share", "cooperation.name", "flash.exported"
+_NOTABLE = 0.02
+"""The share by which a measure is better under another scheme where that is told."""
 _BEHIND = 0.05
 """The share of a run by which a device is behind that does not keep up."""
 _TIER, _TIER_SEGMENTS, _TIER_STEPS = "hybrid.scheme.name", 64, 17
@@ -166,7 +168,23 @@ class Sizing:
         reasons = [self._reason(why, explained, bound) for why in self.whys[explained.path]]
         if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
             reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
-        return parts + reasons
+        return [*parts, *reasons, *self._better(explained, bound)]
+
+    def _better(self, measure: Measure, bound: float | None) -> list[str]:
+        """Name the scheme under which the same device would do better than under its own, and what tries both."""
+        own, sign = scheme_of({"scenario": self.scenario.to_dict()}), -1 if measure.better == "more" else 1
+        of = {name: runs for name, runs in self.variants.items() if name != "no cache"}
+        means = {name: estimate([measure.read(run.metrics) for run in runs]).mean for name, runs in of.items()}
+        found = {name: sign * mean for name, mean in means.items() if mean is not None}
+        if own not in found or self.answer.place[0] == "0B":
+            return []
+        best = min(found, key=lambda name: found[name])
+        if found[own] - found[best] <= _NOTABLE * abs(found[own]):
+            return []
+        over = f"--over {'hybrid.scheme' if self.answer.is_tier else 'cooperation'}={own},{best}"
+        return [
+            f"under {best} in place of {own} it is {show(abs(found[best]), measure.unit, bound)}: {over} tries both"
+        ]
 
     @property
     def _explained(self) -> Measure:
