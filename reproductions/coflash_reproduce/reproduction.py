@@ -90,10 +90,14 @@ def reproduce(
     known: Mapping[str, Paper | Study] = PAPERS if kind == "paper" else STUDIES
     of = known[one_of(kind, name, list(known))]
     one_of("scale", scale, list(of.text.scales))
+    experiments = of.experiments(scale, tuple(traces))
+    if traces and experiments == of.experiments(scale, ()):
+        msg = f"{name}: takes no trace: leave out --trace {traces[0]}"
+        raise CoflashError(msg)
     needs_matplotlib()
     output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)
-    runs = run_all(of.experiments(scale, tuple(traces)), out / _STORE, jobs, console)
+    runs = run_all(experiments, out / _STORE, jobs, console)
     tables = {page.statements_of(of): page.statements_csv(of, runs)}
     tables |= {exhibit.name: page.exhibit_csv(exhibit, runs) for exhibit in of.exhibits}
     for table, content in tables.items():
