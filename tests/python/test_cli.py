@@ -26,11 +26,11 @@ SMALL = "fio version 3 iolog\n10 d read 4096 8192\n20 d write 1048576 4096\n"
         (("run", "demo", "--set", "cache.siz=1MiB"), "cache.siz"),
         (("run", "demo", "--set", "cache.size"), "KEY=VALUE"),
         (("run", "demo", "--trace", "/nowhere/trace"), "/nowhere/trace"),
-        (("run", "demo", "--trace", TRACE, "--json", "/nowhere/result.json"), "cannot be written"),
+        (("run", "demo", "--trace", TRACE, "--json", "/nowhere/result.json"), "there is no folder /nowhere"),
         (("run", "demo", "--trace", TRACE, "--out", "/dev/null/results"), "cannot be written"),
         (("scenario", "check", "demoo"), "demoo"),
         (("trace", "info", "/nowhere/trace"), "/nowhere/trace"),
-        (("report", "/nowhere", "-o", "/nowhere/report.html"), "cannot be written"),
+        (("report", "/nowhere", "-o", "/nowhere/report.html"), "there is no folder /nowhere"),
         (("demo", "--trace", "/nowhere/trace", "--out", "/dev/null/results"), "cannot be written"),
         (("sweep", "demo", "--vary", "seed=1", "--seeds", "0"), "--seeds: '0' was given; at least 1 is allowed"),
         (

@@ -29,11 +29,12 @@ from coflash.sweep import swept
 from coflash.sweep.answers import scheme_on
 from coflash.sweep.design import Assignment, Axis, Choices, assignments, axes_of
 from coflash.sweep.engine import Place
+from coflash.sweep.generated import traced
 from coflash.sweep.goal import Condition, condition, goals, number
 from coflash.sweep.plan import Plan, Point
 from coflash.sweep.tune import Search, folder_for
 from coflash.terminal import errors
-from coflash.trace import Paths, generate, info, named, paths
+from coflash.trace import Paths, info
 from coflash.trace.trace_info import TraceInfo
 
 if TYPE_CHECKING:
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 DEVICE, DOCUMENT = "demo", "size.json"
 PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
 SPARES = ("7%", "10%", "14%", "20%", "28%", "40%", "56%")
-_REQUESTS, _SPACE = 400_000, "1GiB"
-"""The requests and the address space of a workload that is generated."""
 _STEPS, _UNIT = 33, 2**18
 """The cache sizes from a 256th of the footprint to all of it, and what they are multiples of."""
 _CHEAPEST, _FINER = 3, 4
@@ -307,29 +306,9 @@ def size(
         msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
         raise CoflashError(msg)
     store, console = folder_for(out), errors() if progress else None
-    trace, made = _traced(trace, store.path, requests, space)
+    trace, made = traced(trace, store.path, requests, space)
     base, axes = Scenario.of(drive), axes_of(over or {})
     return _Sizer(trace, bounds, cost, base, axes, store, seeds, workers, console, how=made).run()
-
-
-def _traced(trace: Paths, folder: Path, requests: int | None, space: str | None) -> tuple[Paths, list[str]]:
-    """Return a trace as it is, and the file of a workload that is named in its place, with what was generated."""
-    found = paths(trace)
-    name = named(found[0])
-    if len(found) > 1 or "/" in name or Path(name).suffix or Path(name).exists():
-        if requests or space:
-            msg = "size: requests and space are those of a workload that is generated; a trace has its own"
-            raise CoflashError(msg)
-        return trace, []
-    count, within = requests or _REQUESTS, space or _SPACE
-    file = folder / f"{name}-{count}-{within}.parquet"
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        wrote = generate(name, file, requests=count, space=within)
-    except CoflashError as error:
-        msg = f"{name}: no such file; as a workload: {error}"
-        raise CoflashError(msg) from None
-    return file, [f"Generated {counted(wrote['requests'], 'request')} of {name} over {within}, seed 0, into {file}."]
 
 
 @dataclass

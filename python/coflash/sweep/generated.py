@@ -1,0 +1,31 @@
+"""A workload in place of a trace: it is generated, and written as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coflash._core import CoflashError
+from coflash.quantity import counted
+from coflash.trace import Paths, generate, named, paths
+
+_REQUESTS, _SPACE = 400_000, "1GiB"
+
+
+def traced(trace: Paths, folder: Path, requests: int | None, space: str | None) -> tuple[Paths, list[str]]:
+    """Return a trace as it is, and the file of a workload that is named in its place, with what was generated."""
+    found = paths(trace)
+    name = named(found[0])
+    if len(found) > 1 or "/" in name or Path(name).suffix or Path(name).exists():
+        if requests or space:
+            msg = "size: requests and space are those of a workload that is generated; a trace has its own"
+            raise CoflashError(msg)
+        return trace, []
+    count, within = requests or _REQUESTS, space or _SPACE
+    file = folder / f"{name}-{count}-{within}.parquet"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        wrote = generate(name, file, requests=count, space=within)
+    except CoflashError as error:
+        msg = f"{name}: no such file; as a workload: {error}"
+        raise CoflashError(msg) from None
+    return file, [f"Generated {counted(wrote['requests'], 'request')} of {name} over {within}, seed 0, into {file}."]
