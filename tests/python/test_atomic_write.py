@@ -94,13 +94,13 @@ def test_a_place_that_cannot_be_written_is_known_before_the_work(tmp_path: Path)
     (tmp_path / "file").touch()
     with pytest.raises(CoflashError, match="is a file; give a folder"):
         atomic_write.check_file(tmp_path / "file" / "below", JSON)
-    with pytest.raises(CoflashError, match="cannot be written"):
+    with pytest.raises(CoflashError, match="is a file; give a folder"):
         atomic_write.check_folder(tmp_path / "file" / "below", set())
-    with pytest.raises(CoflashError, match="cannot be written: No such file"):
+    with pytest.raises(CoflashError, match="there is no folder"):
         atomic_write.check_file(tmp_path / "absent" / "file", JSON)
     with pytest.raises(CoflashError, match="is a folder"):
         atomic_write.check_file(tmp_path, JSON)
-    with pytest.raises(CoflashError, match="cannot be written"):
+    with pytest.raises(CoflashError, match="is a file; give a folder"):
         atomic_write.check_folder(tmp_path / "file", set())
     assert names(tmp_path) == ["file"]
 

@@ -137,7 +137,7 @@ def test_a_record_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
         coflash.run(SPACIOUS, progress=stop, operations=file)
     assert file.read_bytes() == before
     assert list(tmp_path.iterdir()) == [file]
-    with pytest.raises(CoflashError, match=r"nowhere/d.parquet: cannot be written: No such file or directory"):
+    with pytest.raises(CoflashError, match=r"nowhere/d.parquet: there is no folder "):
         coflash.run(SPACIOUS, operations=file, decisions=tmp_path / "nowhere" / "d.parquet")
     assert list(tmp_path.iterdir()) == [file]
 

@@ -128,7 +128,7 @@ def test_options_say_how_to_read(tmp_path: Path) -> None:
     [
         (("convert", "{small}", "-o", "{folder}/t.csv"), "its extension tells no format"),
         (("convert", "{small}", "-o", "{folder}/t", "--to", "csv"), "is not a format that can be written"),
-        (("convert", "{small}", "-o", "/nowhere/t.parquet"), "/nowhere/t.parquet: cannot be written"),
+        (("convert", "{small}", "-o", "/nowhere/t.parquet"), "/nowhere/t.parquet: there is no folder /nowhere"),
         (("convert", "/nowhere/t", "-o", "{folder}/t.parquet"), "/nowhere/t: no such file"),
         (("convert", "{small}", "-o", "{folder}/t.parquet", "--option", "evnt=Q"), 'did you mean "event"?'),
         (("convert", "{small}", "-o", "{folder}/t.parquet", "--option", "event"), "write KEY=VALUE"),
