@@ -162,7 +162,7 @@ def _check_units(path: Path, name: str, host: int, other: str, media: int) -> No
 
 
 def remarks_of(log: Log, fills: float) -> Iterator[str]:
-    """Yield what a reader of the comparison should know of a log that is so many fills long, in sentences."""
+    """Yield what a reader of the comparison should know of a log and its length in fills, in sentences."""
     if len(log.stats) == 1:
         yield "The log has one time only: its WAF is the mean since the beginning."
     if fills > _FILLS_MOST:

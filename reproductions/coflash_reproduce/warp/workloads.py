@@ -70,7 +70,7 @@ class Scale:
 SCALES = {
     "quick": Scale(64, 11, {128: 11, 16: 11, 4: 5.5}),
     "full": Scale(16, 11, {64: 11, 128: 11, 4: 5.5}),
-    "whole": Scale(1, 11, only=COUNTED),
+    "whole": Scale(1, 6, only=COUNTED),
 }
 
 
