@@ -57,17 +57,29 @@ def test_the_log_of_another_gc_does_not_close(done: Done) -> None:
     assert max(left[:3]) < 10 and min(left[3:]) > 200
 
 
-def test_the_totals_are_given_with_and_without_the_curve_that_is_left_out(done: Done) -> None:
+def test_the_totals_are_those_of_the_curves(done: Done) -> None:
     points = {row["curve"]: int(row["points"]) for row in rows(done, "points")}
-    left_out = points["zoned, own"]
-    assert left_out > 0 and points["these and zoned, own, left out"] == points["all counted"] + left_out
-    assert points["all curves"] == sum(points[", ".join(key)] for key in workloads.CURVES.values())
+    for title, names in reading.GROUPS.items():
+        assert points[title] == sum(points[", ".join(workloads.CURVES[name])] for name in names) > 0
 
 
 def test_the_sizes_tell_points_time_and_memory(done: Done) -> None:
-    of = [row for row in rows(done, "sizes") if row["time"]]
-    assert [row["size of the drive"] for row in of] == 2 * ["1 / 512", "1 / 256", "1 / 128"]
+    titles = [", ".join(workloads.CURVES[name]) for name in workloads.SIZED]
+    of = [row for row in rows(done, "sizes") if row["time"] and row["curve"] in titles]
+    sizes = [row["size of the drive"] for row in of if row["size of the drive"] != reading.WHOLE]
+    assert sizes == 2 * ["1 / 512", "1 / 256", "1 / 128"]
     assert all(row["time"].endswith(" s") and row["device"].endswith("iB") for row in of)
+
+
+def test_the_whole_drive_has_a_stored_row_of_each_counted_curve_in_the_table_of_sizes(done: Done) -> None:
+    of = [row["curve"] for row in rows(done, "sizes") if row["size of the drive"] == reading.WHOLE]
+    assert of == [", ".join(workloads.CURVES[name]) for name in workloads.COUNTED]
+
+
+def test_a_scale_may_have_a_few_curves_under_the_settled_reading_alone(tmp_path: Path) -> None:
+    with tiny_scale(warp.PAPER, workloads, Scale(256, 1.5, only=("zoned-own",))):
+        few = reproduce("warp", "tiny", out=tmp_path)
+    assert [(run.experiment.name, run.case.line) for run in few.runs] == [("zoned-own", workloads.SETTLED)]
 
 
 def test_what_is_asked_is_reached_until_flash_takes_too_long(done: Done) -> None:
@@ -91,7 +103,7 @@ def test_more_overwrites_in_the_mix_are_written() -> None:
 
 
 def test_copies_that_break_the_isolation_cost_more(done: Done) -> None:
-    kept, broken = (done.runs.of("zoned-own", line)[0].programs for line in (workloads.IDLE, workloads.BROKEN))
+    kept, broken = (done.runs.of("zoned-own", line)[0].programs for line in (workloads.IDLE, workloads.CALLER))
     assert broken > kept
 
 

@@ -131,3 +131,24 @@ def test_what_a_log_does_not_show_is_told(result: coflash.Result, tmp_path: Path
     (tmp_path / "log").write_text(log_of((4096, 4096)))
     shown = CliRunner().invoke(app, ["compare", str(tmp_path / "run"), str(tmp_path / "log")])
     assert isinstance(shown.exception, CoflashError) and "a quarter of a fill" in str(shown.exception)
+
+
+def test_a_log_of_a_larger_drive_stands_beside_a_smaller_one_in_fills(result: coflash.Result, tmp_path: Path) -> None:
+    result.save(tmp_path / "run")
+    stats, exported = fdp_log(result).stats, result.scenario.core.exported_bytes()
+    (tmp_path / "log").write_text(log_of(*((of.host * 1000, of.media * 1000) for of in stats)))
+    given = ["compare", str(tmp_path / "run"), str(tmp_path / "log")]
+    alone = CliRunner().invoke(app, given)
+    assert "fills of this drive long: if its drive is larger, --capacity" in " ".join(alone.stderr.split())
+    shown = CliRunner().invoke(app, [*given, "--capacity", f"{exported * 1000}B"])
+    rows = [line.split() for line in shown.output.splitlines() if " fills " in line]
+    assert shown.exit_code == 0 and len(rows) > 4 and all(row[2] == row[3] for row in rows), shown.output
+    wrong = CliRunner().invoke(app, [*given, "--capacity", "2ms"])
+    assert "a size such as 224GiB" in str(wrong.exception)
+
+
+def test_the_handles_of_warps_logs_are_read(tmp_path: Path) -> None:
+    line = "Reclaim Unit Handle {} Attributes: 0x1 (Host Specified) {} {} \n"
+    times = (PLAIN.format(4096 * at, 8192 * at, 0) + line.format(0, at, 2 * at) + line.format(7, 0, 0) for at in (1, 2))
+    (tmp_path / "log").write_text("".join(times))
+    assert read_fdp_log(tmp_path / "log").handles == {0: (2, 4), 7: (0, 0)}

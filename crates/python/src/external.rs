@@ -386,7 +386,7 @@ impl ExternalPlacement for Placement {
         self.instance.call("gc_write", |py, _| hook.bind(py).call1(arguments)?.extract())
     }
 
-    fn cleaned(&mut self, Cleaned { class, opened_at, now, valid }: Cleaned) {
+    fn cleaned(&mut self, Cleaned { class, opened_at, now, valid, .. }: Cleaned) {
         let Some(hook) = &self.cleaned else { return };
         let arguments = (class.get(), opened_at, valid, now);
         self.instance.call("cleaned", |py, _| hook.bind(py).call1(arguments).map(drop));

@@ -34,7 +34,7 @@ from coflash.cli.summary import run_table
 from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
-from coflash.quantity import change, show_change
+from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
 from coflash.results.database import export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD
@@ -90,6 +90,7 @@ _RUNS = (
 )
 
 
+_CAPACITY = "Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller one."
 _INTERVALS = "Differences from the first: intervals and tests, over seeds and slices."
 _FIRST = "A folder of a result (run --out), or a JSON file of fio or of coflash."
 _OUTPUT_FILE = "Write a .parquet, .csv or .json file instead."
@@ -117,6 +118,7 @@ def compare(
     over_seeds: OverSeeds = False,
     where: Where = None,
     intervals: Annotated[bool, typer.Option("--intervals", help=_INTERVALS)] = False,
+    capacity: Annotated[str | None, typer.Option("--capacity", metavar="SIZE", help=_CAPACITY)] = None,
     format: TableFormat = "terminal",
 ) -> None:
     """Show runs side by side: the differences of their scenarios and of their measures."""
@@ -128,12 +130,18 @@ def compare(
             {"--measure": measures, "--where": where, "--intervals": intervals}, "beside a log of nvme fdp stats"
         )
         table = plain_table("WAF", runs[0], runs[1], "difference")
-        log = read_fdp_log(Path(runs[1]))
-        notes(remarks_of(log))
-        for row in beside_log(Result.load(runs[0]), log):
+        log, result = read_fdp_log(Path(runs[1])), Result.load(runs[0])
+        value, unit = number_in(capacity) or (0.0, "") if capacity else (result.scenario.core.exported_bytes(), "bytes")
+        if unit != "bytes" or value <= 0:
+            msg = f'--capacity: "{capacity}" was given; a size such as 224GiB is allowed'
+            raise CoflashError(msg)
+        size = int(value)
+        notes(remarks_of(log, log.stats[-1].host / size))
+        for row in beside_log(result, log, size):
             table.add_row(*row)
         show_table(table, output())
         return
+    check_effect({"--capacity": capacity}, "without a folder of a run and a log of nvme fdp stats")
     # Folders of `run --out` are named as they are; other names are those of runs in --in.
     places = [Path(run) for run in runs or () if not where]
     apart = places and all((place / DOCUMENT).is_file() for place in places)

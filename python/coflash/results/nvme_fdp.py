@@ -32,11 +32,15 @@ _DIGITS_MOST = 52
 _WAF_MOST = 100.0
 """A log with a larger write amplification has counters of two units."""
 _HANDLE = re.compile(
-    r"^#\s*handle\s+(\d{1,9}):\s*host\s+(\d{1,39}),\s*media\s+(\d{1,39})\b", re.IGNORECASE | re.MULTILINE
+    r"^(?:#\s*|Reclaim Unit )handle\s+(\d{1,9})\b.*?\b(\d{1,39}),?\s+(?:media\s+)?(\d{1,39})\s*$",
+    re.IGNORECASE | re.MULTILINE,
 )
+"""Host and media bytes of a handle: our line, or that of WARP's nvme-cli, each time anew."""
 _BYTES = ("", "b", "byte", "bytes", "hbmw", "mbmw", "mbe", "host", "media")
 _STEP = 0.25
 """The distance of the rows of a comparison, in fills."""
+_FILLS_MOST = 100.0
+"""A longer log is one of a larger drive, most likely."""
 
 
 class Stats(NamedTuple):
@@ -157,10 +161,12 @@ def _check_units(path: Path, name: str, host: int, other: str, media: int) -> No
         raise CoflashError(msg)
 
 
-def remarks_of(log: Log) -> Iterator[str]:
-    """Yield what a reader of the comparison should know of a log, in sentences."""
+def remarks_of(log: Log, fills: float) -> Iterator[str]:
+    """Yield what a reader of the comparison should know of a log and its length in fills, in sentences."""
     if len(log.stats) == 1:
         yield "The log has one time only: its WAF is the mean since the beginning."
+    if fills > _FILLS_MOST:
+        yield f"The log is {fills:,.0f} fills of this drive long: if its drive is larger, --capacity says how large."
     host, media, _ = log.stats[-1]
     if media < host:
         fewer = f"The log ends with fewer media bytes ({media}) than host bytes ({host})"
@@ -186,20 +192,30 @@ def media_at(stats: Sequence[Stats], host: float) -> float | None:
     return None
 
 
-def beside_log(result: Result, log: Log) -> Iterator[tuple[str, ...]]:
-    """Yield a row each quarter of a fill: fills, WAF of the result and of the log, the deviation; then the handles."""
-    ours, exported = fdp_log(result), result.scenario.core.exported_bytes()
-    least = min(ours.stats[-1].host, log.stats[-1].host)
-    steps = int(least / exported / _STEP)
+def beside_log(result: Result, log: Log, capacity: int | None = None) -> Iterator[tuple[str, ...]]:
+    """Yield a row each quarter of a fill: fills, WAF of the result and of the log, the deviation; then the handles.
+
+    Args:
+        result: The result.
+        log: The log.
+        capacity: What the log's drive exports, in bytes; None for as much as the result's.
+
+    Raises:
+        CoflashError: One of them ends within a quarter of a fill.
+    """
+    ours, fill = fdp_log(result), result.scenario.core.exported_bytes()
+    fills = (fill, capacity or fill)
+    steps = int(min(of.stats[-1].host / whole for of, whole in zip((ours, log), fills, strict=True)) / _STEP)
     if not steps:
-        quarter = show(exported * _STEP, "bytes")
-        msg = f"compare: the shorter ends after {show(least, 'bytes')}; a quarter of a fill, {quarter}, is the least"
+        ends = (show(of.stats[-1].host, "bytes") for of in (ours, log))
+        quarters = " and ".join(show(whole * _STEP, "bytes") for whole in dict.fromkeys(fills))
+        msg = f"compare: they end after {' and '.join(ends)}; a quarter of a fill, {quarters}, is the least"
         raise CoflashError(msg)
     for step in range(1, steps + 1):
-        host = step * _STEP * exported
-        mine, theirs = media_at(ours.stats, host), media_at(log.stats, host)
+        mine, theirs = (media_at(of.stats, step * _STEP * w) for of, w in zip((ours, log), fills, strict=True))
         if mine is not None and theirs is not None:
-            yield f"{step * _STEP:.2f} fills", *_both(mine / host, theirs / host)
+            wafs = (media / (step * _STEP * whole) for media, whole in zip((mine, theirs), fills, strict=True))
+            yield f"{step * _STEP:.2f} fills", *_both(*wafs)
     for handle in sorted(ours.handles.keys() & log.handles.keys()):
         pairs = (ours.handles[handle], log.handles[handle])
         if all(host for host, _ in pairs):

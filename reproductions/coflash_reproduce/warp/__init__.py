@@ -22,7 +22,6 @@ PAPER = Paper(
         Exhibit("copies", reading.copies),
         Figure("curves", WAF_HOST, reading.FILLS_AXIS, tuple(CURVES), from_zero=False, lines=reading.lines),
         Exhibit("points", reading.deviations, reading.missed),
-        Exhibit("rule", reading.rule),
         Exhibit("isolations", reading.isolations),
         Exhibit("mixes", reading.mixes),
         Exhibit("stream", reading.stream),

@@ -2,35 +2,33 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 
 from coflash.measures.measure import WAF_HOST
-from coflash.quantity import show, show_change
+from coflash.quantity import change, show, show_change
 from coflash.table import Table
 from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, flash_pages, tabled
 from coflash_reproduce.warp.streams import NONE, PAGES, Numbers, published
 from coflash_reproduce.warp.workloads import (
     ASKED_MB,
-    BROKEN,
+    CALLER,
     COUNTED,
     CURVES,
-    GC_IN_A_HANDLE,
     IDLE,
     INITIALLY,
+    MIXED,
     MIXES,
     OP,
     ORDERS,
     OVER_BESIDE,
-    PERSISTENTLY,
     PROVISION,
     RATES,
     READINGS,
-    REQUEST,
-    RULE,
     SETTLED,
-    SIZED,
     SIZES,
     SPARES,
     TIMES,
@@ -105,7 +103,7 @@ def deviations(runs: Runs) -> Iterator[Row]:
     """Yield for each curve, and for groups of them, the points near under each reading, and the worst deviation."""
     for name in CURVES:
         if runs.of(name):
-            cells = (_near(_under(runs, name, reading), name) for reading in READINGS)
+            cells = (_near(run, name) for reading in READINGS for run in runs.of(name, reading))
             yield _title(name), "yes" if name in COUNTED else "no", str(len(_all_near(runs, name, SETTLED))), *cells
     for title, names in GROUPS.items():
         near_by = {reading: [one for name in names for one in _all_near(runs, name, reading)] for reading in READINGS}
@@ -115,7 +113,6 @@ def deviations(runs: Runs) -> Iterator[Row]:
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "all counted": COUNTED,
-    "these and zoned, own, left out": (*COUNTED, "zoned-own"),
     "all curves": tuple(CURVES),
 }
 
@@ -125,7 +122,7 @@ TARGET = 0.9
 
 def missed(runs: Runs) -> Iterator[str]:
     """Yield what is reached of the target."""
-    for reading in (SETTLED, BROKEN):
+    for reading in (IDLE, CALLER):
         cells = []
         for title, names in GROUPS.items():
             found = [one for name in names for one in _all_near(runs, name, reading)]
@@ -137,13 +134,8 @@ def missed(runs: Runs) -> Iterator[str]:
             yield f"Under *{reading}*: {'; '.join(cells)}. The target, {TARGET:.0%} of a curve's points, is {verdict}."
 
 
-def _under(runs: Runs, name: str, reading: str) -> Run:
-    """Return the run of a curve under a reading; with one handle whose units take copies makes no difference."""
-    return (runs.of(name, reading) or runs.of(name, SETTLED))[0]
-
-
 def _all_near(runs: Runs, name: str, reading: str) -> list[bool]:
-    return near(_under(runs, name, reading), name) if runs.of(name) else []
+    return [one for run in runs.of(name, reading) for one in near(run, name)]
 
 
 def _title(name: str) -> str:
@@ -151,8 +143,11 @@ def _title(name: str) -> str:
 
 
 def _near(run: Run, curve: str) -> str:
-    worst = max((ours / theirs - 1 for _, ours, theirs in points(run, curve)), key=abs)
-    return f"{sum(near(run, curve))}, worst {show_change(worst)}"
+    return f"{sum(near(run, curve))}, worst {show_change(_worst(run, curve))}"
+
+
+def _worst(run: Run, curve: str) -> float:
+    return max((ours / theirs - 1 for _, ours, theirs in points(run, curve)), key=abs)
 
 
 @tabled("curve | handles − device, at most | copied by handle, of what its media wrote after 3 fills | mix | closes")
@@ -206,31 +201,20 @@ def copies(runs: Runs) -> Iterator[Row]:
     for name, victims in COPIED.items():
         for handle, pages in enumerate(victims):
             yield name, str(handle), f"{sum(pages):,}", *(f"{one / sum(pages):.0%}" for one in pages)
-    for reading in (IDLE, BROKEN):
+    for reading in (IDLE, CALLER):
         for run in runs.of("zoned-own", reading):
             into = _copied(run)
             whole = max(sum(into), 1)
             yield f"zoned, own, here, {reading}", "all", f"{whole:,}", *(f"{one / whole:.0%}" for one in into)
 
 
-@tabled(f"curve | points | {IDLE} | {BROKEN} | {REQUEST} | copies to handle 0 | to handle 1 | to handle 2")
-def rule(runs: Runs) -> Iterator[Row]:
-    """Yield the points near, and where copies land, if they go to the handle of the request before."""
-    for name in CURVES:
-        for run in runs.of(f"{RULE}-{name}", REQUEST):
-            cells = (_near(_under(runs, name, reading), name) for reading in (IDLE, BROKEN))
-            into = _copied(run)
-            shares = (f"{one / max(sum(into), 1):.0%}" for one in into)
-            yield _title(name), str(len(near(run, name))), *cells, _near(run, name), *shares
-
-
 NOTED = {5: (2.187, 2.365), 10: (1.338, 1.181)}
 """What readers of the paper noted: II and PI by over-provisioning in percent."""
 
 
-def at_end(runs: Runs, percent: int, isolation: str) -> float | None:
-    """Return the write amplification after all fills of an isolation at an over-provisioning."""
-    found = runs.of(f"{OP}-{percent}", isolation)
+def at_end(runs: Runs, percent: int, line: str) -> float | None:
+    """Return the write amplification after all fills at an over-provisioning, of II or of a reading of PI."""
+    found = runs.of(f"{OP}-{percent}", line)
     return found[0].read(WAF_HOST) if found else None
 
 
@@ -241,32 +225,22 @@ def _copied(run: Run) -> list[int]:
 
 
 @tabled(
-    "over-provisioning | II, GC in a handle | II here | PI here | PI against II | II, WARP | PI, WARP | PI against II"
+    "over-provisioning | II | PI, isolated | against II | PI, to the caller | against II | WARP, II | PI | against II"
 )
 def isolations(runs: Runs) -> Iterator[Row]:
     """Yield both isolations by over-provisioning."""
     for percent, said in PROVISION.items():
-        ours = [at_end(runs, percent, isolation) for isolation in (INITIALLY, PERSISTENTLY)]
-        theirs = NOTED.get(percent, (None, None))
-        cells = [
-            cell
-            for first, second in (ours, theirs)
-            for cell in (
-                show(first, "ratio"),
-                show(second, "ratio"),
-                show_change(second / first - 1) if first and second else "–",
-            )
-        ]
-        held = [run.shown(WAF_HOST) for run in runs.of(f"{OP}-{percent}-held", GC_IN_A_HANDLE)]
-        yield said, *(held or ["–"]), *cells
+        ii, isolated, caller = (at_end(runs, percent, line) for line in (INITIALLY, IDLE, CALLER))
+        ii_said, pi_said = NOTED.get(percent, (None, None))
+        pairs = ((isolated, ii), (caller, ii), (pi_said, ii_said))
+        ours, faulty, theirs = ((show(pi, "ratio"), show_change(change(pi, of))) for pi, of in pairs)
+        yield said, show(ii, "ratio"), *ours, *faulty, show(ii_said, "ratio"), *theirs
 
 
-@tabled(
-    "curve | size of the drive | at 2 fills | at 3 fills | at 5 fills | points within 5 % | time | device | process"
-)
+@tabled("curve | size of the drive | at 2 fills | at 3 | at 5 | points within 5 % | worst | time | device | process")
 def sizes(runs: Runs) -> Iterator[Row]:
-    """Yield the settled curves at several sizes of the drive."""
-    for name in SIZED:
+    """Yield the settled curves at several sizes of the drive; those of the whole drive are stored."""
+    for name in COUNTED:
         of = [*runs.of(name, SETTLED), *(run for run in runs if run.experiment.name.startswith(f"{SIZES}-{name}-"))]
         for run in sorted(of, key=divisor_of, reverse=True):
             simulator, found = run.document["simulator"], near(run, name)
@@ -274,30 +248,38 @@ def sizes(runs: Runs) -> Iterator[Row]:
             cells = [f"{waf_at(run, fills):.3f}" if fills < end + 0.1 else "–" for fills in _AT]
             device = simulator["state_bytes_per_page"] * flash_pages(run.scenario)
             memory = (show(size, "bytes") for size in (device, simulator["peak_rss_bytes"]))
-            cells += [f"{sum(found)} of {len(found)}", f"{simulator['wall_seconds']:.0f} s", *memory]
-            yield _title(name), f"1 / {divisor_of(run)}", *cells
+            cells += [f"{sum(found)} of {len(found)}", show_change(_worst(run, name))]
+            yield _title(name), f"1 / {divisor_of(run)}", *cells, f"{simulator['wall_seconds']:.0f} s", *memory
+        if min(map(divisor_of, of), default=1) > 1:
+            yield from _stored(_title(name))
         rows = published()[CURVES[name]]
         theirs = np.interp(_AT, [row.fills for row in rows], [row.waf for row in rows])
-        yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", "", "", ""
+        yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", "", "", "", ""
 
 
+def _stored(title: str) -> Iterator[Row]:
+    """Yield the stored row of a curve on the whole drive: the same table of `--scale whole`."""
+    with Path(__file__).with_name("whole.csv").open(encoding="utf-8") as file:
+        yield from (tuple(row) for row in csv.reader(file) if row[:2] == [title, WHOLE])
+
+
+WHOLE = "1 / 1"
 _AT = (2, 3, 5)
 
 
-@tabled("overwriting stream, of the one beside it | at 3 fills | at 6 fills | at 9 fills | points within 5 % | worst")
+@tabled("curve | overwriting stream, of the one beside it | at 3 fills | at 6 | at 9 | points within 5 % | worst")
 def mixes(runs: Runs) -> Iterator[Row]:
-    """Yield what the mix does to zipf 2.2, shared, under the settled reading."""
-    name = "zipf-2.2-shared"
-    of = {1.0: runs.of(name, SETTLED)} | {times: runs.of(f"{MIXES}-{times}") for times in OVER_BESIDE}
-    for times, found in sorted(of.items()):
-        for run in found:
-            worst = max((ours / theirs - 1 for _, ours, theirs in points(run, name)), key=abs)
-            wafs = (f"{waf_at(run, fills):.2f}" for fills in (3, 6, 9))
-            whether = near(run, name)
-            yield f"× {times}", *wafs, f"{sum(whether)} of {len(whether)}", show_change(worst)
-    rows = published()[CURVES[name]]
-    theirs = np.interp((3, 6, 9), [row.fills for row in rows], [row.waf for row in rows])
-    yield PUBLISHED, *(f"{waf:.2f}" for waf in theirs), "", ""
+    """Yield what the mix does to the curves whose overwriting stream shares a handle, under the settled reading."""
+    for name in MIXED:
+        of = {1.0: runs.of(name, SETTLED)} | {times: runs.of(f"{MIXES}-{name}-{times}") for times in OVER_BESIDE}
+        for times, found in sorted(of.items()):
+            for run in found:
+                wafs = (f"{waf_at(run, fills):.2f}" for fills in (3, 6, 9))
+                whether, worst = near(run, name), _worst(run, name)
+                yield _title(name), f"× {times}", *wafs, f"{sum(whether)} of {len(whether)}", show_change(worst)
+        rows = published()[CURVES[name]]
+        theirs = np.interp((3, 6, 9), [row.fills for row in rows], [row.waf for row in rows])
+        yield _title(name), PUBLISHED, *(f"{waf:.2f}" for waf in theirs), "", ""
 
 
 REACHED_MB: Mapping[str, tuple[tuple[int, int], tuple[int, int], tuple[int, ...]]] = {
@@ -371,7 +353,7 @@ def stream(runs: Runs) -> Iterator[Row]:
     wafs = {order: [plateau(run) for run in of] for order, of in found.items()}
     for at, spare in enumerate(SPARES):
         yield f"{spare} %", *(f"{of[at]:.2f}" for of in wafs.values() if of), f"{PLATEAU:.2f}"
-    needed = [np.interp(-PLATEAU, [-waf for waf in of], SPARES) for of in wafs.values()]
+    needed = [np.interp(-PLATEAU, [-waf for waf in of], SPARES) for of in wafs.values() if of]
     cells = (f"{spare:.0f} %" if SPARES[0] < spare < SPARES[-1] else "none of these" for spare in needed)
     yield "for 2.04, read between the runs", *cells, ""
 

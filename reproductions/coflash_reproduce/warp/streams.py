@@ -36,6 +36,8 @@ _ZIPF_RANKS = 10_000_000
 """The most ranks of which fio sums the probabilities."""
 _SEQUENTIAL = 32
 """Pages of a request of the sequential stream."""
+_TOGETHER = 100_000
+"""Requests that are formatted at once: a tenth of the time of `numpy.savetxt`."""
 Numbers = NDArray[Any]
 
 
@@ -174,8 +176,9 @@ def jobs(rates_mb: tuple[int, int, int], seconds: int) -> str:
 
 def _written(name: str, drawn: Callable[[], Iterator[Numbers]]) -> str:
     def write(file: IO[bytes]) -> None:
-        for part in drawn():
-            np.savetxt(file, part, fmt="%d", delimiter=",")
+        for table in drawn():
+            for part in np.array_split(table, len(table) // _TOGETHER + 1):
+                file.write(b"%d,%d,%d\n" * len(part) % tuple(part.ravel().tolist()))
 
     return _kept(name, write)
 

@@ -13,23 +13,23 @@ from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIF
 UNITS = 985
 EXPORTED_UNITS = EXPORTED_GIB * 4
 """Units of 256 MiB."""
-FIRST, LAZY, IDLE, BROKEN = "hard mark only", "and lazy mark", "and idle units", "and copies to the writer"
+FIRST, LAZY, IDLE, CALLER = "hard mark only", "and lazy mark", "and idle units", "and copies to the caller"
 _LAZY = {"gc.mode": "lazy", "gc.background_mark": "10%", "gc.lazy_valid": "5%"}
 READINGS: Mapping[str, Mapping[str, Any]] = {
     FIRST: {},
     LAZY: _LAZY,
     IDLE: {**_LAZY, "idle": "open"},
-    BROKEN: {**_LAZY, "idle": "open", "copies": "of-writer"},
+    CALLER: {**_LAZY, "idle": "open", "copies": "of-caller"},
 }
 """The readings, each with one more than the one before it. None has a number that was chosen for the curves."""
-SETTLED = IDLE
+SETTLED = CALLER
 CURVES = {
     f"{workload.replace(' ', '-')}-{handles}": (workload, handles)
     for workload in WORKLOADS
     for handles in (OWN, SHARED, NONE)
 }
-COUNTED = tuple(name for name, (_, handles) in CURVES.items() if handles != NONE and name != f"zoned-{OWN}")
-"""The curves that are counted: the log has the mix, and their job's log of GC closes."""
+COUNTED = tuple(name for name, (_, handles) in CURVES.items() if handles != NONE)
+"""The curves that are counted: those of which a log has the mix, but for the overwriting stream of a shared handle."""
 PROVISION = {5: "5 %", 7: "7 %", 10: "10 %", 14: "14 %"}
 """The over-provisioning of the drives of initial and persistent isolation, in percent."""
 INITIALLY, PERSISTENTLY = "initially", "persistently"
@@ -40,10 +40,9 @@ SIZED = ("zipf-1.2-own", "zipf-1.2-shared")
 """The curves that are run at other sizes."""
 SECOND_FROM = 16
 """How much smaller a drive is at least on which the second of them is run."""
-RULE, REQUEST = "rule", "copies to the request before"
-GC_IN_A_HANDLE = "initially, GC in one of the eight"
-OVER_BESIDE = (0.8, 0.98, 1.02, 1.2)
-"""What the overwriting stream of zipf 2.2, shared, may have written, of what the one beside it did."""
+MIXED = ("zipf-1.2-shared", "zipf-2.2-shared")
+OVER_BESIDE = (0.86, 0.9, 1.02, 1.05)
+"""What the overwriting stream of these curves may have written, of what the one beside it did."""
 ASKED_MB: Mapping[str, tuple[tuple[int, int, int], int]] = {
     "told": ((800, 77, 77), 20),
     "of the log": ((1805, 181, 180), 9),
@@ -64,11 +63,14 @@ class Scale:
     fills: float
     others: Mapping[int, float] = field(default_factory=dict)
     """The sizes at which curves are run as well, and for how many fills."""
+    only: tuple[str, ...] = ()
+    """The curves, if these are run alone and under the settled reading."""
 
 
 SCALES = {
     "quick": Scale(64, 11, {128: 11, 16: 11, 4: 5.5}),
-    "full": Scale(16, 11, {64: 11, 128: 11, 4: 5.5, 1: 3}),
+    "full": Scale(16, 11, {64: 11, 128: 11, 4: 5.5}),
+    "whole": Scale(1, 6, only=COUNTED),
 }
 
 
@@ -107,53 +109,48 @@ def placement(isolation: str, **more: Any) -> dict[str, Any]:
     return {"name": "fdp", "handles": 8, "isolation": isolation, "shares": ["100%"], **more}
 
 
-def case(line: str, at: float, reading: str, isolation: str = PERSISTENTLY) -> Case:
+def case(line: str, at: float, reading: str) -> Case:
     """Return a case under a reading."""
     changes = dict(READINGS[reading])
     of_handles = {key: changes.pop(key) for key in ("idle", "copies") if key in changes}
-    return Case(line, at, {**changes, "ftl.placement": placement(isolation, **of_handles)})
+    return Case(line, at, {**changes, "ftl.placement": placement(PERSISTENTLY, **of_handles)})
 
 
 def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     """Return an experiment for each curve, one without a published curve, the isolations, and a smaller drive."""
-    scale = SCALES[scale_name]
+    scale, settled = SCALES[scale_name], (case(SETTLED, 0, SETTLED),)
     found = [
         Experiment(
             name,
             f"{workload}, {handles}",
             drive(scale.divisor),
-            tuple(case(reading, 0, reading) for reading in READINGS if reading != BROKEN or handles != NONE),
+            settled if scale.only else tuple(case(reading, 0, reading) for reading in READINGS),
             (trace(workload, handles, scale.divisor, scale.fills),),
         )
         for name, (workload, handles) in CURVES.items()
+        if name in (scale.only or CURVES)
     ]
-    settled = (case(SETTLED, 0, SETTLED),)
+    if scale.only:
+        return tuple(found)
     even = (trace(UNIFORM, OWN, scale.divisor, scale.fills),)
     found.append(Experiment(EVEN, "uniform, own", drive(scale.divisor), settled, even))
     for percent, said in PROVISION.items():
         units = round(EXPORTED_UNITS * (1 + percent / 100))
-        cases = tuple(case(isolation, percent, SETTLED, isolation) for isolation in (INITIALLY, PERSISTENTLY))
+        in_a_handle = {**_LAZY, "ftl.placement": placement(INITIALLY, idle="open", handles=7)}
+        cases = (Case(INITIALLY, percent, in_a_handle), *(case(of, percent, of) for of in (IDLE, CALLER)))
         written = (trace("zoned", OWN, scale.divisor, 8, logged=False),)
         found.append(Experiment(f"{OP}-{percent}", said, drive(scale.divisor, units), cases, written))
-        if percent in (5, 10):
-            held = {**_LAZY, "ftl.placement": placement(INITIALLY, idle="open") | {"handles": 7}}
-            of_seven = (Case(GC_IN_A_HANDLE, percent, held),)
-            found.append(Experiment(f"{OP}-{percent}-held", said, drive(scale.divisor, units), of_seven, written))
     for name in SIZED:
         for divisor, fills in scale.others.items():
             if divisor >= SECOND_FROM or name == SIZED[0]:
                 written = (trace(*CURVES[name], divisor, fills),)
                 title = f"{name}, 1 / {divisor}"
                 found.append(Experiment(f"{SIZES}-{name}-{divisor}", title, drive(divisor), settled, written))
-    for times in OVER_BESIDE:
-        written = (trace("zipf 2.2", SHARED, scale.divisor, scale.fills, over_beside=times),)
-        found.append(Experiment(f"{MIXES}-{times}", f"zipf 2.2, × {times}", drive(scale.divisor), settled, written))
-    once_a_request = {**_LAZY, "ftl.placement": placement(PERSISTENTLY, idle="open", copies="of-request")}
-    for name, (workload, handles) in CURVES.items():
-        if handles != NONE:
-            written = (trace(workload, handles, scale.divisor, scale.fills),)
-            cases = (Case(REQUEST, 0, once_a_request),)
-            found.append(Experiment(f"{RULE}-{name}", f"{workload}, {handles}", drive(scale.divisor), cases, written))
+    for name in MIXED:
+        for times in OVER_BESIDE:
+            written = (trace(*CURVES[name], scale.divisor, scale.fills, over_beside=times),)
+            title = f"{name}, × {times}"
+            found.append(Experiment(f"{MIXES}-{name}-{times}", title, drive(scale.divisor), settled, written))
     found += [_rated(scale, asked, times) for asked in ASKED_MB for times in TIMES]
     return (*found, *(_one_stream(scale, order, spare) for order in ORDERS for spare in SPARES))
 

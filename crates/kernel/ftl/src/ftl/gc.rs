@@ -177,7 +177,7 @@ impl Ftl {
             if self.pool_is_due(pool)
                 && let Some(block) = self.pick(pool, self.collector.lazy_pages)
             {
-                let cleaning = self.begin_with(pool, block, io);
+                let cleaning = self.begin_with(pool, block, true, io);
                 self.clean_through(pool, cleaning, io)?;
                 return Ok(true);
             }
@@ -227,12 +227,18 @@ impl Ftl {
         if self.blocks[block].state != State::Victim {
             self.seize(pool, block);
         }
-        Some(self.begin_with(pool, block, io))
+        Some(self.begin_with(pool, block, false, io))
     }
 
-    fn begin_with<M: Media, H>(&mut self, pool: PoolId, block: BlockId, io: &Io<'_, M, H>) -> Cleaning {
+    fn begin_with<M: Media, H>(
+        &mut self,
+        pool: PoolId,
+        block: BlockId,
+        lazily: bool,
+        io: &Io<'_, M, H>,
+    ) -> Cleaning {
         self.record_pick(pool, block, io.media.known(io.start));
-        self.placer.cleaned(block, self.blocks[block].valid);
+        self.placer.cleaned(block, self.blocks[block].valid, lazily);
         self.refresh.chosen(block, self.blocks[block].valid);
         Cleaning { block, cause: Cause::Gc, dropped: false }
     }

@@ -227,10 +227,10 @@ impl Placer {
     }
 
     /// Tell the policy of a victim.
-    pub(super) fn cleaned(&mut self, block: BlockId, valid: u32) {
+    pub(super) fn cleaned(&mut self, block: BlockId, valid: u32, lazily: bool) {
         if self.has_policy() {
             let Placed { class, opened_at } = self.blocks[block];
-            self.policy.cleaned(Cleaned { class, opened_at, now: self.now, valid });
+            self.policy.cleaned(Cleaned { class, opened_at, now: self.now, valid, lazily });
         }
     }
 

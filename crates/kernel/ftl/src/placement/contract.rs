@@ -66,7 +66,7 @@ impl Checked {
                 let class = Class::new(stream.random_range(0..count));
                 let valid = stream.random_range(0..8);
                 self.placement.erased(BlockId::new(stream.random_range(0..BLOCKS)));
-                self.placement.cleaned(Cleaned { class, opened_at: now / 2, now, valid });
+                self.placement.cleaned(Cleaned { class, opened_at: now / 2, now, valid, lazily: false });
                 return None;
             }
             (2..4, Some(from)) => {
@@ -216,7 +216,7 @@ fn sepbit_separates_by_age() {
         "at first everything is short-lived"
     );
     for _ in 0..16 {
-        sepbit.cleaned(Cleaned { class: Class::new(0), opened_at: 990, now: 1000, valid: 1 });
+        sepbit.cleaned(Cleaned { class: Class::new(0), opened_at: 990, now: 1000, valid: 1, lazily: false });
     }
     assert_eq!(write(&mut sepbit, 1009, Some(placed(Class::new(0)))), 0);
     assert_eq!(write(&mut sepbit, 1019, Some(placed(Class::new(0)))), 1);

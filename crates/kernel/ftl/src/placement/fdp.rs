@@ -8,7 +8,7 @@
 //! persistently isolated handles do not. Our choice: a write without a hint gets its handle by address; in
 //! NVMe it goes to handle 0 (`shares = ["100%"]`).
 
-use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Lpn, Misfit, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,8 +44,9 @@ pub enum Copies {
     OfUnit,
     /// That of the last write before GC: a fault that breaks the isolation.
     OfWriter,
-    /// That of the request before the one that is written: a fault as well, of GC that looks at each request as it arrives.
-    OfRequest,
+    /// That of the request for which GC runs (the one before it is as good), and handle 0 for a unit that is cleaned lazily: a fault
+    /// as well, of WARP's emulator until October 2025.
+    OfCaller,
 }
 
 /// The parameters of FDP.
@@ -63,7 +64,7 @@ pub struct FdpConfig {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(extend("default" = "closed"))]
     pub idle: Idle,
-    /// With `persistently`: the handle whose units take copies. `of-writer` and `of-request` are faults, to see what they cost; by default `of-unit`.
+    /// With `persistently`: the handle whose units take copies. `of-writer` and `of-caller` are faults, to see what they cost; by default `of-unit`.
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(extend("default" = "of-unit"))]
     pub copies: Copies,
@@ -92,6 +93,8 @@ pub struct Fdp {
     copies: Copies,
     /// The handle of the last write, that of the request before, and the page that would continue the last one.
     writer: [u32; 3],
+    /// Whether the unit that is cleaned is cleaned lazily.
+    lazily: bool,
     /// The page after the last one of each handle but the last.
     ends: Vec<u32>,
 }
@@ -151,7 +154,13 @@ impl PlacementPolicy for Fdp {
             };
             end as u32
         });
-        Self { isolation: config.isolation, copies: config.copies, writer: [0; 3], ends: ends.collect() }
+        Self {
+            isolation: config.isolation,
+            copies: config.copies,
+            writer: [0; 3],
+            lazily: false,
+            ends: ends.collect(),
+        }
     }
 
     fn user_write(&mut self, page: UserWrite) -> Class {
@@ -171,11 +180,16 @@ impl PlacementPolicy for Fdp {
                 let from = match self.copies {
                     Copies::OfUnit => page.from.get(),
                     Copies::OfWriter => self.writer[0],
-                    Copies::OfRequest => self.writer[1],
+                    Copies::OfCaller if self.lazily => 0,
+                    Copies::OfCaller => self.writer[1],
                 };
                 self.handles() + from % self.handles()
             }
         })
+    }
+
+    fn cleaned(&mut self, unit: Cleaned) {
+        self.lazily = unit.lazily;
     }
 
     fn state(&mut self) -> Vec<Column<'_>> {

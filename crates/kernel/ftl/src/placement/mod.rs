@@ -146,6 +146,8 @@ pub struct Cleaned {
     pub now: u64,
     /// The number of its valid pages.
     pub valid: u32,
+    /// Whether it is cleaned before GC must: with `gc.mode = "lazy"`, above the low mark.
+    pub lazily: bool,
 }
 
 /// The contract of a placement policy. One instance serves the device. A policy must accept any

@@ -81,7 +81,7 @@ fn an_idle_handle_holds_a_unit_and_costs_copies() {
 }
 
 /// Handle 0 writes requests of eight pages, handle 1 single pages, as many requests as the other: the share of copies that go to handle 1.
-fn copied_to_small_requests(copies: Copies) -> f64 {
+fn copied_to_small_requests(copies: Copies, mode: GcMode) -> f64 {
     let mut setup = Setup::small();
     setup.geometry.blocks_per_plane = 60;
     setup.ftl.pools = Pools::Device;
@@ -92,6 +92,7 @@ fn copied_to_small_requests(copies: Copies) -> f64 {
         ..FdpConfig::default()
     });
     setup.gc.low_mark = FreeMark::Blocks(6);
+    (setup.gc.mode, setup.gc.lazy_valid) = (mode, Some(Share::percent(90)));
     setup.ftl.spare.share = Share::percent(40);
     let mut ftl = setup.build().expect("the setup is accepted");
     let (half, mut stream) = (ftl.logical_pages() / 2, Seed(3).stream("requests"));
@@ -108,6 +109,9 @@ fn copied_to_small_requests(copies: Copies) -> f64 {
 
 #[test]
 fn copies_of_a_drive_that_looks_once_a_request_follow_requests_and_not_pages() {
-    let [writer, request] = [Copies::OfWriter, Copies::OfRequest].map(copied_to_small_requests);
-    assert!(writer < 0.3 && request > 0.7, "{writer} {request}");
+    let of = |copies| copied_to_small_requests(copies, GcMode::Foreground);
+    let [writer, caller] = [Copies::OfWriter, Copies::OfCaller].map(of);
+    assert!(writer < 0.3 && caller > 0.7, "{writer} {caller}");
+    let lazily = copied_to_small_requests(Copies::OfCaller, GcMode::Lazy);
+    assert!(lazily < caller / 2.0, "what is cleaned lazily goes to handle 0: {lazily} {caller}");
 }

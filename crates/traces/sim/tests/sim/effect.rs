@@ -67,7 +67,7 @@ const ON_FLASH: &[Row<'_>] = &[
     ("ftl.slc_cache.while_free", "30%", &[], SLC),
     ("ftl.refresh.power_off", "50ms", &[], &[("ftl.refresh.retention", "300ms")]),
     ("ftl.placement.copies", "of-writer", HANDLES, ISOLATED),
-    ("ftl.placement.copies", "of-request", HANDLES, ISOLATED),
+    ("ftl.placement.copies", "of-caller", HANDLES, ISOLATED),
     ("ftl.wear_gap", "3", &[], &[("ftl.wear_levelling", "static")]),
     ("cooperation", "cdm", &[], &[CACHE]),
     ("cache.policy", "fifo", &[], &[CACHE]),

@@ -106,7 +106,7 @@ fn pages_are_hot_that_are_overwritten_soon() {
 }
 
 fn cleaned(policy: &mut Midas, class: u32, valid: u32, now: u64) {
-    policy.cleaned(Cleaned { class: Class::new(class), opened_at: 0, now, valid });
+    policy.cleaned(Cleaned { class: Class::new(class), opened_at: 0, now, valid, lazily: false });
 }
 
 /// With hot pages, two queues of 5 blocks, and the last group.
