@@ -107,16 +107,21 @@ impl Lpns {
     }
 
     /// Keep the pages of a slice, under their numbers there.
-    #[inline]
+    #[inline(always)]
     fn keep(&mut self, slice: &Slice) {
-        let pages = self.count as u32;
-        if let (1, true) = (pages, self.apart.is_empty()) {
-            let is_here = slice.has(self.get(0));
-            self.first = slice.pages_before(self.first as u32) as usize;
-            self.count = usize::from(is_here);
-            self.elsewhere = Some(Elsewhere { pages, ends: [!is_here; 2], all: !is_here });
-            return;
+        if let (1, true, Some(here)) =
+            (self.count, self.apart.is_empty(), slice.local(Lpn::from_index(self.first)))
+        {
+            (self.first, self.elsewhere) = (here.index(), None);
+        } else {
+            self.keep_part(slice);
         }
+    }
+
+    /// As [`keep`](Self::keep), of any pages.
+    #[inline(never)]
+    fn keep_part(&mut self, slice: &Slice) {
+        let pages = self.count as u32;
         let is_there = |page: Option<Lpn>| page.is_some_and(|page| !slice.has(page));
         let ends = [self.first(), (pages > 0).then(|| self.get(self.count - 1))].map(is_there);
         if self.apart.is_empty() {

@@ -1,7 +1,7 @@
 //! A run over the slices of a device side by side, each on a thread of its own, with the result of one thread.
 //!
 //! All slices see all requests in order, and each serves its own pages. A request with pages in several is answered with the last one.
-//! A few batches are served at a time; between them nothing is under way on another thread.
+//! A few batches are served at a time, while the next ones are read; in between nothing is under way on another thread.
 
 use crate::engine::{Answer, Engine, Share, Totals};
 use crate::error::RunError;
@@ -135,7 +135,7 @@ impl Lane {
     }
 }
 
-/// The observer of all slices but the first, which looks whether that one has failed.
+/// The observer of all threads but the first, which looks whether that one has failed.
 struct Follower<'a>(&'a AtomicBool);
 
 impl Observer for Follower<'_> {
@@ -144,10 +144,11 @@ impl Observer for Follower<'_> {
     }
 }
 
-/// Work for all slices side by side: for the first one on this thread, with its observer.
+/// Work for all slices side by side: for the first one on this thread with its observer, after something else.
 fn side_by_side<T: Send, R: Send>(
     slices: impl IntoIterator<Item = T>,
     observer: &mut dyn Observer,
+    before: impl FnOnce(),
     work: impl Fn(T, &mut dyn Observer) -> Result<R, RunError> + Sync,
 ) -> Result<Vec<R>, RunError> {
     let (has_failed, work) = (&AtomicBool::new(false), &work);
@@ -156,6 +157,7 @@ fn side_by_side<T: Send, R: Send>(
         let first = slices.next().expect("a device has a slice");
         let others: Vec<_> =
             slices.map(|slice| scope.spawn(move || work(slice, &mut Follower(has_failed)))).collect();
+        before();
         let first = work(first, observer);
         has_failed.store(first.is_err(), Ordering::Relaxed);
         let others =
@@ -164,13 +166,45 @@ fn side_by_side<T: Send, R: Send>(
     })
 }
 
+fn nothing() {}
+
+/// The requests that are served between two meetings.
+#[derive(Default)]
+struct Window {
+    /// The number of its first request, and the share of the workload read before it, if known.
+    first: u64,
+    fraction: Option<f64>,
+    batches: Vec<Vec<Request>>,
+}
+
+impl Window {
+    /// Read the next one in place of an old one. It has no requests after the last one of the workload.
+    fn read(mut self, replay: &mut Replay<'_>) -> Result<Self, RunError> {
+        (self.fraction, self.first) = replay.progress();
+        self.batches.resize(BATCHES, Vec::new());
+        self.batches.iter_mut().for_each(Vec::clear);
+        for batch in &mut self.batches {
+            if !replay.read_into(batch)? {
+                break;
+            }
+        }
+        Ok(self)
+    }
+
+    fn last(&self) -> Option<&Request> {
+        self.batches.iter().filter_map(|batch| batch.last()).next_back()
+    }
+}
+
 /// A run over slices.
 pub(crate) struct SlicedRun<'a> {
     told: Told<'a>,
     scenario: &'a Scenario,
     replay: Replay<'a>,
     lanes: Vec<Lane>,
-    batches: Vec<Vec<Request>>,
+    window: Window,
+    /// Those that are served next, or what is wrong with them.
+    next: Result<Window, RunError>,
     /// Of requests that some slices have served and others not: the pages left, and the latest end.
     open: FxHashMap<u64, (u32, Time)>,
     shares: Vec<(Share, Answer)>,
@@ -202,8 +236,7 @@ pub(crate) fn precondition_slices(
     threads: u32,
     observer: &mut dyn Observer,
 ) -> Result<Vec<(Slice, Preconditioned)>, RunError> {
-    let slices = Slice::cut(scenario, threads);
-    side_by_side(slices, observer, |slice, observer| {
+    side_by_side(Slice::cut(scenario, threads), observer, nothing, |slice, observer| {
         let erased = erased(&slice, scenario)?;
         Ok((slice, precondition(erased, Some(&slice), scenario, Traces::NONE, observer)?))
     })
@@ -217,16 +250,17 @@ impl<'a> SlicedRun<'a> {
     pub(crate) fn new(
         scenario: &'a Scenario,
         slices: Vec<(Slice, Preconditioned)>,
-        replay: Replay<'a>,
+        mut replay: Replay<'a>,
         told: Told<'a>,
     ) -> Result<Self, RunError> {
         let lane = |(slice, Preconditioned { ftl, .. })| Lane::new(slice, scenario, ftl);
         Ok(Self {
             told,
             scenario,
-            replay,
             lanes: slices.into_iter().map(lane).collect::<Result<_, _>>()?,
-            batches: vec![Vec::new(); BATCHES],
+            window: Window::default(),
+            next: Window::default().read(&mut replay),
+            replay,
             open: FxHashMap::default(),
             shares: Vec::new(),
             last_arrival: Time::ZERO,
@@ -284,25 +318,23 @@ impl<'a> SlicedRun<'a> {
 
 impl Steps for SlicedRun<'_> {
     fn step(&mut self, _: usize, observer: &mut dyn Observer) -> Result<bool, RunError> {
-        let (fraction, first) = self.replay.progress();
-        observer.replaying(fraction, first, &|| self.so_far())?;
-        self.batches.iter_mut().for_each(Vec::clear);
-        for batch in &mut self.batches {
-            if !self.replay.read_into(batch)? {
-                break;
-            }
-            self.last_arrival =
-                batch.last().map_or(self.last_arrival, |last| self.lanes[0].issuer.arrival(last));
-        }
-        if self.batches[0].is_empty() {
+        let used = std::mem::take(&mut self.window);
+        self.window = std::mem::replace(&mut self.next, Ok(Window::default()))?;
+        let Window { first, fraction, batches } = &self.window;
+        observer.replaying(*fraction, *first, &|| self.so_far())?;
+        let Some(last) = self.window.last() else {
+            self.next = used.read(&mut self.replay);
             return Ok(false);
-        }
-        let batches = &self.batches;
-        let served = side_by_side(&mut self.lanes, observer, |lane: &mut Lane, observer| {
-            lane.serve(batches, first, fraction, observer)
+        };
+        self.last_arrival = self.lanes[0].issuer.arrival(last);
+        let Self { lanes, replay, next, .. } = self;
+        let read = || *next = used.read(replay);
+        let served = side_by_side(lanes, observer, read, |lane, observer| {
+            lane.serve(batches, *first, *fraction, observer)
         })?;
         if let Some(number) = served[0] {
-            let rest = self.batches.concat().split_off((number - first) as usize);
+            let mut rest = batches.concat().split_off((number - first) as usize);
+            rest.extend(self.next.iter().flat_map(|next| next.batches.concat()));
             self.replay.put_back(rest);
             return Err(self.replay.out_of_space(0, &mut self.lanes[0].engine, observer)?);
         }
@@ -319,8 +351,10 @@ impl Steps for SlicedRun<'_> {
         Metrics::new(self.totals().report)
     }
 
+    /// Up to the last meeting.
     fn progress(&self) -> (Option<f64>, u64) {
-        self.replay.progress()
+        let served = self.window.batches.iter().map(|batch| batch.len() as u64).sum::<u64>();
+        (self.window.fraction, self.window.first + served)
     }
 
     /// That of the first slice.
@@ -335,7 +369,7 @@ impl Steps for SlicedRun<'_> {
     fn finish(mut self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
         while self.step(usize::MAX, observer)? {}
         let ((_, requests), last_arrival) = (self.progress(), self.last_arrival);
-        side_by_side(&mut self.lanes, observer, |lane: &mut Lane, observer| {
+        side_by_side(&mut self.lanes, observer, nothing, |lane, observer| {
             lane.end(requests, last_arrival, observer)
         })?;
         self.join();

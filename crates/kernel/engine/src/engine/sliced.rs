@@ -58,8 +58,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// The share of the request being issued; `None` if it is served here alone.
     #[inline(always)]
     pub(super) fn share(&self) -> Option<Share> {
-        let request = self.sliced.as_ref()?.request;
-        self.lpns.shares().map(|pages| Share { request, pages })
+        let pages = self.lpns.shares()?;
+        Some(Share { request: self.sliced.as_ref()?.request, pages })
     }
 
     /// The share of a pending request.

@@ -192,17 +192,20 @@ fn a_trace_is_open_or_closed_by_its_times_on_any_number_of_threads() {
         assert_eq!(one.contains("arrive at the same time"), gap == 0, "{one}");
         assert!(one == documents(&scenario, 2), "{name}");
     }
-    // Beyond the device, the error tells the whole need.
+    // Beyond the device, the error tells the whole need, also of requests that were read ahead.
+    let long = folder.join("long.csv");
+    let line = |number: u64| format!("{number},W,{},4096\n", number * 4096);
+    fs::write(&long, (0..90_000).map(line).collect::<String>()).expect("a file");
     let small = [
         ("flash.channels", "4"),
         ("flash.blocks_per_plane", "12"),
         ("flash.pages_per_block", "16"),
         ("ftl.spare.share", "200%"),
     ];
-    let timed = format!("[{:?}]", folder.join("timed.csv").display().to_string());
+    let long = format!("[{:?}]", long.display().to_string());
     for remap in ["none", "dense"] {
         let more = [
-            ("workload.trace", timed.as_str()),
+            ("workload.trace", long.as_str()),
             ("workload.remap", remap),
             ("gc.low_mark", "1"),
             ("workload.trace_options.columns", COLUMNS),
