@@ -251,7 +251,7 @@ def test_a_panic_of_the_core_is_a_failure_of_one_run(tmp_path: Path, monkeypatch
 
 
 def test_what_does_not_fit_into_memory_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    most = memory.needed_bytes(SMALL)
+    most, _ = memory.needed_bytes(SMALL)
     monkeypatch.setattr(engine_local, "available_bytes", lambda: int(most * 1.5))
     swept = coflash.sweep(SMALL, {"flash.blocks_per_plane": [50, 4_000_000]}, out=tmp_path)
     (failure,) = swept.failures
@@ -282,8 +282,8 @@ def test_the_estimate_of_memory_is_above_the_devices_state(change: dict[str, Any
     result = coflash.run(SMALL.with_(change).with_(cooperation__name="cdm"))
     flash = result.document["scenario"]["flash"]
     pages = flash["channels"] * flash["chips_per_channel"] * flash["blocks_per_plane"] * flash["pages_per_block"]
-    apart = memory.needed_bytes(SMALL.with_({"flash.blocks_per_plane": 1, "cache.size": "0B"}))
-    assert memory.needed_bytes(result.scenario) - apart > 0.9 * pages * result.simulator["state_bytes_per_page"]
+    apart, _ = memory.needed_bytes(SMALL.with_({"flash.blocks_per_plane": 1, "cache.size": "0B"}))
+    assert memory.needed_bytes(result.scenario)[0] - apart > 0.9 * pages * result.simulator["state_bytes_per_page"]
     assert 0 < memory.available_bytes() < 2**50
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
@@ -49,36 +51,40 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
     """
     at_once = engine.slots if ahead else engine.workers
     under_way: dict[Future[Ran], Job] = {}
+    ended: SimpleQueue[Future[Ran]] = SimpleQueue()
+    memory = _Memory(engine)
     held: Job | None = None  # requested, but there is no room for it yet
     try:
         while True:
-            while len(under_way) < at_once and (job := held or next(jobs, None)) is not None:
+            new: list[tuple[Job, int]] = []
+            while len(under_way) + len(new) < at_once and (job := held or next(jobs, None)) is not None:
                 held = None
                 if job.key in store:
                     watch.kept()
                     yield Outcome(job)
                     continue
-                if _taken([job], engine) > engine.largest_bytes:
+                if _alone(job) > engine.largest_bytes:
                     job = replace(job, sharing=None)  # its own device needs no second copy
-                needed = _taken([job], engine)
+                needed = _alone(job)
                 if needed > engine.largest_bytes:
                     much, room = show(needed, "bytes"), show(engine.largest_bytes, "bytes")
                     yield _failed(job, f"it needs up to {much} of memory; {room} are free", store, watch)
                     continue
-                if under_way and _taken([job, *under_way.values()], engine) > engine.memory_bytes:
+                if (under_way or new) and not memory.fits(job):
                     held = job
                     break
-                under_way[engine.submit(job, needed)] = job
+                memory.take(job)
+                new.append((job, needed))
+            for future, (job, _) in zip(engine.submit(new) if new else (), new, strict=True):
+                under_way[future] = job
+                future.add_done_callback(ended.put)
             if not under_way:
                 return
             watch.under_way(min(len(under_way), engine.workers))
-            ended = set[Future[Ran]]()
-            while not ended:
-                # A signal that comes just before a wait does not end it, but is seen after it.
-                ended, _ = wait(under_way, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
-            for future in ended:
-                yield _settled(under_way[future], future, store, watch)
-                del under_way[future]
+            for future in _all(ended):
+                job = under_way.pop(future)
+                memory.give_back(job)
+                yield _settled(job, future, store, watch)
     finally:
         # Runs remain only if the sweep was stopped: those that have ended by now are stored.
         for future, job in under_way.items():
@@ -87,11 +93,46 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
                     _store(store, job, future.result())
 
 
-def _taken(jobs: Sequence[Job], engine: Engine) -> int:
-    """Return the memory that runs need together, shared devices included."""
-    shared = [(job.sharing.key, job.shared_bytes) for job in jobs if job.sharing is not None]
-    devices = dict(shared).values() if engine.shares_memory else [size for _, size in shared]
-    return sum(job.needed_bytes for job in jobs) + sum(devices)
+def _alone(job: Job) -> int:
+    return job.needed_bytes + job.shared_bytes
+
+
+class _Memory:
+    """The memory that runs take together; a device that several share counts once where they share memory."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._bytes = engine, 0
+        self._devices: Counter[str] = Counter()
+
+    def fits(self, job: Job) -> bool:
+        return self._bytes + self._more(job) <= self._engine.memory_bytes
+
+    def take(self, job: Job) -> None:
+        self._bytes += self._more(job)
+        if job.sharing is not None:
+            self._devices[job.sharing.key] += 1
+
+    def give_back(self, job: Job) -> None:
+        if job.sharing is not None:
+            self._devices[job.sharing.key] -= 1
+        self._bytes -= self._more(job)
+
+    def _more(self, job: Job) -> int:
+        has_device = self._engine.shares_memory and job.sharing is not None and self._devices[job.sharing.key] > 0
+        return job.needed_bytes if has_device else _alone(job)
+
+
+def _all(ended: SimpleQueue[Future[Ran]]) -> Iterator[Future[Ran]]:
+    """Wait for a run, and yield all that have ended by then."""
+    first = None
+    while first is None:
+        # A signal that comes just before a wait does not end it, but is seen after it.
+        with suppress(Empty):
+            first = ended.get(timeout=_LOOK_S)
+    yield first
+    with suppress(Empty):
+        while True:
+            yield ended.get_nowait()
 
 
 def _settled(job: Job, future: Future[Ran], store: Store, watch: Watch) -> Outcome:

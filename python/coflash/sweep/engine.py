@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -45,8 +45,8 @@ class Engine(Protocol):
         """Whether all runs share warm devices; otherwise each worker has its own."""
         ...
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:
-        """Start a run. The future raises the exception of the run."""
+    def submit(self, runs: Sequence[tuple[Job, int]]) -> Sequence[Future[Ran]]:
+        """Start runs, each with the memory that it needs. A future raises the exception of its run."""
         ...
 
 

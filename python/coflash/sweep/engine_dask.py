@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,12 +55,14 @@ class DaskEngine:
         self.slots = 2 * self.workers
         self.memory_bytes = sum(limits)
         self.largest_bytes = max(limits)
-        self._executor = client.get_executor(pure=False)
+        self._client = client
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:  # noqa: ARG002 - the driver sees to it
-        """Give a run to the scheduler."""
-        future: Future[Ran] = self._executor.submit(_execute, job)
-        return future
+    def submit(self, runs: Sequence[tuple[Job, int]]) -> Sequence[Future[Ran]]:
+        """Give runs to the scheduler together, which takes a fraction of the time of one by one."""
+        tasks = self._client.map(_execute, [job for job, _ in runs], pure=False)
+        futures: list[Future[Ran]] = [Future() for _ in tasks]
+        self._client.loop.add_callback(_hand_on_all, tasks, futures)
+        return futures
 
 
 @contextmanager
@@ -102,6 +105,17 @@ def _deaf() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+async def _hand_on_all(tasks: Sequence[Any], to: Sequence[Future[Ran]]) -> None:
+    await asyncio.gather(*map(_hand_on, tasks, to))
+
+
+async def _hand_on(task: Any, to: Future[Ran]) -> None:
+    try:
+        to.set_result(await task)
+    except BaseException as error:  # noqa: BLE001 - it is raised where the run is waited for
+        to.set_exception(error)
 
 
 def _execute(job: Job) -> Ran:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -37,9 +37,9 @@ class LocalEngine:
         self._stop = threading.Event()
         self._busy = set[int]()
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:  # noqa: ARG002 - the driver sees to it
-        """Start a run as soon as a thread is free."""
-        return self._pool.submit(self._execute, job)
+    def submit(self, runs: Sequence[tuple[Job, int]]) -> Sequence[Future[Ran]]:
+        """Start each run as soon as a thread is free."""
+        return [self._pool.submit(self._execute, job) for job, _ in runs]
 
     def stop(self) -> None:
         """Abandon the current runs, within a twentieth of a second: the core reports that often.

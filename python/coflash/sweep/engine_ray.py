@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,8 +39,11 @@ class RayEngine:
         self._content = {file.sha256: ray.put(Path(file.source).read_bytes()) for file in files}
         self._execute = ray.remote(max_retries=2)(_execute)
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:
-        """Give a run to Ray."""
+    def submit(self, runs: Sequence[tuple[Job, int]]) -> Sequence[Future[Ran]]:
+        """Give runs to Ray."""
+        return [self._started(job, needed_bytes) for job, needed_bytes in runs]
+
+    def _started(self, job: Job, needed_bytes: int) -> Future[Ran]:
         reference = self._execute.options(num_cpus=1, memory=needed_bytes).remote(job, self._content)
         future: Future[Ran] = Future()
         reference.future().add_done_callback(lambda ended: _hand_on(ended, future))

@@ -20,7 +20,7 @@ from coflash.runs.run import simulate
 from coflash.scenario import Scenario, as_text, flat
 from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
-from coflash.sweep.memory import device_bytes, needed_bytes
+from coflash.sweep.memory import needed_bytes
 from coflash.trace import Progress
 
 
@@ -46,15 +46,19 @@ class Job:
     former_keys: tuple[str, ...] = ()
     """The keys that the same run had under earlier revisions of results, whose numbers may be others."""
 
-    @cached_property
+    @property
     def needed_bytes(self) -> int:
         """An upper bound for its memory, without a shared device."""
-        return needed_bytes(self.scenario)
+        return self._bytes[0]
 
-    @cached_property
+    @property
     def shared_bytes(self) -> int:
         """The memory of its shared device, if any."""
-        return 0 if self.sharing is None else device_bytes(self.scenario)
+        return 0 if self.sharing is None else self._bytes[1]
+
+    @cached_property
+    def _bytes(self) -> tuple[int, int]:
+        return needed_bytes(self.scenario)
 
     def shares(self, runs: int | None) -> Job:
         """Return the same run from a device shared by a number of runs; itself if there is no preconditioning."""
