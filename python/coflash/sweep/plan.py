@@ -60,11 +60,22 @@ class Job:
     def _bytes(self) -> tuple[int, int]:
         return needed_bytes(self.scenario)
 
+    @cached_property
+    def device_key(self) -> str:
+        """What determines its warm device, the requests that write it included; empty if it begins as it is made."""
+        given = self.scenario.to_dict()["precondition"]
+        if given["fill"] == "none":
+            return ""
+        key = self.scenario.warm_key
+        return digest([key, *(file.sha256 for file in self.inputs)]) if given.get("until_steady") else key
+
     def shares(self, runs: int | None) -> Job:
         """Return the same run from a device shared by a number of runs; itself if there is no preconditioning."""
-        if self.scenario.to_dict()["precondition"]["fill"] == "none":
-            return self
-        return replace(self, sharing=Sharing(self.scenario.warm_key, runs))
+        return replace(self, sharing=Sharing(self.device_key, runs)) if self.device_key else self
+
+
+class Stopped(Exception):  # noqa: N818 - nothing is wrong
+    """The run was abandoned."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +176,7 @@ class Plan:
         jobs = {job.key: job for point in self.points for job in point.jobs}
         devices: dict[str, list[Job]] = {}
         for job in jobs.values():
-            devices.setdefault(job.scenario.warm_key, []).append(job)
+            devices.setdefault(job.device_key, []).append(job)
         return [job for group in devices.values() for job in group]
 
 
@@ -183,8 +194,33 @@ def _check_word(scenario: Scenario, key: str, text: str) -> None:
 
 def sharing(jobs: Sequence[Job]) -> list[Job]:
     """Return the same runs; those with the same device share it."""
-    runs = Counter(job.scenario.warm_key for job in jobs)
-    return [job.shares(count) if (count := runs[job.scenario.warm_key]) > 1 else job for job in jobs]
+    runs = Counter(job.device_key for job in jobs)
+    return [job.shares(count) if (count := runs[job.device_key]) > 1 else job for job in jobs]
+
+
+Group = tuple[Job, ...]
+"""Runs that one worker executes, one after the other."""
+Outcomes = list[Ran | str]
+"""What became of them; of one that failed the reason."""
+
+
+def execute_all(group: Group, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Outcomes:
+    """Execute runs as `execute` does; what was wrong with one is a text in its place.
+
+    Raises:
+        CoflashError: A result cannot be stored (`Unstored`).
+        Stopped: The runs were abandoned.
+    """
+
+    def outcome(job: Job) -> Ran | str:
+        try:
+            return execute(job, devices, progress, shipped=shipped)
+        except (Unstored, Stopped):
+            raise
+        except Exception as error:
+            return str(error) if isinstance(error, CoflashError) else f"{type(error).__name__}: {error}"
+
+    return [outcome(job) for job in group]
 
 
 def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Ran:

@@ -43,7 +43,7 @@ pub fn rewrite(
 }
 
 /// The bytes from which a text is cut into parts, and of a part.
-const CUT_BYTES: u64 = 256 << 20;
+const CUT_BYTES: u64 = 64 << 20;
 
 /// Write each device of the trace in `paths` to a Parquet file of its own in `folder`, on `threads` threads or one for each core;
 /// also returns the remarks on the trace.

@@ -70,7 +70,7 @@ fn is_the_same(test: &str, paths: &[String], options: &TraceOptions, cut_bytes: 
 fn cloud(lines: u64, begin: u64) -> String {
     let line = |n: u64| {
         let device = (n * n + begin) % 7;
-        let op = if n % 3 == 0 { "R" } else { "W" };
+        let op = if n.is_multiple_of(3) { "R" } else { "W" };
         format!("v{device},{op},{},{},{}\n", n % 5 * 4096, (n % 4 + 1) * 512, 1_000_000 + begin + n / 2 * 10)
     };
     (0..lines).map(line).collect()
@@ -161,7 +161,7 @@ fn a_file_is_read_as_a_whole_where_its_parts_say_something_else() {
 #[test]
 fn a_device_beyond_its_stride_is_refused() {
     let options: TraceOptions = toml::from_str("device_stride = \"1MiB\"").unwrap();
-    let path = [file("split_stride", "far.csv", "a,W,0,512,1\na,W,2097152,512,2\n".to_owned())];
+    let path = [file("split_stride", "far.csv", "a,W,0,512,1\na,W,2097152,512,2\n")];
     let error = split("split_stride", &path, &options, None).unwrap_err().to_string();
     assert!(error.contains("beyond device_stride"), "{error}");
 }
