@@ -269,6 +269,7 @@ def trace_split(
     trace: Sequence[str],
     options: dict[str, str],
     folder: str,
+    threads: int | None,
     progress: Callable[[str, float | None, int], None] | None,
 ) -> tuple[list[dict[str, Any]], list[str]]: ...
 def trace_like(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import numpy as np
@@ -16,7 +17,9 @@ import coflash
 from coflash import CoflashError
 from coflash.cli import app
 from coflash.demo import find_trace
+from coflash.files import remote
 from coflash.sweep.fleet import Fleet
+from coflash.sweep.plan import Plan
 from coflash.trace import volumes
 
 VARY = {"cooperation": ["none", "cdm"]}
@@ -71,6 +74,24 @@ def test_the_split_has_each_request_once_in_its_volume(trace: str, tmp_path: Pat
     }
 
 
+def test_several_files_are_one_trace_and_any_number_of_threads_writes_the_same(tmp_path: Path) -> None:
+    text = lines()
+    files = [tmp_path / f"{number}.csv" for number in range(3)]
+    for number, file in enumerate(files):
+        file.write_text("\n".join(text[number::3][: 2000 + 900 * number]) + "\n")
+
+    def written(place: Path, workers: int | None) -> dict[str, bytes]:
+        volumes.split(files, place, {}, workers=workers)
+        return {file.name: file.read_bytes() for file in place.iterdir()}
+
+    one, two, all_cores = (written(tmp_path / f"w{workers}", workers) for workers in (1, 2, None))
+    assert one == two == all_cores
+    whole = tmp_path / "whole.parquet"
+    coflash.trace.convert(files, whole)
+    assert sum(one.requests for one in volumes.split(files, tmp_path / "w1")) == polars.read_parquet(whole).height
+    assert {".requests"}.isdisjoint(one)
+
+
 def test_a_split_that_is_there_is_taken_and_another_one_replaces_it(trace: str, tmp_path: Path) -> None:
     place = tmp_path / "parts"
     parts = volumes.split(trace, place)
@@ -92,8 +113,14 @@ def test_a_split_that_was_damaged_is_made_anew_and_foreign_documents_are_refused
     before = first.read_bytes()
     first.write_bytes(b"garbage")
     second.unlink()
-    assert volumes.split(trace, place) == parts
+    mends = f"`coflash trace split {trace} --out {place}` mends it"
+    with pytest.raises(CoflashError, match=f"{first.name}, {second.name}; {mends}"):
+        coflash.fleet(str(place), VARY, out=tmp_path / "out", scenario=SMALL)
+    with pytest.warns(UserWarning, match=f"made anew, not as volumes.json lists it: {first.name}, {second.name}"):
+        assert volumes.split(trace, place) == parts
     assert first.read_bytes() == before
+    with pytest.raises(CoflashError, match="given twice"):
+        coflash.fleet([trace, trace], VARY, out=tmp_path / "out", by="file", scenario=SMALL)
     for foreign in (
         '{"a": 1}',
         "[]",
@@ -194,6 +221,64 @@ def test_volumes_of_a_page_or_two_do_not_end_a_fleet_and_skipped_records_are_tol
     assert any("never wrote to flash" in remark for remark in found.remarks)
 
 
+def parquet(place: Path, rows: list[tuple[int, int, int]]) -> str:
+    """A trace of operations (1 writes, 2 trims), addresses and lengths."""
+    columns = dict(zip(("op", "offset", "length"), zip(*rows, strict=True), strict=True))
+    types = {"op": polars.UInt8, "offset": polars.UInt64, "length": polars.UInt64}
+    times = polars.Series("time_ns", range(len(rows)), polars.UInt64)
+    polars.DataFrame(columns, types).insert_column(0, times).write_parquet(place)
+    return str(place)
+
+
+def test_a_device_has_room_for_what_its_run_numbers(tmp_path: Path) -> None:
+    sparse = [(1, 65_536 * number, 4096) for number in range(9000)]
+    trims = [(1, 4096 * number, 4096) for number in range(6000)]
+    trims += [(2, 4096 * (100_000 + number) + 512, 8192 + 512) for number in range(6000)]
+    files = [parquet(tmp_path / "sparse.parquet", sparse), parquet(tmp_path / "trims.parquet", trims)]
+    for page in ("4KiB", "16KiB"):
+        scenario = SMALL.with_({"flash.page_size": page})
+        found = coflash.fleet(files, {"seed": [1]}, out=tmp_path / page, by="file", scenario=scenario)
+        assert not found.sweep.failures
+        assert not found.larger or page == "16KiB"
+
+
+def test_a_volume_that_no_device_takes_is_a_failure_of_its_own(
+    trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(scenario: coflash.Scenario, *given: Any) -> Plan:
+        if scenario.name == "7":
+            raise CoflashError("flash.blocks_per_plane: too many")
+        return planned(scenario, *given)
+
+    planned = Plan.of
+    monkeypatch.setattr(Plan, "of", refusing)
+    found = coflash.fleet(trace, VARY, out=tmp_path, scenario=SMALL)
+    labels = [failure.label for failure in found.sweep.failures]
+    assert labels == ["volume=7 cooperation=none", "volume=7 cooperation=cdm"]
+    assert {failure.error for failure in found.sweep.failures} == {"flash.blocks_per_plane: too many"}
+    assert set(found.by_volume("waf_host")[1]) == {"64", "7/x"}
+
+
+def test_a_scenario_that_no_size_fits_is_told_by_its_own_key(trace: str, tmp_path: Path) -> None:
+    with pytest.raises(CoflashError, match=r"^ftl\.spare\.share: "):
+        coflash.fleet(trace, VARY, out=tmp_path, scenario=SMALL.with_({"ftl.spare.share": "1%"}))
+
+
+def test_a_list_at_a_url_is_read_once(trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = f"local://{tmp_path}/parts"
+    volumes.split(trace, place)
+    reads: list[str] = []
+    contents = remote.Tree.contents
+
+    def read(tree: remote.Tree, files: list[str]) -> dict[str, bytes]:
+        reads.extend(files)
+        return contents(tree, files)
+
+    monkeypatch.setattr(remote.Tree, "contents", read)
+    coflash.fleet(place, {"seed": [1]}, out=tmp_path / "out", scenario=SMALL)
+    assert reads == ["volumes.json"]
+
+
 def test_files_are_volumes_too(tmp_path: Path, trace: str) -> None:
     parts = volumes.split(trace, tmp_path / "parts")
     some = [one.file for one in parts if one.written_bytes][:2]
@@ -217,6 +302,7 @@ def test_the_command_says_how_results_spread_resumes_and_writes_what_is_asked(tr
         str(tmp_path / "out"),
     ]
     args += [
+        "--until-steady",
         "--measure",
         "waf_host",
         "--table",
@@ -232,6 +318,8 @@ def test_the_command_says_how_results_spread_resumes_and_writes_what_is_asked(tr
     assert "left out: nothing is written (900)" in first.output
     again = CliRunner().invoke(app, args)
     assert "6 runs of 3 volumes, 6 of them from before" in again.output
+    kept = coflash.results(tmp_path / "out")
+    assert all(kept[run].scenario.to_dict()["precondition"]["until_steady"] for run in kept)
     document = json.loads((tmp_path / "f.json").read_text())
     assert set(document["measures"]["waf_host"]["by_volume"][0]) == {"64", "7", "7/x"}
     assert len((tmp_path / "t.csv").read_text().splitlines()) == 7
@@ -277,9 +365,17 @@ def test_an_object_store_has_trace_volumes_and_results(found: Fleet, trace: str)
     other = volumes.split("memory://cloud/one.csv", parts)
     assert sum(one.requests for one in other) == 100
     assert len(files.find("/cloud/out/volumes")) == len(other) + 1
-    files.rm_file(other[0].file.removeprefix("memory:/"))
-    assert volumes.split("memory://cloud/one.csv", parts) == other
-    assert files.exists(other[0].file.removeprefix("memory:/"))
+    gone, cut, kept_file = (one.file.removeprefix("memory:/") for one in other[:3])
+    files.rm_file(gone)
+    files.pipe_file(cut, files.cat_file(cut)[:-1])
+    before = files.modified(kept_file)
+    names = sorted(Path(one).name for one in (gone, cut))
+    with pytest.raises(CoflashError, match=rf"{names[0]}, .*{names[1]}; `coflash trace split memory://cloud/one.csv"):
+        coflash.fleet(parts, VARY, out="memory://cloud/out", scenario=SMALL)
+    with pytest.warns(UserWarning, match=rf"made anew, .*{names[0]}, .*{names[1]}$"):
+        assert volumes.split("memory://cloud/one.csv", parts) == other
+    assert files.size(gone) == other[0].bytes and files.size(cut) == other[1].bytes
+    assert files.modified(kept_file) == before, "what is whole is left alone"
 
 
 def test_workers_fetch_their_volumes_from_a_url(trace: str, tmp_path: Path, found: Fleet) -> None:

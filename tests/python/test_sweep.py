@@ -5,7 +5,8 @@ import json
 import math
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,10 @@ from coflash.results.subject import Subject
 from coflash.runs.inputs import inputs_of
 from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis
-from coflash.sweep.devices import Sharing
+from coflash.sweep.devices import Devices, Sharing
+from coflash.sweep.driver import work
+from coflash.sweep.plan import Group, Outcomes, Plan
+from coflash.sweep.progress import Watch
 from processes import PATIENCE_S, interrupt
 from sweeps import ENDLESS, SMALL, command, start
 
@@ -264,7 +268,7 @@ def test_a_panic_of_the_core_is_a_failure_of_one_run(tmp_path: Path, monkeypatch
 
 
 def test_what_does_not_fit_into_memory_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    most = memory.needed_bytes(SMALL)
+    most, _ = memory.needed_bytes(SMALL)
     monkeypatch.setattr(engine_local, "available_bytes", lambda: int(most * 1.5))
     swept = coflash.sweep(SMALL, {"flash.blocks_per_plane": [50, 4_000_000]}, out=tmp_path)
     (failure,) = swept.failures
@@ -288,6 +292,38 @@ def test_what_does_not_fit_into_memory_is_not_started(tmp_path: Path, monkeypatc
     assert at_once == [1] * 6
 
 
+def test_of_a_group_that_its_worker_lost_each_run_is_done_by_itself(tmp_path: Path) -> None:
+    jobs = Plan.of(SMALL, (), [(("seed", str(seed)),) for seed in range(1, 8)], 1).jobs()
+    sizes: list[int] = []
+
+    class Losing:
+        workers, slots, shares_memory, memory_bytes, largest_bytes = 1, 2, False, 2**40, 2**40
+
+        def submit(self, groups: Sequence[tuple[Group, int]]) -> list[Future[Outcomes]]:
+            futures: list[Future[Outcomes]] = []
+            for group, needed in groups:
+                assert needed == max(job.needed_bytes for job in group)
+                sizes.append(len(group))
+                future: Future[Outcomes] = Future()
+                futures.append(future)
+                if jobs[3] in group:
+                    future.set_exception(OSError("the worker died"))
+                else:
+                    future.set_result(plan.execute_all(group, Devices()))
+            return futures
+
+    store = store_at(tmp_path)
+    store.check()
+    with Watch(None, len(jobs)) as watch:
+        outcomes = list(work(iter(jobs), Losing(), store, watch, together=3))
+    assert sorted(sizes) == [1, 1, 1, 1, 3, 3]
+    assert {outcome.job.key for outcome in outcomes} == {job.key for job in jobs}
+    assert [outcome.failure for outcome in outcomes if outcome.failure] == watch.failures
+    (failure,) = watch.failures
+    assert (failure.run, failure.error) == (jobs[3].key, "OSError: the worker died")
+    assert all((job.key in store) == (job is not jobs[3]) for job in jobs)
+
+
 @pytest.mark.parametrize(
     "change", [{}, {"cache.size": "90%"}, {"flash.pages_per_block": 4, "flash.blocks_per_plane": 800}]
 )
@@ -295,8 +331,8 @@ def test_the_estimate_of_memory_is_above_the_devices_state(change: dict[str, Any
     result = coflash.run(SMALL.with_(change).with_(cooperation__name="cdm"))
     flash = result.document["scenario"]["flash"]
     pages = flash["channels"] * flash["chips_per_channel"] * flash["blocks_per_plane"] * flash["pages_per_block"]
-    apart = memory.needed_bytes(SMALL.with_({"flash.blocks_per_plane": 1, "cache.size": "0B"}))
-    assert memory.needed_bytes(result.scenario) - apart > 0.9 * pages * result.simulator["state_bytes_per_page"]
+    apart, _ = memory.needed_bytes(SMALL.with_({"flash.blocks_per_plane": 1, "cache.size": "0B"}))
+    assert memory.needed_bytes(result.scenario)[0] - apart > 0.9 * pages * result.simulator["state_bytes_per_page"]
     assert 0 < memory.available_bytes() < 2**50
 
 

@@ -77,11 +77,12 @@ pub(crate) fn trace_split<'py>(
     trace: Vec<String>,
     options: Settings,
     folder: &str,
+    threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let options: TraceOptions = options.read()?;
     let mut observer = PythonObserver::new(progress, None);
-    let volumes = py.detach(|| coflash_sim::split(&trace, &options, folder.as_ref(), &mut observer));
+    let volumes = py.detach(|| coflash_sim::split(&trace, &options, folder.as_ref(), threads, &mut observer));
     finish(py, volumes, observer)
 }
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -54,6 +56,13 @@ Scale = Annotated[
         help="The same drive with a fraction of its blocks and its workload; keys are set for the whole drive.",
     ),
 ]
+UntilSteady = Annotated[
+    bool,
+    typer.Option(
+        "--until-steady",
+        help="First repeat the run's own writes until write amplification is steady (precondition.until_steady).",
+    ),
+]
 JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
@@ -87,14 +96,16 @@ TableFormat = Annotated[TableForm, typer.Option("--format", help="Tables for a t
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
 
 
-def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
-    """Load a scenario and apply `--set`.
+def scenario_with(name: str, assignments: list[str] | None, until_steady: bool = False) -> Scenario:
+    """Load a scenario and apply `--set`, and `--until-steady`.
 
     Raises:
         CoflashError: There is no such scenario, or an assignment is wrong.
     """
     pairs = assigned("--set", assignments, "cache.size=64MiB")
     scenario = Scenario.load(name)
+    if until_steady:
+        pairs = [*pairs, ("precondition.until_steady", "true")]
     if not pairs:
         return scenario
     changed = scenario.set(pairs)
@@ -289,6 +300,15 @@ def notes(remarks: Iterable[str]) -> None:
     """Print assumptions and other remarks on the standard error stream."""
     for remark in remarks:
         errors().print(f"note: {remark}", style="yellow", highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def noted() -> Iterator[None]:
+    """Print warnings of the block as notes."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    notes(str(one.message) for one in found)
 
 
 def plain_table(*columns: str) -> Table:

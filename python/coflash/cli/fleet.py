@@ -14,7 +14,7 @@ import typer
 from coflash._core import __version__
 from coflash.cli import complete
 from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, Measures, Quiet, Workers
+from coflash.cli.console import Assignments, JsonFile, Measures, Quiet, UntilSteady, Workers
 from coflash.cli.sweep import Address, EngineOption, Seeds
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.measures.measure import Measure
@@ -51,6 +51,7 @@ def fleet(
     ] = "volume",
     scenario: Annotated[str, Device] = DEVICE,
     assignments_: Assignments = None,
+    until_steady: UntilSteady = False,
     volumes: Annotated[str | None, Volumes] = None,
     seeds: Seeds = 1,
     engine: EngineOption = "local",
@@ -81,8 +82,8 @@ def fleet(
     if table is not None:
         atomic_write.check_file(table, kinds.TABLE)
     varied = dict(shared.assigned("--vary", vary, "cooperation=none,cdm"))
-    base = shared.scenario_with(scenario, assignments_)
-    with nullcontext(None) if quiet else shown("reading", shared.errors()) as report:
+    base = shared.scenario_with(scenario, assignments_, until_steady)
+    with shared.noted(), nullcontext(None) if quiet else shown("reading", shared.errors()) as report:
         found = run_fleet(
             traces,
             varied,

@@ -18,6 +18,7 @@ from coflash.cli.console import (
     Quiet,
     Scale,
     ScenarioName,
+    UntilSteady,
     check_effect,
     check_json,
     errors,
@@ -42,7 +43,6 @@ from coflash.scenario import Scenario
 from coflash.trace import Progress
 
 _TRACE = "Replay this trace, a path or a URL; - is the standard input. Repeat it for a trace of several files."
-_UNTIL_STEADY = "First repeat the run's own writes until write amplification is steady (precondition.until_steady)."
 _DECISIONS = "Write each decision of GC, with its candidates, to this Parquet file."
 _OUTPUT_FORMAT = (
     "The form of --json: coflash's, fio's, or that of nvme fdp stats; all but the first go to - by default."
@@ -68,7 +68,7 @@ def run(
         typer.Option("--out", "-o", metavar="DIR", help="Write the result to this folder or URL: JSON, TOML, Parquet."),
     ] = None,
     warm: Annotated[Path | None, typer.Option("--warm", metavar="FILE", help=_WARM)] = None,
-    until_steady: Annotated[bool, typer.Option("--until-steady", help=_UNTIL_STEADY)] = False,
+    until_steady: UntilSteady = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the result of another run in --out.")] = False,
     json: JsonFile = None,
     operations: Annotated[Path | None, typer.Option("--operations", metavar="FILE", help=_OPERATIONS)] = None,
@@ -85,10 +85,8 @@ def run(
     if options.format in ("fio-json", "fio-json+", "nvme-fdp"):  # no trace has such a format
         output_format = cast(Literal["fio-json", "fio-json+", "nvme-fdp"], options.format)
         options = replace(options, format=None)
-    chosen = scenario_with(scenario, assignments)
+    chosen = scenario_with(scenario, assignments, until_steady)
     chosen = chosen.set([(f"workload.trace_options.{key}", value) for key, value in options.settings().items()])
-    if until_steady:
-        chosen = chosen.with_(precondition__until_steady=True)
     if fio is not None:
         check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
         chosen = chosen.with_jobs(str(fio))

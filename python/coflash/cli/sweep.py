@@ -18,6 +18,7 @@ from coflash.cli.console import (
     Scale,
     ScenarioName,
     TableFormat,
+    UntilSteady,
     Workers,
     check_json,
     errors,
@@ -72,6 +73,7 @@ def sweep(
     trace: Traces = None,
     assignments_: Assignments = None,
     scale: Scale = None,
+    until_steady: UntilSteady = False,
     design: Annotated[Design, typer.Option("--design", help=_DESIGN)] = "grid",
     samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Points of random and lhs.")] = 20,
     design_seed: Annotated[int, typer.Option("--design-seed", metavar="N", min=0, help="Seed of random and lhs.")] = 0,
@@ -91,7 +93,7 @@ def sweep(
     given = [named(name) for name in measures or ()]
     check_json(json)
     points = assignments([axis(text) for text in vary], design, samples, design_seed)
-    chosen = scenario_with(scenario, assignments_)
+    chosen = scenario_with(scenario, assignments_, until_steady)
     inputs = inputs_of(chosen, trace or ())
     place = Place(engine, workers, address, inputs)
     found = swept(Plan.of(chosen, inputs, points, seeds, scale), store_at(out), place, None if quiet else errors())

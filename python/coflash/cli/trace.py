@@ -11,7 +11,7 @@ import typer
 
 from coflash import CoflashError
 from coflash import trace as traces
-from coflash.cli.console import check_effect, errors, notes, output, plain_table, show_json
+from coflash.cli.console import check_effect, errors, noted, notes, output, plain_table, show_json
 from coflash.cli.trace_options import TraceOptions, with_trace_options
 from coflash.cli.trace_table import rows
 from coflash.quantity import counted, show
@@ -187,13 +187,16 @@ def split(
     trace: Trace,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of the volumes' traces.")],
     options: TraceOptions,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=1, help="Threads; by default one for each core.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Write each device or volume of a trace as a trace of its own; `coflash fleet` takes the folder."""
     from coflash.trace import volumes
 
-    with shown("writing", errors()) as report:
-        found = volumes.split(trace, out, options.settings(), report)
+    with noted(), shown("writing", errors()) as report:
+        found = volumes.split(trace, out, options.settings(), report, workers)
     if json:
         show_json({"folder": out, "volumes": [vars(one) for one in found]})
         return

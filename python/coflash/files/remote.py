@@ -94,10 +94,18 @@ class Tree:
         Raises:
             CoflashError: They cannot be listed.
         """
+        return sorted(path for path in self.sizes() if not any(step.startswith(".") for step in path.split("/")))
+
+    def sizes(self) -> dict[str, int | None]:
+        """Return the sizes of all files below the URL, as far as the driver knows them.
+
+        Raises:
+            CoflashError: They cannot be listed.
+        """
         with named(self.url, "read"):
             self.files.invalidate_cache()  # other processes write too
-            found = [posixpath.relpath(path, self.root) for path in self.files.find(self.root)]
-        return sorted(path for path in found if not any(step.startswith(".") for step in path.split("/")))
+            found = self.files.find(self.root, detail=True)
+            return {posixpath.relpath(path, self.root): about.get("size") for path, about in found.items()}
 
     def contents(self, paths: list[str]) -> dict[str, bytes]:
         """Read files, in parallel where the driver can; files that have vanished are left out.

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "Point", "Sweep", "sweep"]
 
 
+_TOGETHER = 8
+"""The most runs that a worker of a cluster gets at once, and the fewest groups that each gets if it gets so many."""
+
+
 @dataclass(frozen=True)
 class Sweep:
     """A finished sweep."""
@@ -182,7 +186,9 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
         watch.outdated(sum(any(key in store for key in job.former_keys) for job in missing))
         if missing:
             with open_engine(place) as opened:
-                for _ in work(iter(missing), opened, store, watch):
+                # Each worker gets several groups, so that none waits long for the last ones.
+                together = max(1, min(_TOGETHER, len(missing) // (_TOGETHER * opened.workers)))
+                for _ in work(iter(missing), opened, store, watch, together=1 if opened.shares_memory else together):
                     pass
     if jobs and len(watch.failures) == watch.runs:
         msg = f"all {watch.runs} runs failed: {'see above' if console else watch.failures[0].error}"

@@ -26,7 +26,7 @@ class Sharing:
     """The device that a run shares with others."""
 
     key: str
-    """The `warm_key` of all of them."""
+    """The `device_key` of all of them."""
     runs: int | None
     """The number of these runs; None if unknown."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from typing import Literal, Protocol, get_args
 
 from coflash._core import CoflashError, hint
 from coflash.runs.inputs import Input
-from coflash.sweep.plan import Job, Ran
+from coflash.sweep.plan import Group, Outcomes
 
 EngineName = Literal["local", "dask", "ray"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
@@ -45,8 +45,8 @@ class Engine(Protocol):
         """Whether all runs share warm devices; otherwise each worker has its own."""
         ...
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:
-        """Start a run. The future raises the exception of the run."""
+    def submit(self, groups: Sequence[tuple[Group, int]]) -> Sequence[Future[Outcomes]]:
+        """Start groups of runs, each with the memory that it needs: a future for each."""
         ...
 
 

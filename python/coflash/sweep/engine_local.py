@@ -10,18 +10,14 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
 from coflash.sweep.memory import available_bytes
-from coflash.sweep.plan import Job, Ran, execute
-
-
-class Stopped(Exception):  # noqa: N818 - nothing is wrong
-    """The run was abandoned."""
+from coflash.sweep.plan import Group, Outcomes, Stopped, execute_all
 
 
 class LocalEngine:
@@ -37,9 +33,9 @@ class LocalEngine:
         self._stop = threading.Event()
         self._busy = set[int]()
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:  # noqa: ARG002 - the driver sees to it
-        """Start a run as soon as a thread is free."""
-        return self._pool.submit(self._execute, job)
+    def submit(self, groups: Sequence[tuple[Group, int]]) -> Sequence[Future[Outcomes]]:
+        """Start each group as soon as a thread is free."""
+        return [self._pool.submit(self._execute, group) for group, _ in groups]
 
     def stop(self) -> None:
         """Abandon the current runs, within a twentieth of a second: the core reports that often.
@@ -50,11 +46,11 @@ class LocalEngine:
         for thread in tuple(self._busy):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
 
-    def _execute(self, job: Job) -> Ran:
+    def _execute(self, group: Group) -> Outcomes:
         thread = threading.get_ident()
         self._busy.add(thread)
         try:
-            return execute(job, self._devices, self._look)
+            return execute_all(group, self._devices, self._look)
         finally:
             self._busy.discard(thread)
 

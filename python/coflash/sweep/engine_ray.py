@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +15,7 @@ import ray
 from coflash._core import CoflashError
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
-from coflash.sweep.plan import Job, Ran, execute
+from coflash.sweep.plan import Group, Outcomes, execute_all
 
 _SECONDS_TO_CONNECT = 30
 
@@ -39,10 +39,13 @@ class RayEngine:
         self._content = {file.sha256: ray.put(Path(file.source).read_bytes()) for file in files}
         self._execute = ray.remote(max_retries=2)(_execute)
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:
-        """Give a run to Ray."""
-        reference = self._execute.options(num_cpus=1, memory=needed_bytes).remote(job, self._content)
-        future: Future[Ran] = Future()
+    def submit(self, groups: Sequence[tuple[Group, int]]) -> Sequence[Future[Outcomes]]:
+        """Give groups to Ray."""
+        return [self._started(group, needed_bytes) for group, needed_bytes in groups]
+
+    def _started(self, group: Group, needed_bytes: int) -> Future[Outcomes]:
+        reference = self._execute.options(num_cpus=1, memory=needed_bytes).remote(group, self._content)
+        future: Future[Outcomes] = Future()
         reference.future().add_done_callback(lambda ended: _hand_on(ended, future))
         return future
 
@@ -90,7 +93,7 @@ def _hint(address: str | None) -> str:
     return " (a cluster that wants a token gets it with RAY_AUTH_MODE=token in the environment)"
 
 
-def _hand_on(ended: Future[Ran], to: Future[Ran]) -> None:
+def _hand_on(ended: Future[Outcomes], to: Future[Outcomes]) -> None:
     error = ended.exception()
     if error is None:
         to.set_result(ended.result())
@@ -99,8 +102,8 @@ def _hand_on(ended: Future[Ran], to: Future[Ran]) -> None:
         to.set_exception(getattr(error, "cause", None) or error)
 
 
-def _execute(job: Job, content: dict[str, Any]) -> Ran:
-    for file in job.inputs:
+def _execute(group: Group, content: dict[str, Any]) -> Outcomes:
+    for file in (file for job in group for file in job.inputs):
         if not file.is_url and not file.kept.exists():
             file.keep(ray.get(content[file.sha256]))
-    return execute(job, _DEVICES, shipped=True)
+    return execute_all(group, _DEVICES, shipped=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from coflash._core import CoflashError
+from coflash._core import CoflashError, quantity
 from coflash.files import remote
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, CAUSES, Measure
@@ -28,7 +29,7 @@ from coflash.sweep.size import DEVICE
 from coflash.table import Table
 from coflash.terminal import errors
 from coflash.trace import Options, Paths, Progress, paths
-from coflash.trace.volumes import Volume, is_folder, of_files, split
+from coflash.trace.volumes import Volume, documents, of_files, split, touched_pages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 By = Literal["volume", "file"]
 VOLUME, VOLUMES = "volume", "volumes"
-_ROOM, _LARGEST_PAGES, _PAGE_BYTES = 1.04, 2**40, 4096
+_ROOM, _LARGEST_PAGES, _PAGE_BYTES = 1.04, 2**28, 4096
 """What a device exports for each page of a footprint, and where the search for the least one ends."""
 _RESAMPLED, _PERCENTILES = 2000, (0, 10, 50, 90, 100)
 
@@ -64,6 +65,8 @@ class Fleet:
     """The volumes with a device."""
     left_out: tuple[Volume, ...]
     """The volumes that write nothing."""
+    needed_pages: Mapping[str, int]
+    """What the device of each volume must export, by its name, in pages of 4 KiB."""
     least_pages: int
     """What the least device of the scenario exports, in pages of 4 KiB."""
     sweep: Sweep
@@ -86,7 +89,7 @@ class Fleet:
     @property
     def larger(self) -> tuple[Volume, ...]:
         """The volumes whose device is larger than they need, since the scenario's parts do not fit a smaller one."""
-        return tuple(one for one in self.volumes if _needed_pages(one) < self.least_pages)
+        return tuple(one for one in self.volumes if self.needed_pages[one.name] < self.least_pages)
 
     def by_volume(self, measure: Measure | str) -> list[dict[str, float]]:
         """Return, for each point of the design, the measure of each volume by name, as the mean over its seeds.
@@ -145,7 +148,9 @@ class Fleet:
             "requests": np.array([one.requests for one in rows]),
             "written_bytes": np.array([one.written_bytes for one in rows]),
             "footprint_pages": np.array([one.footprint_pages for one in rows]),
-            "exported_bytes": np.array([_PAGE_BYTES * max(self.least_pages, _needed_pages(one)) for one in rows]),
+            "exported_bytes": np.array(
+                [_PAGE_BYTES * max(self.least_pages, self.needed_pages[one.name]) for one in rows]
+            ),
             "host_writes_pages": self._column(self.by_volume("host_writes_pages")),
             "programs_pages": self._column(self._programs),
         }
@@ -244,12 +249,23 @@ def fleet(
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
     read, files, base = options or {}, paths(traces), Scenario.of(scenario)
+    if twice := next((file for file in files if files.count(file) > 1), None):
+        msg = f"fleet: {twice} was given twice; each file is allowed once"
+        raise CoflashError(msg)
     store = store_at(out)
-    if by == "file" or all(is_folder(file) for file in files):
-        found = of_files(files, read)
+    folders = documents(files)
+    how: Options = {}  # of files that are taken as they are
+    if by == "file" or all(folders.values()):
+        found, how = of_files(folders, read), read
         base = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
     else:
-        found = split(traces, f"{out}/{VOLUMES}" if volumes is None else volumes, read, reading)
+        found = split(
+            traces,
+            f"{out}/{VOLUMES}" if volumes is None else volumes,
+            read,
+            reading,
+            workers if engine == "local" else None,
+        )
     writers = [one for one in found if one.written_bytes]
     if not writers:
         none = f"none of {counted(len(found), 'volume')} writes"
@@ -260,7 +276,15 @@ def fleet(
         msg = f'fleet: two volumes have the name "{twice}": split the files apart, or rename one'
         raise CoflashError(msg)
     return _run(
-        base, writers, found, points_of(vary, "grid", 0, 0), store, Place(engine, workers, address, ()), seeds, progress
+        base,
+        writers,
+        found,
+        how,
+        points_of(vary, "grid", 0, 0),
+        store,
+        Place(engine, workers, address, ()),
+        seeds,
+        progress,
     )
 
 
@@ -268,23 +292,35 @@ def _run(
     base: Scenario,
     writers: Sequence[Volume],
     found: Sequence[Volume],
+    options: Options,
     assignments: Sequence[Assignment],
     store: Store,
     place: Place,
     seeds: int | Sequence[int],
     progress: bool,
 ) -> Fleet:
-    points: list[Point] = []
-    least = _least_pages(base, assignments)
+    rows: list[tuple[Point, ...]] = []
+    least, needed = _least_pages(base, assignments), _needed_pages(base, assignments, writers, options)
     for one in writers:
         shared = place.engine != "local" and not remote.is_url(one.file)
         source = f"file://{remote.path_of(one.file).resolve()}" if shared else one.file
-        device = base.with_({"name": one.name, **_sized(max(least, _needed_pages(one)))})
-        of = Plan.of(device, (Input(source, one.sha256),), assignments, seeds)
-        points += [_named(point, one.name) for point in of.points]
+        try:
+            device = base.with_({"name": one.name, **_sized(max(least, needed[one.name]))})
+            rows.append(Plan.of(device, (Input(source, one.sha256),), assignments, seeds).points)
+        except CoflashError as error:  # of a volume that is too large, say; the others go on
+            rows.append(tuple(Point(dict(assignment), refused=str(error)) for assignment in assignments))
+    # A point is named as a valid scenario shows it.
+    designs = [
+        next((point.values for point in of if not point.refused), of[0].values) for of in zip(*rows, strict=True)
+    ]
+    points = [
+        _named(replace(point, values=values), one.name)
+        for one, of in zip(writers, rows, strict=True)
+        for point, values in zip(of, designs, strict=True)
+    ]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
     left_out = tuple(one for one in found if not one.written_bytes)
-    return Fleet(tuple(writers), left_out, least, done)
+    return Fleet(tuple(writers), left_out, needed, least, done)
 
 
 def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
@@ -317,8 +353,23 @@ def _problem(base: Scenario, pages: int, assignments: Sequence[Assignment]) -> s
     return ""
 
 
-def _needed_pages(volume: Volume) -> int:
-    return math.ceil(volume.footprint_pages * _ROOM)
+def _needed_pages(
+    base: Scenario, assignments: Sequence[Assignment], volumes: Sequence[Volume], options: Options
+) -> dict[str, int]:
+    """Return what each device must export, in pages of 4 KiB: of larger pages a volume touches more bytes.
+
+    Raises:
+        CoflashError: A volume cannot be read.
+    """
+    devices = [base, *(base.set(list(assignment)) for assignment in assignments)]
+    page = max(int(quantity(one.to_dict()["flash"]["page_size"])[0]) for one in devices)
+    if page > _PAGE_BYTES:
+        with ThreadPoolExecutor() as pool:
+            counts = pool.map(lambda one: touched_pages(one, options, f"{page}B"), volumes)
+            pages = {one.name: count * page // _PAGE_BYTES for one, count in zip(volumes, counts, strict=True)}
+    else:
+        pages = {one.name: one.footprint_pages for one in volumes}
+    return {name: math.ceil(count * _ROOM) for name, count in pages.items()}
 
 
 def _sized(pages: int) -> dict[str, str]:

@@ -27,20 +27,15 @@ _GROUPS = (
 """The files with a container's limit and its use, in both versions of control groups."""
 
 
-def needed_bytes(scenario: Scenario) -> int:
-    """Return an upper bound for the memory of a run, from the size of its device, without building it."""
+def needed_bytes(scenario: Scenario) -> tuple[int, int]:
+    """Return upper bounds for the memory of a run, and of a warm device that it shares, without building them."""
     values = scenario.to_dict()
-    pages, _ = _size(values["flash"])
+    pages, blocks = _size(values["flash"])
     cache, unit = quantity(values["cache"]["size"])
     page_bytes, _ = quantity(values["flash"]["page_size"])
     slots = pages * cache // PPB if unit == "ppb" else cache // page_bytes
-    return device_bytes(scenario) + min(slots, pages) * _BYTES_PER_SLOT + _BYTES_APART
-
-
-def device_bytes(scenario: Scenario) -> int:
-    """Return the part of the device without its cache, which is the size of a shared warm device."""
-    pages, blocks = _size(scenario.to_dict()["flash"])
-    return pages * _BYTES_PER_PAGE + blocks * _BYTES_PER_BLOCK
+    device = pages * _BYTES_PER_PAGE + blocks * _BYTES_PER_BLOCK
+    return device + min(slots, pages) * _BYTES_PER_SLOT + _BYTES_APART, device
 
 
 def flash_bytes(scenario: Scenario) -> int:

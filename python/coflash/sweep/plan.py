@@ -20,7 +20,7 @@ from coflash.runs.run import simulate
 from coflash.scenario import Scenario, as_text, flat
 from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
-from coflash.sweep.memory import device_bytes, needed_bytes
+from coflash.sweep.memory import needed_bytes
 from coflash.trace import Progress
 
 
@@ -46,21 +46,36 @@ class Job:
     former_keys: tuple[str, ...] = ()
     """The keys that the same run had under earlier revisions of results, whose numbers may be others."""
 
-    @cached_property
+    @property
     def needed_bytes(self) -> int:
         """An upper bound for its memory, without a shared device."""
+        return self._bytes[0]
+
+    @property
+    def shared_bytes(self) -> int:
+        """The memory of its shared device, if any."""
+        return 0 if self.sharing is None else self._bytes[1]
+
+    @cached_property
+    def _bytes(self) -> tuple[int, int]:
         return needed_bytes(self.scenario)
 
     @cached_property
-    def shared_bytes(self) -> int:
-        """The memory of its shared device, if any."""
-        return 0 if self.sharing is None else device_bytes(self.scenario)
+    def device_key(self) -> str:
+        """What determines its warm device, the requests that write it included; empty if it begins as it is made."""
+        given = self.scenario.to_dict()["precondition"]
+        if given["fill"] == "none":
+            return ""
+        key = self.scenario.warm_key
+        return digest([key, *(file.sha256 for file in self.inputs)]) if given.get("until_steady") else key
 
     def shares(self, runs: int | None) -> Job:
         """Return the same run from a device shared by a number of runs; itself if there is no preconditioning."""
-        if self.scenario.to_dict()["precondition"]["fill"] == "none":
-            return self
-        return replace(self, sharing=Sharing(self.scenario.warm_key, runs))
+        return replace(self, sharing=Sharing(self.device_key, runs)) if self.device_key else self
+
+
+class Stopped(Exception):  # noqa: N818 - nothing is wrong
+    """The run was abandoned."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +183,7 @@ class Plan:
         jobs = {job.key: job for point in self.points for job in point.jobs}
         devices: dict[str, list[Job]] = {}
         for job in jobs.values():
-            devices.setdefault(job.scenario.warm_key, []).append(job)
+            devices.setdefault(job.device_key, []).append(job)
         return [job for group in devices.values() for job in group]
 
 
@@ -186,8 +201,33 @@ def _check_word(scenario: Scenario, key: str, text: str) -> None:
 
 def sharing(jobs: Sequence[Job]) -> list[Job]:
     """Return the same runs; those with the same device share it."""
-    runs = Counter(job.scenario.warm_key for job in jobs)
-    return [job.shares(count) if (count := runs[job.scenario.warm_key]) > 1 else job for job in jobs]
+    runs = Counter(job.device_key for job in jobs)
+    return [job.shares(count) if (count := runs[job.device_key]) > 1 else job for job in jobs]
+
+
+Group = tuple[Job, ...]
+"""Runs that one worker executes, one after the other."""
+Outcomes = list[Ran | str]
+"""What became of them; of one that failed the reason."""
+
+
+def execute_all(group: Group, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Outcomes:
+    """Execute runs as `execute` does; what was wrong with one is a text in its place.
+
+    Raises:
+        CoflashError: A result cannot be stored (`Unstored`).
+        Stopped: The runs were abandoned.
+    """
+
+    def outcome(job: Job) -> Ran | str:
+        try:
+            return execute(job, devices, progress, shipped=shipped)
+        except (Unstored, Stopped):
+            raise
+        except Exception as error:
+            return str(error) if isinstance(error, CoflashError) else f"{type(error).__name__}: {error}"
+
+    return [outcome(job) for job in group]
 
 
 def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Ran:

@@ -102,7 +102,7 @@ class Watch:
         """Count a finished run."""
         self.ran += 1
         self.warming = self.warming.with_run(ran)
-        if not self._console.is_terminal:
+        if not (self._console.quiet or self._console.is_terminal):
             self.say(f"{self._count()} {label}{self._left()}")
         self._show()
 

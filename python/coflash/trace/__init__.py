@@ -57,6 +57,7 @@ def info(
     *,
     page: str = "4KiB",
     sample: int | str = "auto",
+    trims: bool = False,
 ) -> TraceInfo:
     """Describe a trace: requests, sizes, footprint, working sets, popularity, reuse distances, growth, course.
 
@@ -77,12 +78,13 @@ def info(
         page: The size of a page, the unit of all counts but requests and bytes: a power of two of at least 512 bytes.
         sample: The largest number of tracked pages, at least 64; `auto` is 16,384 (64 MiB of footprint), `exact` all
             pages.
+        trims: Whether the footprint has the pages of trims, too, for which a run that numbers pages densely has room.
 
     Raises:
         CoflashError: The trace cannot be read, or `page` or `sample` is invalid.
     """
     # Both are texts, even if they look like numbers.
-    what = {"page": toml_value(page), "sample": toml_value(str(sample))}
+    what = {"page": toml_value(page), "sample": toml_value(str(sample)), "trims": toml_value(trims)}
     given = paths(trace)
     with arrow.converted(given) as files:
         found = _core.trace_info(files, _settings(options), what, progress)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
@@ -20,6 +21,7 @@ from coflash.files.digest import digest_of
 from coflash.files.kept import fetched
 from coflash.scenario import toml_value
 from coflash.trace import Options, Paths, Progress, arrow, info, paths
+from coflash.trace.trace_info import TraceInfo
 
 DOCUMENT = "volumes.json"
 _PAGE = "4KiB"
@@ -35,11 +37,13 @@ class Volume:
     file: str
     """The path or URL of its trace."""
     sha256: str
+    bytes: int
+    """The size of its trace."""
     requests: int
     written_bytes: int
     """What it writes, each time anew."""
     footprint_pages: int
-    """Distinct pages of 4 KiB that it reads or writes."""
+    """Distinct pages of 4 KiB that it reads, writes or trims."""
     remarks: tuple[str, ...] = ()
     """Assumptions and omissions of its reader."""
 
@@ -51,27 +55,47 @@ def described(name: str, file: str, options: Options = _NO_OPTIONS) -> Volume:
         CoflashError: It cannot be read, or its footprint cannot be counted.
     """
     here = fetched(file)
-    found = info(here, options, page=_PAGE, sample=64)
+    found, pages = _touched(file, here, options, _PAGE)
+    size = Path(here).stat().st_size
+    return Volume(name, file, digest_of(here), size, found.requests, found.write.bytes, pages, tuple(found.remarks))
+
+
+def touched_pages(volume: Volume, options: Options, page: str) -> int:
+    """Count the pages of some size that a volume touches.
+
+    Raises:
+        CoflashError: It cannot be read, or they cannot be counted.
+    """
+    return _touched(volume.file, fetched(volume.file), options, page)[1]
+
+
+def _touched(file: str, here: str, options: Options, page: str) -> tuple[TraceInfo, int]:
+    found = info(here, options, page=page, sample=64, trims=True)
     if found.footprint_pages is None:
         msg = f"{file}: its addresses are too far apart to count its pages; `coflash trace remap` brings them together"
         raise CoflashError(msg)
-    counts = found.requests, found.write.bytes, found.footprint_pages
-    return Volume(name, file, digest_of(here), *counts, tuple(found.remarks))
+    return found, found.footprint_pages
 
 
 def split(
-    trace: Paths, out: str | os.PathLike[str], options: Options = _NO_OPTIONS, progress: Progress | None = None
+    trace: Paths,
+    out: str | os.PathLike[str],
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+    workers: int | None = None,
 ) -> tuple[Volume, ...]:
     """Write each device of a trace as a trace of its own, in one pass and in bounded memory.
 
     The first request of each is at time zero. `volumes.json` lists them. A folder with the split of the same trace
-    with the same options is taken as it is, so that an interrupted work goes on.
+    with the same options is taken as it is, so that an interrupted work goes on; a warning names what is damaged in it,
+    and is made anew. Files, and parts of a long text whose lines each tell a record, are read side by side.
 
     Args:
         trace: Its file, or its files in order; its records name a device or a volume.
         out: The folder to write, or a URL: a Parquet file for each device, named after it.
         options: How to read the trace.
         progress: Called as for [`run`][coflash.run].
+        workers: The number of threads; None for one on each core. The files that are written do not depend on it.
 
     Returns:
         The volumes, in the order of their first requests.
@@ -86,20 +110,26 @@ def split(
     if len({*sources}) < len(sources):
         msg = "split: a file was given twice; each is allowed once"
         raise CoflashError(msg)
-    here = [fetched(file) for file in sources]
+    with ThreadPoolExecutor(workers) as pool:  # the core reads without the interpreter's lock
+        here = list(pool.map(fetched, sources))
+        digests = pool.map(digest_of, here)
     what = {
-        "trace": [{"file": file, "sha256": digest_of(at)} for file, at in zip(sources, here, strict=True)],
+        "trace": [{"file": file, "sha256": sha256} for file, sha256 in zip(sources, digests, strict=True)],
         "options": {key: str(value) for key, value in options.items()},
     }
-    if (found := read(place)) is not None and {key: found[key] for key in what} == what and _is_whole(place, found):
-        return listed(place, found)
-    old = set() if found is None else {one["file"] for one in found["volumes"]}
+    found = read(place)
+    old = {} if found is None else {one["file"]: one for one in found["volumes"]}
+    if found is not None and {key: found[key] for key in what} == what:
+        if not (damaged := _damaged(place, found, sure=True)):
+            return listed(place, found)
+        warnings.warn(f"{place}: made anew, not as {DOCUMENT} lists it: {', '.join(sorted(damaged))}", stacklevel=2)
+        old = {file: one for file, one in old.items() if file not in damaged}
 
     def written(new: Path, within: str = "") -> dict[str, Any]:
         settings = {key: toml_value(value) for key, value in options.items()}
         with arrow.converted(here) as files:
-            devices, remarks = _core.trace_split(files, settings, str(new), progress)
-        with ThreadPoolExecutor() as pool:  # the core reads without the interpreter's lock
+            devices, remarks = _core.trace_split(files, settings, str(new), workers, progress)
+        with ThreadPoolExecutor(workers) as pool:
             volumes = list(pool.map(partial(_of_new, new, tuple(remarks)), devices))
         listing = [{**asdict(one), "file": within + one.file} for one in volumes]
         return {"coflash": __version__, **what, "volumes": listing}
@@ -107,14 +137,16 @@ def split(
     if remote.is_url(place):
         # Beside what is there, which stays whole until the new list replaces the old one.
         tree, within = remote.Tree(place), hashlib.sha256(_text(what).encode()).hexdigest()[:12] + "/"
-        with tempfile.TemporaryDirectory() as new:
-            document = written(Path(new), within)
-            tree.put_folder(within, Path(new), last="")
+        with tempfile.TemporaryDirectory() as new, ThreadPoolExecutor(workers) as pool:
+            document = json.loads(_text(written(Path(new), within)))
+            files = [one["file"] for one in document["volumes"] if old.pop(one["file"], None) != one]
+            list(pool.map(lambda file: tree.put(file, Path(new, file.removeprefix(within))), files))
         tree.put(DOCUMENT, _text(document).encode())
-        for file in old - {one["file"] for one in document["volumes"]}:
+        for file in old:
             tree.remove(file)
     else:
-        with atomic_write.folder(Path(place), replaces=set() if found is None else {DOCUMENT, *old}) as new_folder:
+        replaces = set() if found is None else {DOCUMENT, *(one["file"] for one in found["volumes"])}
+        with atomic_write.folder(Path(place), replaces) as new_folder:
             document = written(new_folder)
             atomic_write.write_file(new_folder / DOCUMENT, _text(document))
     return listed(place, document)
@@ -132,12 +164,22 @@ def _of_new(folder: Path, remarks: tuple[str, ...], written: Mapping[str, Any]) 
     return replace(found, file=name, remarks=(*whole, *found.remarks))
 
 
-def _is_whole(place: str, document: Mapping[str, Any]) -> bool:
-    """Whether all files of a document are there, as they were written; below a URL their names must do."""
+def _damaged(place: str, document: Mapping[str, Any], *, sure: bool = False) -> set[str]:
+    """Return the files that are not as a document lists them, by their sizes; in a folder, if `sure`, by content."""
+    volumes = document["volumes"]
     if remote.is_url(place):
-        return {one["file"] for one in document["volumes"]} <= {*remote.Tree(place).names()}
-    files = [(Path(place) / one["file"], one["sha256"]) for one in document["volumes"]]
-    return all(file.is_file() and digest_of(str(file)) == sha256 for file, sha256 in files)
+        sizes = remote.Tree(place).sizes()
+        return {
+            one["file"] for one in volumes if one["file"] not in sizes or sizes[one["file"]] not in (one["bytes"], None)
+        }
+
+    def is_whole(one: Mapping[str, Any]) -> bool:
+        file = Path(place) / one["file"]
+        is_there = file.is_file() and file.stat().st_size == one["bytes"]
+        return is_there and not (sure and digest_of(str(file)) != one["sha256"])
+
+    with ThreadPoolExecutor() as pool:
+        return {one["file"] for one, whole in zip(volumes, pool.map(is_whole, volumes), strict=True) if not whole}
 
 
 def read(place: str | os.PathLike[str]) -> dict[str, Any] | None:
@@ -179,28 +221,31 @@ def listed(place: str | os.PathLike[str], document: Mapping[str, Any]) -> tuple[
     )
 
 
-def is_folder(place: str) -> bool:
-    """Whether this is a folder, or a URL with volumes below it."""
-    return remote.path_of(place).is_dir() or _document(place) is not None
+def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
+    """Return the documents of files that are folders of volumes, or URLs of some; None of others.
+
+    Raises:
+        CoflashError: One cannot be read, or its files are not as it lists them.
+    """
+    found = {}
+    for file in files:
+        found[file] = document = read(file) if remote.is_url(file) or remote.path_of(file).is_dir() else None
+        if document is not None and (damaged := _damaged(str(file), document)):
+            trace = " ".join(one["file"] for one in document["trace"])
+            names = ", ".join(sorted(damaged))
+            msg = f"{file}: not as {DOCUMENT} lists it: {names}; `coflash trace split {trace} --out {file}` mends it"
+            raise CoflashError(msg)
+    return found
 
 
-def _document(place: str) -> dict[str, Any] | None:
-    return read(place) if remote.is_url(place) or remote.path_of(place).is_dir() else None
-
-
-def of_files(files: Iterable[str], options: Options = _NO_OPTIONS) -> tuple[Volume, ...]:
-    """Take each file as a volume, named after the file; a folder of volumes stands for its own.
+def of_files(files: Mapping[str, dict[str, Any] | None], options: Options = _NO_OPTIONS) -> tuple[Volume, ...]:
+    """Take each file as a volume, named after the file; a folder of volumes, which has a document, stands for its own.
 
     Raises:
         CoflashError: A file cannot be read.
     """
-    volumes: list[Volume] = []
-    plain: list[str] = []
-    for file in files:
-        if (document := _document(file)) is not None:
-            volumes += listed(file, document)
-        else:
-            plain.append(file)
+    volumes = [one for file, document in files.items() if document is not None for one in listed(file, document)]
+    plain = [file for file, document in files.items() if document is None]
     if folder := next((file for file in plain if not remote.is_url(file) and remote.path_of(file).is_dir()), None):
         msg = f"{folder}: is a folder without volumes; `coflash trace split TRACE --out {folder}` writes some"
         raise CoflashError(msg)

@@ -1,11 +1,13 @@
 //! Statistics and tools of traces, cancellable like a run.
 
-use coflash_engine::{Cancellable, Observer, Phase, RunError};
-use coflash_trace::TraceOptions;
+use crate::parallel::{Watched, in_parallel};
+use coflash_engine::{Cancellable, Observer, RunError};
 use coflash_trace::info::{InfoOptions, WorkloadInfo, summarise};
-use coflash_trace::tools::split::Spilled;
+use coflash_trace::tools::split::{Gathered, Spilled};
 use coflash_trace::tools::{Steps, Volume, Written, write};
-use coflash_workload::Source;
+use coflash_trace::{Parts, TraceOptions};
+use coflash_workload::{Source, WorkloadError};
+use std::fs;
 use std::path::Path;
 
 /// Compute the statistics of the trace in `paths`, in one pass.
@@ -40,7 +42,11 @@ pub fn rewrite(
     source.finish(written).1
 }
 
-/// Write each device of the trace in `paths` to a Parquet file of its own in `folder`; also returns the remarks on the trace.
+/// The bytes from which a text is cut into parts, and of a part.
+const CUT_BYTES: u64 = 64 << 20;
+
+/// Write each device of the trace in `paths` to a Parquet file of its own in `folder`, on `threads` threads or one for each core;
+/// also returns the remarks on the trace.
 ///
 /// # Errors
 /// An error of the trace or of the folder, or a cancellation. The folder then has some of the files.
@@ -48,19 +54,38 @@ pub fn split(
     paths: &[String],
     options: &TraceOptions,
     folder: &Path,
+    threads: Option<usize>,
     observer: &mut dyn Observer,
 ) -> Result<(Vec<Volume>, Vec<String>), RunError> {
-    let mut source = Cancellable::new(coflash_trace::open(paths, options)?, observer);
-    let spilled = Spilled::read(&mut source, options.device_stride.count, folder);
-    let (source, spilled) = source.finish(spilled);
-    let mut cancelled = None;
-    let mut goes_on = |share| {
-        cancelled = observer.progress(Phase::Inputs, Some(share), 0).err();
-        cancelled.is_none()
+    let spills = folder.join(".requests");
+    let remade = || {
+        let removed = if spills.exists() { fs::remove_dir_all(&spills) } else { Ok(()) };
+        let made = removed.and_then(|()| fs::create_dir(&spills));
+        made.map_err(|error| WorkloadError::trace(&spills.display().to_string(), error.to_string()))
     };
-    let volumes = spilled?.write(&source.device_names(), folder, &mut goes_on);
-    match cancelled {
-        Some(cancelled) => Err(cancelled.into()),
-        None => Ok((volumes?, source.remarks())),
-    }
+    let mut gathered = |trace: &Parts| {
+        remade()?;
+        let parts = in_parallel(trace.len(), threads, observer, |number, watch| {
+            let mut source = Watched { source: trace.open(number)?, number, watch };
+            let place = spills.join(number.to_string());
+            let mut part = Spilled::read(&mut source, options.device_stride.count, &place)?;
+            (part.names, part.remarks) = (source.source.device_names(), source.remarks());
+            Ok(part)
+        })?;
+        Ok::<_, RunError>(Gathered::of(trace, parts)?)
+    };
+    let trace = Parts::of(paths, options, Some(CUT_BYTES))?;
+    let found = match gathered(&trace) {
+        // The lines of an error, and what is said of a file, count from its beginning.
+        Ok(None) => gathered(&Parts::of(paths, options, None)?)?,
+        Err(error) if trace.is_cut() && !matches!(error, RunError::Cancelled(_)) => {
+            gathered(&Parts::of(paths, options, None)?)?
+        }
+        found => found?,
+    };
+    let found = found.expect("no file was cut");
+    let volumes = in_parallel(found.len(), threads, observer, |number, _| found.write(number, folder))?;
+    let removed = fs::remove_dir_all(&spills);
+    removed.map_err(|error| WorkloadError::trace(&spills.display().to_string(), error.to_string()))?;
+    Ok((volumes, found.remarks()))
 }

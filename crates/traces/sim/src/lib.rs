@@ -9,12 +9,14 @@
 //! | generated workloads as traces | `generate.rs` |
 //! | workloads fitted to traces, both replayed | `likeness.rs` |
 //! | misses of caches by their size | `miss_ratio.rs` |
+//! | work on several threads | `parallel.rs` |
 //! | the table of all policies and formats | `policies.rs` |
 
 mod generate;
 mod inspect;
 mod likeness;
 mod miss_ratio;
+mod parallel;
 mod policies;
 mod record;
 mod with_traces;

@@ -1,5 +1,6 @@
 //! Miss ratios of plain caches: any eviction policy in front of the pages of a trace, without a device.
 
+use crate::parallel::in_parallel;
 use coflash_base::{Bytes, suggest};
 use coflash_cache::EvictionConfig;
 use coflash_cache::belady::FutureReferences;
@@ -12,11 +13,6 @@ use coflash_workload::WorkloadError;
 use coflash_workload::read_ahead::read_ahead;
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
-use std::iter;
-use std::num::NonZero;
-use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread::{self, Builder, available_parallelism};
 
 /// Belady's optimum: it needs all accesses in advance, so no device can use it.
 const BELADY: &str = "belady";
@@ -115,25 +111,6 @@ impl Simulated {
     }
 }
 
-/// The results of `work` for each number below `count`, on all cores.
-fn on_all_cores<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let (next, threads) = (AtomicUsize::new(0), available_parallelism().map_or(1, NonZero::get).min(count));
-    let numbers = || iter::repeat_with(|| next.fetch_add(1, Relaxed)).take_while(|&number| number < count);
-    let part = || numbers().map(|number| (number, work(number))).collect::<Vec<_>>();
-    let mut done = thread::scope(|scope| {
-        // Where no thread can be started, this one does their part.
-        let others = (1..threads).map_while(|_| Builder::new().spawn_scoped(scope, part).ok());
-        let others: Vec<_> = others.collect();
-        let mut done = part();
-        others
-            .into_iter()
-            .for_each(|other| done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))));
-        done
-    });
-    done.sort_unstable_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
-}
-
 /// Simulate caches of several sizes under several policies over the pages of the trace in `paths`.
 ///
 /// Reads and writes alike take a page in; trims are left out. The trace is read once. The accesses to at most
@@ -187,12 +164,12 @@ pub fn miss_ratio_curves(
             *future = Some(FutureReferences::new(accesses.iter().map(|(page, _)| page), accesses.pages()));
         }
     }
-    let ratios = on_all_cores(policies.len() * slots.len(), |number| {
+    let ratios = in_parallel(policies.len() * slots.len(), None, observer, |number, _| {
         let (policy, slots) = (&policies[number / slots.len()], slots[number % slots.len()]);
         let mut misses = 0_u64;
         policy.serve(accesses.iter(), accesses.pages(), slots, |hit| misses += u64::from(!hit));
-        ratio(misses as f64)
-    });
+        Ok(ratio(misses as f64))
+    })?;
     let curves = ratios.chunks(slots.len().max(1)).map(<[f64]>::to_vec);
     let miss_ratio = options.policies.iter().cloned().zip(curves).collect();
     Ok(MissRatioCurves { page_bytes, accesses_pages: accesses.total(), sampling, cache_pages, miss_ratio })

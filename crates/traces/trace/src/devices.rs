@@ -83,10 +83,10 @@ impl Devices {
     }
 
     /// The names of the devices, in the order of their numbers.
-    pub(crate) fn names(&self) -> Vec<String> {
-        let mut names: Vec<_> = self.names.iter().map(|(name, number)| (number, name)).collect();
+    pub(crate) fn in_order(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        let mut names: Vec<_> = self.names.iter().map(|(name, number)| (number, name.as_slice())).collect();
         names.sort_unstable();
-        names.into_iter().map(|(_, name)| String::from_utf8_lossy(name).into_owned()).collect()
+        names.into_iter().map(|(_, name)| name)
     }
 
     /// The layout of several devices.
@@ -99,13 +99,15 @@ impl Devices {
             "{} devices share one address space: device n begins at n × {stride} (device_stride)",
             u64::from(self.highest) + 1
         );
-        let names = self.names();
-        let shown = |name: &String| show(name.as_bytes()).to_string();
-        let shown =
-            names.iter().enumerate().take(8).map(|(number, name)| format!("{number} is {}", shown(name)));
+        let names = self.in_order();
+        let more = names.len().saturating_sub(8);
+        let shown = names
+            .enumerate()
+            .take(8)
+            .map(|(number, name)| format!("{number} is {}", show(String::from_utf8_lossy(name).as_bytes())));
         remark += &format!("; {}", shown.collect::<Vec<_>>().join(", "));
-        if names.len() > 8 {
-            remark += &format!(" and {} more", names.len() - 8);
+        if more > 0 {
+            remark += &format!(" and {more} more");
         }
         Some(remark)
     }

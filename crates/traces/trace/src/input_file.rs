@@ -10,7 +10,8 @@ use coflash_base::suggest::unread;
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::{STANDARD_INPUT, Tap};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -25,6 +26,8 @@ pub(crate) struct InputFile {
     pub(crate) name: String,
     /// Its size, if known, for the progress.
     pub(crate) bytes: Option<u64>,
+    /// Whether it is a part of a file.
+    pub(crate) is_cut: bool,
     location: Location,
 }
 
@@ -50,15 +53,15 @@ pub(crate) fn is_archive(head: &[u8]) -> bool {
 pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>, WorkloadError> {
     if path == STANDARD_INPUT {
         let name = "standard input".to_owned();
-        return Ok(vec![InputFile { name, bytes: None, location: Location::StandardInput }]);
+        return Ok(vec![InputFile { name, bytes: None, is_cut: false, location: Location::StandardInput }]);
     }
     let refused = |error: io::Error| WorkloadError::trace(path, unread(Path::new(path), &error));
     let about = std::fs::metadata(path).map_err(refused)?;
     if about.is_dir() {
         return Err(refused(io::ErrorKind::IsADirectory.into()));
     }
-    let one =
-        |bytes| vec![InputFile { name: path.to_owned(), bytes, location: Location::Path(path.to_owned()) }];
+    let location = Location::Path(path.to_owned());
+    let one = |bytes| vec![InputFile { name: path.to_owned(), bytes, is_cut: false, location }];
     if !about.is_file() {
         // Opening a pipe would block or consume its data.
         return Ok(one(None));
@@ -118,7 +121,7 @@ fn archived_file<R: Read>(
     let name = format!("{path}/{}", entry.path()?.display());
     let (path, offset) = (path.to_owned(), entry.raw_file_position());
     let location = Location::Archive { path, offset, bytes, compression };
-    Ok(Some(InputFile { name, bytes: Some(bytes), location }))
+    Ok(Some(InputFile { name, bytes: Some(bytes), is_cut: false, location }))
 }
 
 impl InputFile {
@@ -159,6 +162,23 @@ impl InputFile {
                 Ok(counted(Box::new(content.take(*bytes))))
             }
         }
+    }
+
+    /// The beginning of the first line after some bytes of a plain file; `None` if none begins there.
+    pub(crate) fn line_after(&self, bytes: u64) -> Option<u64> {
+        let Location::Path(path) = &self.location else { return None };
+        let mut file = File::open(path).ok()?;
+        file.seek(SeekFrom::Start(bytes)).ok()?;
+        let rest = BufReader::new(file).skip_until(b'\n').ok()?;
+        Some(bytes + rest as u64)
+    }
+
+    /// A range of a plain file as a file.
+    pub(crate) fn cut(&self, range: Range<u64>) -> Option<Self> {
+        let Location::Path(path) = &self.location else { return None };
+        let (path, offset, bytes) = (path.clone(), range.start, range.end - range.start);
+        let location = Location::Archive { path, offset, bytes, compression: Compression::Plain };
+        Some(Self { name: self.name.clone(), bytes: Some(bytes), is_cut: true, location })
     }
 
     /// Open the file for random access; `None` unless it is a plain file on disk.

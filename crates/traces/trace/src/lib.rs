@@ -52,4 +52,4 @@ pub use coflash_workload::recorded::{
     Arrangement, Columns, ColumnsError, KvEviction, KvStore, OnError, STANDARD_INPUT, Tap, TraceEvent,
     TraceOptions, Units,
 };
-pub use source::{TraceSource, from_reader, open, open_tapped};
+pub use source::{Parts, TraceSource, from_reader, open, open_tapped};

@@ -45,6 +45,14 @@ pub(crate) fn open_at(
     options: &TraceOptions,
     tap: Option<Tap>,
 ) -> Result<TraceSource, WorkloadError> {
+    let mut source = listed(paths, offsets, options)?;
+    source.tap = tap;
+    source.begin()?;
+    Ok(source)
+}
+
+/// The files `paths` as one trace of which none is opened yet.
+fn listed(paths: &[String], offsets: &[Bytes], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
     check(options)?;
     if paths.is_empty() {
         let problem = "no file given, at least one expected".to_owned();
@@ -60,10 +68,7 @@ pub(crate) fn open_at(
         let shift_bytes = offsets.get(index).map_or(0, |offset| offset.count);
         waiting.extend(input_files(path)?.into_iter().map(|file| (file, shift_bytes)));
     }
-    let total_bytes = waiting.iter().map(|(file, _)| file.bytes).sum();
-    let mut source = TraceSource { waiting, total_bytes, tap, ..TraceSource::empty(options) };
-    source.begin()?;
-    Ok(source)
+    Ok(TraceSource { waiting, ..TraceSource::empty(options) })
 }
 
 /// Open the requests in `input`; `name` is its name in messages.
@@ -80,6 +85,125 @@ pub fn from_reader(
     let found = source.recognise(name, input, None)?;
     source.current = Some(found.read(options, TimeBase::Sequence { base_ns: 0 })?);
     Ok(source)
+}
+
+/// A trace in parts, each of which can be read by itself: its files, large ones of lines that stand alone cut further. One part
+/// where files are merged by time.
+pub struct Parts {
+    parts: Vec<TracePart>,
+    options: TraceOptions,
+    /// The device of all requests that name none.
+    first_device: Option<Vec<u8>>,
+}
+
+/// A part of a trace.
+struct TracePart {
+    files: Vec<InputFile>,
+    /// The format of a file that was cut.
+    cut: Option<Format>,
+    /// Whether it goes on in the file of the part before.
+    joins: bool,
+}
+
+impl Parts {
+    /// Divide the files `paths`; files beyond `cut_bytes` are cut in parts of that size, if at all.
+    ///
+    /// # Errors
+    /// See [`open`].
+    pub fn of(
+        paths: &[String],
+        options: &TraceOptions,
+        cut_bytes: Option<u64>,
+    ) -> Result<Self, WorkloadError> {
+        let mut whole = listed(paths, &[], options)?;
+        let by_time = whole.by_time();
+        let files: Vec<_> = whole.waiting.drain(..).map(|(file, _)| file).collect();
+        let part = |files| TracePart { files, cut: None, joins: false };
+        let parts = if by_time {
+            vec![part(files)]
+        } else {
+            let cut = |file| match cut_bytes.and_then(|bytes| cut(&file, options, bytes)) {
+                Some(parts) => parts,
+                None => vec![part(vec![file])],
+            };
+            files.into_iter().flat_map(cut).collect()
+        };
+        let mut all = Self { parts, options: options.clone(), first_device: None };
+        all.first_device = (0..all.len()).find_map(|number| {
+            let mut source = all.open(number).ok()?;
+            // What cannot be read is told by who reads all of it.
+            source.next_batch(&mut Vec::new()).ok()?;
+            source.device_names().into_iter().next()
+        });
+        Ok(all)
+    }
+
+    /// The number of parts, in the order of the trace.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Whether a file was cut.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.parts.iter().any(|part| part.cut.is_some())
+    }
+
+    /// Whether a part goes on in the file of the part before, with its clock.
+    #[must_use]
+    pub fn joins(&self, number: usize) -> bool {
+        self.parts[number].joins
+    }
+
+    /// Whether the times of a part are dates.
+    #[must_use]
+    pub fn has_dates(&self, number: usize) -> bool {
+        self.parts[number].cut.is_some_and(|format| format.has_dates)
+    }
+
+    /// Whether what a reader remarked counts records of a part of a file alone.
+    #[must_use]
+    pub fn is_of_part(&self, number: usize, remark: &str) -> bool {
+        let part = &self.parts[number];
+        part.cut.is_some() && remark.starts_with(&format!("{}: ", part.files[0].name))
+    }
+
+    /// Open a part. Device 0 is that of the whole trace.
+    ///
+    /// # Errors
+    /// See [`open`].
+    pub fn open(&self, number: usize) -> Result<TraceSource, WorkloadError> {
+        let TracePart { files, cut, .. } = &self.parts[number];
+        let format = cut.map(|format| format.info.name.to_owned());
+        let options = TraceOptions { format: format.or(self.options.format.clone()), ..self.options.clone() };
+        let waiting = files.iter().map(|file| (file.clone(), 0)).collect();
+        let mut source = TraceSource { waiting, ..TraceSource::empty(&options) };
+        if let Some(name) = &self.first_device {
+            source.devices.number(name);
+        }
+        source.begin()?;
+        Ok(source)
+    }
+}
+
+/// Cut a file into parts of some size, if each of its lines tells a record by itself, times included.
+fn cut(file: &InputFile, options: &TraceOptions, bytes: u64) -> Option<Vec<TracePart>> {
+    let long = file.bytes.filter(|all| options.clock_jump.is_none() && *all > bytes)?;
+    let (compression, _) = decompress(file.open(&Arc::default(), None).ok()?).ok()?;
+    let format = TraceSource::empty(options).find(file).ok()?.format;
+    if compression != Compression::Plain || !format.has_lines_alone() {
+        return None;
+    }
+    let mut ends: Vec<u64> = (1..long.div_ceil(bytes)).filter_map(|n| file.line_after(n * bytes)).collect();
+    ends.push(long);
+    ends.dedup();
+    let begins = std::iter::once(0).chain(ends.iter().copied());
+    let parts = begins.zip(&ends).map(|(begin, &end)| file.cut(begin..end));
+    let parts: Option<Vec<_>> = parts.collect();
+    let part = |(number, file)| TracePart { files: vec![file], cut: Some(format), joins: number > 0 };
+    Some(parts?.into_iter().enumerate().map(part).collect())
 }
 
 /// Check the options before a file is opened.
@@ -180,17 +304,22 @@ impl TraceSource {
 
     /// The names of the devices so far, in the order of their numbers; none where the records name no devices.
     #[must_use]
-    pub fn device_names(&self) -> Vec<String> {
-        self.devices.names()
+    pub fn device_names(&self) -> Vec<Vec<u8>> {
+        self.devices.in_order().map(<[u8]>::to_vec).collect()
     }
 
     /// Open the first file, or all files for a merge.
     fn begin(&mut self) -> Result<(), WorkloadError> {
-        let by_time = match self.options.merge {
+        self.total_bytes = self.waiting.iter().map(|(file, _)| file.bytes).sum();
+        if self.by_time() { self.all_files() } else { self.next_file(0) }
+    }
+
+    /// Whether the files are merged by time.
+    fn by_time(&mut self) -> bool {
+        match self.options.merge {
             Some(arrangement) => arrangement == Arrangement::Time,
             None => self.waiting.len() > 1 && self.is_per_processor(),
-        };
-        if by_time { self.all_files() } else { self.next_file(0) }
+        }
     }
 
     /// Whether the recorder of the files writes one per processor. Errors in them are reported later.
@@ -225,7 +354,8 @@ impl TraceSource {
     fn next_file(&mut self, base_ns: u64) -> Result<(), WorkloadError> {
         if let Some((file, _)) = self.waiting.pop_front() {
             let found = self.find(&file)?;
-            self.current = Some(found.read(&self.options, TimeBase::Sequence { base_ns })?);
+            let times = if file.is_cut { TimeBase::Parallel } else { TimeBase::Sequence { base_ns } };
+            self.current = Some(found.read(&self.options, times)?);
         }
         Ok(())
     }

@@ -180,6 +180,11 @@ impl Format {
         matches!(self.opener, Opener::File(_))
     }
 
+    /// Whether each line tells its record by itself.
+    pub(crate) fn has_lines_alone(&self) -> bool {
+        matches!(self.opener, Opener::Table(_))
+    }
+
     /// Read `input` in a format without random access; `name` is its name in messages.
     pub(crate) fn open(
         &self,

@@ -106,6 +106,8 @@ pub struct InfoOptions {
     pub page: Bytes,
     /// Upper limit of tracked pages for popularity and reuse.
     pub sample: Sample,
+    /// Whether the whole pages of trims are in the footprint, as read, too: a run that numbers pages densely has room for them.
+    pub trims: bool,
 }
 
 /// Upper limit of tracked pages, in about 80 bytes each. If the workload has no more pages, popularity and reuse are
@@ -177,7 +179,7 @@ impl Default for InfoOptions {
 /// Options with pages of this size, and the default sample.
 impl From<Bytes> for InfoOptions {
     fn from(page: Bytes) -> Self {
-        Self { page, sample: Sample::default() }
+        Self { page, sample: Sample::default(), trims: false }
     }
 }
 
@@ -203,8 +205,8 @@ pub fn summarise(
     source: &mut dyn Source,
     options: impl Into<InfoOptions>,
 ) -> Result<WorkloadInfo, WorkloadError> {
-    let InfoOptions { page, sample } = options.into();
-    let mut counters = Counters::new(page_bytes(page)?, sample);
+    let options = options.into();
+    let mut counters = Counters::new(page_bytes(options.page)?, options);
     let mut batch = Vec::new();
     loop {
         source.next_batch(&mut batch)?;
@@ -247,6 +249,8 @@ struct Counters {
     address_end: u64,
     aligned: u64,
     footprint: Footprint,
+    /// Whether trims are in it.
+    trims: bool,
     pages: Pages,
     followed_in_part: u64,
     written_pages: u64,
@@ -263,7 +267,7 @@ struct OpCounters {
 }
 
 impl Counters {
-    fn new(page_bytes: u64, sample: Sample) -> Self {
+    fn new(page_bytes: u64, InfoOptions { sample, trims, .. }: InfoOptions) -> Self {
         let op = || OpCounters { sizes: Summary::new(), requests: 0, sequential: 0, latest_end: None };
         Self {
             page_bits: page_bytes.ilog2(),
@@ -275,6 +279,7 @@ impl Counters {
             address_end: 0,
             aligned: 0,
             footprint: Footprint::default(),
+            trims,
             pages: Pages::new(sample.0),
             followed_in_part: 0,
             written_pages: 0,
@@ -310,6 +315,12 @@ impl Counters {
         self.aligned += u64::from((start | end).trailing_zeros() >= self.page_bits);
         if request.op != Op::Trim {
             self.touch(request);
+        } else if self.trims {
+            let page_bytes = 1 << self.page_bits;
+            let (first, end) = (start.div_ceil(page_bytes), end >> self.page_bits);
+            if first < end {
+                self.footprint.touch(first, end - 1, false);
+            }
         }
     }
 

@@ -1,18 +1,21 @@
 //! The devices of a trace, each as a trace of its own, in one pass over the trace and in bounded memory.
 //!
-//! Requests wait in a buffer for each device. A full buffer goes to one file beside the traces, so that thousands of devices need
-//! one open file. That file holds each request once; it is read by device at the end, and removed.
+//! A trace is read in parts, which several threads may take. Requests wait in a buffer for each device. Full buffers go to one file
+//! for each part, so that thousands of devices need one open file. Those files hold each request once, and are read by device at
+//! the end.
 
 use super::write::{Written, write};
+use crate::source::Parts;
 use coflash_base::{PlacementId, Time};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use serde::Serialize;
-use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::{slice, vec};
 
-/// The requests in all buffers: some 40 MB.
+/// The requests in all buffers of a part: some 40 MB.
 const HELD_REQUESTS: usize = 1 << 20;
 /// The bytes of a request in the file: time, offset, length, then operation and hint.
 const RECORD_BYTES: usize = 26;
@@ -30,118 +33,190 @@ pub struct Volume {
     pub written: Written,
 }
 
-/// The requests of a trace by device, on their way to files.
+/// The requests of a part of a trace by device, in a file.
 pub struct Spilled {
     place: PathBuf,
-    file: BufWriter<File>,
-    /// The bytes of the file.
-    bytes: u64,
-    devices: Vec<Requests>,
-    held: usize,
+    /// Where the file has requests of each device, by its number in the part: first byte, requests.
+    runs: Vec<Vec<Run>>,
+    /// The times of the first and the last request.
+    span_ns: Option<(u64, u64)>,
+    /// The names of the devices, in the order of their numbers in the part.
+    pub names: Vec<Vec<u8>>,
+    /// The remarks of the reader.
+    pub remarks: Vec<String>,
 }
 
-/// The requests of a device: parts of the file (first byte, requests), then the buffer.
-#[derive(Default)]
-struct Requests {
-    parts: Vec<(u64, usize)>,
-    buffer: Vec<Request>,
-}
+type Run = (u64, usize);
 
 fn failed(folder: &Path, error: &io::Error) -> WorkloadError {
     WorkloadError::trace(&folder.display().to_string(), format!("cannot be written: {error}"))
 }
 
+fn refused(problem: &str) -> WorkloadError {
+    WorkloadError::trace("trace", problem.to_owned())
+}
+
 impl Spilled {
-    /// Read a trace whose device n begins at n × `stride_bytes`; `folder` is that of the traces.
+    /// Read a part of a trace whose device n begins at n × `stride_bytes`, into the file `place`.
     ///
     /// # Errors
-    /// An error of the source or of the folder.
-    pub fn read(source: &mut dyn Source, stride_bytes: u64, folder: &Path) -> Result<Self, WorkloadError> {
-        let place = folder.join(".requests");
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&place);
-        let file = BufWriter::new(file.map_err(|error| failed(folder, &error))?);
-        let mut spilled = Self { place, file, bytes: 0, devices: Vec::new(), held: 0 };
+    /// An error of the source or of the file.
+    pub fn read(source: &mut dyn Source, stride_bytes: u64, place: &Path) -> Result<Self, WorkloadError> {
+        let failed = |error| failed(place, &error);
+        let mut file = BufWriter::new(File::create(place).map_err(failed)?);
+        let (mut runs, mut span_ns) = (Vec::<Vec<Run>>::new(), None);
+        let (mut buffers, mut held, mut at) = (Vec::<Vec<Request>>::new(), 0, 0);
         let mut batch = Vec::new();
         loop {
             source.next_batch(&mut batch)?;
-            if batch.is_empty() {
-                return Ok(spilled);
-            }
             for request in &batch {
-                spilled.take(request, stride_bytes);
-            }
-            if spilled.held > HELD_REQUESTS {
-                spilled.empty().map_err(|error| failed(folder, &error))?;
-            }
-        }
-    }
-
-    fn take(&mut self, request: &Request, stride_bytes: u64) {
-        // A flush has no address: it is one of the first device, as elsewhere.
-        let device = (request.offset / stride_bytes) as usize;
-        if self.devices.len() <= device {
-            self.devices.resize_with(device + 1, Requests::default);
-        }
-        self.devices[device].buffer.push(Request { offset: request.offset % stride_bytes, ..*request });
-        self.held += 1;
-    }
-
-    /// Move all buffers to the file.
-    fn empty(&mut self) -> io::Result<()> {
-        for device in self.devices.iter_mut().filter(|device| !device.buffer.is_empty()) {
-            device.parts.push((self.bytes, device.buffer.len()));
-            for &Request { arrival, op, offset, length, placement } in &device.buffer {
-                for number in [arrival.ns, offset, length] {
-                    self.file.write_all(&number.to_le_bytes())?;
+                // A flush has no address: it is one of the first device, as elsewhere.
+                let device = (request.offset / stride_bytes) as usize;
+                if buffers.len() <= device {
+                    buffers.resize_with(device + 1, Vec::new);
+                    runs.resize_with(device + 1, Vec::new);
                 }
-                let op = OPS.iter().position(|&known| known == op).unwrap_or(0) as u8;
-                let hint = placement.map_or(u8::MAX, |hint| hint.get() as u8);
-                self.file.write_all(&[op, hint])?;
+                buffers[device].push(Request { offset: request.offset % stride_bytes, ..*request });
+                let (first_ns, _) = span_ns.unwrap_or((request.arrival.ns, 0));
+                span_ns = Some((first_ns, request.arrival.ns));
             }
-            self.bytes += (device.buffer.len() * RECORD_BYTES) as u64;
-            device.buffer.clear();
+            held += batch.len();
+            if batch.is_empty() || held > HELD_REQUESTS {
+                for (buffer, runs) in
+                    buffers.iter_mut().zip(&mut runs).filter(|(buffer, _)| !buffer.is_empty())
+                {
+                    runs.push((at, buffer.len()));
+                    at += (buffer.len() * RECORD_BYTES) as u64;
+                    buffer.drain(..).try_for_each(|request| keep(request, &mut file)).map_err(failed)?;
+                }
+                held = 0;
+            }
+            if batch.is_empty() {
+                file.flush().map_err(failed)?;
+                return Ok(Self {
+                    place: place.to_owned(),
+                    runs,
+                    span_ns,
+                    names: Vec::new(),
+                    remarks: Vec::new(),
+                });
+            }
         }
-        self.held = 0;
-        self.file.flush()
     }
+}
 
-    /// Write a trace for each device, in the order of the devices. `names` are those in the trace; without any there was one device.
+fn keep(request: Request, file: &mut impl Write) -> io::Result<()> {
+    let Request { arrival, op, offset, length, placement } = request;
+    for number in [arrival.ns, offset, length] {
+        file.write_all(&number.to_le_bytes())?;
+    }
+    let op = OPS.iter().position(|&known| known == op).unwrap_or(0) as u8;
+    file.write_all(&[op, placement.map_or(u8::MAX, |hint| hint.get() as u8)])
+}
+
+/// All parts of a trace, read.
+pub struct Gathered {
+    parts: Vec<Spilled>,
+    /// What is added to the times of each part.
+    shifts_ns: Vec<u64>,
+    /// The devices that have requests: their names, the names of their files, and their numbers in each part.
+    devices: Vec<(String, String, Vec<Option<usize>>)>,
+}
+
+impl Gathered {
+    /// Put the parts of a trace together; `None` if a file that was cut must be read as a whole: what its parts say is not what it
+    /// says.
     ///
     /// # Errors
-    /// An error of the folder, or a trace whose records name no devices; or `goes_on`, which is asked before each device with the
-    /// share of them that is done, says no.
-    pub fn write(
-        mut self,
-        names: &[String],
-        folder: &Path,
-        goes_on: &mut dyn FnMut(f64) -> bool,
-    ) -> Result<Vec<Volume>, WorkloadError> {
-        if names.is_empty() {
-            let problem = "its records name no devices, so that there is nothing to split; where a column does, --columns \
-                           calls it device; `coflash fleet --by file` takes each file as a volume";
-            return Err(WorkloadError::trace("trace", problem.to_owned()));
+    /// A trace whose records name no devices, or that is too long, or a device beyond its stride.
+    pub fn of(trace: &Parts, parts: Vec<Spilled>) -> Result<Option<Self>, WorkloadError> {
+        // Where the file begins in the trace, what its own times begin with, and where its latest request is.
+        let (mut base_ns, mut origin_ns, mut end_ns) = (0, 0, 0_u64);
+        let mut shifts_ns = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            let (first_ns, last_ns) = part.span_ns.unwrap_or_default();
+            let (joins, has_dates) = (trace.joins(number), trace.has_dates(number));
+            if !joins {
+                (base_ns, origin_ns) = (end_ns, if has_dates { first_ns } else { 0 });
+            }
+            let is_early = joins && first_ns < end_ns - base_ns + origin_ns;
+            let is_empty = part.span_ns.is_none() && (joins || has_dates);
+            if is_early || is_empty || part.remarks.iter().any(|remark| trace.is_of_part(number, remark)) {
+                return Ok(None);
+            }
+            shifts_ns.push(u64::wrapping_sub(base_ns, origin_ns));
+            if part.span_ns.is_some() {
+                end_ns = base_ns
+                    .checked_add(last_ns - origin_ns)
+                    .ok_or_else(|| refused("it is longer than 2^64 ns (584 years)"))?;
+            }
+        }
+        let mut devices = Vec::<(&[u8], Vec<Option<usize>>)>::new();
+        let mut known = BTreeMap::new();
+        for (number, part) in parts.iter().enumerate() {
+            if part.runs.len() > part.names.len() && !part.names.is_empty() {
+                return Err(refused(
+                    "a device reaches beyond device_stride, and into the next: give a larger one",
+                ));
+            }
+            for (local, name) in part.names.iter().enumerate() {
+                let device = *known.entry(name).or_insert(devices.len());
+                if device == devices.len() {
+                    devices.push((name, vec![None; parts.len()]));
+                }
+                devices[device].1[number] =
+                    part.runs.get(local).filter(|runs| !runs.is_empty()).map(|_| local);
+            }
+        }
+        if devices.is_empty() {
+            return Err(refused(
+                "its records name no devices, so that there is nothing to split; where a column does, --columns \
+                 calls it device; `coflash fleet --by file` takes each file as a volume",
+            ));
         }
         let mut taken = BTreeSet::new();
-        let mut volumes = Vec::new();
-        for (number, (device, name)) in self.devices.iter_mut().zip(names).enumerate() {
-            if !goes_on(number as f64 / names.len() as f64) {
-                return Err(WorkloadError::trace("trace", "the split was ended".to_owned()));
+        let devices = devices.into_iter().filter(|(_, numbers)| numbers.iter().any(Option::is_some));
+        let devices = devices.map(|(name, numbers)| {
+            let name = String::from_utf8_lossy(name).into_owned();
+            (name.clone(), file_name(&name, &mut taken), numbers)
+        });
+        Ok(Some(Self { devices: devices.collect(), parts, shifts_ns }))
+    }
+
+    /// The number of devices.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "there is always one")]
+    pub fn len(&self) -> usize {
+        self.devices.len()
+    }
+
+    /// Write the trace of a device into a folder. Devices are in the order of their first requests.
+    ///
+    /// # Errors
+    /// An error of the folder.
+    pub fn write(&self, device: usize, folder: &Path) -> Result<Volume, WorkloadError> {
+        let (name, file, numbers) = &self.devices[device];
+        let parts = self.parts.iter().zip(&self.shifts_ns).zip(numbers);
+        let parts = parts.filter_map(|((part, shift_ns), local)| {
+            Some((part.place.as_path(), *shift_ns, part.runs[(*local)?].iter()))
+        });
+        let parts: Vec<_> = parts.collect();
+        let mut source = Device { parts: parts.into_iter(), current: None, base_ns: None };
+        let written = write(&mut source, &folder.join(file).to_string_lossy(), Some("parquet"))?;
+        Ok(Volume { name: name.clone(), begins_ns: source.base_ns.unwrap_or_default(), written })
+    }
+
+    /// The remarks on the trace.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        for remark in self.parts.iter().flat_map(|part| &part.remarks) {
+            // Files may share a remark.
+            if !remarks.contains(remark) {
+                remarks.push(remark.clone());
             }
-            let mut source =
-                Device { file: self.file.get_mut(), requests: device, part: 0, next: 0, base: None };
-            if source.requests.parts.is_empty() && source.requests.buffer.is_empty() {
-                continue;
-            }
-            let place = folder.join(file_name(name, &mut taken));
-            let written = write(&mut source, &place.to_string_lossy(), Some("parquet"))?;
-            volumes.push(Volume {
-                name: name.clone(),
-                begins_ns: source.base.unwrap_or_default().ns,
-                written,
-            });
         }
-        fs::remove_file(&self.place).map_err(|error| failed(folder, &error))?;
-        Ok(volumes)
+        remarks
     }
 }
 
@@ -158,52 +233,57 @@ fn file_name(name: &str, taken: &mut BTreeSet<String>) -> String {
 
 /// The requests of a device as a source.
 struct Device<'a> {
-    file: &'a mut File,
-    requests: &'a mut Requests,
-    part: usize,
-    /// The next request of the part.
-    next: usize,
+    /// The files that have some: what is added to their times, and where they are.
+    parts: vec::IntoIter<(&'a Path, u64, slice::Iter<'a, Run>)>,
+    /// The open one, and what is left of the run of requests where it stands.
+    current: Option<(File, u64, slice::Iter<'a, Run>, usize)>,
     /// The time of the first request.
-    base: Option<Time>,
+    base_ns: Option<u64>,
 }
 
 impl Device<'_> {
     fn read(&mut self, batch: &mut Vec<Request>) -> io::Result<()> {
-        let Some(&(begin, count)) = self.requests.parts.get(self.part) else {
-            let rest = &mut self.requests.buffer;
-            batch.extend(rest.drain(..rest.len().min(BATCH_REQUESTS)));
+        loop {
+            let Some((file, shift_ns, runs, left)) = &mut self.current else {
+                let Some((place, shift_ns, runs)) = self.parts.next() else { return Ok(()) };
+                self.current = Some((File::open(place)?, shift_ns, runs, 0));
+                continue;
+            };
+            if *left == 0 {
+                let Some(&(at, count)) = runs.next() else {
+                    self.current = None;
+                    continue;
+                };
+                file.seek(SeekFrom::Start(at))?;
+                *left = count;
+            }
+            let mut bytes = vec![0; BATCH_REQUESTS.min(*left) * RECORD_BYTES];
+            file.read_exact(&mut bytes)?;
+            *left -= bytes.len() / RECORD_BYTES;
+            batch.extend(bytes.chunks_exact(RECORD_BYTES).map(|record| kept(record, *shift_ns)));
             return Ok(());
-        };
-        let some = (count - self.next).min(BATCH_REQUESTS);
-        let mut bytes = vec![0; some * RECORD_BYTES];
-        self.file.seek(SeekFrom::Start(begin + (self.next * RECORD_BYTES) as u64))?;
-        self.file.read_exact(&mut bytes)?;
-        for record in bytes.chunks_exact(RECORD_BYTES) {
-            let number = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().expect("eight bytes"));
-            batch.push(Request {
-                arrival: Time { ns: number(0) },
-                op: OPS[usize::from(record[24])],
-                offset: number(8),
-                length: number(16),
-                placement: PlacementId::new(record[25].into()),
-            });
         }
-        self.next += some;
-        if self.next == count {
-            (self.part, self.next) = (self.part + 1, 0);
-        }
-        Ok(())
+    }
+}
+
+fn kept(record: &[u8], shift_ns: u64) -> Request {
+    let number = |at: usize| u64::from_le_bytes(record[at..at + 8].try_into().expect("eight bytes"));
+    Request {
+        arrival: Time { ns: number(0).wrapping_add(shift_ns) },
+        op: OPS[usize::from(record[24])],
+        offset: number(8),
+        length: number(16),
+        placement: PlacementId::new(record[25].into()),
     }
 }
 
 impl Source for Device<'_> {
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
         batch.clear();
-        self.read(batch)
-            .map_err(|error| WorkloadError::trace("trace", format!("its copy cannot be read: {error}")))?;
+        self.read(batch).map_err(|error| refused(&format!("its copy cannot be read: {error}")))?;
         for request in batch {
-            let base = *self.base.get_or_insert(request.arrival);
-            request.arrival.ns -= base.ns;
+            let base_ns = *self.base_ns.get_or_insert(request.arrival.ns);
+            request.arrival.ns -= base_ns;
         }
         Ok(())
     }
@@ -215,28 +295,8 @@ impl Source for Device<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Spilled, file_name};
-    use crate::{TraceOptions, from_reader};
+    use super::file_name;
     use std::collections::BTreeSet;
-    use std::fs;
-
-    #[test]
-    fn a_split_ends_between_two_devices_where_it_is_told_to() {
-        let folder = std::env::temp_dir().join(format!("coflash-split-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let lines: String = ["a", "b", "c"].map(|name| format!("{name},W,0,4096,1000\n")).concat();
-        let options = TraceOptions { format: Some("alibaba".to_owned()), ..TraceOptions::default() };
-        let mut source = from_reader("cloud", Box::new(std::io::Cursor::new(lines)), &options).unwrap();
-        let spilled = Spilled::read(&mut source, options.device_stride.count, &folder).unwrap();
-        let mut shares = Vec::new();
-        let ended = spilled.write(&source.device_names(), &folder, &mut |share| {
-            shares.push(share);
-            share < 0.5
-        });
-        assert!(ended.is_err());
-        assert_eq!(shares, [0.0, 1.0 / 3.0, 2.0 / 3.0]);
-        fs::remove_dir_all(&folder).unwrap();
-    }
 
     #[test]
     fn names_of_files_are_plain_and_differ_where_names_of_devices_do() {

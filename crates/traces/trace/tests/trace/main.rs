@@ -9,6 +9,7 @@ mod door;
 mod every_format;
 mod recorders;
 mod rules;
+mod split;
 mod tables;
 mod text;
 mod tools;

@@ -1,0 +1,172 @@
+//! Work on several threads, watched by the one that waits for it.
+
+use coflash_engine::{Cancelled, Observer, Phase, RunError};
+use coflash_workload::{Request, Source, WorkloadError};
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::{self, Builder, available_parallelism};
+use std::time::Duration;
+
+/// The time between two looks at work under way.
+const LOOK: Duration = Duration::from_millis(20);
+/// The whole of a piece of work.
+const WHOLE: f64 = 1_000_000.0;
+
+/// What pieces of work tell, and are told.
+pub(crate) struct Watch {
+    /// Pieces from this one on need not go on: it has failed.
+    end: AtomicUsize,
+    /// What is done of each piece.
+    done: Vec<AtomicU32>,
+    requests: AtomicU64,
+}
+
+impl Watch {
+    fn goes_on(&self, number: usize) -> bool {
+        number < self.end.load(Relaxed)
+    }
+
+    fn told(&self, observer: &mut dyn Observer) -> Result<(), Cancelled> {
+        let done: f64 = self.done.iter().map(|done| f64::from(done.load(Relaxed))).sum();
+        let share = done / WHOLE / self.done.len().max(1) as f64;
+        let told = observer.progress(Phase::Inputs, Some(share), self.requests.load(Relaxed));
+        told.inspect_err(|_| self.end.store(0, Relaxed))
+    }
+}
+
+/// Do `work` for each number below `count`, on as many threads as are given, or as there are cores. The results do not depend on
+/// that.
+///
+/// # Errors
+/// The first error by number, or a cancellation.
+pub(crate) fn in_parallel<T: Send>(
+    count: usize,
+    threads: Option<usize>,
+    observer: &mut dyn Observer,
+    work: impl Fn(usize, &Watch) -> Result<T, WorkloadError> + Sync,
+) -> Result<Vec<T>, RunError> {
+    let done = (0..count).map(|_| AtomicU32::new(0)).collect();
+    let watch = Watch { end: AtomicUsize::new(usize::MAX), done, requests: AtomicU64::new(0) };
+    let next = AtomicUsize::new(0);
+    let part = || {
+        let mut results = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Relaxed);
+            if number >= count || !watch.goes_on(number) {
+                return results;
+            }
+            let result = work(number, &watch);
+            if result.is_err() {
+                watch.end.fetch_min(number, Relaxed);
+            }
+            watch.done[number].store(WHOLE as u32, Relaxed);
+            results.push((number, result));
+        }
+    };
+    let (mut results, told) = thread::scope(|scope| {
+        let (works, all_ended) = channel::<()>();
+        let spawn = |_| {
+            let (works, part) = (works.clone(), &part);
+            let run = move || {
+                let results = part();
+                drop(works);
+                results
+            };
+            Builder::new().spawn_scoped(scope, run).ok()
+        };
+        let threads = threads.unwrap_or_else(|| available_parallelism().map_or(1, NonZero::get));
+        let threads: Vec<_> = (0..threads.min(count)).map_while(spawn).collect();
+        drop(works);
+        // Where no thread can be started, this one does the work.
+        let mut results = if threads.is_empty() { part() } else { Vec::new() };
+        let mut told = watch.told(observer);
+        while let Err(RecvTimeoutError::Timeout) = all_ended.recv_timeout(LOOK) {
+            told = told.and_then(|()| watch.told(observer));
+        }
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+        };
+        results.extend(threads.into_iter().flat_map(join));
+        (results, told)
+    });
+    told?;
+    results.sort_unstable_by_key(|(number, _)| *number);
+    Ok(results.into_iter().map(|(_, result)| result).collect::<Result<_, _>>()?)
+}
+
+/// The source of a piece of work.
+pub(crate) struct Watched<'a, S> {
+    pub(crate) source: S,
+    pub(crate) number: usize,
+    pub(crate) watch: &'a Watch,
+}
+
+impl<S: Source> Source for Watched<'_, S> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        if !self.watch.goes_on(self.number) {
+            // An error, not the end: nobody must take a part of the piece for the whole.
+            return Err(WorkloadError::Trace { file: "trace".to_owned(), problem: "cancelled".to_owned() });
+        }
+        self.source.next_batch(batch)?;
+        let done = self.source.progress().unwrap_or(0.0) * WHOLE;
+        self.watch.done[self.number].store(done as u32, Relaxed);
+        self.watch.requests.fetch_add(batch.len() as u64, Relaxed);
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.source.progress()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.source.remarks()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_parallel;
+    use coflash_engine::{Cancelled, NoObserver, Observer, Phase, RunError};
+    use coflash_workload::WorkloadError;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    fn failing(number: usize) -> Result<usize, WorkloadError> {
+        let problem = number.to_string();
+        if number % 3 == 2 { Err(WorkloadError::Trace { file: "f".to_owned(), problem }) } else { Ok(number) }
+    }
+
+    #[test]
+    fn results_are_in_order_and_the_first_error_is_told_on_any_number_of_threads() {
+        for threads in [Some(1), Some(2), Some(7), None] {
+            let squares =
+                in_parallel(100, threads, &mut NoObserver, |number, _| Ok(number * number)).unwrap();
+            assert_eq!(squares, (0..100).map(|number| number * number).collect::<Vec<_>>());
+            let slow_first = |number, _: &_| {
+                sleep(Duration::from_millis(if number == 2 { 30 } else { 0 }));
+                failing(number)
+            };
+            let error = in_parallel(20, threads, &mut NoObserver, slow_first).unwrap_err();
+            assert_eq!(error.to_string(), "f: 2");
+        }
+    }
+
+    #[test]
+    fn work_ends_between_two_pieces_where_it_is_told_to() {
+        struct Impatient;
+        impl Observer for Impatient {
+            fn progress(&mut self, _: Phase, _: Option<f64>, _: u64) -> Result<(), Cancelled> {
+                Err(Cancelled)
+            }
+        }
+        let work = |number, watch: &super::Watch| {
+            while watch.goes_on(number) {
+                sleep(Duration::from_millis(1));
+            }
+            Ok(())
+        };
+        assert!(matches!(in_parallel(9, Some(2), &mut Impatient, work), Err(RunError::Cancelled(_))));
+    }
+}
