@@ -39,7 +39,7 @@ __all__ = ["Estimate", "Point", "Sweep", "sweep"]
 
 
 _TOGETHER = 8
-"""The most runs that a worker of a cluster gets at once, and the fewest groups that each gets if it gets so many."""
+"""The most runs in a group that a worker of a cluster gets, and the fewest such groups for each worker."""
 
 
 @dataclass(frozen=True)
