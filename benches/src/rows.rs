@@ -1,7 +1,7 @@
 //! The list of rows of the table.
 
 use crate::row::{Row, family, row};
-use crate::simulating::simulate;
+use crate::simulating::{simulate, simulate_on};
 use crate::{counting, evicting, generating, parsing, serving, simulating, storing};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::PlacementConfig;
@@ -28,6 +28,9 @@ const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/pgb
 pub(crate) const STANDARD: &str = "standard job";
 pub(crate) const COUNTED: &str = "standard job, counted, no time";
 
+const SHARED: &[(&str, &str)] =
+    &[("timing.channel", "shared"), ("flash.channels", "4"), ("flash.chips_per_channel", "2")];
+
 /// All rows, in the order of the table.
 pub(crate) fn rows() -> Vec<Row> {
     let standard = |assignments: &'static [(&str, &str)]| move || simulate("random-5g", assignments);
@@ -40,14 +43,9 @@ pub(crate) fn rows() -> Vec<Row> {
             "standard job, cdm, in the host",
             standard(&[("cache.size", "5%"), ("cooperation", "cdm"), ("cache.placement", "host")]),
         ),
-        row(
-            "standard job, shared channels",
-            standard(&[
-                ("timing.channel", "shared"),
-                ("flash.channels", "4"),
-                ("flash.chips_per_channel", "2"),
-            ]),
-        ),
+        row("standard job, two threads", || simulate_on(2, "random-5g", &[])),
+        row("standard job, shared channels", standard(SHARED)),
+        row("shared channels, two threads", || simulate_on(2, "random-5g", SHARED)),
         row("sequential writes", standard(&[("workload.synthetic.generator", "sequential")])),
         row("shipped trace, closed loop, cdm", || {
             simulate("demo", &[("workload.trace", &format!("[{TRACE:?}]"))])

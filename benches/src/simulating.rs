@@ -4,7 +4,7 @@ use crate::Measured;
 use coflash_hybrid::WritePolicy;
 use coflash_hybrid::costmodel::{Cleaning, Costs, Demand, HitCurve, Measured as CostsMeasured};
 use coflash_scenario::{Requests, Scenario};
-use coflash_sim::{NoObserver, run};
+use coflash_sim::{Given, NoObserver, TRACES, begin, run};
 use std::time::Instant;
 
 pub(crate) fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
@@ -12,7 +12,11 @@ pub(crate) fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
 }
 
 pub(crate) fn simulate(name: &str, assignments: &[(&str, &str)]) -> Measured {
-    measure(&scenario(name, assignments))
+    simulate_on(1, name, assignments)
+}
+
+pub(crate) fn simulate_on(threads: u32, name: &str, assignments: &[(&str, &str)]) -> Measured {
+    measure(threads, &scenario(name, assignments))
 }
 
 /// A placement policy, where nine in ten writes go to a tenth of the pages.
@@ -40,7 +44,7 @@ pub(crate) fn op_fcl_hits(requests: u64) -> Measured {
         "arrival": { "name": "poisson", "mean": "10ms" },
     }));
     scenario.workload.requests = Requests::Synthetic(config.expect("a configuration"));
-    measure(&scenario)
+    measure(1, &scenario)
 }
 
 /// Decisions on the partition of flash, each among 16 × 17 partitions, and their share of a period of 2^16 cache hits.
@@ -93,8 +97,10 @@ pub(crate) fn decisions(by_measures: bool) -> Measured {
     }
 }
 
-fn measure(scenario: &Scenario) -> Measured {
-    let result = run(scenario, &mut NoObserver).expect("it runs");
+fn measure(threads: u32, scenario: &Scenario) -> Measured {
+    let given = Given { threads, ..Given::only(TRACES) };
+    let begun = begin(scenario, &given, &mut NoObserver).expect("it begins");
+    let result = begun.finish(&mut NoObserver).expect("it runs");
     let simulator = result.simulator();
     Measured {
         requests_per_second: simulator.requests_per_second,
