@@ -74,7 +74,7 @@ Workers = Annotated[
         "--jobs",
         metavar="N",
         min=1,
-        help="Parallel runs, checks or readers; by default one for each core.",
+        help="Parallel runs, checks, readers; by default one for each core.",
     ),
 ]
 Measures = Annotated[
