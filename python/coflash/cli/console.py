@@ -70,7 +70,11 @@ JsonFile = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(
-        "--workers", "--jobs", metavar="N", min=1, help="Parallel runs or checks; by default one for each core."
+        "--workers",
+        "--jobs",
+        metavar="N",
+        min=1,
+        help="Parallel runs, checks, readers; by default one for each core.",
     ),
 ]
 Measures = Annotated[

@@ -11,7 +11,7 @@ import typer
 
 from coflash import CoflashError
 from coflash import trace as traces
-from coflash.cli.console import check_effect, errors, noted, notes, output, plain_table, show_json
+from coflash.cli.console import Workers, check_effect, errors, noted, notes, output, plain_table, show_json
 from coflash.cli.trace_options import TraceOptions, with_trace_options
 from coflash.cli.trace_table import rows
 from coflash.quantity import counted, show
@@ -187,9 +187,7 @@ def split(
     trace: Trace,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of the volumes' traces.")],
     options: TraceOptions,
-    workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", min=1, help="Threads; by default one for each core.")
-    ] = None,
+    workers: Workers = None,
     json: AsJson = False,
 ) -> None:
     """Write each device or volume of a trace as a trace of its own; `coflash fleet` takes the folder."""
