@@ -171,5 +171,6 @@ def test_every_exhibit_and_hypothesis_has_a_section_and_no_other_is_left_over(of
     said = [exhibit.name for exhibit in of.exhibits] + [test.__name__[1:].replace("_", "-") for test in tests]
     frame = ["question", "answer", "limits"] if isinstance(of, Study) else ["source", "idea", "open questions"]
     shared = {"layouts"}  # what two sections of ShadowGC have in common
-    assert of.text.titles.keys() - shared == {*said, *frame, "scale quick", "scale full"}
+    scales = {f"scale {name}" for name in of.text.scales}
+    assert of.text.titles.keys() - shared == {*said, *frame, *scales} and {"scale quick", "scale full"} <= scales
     assert all(of.text.titles[name] and of.text.bodies[name] for name in said)

@@ -229,7 +229,11 @@ def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
     """
     found = {}
     for file in files:
-        found[file] = document = read(file) if remote.is_url(file) or remote.path_of(file).is_dir() else None
+        is_folder = not remote.is_url(file) and remote.path_of(file).is_dir()
+        found[file] = document = read(file) if remote.is_url(file) or is_folder else None
+        if document is None and is_folder:
+            msg = f"{file}: is a folder without volumes; `coflash trace split TRACE --out {file}` writes some"
+            raise CoflashError(msg)
         if document is not None and (damaged := _damaged(str(file), document)):
             trace = " ".join(one["file"] for one in document["trace"])
             names = ", ".join(sorted(damaged))
@@ -246,9 +250,6 @@ def of_files(files: Mapping[str, dict[str, Any] | None], options: Options = _NO_
     """
     volumes = [one for file, document in files.items() if document is not None for one in listed(file, document)]
     plain = [file for file, document in files.items() if document is None]
-    if folder := next((file for file in plain if not remote.is_url(file) and remote.path_of(file).is_dir()), None):
-        msg = f"{folder}: is a folder without volumes; `coflash trace split TRACE --out {folder}` writes some"
-        raise CoflashError(msg)
     names = [Path(file).name.split(".")[0] for file in plain]
     names = [name if names.count(name) == 1 else file for name, file in zip(names, plain, strict=True)]
     with ThreadPoolExecutor() as pool:
