@@ -86,22 +86,28 @@ impl Lpns {
         (self.count > 0).then(|| self.get(0))
     }
 
+    /// Decided once for a run: without slices nothing is elsewhere.
+    #[inline(always)]
+    fn elsewhere<const SLICED: bool>(&self) -> Option<Elsewhere> {
+        if SLICED { self.elsewhere } else { None }
+    }
+
     /// Whether the first and the last page of the request are served here.
     #[inline(always)]
-    pub(crate) fn ends(&self) -> [bool; 2] {
-        self.elsewhere.map_or([true; 2], |elsewhere| elsewhere.ends.map(|is_there| !is_there))
+    pub(crate) fn ends<const SLICED: bool>(&self) -> [bool; 2] {
+        self.elsewhere::<SLICED>().map_or([true; 2], |elsewhere| elsewhere.ends.map(|is_there| !is_there))
     }
 
     /// Whether the request is counted here: where it begins.
     #[inline(always)]
-    pub(crate) fn is_counted(&self) -> bool {
-        self.elsewhere.is_none_or(|elsewhere| !elsewhere.ends[0] && !elsewhere.all)
+    pub(crate) fn is_counted<const SLICED: bool>(&self) -> bool {
+        self.elsewhere::<SLICED>().is_none_or(|elsewhere| !elsewhere.ends[0] && !elsewhere.all)
     }
 
     /// The pages served here and elsewhere; `None` where the whole request is served here.
     #[inline(always)]
-    pub(crate) fn shares(&self) -> Option<[u32; 2]> {
-        let Elsewhere { pages, all, .. } = self.elsewhere?;
+    pub(crate) fn shares<const SLICED: bool>(&self) -> Option<[u32; 2]> {
+        let Elsewhere { pages, all, .. } = self.elsewhere::<SLICED>()?;
         let here = self.count as u32;
         (all || here < pages).then_some([here, pages - here])
     }
@@ -183,7 +189,7 @@ impl AddressMap {
             Places::Direct => pages.end > self.logical_pages || slice.has_any(pages.start as u32, count),
             // Channels divide the pages of the device.
             Places::Modulo => slice.has_any((pages.start % self.logical_pages) as u32, count),
-            Places::Dense { .. } => !self.look_up(request, pages, lpns) || lpns.len() > 0,
+            Places::Dense { .. } => !self.look_up::<true>(request, pages, lpns) || lpns.len() > 0,
         }
     }
 
@@ -217,7 +223,12 @@ impl AddressMap {
     /// Look up the logical pages of a request, the pages `pages` of the workload. Returns whether the device has all of them;
     /// otherwise some are missing. Reads and trims access a page like writes.
     #[inline(always)]
-    pub(crate) fn look_up(&mut self, request: &Request, pages: Range<u64>, lpns: &mut Lpns) -> bool {
+    pub(crate) fn look_up<const SLICED: bool>(
+        &mut self,
+        request: &Request,
+        pages: Range<u64>,
+        lpns: &mut Lpns,
+    ) -> bool {
         // Also with remapped addresses: a longer request would overlap itself.
         let fits = request.length <= self.logical_bytes();
         let fits = match &self.places {
@@ -229,7 +240,7 @@ impl AddressMap {
             }
             Places::Modulo | Places::Dense { .. } => self.look_up_apart(fits, pages, lpns),
         };
-        if let Some(slice) = &self.slice {
+        if let (true, Some(slice)) = (SLICED, &self.slice) {
             lpns.keep(slice);
         }
         fits
@@ -271,7 +282,11 @@ impl AddressMap {
 
     /// Append the first logical pages of requests that were not looked up yet, as far as they are known.
     #[inline(always)]
-    pub(crate) fn look_ahead<'a>(&self, requests: impl Iterator<Item = &'a Request>, lpns: &mut Vec<Lpn>) {
+    pub(crate) fn look_ahead<'a, const SLICED: bool>(
+        &self,
+        requests: impl Iterator<Item = &'a Request>,
+        lpns: &mut Vec<Lpn>,
+    ) {
         let first_pages = |request| {
             let pages = self.pages(request);
             pages.start..pages.end.min(pages.start + LOOK_PAGES)
@@ -297,7 +312,7 @@ impl AddressMap {
                 }
             }
         }
-        if let Some(slice) = &self.slice {
+        if let (true, Some(slice)) = (SLICED, &self.slice) {
             lpns.retain_mut(|page| slice.local(*page).inspect(|local| *page = *local).is_some());
         }
     }
@@ -341,8 +356,8 @@ mod tests {
     /// The logical pages, or `None` where the device is too small; looking ahead finds the same.
     fn look_up(map: &mut AddressMap, request: &Request) -> Option<Vec<u32>> {
         let (mut lpns, mut ahead) = (Lpns::default(), Vec::new());
-        let fits = map.look_up(request, map.pages(request), &mut lpns);
-        map.look_ahead([request].into_iter(), &mut ahead);
+        let fits = map.look_up::<false>(request, map.pages(request), &mut lpns);
+        map.look_ahead::<false>([request].into_iter(), &mut ahead);
         assert_eq!((lpns.first(), lpns.len()), (lpns.iter().next(), lpns.iter().count()));
         assert!(lpns.iter().zip(&ahead).all(|(lpn, ahead)| lpn == *ahead) || !fits, "{lpns:?} {ahead:?}");
         fits.then(|| lpns.iter().map(Lpn::get).collect())
@@ -373,7 +388,7 @@ mod tests {
         let mut dense = map("dense");
         dense.prefetch(&[read(7, 1)]);
         let mut ahead = Vec::new();
-        dense.look_ahead([&read(7, 1)].into_iter(), &mut ahead);
+        dense.look_ahead::<false>([&read(7, 1)].into_iter(), &mut ahead);
         assert_eq!(ahead, [], "the map is empty");
         assert_eq!(dense.touched(), Some(0), "a look is no access");
         assert_eq!(look_up(&mut dense, &read((1 << 50) - 1, 3)), Some(vec![0, 1, 2]));

@@ -89,8 +89,8 @@ const FAR: usize = Ahead::Far.distance();
 /// The requests of a group: what is far before it is near after it.
 pub(crate) const GROUP: usize = FAR - Ahead::Near.distance();
 
-/// A stack of levels, its media, and the outstanding requests.
-pub struct Engine<L, M: Media> {
+/// A stack of levels, its media, and the outstanding requests. `SLICED` tells whether it serves a slice of a device.
+pub struct Engine<L, M: Media, const SLICED: bool = false> {
     level: L,
     media: M,
     dies: u32,
@@ -120,6 +120,12 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Create an engine that measures from the current state of the levels on.
     #[must_use]
     pub fn new(scenario: &Scenario, level: L, media: M) -> Self {
+        Self::of(scenario, level, media)
+    }
+}
+
+impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
+    fn of(scenario: &Scenario, level: L, media: M) -> Self {
         let looks = Ahead::that_pay(level.heap_bytes());
         let mut engine = Self {
             address: AddressMap::new(scenario, level.logical_pages()),
@@ -182,7 +188,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         // With the request before them.
         if let Some(group) = upcoming.get(FAR - 1..FAR + GROUP) {
             let apart = group.windows(2).filter(|pair| pair[1].offset != pair[0].offset + pair[0].length);
-            address.look_ahead(apart.map(|pair| &pair[1]), looked_at);
+            address.look_ahead::<SLICED>(apart.map(|pair| &pair[1]), looked_at);
         }
         looked_at.iter().for_each(|&lpn| level.look_ahead(lpn, Ahead::Far));
     }
@@ -217,7 +223,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     ) -> Result<Option<Time>, ServiceError<M::Error>> {
         let pages = self.address.pages(request);
         let first = pages.start;
-        let fits = self.address.look_up(request, pages, &mut self.lpns);
+        let fits = self.address.look_up::<SLICED>(request, pages, &mut self.lpns);
         self.advance(arrival, answered)?;
         if self.meters.series.is_due(arrival) {
             let report = self.report();
@@ -385,7 +391,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Enter a request's pages into the address map without serving it, to count them.
     pub(crate) fn touch(&mut self, request: &Request) {
         let pages = self.address.pages(request);
-        self.address.look_up(request, pages, &mut self.lpns);
+        self.address.look_up::<SLICED>(request, pages, &mut self.lpns);
     }
 
     #[inline(always)]
@@ -399,11 +405,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     ) -> Result<(), M::Error> {
         let bytes = self.address.page_bytes();
         // Only the first and the last page of a request may be parts.
-        let [begins, ends] = self.lpns.ends();
+        let [begins, ends] = self.lpns.ends::<SLICED>();
         let cut_first = begins && !self.address.begins_page(request.offset);
         let cut_last = ends && !self.address.begins_page(request.offset + request.length);
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
-        let counted = if self.lpns.is_counted() { request.length } else { 0 };
+        let counted = if self.lpns.is_counted::<SLICED>() { request.length } else { 0 };
         *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += counted;
         let start = self.begin(request, arrival, parts);
         for index in 0..self.lpns.len() {
@@ -444,7 +450,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     fn flush(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
-        self.meters.host.flushes += u64::from(self.lpns.is_counted());
+        self.meters.host.flushes += u64::from(self.lpns.is_counted::<SLICED>());
         let start = self.begin(request, arrival, parts);
         let mut flushed = std::mem::take(&mut self.flushed);
         let outcome = self.level.flush(start, &mut Self::io(&mut self.media, start), &mut flushed);

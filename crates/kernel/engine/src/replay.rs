@@ -133,17 +133,17 @@ impl<'a> Replay<'a> {
     }
 
     /// Read the rest of the workload, from a request of the batch on, to determine the required capacity.
-    pub(crate) fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    pub(crate) fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
         &mut self,
         first: usize,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<L, M, SLICED>,
         observer: &mut dyn Observer,
     ) -> Result<RunError, RunError> {
         let Self { scenario, source, batch, .. } = self;
         let dense = scenario.workload.remap == Remap::Dense;
         let device = engine.logical_bytes();
         let (mut end, mut longest) = (0, 0);
-        let mut look = |request: &Request, engine: &mut Engine<L, M>| {
+        let mut look = |request: &Request, engine: &mut Engine<L, M, SLICED>| {
             end = end.max(request.offset + request.length);
             longest = longest.max(request.length);
             // A workload that can never fit is not counted, to save memory.
@@ -262,12 +262,12 @@ impl Issuer {
     /// Issue these requests of a batch, each after a call of `before`, and call `look` at each [`LOOK_PAGES`]. Returns the place of the
     /// first one that does not fit.
     #[inline(always)]
-    pub(crate) fn issue_all<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    pub(crate) fn issue_all<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
         &mut self,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<L, M, SLICED>,
         batch: &[Request],
         places: Range<usize>,
-        mut before: impl FnMut(&mut Engine<L, M>, usize),
+        mut before: impl FnMut(&mut Engine<L, M, SLICED>, usize),
         mut look: impl FnMut(usize) -> Result<(), Cancelled>,
     ) -> Result<Option<usize>, Cancelled> {
         let look_bytes = LOOK_PAGES * engine.page_bytes();
@@ -292,10 +292,10 @@ impl Issuer {
 
     /// Issue `request`.
     #[inline(always)]
-    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
         &mut self,
         request: &Request,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<L, M, SLICED>,
     ) -> Result<(), ServiceError<Infallible>> {
         let mut arrival = self.arrival(request);
         let mut answers = match self {
@@ -320,9 +320,9 @@ impl Issuer {
     }
 
     /// The earliest completion, after processing all events before it.
-    fn next_answer<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    fn next_answer<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
         answers: &mut BinaryHeap<Reverse<Time>>,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<L, M, SLICED>,
     ) -> Time {
         loop {
             let known = answers.peek().map_or(Time { ns: u64::MAX }, |Reverse(at)| *at);

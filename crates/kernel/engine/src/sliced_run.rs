@@ -30,7 +30,7 @@ const BATCHES: usize = 4;
 
 /// The simulation of a slice.
 struct Lane {
-    engine: Engine<PlainStack, Timeline>,
+    engine: Engine<PlainStack, Timeline, true>,
     slice: Slice,
     issuer: Issuer,
     /// Whether the link or the firmware have a state that depends on every request.
@@ -52,7 +52,7 @@ impl Lane {
             unreachable!("a cache in the host couples the slices")
         };
         Ok(Self {
-            engine: Engine::new(&own, levels, own.timeline()).of_slice(slice),
+            engine: Engine::of_slice(&own, levels, own.timeline(), slice),
             slice,
             issuer: Issuer::new(scenario, ReplayMode::Open),
             takes_all: scenario.controller.cores.is_some() || scenario.link.cost().is_shared,
@@ -99,14 +99,14 @@ impl Lane {
             let count = self.take(batch);
             let Self { engine, issuer, own, places, taken, fenced, fences, .. } = self;
             let number = |place: usize| first + u64::from(places[place]);
-            let mut note = |engine: &Engine<PlainStack, Timeline>, next: usize| {
+            let mut note = |engine: &Engine<PlainStack, Timeline, true>, next: usize| {
                 let now = engine.level().below().under().fences();
                 if now > *fences {
                     fenced.push(next.checked_sub(1).map_or(0, number));
                     *fences = now;
                 }
             };
-            let before = |engine: &mut Engine<_, _>, place| {
+            let before = |engine: &mut Engine<_, _, true>, place| {
                 note(engine, place);
                 engine.number(number(place));
             };

@@ -63,8 +63,8 @@ impl<'a> Told<'a> {
 }
 
 /// Go on until all requests are completed; `look` reports progress.
-pub(crate) fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
-    engine: &mut Engine<L, M>,
+pub(crate) fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
+    engine: &mut Engine<L, M, SLICED>,
     look: &mut dyn FnMut() -> Result<(), Cancelled>,
 ) -> Result<(), RunError> {
     loop {

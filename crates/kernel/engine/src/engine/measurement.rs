@@ -52,7 +52,7 @@ impl Meters {
     }
 }
 
-impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
+impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
     /// The counters of all levels and of the media.
     #[cold]
     pub(crate) fn report(&self) -> Report {

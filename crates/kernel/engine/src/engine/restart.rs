@@ -51,7 +51,7 @@ impl<L, M: Media> Restarts<L, M> {
     }
 }
 
-impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
+impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
     /// Restart the levels at the times of a scenario.
     #[must_use]
     pub fn with_restarts(self, scenario: &Scenario) -> Self

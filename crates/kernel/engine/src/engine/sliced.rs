@@ -5,6 +5,7 @@ use crate::slice::Slice;
 use coflash_base::Time;
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
+use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request};
 
 /// The share that a slice has of a request.
@@ -26,11 +27,12 @@ pub(super) struct Sliced {
     served: Vec<(Share, Answer)>,
 }
 
-impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
-    /// Serve a slice of a device; so far the engine has the slice alone.
+impl<L: Level<M>, M: SimulatedMedia> Engine<L, M, true> {
+    /// Create an engine that serves a slice of a device, with the scenario of the slice.
     #[must_use]
-    pub(crate) fn of_slice(self, slice: Slice) -> Self {
-        Self { address: self.address.of_slice(slice), sliced: Some(Box::default()), ..self }
+    pub(crate) fn of_slice(scenario: &Scenario, level: L, media: M, slice: Slice) -> Self {
+        let whole = Self::of(scenario, level, media);
+        Self { address: whole.address.of_slice(slice), sliced: Some(Box::default()), ..whole }
     }
 
     /// Whether a request has work for this slice.
@@ -54,25 +56,27 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     pub(crate) fn take_shares(&mut self, take: &mut Vec<(Share, Answer)>) {
         take.append(&mut self.sliced.as_mut().expect("the engine serves a slice").served);
     }
+}
 
+impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
     /// The share of the request being issued; `None` if it is served here alone.
     #[inline(always)]
     pub(super) fn share(&self) -> Option<Share> {
-        let pages = self.lpns.shares()?;
+        let pages = self.lpns.shares::<SLICED>()?;
         Some(Share { request: self.sliced.as_ref()?.request, pages })
     }
 
     /// The share of a pending request.
     #[inline(always)]
     pub(super) fn share_of(&self, tag: u32) -> Option<Share> {
-        self.sliced.as_ref()?.pending[tag as usize]
+        self.sliced.as_ref().filter(|_| SLICED)?.pending[tag as usize]
     }
 
     /// Note the share of the request that has just become pending.
     #[inline(always)]
     pub(super) fn await_share(&mut self, tag: u32) {
         let share = self.share();
-        if let Some(sliced) = &mut self.sliced {
+        if let (true, Some(sliced)) = (SLICED, &mut self.sliced) {
             sliced.pending.resize(self.pending.len(), None);
             sliced.pending[tag as usize] = share;
         }
