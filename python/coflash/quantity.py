@@ -45,7 +45,7 @@ def show(value: float | None, unit: Unit, beside: float | None = None) -> str:
         case "1/s" if value < 100:
             return f"{value:.3g}"
         case "share":
-            return f"{value:.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
+            return f"{value:.1%}".replace("%", "\u00a0%").replace("-", "−")
         case "ratio":
             return f"{value:,.{_decimals(value, digits=4)}f}"
         case "" if value != round(value):
@@ -64,7 +64,7 @@ def show_change(relative: float | None) -> str:
     """Show a relative change as text: −12.3 %."""
     if relative is None:
         return ""
-    return f"{relative:+,.{int(abs(relative) < 10)}%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
+    return f"{relative:+,.{int(abs(relative) < 10)}%}".replace("%", "\u00a0%").replace("-", "−")
 
 
 def signed(value: float | None, unit: Unit, beside: float | None = None) -> str:

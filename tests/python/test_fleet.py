@@ -196,6 +196,21 @@ def test_a_table_has_a_row_for_each_volume_and_point(found: Fleet) -> None:
     assert set(table["volume"]) == {one.name for one in found.volumes}
 
 
+def test_a_size_that_is_varied_is_a_column_of_the_table_with_its_unit(trace: str, tmp_path: Path) -> None:
+    found = coflash.fleet(trace, {"cache.size": ["64KiB", "128KiB"]}, out=tmp_path / "out", scenario=SMALL)
+    table = found.table("waf_host").to_polars()
+    assert table.columns[:2] == ["volume", "cache.size_bytes"]
+    assert set(table["cache.size_bytes"]) == {64 << 10, 128 << 10}
+
+
+def test_options_of_a_split_are_texts_or_values(tmp_path: Path) -> None:
+    file = tmp_path / "headed.csv"
+    file.write_text("what,when\n" + "".join(f"{number},a,W,0,4096\n" for number in range(9)))
+    columns = "time:us,device,op,offset:bytes,size:bytes"
+    of = [volumes.split(str(file), tmp_path / str(n), {"columns": columns, "header_lines": n}) for n in ("1", 1)]
+    assert [[one.requests for one in found] for found in of] == [[9], [9]]
+
+
 def test_a_volume_smaller_than_the_least_device_gets_that_and_it_is_said(tmp_path: Path) -> None:
     place = tmp_path / "tiny.csv"
     place.write_text(

@@ -18,6 +18,8 @@ STEPS: list[tuple[str, str]] = [
     ("run mine.tom", "the name of a file ends in .toml"),
     ("run mien.toml", "did you mean mine.toml?"),
     ("run file.csv", "`coflash run demo --trace file.csv` replays a file that is a trace"),
+    ("run ./file.csv", "`coflash run demo --trace ./file.csv` replays a file that is a trace"),
+    ("run ./binary", "`coflash run demo --trace ./binary` replays a file that is a trace"),
     ("sweep own --vary seed=1", "did you mean own/scenario.toml?"),
     ("run demo --trace folder", "folder: is a folder; give a file, such as folder/thesis.tex"),
     ("run demo --trace emptydir", "emptydir: is an empty folder; give a file"),

@@ -69,6 +69,12 @@ def test_rows_become_tables_of_any_library(found: Results) -> None:
     assert "cache.size" not in polars.columns or "cache.size_bytes" not in polars.columns
 
 
+def test_sql_names_a_column_of_lists(found: Results) -> None:
+    for query in ("select [1, 2] as l from runs", "select array_agg(waf_host) as l from runs"):
+        with pytest.raises(CoflashError, match=r'"l" has lists; take one value, as in x\[1\], or a row for each'):
+            found.sql(query)
+
+
 def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
     query = (
         'select "cooperation.name", avg(waf_host) w from runs where number("cache.size") < 2e6 group by 1 order by 1'

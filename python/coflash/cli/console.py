@@ -269,8 +269,8 @@ _LATEX = str.maketrans(
         "–": "--",
         "±": r"$\pm$",
         "µ": r"\textmu{}",
-        "\N{NO-BREAK SPACE}": "~",
-        "\N{NARROW NO-BREAK SPACE}": r"\,",
+        "\u00a0": "~",
+        "\u202f": r"\,",
     }
 )
 

@@ -111,7 +111,10 @@ def fleet(
         atomic_write.write_file(plot, figure.draw(names, what, found.by_volume(what), found.saved(what), form))
     if not quiet:
         _tell(found, chosen, out, json)
-    if found.sweep.failures:
+    if failures := found.sweep.failures:
+        if quiet:
+            told = f"{counted(len(failures), 'run')} failed; the first: {failures[0].label}: {failures[0].error}"
+            shared.errors().print(told, style="red", markup=False, soft_wrap=True)
         raise typer.Exit(1)
 
 

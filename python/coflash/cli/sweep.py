@@ -112,8 +112,8 @@ def sweep(
         if found.warming.runs:
             console.print(warmed(found.warming), highlight=False, soft_wrap=True)
     if found.failures:
-        if not quiet:
-            errors().print(f"{_runs(len(found.failures))} failed, see above", style="red")
+        first = f"; the first: {found.failures[0].label}: {found.failures[0].error}" if quiet else ", see above"
+        errors().print(f"{_runs(len(found.failures))} failed{first}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(1)
 
 

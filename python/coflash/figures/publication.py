@@ -93,7 +93,7 @@ class Layout:
 def _place(annotation: str, over: Key) -> float:
     """Find the place of an annotation on the axis."""
     given, equals, _ = annotation.partition("=")
-    value, shown = number_in(given), [text.replace("\N{NO-BREAK SPACE}", " ") for text in over.texts]
+    value, shown = number_in(given), [text.replace("\u00a0", " ") for text in over.texts]
     for code, place in enumerate(_places(over)):
         number = over.numbers[code] if over.numbers is not None else None
         if equals and (given.strip() == shown[code] or (value is not None and value[0] == number)):

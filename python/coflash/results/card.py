@@ -155,7 +155,7 @@ def _programs(metrics: Metrics) -> str:
             box = f"background:{palette.CAUSES[cause]};"
             parts.append(f'<div style="{box}width:{share:.2%}" title="{names[cause]}: {counted(count, "page")}"></div>')
             dot = f'<i style="{_DOT};{box}"></i>'
-            name = f"{names[cause]} {share * 100:.0f}\N{NO-BREAK SPACE}%"
+            name = f"{names[cause]} {share * 100:.0f}\u00a0%"
             key.append(f'<span style="white-space:nowrap;margin-right:1em">{dot}{name}</span>')
     return (
         f'<div style="max-width:{_WIDTH}px"><div style="opacity:.75">{counted(total, "page")} programmed</div>'

@@ -330,6 +330,10 @@ class Results:
                 if found is None:
                     msg = "SQL: the statement gives no table; a query is allowed, such as select * from runs"
                     raise CoflashError(msg)
+                for name, kind in zip(found.columns, found.types, strict=True):
+                    if kind.id in ("list", "array", "struct", "map"):
+                        msg = f'SQL: "{name}" has lists; take one value, as in x[1], or a row for each: unnest(x)'
+                        raise CoflashError(msg)
                 return Table.from_masked(found.fetchnumpy())
             except duckdb.Error as error:
                 msg = f"SQL: {error}"

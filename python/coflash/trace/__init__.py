@@ -87,7 +87,7 @@ def info(
     what = {"page": toml_value(page), "sample": toml_value(str(sample)), "trims": toml_value(trims)}
     given = paths(trace)
     with arrow.converted(given) as files:
-        found = _core.trace_info(files, _settings(options), what, progress)
+        found = _core.trace_info(files, settings_of(options), what, progress)
     if files != given:
         found["formats"] = [arrow.NAME if name == "parquet" else name for name in found["formats"]]
     return TraceInfo(found)
@@ -133,7 +133,7 @@ def miss_ratio_curves(
     what = {"policies": list(policies), "sizes": in_text, "page": page, "sample": str(sample)}
     settings = {key: toml_value(value) for key, value in what.items()}
     with arrow.converted(paths(trace)) as files:
-        return MissRatioCurves(_core.miss_ratio_curves(files, _settings(options), settings, progress))
+        return MissRatioCurves(_core.miss_ratio_curves(files, settings_of(options), settings, progress))
 
 
 def miss_ratio(
@@ -186,7 +186,7 @@ def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table
         msg = f"head: a count of {count} was given; 0 or more is allowed"
         raise CoflashError(msg)
     with arrow.converted(paths(trace)) as files:
-        columns = _core.trace_head(files, _settings(options), count)
+        columns = _core.trace_head(files, settings_of(options), count)
     import numpy as np
 
     return Table({name: np.asarray(column) for name, column in columns.items()})
@@ -346,7 +346,7 @@ def generate(
     if isinstance(workload, Scenario):
         generated = _core.Generated.of(workload.with_(settings).core)
     else:
-        generated = _core.Generated.named(named(os.fspath(workload)), _settings(settings or {}))
+        generated = _core.Generated.named(named(os.fspath(workload)), settings_of(settings or {}))
     asked = generated.with_(requests, seed, space)
     return _written(out, format, _read_by(workload), lambda file, name: asked.write(file, name, progress))
 
@@ -393,7 +393,7 @@ def like(
     if out is not None:
         check_file(FilePath(out), LIKE if os.fspath(out).endswith(".toml") else TRACE, given)
     with arrow.converted(given) as files:
-        likeness = _core.trace_like(files, _settings(options), page, requests, seed, progress)
+        likeness = _core.trace_like(files, settings_of(options), page, requests, seed, progress)
     found = likeness.to_dict()
     if out is not None and os.fspath(out).endswith(".toml"):
         write_file(FilePath(out), LIKE_HEAD + likeness.to_toml(seed))
@@ -459,7 +459,7 @@ def _rewrite(
     options: Options,
     progress: Progress | None,
 ) -> dict[str, Any]:
-    how, what = _settings(options), _settings(steps)
+    how, what = settings_of(options), settings_of(steps)
     given = paths(trace)
     with arrow.converted(given) as files:
         return _written(
@@ -492,7 +492,7 @@ def _read_by(workload: str | os.PathLike[str] | Scenario) -> list[str]:
     return [name, *_read_by(Scenario.load(name))] if name.endswith(".toml") else [name]
 
 
-def _settings(given: Mapping[str, Any]) -> dict[str, str]:
+def settings_of(given: Mapping[str, Any]) -> dict[str, str]:
     """Return keys and values as the core reads them; texts are unchanged, None is left out."""
     return {
         key: value if isinstance(value, str) else toml_value(value) for key, value in given.items() if value is not None

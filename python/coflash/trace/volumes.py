@@ -19,8 +19,7 @@ from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write, remote
 from coflash.files.digest import digest_of
 from coflash.files.kept import fetched
-from coflash.scenario import toml_value
-from coflash.trace import Options, Paths, Progress, arrow, info, paths
+from coflash.trace import Options, Paths, Progress, arrow, info, paths, settings_of
 from coflash.trace.trace_info import TraceInfo
 
 DOCUMENT = "volumes.json"
@@ -126,7 +125,7 @@ def split(
         old = {file: one for file, one in old.items() if file not in damaged}
 
     def written(new: Path, within: str = "") -> dict[str, Any]:
-        settings = {key: toml_value(value) for key, value in options.items()}
+        settings = settings_of(options)
         with arrow.converted(here) as files:
             devices, remarks = _core.trace_split(files, settings, str(new), workers, progress)
         with ThreadPoolExecutor(workers) as pool:

@@ -60,7 +60,7 @@ impl Scenario {
             let step = if inside.is_file() {
                 format!("; did you mean {}?", inside.display())
             } else if place.is_file() {
-                format!("; `coflash run demo --trace {name}` replays a file that is a trace")
+                of_trace(name)
             } else {
                 String::new()
             };
@@ -82,12 +82,16 @@ impl Scenario {
         let text = std::fs::read_to_string(name_or_path).map_err(|error| {
             let problem = suggest::unread(Path::new(name_or_path), &error);
             let step = match error.kind() {
-                ErrorKind::NotFound => "; `coflash init` writes one",
-                _ => "",
+                ErrorKind::NotFound => "; `coflash init` writes one".to_owned(),
+                ErrorKind::InvalidData => of_trace(name_or_path),
+                _ => String::new(),
             };
             ScenarioError::whole(format!("{name_or_path}: {problem}{step}"))
         })?;
-        Self::from_toml(&text).map_err(|error| ScenarioError::whole(format!("{name_or_path}: {error}")))
+        Self::from_toml(&text).map_err(|error| {
+            let step = if name_or_path.ends_with(".toml") { String::new() } else { of_trace(name_or_path) };
+            ScenarioError::whole(format!("{name_or_path}: {error}{step}"))
+        })
     }
 }
 
@@ -97,6 +101,11 @@ impl Scenario {
     pub fn is_named(name_or_path: &str) -> bool {
         is_path(name_or_path) || BUILT_IN.iter().any(|scenario| scenario.name == name_or_path)
     }
+}
+
+/// What is meant if a file is no scenario.
+fn of_trace(file: &str) -> String {
+    format!("; `coflash run demo --trace {file}` replays a file that is a trace")
 }
 
 fn is_path(name_or_path: &str) -> bool {
