@@ -44,6 +44,15 @@ def runs_of(swept: Sweep) -> list[str]:
     return [job.key for point in swept.points for job in point.jobs]
 
 
+def test_a_parameter_that_differs_unasked_is_told(tmp_path: Path) -> None:
+    base = coflash.Scenario.load("demo").set([("workload.requests_max", "2000")])
+    found = coflash.sweep(base, {"cooperation": ["none", "cdm", "move-in"]}, out=tmp_path / "apart")
+    (told,) = found.remarks
+    assert told.startswith("cooperation.rewrite_stream differs, too: gc with cdm; evict with move-in; a table sets it")
+    given = ["cdm", {"name": "move-in", "rewrite_stream": "gc"}]
+    assert coflash.sweep(base, {"cooperation": given}, out=tmp_path / "same").remarks == []
+
+
 def test_a_sweep_gives_what_single_runs_give(tmp_path: Path) -> None:
     swept = coflash.sweep(SMALL, {"cooperation.name": ["none", "cdm"], "cache.size": "1MiB..4MiB*2"}, out=tmp_path)
     assert [point.label for point in swept.points][:2] == [

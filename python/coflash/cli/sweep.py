@@ -101,7 +101,7 @@ def sweep(
     write_json(json, json_text.dumps(_document(found, shown), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
-        notes(found.results.remarks)
+        notes([*found.remarks, *found.results.remarks])
         show_or_write(points_table(found, shown), format, console)
         for line in why_lines(found.results, found.results.runs, shown):
             console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -100,6 +100,24 @@ class Sweep:
             columns[f"{name}.runs"] = np.array([one.runs for one in found])
         return Table(columns)
 
+    @property
+    def remarks(self) -> list[str]:
+        """Parameters that varied policies share, with other values, though they were not varied: defaults, say."""
+        axes = {*self.points[0].values} if self.points else set()
+        found = []
+        for key in self.results.varied():
+            table = key.rpartition(".")[0]
+            if key in axes or not {table, f"{table}.name"} & axes or key == f"{table}.name":
+                continue
+            owners: dict[str, list[str]] = {}
+            for run in map(self.results.scenario, self.results):
+                if run.get(key) is not None:
+                    owners.setdefault(str(run[key]), []).append(str(run[f"{table}.name"]))
+            if len(owners) > 1:
+                each = "; ".join(f"{value} with {', '.join(dict.fromkeys(names))}" for value, names in owners.items())
+                found.append(f"{key} differs, too: {each}; a table sets it: {table}={{ name = …, … }}")
+        return found
+
     def _repr_html_(self) -> str:
         measures = self.results.applying(BRIEF)
         columns = [self.estimates(measure) for measure in measures]
