@@ -183,10 +183,10 @@ def test_a_flash_cache_before_disks_is_sized_at_the_times_of_a_trace_that_comes_
         "No goal binds: no smaller device was tried; from fp-fcl"
     )
     assert "from rw-fcl to op-fcl response, mean changes from " in found.sentences[1]
-    fixed = {**tier, "drive": coflash.Scenario.load("opfcl-config1").with_({"hybrid.scheme": "fp-fcl"})}
+    fixed = {**tier, "drive": coflash.Scenario.load("opfcl-config1").with_({"hybrid.scheme": "rw-fcl"})}
     second = coflash.size("oltp-like", "response.mean<20ms", **fixed).sentences[1]
     assert re.search(
-        "; under op-fcl in place of fp-fcl it is .* ms: --over hybrid.scheme=fp-fcl,op-fcl tries both", second
+        "; under fp-fcl in place of rw-fcl it is .* ms: --over hybrid.scheme=rw-fcl,fp-fcl tries both", second
     )
 
 

@@ -47,8 +47,8 @@ PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
 SPARES = ("7%", "10%", "14%", "20%", "28%", "40%", "56%")
 _STEPS, _UNIT = 33, 2**18
 """The cache sizes from a 256th of the footprint to all of it, and what they are multiples of."""
-_CHEAPEST, _FINER = 3, 4
-"""The spare shares for which the least cache is searched again, and the finer steps in each step of the cache."""
+_FINER = 4
+"""The finer steps in each step of the cache."""
 _ROOM, _LATE, _MORE_CHANNELS, _TRIALS = 1.04, 1.02, (1, 2, 4, 8), 24
 _CACHE, _SPARE, _SCHEME, _EXPORTED = "cache.size", "ftl.spare.share", "cooperation.name", "flash.exported"
 _NOTABLE = 0.02
@@ -480,19 +480,18 @@ class _Sizer:
         return ranges
 
     def _refine(self, lows: Mapping[Assignment, int]) -> None:
-        """Halve the step above the largest cache that fails, where spare shares are cheapest."""
+        """Halve the step above the largest cache that fails, wherever a cache within it may be the cheapest."""
         ends = {rest: (self.sizes[low], self.sizes[low + 1]) for rest, low in lows.items() if low + 1 < len(self.sizes)}
         ends = {rest: of for rest, of in ends.items() if lows[rest] >= 0 and of[0] != "0B"}
         if self.grid == "the given cache sizes" or not ends:
             return
-        chosen = sorted(ends, key=lambda rest: self._cost(ends[rest][1], rest))[:_CHEAPEST]
         finer = {*self.sizes}
-        for low, high in {ends[rest] for rest in chosen}:
+        for low, high in {*ends.values()}:
             (least, _), (most, _) = parsed(low) or (0.0, ""), parsed(high) or (0.0, "")
             units = (least * (most / least) ** (step / _FINER) / _UNIT for step in range(1, _FINER))
             finer |= {f"{round(each) * _UNIT}B" for each in units}
         self.sizes = self._ordered(self.cache, list(finer))
-        self._halved({rest: (self.sizes.index(ends[rest][0]), self.sizes.index(ends[rest][1])) for rest in chosen})
+        self._halved({rest: (self.sizes.index(low), self.sizes.index(high)) for rest, (low, high) in ends.items()})
         self.grid += ", of about 5 % where it is cheapest"
 
     def _cost(self, cache: str, rest: Assignment) -> float:
