@@ -114,6 +114,7 @@ impl Ftl {
     /// Restore free lists, active blocks, random streams and the states of blocks. Returns the candidates of each pool
     /// in order.
     fn restore_pools(&mut self, input: &mut dyn Read) -> io::Result<Vec<Vec<BlockId>>> {
+        self.close_opened();
         let blocks_per_pool = self.dims.blocks_per_pool as usize;
         let mut fills = Vec::new();
         for _ in self.pools() {
@@ -139,6 +140,18 @@ impl Ftl {
             .zip(fills)
             .map(|(pool, fills)| self.restore_pool(pool, &fills, &mut seen, input))
             .collect()
+    }
+
+    /// Hand back what a new device has opened: other blocks may be open in the one that was saved.
+    fn close_opened(&mut self) {
+        for block in
+            self.blocks.ids().filter(|&block| self.blocks[block].state == State::Open).collect::<Vec<_>>()
+        {
+            let pool = self.dims.pool_of(block);
+            self.allocator.close(pool, block);
+            self.allocator.hand_back(pool, block, 0, &self.dims);
+            self.blocks[block].state = State::Free;
+        }
     }
 
     /// Restore a pool from the number of its free blocks and the fill of its active blocks. Returns its candidates in

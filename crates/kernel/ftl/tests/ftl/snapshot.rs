@@ -2,9 +2,12 @@
 //! sound.
 
 use crate::setup::{Reproduce, Setup, page_write, victims};
-use coflash_base::Lpn;
 use coflash_base::seed::{RandomStream, RngExt, Seed};
-use coflash_ftl::{CopyAll, Decision, Ftl, GcHook, Io, Marks, Weight, Weights};
+use coflash_base::{Lpn, Share};
+use coflash_ftl::placement::{FdpConfig, Idle, Isolation};
+use coflash_ftl::{
+    CopyAll, Decision, FreeMark, Ftl, GcHook, Io, Marks, PlacementConfig, Pools, Weight, Weights,
+};
 use coflash_media::{Cause, DieId, Media, Place, Untimed};
 
 /// Drops marked pages, and lets them count half: a weight that changes the costs of blocks.
@@ -144,5 +147,39 @@ fn half_a_device_is_refused() {
     let bytes = saved(&warm(&setup, &mut Seed(1).stream("half")));
     for len in 0..bytes.len() {
         assert!(restored(&setup, &bytes[..len]).is_err(), "{len} of {} bytes", bytes.len());
+    }
+}
+
+/// A new device has opened a block for each handle; in the one that was saved others are open.
+#[test]
+fn a_device_that_opens_blocks_at_first_is_restored_with_others_open() {
+    let mut setup = Setup::small();
+    setup.geometry.blocks_per_plane = 60;
+    setup.ftl.pools = Pools::Device;
+    setup.ftl.placement = PlacementConfig::Fdp(FdpConfig {
+        handles: 4,
+        isolation: Isolation::Persistently,
+        idle: Idle::Open,
+        ..FdpConfig::default()
+    });
+    setup.gc.low_mark = FreeMark::Blocks(4);
+    setup.ftl.spare.share = Share::percent(60);
+    for seed in 0..20 {
+        let mut stream = Seed(seed).stream("opened");
+        let mut before = warm(&setup, &mut stream);
+        let bytes = saved(&before);
+        let mut after = restored(&setup, &bytes).expect("it was just saved");
+        after.assert_invariants();
+        assert!(saved(&after) == bytes, "a second snapshot is the same, seed {seed}");
+        for _ in 0..2000 {
+            let mut same = stream.clone();
+            assert_eq!(
+                act(&mut before, &setup, &mut stream),
+                act(&mut after, &setup, &mut same),
+                "seed {seed}"
+            );
+        }
+        assert_eq!(after.counters(), before.counters(), "seed {seed}");
+        after.assert_invariants();
     }
 }
