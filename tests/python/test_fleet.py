@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,21 @@ def test_options_of_a_split_are_texts_or_values(tmp_path: Path) -> None:
     columns = "time:us,device,op,offset:bytes,size:bytes"
     of = [volumes.split(str(file), tmp_path / str(n), {"columns": columns, "header_lines": n}) for n in ("1", 1)]
     assert [[one.requests for one in found] for found in of] == [[9], [9]]
+
+
+def test_the_command_that_mends_a_split_has_its_options_and_a_file_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my trace.csv").write_text("".join(f"{number},a,W,0,4096\n" for number in range(9)))
+    options = {"columns": "time:us,device,op,offset:bytes,size:bytes", "time_slack": "2ms"}
+    volumes.split("my trace.csv", "parts", options)
+    Path("parts/a.parquet").write_bytes(b"")
+    mends = f"split 'my trace.csv' --columns {options['columns']} --option time_slack=2ms --out parts` mends it"
+    with pytest.raises(CoflashError, match=re.escape(mends)):
+        coflash.fleet("parts", VARY, out="out", scenario=SMALL)
+    with pytest.raises(CoflashError, match="a file was given twice"):
+        volumes.split(["my trace.csv", "./my trace.csv"], "twice", options)
 
 
 def test_a_volume_smaller_than_the_least_device_gets_that_and_it_is_said(tmp_path: Path) -> None:

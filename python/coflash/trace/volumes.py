@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
@@ -106,7 +107,7 @@ def split(
     if "-" in sources:
         msg = "standard input: a split is known by the content of its trace, which is read twice: give a file"
         raise CoflashError(msg)
-    if len({*sources}) < len(sources):
+    if len({source if remote.is_url(source) else os.path.realpath(source) for source in sources}) < len(sources):
         msg = "split: a file was given twice; each is allowed once"
         raise CoflashError(msg)
     with ThreadPoolExecutor(workers) as pool:  # the core reads without the interpreter's lock
@@ -220,6 +221,15 @@ def listed(place: str | os.PathLike[str], document: Mapping[str, Any]) -> tuple[
     )
 
 
+def _command(document: Mapping[str, Any]) -> str:
+    """Return the command that wrote a split, but for its folder."""
+    own = {"columns": "--columns", "format": "--format", "on_error": "--on-error"}
+    words = ["coflash", "trace", "split", *(one["file"] for one in document["trace"])]
+    for key, value in document["options"].items():
+        words += [own[key], value] if key in own else ["--option", f"{key}={value}"]
+    return shlex.join(words)
+
+
 def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
     """Return the documents of files that are folders of volumes, or URLs of some; None of others.
 
@@ -234,9 +244,8 @@ def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
             msg = f"{file}: is a folder without volumes; `coflash trace split TRACE --out {file}` writes some"
             raise CoflashError(msg)
         if document is not None and (damaged := _damaged(str(file), document)):
-            trace = " ".join(one["file"] for one in document["trace"])
             names = ", ".join(sorted(damaged))
-            msg = f"{file}: not as {DOCUMENT} lists it: {names}; `coflash trace split {trace} --out {file}` mends it"
+            msg = f"{file}: not as {DOCUMENT} lists it: {names}; `{_command(document)} --out {file}` mends it"
             raise CoflashError(msg)
     return found
 
