@@ -54,18 +54,8 @@ fn a_higher_share_copies_more() {
 #[test]
 fn an_idle_handle_holds_a_unit_and_costs_copies() {
     let copied = |idle, copies| {
-        let mut setup = Setup::small();
-        setup.geometry.blocks_per_plane = 60;
-        setup.ftl.pools = Pools::Device;
-        setup.ftl.placement = PlacementConfig::Fdp(FdpConfig {
-            handles: 4,
-            isolation: Isolation::Persistently,
-            shares: vec![Share::ONE],
-            idle,
-            copies,
-        });
-        setup.gc.low_mark = FreeMark::Blocks(4);
-        setup.ftl.spare.share = Share::percent(60);
+        let shares = vec![Share::ONE];
+        let setup = Setup::of_handles(FdpConfig { idle, copies, shares, ..FdpConfig::default() });
         let mut ftl = setup.build().expect("the setup is accepted");
         let (pages, mut stream) = (ftl.logical_pages(), Seed(3).stream("idle"));
         for _ in 0..20_000 {

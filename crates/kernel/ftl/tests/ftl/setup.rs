@@ -2,7 +2,7 @@
 
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Bytes, Lpn, Misfit, Share};
-use coflash_ftl::placement::Classes;
+use coflash_ftl::placement::{Classes, FdpConfig, Isolation};
 use coflash_ftl::{
     Chips, Coverage, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, PageWrite, PlacementConfig, Pools,
     Provisioning, Requirements, Spare, Summary, Trigger, VictimConfig, WearLevelling, WriteStream,
@@ -33,6 +33,18 @@ pub(crate) fn pick<T: Clone>(stream: &mut RandomStream, choices: &[T]) -> T {
 }
 
 impl Setup {
+    /// A small device with four handles, persistently isolated.
+    pub(crate) fn of_handles(fdp: FdpConfig) -> Self {
+        let mut setup = Self::small();
+        setup.geometry.blocks_per_plane = 60;
+        setup.ftl.pools = Pools::Device;
+        let isolation = Isolation::Persistently;
+        setup.ftl.placement = PlacementConfig::Fdp(FdpConfig { handles: 4, isolation, ..fdp });
+        setup.gc.low_mark = FreeMark::Blocks(4);
+        setup.ftl.spare.share = Share::percent(60);
+        setup
+    }
+
     /// One die of one plane with 12 blocks of 4 pages, 4 sectors each, low mark 1, as full as it may be.
     pub(crate) fn small() -> Self {
         let geometry = Geometry {

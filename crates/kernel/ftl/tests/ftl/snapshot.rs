@@ -2,12 +2,10 @@
 //! sound.
 
 use crate::setup::{Reproduce, Setup, page_write, victims};
+use coflash_base::Lpn;
 use coflash_base::seed::{RandomStream, RngExt, Seed};
-use coflash_base::{Lpn, Share};
-use coflash_ftl::placement::{FdpConfig, Idle, Isolation};
-use coflash_ftl::{
-    CopyAll, Decision, FreeMark, Ftl, GcHook, Io, Marks, PlacementConfig, Pools, Weight, Weights,
-};
+use coflash_ftl::placement::{FdpConfig, Idle};
+use coflash_ftl::{CopyAll, Decision, Ftl, GcHook, Io, Marks, Weight, Weights};
 use coflash_media::{Cause, DieId, Media, Place, Untimed};
 
 /// Drops marked pages, and lets them count half: a weight that changes the costs of blocks.
@@ -153,17 +151,7 @@ fn half_a_device_is_refused() {
 /// A new device has opened a block for each handle; in the one that was saved others are open.
 #[test]
 fn a_device_that_opens_blocks_at_first_is_restored_with_others_open() {
-    let mut setup = Setup::small();
-    setup.geometry.blocks_per_plane = 60;
-    setup.ftl.pools = Pools::Device;
-    setup.ftl.placement = PlacementConfig::Fdp(FdpConfig {
-        handles: 4,
-        isolation: Isolation::Persistently,
-        idle: Idle::Open,
-        ..FdpConfig::default()
-    });
-    setup.gc.low_mark = FreeMark::Blocks(4);
-    setup.ftl.spare.share = Share::percent(60);
+    let setup = Setup::of_handles(FdpConfig { idle: Idle::Open, ..FdpConfig::default() });
     for seed in 0..20 {
         let mut stream = Seed(seed).stream("opened");
         let mut before = warm(&setup, &mut stream);
