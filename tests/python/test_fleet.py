@@ -112,7 +112,7 @@ def test_a_split_that_was_damaged_is_made_anew_and_foreign_documents_are_refused
     parts = volumes.split(trace, place)
     first, second = (Path(one.file) for one in parts[:2])
     before = first.read_bytes()
-    first.write_bytes(b"garbage")
+    first.write_bytes(bytes([*before[:-9], before[-9] ^ 1, *before[-8:]]))  # of the same size
     second.unlink()
     mends = f"`coflash trace split {trace} --out {place}` mends it"
     with pytest.raises(CoflashError, match=f"{first.name}, {second.name}; {mends}"):
@@ -152,7 +152,14 @@ def test_a_trace_without_devices_is_not_split(tmp_path: Path) -> None:
     coflash.trace.slice(find_trace(), place, count=100)
     with pytest.raises(CoflashError, match="name no devices"):
         volumes.split(place, tmp_path / "parts")
+    named = tmp_path / "named.csv"
+    named.write_text("time_us,vol,op,offset_bytes,size_bytes\n" + "".join(f"{n},{n % 2},W,0,4096\n" for n in range(9)))
+    with pytest.raises(CoflashError, match="vol is skipped: device in its place makes it the volume"):
+        volumes.split(named, tmp_path / "parts")
     assert not (tmp_path / "parts").exists()
+    columns = "time:us,device,op,offset:bytes,size:bytes"
+    found = volumes.split(named, tmp_path / "parts", {"columns": columns, "header_lines": 1})
+    assert [one.requests for one in found] == [5, 4]
 
 
 def test_each_volume_gives_what_a_run_of_its_own_gives(found: Fleet) -> None:

@@ -63,7 +63,7 @@ class Input:
         with _ONE:
             if not self.kept.exists() and fetched(self.source) != str(self.kept):
                 msg = f"{self.source}: has changed since the sweep began: give the same command again"
-                raise CoflashError(msg)
+                raise CoflashError(f"{msg}, or remove a damaged volume and split its trace again")
         return str(self.kept)
 
     def keep(self, content: bytes) -> None:

@@ -120,7 +120,7 @@ def split(
     found = read(place)
     old = {} if found is None else {one["file"]: one for one in found["volumes"]}
     if found is not None and {key: found[key] for key in what} == what:
-        if not (damaged := _damaged(place, found, sure=True)):
+        if not (damaged := _damaged(place, found)):
             return listed(place, found)
         warnings.warn(f"{place}: made anew, not as {DOCUMENT} lists it: {', '.join(sorted(damaged))}", stacklevel=2)
         old = {file: one for file, one in old.items() if file not in damaged}
@@ -164,8 +164,8 @@ def _of_new(folder: Path, remarks: tuple[str, ...], written: Mapping[str, Any]) 
     return replace(found, file=name, remarks=(*whole, *found.remarks))
 
 
-def _damaged(place: str, document: Mapping[str, Any], *, sure: bool = False) -> set[str]:
-    """Return the files that are not as a document lists them, by their sizes; in a folder, if `sure`, by content."""
+def _damaged(place: str, document: Mapping[str, Any]) -> set[str]:
+    """Return the files that are not as a document lists them: in a folder by their content, below a URL by size."""
     volumes = document["volumes"]
     if remote.is_url(place):
         sizes = remote.Tree(place).sizes()
@@ -176,7 +176,7 @@ def _damaged(place: str, document: Mapping[str, Any], *, sure: bool = False) -> 
     def is_whole(one: Mapping[str, Any]) -> bool:
         file = Path(place) / one["file"]
         is_there = file.is_file() and file.stat().st_size == one["bytes"]
-        return is_there and not (sure and digest_of(str(file)) != one["sha256"])
+        return is_there and digest_of(str(file)) == str(one["sha256"])
 
     with ThreadPoolExecutor() as pool:
         return {one["file"] for one, whole in zip(volumes, pool.map(is_whole, volumes), strict=True) if not whole}
@@ -241,7 +241,11 @@ def documents(files: Iterable[str]) -> dict[str, dict[str, Any] | None]:
         is_folder = not remote.is_url(file) and remote.path_of(file).is_dir()
         found[file] = document = read(file) if remote.is_url(file) or is_folder else None
         if document is None and is_folder:
-            msg = f"{file}: is a folder without volumes; `coflash trace split TRACE --out {file}` writes some"
+            files, mend = f"{shlex.quote(file)}/*", f"`coflash trace split TRACE --out {file}` writes some"
+            if any(remote.path_of(file).iterdir()):
+                mend = f"`coflash fleet {files} --by file` takes each file as a volume"
+                mend += f", `coflash trace split {files} --out DIR` writes those that its records name"
+            msg = f"{file}: is a folder without volumes; {mend}"
             raise CoflashError(msg)
         if document is not None and (damaged := _damaged(str(file), document)):
             names = ", ".join(sorted(damaged))

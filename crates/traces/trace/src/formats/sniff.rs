@@ -421,6 +421,14 @@ fn by_names(
     if op.is_none() {
         roles.push("op=read".to_owned());
     }
+    let is_like_device =
+        |at: &usize| ["vol", "dev", "disk", "lun"].iter().any(|of| names[*at].name.starts_with(of));
+    if !roles.iter().any(|role| role == "device")
+        && let Some(at) = (0..names.len()).filter(is_like_device).find(|&at| roles[at] == "skip")
+    {
+        unclear
+            .push((format!("{} is skipped: device in its place makes it the volume", names[at].name), true));
+    }
     let why = unclear.iter().map(|(what, told)| format!("{what}{}", if *told { "" } else { " (assumed)" }));
     let why = format!("its header names them; {}", why.collect::<Vec<_>>().join(", "));
     let used = [time.map(|(at, ..)| at), Some(offset.0), Some(size.0)];

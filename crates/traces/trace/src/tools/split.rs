@@ -169,10 +169,13 @@ impl Gathered {
             }
         }
         if devices.is_empty() {
-            return Err(refused(
-                "its records name no devices, so that there is nothing to split; where a column does, --columns \
+            let read =
+                parts.iter().flat_map(|part| &part.remarks).find(|remark| remark.contains("--columns"));
+            return Err(refused(&format!(
+                "its records name no devices, so that there is nothing to split{}; where a column does, --columns \
                  calls it device; `coflash fleet --by file` takes each file as a volume",
-            ));
+                read.map_or(String::new(), |read| format!(" ({read})"))
+            )));
         }
         let mut taken = BTreeSet::new();
         let devices = devices.into_iter().filter(|(_, numbers)| numbers.iter().any(Option::is_some));
