@@ -118,10 +118,31 @@ def test_a_device_that_cannot_keep_up_with_the_trace_is_driven_in_a_closed_loop(
 
 
 def test_where_more_makes_a_goal_worse_the_tuner_searches(trace: Path, tmp_path: Path) -> None:
-    # A lower bound of write amplification is a goal that a cache breaks.
-    found = coflash.size(trace, "waf_host>1.2", drive=DRIVE, out=tmp_path, seeds=1)
+    # A lower bound of what is written below the cache is a goal that a cache breaks.
+    found = coflash.size(trace, "ftl_writes>8000", drive=DRIVE, out=tmp_path, seeds=1)
     assert found.answer.is_met
     assert "Optuna" in found.how[2]
+
+
+def test_a_scheme_that_won_is_explained_and_the_end_of_the_spare_space_that_was_tried_is_told(
+    trace: Path, tmp_path: Path
+) -> None:
+    over = {"cooperation": ["none", {"name": "move-in", "removable_weight": 0.5}], "cache.size": "2MiB"}
+    over["ftl.spare.share"] = "40%,56%"
+    found = coflash.size(trace, "response.p99<1ms", drive=DRIVE, over=over, out=tmp_path, seeds=1)
+    assert "move-in" in str(found.answer)
+    (reason,) = found.whys["response_ns.all.p99"]
+    assert (reason.before, reason.after) == ("none", "move-in")
+    own = found.variants["move-in"][0]
+    assert own.scenario.to_dict()["cooperation"] == found.scenario.to_dict()["cooperation"]
+    assert reason.whole.mean == own.metrics.response_ns.all.p99
+    assert sum(one.mean or 0.0 for one in reason.shares.values()) == pytest.approx(
+        (reason.whole.mean or 0.0) - (reason.base.mean or 0.0)
+    )
+    assert found.subject.target == "move-in"
+    second = found.sentences[1]
+    assert "; no more spare space than 56% was tried: --over ftl.spare.share=56%,84%,112% tries it; " in second
+    assert "to move-in response, p99 changes from" in second and "to cdm " not in second
 
 
 def test_given_caches_and_spare_shares_replace_those_that_would_be_tried(trace: Path, tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def metric(name: str) -> str:
             raise CoflashError(msg)
         return path
     ends = [short for short in by_short if short.split(".")[-1] == given.split(".")[-1]]
-    begins = [short for short in by_short if short.startswith(given)]
-    near = difflib.get_close_matches(given, by_short, 1) or begins or ends
+    begins = [short for short in by_short if short.startswith(given.lower())]  # `WAF` is first that of the host
+    near = begins or difflib.get_close_matches(given, by_short, 1) or ends
     meant = f'; did you mean "{near[0]}"?' if near else ""
     msg = f'no measure "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})'
     raise CoflashError(msg)

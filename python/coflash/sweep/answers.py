@@ -13,7 +13,7 @@ from coflash._core import CoflashError
 from coflash.policies import policies
 from coflash.quantity import parsed
 from coflash.results.result import Result
-from coflash.results.why import OVERWRITES, REMOVABLE, Parts
+from coflash.results.why import OVERWRITES, REMOVABLE, Parts, Why, whole, whys
 from coflash.scenario import Scenario, flat, toml_value
 from coflash.sweep.design import Assignment
 
@@ -143,3 +143,16 @@ BEFORE_DISKS: tuple[Answer, ...] = (
     _of("drop-evict", _SOON, needs=TIER),
 )
 """The answers of each kind of device; the first one of each is what the others are compared with."""
+
+
+def whys_of(own: str, runs: Sequence[tuple[str, Any, float | None]]) -> tuple[Why, ...]:
+    """Explain the differences between schemes as `whys` does; in their place that of `own`, if none ends in it."""
+    known, numbers = tuple(whys(runs)), dict[str, list[float]]()
+    for scheme, _, number in runs:
+        numbers.setdefault(scheme, []).append(number or 0.0)
+    before, *others = DEVICE if DEVICE[0].name in numbers else BEFORE_DISKS
+    if own not in numbers or before.name not in numbers or any(own in (why.before, why.after) for why in known):
+        return known
+    parts = {one.name: one.parts for one in others if one.name in numbers}
+    parts = {own: frozenset({own}), **parts, before.name: before.parts}
+    return (whole(before.name, own, {of: numbers[name] for name, of in parts.items()}, parts[own]),)

@@ -207,6 +207,10 @@ def condition(text: str, cost: str | None = None) -> Condition:
         msg = f"bound {text!r}: the unit of {given} is missing, such as {example}"
         raise CoflashError(msg)
     called = short(measure.path) if not of.is_known_before else measure.path
+    worse, other = ("more", ">") if "<" in sign else ("less", "<")
+    if not of.is_known_before and measure.better == worse:
+        msg = f"bound {text!r}: of {called} {worse} is better; {called}{other}{given} is allowed"
+        raise CoflashError(msg)
     if not math.isfinite(value[0]):
         msg = f"bound {text!r}: a finite number is allowed, such as {called}{sign[0]}2.5"
         raise CoflashError(msg)

@@ -22,11 +22,11 @@ from coflash.results.estimate import Estimate, estimate, show_estimate
 from coflash.results.result import Result
 from coflash.results.store import FolderStore
 from coflash.results.subject import Subject
-from coflash.results.why import LATTICES, TIERS, Why, scheme_of, whys
+from coflash.results.why import LATTICES, TIERS, Why, scheme_of
 from coflash.runs.inputs import Input, inputs_of
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import swept
-from coflash.sweep.answers import scheme_on
+from coflash.sweep.answers import scheme_on, whys_of
 from coflash.sweep.design import Assignment, Axis, Choices, assignments, axes_of
 from coflash.sweep.engine import Place
 from coflash.sweep.generated import traced
@@ -164,6 +164,12 @@ class Sizing:
                 parts.append(
                     f"a step {name} ({of}) gives {value} for {priced(abs(by))} {'more' if by >= 0 else 'less'}"
                 )
+        spare = self.answer.place[1][0][1]
+        share, _ = parsed(spare) or (0.0, "")
+        for end, other, factors in (("less", "more", (1, 0.7, 0.5)), ("more", "less", (1, 1.5, 2))):
+            if f"{end} spare space" not in self.steps and f"{other} spare space" in self.steps and not is_least:
+                values = ",".join(f"{100 * share * factor:.3g}%" for factor in factors)
+                parts.append(f"no {end} spare space than {spare} was tried: --over {_SPARE}={values} tries it")
         reasons = [self._reason(why, explained, bound) for why in self.whys[explained.path]]
         if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
             reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
@@ -222,6 +228,7 @@ class Sizing:
         """The subject of a report: the answer's device under each scheme."""
         runs = tuple(run for of in self.variants.values() for run in of)
         before, *_, after = TIERS if self.answer.is_tier else LATTICES[0]
+        after = next((why.after for why in self.whys[WAF_HOST.path] if why.before == before), after)
         return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline=before, target=after)
 
     def draw(self, form: Format) -> bytes:
@@ -373,7 +380,8 @@ class _Sizer:
         asked = (WAF_HOST, *(one.measure for one in self.goals if one.measure.path in MEASURES))
         pairs = [(name, run) for name, of in variants.items() for run in of]
         read = {each.path: [(name, run.seed, each.read(run.metrics)) for name, run in pairs] for each in asked}
-        explained = {path: tuple(whys(found)) for path, found in read.items()}
+        own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
+        explained = {path: whys_of(own, found) for path, found in read.items()}
         series = [run.series() for run in self._loaded(best.point)]
         slices = tuple(interval(series, one.measure.path) for one in self.goals)
         found = Sizing(self.store.path, self.goals, tuple(how), best, tried, slices, steps, variants, explained)
@@ -536,17 +544,18 @@ class _Sizer:
         return {name: one for name, one in zip(found, ran, strict=True) if one is not None}
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
-        """Run the answer's device under each scheme whose parts it has, and without a cache."""
-        key = _TIER if best.is_tier else _SCHEME
-        rest = tuple(pair for pair in best.place[1] if pair[0] != key)
-        if best.is_tier:
-            places = {scheme: (best.place[0], (*rest, (key, scheme))) for scheme in TIERS}
-            ran = self._ran(list(places.values()), self.seeds)
-            return {name: self._loaded(one.point) for name, one in zip(places, ran, strict=True) if one is not None}
+        """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
+        key, scenario = _TIER if best.is_tier else _SCHEME, best.point.jobs[0].scenario
+        varied = {name: text for name, text in best.place[1] if name in (key, key.removesuffix(".name"))}
+        rest = tuple(pair for pair in best.place[1] if pair[0] not in varied)
         cache = next((each for each in [best.place[0], *self.sizes] if each != "0B"), f"{_UNIT}B")
         shadows = _SHADOWS if self.base.to_dict()["host_buffer"]["size"] != "0B" else ()
-        places = {one: (cache, (*rest, scheme_on(self.base, one))) for one in (*LATTICES[0], *shadows)}
-        places = {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
+        schemes = {one: scheme_on(scenario, one) for one in (*LATTICES[0], *shadows)}
+        schemes = {one: (key, one) for one in TIERS} if best.is_tier else schemes
+        own = scheme_of({"scenario": scenario.to_dict()})
+        schemes |= {own: next(iter(varied.items()), (key, own))}
+        places = {one: (cache, (*rest, pair)) for one, pair in schemes.items()}
+        places = places if best.is_tier else {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
         ran = self._ran(list(places.values()), self.seeds)
         return {name: self._loaded(one.point) for name, one in zip(places, ran, strict=True) if one is not None}
 
