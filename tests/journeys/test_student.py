@@ -43,11 +43,14 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
         line for line in stderr("compare runs/none runs/cdm").splitlines() if line.startswith("why: the shares ")
     )
     sweep = command.split(": coflash ")[1]
-    assert "--vary cooperation=none,cdm-overwrites,cdm-removable,cdm --out results/why" in sweep
-    assert "why: from none (a cache without cooperation) to cdm WAF, by host writes changes from" in types(sweep)
-    types("report results/why --format svg -o why")
+    assert "--vary cooperation=none,cdm-overwrites,cdm-removable,cdm --out results/why-" in sweep
+    why = "why: from none (a cache without cooperation) to cdm WAF, by host writes changes from"
+    assert why in types(sweep)
+    again, place = stderr("compare runs/none runs/cdm"), sweep.split(" --out ")[1]
+    assert why in again and f"why: the schemes between ran in {place}" in again
+    types(f"report {place} --format svg -o why")
     assert Path("why/why.svg").stat().st_size
-    assert r"\toprule" in types("results list --in results/why --format latex")
+    assert r"\toprule" in types(f"results list --in {place} --format latex")
 
     # Is that chance? Three seeds, and means with intervals.
     swept = types("sweep scenario.toml --vary cooperation=none,cdm --seeds 3 --out runs/seeds")

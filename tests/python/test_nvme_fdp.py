@@ -146,8 +146,9 @@ def test_a_log_of_a_larger_drive_stands_beside_a_smaller_one_in_fills(
     shown = CliRunner().invoke(app, [*given, "--capacity", f"{exported * 1000}B"])
     rows = [line.split() for line in shown.output.splitlines() if " fills " in line]
     assert shown.exit_code == 0 and len(rows) > 4 and all(row[2] == row[3] for row in rows), shown.output
-    wrong = CliRunner().invoke(app, [*given, "--capacity", "2ms"])
-    assert "a size such as 224GiB" in str(wrong.exception)
+    for capacity in ("2ms", f"{exported - 1}B"):
+        wrong = CliRunner().invoke(app, [*given, "--capacity", capacity])
+        assert f"{exported}B, which the drive of the run exports, or more is allowed" in str(wrong.exception)
 
 
 def test_the_handles_of_warps_logs_are_read(tmp_path: Path) -> None:

@@ -31,12 +31,11 @@ from coflash.cli.run_tables import (
     why_lines,
 )
 from coflash.cli.summary import run_table
-from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
-from coflash.results.database import export_table, json_rows, results, results_at
+from coflash.results.database import check_table, export_table, json_rows, results, results_at
 from coflash.results.differences import METHOD
 from coflash.results.fio_json import beside, fio_json, read_fio_json
 from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
@@ -85,8 +84,8 @@ def list_(
 
 
 _RUNS = (
-    "Two or more, names or folders, compared with the first; with --where, all that it leaves; or a result and a log "
-    "of nvme fdp stats."
+    "Two or more, names or folders, compared with the first; all of a folder of many; with --where, all that it "
+    "leaves; or a result and a log of nvme fdp stats."
 )
 
 
@@ -122,7 +121,9 @@ def compare(
     format: TableFormat = "terminal",
 ) -> None:
     """Show runs side by side: the differences of their scenarios and of their measures."""
-    if not runs and not where:
+    if runs and len(runs) == 1 and folder == DEFAULT and not (whole := Path(runs[0]) / DOCUMENT).exists():
+        folder, runs = (runs[0], []) if whole.parent.is_dir() else (folder, runs)
+    elif not runs and not where:
         msg = "compare: no run was given; names of runs are allowed, or --where KEY=VALUE for all that have a value"
         raise CoflashError(msg)
     if runs and len(runs) == 2 and Path(runs[0]).is_dir() and Path(runs[1]).is_file():
@@ -131,13 +132,13 @@ def compare(
         )
         table = plain_table("WAF", runs[0], runs[1], "difference")
         log, result = read_fdp_log(Path(runs[1])), Result.load(runs[0])
-        value, unit = number_in(capacity) or (0.0, "") if capacity else (result.scenario.core.exported_bytes(), "bytes")
-        if unit != "bytes" or value <= 0:
-            msg = f'--capacity: "{capacity}" was given; a size such as 224GiB is allowed'
-            raise CoflashError(msg)
-        size = int(value)
+        least = result.scenario.core.exported_bytes()
+        size, unit = number_in(capacity) or (0.0, "") if capacity else (least, "bytes")
+        if unit != "bytes" or size < least:
+            msg = f'--capacity: "{capacity}" was given; {least}B'
+            raise CoflashError(f"{msg}, which the drive of the run exports, or more is allowed")
         notes(remarks_of(log, log.stats[-1].host / size))
-        for row in beside_log(result, log, size):
+        for row in beside_log(result, log, int(size)):
             table.add_row(*row)
         show_table(table, output())
         return
@@ -160,7 +161,7 @@ def compare(
     else:
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
     show_or_write(table, format)
-    for line in why_lines(found, names, shown or BRIEF) or why_command(found, names):
+    for line in why_lines(found, names, shown or BRIEF) or why_command(found, names, shown or BRIEF):
         errors().print(line, highlight=False, markup=False, soft_wrap=True)
     notes(found.assumed(shown))
     if intervals:
@@ -194,6 +195,7 @@ def sql(
     """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""
     if output_file is not None:
         check_effect({"--json": json}, "beside --out, whose file says the format by its name")
+        check_table(output_file)
     runs = results(folder)
     notes(runs.cautions)
     found = runs.sql(query)
@@ -215,7 +217,7 @@ def export(
     folder: Folder = DEFAULT,
 ) -> None:
     """Write a row for each run, with its scenario and all its measures."""
-    atomic_write.check_file(file, kinds.TABLE)
+    check_table(file)
     found = results(folder)
     notes(found.cautions)
     found.export(file)

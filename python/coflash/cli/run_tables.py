@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -14,6 +15,7 @@ from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change, signed
 from coflash.results.assumptions import beside
 from coflash.results.database import Results
+from coflash.results.database import results as results_in
 from coflash.results.differences import OF_BINS, SEEDS_OF_A_TRACE, Interval, difference
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.results.why import between, explained, scheme_of
@@ -131,14 +133,18 @@ def why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure]
     return lines
 
 
-def why_command(results: Results, runs: Sequence[str]) -> list[str]:
-    """Name the command that runs the schemes between those of some runs, of which the shares of a difference follow."""
+def why_command(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> list[str]:
+    """Name the command that runs the schemes between those of some runs, or say why these differ if it has run."""
     first = scheme_of(results.document(runs[0]))
     for run in runs[1:]:
         if (schemes := between(first, scheme_of(results.document(run))))[2:]:
             # The scenario of the scheme with more parts has their parameters.
             vary = vary_of(Scenario.of_result(results.document(run)), schemes)
-            command = f"coflash sweep {results.where(run)}/scenario.toml {vary} --out results/why"
+            out = f"results/why-{results.document(run)['scenario_hash'][:8]}"
+            there = results_in(out) if Path(out, "runs").is_dir() else ()
+            if there and (lines := why_lines(there, there.runs, measures)):
+                return [*lines, f"why: the schemes between ran in {out}"]
+            command = f"coflash sweep {results.where(run)}/scenario.toml {vary} --out {out}"
             return [f"why: the shares of the parts in the difference need the schemes between: {command}"]
     return []
 

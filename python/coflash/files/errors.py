@@ -24,6 +24,8 @@ def no_result(place: object) -> CoflashError:
     what = "holds no result of coflash"
     if path.is_file():
         what, out = "is a file; give a folder of results", "DIR"
+    elif next(path.rglob("result.json"), None):
+        return CoflashError(f"{place}: holds many runs; `coflash results list --in {place}` names them")
     elif "://" not in str(place) and not path.is_dir():
         what = "there is no such folder"
         if near := near_file(str(place)):

@@ -438,18 +438,22 @@ def results_at(folders: Sequence[Path]) -> Results:
     return Results(os.path.commonpath(list(map(str, folders))) or ".", runs)
 
 
+def check_table(file: Path) -> None:
+    """Raise errors of `export_table` before the work instead of after it."""
+    if file.suffix not in _EXPORTS:
+        msg = f"{file}: a name that ends in {', '.join(_EXPORTS)} is allowed"
+        raise CoflashError(msg)
+    atomic_write.check_file(file, kinds.TABLE)
+
+
 def export_table(table: core.Table | Table, file: Path) -> None:
     """Write a table to a file that ends in .parquet, .csv or .json.
 
     Raises:
         CoflashError: The name ends otherwise, or the file cannot be written.
     """
-    write = _EXPORTS.get(file.suffix)
-    if write is None:
-        msg = f"{file}: a name that ends in {', '.join(_EXPORTS)} is allowed"
-        raise CoflashError(msg)
-    atomic_write.check_file(file, kinds.TABLE)
-    content = write(table)
+    check_table(file)
+    content = _EXPORTS[file.suffix](table)
     if file.suffix == ".csv" and file.is_file() and file.stat().st_size:
         with named(file, "read"), file.open("rb") as old:
             if old.readline().rstrip() != content.split(b"\n", 1)[0].rstrip():

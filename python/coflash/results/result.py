@@ -14,7 +14,7 @@ import orjson
 
 from coflash import _core
 from coflash.files import atomic_write, kinds, remote
-from coflash.files.errors import named
+from coflash.files.errors import named, no_result
 from coflash.lookup import no_such
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
@@ -295,9 +295,10 @@ def _complete(place: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        names = (name for name in (DOCUMENT, *TABLES.values()) if not (place / name).exists())
-        missing = f"has no {next(names, DOCUMENT)}" if place.is_dir() else "is no folder"
-        msg = f"{place}: holds no result of coflash: it {missing}; `coflash run demo --out {place}` makes one"
+        missing = [name for name in (DOCUMENT, *TABLES.values()) if not (place / name).exists()]
+        if missing[:1] in ([], [DOCUMENT]):
+            raise no_result(place) from error
+        msg = f"{place}: holds no complete result of coflash: it has no {missing[0]}; `coflash run` makes it again"
         raise _core.CoflashError(msg) from error
     except (OSError, ValueError, KeyError) as error:
         msg = f"{place}: holds no complete result of coflash: {error}"
