@@ -67,6 +67,11 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     assert "from none" in apart[1]
     assert apart[3].split()[0] == "cdm"
     assert coflash("results", "compare", "--in", out).returncode == 2
+    whole = coflash("compare", out, "--where", "cache.size=1MiB", COLUMNS="200").stdout
+    assert whole == coflash(*choice, COLUMNS="200").stdout, "a folder of many is compared as a whole"
+    lines = coflash("compare", out, COLUMNS="400").stdout.splitlines()
+    (schemes,) = (line for line in lines if "cooperation.name" in line)
+    assert schemes.count("none") == schemes.count("cdm") == 4
     page = coflash("report", out, "-o", str(tmp_path / "page.html"), "--where", "cooperation=cdm")
     assert page.returncode == 0, page.stderr
     assert "Only runs with cooperation=cdm." in (tmp_path / "page.html").read_text("utf-8")
@@ -98,7 +103,10 @@ def test_runs_that_fail_give_exit_status_1_and_the_others_their_results(scenario
     out = str(tmp_path / "out")
     done = coflash("sweep", scenario, "--vary", "ftl.spare.share=1%,20%", "--out", out)
     assert done.returncode == 1
-    assert "failed: ftl.spare.share=1%" in done.stderr
+    assert "failed: ftl.spare.share=1%" in done.stderr and done.stderr.endswith("1 run failed, see above\n")
+    quiet = coflash("sweep", scenario, "--vary", "ftl.spare.share=1%,20%", "--out", out, "-q")
+    assert (quiet.returncode, quiet.stdout) == (1, "")
+    assert quiet.stderr.startswith("1 run failed; the first: ftl.spare.share=1%: ")
     assert "too small" in coflash("results", "list", "--in", out).stderr
 
 

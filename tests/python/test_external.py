@@ -13,6 +13,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError, external
+from coflash.sweep.plan import Point
 from policies_of_ones_own import CostBenefit, Dac, Fifo, FifoOfPages, Greedy, Lru, SepGc
 from processes import await_line, begin, interrupt
 from sweeps import BUSY, SPACIOUS
@@ -181,6 +182,7 @@ def test_a_result_says_which_code_ran() -> None:
     victim = coflash.run(scenario).document["scenario"]["gc"]["victim"]
     assert victim == {"name": "external", "code": "policies_of_ones_own:Greedy", "digest": victim["digest"]}
     by_name = BUSY.with_({"gc.victim.name": "external", "gc.victim.code": "policies_of_ones_own:Greedy"})
+    assert Point.of(by_name, (), (("cooperation", '{name="none"}'),), 1).values == {"cooperation": "none"}
     assert by_name.hash != scenario.hash
     assert by_name.with_digests() == scenario == coflash.Scenario.from_toml(scenario.to_toml())
     assert coflash.run(by_name).document["scenario_hash"] == scenario.hash

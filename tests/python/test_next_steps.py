@@ -37,6 +37,15 @@ STEPS: list[tuple[str, str]] = [
     ("size emptydir --goal waf_host<2", "emptydir: is a folder; give a file"),
     ("size zipff --goal waf_host<2", 'did you mean "zipf"?'),
     ("fleet emptydir --vary cooperation=none", "`coflash trace split TRACE --out emptydir` writes some"),
+    ("fleet folder --vary cooperation=none", "`coflash fleet folder/* --by file` takes each file as a volume"),
+    ("fleet file.csv --vary cooperation=none --table t.xyz", "t.xyz: a name that ends in .parquet, .csv, .json"),
+    ("fleet file.csv --vary cooperation=none --vary cooperation.name=cdm", "cooperation is varied twice"),
+    ("size file.csv --goal waf_host<2 --over gc.victim=fifo --over gc.victim=greedy", "gc.victim is varied twice"),
+    ("sweep demo --vary cooperation=none --vary cooperation.name=cdm", "give all its values at once"),
+    ("explore --device own --run a --check b --junit folder", "folder: is a folder; give the name of a file"),
+    ("results sql select --out t.xyz --in emptydir", "t.xyz: a name that ends in .parquet, .csv, .json"),
+    ("compare many own", "many: holds many runs; `coflash results list --in many` names them"),
+    ("results jobs many many", "`coflash results list --in many` names them"),
     ("fleet file.csv --columns auto --vary cooperation=none", "`coflash fleet --by file` takes each file as a volume"),
     ("trace split file.csv --columns auto -o out", "--columns calls it device"),
     ("trace split file.csv --columns auto -o memory://out", "memory ends with this command; a folder is allowed"),
@@ -72,6 +81,10 @@ STEPS: list[tuple[str, str]] = [
     ("run demo --set cooperation=cdn", 'did you mean "cdm"?'),
     ("sweep demo --vary seed=1 --measure wafhost", 'did you mean "waf_host"?'),
     ("tune demo --over seed=1..2", "such as --minimise response.p99"),
+    ("size file.csv --goal waf<2", 'did you mean "waf_host"?'),
+    ("tune demo --over seed=1..2 --minimise WAF", 'did you mean "waf_host"?'),
+    ("size file.csv --goal waf_host>2", "of waf_host less is better; waf_host<2 is allowed"),
+    ("tune demo --over seed=1..2 --minimise waf_host --subject-to cache.hit_ratio<9%", "cache.hit_ratio>9% is allowed"),
     ("size file.csv --goal waf_host", "such as response.p99<5ms"),
     ("run qlc-122t", "coflash run with --scale 1/32"),
     ("evaluate greeedy", 'did you mean "greedy"?'),
@@ -81,8 +94,9 @@ STEPS: list[tuple[str, str]] = [
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A working directory with a folder of nothing, one of something else, a trace, and files that are none."""
-    for folder in ("emptydir", "folder", "own"):
-        (tmp_path / folder).mkdir()
+    for folder in ("emptydir", "folder", "own", "many/runs/1"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "many/runs/1/result.json").touch()
     (tmp_path / "folder" / "thesis.tex").touch()
     (tmp_path / "file.csv").write_text("time,op,offset,size\n0.1,W,0,4096\n", "utf-8")
     (tmp_path / "binary").write_bytes(b"\xff\0\xfe" * 99)

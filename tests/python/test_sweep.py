@@ -51,6 +51,8 @@ def test_a_parameter_that_differs_unasked_is_told(tmp_path: Path) -> None:
     assert told.startswith("cooperation.rewrite_stream differs, too: gc with cdm; evict with move-in; a table sets it")
     given = ["cdm", {"name": "move-in", "rewrite_stream": "gc"}]
     assert coflash.sweep(base, {"cooperation": given}, out=tmp_path / "same").remarks == []
+    victims = [{"name": "d-choices", "d": 2}, {"name": "d-choices", "d": 4}]
+    assert coflash.sweep(base, {"gc.victim": victims}, out=tmp_path / "victims").remarks == []
 
 
 def test_a_sweep_gives_what_single_runs_give(tmp_path: Path) -> None:

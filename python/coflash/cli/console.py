@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +19,8 @@ from rich.table import Table
 from coflash._core import CoflashError
 from coflash.cli import complete
 from coflash.files import atomic_write, kinds
+from coflash.quantity import counted
+from coflash.results.store import Failure
 from coflash.scenario import Scenario
 from coflash.terminal import errors as errors
 from coflash.terminal import output as output
@@ -304,6 +306,15 @@ def notes(remarks: Iterable[str]) -> None:
     """Print assumptions and other remarks on the standard error stream."""
     for remark in remarks:
         errors().print(f"note: {remark}", style="yellow", highlight=False, soft_wrap=True)
+
+
+def end_if_failed(failures: Sequence[Failure], quiet: bool) -> None:
+    """End with exit status 1 if runs failed, and say how many; also the first one, where none was shown before."""
+    if failures:
+        first = f"; the first: {failures[0].label}: {failures[0].error}" if quiet else ", see above"
+        told = f"{counted(len(failures), 'run')} failed{first}"
+        errors().print(told, style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(1)
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from coflash.cli.console import (
 )
 from coflash.cli.device import Device, DeviceScenario
 from coflash.exploration import Failure, junit
-from coflash.files import atomic_write
+from coflash.files import atomic_write, kinds
 
 
 def explore(
@@ -89,6 +89,8 @@ def explore(
         msg = f"{'--check' if run else '--run'} is missing: the commands of the workload and of the check are necessary"
         raise CoflashError(msg)
     check_json(json_file)
+    if junit_file is not None:
+        atomic_write.check_file(junit_file, kinds.JUNIT)
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     begun = time.monotonic()
     with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:

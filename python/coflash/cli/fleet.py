@@ -20,6 +20,7 @@ from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_op
 from coflash.measures.measure import Measure
 from coflash.quantity import counted, show
 from coflash.runs.progress import shown
+from coflash.sweep.design import check_keys
 from coflash.sweep.fleet import By, Fleet, Spread, measures_of, name_of
 from coflash.sweep.fleet import fleet as run_fleet
 from coflash.sweep.size import DEVICE
@@ -69,6 +70,7 @@ def fleet(
     """Run each volume of a trace on a device of its own, and show how results spread over the volumes."""
     from coflash.files import atomic_write, kinds
     from coflash.measures.catalogue import named
+    from coflash.results.database import check_table, export_table
 
     for name in measures or ():
         named(name)
@@ -80,13 +82,14 @@ def fleet(
         form = format_of(plot)
         atomic_write.check_file(plot, kinds.FIGURE)
     if table is not None:
-        atomic_write.check_file(table, kinds.TABLE)
-    varied = dict(shared.assigned("--vary", vary, "cooperation=none,cdm"))
+        check_table(table)
+    varied = shared.assigned("--vary", vary, "cooperation=none,cdm")
+    check_keys(key for key, _ in varied)
     base = shared.scenario_with(scenario, assignments_, until_steady)
     with shared.noted(), nullcontext(None) if quiet else shown("reading", shared.errors()) as report:
         found = run_fleet(
             traces,
-            varied,
+            dict(varied),
             out=out,
             by=by,
             scenario=base,
@@ -102,7 +105,7 @@ def fleet(
     chosen = measures_of(measures or (), found.sweep)
     shared.write_json(json, json_text.dumps(_document(found, chosen), indent=2, ensure_ascii=False) + "\n")
     if table is not None:
-        _export(found, chosen, table)
+        export_table(found.table(*(measure.path for measure in chosen)), table)
     if plot is not None:
         from coflash.figures import fleet as figure
 
@@ -111,11 +114,7 @@ def fleet(
         atomic_write.write_file(plot, figure.draw(names, what, found.by_volume(what), found.saved(what), form))
     if not quiet:
         _tell(found, chosen, out, json)
-    if failures := found.sweep.failures:
-        if quiet:
-            told = f"{counted(len(failures), 'run')} failed; the first: {failures[0].label}: {failures[0].error}"
-            shared.errors().print(told, style="red", markup=False, soft_wrap=True)
-        raise typer.Exit(1)
+    shared.end_if_failed(found.sweep.failures, quiet)
 
 
 def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) -> None:
@@ -143,11 +142,10 @@ def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) ->
     if not wafs:
         wafs = ["no volume wrote to flash: caches hold all that is written"]
     console.print(f"all volumes together, WAF of the sums: {', '.join(wafs)}", highlight=False, soft_wrap=True)
-    failed = f", {len(found.sweep.failures)} failed" if found.sweep.failures else ""
     before = f", {found.sweep.from_before} of them from before" if found.sweep.from_before else ""
     runs = len(found.sweep.results)
     console.print(
-        f"results: {out} ({counted(runs, 'run')} of {counted(len(found.volumes), 'volume')}{before}{failed})",
+        f"results: {out} ({counted(runs, 'run')} of {counted(len(found.volumes), 'volume')}{before})",
         highlight=False,
         soft_wrap=True,
     )
@@ -160,12 +158,6 @@ def _percent(share: float) -> str:
 def _cells(spread: Spread, text: Any) -> list[str]:
     low, high = spread.mean_between
     return [f"{spread.volumes:,}", text(spread.mean), f"{text(low)} … {text(high)}", *map(text, spread.percentiles)]
-
-
-def _export(found: Fleet, measures: list[Measure], file: Path) -> None:
-    from coflash.results.database import export_table
-
-    export_table(found.table(*(measure.path for measure in measures)), file)
 
 
 def _document(found: Fleet, measures: list[Measure]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from coflash.cli.console import Assignments, JsonFile, Quiet, Workers, assigned
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.results.comparison import REPORT
 from coflash.sweep import size as job
+from coflash.sweep.design import check_keys
 
 Goals = Annotated[list[str], typer.Option("--goal", metavar="MEASURE<VALUE", help="A bound. May be repeated.")]
 Drive = typer.Option("--drive", metavar="NAME|FILE", help="A drive's scenario.", autocompletion=complete.scenarios)
@@ -53,6 +54,7 @@ def size(
     needs_matplotlib()
     read = [(f"workload.trace_options.{key}", value) for key, value in options.settings().items()]
     device, more = shared.scenario_with(drive, assignments).set(read), assigned("--over", over, "gc.victim=greedy")
+    check_keys(key for key, _ in more)
     sized = partial(job.size, trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds)
     found = sized(requests=requests, space=space, workers=workers, progress=not quiet)
     (figure,) = write_pictures(found.path, [("why.pdf", found.draw("pdf"))])

@@ -21,6 +21,7 @@ from coflash.cli.console import (
     UntilSteady,
     Workers,
     check_json,
+    end_if_failed,
     errors,
     notes,
     output,
@@ -107,18 +108,11 @@ def sweep(
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         notes(found.results.assumed(shown))
         notes(seeds_note(found.results, shown))
-        done = f"{_runs(len(found.results))}, {found.from_before} of them from before" if found.from_before else ""
-        console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)
+        done = f" ({counted(len(found.results), 'run')}, {found.from_before} of them from before)"
+        console.print(f"results: {out}{done if found.from_before else ''}", highlight=False, soft_wrap=True)
         if found.warming.runs:
             console.print(warmed(found.warming), highlight=False, soft_wrap=True)
-    if found.failures:
-        first = f"; the first: {found.failures[0].label}: {found.failures[0].error}" if quiet else ", see above"
-        errors().print(f"{_runs(len(found.failures))} failed{first}", style="red", markup=False, soft_wrap=True)
-        raise typer.Exit(1)
-
-
-def _runs(count: int) -> str:
-    return counted(count, "run")
+    end_if_failed(found.failures, quiet)
 
 
 def warmed(warming: Warming) -> str:

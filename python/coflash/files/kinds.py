@@ -112,6 +112,7 @@ RECORD = Kind(
 TABLE = Kind("a table of coflash", _is_table)
 REPORT = Kind("a report of coflash", lambda ends: b'<meta name="generator" content="coflash' in ends.head)
 FIGURE = Kind("a figure of coflash", lambda ends: b"Matplotlib" in ends.head + ends.tail)
+JUNIT = Kind("findings of coflash explore", lambda ends: b'<testsuite name="coflash explore"' in ends.head)
 LIKE = Kind("a workload fitted by coflash", lambda ends: ends.head.startswith(LIKE_HEAD.encode()))
 IMPORTED = Kind(
     "a scenario that coflash imported", lambda ends: ends.head.startswith(b"# Imported from a configuration of ")

@@ -7,6 +7,7 @@ and puts their results into the store. A sweep resumes because runs in the store
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -104,10 +105,12 @@ class Sweep:
     def remarks(self) -> list[str]:
         """Parameters that varied policies share, with other values, though they were not varied: defaults, say."""
         axes = {*self.points[0].values} if self.points else set()
+        texts = " ".join(text for point in self.points for text in point.values.values())
+        told = {*re.findall(r"(\w+)\s*=", texts)}  # in tables
         found = []
         for key in self.results.varied():
-            table = key.rpartition(".")[0]
-            if key in axes or not {table, f"{table}.name"} & axes or key == f"{table}.name":
+            table, _, last = key.rpartition(".")
+            if key in axes or last in told or not {table, f"{table}.name"} & axes or key == f"{table}.name":
                 continue
             owners: dict[str, list[str]] = {}
             for run in map(self.results.scenario, self.results):

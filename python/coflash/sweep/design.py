@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -159,13 +159,13 @@ def axes_of(vary: Mapping[str, str | Sequence[Any]]) -> list[Axis]:
     return [axis_of(key, values) for key, values in vary.items()]
 
 
-def check_keys(axes: Sequence[Axis]) -> None:
-    """Check that no key is varied twice.
+def check_keys(given: Iterable[str]) -> None:
+    """Check that no key is varied twice, also under its other name: `cooperation` is `cooperation.name`.
 
     Raises:
         CoflashError: A key is.
     """
-    keys = [axis.key for axis in axes]
+    keys = [key.removesuffix(".name") for key in given]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
         msg = f"{twice[0]} is varied twice; give all its values at once, such as {twice[0]}=a,b"
         raise CoflashError(msg)
@@ -184,7 +184,7 @@ def assignments(axes: Sequence[Axis], design: Design = "grid", samples: int = 20
     Raises:
         CoflashError: The axes do not fit the design.
     """
-    check_keys(axes)
+    check_keys(axis.key for axis in axes)
     if design not in DESIGNS:
         msg = f'design: "{design}" was given{hint(str(design), DESIGNS)}'
         raise CoflashError(msg)

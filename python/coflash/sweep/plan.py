@@ -122,7 +122,7 @@ class Point:
             if key not in leaves and text.strip('"') != (name := values[key]):
                 values[key] = text  # unless its name alone is the same: that has the scenario's parameters
                 with suppress(CoflashError):
-                    by_name = scenario.set([*(dict(assignment) | {key: name}).items()])
+                    by_name = scenario.set([*(dict(assignment) | {key: name}).items()]).with_digests()
                     values[key] = name if by_name == given else text
         point = cls(values)
         first = int(leaves["seed"])

@@ -247,7 +247,7 @@ class Search:
         trials: int,
         seed: int,
     ) -> None:
-        check_keys(axes)
+        check_keys(axis.key for axis in axes)
         for axis in axes:
             check_key(axis.key)
         if not axes:
