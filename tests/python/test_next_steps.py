@@ -44,7 +44,7 @@ STEPS: list[tuple[str, str]] = [
     ("sweep demo --vary cooperation=none --vary cooperation.name=cdm", "give all its values at once"),
     ("explore --device own --run a --check b --junit folder", "folder: is a folder; give the name of a file"),
     ("results sql select --out t.xyz --in emptydir", "t.xyz: a name that ends in .parquet, .csv, .json"),
-    ("compare many own", "many: holds many runs; `coflash results list --in many` names them"),
+    ("compare many own", "many: has runs in folders below it; `coflash results list --in many` names them"),
     ("results jobs many many", "`coflash results list --in many` names them"),
     ("fleet file.csv --columns auto --vary cooperation=none", "`coflash fleet --by file` takes each file as a volume"),
     ("trace split file.csv --columns auto -o out", "--columns calls it device"),

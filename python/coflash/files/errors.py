@@ -25,7 +25,7 @@ def no_result(place: object) -> CoflashError:
     if path.is_file():
         what, out = "is a file; give a folder of results", "DIR"
     elif next(path.rglob("result.json"), None):
-        return CoflashError(f"{place}: holds many runs; `coflash results list --in {place}` names them")
+        return CoflashError(f"{place}: has runs in folders below it; `coflash results list --in {place}` names them")
     elif "://" not in str(place) and not path.is_dir():
         what = "there is no such folder"
         if near := near_file(str(place)):
