@@ -57,6 +57,7 @@ _SCHEMES: dict[str, dict[str, Any]] = {
     SGC: {"name": "sgc"},
     CDM_HGC: {"name": "cdm-hgc"},
 }
+VARIANTS = (BASELINE, CDM, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT, WEIGHT_0, ADAPTIVE)
 PARTS = (WEIGHT_0, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT)
 """Variants of CDM, which are run at some cache sizes."""
 

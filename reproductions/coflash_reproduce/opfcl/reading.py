@@ -10,23 +10,7 @@ from coflash import costmodel
 from coflash.measures.measure import MEAN, Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import show, show_change
-from coflash_reproduce.opfcl.workloads import (
-    CAUSES,
-    CONFIG_1,
-    CONFIG_2,
-    CONSTANT,
-    DAYS,
-    FP,
-    FP_THROUGH,
-    OP,
-    OP_THROUGH,
-    OURS,
-    RW,
-    SILENT,
-    VARIED,
-    by_cause,
-    with_rivals,
-)
+from coflash_reproduce.opfcl import workloads as its
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
 
 if TYPE_CHECKING:
@@ -38,7 +22,7 @@ PAGE_BYTES = 4096
 CACHING_AXIS = Axis("caching space, share of the flash", "%", from_zero=True)
 UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
 PERIOD_AXIS = Axis("period, before scaling", "Ki requests", logarithmic=True)
-BOTH = (*CONFIG_1, *CONFIG_2)
+BOTH = (*its.CONFIG_1, *its.CONFIG_2)
 
 WITHIN = 0.05
 """The maximum by which OP-FCL may exceed the best fixed partition."""
@@ -71,20 +55,20 @@ def least(runs: Runs, experiment: str, line: str) -> Run:
     return min(runs.of(experiment, line), key=lambda run: run.read(MEAN))
 
 
-def only(runs: Runs, experiment: str, line: str = OP) -> Run:
+def only(runs: Runs, experiment: str, line: str = its.OP) -> Run:
     """Return the run of OP-FCL, or of another line with a single run."""
     (run,) = runs.of(experiment, line)
     return run
 
 
-def excess(runs: Runs, experiment: str, over: str = FP, line: str = OP) -> float:
+def excess(runs: Runs, experiment: str, over: str = its.FP, line: str = its.OP) -> float:
     """Return the relative change of OP-FCL's mean response from that of the best fixed share."""
     return only(runs, experiment, line).change(least(runs, experiment, over), MEAN) or 0.0
 
 
-def late_excess(runs: Runs, experiment: str, line: str = OP) -> float:
+def late_excess(runs: Runs, experiment: str, line: str = its.OP) -> float:
     """Return the same relative change over the second half of the simulated time."""
-    best = min(run.late_ns() for run in runs.of(experiment, FP))
+    best = min(run.late_ns() for run in runs.of(experiment, its.FP))
     return only(runs, experiment, line).late_ns() / best - 1
 
 
@@ -137,9 +121,9 @@ _BESIDE = "| best FP-FCL | response | best RW-FCL | response | line | settles at
 
 def _beside_fixed(runs: Runs, name: str, title: str) -> Iterator[tuple[Run, Row]]:
     """Yield each of our lines, and its cells beside the best fixed shares, which stand in the first row alone."""
-    fixed = [least(runs, name, line) for line in (FP, RW)]
+    fixed = [least(runs, name, line) for line in (its.FP, its.RW)]
     shares = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), run.shown(MEAN))]
-    for line in OURS:
+    for line in its.OURS:
         run = only(runs, name, line)
         yield run, (title, *shares, line, show(mean(settled(run.metrics)), "share"), run.shown(MEAN))
         shares = [""] * len(shares)
@@ -151,7 +135,7 @@ def _beside_fixed(runs: Runs, name: str, title: str) -> Iterator[tuple[Run, Row]
 )
 def best_partitions(runs: Runs) -> Iterator[Row]:
     """Compare OP-FCL with the best fixed shares, and count the workloads with the paper's margin."""
-    found: dict[str, list[tuple[float, ...]]] = {line: [] for line in OURS}
+    found: dict[str, list[tuple[float, ...]]] = {line: [] for line in its.OURS}
     for experiment in runs.experiments(BOTH):
         for run, cells in _beside_fixed(runs, experiment.name, experiment.title):
             found[run.case.line].append(_excesses(runs, experiment.name, run.case.line))
@@ -162,7 +146,7 @@ def best_partitions(runs: Runs) -> Iterator[Row]:
 
 
 def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
-    over_fp, over_rw = (excess(runs, experiment, over, line) for over in (FP, RW))
+    over_fp, over_rw = (excess(runs, experiment, over, line) for over in (its.FP, its.RW))
     return over_fp, over_rw, late_excess(runs, experiment, line)
 
 
@@ -177,8 +161,8 @@ def best_in_background(names: Sequence[str], runs: Runs) -> Iterator[Row]:
 @tabled("| change | best FP-FCL | response | OP-FCL | over best FP-FCL | settles at | given up by resizing")
 def causes(runs: Runs) -> Iterator[Row]:
     """Tabulate OP-FCL beside the best fixed share under changes that may explain what it does."""
-    for name, changes in CAUSES.items():
-        for experiment in runs.experiments([by_cause(name)]):
+    for name, changes in its.CAUSES.items():
+        for experiment in runs.experiments([its.by_cause(name)]):
             for title in changes:
                 ours, *fixed = runs.of(experiment.name, title)
                 best = min(fixed, key=lambda run: run.read(MEAN))
@@ -190,21 +174,21 @@ def causes(runs: Runs) -> Iterator[Row]:
 @tabled("| line | caching space | over | response | change | erases, change | hit rate, change")
 def rivals(runs: Runs) -> Iterator[Row]:
     """Describe GC that drops clean pages, and writes that go through."""
-    for experiment in runs.experiments([with_rivals(name) for name in BOTH]):
+    for experiment in runs.experiments([its.with_rivals(name) for name in BOTH]):
         name = experiment.name
-        fixed = {run.case.at: run for run in runs.of(name, FP)}
-        lines = (SILENT, FP_THROUGH)
+        fixed = {run.case.at: run for run in runs.of(name, its.FP)}
+        lines = (its.SILENT, its.FP_THROUGH)
         pairs = [(run, fixed[run.case.at]) for line in lines for run in runs.of(name, line)]
-        pairs.append((only(runs, name, OP_THROUGH), only(runs, name)))
+        pairs.append((only(runs, name, its.OP_THROUGH), only(runs, name)))
         for run, over in pairs:
-            share = CACHING_AXIS.text(run.case.at) if over.case.line == FP else "its own"
+            share = CACHING_AXIS.text(run.case.at) if over.case.line == its.FP else "its own"
             changes = (run.changed(over, measure) for measure in (MEAN, ERASES, HITS))
             yield experiment.title, run.case.line, share, over.case.line, run.shown(MEAN), *changes
 
 
 def erases_by_share(runs: Runs, experiment: str) -> dict[float, float]:
     """Return FP-FCL's mean erases of a block at each of its shares."""
-    return {run.case.at: run.read(ERASES) for run in runs.of(experiment, FP)}
+    return {run.case.at: run.read(ERASES) for run in runs.of(experiment, its.FP)}
 
 
 def most_erases(runs: Runs, experiment: str) -> float:
@@ -227,9 +211,9 @@ def early_rise(runs: Runs, experiment: str) -> float:
 )
 def varied(runs: Runs) -> Iterator[Row]:
     """Compare stand-ins with others that differ in one thing."""
-    for experiment in runs.experiments([name for pair in VARIED.items() for name in reversed(pair)]):
+    for experiment in runs.experiments([name for pair in its.VARIED.items() for name in reversed(pair)]):
         name = experiment.name
-        best, ours = least(runs, name, FP), only(runs, name)
+        best, ours = least(runs, name, its.FP), only(runs, name)
         responses = (CACHING_AXIS.text(best.case.at), best.shown(MEAN), ours.shown(MEAN))
         settles = show(mean(settled(ours.metrics)), "share")
         erases = (f"{most_erases(runs, name):.1f}", show(early_rise(runs, name), "share"))
@@ -240,11 +224,13 @@ def varied(runs: Runs) -> Iterator[Row]:
 def on_disks(runs: Runs) -> Iterator[Row]:
     """Compare mechanical disks and an elevator with disks of constant times."""
     for name in BOTH:
-        for experiment in runs.experiments([name, f"{name}-{CONSTANT}"] if runs.of(f"{name}-{CONSTANT}") else []):
-            kind = "mechanical" if experiment.name == name else CONSTANT
-            fixed = (least(runs, experiment.name, line) for line in (FP, RW))
+        for experiment in runs.experiments(
+            [name, f"{name}-{its.CONSTANT}"] if runs.of(f"{name}-{its.CONSTANT}") else []
+        ):
+            kind = "mechanical" if experiment.name == name else its.CONSTANT
+            fixed = (least(runs, experiment.name, line) for line in (its.FP, its.RW))
             best = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), run.shown(MEAN))]
-            over = (show_change(excess(runs, experiment.name, line)) for line in (FP, RW))
+            over = (show_change(excess(runs, experiment.name, line)) for line in (its.FP, its.RW))
             yield experiment.title, kind, *best, only(runs, experiment.name).shown(MEAN), *over
 
 
@@ -274,7 +260,7 @@ def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
     """Compare garbage collection with the expectation of the cost model."""
     texts = []
     for experiment in runs.experiments(names):
-        run = least(runs, experiment.name, FP)
+        run = least(runs, experiment.name, its.FP)
         valid, put = costmodel.victim_utilisation(run.case.at / 100), _puts(run)
         copies = run.metrics.gc_copies_pages / put if put else 0.0
         at = CACHING_AXIS.text(run.case.at)
@@ -293,9 +279,8 @@ def _puts(run: Run) -> int:
 def about_erases(runs: Runs) -> Iterator[str]:
     """Describe the erases that OP-FCL saves."""
     ratios = [
-        f"{erases_ratio(runs, experiment):.2f} and {_erases_ratio(least(runs, experiment.name, FP), runs):.2f} with "
-        f"{experiment.title}"
-        for experiment in runs.experiments(BOTH)
+        f"{erases_ratio(runs, one):.2f} and {_erases_ratio(least(runs, one.name, its.FP), runs):.2f} with {one.title}"
+        for one in runs.experiments(BOTH)
     ]
     yield (
         "FP-FCL's erases at its largest share over those of OP-FCL, and at the share that is fastest: "
@@ -305,7 +290,7 @@ def about_erases(runs: Runs) -> Iterator[str]:
 
 def erases_ratio(runs: Runs, experiment: Experiment) -> float:
     """Return the erases of FP-FCL at its largest share over those of OP-FCL."""
-    return _erases_ratio(max(runs.of(experiment.name, FP), key=lambda run: run.case.at), runs)
+    return _erases_ratio(max(runs.of(experiment.name, its.FP), key=lambda run: run.case.at), runs)
 
 
 def _erases_ratio(fixed: Run, runs: Runs) -> float:
@@ -377,7 +362,7 @@ def table_of_sizes(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     for experiment in runs.experiments(names):
         run = only(runs, experiment.name)
         samples, flash, logical = sizes(run.metrics), run.metrics.hybrid.flash_pages, _logical(run)
-        moments = 8 if experiment.name in DAYS else 4
+        moments = 8 if experiment.name in its.DAYS else 4
         for moment in range(moments + 1):
             at = moment * (len(samples) - 1) // moments
             reads, writes = samples[at]["read_limit_pages"] / flash, samples[at]["write_limit_pages"] / flash

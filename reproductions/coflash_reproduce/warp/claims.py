@@ -8,18 +8,9 @@ from functools import partial
 from coflash.measures.measure import WAF_HOST
 from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Numbers
 from coflash_reproduce.paper import Runs
+from coflash_reproduce.warp import workloads as its
 from coflash_reproduce.warp.reading import at_end, near
 from coflash_reproduce.warp.streams import NONE, OWN, SHARED, WORKLOADS
-from coflash_reproduce.warp.workloads import (
-    CALLER,
-    COUNTED,
-    CURVES,
-    FIRST,
-    IDLE,
-    INITIALLY,
-    PROVISION,
-    SETTLED,
-)
 
 FAR = 0.1
 """The largest share of points beyond 5 %."""
@@ -31,7 +22,7 @@ def _far(curves: tuple[str, ...], reading: str, runs: Runs, _: str = "") -> floa
 
 
 def _waf(runs: Runs, workload: str, handles: str) -> float | None:
-    found = runs.of(f"{workload.replace(' ', '-')}-{handles}", SETTLED)
+    found = runs.of(f"{workload.replace(' ', '-')}-{handles}", its.SETTLED)
     return found[0].read(WAF_HOST) if found else None
 
 
@@ -41,21 +32,21 @@ def _change(workload: str, to: str, base: str, runs: Runs, _: str) -> Numbers | 
 
 
 def _isolations(percent: int, runs: Runs, _: str) -> Numbers | None:
-    initially, persistently = (at_end(runs, percent, line) for line in (INITIALLY, SETTLED))
+    initially, persistently = (at_end(runs, percent, line) for line in (its.INITIALLY, its.SETTLED))
     return persistently / initially - 1 if initially and persistently else None
 
 
 def claims() -> Iterator[Claim]:
     """Yield the statements; those that held when the page was written must go on to hold."""
-    for name in CURVES:
+    for name in its.CURVES:
         yield Claim(
             "curves",
-            f"share of points beyond 5 %, {', '.join(CURVES[name])}",
+            f"share of points beyond 5 %, {', '.join(its.CURVES[name])}",
             (),
             FAR,
-            partial(_far, (name,), SETTLED),
+            partial(_far, (name,), its.SETTLED),
             kind=Kind.BOUND,
-            aside="" if name in COUNTED else "not counted",
+            aside="" if name in its.COUNTED else "not counted",
             must=name in HELD,
         )
     yield Claim(
@@ -63,7 +54,7 @@ def claims() -> Iterator[Claim]:
         "share of all counted points beyond 5 %",
         (),
         FAR,
-        partial(_far, COUNTED, SETTLED),
+        partial(_far, its.COUNTED, its.SETTLED),
         kind=Kind.BOUND,
     )
     yield Claim(
@@ -71,7 +62,7 @@ def claims() -> Iterator[Claim]:
         "share of all nine curves' points beyond 5 %",
         (),
         FAR,
-        partial(_far, tuple(CURVES), SETTLED),
+        partial(_far, tuple(its.CURVES), its.SETTLED),
         kind=Kind.BOUND,
         aside="not counted",
     )
@@ -80,7 +71,7 @@ def claims() -> Iterator[Claim]:
         "idle units, points beyond 5 % of zipf 1.2, shared, against the hard mark only",
         (),
         FALLS,
-        partial(_less, "zipf-1.2-shared", FIRST, IDLE),
+        partial(_less, "zipf-1.2-shared", its.FIRST, its.IDLE),
         kind=Kind.EFFECT,
         said="not in the paper: our reading",
         must=True,
@@ -90,7 +81,7 @@ def claims() -> Iterator[Claim]:
         "copies to the caller, points beyond 5 % of zoned, own, against isolation kept",
         (),
         FALLS,
-        partial(_less, "zoned-own", IDLE, CALLER),
+        partial(_less, "zoned-own", its.IDLE, its.CALLER),
         kind=Kind.EFFECT,
         said="not in the paper: our reading",
         must=True,
@@ -109,7 +100,7 @@ def claims() -> Iterator[Claim]:
     for percent, way in ((5, RISES), (10, FALLS)):
         yield Claim(
             "isolations",
-            f"WAF of PI against II at {PROVISION[percent]}",
+            f"WAF of PI against II at {its.PROVISION[percent]}",
             (),
             way,
             partial(_isolations, percent),
