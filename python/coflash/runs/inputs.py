@@ -62,8 +62,7 @@ class Input:
             return str(remote.path_of(self.source))
         with _ONE:
             if not self.kept.exists() and fetched(self.source) != str(self.kept):
-                msg = f"{self.source}: has changed since the sweep began: give the same command again"
-                raise CoflashError(msg)
+                raise CoflashError(f"{self.source}: has changed since the sweep began: give the same command again")
         return str(self.kept)
 
     def keep(self, content: bytes) -> None:
@@ -95,8 +94,7 @@ def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
     workload = scenario.to_dict()["workload"]
     files = paths(trace) or workload["trace"] or own_files(workload)
     if "-" in files:
-        msg = "standard input: it is there only once, and many runs cannot read it: give a file"
-        raise CoflashError(msg)
+        raise CoflashError("standard input: it is there only once, and many runs cannot read it: give a file")
     return tuple(Input(path, digest_of(path)) for path in files)
 
 
