@@ -100,7 +100,7 @@ def about_live(runs: Runs) -> Iterator[str]:
 def about_random_share(runs: Runs) -> Iterator[str]:
     """Describe how soon write amplification is that of random writes."""
     for line in (of.ANYWHERE, of.MIXED):
-        waf = {run.case.at: run.read(WAF_HOST) for run in runs.of("random-share", line)}
+        waf = runs.by_place(WAF_HOST, "random-share", line)
         most = max(waf.values())
         shares = ", ".join(f"{one / most:.0%} at {at:g} %" for at, one in waf.items() if 0 < at < 50)
         yield f"“{line[0].upper()}{line[1:]}” reaches {shares} of its greatest WAF."

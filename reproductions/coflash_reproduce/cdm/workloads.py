@@ -235,12 +235,7 @@ def _live_by_capacity(scale: Scale) -> Experiment:
     return Experiment("live-capacity", "no cache", _device(scale, CAPACITY_GIB, {}), tuple(cases))
 
 
-_BYTES = {
-    UNIFORM_LIVE: UNIFORM_GIB * GIB,
-    ZIPF_LIVE: ZIPF_GIB * GIB,
-    JEDEC_LIVE: JEDEC_BYTES,
-    OLTP_LIVE: OLTP_BYTES,
-}
+_BYTES = {UNIFORM_LIVE: UNIFORM_GIB * GIB, ZIPF_LIVE: ZIPF_GIB * GIB, JEDEC_LIVE: JEDEC_BYTES, OLTP_LIVE: OLTP_BYTES}
 """The address spaces, before the division."""
 
 

@@ -13,7 +13,7 @@ from coflash import palette
 from coflash._core import REVISION, __version__
 from coflash.figures.style import MARKERS, Format, picture, style
 from coflash.quantity import show
-from coflash_reproduce.drawing import FORMATS
+from coflash_reproduce.drawing import FORMATS, legend_of
 from coflash_reproduce.inference import search
 from coflash_reproduce.inference.definition import Inference, Reading, Unknown
 from coflash_reproduce.output import SHOWN
@@ -106,8 +106,7 @@ def draw(done: search.Inferred) -> dict[Format, bytes]:
             _ticks(axes, unknown)
             if (place - 1) % columns == 0:
                 axes.set_ylabel("residual (%)")
-        legends = (axes.get_legend_handles_labels() for axes in canvas.axes)
-        found = {label: handle for legend in legends for handle, label in zip(*legend, strict=True)}
+        found = legend_of(canvas)
         canvas.legend(list(found.values()), list(found), loc="outside upper center", ncols=2)
         return {kind: picture(canvas, kind) for kind in FORMATS}
 

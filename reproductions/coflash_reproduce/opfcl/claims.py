@@ -184,23 +184,19 @@ def _best_share(line: str, runs: Runs, experiment: str) -> float:
 
 
 def _climb(measure: Measure, runs: Runs, experiment: str) -> float:
-    return climb([run.read(measure) for run in runs.of(experiment, of.FP)])
-
-
-def _by_share(measure: Measure, runs: Runs, experiment: str, line: str) -> dict[float, float]:
-    return {run.case.at: run.read(measure) for run in runs.of(experiment, line)}
+    return climb([*runs.by_place(measure, experiment, of.FP).values()])
 
 
 def _valley(line: str, runs: Runs, experiment: str) -> Numbers:
-    return valley(list(_by_share(MEAN, runs, experiment, line).values()))
+    return valley(list(runs.by_place(MEAN, experiment, line).values()))
 
 
 def _descent(line: str, runs: Runs, experiment: str) -> float:
-    return -climb([*_by_share(MEAN, runs, experiment, line).values()][::-1])
+    return -climb([*runs.by_place(MEAN, experiment, line).values()][::-1])
 
 
 def _bend(runs: Runs, experiment: str) -> float:
-    points = list(_by_share(reading.HITS, runs, experiment, of.FP).items())
+    points = list(runs.by_place(reading.HITS, experiment, of.FP).items())
     (first, low), (last, high) = points[0], points[-1]
     line = [(value, low + (high - low) * (at - first) / (last - first)) for at, value in points]
     return max((value / straight - 1 for value, straight in line if straight), key=abs)
@@ -212,18 +208,18 @@ def _near(values: dict[float, float], at: float) -> float:
 
 
 def _rw_against_fp(measure: Measure, at: float, runs: Runs, experiment: str) -> float:
-    fp, rw = (_near(_by_share(measure, runs, experiment, line), at) for line in (of.FP, of.RW))
+    fp, rw = (_near(runs.by_place(measure, experiment, line), at) for line in (of.FP, of.RW))
     return rw / fp - 1
 
 
 def _rise_against_fp(runs: Runs, experiment: str) -> float | None:
-    lines = [_by_share(reading.GC_TIME, runs, experiment, line) for line in (of.RW, of.FP)]
+    lines = [runs.by_place(reading.GC_TIME, experiment, line) for line in (of.RW, of.FP)]
     rw, fp = (_near(values, 80) - _near(values, 70) for values in lines)
     return rw / fp - 1 if fp > 0 else None
 
 
 def _rates_apart(runs: Runs, experiment: str) -> float:
-    fp, rw = (_by_share(reading.HITS, runs, experiment, line) for line in (of.FP, of.RW))
+    fp, rw = (runs.by_place(reading.HITS, experiment, line) for line in (of.FP, of.RW))
     return max((rw[at] / fp[at] - 1 for at in rw if fp.get(at)), key=abs)
 
 
@@ -267,13 +263,13 @@ def _swing(runs: Runs, experiment: str) -> float:
 
 
 def _dip(runs: Runs, experiment: str) -> float | None:
-    erases = reading.erases_by_share(runs, experiment)
+    erases = runs.by_place(reading.ERASES, experiment, of.FP)
     first = erases[min(erases)]
     return erases[max(at for at in erases if at <= 80)] / first - 1 if first else None
 
 
 def _erases_over_fp(runs: Runs, experiment: str) -> float | None:
-    fixed = _near(reading.erases_by_share(runs, experiment), 70)
+    fixed = _near(runs.by_place(reading.ERASES, experiment, of.FP), 70)
     return reading.only(runs, experiment).read(reading.ERASES) / fixed if fixed else None
 
 
@@ -285,12 +281,12 @@ def _against_the_others(runs: Runs, experiment: str) -> float | None:
 
 
 def _between(at: float, over: float, runs: Runs, experiment: str) -> float:
-    found = reading.means(runs, experiment)
+    found = runs.by_place(MEAN, experiment)
     return _near(found, at) / _near(found, over) - 1
 
 
 def _spread(first: float, last: float, runs: Runs, experiment: str) -> float:
-    found = [one for at, one in reading.means(runs, experiment).items() if first <= at <= last]
+    found = [one for at, one in runs.by_place(MEAN, experiment).items() if first <= at <= last]
     return max(found) / min(found)
 
 

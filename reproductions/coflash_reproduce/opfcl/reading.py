@@ -41,12 +41,8 @@ def _hit_ratio(metrics: Metrics) -> float | None:
     return (tier.read_hits_clean_pages + (tier.write_hit_ratio or 0.0) * write_uses) / pages
 
 
-def _gc_ns(metrics: Metrics) -> float:
-    return metrics.gc_time_ns / metrics.requests
-
-
 HITS = Measure("hit rate", "share", _hit_ratio, "more")
-GC_TIME = Measure("GC time / request", "ns", _gc_ns)
+GC_TIME = Measure("GC time / request", "ns", lambda m: m.gc_time_ns / m.requests)
 ERASES = Measure("erases of a block, mean", "ratio", lambda m: m.erase_count.mean)
 
 
@@ -138,16 +134,13 @@ def best_partitions(runs: Runs) -> Iterator[Row]:
     found: dict[str, list[tuple[float, ...]]] = {line: [] for line in its.OURS}
     for experiment in runs.experiments(BOTH):
         for run, cells in _beside_fixed(runs, experiment.name, experiment.title):
-            found[run.case.line].append(_excesses(runs, experiment.name, run.case.line))
+            of = (experiment.name, run.case.line)
+            over = tuple(excess(runs, of[0], fixed, of[1]) for fixed in (its.FP, its.RW))
+            found[run.case.line].append((*over, late_excess(runs, *of)))
             yield *cells, *map(show_change, found[run.case.line][-1]), _given_up(run)
     for line, excesses in found.items():
         counts = (f"{sum(one <= WITHIN for one in column)} of {len(column)}" for column in zip(*excesses, strict=True))
         yield f"within {WITHIN:.0%}", "", "", "", "", line, "", "", *counts, ""
-
-
-def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
-    over_fp, over_rw = (excess(runs, experiment, over, line) for over in (its.FP, its.RW))
-    return over_fp, over_rw, late_excess(runs, experiment, line)
 
 
 @tabled(f"{_BESIDE} | over best FP-FCL")
@@ -186,20 +179,15 @@ def rivals(runs: Runs) -> Iterator[Row]:
             yield experiment.title, run.case.line, share, over.case.line, run.shown(MEAN), *changes
 
 
-def erases_by_share(runs: Runs, experiment: str) -> dict[float, float]:
-    """Return FP-FCL's mean erases of a block at each of its shares."""
-    return {run.case.at: run.read(ERASES) for run in runs.of(experiment, its.FP)}
-
-
 def most_erases(runs: Runs, experiment: str) -> float:
-    """Return those at its largest share."""
-    erases = erases_by_share(runs, experiment)
+    """Return FP-FCL's mean erases of a block at its largest share."""
+    erases = runs.by_place(ERASES, experiment, its.FP)
     return erases[max(erases)]
 
 
 def early_rise(runs: Runs, experiment: str) -> float:
     """Return their rise from the smallest share to 70 %, as a share of that to the largest."""
-    erases = erases_by_share(runs, experiment)
+    erases = runs.by_place(ERASES, experiment, its.FP)
     first, until = erases[min(erases)], erases[max(at for at in erases if at <= 70)]
     whole = erases[max(erases)] - first
     return (until - first) / whole if whole else 0.0
@@ -261,7 +249,8 @@ def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
     texts = []
     for experiment in runs.experiments(names):
         run = least(runs, experiment.name, its.FP)
-        valid, put = costmodel.victim_utilisation(run.case.at / 100), _puts(run)
+        valid, programs = costmodel.victim_utilisation(run.case.at / 100), run.metrics.programs_pages
+        put = programs.host + programs.evict
         copies = run.metrics.gc_copies_pages / put if put else 0.0
         at = CACHING_AXIS.text(run.case.at)
         texts.append(f"{copies:.2f} with {experiment.title} at {at} ({valid / (1 - valid):.2f})")
@@ -269,11 +258,6 @@ def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
         "Pages copied for each page that is put into flash, with FP-FCL at its best share, and in brackets what the "
         f"model expects there by equation 3: {', '.join(texts)}."
     )
-
-
-def _puts(run: Run) -> int:
-    """Return the pages that were put into flash."""
-    return int(run.metrics.programs_pages.host + run.metrics.programs_pages.evict)
 
 
 def about_erases(runs: Runs) -> Iterator[str]:
@@ -302,16 +286,11 @@ RELATIVE = Measure("response over the usual one", "ratio", MEAN.read)
 """The mean response over that at the paper's usual setting."""
 
 
-def means(runs: Runs, experiment: str) -> dict[float, float]:
-    """Return the mean responses of an experiment by place."""
-    return {run.case.at: run.read(MEAN) for run in runs.of(experiment)}
-
-
 def relative(usual: float, names: Sequence[str], runs: Runs, _: Experiment) -> list[Line]:
     """Return OP-FCL's mean responses under each workload over that at this place of the axis."""
     lines = []
     for experiment in runs.experiments(names):
-        found = means(runs, experiment.name)
+        found = runs.by_place(MEAN, experiment.name)
         if usual in found:
             lines.append(Line(experiment.title, tuple((at, one / found[usual]) for at, one in found.items())))
     return lines

@@ -24,10 +24,7 @@ def claims() -> Iterator[Claim]:
     yield from _of_footprints()
     about_all = partial(Claim, experiments=())
     for figure, measure in (("figure-2a", reading.WAF), ("figure-2b", reading.GC_TIME)):
-        for line, way, said in (
-            (its.DELAY, RISES, "tends to degrade"),
-            (its.SEPARATION, FALLS, "improves"),
-        ):
+        for line, way, said in ((its.DELAY, RISES, "tends to degrade"), (its.SEPARATION, FALLS, "improves")):
             what = f"{SHORT[measure]}, {line}"
             effect = partial(about_all, figure, kind=Kind.EFFECT, said=said)
             yield effect(what, paper=way, ours=_main_change(line, measure))
@@ -80,9 +77,7 @@ def _of_overheads() -> Iterator[Claim]:
     yield about_all(what, paper=0.5, ours=_left_valid, said="most are invalid", kind=Kind.BOUND)
     what = "memory for the states of shadows, 128 GB in pages of 16 KiB, MB"
     yield about_all(
-        what,
-        paper=2.0,
-        ours=lambda runs, _: max(map(reading.marks_bytes, runs.of(its.MAIN, its.SGC))) / 2**20,
+        what, paper=2.0, ours=lambda runs, _: max(map(reading.marks_bytes, runs.of(its.MAIN, its.SGC))) / 2**20
     )
     what = "messages for notices alone, the most of any run"
     # Notices that go with commands are what we chose.

@@ -70,10 +70,7 @@ GC_TIME = Measure("GC time per page to the device", "ns", _gc_time)
 FOOTPRINT = Measure("written footprint", "bytes", lambda _: None)
 SHADOWS = Measure("of the pages moved", "share", lambda _: None)
 CHANGE = Measure("change of WAF against GGC", "share", lambda _: None)
-AVERAGES = {
-    **{f"WAF, {line}": (line, WAF) for line in WAF_CHANGES},
-    f"GC time, {its.SGC}": (its.SGC, GC_TIME),
-}
+AVERAGES = {**{f"WAF, {line}": (line, WAF) for line in WAF_CHANGES}, f"GC time, {its.SGC}": (its.SGC, GC_TIME)}
 """The paper's five averages: the scheme and the measure of each."""
 PAPERS = (*WAF_CHANGES.values(), SGC_GC_TIME_CHANGE)
 
@@ -261,10 +258,7 @@ def variants(runs: Runs) -> Iterator[Row]:
 
 def _compared(runs: Runs, host: float, device: float, weight: float) -> dict[str, float]:
     """Return the changes of the schemes at a cell of the map."""
-    lines = {
-        its.ZGC: its.zombie(its.ZGC, weight),
-        **{line: line for line in (its.HGC, its.DGC, its.SGC)},
-    }
+    lines = {its.ZGC: its.zombie(its.ZGC, weight), **{line: line for line in (its.HGC, its.DGC, its.SGC)}}
     return {label: changed(runs, its.by_host(host), line, WAF, device) or 0.0 for label, line in lines.items()}
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import change, show, show_change
 from coflash.table import Table
-from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, flash_pages, tabled
+from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
 from coflash_reproduce.warp import workloads as its
 from coflash_reproduce.warp.streams import NONE, PAGES, Numbers, published
 
@@ -98,10 +96,7 @@ def deviations(runs: Runs) -> Iterator[Row]:
             yield title, "", str(whole), *(f"{sum(found)} ({sum(found) / whole:.0%})" for found in near_by.values())
 
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "all counted": its.COUNTED,
-    "all curves": tuple(its.CURVES),
-}
+GROUPS: Mapping[str, tuple[str, ...]] = {"all counted": its.COUNTED, "all curves": tuple(its.CURVES)}
 
 
 TARGET = 0.9
@@ -249,8 +244,7 @@ def sizes(runs: Runs) -> Iterator[Row]:
 
 def _stored(title: str) -> Iterator[Row]:
     """Yield the stored row of a curve on the whole drive: the same table of `--scale whole`."""
-    with Path(__file__).with_name("whole.csv").open(encoding="utf-8") as file:
-        yield from (tuple(row) for row in csv.reader(file) if row[:2] == [title, WHOLE])
+    yield from (row for row in Grid.beside(__file__, "whole.csv").rows if row[:2] == (title, WHOLE))
 
 
 WHOLE = "1 / 1"
@@ -272,31 +266,6 @@ def mixes(runs: Runs) -> Iterator[Row]:
         rows = published()[its.CURVES[name]]
         theirs = np.interp((3, 6, 9), [row.fills for row in rows], [row.waf for row in rows])
         yield _title(name), PUBLISHED, *(f"{waf:.2f}" for waf in theirs), "", ""
-
-
-REACHED_MB: Mapping[str, tuple[tuple[int, int], tuple[int, int], tuple[int, ...]]] = {
-    "zipf-1.2-own": ((2271, 2395), (2272, 2500), (1917, 187, 168)),
-    "zipf-1.2-shared": ((2303, 2655), (2131, 3582), (1981, 149)),
-    "zipf-1.2-none": ((2254, 2639), (2009, 5871), (2009,)),
-    "zipf-2.2-own": ((2247, 2337), (2241, 2411), (1880, 194, 167)),
-    "zipf-2.2-shared": ((2367, 2553), (2145, 4453), (2000, 145)),
-    "zipf-2.2-none": ((2327, 3321), (1941, 5988), (1941,)),
-    "zoned-own": ((2418, 2667), (2166, 3966), (1805, 181, 180)),
-    "zoned-shared": ((1929, 2431), (2162, 3785), (2028, 134)),
-    "zoned-none": ((2230, 2802), (1895, 5282), (1895,)),
-}
-"""MB/s that host and media wrote in the second fill and in fills 3 to 5, and the host by handle in the latter.
-
-Differences of the logged counters by those of the clock, which tells seconds.
-"""
-
-
-@tabled("curve | host in the second fill, MB/s | media | host in fills 3 to 5 | by handle | media")
-def reached(_: Runs) -> Iterator[Row]:
-    """Yield the rates that the logs of the published runs show."""
-    for name, (second, later, handles) in REACHED_MB.items():
-        by_handle = " : ".join(map(str, handles))
-        yield _title(name), f"{second[0]:,}", f"{second[1]:,}", f"{later[0]:,}", by_handle, f"{later[1]:,}"
 
 
 _FILL = (0.9, 0.1, 0.0)
