@@ -167,19 +167,28 @@ def metrics_module(sections: list[dict[str, Any]]) -> str:
     found = {path: (meaning, measures) for path, _, meaning, measures in by_path(sections)}
     groups = [path.rpartition(".")[0] for path in found]
     paths = [path for path in dict.fromkeys([*found, *groups]) if path]
+    written: dict[str, list[str]] = {}
     for path in [*sorted(paths, key=lambda path: -path.count(".")), ""]:
         meaning, measures = found.get(path, ("", []))
-        text.append(f"\n\nclass {class_name(path)}(Record):")
+        fields = list(map(field, measures))
+        bases = (name for name, those in written.items() if those and those == fields[: len(those)])
+        base = next(bases, "Record")  # what begins with the same measures adds the rest to them
+        written[class_name(path)] = fields
+        text.append(f"\n\nclass {class_name(path)}({base}):")
         text.append(docstring(meaning if path else METRICS))
-        for measure in measures:
-            kind = "int" if measure["is_whole"] else "float"
-            text.append(f"    {measure['name']}: {kind}{' | None' if measure['is_optional'] else ''}")
-            text.append(docstring(measure["meaning"]))
+        text += fields[len(written.get(base, [])) :]
         inner = [each.rpartition(".") for each in paths]
         text += [
             f"    {name}: {class_name(f'{outer}.{name}'.lstrip('.'))}" for outer, _, name in inner if outer == path
         ]
     return re.sub(r"\n{3,}class", "\n\n\nclass", "\n".join(text)) + "\n"
+
+
+def field(measure: dict[str, Any]) -> str:
+    """Write a measure as a field of its class."""
+    kind = "int" if measure["is_whole"] else "float"
+    optional = " | None" if measure["is_optional"] else ""
+    return f"    {measure['name']}: {kind}{optional}\n{docstring(measure['meaning'])}"
 
 
 METRICS = """What a run counted. Names end in their unit. The two write amplifications divide all flash programs by \

@@ -8,18 +8,10 @@ from ._core import CoflashError as CoflashError
 from ._core import __version__ as __version__
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate as evaluate
-from .external import (
-    EvictionPolicy as EvictionPolicy,
-)
-from .external import (
-    PlacementPolicy as PlacementPolicy,
-)
-from .external import (
-    VictimPolicy as VictimPolicy,
-)
-from .external import (
-    policy as policy,
-)
+from .external import EvictionPolicy as EvictionPolicy
+from .external import PlacementPolicy as PlacementPolicy
+from .external import VictimPolicy as VictimPolicy
+from .external import policy as policy
 from .keys import ScenarioKey as ScenarioKey
 from .keys import keys as keys
 from .measures.metrics import Metrics as Metrics

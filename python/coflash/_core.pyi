@@ -9,54 +9,6 @@ from numpy.typing import NDArray
 
 from coflash.costmodel import Costs, Demand
 
-__all__ = [
-    "REVISION",
-    "Candidates",
-    "CoflashError",
-    "Generated",
-    "Likeness",
-    "RunResult",
-    "Scenario",
-    "ServedDevice",
-    "Warm",
-    "__version__",
-    "built_in_scenarios",
-    "cache_hits",
-    "cost_of_request",
-    "cost_of_write",
-    "demo_trace",
-    "device_check",
-    "device_cut",
-    "device_explore",
-    "device_explore_again",
-    "device_info",
-    "device_twin",
-    "fewest_programs",
-    "hint",
-    "hook_seconds",
-    "job_files",
-    "least_cost",
-    "measures",
-    "miss_ratio_curves",
-    "policies",
-    "quantity",
-    "read_table",
-    "run",
-    "scaled_keys",
-    "scenario_schema",
-    "trace_head",
-    "trace_info",
-    "trace_like",
-    "trace_rewrite",
-    "trace_split",
-    "trace_target",
-    "trace_targets",
-    "units",
-    "victim_utilisation",
-    "warm",
-    "write_table",
-]
-
 __version__: str
 
 REVISION: int
@@ -64,6 +16,10 @@ REVISION: int
 
 _CountedUnit = Literal["bytes", "ns", "ppb"]
 """Bytes, nanoseconds, or parts per billion of a whole."""
+
+_Path = str | PathLike[str]
+_Progress = Callable[[str, float | None, int], None] | None
+_Texts = dict[str, str]
 
 class CoflashError(Exception):
     """An input cannot be used. The message is for the user: it names the input and what is allowed."""
@@ -136,8 +92,8 @@ class Scenario:
 @final
 class Warm:
     @staticmethod
-    def load(path: str | PathLike[str]) -> Warm: ...
-    def save(self, path: str | PathLike[str]) -> None: ...
+    def load(path: _Path) -> Warm: ...
+    def save(self, path: _Path) -> None: ...
     @property
     def key(self) -> str: ...
     @property
@@ -148,11 +104,9 @@ class Generated:
     @staticmethod
     def of(scenario: Scenario) -> Generated: ...
     @staticmethod
-    def named(name: str, settings: dict[str, str]) -> Generated: ...
+    def named(name: str, settings: _Texts) -> Generated: ...
     def with_(self, requests: int | None, seed: int | None, space: str | None) -> Generated: ...
-    def write(
-        self, out: str, format: str | None, progress: Callable[[str, float | None, int], None] | None
-    ) -> dict[str, Any]: ...
+    def write(self, out: str, format: str | None, progress: _Progress) -> dict[str, Any]: ...
 
 @final
 class Likeness:
@@ -176,14 +130,14 @@ class RunResult:
 class ServedDevice:
     @staticmethod
     def start(
-        folder: str | PathLike[str],
+        folder: _Path,
         scenario: Scenario | None,
         size: str | None,
-        socket: str | PathLike[str] | None,
+        socket: _Path | None,
         listen: str | None,
         insecure: bool,
         connections: int,
-        trace: str | PathLike[str] | None,
+        trace: _Path | None,
         emulate: bool,
         cut_after: str | None,
         side: str,
@@ -199,11 +153,11 @@ class ServedDevice:
     def take_problems(self) -> list[str]: ...
     def stop(self) -> list[tuple[str, RunResult]]: ...
 
-def device_info(folder: str | PathLike[str]) -> tuple[Scenario, dict[str, int], str | None]: ...
-def device_check(folder: str | PathLike[str]) -> list[str]: ...
-def device_cut(folder: str | PathLike[str], side: str, seed: int) -> dict[str, Any]: ...
+def device_info(folder: _Path) -> tuple[Scenario, dict[str, int], str | None]: ...
+def device_check(folder: _Path) -> list[str]: ...
+def device_cut(folder: _Path, side: str, seed: int) -> dict[str, Any]: ...
 def device_explore(
-    folder: str | PathLike[str],
+    folder: _Path,
     scenario: Scenario | None,
     size: str | None,
     run: str,
@@ -216,10 +170,8 @@ def device_explore(
     jobs: int,
     progress: Callable[[int, int, int], None] | None,
 ) -> dict[str, Any]: ...
-def device_explore_again(folder: str | PathLike[str], state: int) -> dict[str, Any]: ...
-def device_twin(
-    session: str | PathLike[str], progress: Callable[[str, float | None, int], None] | None
-) -> RunResult: ...
+def device_explore_again(folder: _Path, state: int) -> dict[str, Any]: ...
+def device_twin(session: _Path, progress: _Progress) -> RunResult: ...
 def scaled_keys() -> list[str]: ...
 def built_in_scenarios() -> list[tuple[str, str]]: ...
 def demo_trace() -> bytes: ...
@@ -230,57 +182,31 @@ def quantity(text: str) -> tuple[int, _CountedUnit]: ...
 def units() -> list[tuple[str, tuple[int, _CountedUnit]]]: ...
 def hook_seconds() -> float: ...
 def hint(given: str, allowed: Sequence[str]) -> str: ...
-def read_table(file: str | PathLike[str]) -> dict[str, NDArray[Any] | list[str | None]]: ...
-def write_table(file: str | PathLike[str], columns: Mapping[str, NDArray[Any] | list[str | None]]) -> None: ...
+def read_table(file: _Path) -> dict[str, NDArray[Any] | list[str | None]]: ...
+def write_table(file: _Path, columns: Mapping[str, NDArray[Any] | list[str | None]]) -> None: ...
 def run(
     scenario: Scenario,
-    progress: Callable[[str, float | None, int], None] | None,
+    progress: _Progress,
     measured: Callable[[dict[str, Any]], None] | None,
     warm: Warm | None,
-    records: tuple[str | PathLike[str] | None, str | PathLike[str] | None],
+    records: tuple[_Path | None, _Path | None],
     threads: int,
 ) -> RunResult: ...
-def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
-def fewest_programs(
-    scenario: Scenario, progress: Callable[[str, float | None, int], None] | None
-) -> dict[str, Any]: ...
-def trace_info(
-    trace: Sequence[str],
-    options: dict[str, str],
-    info: dict[str, str],
-    progress: Callable[[str, float | None, int], None] | None,
-) -> dict[str, Any]: ...
-def miss_ratio_curves(
-    trace: Sequence[str],
-    options: dict[str, str],
-    what: dict[str, str],
-    progress: Callable[[str, float | None, int], None] | None,
-) -> dict[str, Any]: ...
+def warm(scenario: Scenario, progress: _Progress) -> Warm: ...
+def fewest_programs(scenario: Scenario, progress: _Progress) -> dict[str, Any]: ...
+def trace_info(trace: Sequence[str], options: _Texts, info: _Texts, progress: _Progress) -> dict[str, Any]: ...
+def miss_ratio_curves(trace: Sequence[str], options: _Texts, what: _Texts, progress: _Progress) -> dict[str, Any]: ...
 def cache_hits(pages: NDArray[np.uint32], policy: str, slots: int) -> NDArray[np.bool_]: ...
 def trace_rewrite(
-    trace: Sequence[str],
-    options: dict[str, str],
-    steps: dict[str, str],
-    out: str,
-    format: str | None,
-    progress: Callable[[str, float | None, int], None] | None,
+    trace: Sequence[str], options: _Texts, steps: _Texts, out: str, format: str | None, progress: _Progress
 ) -> dict[str, Any]: ...
 def trace_split(
-    trace: Sequence[str],
-    options: dict[str, str],
-    folder: str,
-    threads: int | None,
-    progress: Callable[[str, float | None, int], None] | None,
+    trace: Sequence[str], options: _Texts, folder: str, threads: int | None, progress: _Progress
 ) -> tuple[list[dict[str, Any]], list[str]]: ...
 def trace_like(
-    trace: Sequence[str],
-    options: dict[str, str],
-    page: str,
-    requests: int | None,
-    seed: int,
-    progress: Callable[[str, float | None, int], None] | None,
+    trace: Sequence[str], options: _Texts, page: str, requests: int | None, seed: int, progress: _Progress
 ) -> Likeness: ...
-def trace_head(trace: Sequence[str], options: dict[str, str], count: int) -> dict[str, Any]: ...
+def trace_head(trace: Sequence[str], options: _Texts, count: int) -> dict[str, Any]: ...
 def job_files(file: str) -> list[str]: ...
 def trace_targets() -> list[str]: ...
 def trace_target(out: str, format: str | None) -> str: ...

@@ -8,7 +8,7 @@ from typing import Any
 
 from coflash._core import CoflashError, scenario_schema
 from coflash.keys import ScenarioKey, keys, tables
-from coflash.scenario import Scenario, toml_value
+from coflash.scenario import Scenario, leaf, toml_value
 
 _WIDTH = 110
 _HEAD = """\
@@ -68,9 +68,6 @@ def _values(scenario: Scenario) -> dict[str, Any]:
     for key in keys():
         if key.path.rpartition(".")[0] in found:  # a parameter
             continue
-        value: Any = whole
-        for step in key.path.split("."):
-            value = value.get(step) if isinstance(value, dict) else None
-        if value is not None:
+        if (value := leaf(whole, key.path.split("."))) is not None:
             found[key.path] = value
     return found

@@ -50,8 +50,7 @@ def zipf_hit_rates(exponent: float, working_set: float, segment: float = 0.01) -
     """
     if not (exponent >= 0 and working_set > 0 and 0 < segment <= 1):
         given = f"exponent {exponent}, working set {working_set}, segment {segment}"
-        msg = f"{given}: at least 0, above 0, and above 0 up to 1 are allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"{given}: at least 0, above 0, and above 0 up to 1 are allowed")
     ranks = range(1, max(1, round(working_set / segment)) + 1)
     hits = list(accumulate(rank**-exponent for rank in ranks))
     return [hit / hits[-1] for hit in hits]

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, final
 
 from coflash import _core
@@ -37,11 +36,10 @@ def _on_unix(function: Callable[_P, _T]) -> Callable[_P, _T]:
     @wraps(function)
     def checked(*args: _P.args, **options: _P.kwargs) -> _T:
         if not hasattr(_core, "ServedDevice"):
-            msg = (
+            raise CoflashError(
                 f"the served device needs Unix (Linux or macOS), and this is {sys.platform}: "
                 "use one of these, a container or WSL; simulations, traces and reports work here"
             )
-            raise CoflashError(msg)
         return function(*args, **options)
 
     return checked
@@ -167,9 +165,7 @@ class Served:
     def __enter__(self) -> Served:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 
@@ -209,9 +205,7 @@ def serve(
     Raises:
         CoflashError: The device cannot be made, opened or recovered, or is one of another scenario.
     """
-    if scenario is not None and not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
-    core = None if scenario is None else scenario.core
+    core = None if scenario is None else Scenario.of(scenario).core
     path = Path(folder)
     served = _core.ServedDevice.start(
         path, core, size, socket, listen, insecure, connections, trace, emulate, cut_after, side, seed
@@ -289,9 +283,7 @@ def explore(
         CoflashError: The device cannot be made or opened, the workload fails, or the check fails without a power cut.
         KeyboardInterrupt: Control-C was pressed.
     """
-    if scenario is not None and not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
-    core = None if scenario is None else scenario.core
+    core = None if scenario is None else Scenario.of(scenario).core
     if jobs is None:
         jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Explored.of(
@@ -317,16 +309,14 @@ def mark(text: str) -> None:
         CoflashError: No exploration runs this program.
     """
     if (path := os.environ.get("COFLASH_MARKS")) is None:
-        msg = "COFLASH_MARKS is not set: marks are for the workload of coflash explore"
-        raise CoflashError(msg)
+        raise CoflashError("COFLASH_MARKS is not set: marks are for the workload of coflash explore")
     try:
         with socket.socket(socket.AF_UNIX) as marks:
             marks.connect(path)
             marks.sendall(text.replace("\n", " ").encode() + b"\n")
             marks.recv(16)
     except OSError as error:
-        msg = f"{path}: the exploration does not take the mark: {error.strerror}"
-        raise CoflashError(msg) from None
+        raise CoflashError(f"{path}: the exploration does not take the mark: {error.strerror}") from None
 
 
 @_on_unix
@@ -385,21 +375,12 @@ def twin(session: str | os.PathLike[str], progress: Any = None) -> dict[str, tup
     """
     served = Result.load(Path(session) / _RESULT)
     if served.revision != _core.REVISION:
-        msg = (
+        raise _core.CoflashError(
             f"{session}: the session's result is of revision {served.revision} of results "
             f"(coflash {served.document['coflash']}), and a simulation is of revision {_core.REVISION} "
             f"(coflash {_core.__version__}), whose numbers may differ for that alone: install the version that served "
             "it, or serve the device anew and compare that session"
         )
-        raise _core.CoflashError(msg)
     simulated = Result.from_core(_core.device_twin(session, progress))
-    one, other = (_flat(result.document["metrics"]) for result in (served, simulated))
+    one, other = (result.metrics.flat() for result in (served, simulated))
     return {key: (one.get(key), other.get(key)) for key in {**one, **other} if one.get(key) != other.get(key)}
-
-
-def _flat(values: dict[str, Any], path: str = "") -> dict[str, Any]:
-    """Return the values of nested tables by their dotted paths."""
-    flat: dict[str, Any] = {}
-    for name, value in values.items():
-        flat |= _flat(value, f"{path}{name}.") if isinstance(value, dict) else {path + name: value}
-    return flat

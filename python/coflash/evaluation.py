@@ -12,8 +12,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,13 +79,15 @@ class Suite:
     """The key of the policy."""
     measure: str
     """The measure that is compared: less is better."""
-    bound: Callable[[Scenario, Metrics], float]
-    """The lower bound of the measure under a scenario, with the metrics of a run of it under any policy."""
-    built_in: tuple[str, ...]
+    built_in: Sequence[str]
     base: Mapping[str, Any]
     """The device."""
     workloads: Mapping[str, Mapping[str, Any]]
     """The changes of each workload by its name."""
+
+    def bound(self, scenario: Scenario, metrics: Metrics) -> float:
+        """Return the lower bound of the measure under a scenario, with the metrics of a run of it under any policy."""
+        return _belady(scenario, metrics) if self.measure == "cache.hit_ratio" else 1.0  # of a GC that copies nothing
 
     def scenarios(self) -> dict[str, Scenario]:
         """Return the scenario of each workload, without the policy."""
@@ -135,12 +137,11 @@ def evaluate(
     else:
         file = Path(policy)
         if not file.is_file():
-            msg = f"{file}: no such file{near_file(str(file))}"
-            raise CoflashError(msg)
+            raise CoflashError(f"{file}: no such file{near_file(str(file))}")
         of, values, note = _in_process(file, None, suite, cpu_seconds, memory_bytes)
     chosen, found = _suite(of), Evaluation()
     found.note = note
-    found.rows = tuple(_row(of, workload, value) for workload, value in values.items())
+    found.rows = tuple(Row(workload, value, *_compared(of, workload)) for workload, value in values.items())
     for row in found.rows:
         found[f"{row.workload}.{chosen.measure}"] = row.value
         found[f"{row.workload}.bound"] = row.bound
@@ -157,8 +158,7 @@ def contests(suite: SuiteName) -> dict[str, tuple[Scenario, str, float]]:
 
 def _suite(name: str) -> Suite:
     if name not in _SUITES:
-        msg = f'suite: "{name}" was given{hint(str(name), SUITES)}'
-        raise CoflashError(msg)
+        raise CoflashError(f'suite: "{name}" was given{hint(str(name), SUITES)}')
     return _SUITES[name]
 
 
@@ -194,15 +194,6 @@ def _compared(suite: SuiteName, workload: str) -> tuple[str, float, float]:
     return best, values[best], chosen.bound(chosen.scenarios()[workload], metrics[best])
 
 
-def _row(suite: SuiteName, workload: str, value: float) -> Row:
-    return Row(workload, value, *_compared(suite, workload))
-
-
-def _no_copies(_scenario: Scenario, _metrics: Metrics) -> float:
-    """Return the write amplification of a GC that copies nothing."""
-    return 1.0
-
-
 def _belady(scenario: Scenario, metrics: Metrics, policy: str = "belady") -> float:
     """Return the share of misses of a cache of the same size that evicts the page whose next use is furthest away."""
     page = scenario.to_dict()["flash"]["page_size"]
@@ -218,11 +209,10 @@ def _in_process(
 ) -> tuple[SuiteName, dict[str, float], str]:
     """Evaluate code in a process of its own; returns the suite, the values of the workloads that ended, the error."""
     if find_spec("resource") is None:
-        msg = (
+        raise CoflashError(
             f"{file}: the code of a policy is evaluated under limits of processor time and memory, which need Unix "
             "(Linux or macOS): use one of these, a container or WSL; run(), and policies in score syntax, work here"
         )
-        raise CoflashError(msg)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "values"
         out.touch()
@@ -274,133 +264,15 @@ def work() -> None:
             print(json.dumps([str(error) or "out of memory"]), file=lines, flush=True)
 
 
-def _zones(traffic: str, space: str) -> list[dict[str, str]]:
-    rest = [f"{100 - int(share.removesuffix('%'))}%" for share in (traffic, space)]
-    return [{"traffic": traffic, "space": space}, {"traffic": rest[0], "space": rest[1]}]
+def _read_suites() -> dict[str, Suite]:
+    """Read the suites: an unseen one has the device of its counterpart with another seed, and workloads of its own."""
+    found = {}
+    for name, of in json.loads(Path(__file__).with_name("suites.json").read_text("utf-8")).items():
+        unseen = of.pop("unseen")
+        found[name] = Suite(**of)
+        found[f"{name}-unseen"] = replace(found[name], base={**of["base"], "seed": 1}, workloads=unseen)
+    return found
 
 
-def _generated(generator: str, **parameters: Any) -> dict[str, Any]:
-    return {"workload.synthetic.generator": {"name": generator, **parameters}}
-
-
-def _moving(generator: Mapping[str, Any], space: str, requests: int, places: int) -> dict[str, Any]:
-    """Return a workload whose range of addresses moves."""
-    step = 100 // places
-    phases = [
-        {"offset": f"{step * place}%", "space": space, "synthetic": {"requests": requests, "generator": generator}}
-        for place in range(places)
-    ]
-    return {"workload": {"phases": phases}}
-
-
-_DEVICE = {
-    "flash.channels": 1,
-    "flash.chips_per_channel": 1,
-    "flash.dies_per_chip": 1,
-    "flash.planes_per_die": 1,
-    "flash.blocks_per_plane": 256,
-    "flash.pages_per_block": 64,
-    "gc.low_mark": 2,
-    "ftl.spare.share": "12%",
-    "precondition.fill": "sequential",
-    "precondition.random_passes": 1,
-    "workload.synthetic.requests": 100_000,
-}
-_VICTIMS = ("greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices")
-_CACHE = {
-    "flash.channels": 1,
-    "flash.blocks_per_plane": 512,
-    "cache.size": "5%",
-    "workload.synthetic.requests": 60_000,
-    "workload.synthetic.read_share": "70%",
-}
-_EVICTIONS = ("lru", "fifo", "clock", "lfu", "2q", "lirs", "arc", "w-tinylfu", "s3-fifo", "sieve")
-_PLACED = {
-    **_DEVICE,
-    "flash.blocks_per_plane": 512,
-    "flash.pages_per_block": 32,
-    "gc.low_mark": 17,
-    "workload.synthetic.requests": 60_000,
-}
-"""Each class of a policy has an open block, and GC needs a free one for each of up to 16."""
-_PLACEMENTS = ("none", "dac", "sfs", "multi-log", "eti", "fadac", "warcip", "sepbit")
-
-_SUITES: dict[str, Suite] = {
-    "gc": Suite(
-        "gc.victim",
-        "waf_host",
-        _no_copies,
-        _VICTIMS,
-        _DEVICE,
-        {
-            "uniform": _generated("uniform"),
-            "two zones": _generated("hot-cold", zones=_zones("90%", "10%")),
-            "zipf": _generated("zipf", exponent=0.9),
-            "moving": _moving({"name": "zipf", "exponent": 0.9}, "25%", 25_000, 4),
-        },
-    ),
-    "gc-unseen": Suite(
-        "gc.victim",
-        "waf_host",
-        _no_copies,
-        _VICTIMS,
-        {**_DEVICE, "seed": 1},
-        {
-            "two zones": _generated("hot-cold", zones=_zones("80%", "20%")),
-            "zipf": _generated("zipf", exponent=1.1),
-            "more spare space": {**_generated("zipf", exponent=0.9), "ftl.spare.share": "28%"},
-            "runs": _generated("runs", sequential_share="50%"),
-            "moving": _moving({"name": "hot-cold"}, "50%", 30_000, 2),
-        },
-    ),
-    "cache": Suite(
-        "cache.policy",
-        "cache.hit_ratio",
-        _belady,
-        _EVICTIONS,
-        _CACHE,
-        {
-            "zipf": _generated("zipf", exponent=0.9),
-            "zipf and scans": _generated("runs", sequential_share="50%"),
-            "moving": _moving({"name": "zipf", "exponent": 0.9}, "25%", 15_000, 4),
-        },
-    ),
-    "cache-unseen": Suite(
-        "cache.policy",
-        "cache.hit_ratio",
-        _belady,
-        _EVICTIONS,
-        {**_CACHE, "seed": 1},
-        {
-            "zipf": _generated("zipf", exponent=1.1),
-            "two zones": _generated("hot-cold", zones=_zones("80%", "10%")),
-            "smaller cache": {**_generated("zipf", exponent=0.8), "cache.size": "2%"},
-        },
-    ),
-    "placement": Suite(
-        "ftl.placement",
-        "waf_host",
-        _no_copies,
-        _PLACEMENTS,
-        _PLACED,
-        {
-            "two zones": _generated("hot-cold", zones=_zones("90%", "10%")),
-            "zipf": _generated("zipf", exponent=0.9),
-            "runs": _generated("runs", sequential_share="50%"),
-            "moving": _moving({"name": "zipf", "exponent": 0.9}, "25%", 15_000, 4),
-        },
-    ),
-    "placement-unseen": Suite(
-        "ftl.placement",
-        "waf_host",
-        _no_copies,
-        _PLACEMENTS,
-        {**_PLACED, "seed": 1},
-        {
-            "two zones": _generated("hot-cold", zones=_zones("80%", "20%")),
-            "zipf": _generated("zipf", exponent=1.1),
-            "cost-benefit": {**_generated("zipf", exponent=0.9), "gc.victim": "cost-benefit"},
-            "moving": _moving({"name": "hot-cold"}, "50%", 25_000, 2),
-        },
-    ),
-}
+_SUITES = _read_suites()
+"""Devices for placement have a low mark of 17: GC needs a free block for each open one, and a policy may have 16."""

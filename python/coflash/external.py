@@ -204,8 +204,7 @@ def find(key: str, code: str, digest: str) -> tuple[type, str]:
             raise CoflashError(msg)
         digest = actual
     if _family(getattr(found, "__coflash_key__", "")) is not _family(key):
-        msg = f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one"
-        raise CoflashError(msg)
+        raise CoflashError(f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one")
     return found, digest
 
 
@@ -217,8 +216,7 @@ def loaded(path: Path, name: str | None = None) -> type:
     """
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or not isinstance(loader := spec.loader, SourceFileLoader):
-        msg = f"{path}: a file of Python is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"{path}: a file of Python is allowed")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # where pickle and inspect look for it
     # Python's own cache takes another file of the same second and size for this one.
@@ -230,8 +228,7 @@ def loaded(path: Path, name: str | None = None) -> type:
     chosen = [own[key] for key in own if name in (None, key)]
     if len(chosen) != 1:
         found = ", ".join(own) or "none"
-        msg = f"{path}: the policies in it are: {found}; one class with @coflash.policy is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"{path}: the policies in it are: {found}; one class with @coflash.policy is allowed")
     return chosen[0]
 
 
@@ -243,8 +240,7 @@ def source_file(cls: type) -> str:
     """
     file = inspect.getsourcefile(cls)
     if file is None or not Path(file).is_file():
-        msg = f"{cls.__qualname__}: it is defined in no file; a process of its own needs one"
-        raise CoflashError(msg)
+        raise CoflashError(f"{cls.__qualname__}: it is defined in no file; a process of its own needs one")
     return file
 
 
@@ -258,16 +254,14 @@ def _family(key: str) -> _Family:
     for family in _FAMILIES:
         if key in family.keys:
             return family
-    msg = f'policy: "{key}" was given{hint(key, _KEYS)}'
-    raise CoflashError(msg)
+    raise CoflashError(f'policy: "{key}" was given{hint(key, _KEYS)}')
 
 
 def _imported(key: str, code: str) -> type:
     name, colon, path = code.partition(":")
     if not (name and colon and path):
         given = f'"{code}" was given' if code else "it must be given"
-        msg = f"{key}.code: {given}; module:Class is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"{key}.code: {given}; module:Class is allowed")
     here = str(Path.cwd())
     sys.path.append(here)
     try:
@@ -277,12 +271,10 @@ def _imported(key: str, code: str) -> type:
     for part in path.split("."):
         names = [name for name, value in vars(found).items() if isinstance(value, type)]
         if not hasattr(found, part):
-            msg = f'{key}.code: {name} has no class "{part}"{hint(part, names)}'
-            raise CoflashError(msg)
+            raise CoflashError(f'{key}.code: {name} has no class "{part}"{hint(part, names)}')
         found = getattr(found, part)
     if not is_policy(found):
-        msg = f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one"
-        raise CoflashError(msg)
+        raise CoflashError(f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one")
     return found
 
 
@@ -290,8 +282,7 @@ def _executed(what: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except Exception as error:
-        msg = f"{what}: {type(error).__name__}: {error}{place(error.__traceback__)}"
-        raise CoflashError(msg) from error
+        raise CoflashError(f"{what}: {type(error).__name__}: {error}{place(error.__traceback__)}") from error
 
 
 def _digest(cls: type) -> str:

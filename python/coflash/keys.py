@@ -57,8 +57,7 @@ def keys(of: str = "") -> tuple[ScenarioKey, ...]:
     told = hint(of, beside or [path for path in paths if "." not in path])
     if meant:
         told = f"; did you mean {' or '.join(dict.fromkeys(meant))}?"
-    msg = f'keys: no table or key "{of}"{told}'
-    raise CoflashError(msg)
+    raise CoflashError(f'keys: no table or key "{of}"{told}')
 
 
 def check_key(path: str) -> None:

@@ -22,8 +22,7 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
     a, b = high, low
     fa, fb = function(a), function(b)
     if math.copysign(1, fa) == math.copysign(1, fb) and fa and fb:
-        msg = f"the function is {fb} at {low} and {fa} at {high}; ends with different signs are allowed"
-        raise ValueError(msg)
+        raise ValueError(f"the function is {fb} at {low} and {fa} at {high}; ends with different signs are allowed")
     part = 0.5
     while True:
         x = a + part * (b - a)

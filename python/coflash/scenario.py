@@ -9,7 +9,7 @@ import json
 import numbers
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from types import NoneType
 from typing import Any, Literal, TypeAlias, final
@@ -141,8 +141,7 @@ class Scenario:
         try:
             part = scale if isinstance(scale, str) else "{0.numerator}/{0.denominator}".format(Fraction(str(scale)))
         except ValueError as error:
-            msg = f'scale: {scale!r} was given; a fraction such as "1/64" or 0.25 is allowed'
-            raise CoflashError(msg) from error
+            raise CoflashError(f'scale: {scale!r} was given; a fraction such as "1/64" or 0.25 is allowed') from error
         return Scenario(self.core.scaled(part))
 
     def to_toml(self) -> str:
@@ -274,8 +273,7 @@ def toml_value(value: Any) -> str:
             return "{ " + ", ".join(pairs) + " }"
         case list() | tuple():
             return "[" + ", ".join(map(toml_value, value)) + "]"
-    msg = f"a scenario has no values such as {value!r} ({type(value).__name__})"
-    raise TypeError(msg)
+    raise TypeError(f"a scenario has no values such as {value!r} ({type(value).__name__})")
 
 
 def _as_toml(values: Mapping[str, Any]) -> str:
@@ -304,6 +302,13 @@ def _add_leaves(values: Mapping[str, Any], prefix: str, leaves: dict[str, Any]) 
             _add_leaves(value, f"{prefix}{key}.", leaves)
         else:
             leaves[prefix + key] = value
+
+
+def leaf(values: Any, steps: Iterable[str]) -> Any:
+    """Return the leaf of nested dictionaries below some keys, or None."""
+    for step in steps:
+        values = values.get(step) if isinstance(values, Mapping) else None
+    return values
 
 
 def as_text(value: Any) -> Any:

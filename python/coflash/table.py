@@ -37,8 +37,7 @@ class Table:
     def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
         lengths = {len(column) for column in columns.values()}
         if len(lengths) > 1:
-            msg = f"the columns of a table are equally long, not {sorted(lengths)}"
-            raise ValueError(msg)
+            raise ValueError(f"the columns of a table are equally long, not {sorted(lengths)}")
         self._columns = dict(columns)
 
     @property

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from coflash.cli.console import Quiet, Workers, errors, output, plain_table
+from coflash_reproduce.studies import NAMES
 
 _LOOK: dict[str, Any] = {
     "add_completion": False,  # that of `coflash` is for all commands
@@ -16,18 +17,7 @@ _LOOK: dict[str, Any] = {
 }
 app, study_app = typer.Typer(**_LOOK), typer.Typer(**_LOOK)
 
-STUDIES = (
-    "cdm-victim-scores",
-    "frozen-spare",
-    "removable-weight",
-    "caching-less",
-    "eviction-policies",
-    "placement",
-    "handles",
-    "all-three",
-    "atlas",
-)
-_PAPER, _STUDY = "Which paper: cdm, shadowgc, opfcl, warp.", f"Which study: {', '.join(STUDIES)}."
+_PAPER, _STUDY = "Which paper: cdm, shadowgc, opfcl, warp.", f"Which study: {', '.join(NAMES)}."
 _SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
 _TRACE = "The paper's own trace, or one to study beside the others, where it takes one; repeat for its parts."
 _OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE or results/study/NAME-SCALE."

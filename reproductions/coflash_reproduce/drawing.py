@@ -14,6 +14,7 @@ from coflash.results.estimate import estimate_of
 from coflash_reproduce.paper import Experiment, Figure, Line, Picture, Runs
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
@@ -76,9 +77,7 @@ def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
             _panel(axes, figure, lines, beside, styles)
             if len(panels) > 1:
                 axes.set_title(experiment.title, fontsize=8)
-        found = {
-            label: handle for axes in several for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-        }
+        found = legend_of(canvas)
         if len(found) > 1:
             letters = sum(len(label) + _LINE_LETTERS for label in found)
             entries = math.ceil(len(found) / math.ceil(letters / (_PANEL_LETTERS * columns)))
@@ -135,6 +134,12 @@ def cells(panels: Mapping[str, Sequence[Sequence[tuple[str, str]]]], places: Seq
     return canvas
 
 
+def legend_of(canvas: Canvas) -> dict[str, Artist]:
+    """Return the handle of each label in any of the panels."""
+    legends = (axes.get_legend_handles_labels() for axes in canvas.axes)
+    return {label: handle for legend in legends for handle, label in zip(*legend, strict=True)}
+
+
 def _in_each_format(canvas: Canvas) -> dict[Format, bytes]:
     drawn = {}
     for kind in FORMATS:
@@ -146,38 +151,29 @@ def _in_each_format(canvas: Canvas) -> dict[Format, bytes]:
 def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[Line], styles: dict[str, int]) -> None:
     most = max(value for line in itertools.chain(lines, beside) for _, value in line.points)
     factor, unit = axis_unit(figure.measure.unit, most)
+
+    def drawn(line: Line) -> tuple[list[float], list[float]]:
+        return [at for at, _ in line.points], [value / factor for _, value in line.points]
+
     for line in lines:
-        style = styles[line.label]
+        style, (places, values) = styles[line.label], drawn(line)
+        colour = palette.LINES[style % len(palette.LINES)]
         axes.plot(
-            [at for at, _ in line.points],
-            [value / factor for _, value in line.points],
+            places,
+            values,
             label=line.label,
-            color=palette.LINES[style % len(palette.LINES)],
+            color=colour,
             linestyle=DASHES[style % len(DASHES)],
             marker="" if line.label in figure.across else MARKERS[style % len(MARKERS)],
-            markevery=max(1, len(line.points) // 12),  # more would hide the line, and weigh
+            markevery=max(1, len(places) // 12),  # more would hide the line, and weigh
             fillstyle="full" if style < 2 else "none",  # otherwise it would hide a line below it
         )
         if any(line.half_widths):
-            axes.errorbar(
-                [at for at, _ in line.points],
-                [value / factor for _, value in line.points],
-                [
-                    [
-                        min(half or 0, value) / factor
-                        for (_, value), half in zip(line.points, line.half_widths, strict=True)
-                    ],
-                    [(half or 0) / factor for half in line.half_widths],
-                ],
-                fmt="none",
-                ecolor=palette.LINES[style % len(palette.LINES)],
-                elinewidth=0.8,
-                capsize=2,
-            )
+            above = [(half or 0) / factor for half in line.half_widths]
+            below = list(map(min, above, values))
+            axes.errorbar(places, values, [below, above], fmt="none", ecolor=colour, elinewidth=0.8, capsize=2)
     for line in beside:
-        at = [at for at, _ in line.points]
-        values = [value / factor for _, value in line.points]
-        axes.plot(at, values, label=line.label, color="#202020", marker="+", linestyle="none")
+        axes.plot(*drawn(line), label=line.label, color="#202020", marker="+", linestyle="none")
     places = sorted({at for line in lines for at, _ in line.points} | ({0.0} if figure.axis.from_zero else set()))
     if figure.axis.logarithmic:
         axes.set_xscale("log", base=2)

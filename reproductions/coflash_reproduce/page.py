@@ -16,16 +16,7 @@ from coflash.results.estimate import Estimate
 from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS, NEAR, Judged, counts, each, judge
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.output import SHOWN
-from coflash_reproduce.paper import (
-    Exhibit,
-    Experiment,
-    Figure,
-    Grid,
-    Investigation,
-    Paper,
-    Picture,
-    Runs,
-)
+from coflash_reproduce.paper import Exhibit, Experiment, Figure, Grid, Investigation, Paper, Picture, Runs
 from coflash_reproduce.study import Study, Tested, spread
 
 COLUMNS = {"claims": ("", "", "paper", "here", "refuted by", ""), "findings": ("hypothesis", "refuted by", "found", "")}

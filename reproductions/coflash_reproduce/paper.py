@@ -14,10 +14,12 @@ the experiments, `drawing` the figures, `page` the page; its prose is in a Markd
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from coflash.measures.measure import Measure
@@ -44,6 +46,11 @@ class Case:
     """The place on the figure's axis, in the axis' unit."""
     changes: Mapping[str, Any]
     """The changes to the scenario, by key."""
+
+
+def scenario_beside(module: str, name: str) -> Scenario:
+    """Load a scenario beside a module."""
+    return Scenario.load(Path(module).with_name(name))
 
 
 def flash_pages(scenario: Scenario) -> int:
@@ -157,6 +164,10 @@ class Runs:
         """Return the run at a place of a line; None if there is none."""
         return next((run for run in self.of(experiment, line) if run.case.at == at), None)
 
+    def by_place(self, measure: Measure, experiment: str, line: str | None = None) -> dict[float, float]:
+        """Return a measure at each place of an experiment, or of one of its lines."""
+        return {run.case.at: run.read(measure) for run in self.of(experiment, line)}
+
     def pairs(self, experiments: Iterable[str], line: str, baseline: str) -> Iterator[tuple[Run, Run]]:
         """Yield the runs of a line, each with the one of the baseline at its place; those without are left out."""
         for experiment in self.experiments(experiments):
@@ -239,6 +250,13 @@ class Grid:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def beside(cls, module: str, name: str) -> Grid:
+        """Read a CSV file beside a module: a table that is not computed."""
+        with Path(module).with_name(name).open(encoding="utf-8", newline="") as file:
+            columns, *rows = map(tuple, csv.reader(file))
+        return cls(columns, tuple(rows))
 
 
 Row = tuple[str, ...]

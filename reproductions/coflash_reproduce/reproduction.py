@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,34 +18,15 @@ from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, warp
 from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.paper import Exhibit, Paper, Runs
 from coflash_reproduce.runs import run_all
-from coflash_reproduce.studies import (
-    all_three,
-    atlas,
-    caching_less,
-    cdm_victim_scores,
-    eviction_policies,
-    frozen_spare,
-    handles,
-    placement,
-    removable_weight,
-)
+from coflash_reproduce.studies import NAMES
 from coflash_reproduce.study import Study
 
 __all__ = ["PAPERS", "STUDIES", "Done", "one_of", "reproduce", "study"]
 
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER, warp.PAPER)}
-_STUDIES = (
-    cdm_victim_scores,
-    frozen_spare,
-    removable_weight,
-    caching_less,
-    eviction_policies,
-    placement,
-    handles,
-    all_three,
-    atlas,
-)
-STUDIES: dict[str, Study] = {one.STUDY.name: one.STUDY for one in _STUDIES}
+STUDIES: dict[str, Study] = {
+    name: import_module(f"coflash_reproduce.studies.{name.replace('-', '_')}").STUDY for name in NAMES
+}
 
 _TABLES, _STORE = "tables", "store"
 
@@ -92,8 +74,7 @@ def reproduce(
     one_of("scale", scale, list(of.text.scales))
     experiments = of.experiments(scale, tuple(traces))
     if traces and experiments == of.experiments(scale, ()):
-        msg = f"{name}: takes no trace: leave out --trace {traces[0]}"
-        raise CoflashError(msg)
+        raise CoflashError(f"{name}: takes no trace: leave out --trace {traces[0]}")
     needs_matplotlib()
     output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)
@@ -119,6 +100,5 @@ def one_of(what: str, given: str, allowed: Sequence[str]) -> str:
         CoflashError: It is none of them.
     """
     if given not in allowed:
-        msg = f'{what}: "{given}" was given{hint(given, allowed)}'
-        raise CoflashError(msg)
+        raise CoflashError(f'{what}: "{given}" was given{hint(given, allowed)}')
     return given

@@ -60,6 +60,5 @@ def _named(point: Point, experiment: Experiment, case: Case) -> Point:
     """
     label = f"{experiment.name}: {case.line}, {case.at:g}"
     if point.refused:
-        msg = f"{label}: {point.refused}"
-        raise CoflashError(msg)
+        raise CoflashError(f"{label}: {point.refused}")
     return replace(point, jobs=tuple(replace(job, label=label) for job in point.jobs))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, NamedTuple
 
 from coflash.measures.measure import Measure
@@ -29,6 +30,17 @@ class Finding(NamedTuple):
 HOLDS, REFUTED = "holds", "refuted"
 Hypothesis = Callable[[Runs], Finding]
 """The test of a hypothesis; the section of its name says what would hold, and what would refute it."""
+
+
+def each_holds(test: Callable[[Runs], Iterable[Finding]]) -> Hypothesis:
+    """Make a function that yields a finding of each workload or place the test of a hypothesis about all of them."""
+
+    @wraps(test)
+    def whole(runs: Runs) -> Finding:
+        found = list(test(runs))
+        return Finding(all(one.holds for one in found), "; ".join(one.numbers for one in found))
+
+    return whole
 
 
 @dataclass(frozen=True)

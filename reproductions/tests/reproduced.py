@@ -34,7 +34,7 @@ def tiny_scale(
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(workloads.SCALES, "tiny", scale)
         patch.setitem(paper.text.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
-        patch.setitem(style._STYLE, "savefig.dpi", 50)  # which takes half the time of a picture
+        patch.setitem(style._common(), "savefig.dpi", 50)  # which takes half the time of a picture
         patch.setattr(drawing, "FORMATS", formats)
         if recorded is not None:
             patch.setattr(workloads, "find_trace", lambda: recorded)

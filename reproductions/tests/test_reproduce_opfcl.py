@@ -189,7 +189,7 @@ def test_what_is_said_of_whole_lines_is_computed_from_their_figures(done: Done) 
 def test_the_largest_cache_of_search_falls_all_along_only_if_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     claims = importlib.import_module("coflash_reproduce.opfcl.claims")
     for curve, fall in (((4, 2, 1), -0.75), ((4, 1, 2), 0.25), ((2, 2, 2), 0)):
-        monkeypatch.setattr(claims, "_by_share", lambda *_, values=curve: dict(enumerate(values)))
+        monkeypatch.setattr(Runs, "by_place", lambda *_, values=curve: dict(enumerate(values)))
         assert claims._descent(FP, Runs(()), "") == fall, curve
 
 

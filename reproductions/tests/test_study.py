@@ -13,10 +13,10 @@ from reproduced import documents, rows
 
 from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
-from coflash_reproduce.command import STUDIES as NAMES
 from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Paper, Runs
 from coflash_reproduce.reproduction import PAPERS, STUDIES, Done, study
 from coflash_reproduce.runs import run_all
+from coflash_reproduce.studies import NAMES
 from coflash_reproduce.study import Finding, Study, at, shown
 from coflash_reproduce.text import Text
 from processes import coflash

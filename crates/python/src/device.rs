@@ -23,7 +23,7 @@ fn sessions(ended: Vec<EndedSession>) -> Sessions {
 
 /// A device that is served; nothing after it was stopped.
 #[pyclass(frozen, module = "coflash._core")]
-struct ServedDevice(Mutex<Option<coflash_device::ServedDevice>>);
+pub(crate) struct ServedDevice(Mutex<Option<coflash_device::ServedDevice>>);
 
 impl ServedDevice {
     fn with<T: Send>(
@@ -133,7 +133,10 @@ impl ServedDevice {
 }
 
 #[pyfunction]
-fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario, Bound<'_, PyAny>, Option<String>)> {
+pub(crate) fn device_info(
+    py: Python<'_>,
+    folder: PathBuf,
+) -> PyResult<(Scenario, Bound<'_, PyAny>, Option<String>)> {
     let Told { info, refusal } =
         py.detach(|| coflash_device::info(&Folder::new(&folder))).map_err(refused)?;
     let scenario = coflash_scenario::Scenario::from_toml(&info.format.scenario).map_err(refused)?;
@@ -149,13 +152,18 @@ fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario, Bound<'_,
 }
 
 #[pyfunction]
-fn device_check(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
+pub(crate) fn device_check(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
     let findings = py.detach(|| coflash_device::check(&Folder::new(&folder))).map_err(refused)?;
     Ok(findings.iter().map(ToString::to_string).collect())
 }
 
 #[pyfunction]
-fn device_cut<'py>(py: Python<'py>, folder: PathBuf, side: &str, seed: u64) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn device_cut<'py>(
+    py: Python<'py>,
+    folder: PathBuf,
+    side: &str,
+    seed: u64,
+) -> PyResult<Bound<'py, PyAny>> {
     let side = parse_side(side)?;
     let loss = py.detach(|| coflash_device::cut(&Folder::new(&folder), side, seed)).map_err(refused)?;
     object(py, &serde_json::json!(loss))
@@ -166,7 +174,11 @@ fn parse_side(side: &str) -> PyResult<Side> {
 }
 
 #[pyfunction]
-fn device_twin(py: Python<'_>, session: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<PyRunResult> {
+pub(crate) fn device_twin(
+    py: Python<'_>,
+    session: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<PyRunResult> {
     let mut observer = PythonObserver::new(progress, None);
     let twin = py.detach(|| coflash_device::twin_of(&SessionFolder::new(&session), &mut observer));
     twin.map(PyRunResult).map_err(|error| match error {
@@ -202,7 +214,7 @@ fn told(
 /// Explore the states of a workload. `plan` has the fields of an `Exploration`.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the options of a command")]
-fn device_explore(
+pub(crate) fn device_explore(
     py: Python<'_>,
     folder: PathBuf,
     scenario: Option<&Scenario>,
@@ -228,16 +240,6 @@ fn device_explore(
 }
 
 #[pyfunction]
-fn device_explore_again(py: Python<'_>, folder: PathBuf, state: usize) -> PyResult<Py<PyAny>> {
+pub(crate) fn device_explore_again(py: Python<'_>, folder: PathBuf, state: usize) -> PyResult<Py<PyAny>> {
     told(py, None, |report| explore::again(&Folder::new(&folder), state, report))
-}
-
-pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<ServedDevice>()?;
-    module.add_function(wrap_pyfunction!(device_info, module)?)?;
-    module.add_function(wrap_pyfunction!(device_check, module)?)?;
-    module.add_function(wrap_pyfunction!(device_cut, module)?)?;
-    module.add_function(wrap_pyfunction!(device_explore, module)?)?;
-    module.add_function(wrap_pyfunction!(device_explore_again, module)?)?;
-    module.add_function(wrap_pyfunction!(device_twin, module)?)
 }

@@ -58,7 +58,10 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
         config.bind(Arc::new(MakePlacement {
             classes: class.getattr("classes")?.extract().unwrap_or(u32::MAX),
             gc_classes: class.getattr_opt("gc_classes")?.map(|classes| classes.extract().unwrap_or(u32::MAX)),
-            make: Box::new(move |shape| Box::new(Placement::of(code.instance((shape.pages,))))),
+            make: Box::new(move |shape| {
+                let hooks = ["user_write", "gc_write", "cleaned"];
+                Box::new(Placement(Hooked::of(code.instance((shape.pages,)), hooks)))
+            }),
         }));
     }
     let caches = [
@@ -68,7 +71,10 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
     for (key, policy) in caches {
         if let EvictionConfig::External(config) = policy {
             let code = Code::find(py, key, config)?;
-            config.bind(Arc::new(move |shape| Box::new(Eviction::of(code.instance((shape.slots,))))));
+            let hooks = ["arrive", "insert", "hit", "flag", "remove", "evict"];
+            config.bind(Arc::new(move |shape| {
+                Box::new(Eviction(Hooked::of(code.instance((shape.slots,)), hooks)))
+            }));
         }
     }
     Ok(scenario)
@@ -280,119 +286,99 @@ impl ExternalVictim for Victim {
     }
 }
 
-/// An eviction policy, and its hooks as bound methods.
-struct Eviction {
+/// An instance, and those of its hooks that it has, as bound methods.
+struct Hooked<const N: usize> {
     instance: Instance,
-    arrive: Option<Py<PyAny>>,
-    insert: Option<Py<PyAny>>,
-    hit: Option<Py<PyAny>>,
-    flag: Option<Py<PyAny>>,
-    remove: Option<Py<PyAny>>,
-    evict: Option<Py<PyAny>>,
+    names: [&'static str; N],
+    hooks: [Option<Py<PyAny>>; N],
 }
 
-impl Eviction {
-    fn of(instance: Instance) -> Self {
-        Self {
-            arrive: instance.hook("arrive"),
-            insert: instance.hook("insert"),
-            hit: instance.hook("hit"),
-            flag: instance.hook("flag"),
-            remove: instance.hook("remove"),
-            evict: instance.hook("evict"),
-            instance,
-        }
+impl<const N: usize> Hooked<N> {
+    fn of(instance: Instance, names: [&'static str; N]) -> Self {
+        Self { hooks: names.map(|name| instance.hook(name)), instance, names }
+    }
+
+    /// Call a hook, and read what it returns; none where there is no such hook, or a hook failed.
+    #[inline]
+    fn call<T>(
+        &mut self,
+        name: &str,
+        arguments: impl for<'py> PyCallArgs<'py>,
+        read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let place = self.names.iter().position(|&known| known == name)?;
+        let hook = self.hooks[place].as_ref()?;
+        self.instance.call(self.names[place], |py, _| read(&hook.bind(py).call1(arguments)?))
+    }
+
+    fn tell(&mut self, name: &str, arguments: impl for<'py> PyCallArgs<'py>) {
+        self.call(name, arguments, |_| Ok(()));
+    }
+
+    fn ask(&mut self, name: &str, arguments: impl for<'py> PyCallArgs<'py>) -> Option<u32> {
+        self.call(name, arguments, |answer| answer.extract())
     }
 }
 
-impl Clone for Eviction {
+impl<const N: usize> Clone for Hooked<N> {
     fn clone(&self) -> Self {
-        Self::of(self.instance.clone())
+        Self::of(self.instance.clone(), self.names)
     }
 }
+
+/// An eviction policy.
+#[derive(Clone)]
+struct Eviction(Hooked<6>);
 
 impl ExternalEviction for Eviction {
     fn arrive(&mut self, page: Lpn) {
-        let Some(arrive) = &self.arrive else { return };
-        self.instance.call("arrive", |py, _| arrive.bind(py).call1((page.get(),)).map(drop));
+        self.0.tell("arrive", (page.get(),));
     }
 
     fn insert(&mut self, page: Lpn, dirty: bool) {
-        let Some(insert) = &self.insert else { return };
-        self.instance.call("insert", |py, _| insert.bind(py).call1((page.get(), dirty)).map(drop));
+        self.0.tell("insert", (page.get(), dirty));
     }
 
     fn hit(&mut self, page: Lpn) {
-        let Some(hit) = &self.hit else { return };
-        self.instance.call("hit", |py, _| hit.bind(py).call1((page.get(),)).map(drop));
+        self.0.tell("hit", (page.get(),));
     }
 
     fn flag(&mut self, page: Lpn, dirty: bool) {
-        let Some(flag) = &self.flag else { return };
-        self.instance.call("flag", |py, _| flag.bind(py).call1((page.get(), dirty)).map(drop));
+        self.0.tell("flag", (page.get(), dirty));
     }
 
     fn remove(&mut self, page: Lpn) {
-        let Some(remove) = &self.remove else { return };
-        self.instance.call("remove", |py, _| remove.bind(py).call1((page.get(),)).map(drop));
+        self.0.tell("remove", (page.get(),));
     }
 
     fn evict(&mut self) -> Option<Lpn> {
-        let evict = self.evict.as_ref()?;
-        self.instance.call("evict", |py, _| evict.bind(py).call0()?.extract()).map(Lpn::new)
+        self.0.ask("evict", ()).map(Lpn::new)
     }
 
     fn refused(&mut self, problem: &str) {
-        self.instance.refuse("evict", problem);
+        self.0.instance.refuse("evict", problem);
     }
 }
 
-/// A placement policy, and its hooks as bound methods.
-struct Placement {
-    instance: Instance,
-    user_write: Option<Py<PyAny>>,
-    gc_write: Option<Py<PyAny>>,
-    cleaned: Option<Py<PyAny>>,
-}
-
-impl Placement {
-    fn of(instance: Instance) -> Self {
-        Self {
-            user_write: instance.hook("user_write"),
-            gc_write: instance.hook("gc_write"),
-            cleaned: instance.hook("cleaned"),
-            instance,
-        }
-    }
-}
-
-impl Clone for Placement {
-    fn clone(&self) -> Self {
-        Self::of(self.instance.clone())
-    }
-}
+/// A placement policy.
+#[derive(Clone)]
+struct Placement(Hooked<3>);
 
 impl ExternalPlacement for Placement {
     fn user_write(&mut self, UserWrite { lpn, stream, now, replaces, .. }: UserWrite) -> Option<u32> {
-        let hook = self.user_write.as_ref()?;
-        let arguments =
-            (lpn.get(), replaces.map(|block| block.class.get()), stream == WriteStream::Evict, now);
-        self.instance.call("user_write", |py, _| hook.bind(py).call1(arguments)?.extract())
+        let replaced = replaces.map(|block| block.class.get());
+        self.0.ask("user_write", (lpn.get(), replaced, stream == WriteStream::Evict, now))
     }
 
     fn gc_write(&mut self, GcWrite { lpn, now, from, .. }: GcWrite) -> Option<u32> {
-        let hook = self.gc_write.as_ref()?;
-        let arguments = (lpn.get(), from.get(), now);
-        self.instance.call("gc_write", |py, _| hook.bind(py).call1(arguments)?.extract())
+        self.0.ask("gc_write", (lpn.get(), from.get(), now))
     }
 
     fn cleaned(&mut self, Cleaned { class, opened_at, now, valid, .. }: Cleaned) {
-        let Some(hook) = &self.cleaned else { return };
-        let arguments = (class.get(), opened_at, valid, now);
-        self.instance.call("cleaned", |py, _| hook.bind(py).call1(arguments).map(drop));
+        self.0.tell("cleaned", (class.get(), opened_at, valid, now));
     }
 
     fn refused(&mut self, hook: &'static str, problem: &str) {
-        self.instance.refuse(hook, problem);
+        self.0.instance.refuse(hook, problem);
     }
 }

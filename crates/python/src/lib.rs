@@ -348,9 +348,7 @@ fn fewest_programs<'py>(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let scenario = external::bound(py, &scenario.0)?;
-    let mut observer = PythonObserver::new(progress, None);
-    let found = py.detach(|| coflash_sim::fewest_programs(&scenario, &mut observer));
-    finish(py, found, observer)
+    object(py, &observed(py, progress, |observer| coflash_sim::fewest_programs(&scenario, observer))?)
 }
 
 /// The result of a run, or the exception that ended it. A policy may have failed in its last requests.
@@ -361,59 +359,47 @@ fn settled<T>(py: Python<'_>, result: Result<T, RunError>, observer: PythonObser
     }
 }
 
-/// The result, or the exception.
-fn finish<'py>(
-    py: Python<'py>,
-    result: Result<impl Serialize, RunError>,
-    observer: PythonObserver,
-) -> PyResult<Bound<'py, PyAny>> {
-    match result {
-        Ok(value) => object(py, &value),
-        Err(error) => Err(ended(py, error, observer)),
-    }
+/// Do work that reports to a Python callback, and does not need the interpreter otherwise.
+fn observed<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&mut PythonObserver) -> Result<T, RunError> + Send,
+) -> PyResult<T> {
+    let mut observer = PythonObserver::new(progress, None);
+    let done = py.detach(|| work(&mut observer));
+    done.map_err(|error| ended(py, error, observer))
 }
 
 #[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("__version__", coflash_sim::VERSION)?;
-    module.add("REVISION", coflash_sim::REVISION)?;
-    module.add("CoflashError", module.py().get_type::<CoflashError>())?;
-    module.add_class::<Scenario>()?;
-    module.add_class::<PyRunResult>()?;
-    module.add_class::<Warm>()?;
-    module.add_class::<external::Candidates>()?;
-    module.add_class::<trace::PyGenerated>()?;
-    module.add_class::<trace::PyFittedWorkload>()?;
+mod _core {
+    #[pymodule_export]
+    use crate::costmodel::{cost_of_request, cost_of_write, least_cost, solve};
     #[cfg(unix)]
-    device::add_to(module)?;
-    module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
-    module.add_function(wrap_pyfunction!(costmodel::cost_of_write, module)?)?;
-    module.add_function(wrap_pyfunction!(costmodel::cost_of_request, module)?)?;
-    module.add_function(wrap_pyfunction!(costmodel::least_cost, module)?)?;
-    module.add_function(wrap_pyfunction!(external::hook_seconds, module)?)?;
-    module.add_function(wrap_pyfunction!(built_in_scenarios, module)?)?;
-    module.add_function(wrap_pyfunction!(scaled_keys, module)?)?;
-    module.add_function(wrap_pyfunction!(demo_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(measures, module)?)?;
-    module.add_function(wrap_pyfunction!(policies, module)?)?;
-    module.add_function(wrap_pyfunction!(scenario_schema, module)?)?;
-    module.add_function(wrap_pyfunction!(quantity, module)?)?;
-    module.add_function(wrap_pyfunction!(units, module)?)?;
-    module.add_function(wrap_pyfunction!(hint, module)?)?;
-    module.add_function(wrap_pyfunction!(run, module)?)?;
-    module.add_function(wrap_pyfunction!(warm, module)?)?;
-    module.add_function(wrap_pyfunction!(table::read_table, module)?)?;
-    module.add_function(wrap_pyfunction!(table::write_table, module)?)?;
-    module.add_function(wrap_pyfunction!(fewest_programs, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::trace_info, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::miss_ratio_curves, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::cache_hits, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::trace_rewrite, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::trace_split, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::trace_like, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::trace_head, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::trace_target, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::job_files, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::trace_targets, module)?)?;
-    Ok(())
+    #[pymodule_export]
+    use crate::device::{
+        ServedDevice, device_check, device_cut, device_explore, device_explore_again, device_info,
+        device_twin,
+    };
+    #[pymodule_export]
+    use crate::external::{Candidates, hook_seconds};
+    #[pymodule_export]
+    use crate::table::{read_table, write_table};
+    #[pymodule_export]
+    use crate::trace::{
+        PyFittedWorkload, PyGenerated, cache_hits, job_files, miss_ratio_curves, trace_head, trace_info,
+        trace_like, trace_rewrite, trace_split, trace_target, trace_targets,
+    };
+    #[pymodule_export]
+    use crate::{CoflashError, PyRunResult, Scenario, Warm};
+    #[pymodule_export]
+    use crate::{
+        built_in_scenarios, demo_trace, fewest_programs, hint, measures, policies, quantity, run,
+        scaled_keys, scenario_schema, units, warm,
+    };
+
+    #[pymodule_export]
+    const REVISION: u32 = coflash_sim::REVISION;
+    #[pymodule_export]
+    #[allow(non_upper_case_globals, reason = "Python's name")]
+    const __version__: &str = coflash_sim::VERSION;
 }

@@ -1,9 +1,8 @@
 //! Reports to a Python callback, and cancellation by Ctrl-C.
 
-use crate::external;
+use crate::{external, object};
 use coflash_sim::{Cancelled, Observer, Phase, SoFar};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use std::time::{Duration, Instant};
 
 /// The interval of reports: short enough for a smooth progress bar, long enough to cost nothing.
@@ -44,16 +43,7 @@ impl PythonObserver {
 
     fn tell(&self, py: Python<'_>, so_far: &dyn Fn() -> SoFar) -> PyResult<()> {
         let Some(callback) = &self.measured else { return Ok(()) };
-        let so_far = so_far();
-        let fields = PyDict::new(py);
-        fields.set_item("simulated_ns", so_far.simulated_ns)?;
-        fields.set_item("host_writes_pages", so_far.host_writes_pages)?;
-        fields.set_item("programs_pages", so_far.programs_pages)?;
-        fields.set_item("waf_host", so_far.waf_host)?;
-        fields.set_item("waf_media", so_far.waf_media)?;
-        fields.set_item("response_mean_ns", so_far.response_mean_ns)?;
-        fields.set_item("response_p99_ns", so_far.response_p99_ns)?;
-        callback.call1(py, (fields,)).map(drop)
+        callback.call1(py, (object(py, &so_far())?,)).map(drop)
     }
 
     /// Whether a report is due.

@@ -1,12 +1,10 @@
 //! Traces: what they hold, what is written of them, and workloads that become traces.
 
-use crate::observer::PythonObserver;
-use crate::{Scenario, Settings, ended, finish, object, refused};
-use coflash_sim::{FittedWorkload, Generated, MissRatioOptions};
+use crate::{Scenario, Settings, object, observed, refused};
+use coflash_sim::{FittedWorkload, Generated};
 use coflash_trace::TraceOptions;
-use coflash_trace::info::InfoOptions;
 use coflash_trace::like::FitOptions;
-use coflash_trace::tools::{Steps, head::head, target, targets};
+use coflash_trace::tools::{head::head, target, targets};
 use coflash_workload::Request;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -20,11 +18,8 @@ pub(crate) fn trace_info<'py>(
     info: Settings,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options: TraceOptions = options.read()?;
-    let info: InfoOptions = info.read()?;
-    let mut observer = PythonObserver::new(progress, None);
-    let summary = py.detach(|| coflash_sim::inspect(&trace, &options, info, &mut observer));
-    finish(py, summary, observer)
+    let (options, info) = (options.read()?, info.read()?);
+    object(py, &observed(py, progress, |observer| coflash_sim::inspect(&trace, &options, info, observer))?)
 }
 
 #[pyfunction]
@@ -35,11 +30,10 @@ pub(crate) fn miss_ratio_curves<'py>(
     what: Settings,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options: TraceOptions = options.read()?;
-    let what: MissRatioOptions = what.read()?;
-    let mut observer = PythonObserver::new(progress, None);
-    let curves = py.detach(|| coflash_sim::miss_ratio_curves(&trace, &options, &what, &mut observer));
-    finish(py, curves, observer)
+    let (options, what) = (options.read()?, what.read()?);
+    let curves =
+        observed(py, progress, |observer| coflash_sim::miss_ratio_curves(&trace, &options, &what, observer))?;
+    object(py, &curves)
 }
 
 #[pyfunction]
@@ -64,11 +58,11 @@ pub(crate) fn trace_rewrite<'py>(
     format: Option<&str>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options: TraceOptions = options.read()?;
-    let steps: Steps = steps.read()?;
-    let mut observer = PythonObserver::new(progress, None);
-    let written = py.detach(|| coflash_sim::rewrite(&trace, &options, &steps, (out, format), &mut observer));
-    finish(py, written, observer)
+    let (options, steps) = (options.read()?, steps.read()?);
+    let written = observed(py, progress, |observer| {
+        coflash_sim::rewrite(&trace, &options, &steps, (out, format), observer)
+    })?;
+    object(py, &written)
 }
 
 #[pyfunction]
@@ -80,10 +74,11 @@ pub(crate) fn trace_split<'py>(
     threads: Option<usize>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let options: TraceOptions = options.read()?;
-    let mut observer = PythonObserver::new(progress, None);
-    let volumes = py.detach(|| coflash_sim::split(&trace, &options, folder.as_ref(), threads, &mut observer));
-    finish(py, volumes, observer)
+    let options = options.read()?;
+    let volumes = observed(py, progress, |observer| {
+        coflash_sim::split(&trace, &options, folder.as_ref(), threads, observer)
+    })?;
+    object(py, &volumes)
 }
 
 /// A workload that can be written as a trace.
@@ -124,9 +119,9 @@ impl PyGenerated {
         format: Option<&str>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let mut observer = PythonObserver::new(progress, None);
-        let written = py.detach(|| coflash_sim::generate(&self.0, (out, format), &mut observer));
-        finish(py, written, observer)
+        let written =
+            observed(py, progress, |observer| coflash_sim::generate(&self.0, (out, format), observer))?;
+        object(py, &written)
     }
 }
 
@@ -160,9 +155,8 @@ pub(crate) fn trace_like(
 ) -> PyResult<PyFittedWorkload> {
     let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
     let options = FitOptions { trace: options.read()?, page, seed };
-    let mut observer = PythonObserver::new(progress, None);
-    let found = py.detach(|| coflash_sim::like(&trace, &options, requests, &mut observer));
-    found.map(PyFittedWorkload).map_err(|error| ended(py, error, observer))
+    observed(py, progress, |observer| coflash_sim::like(&trace, &options, requests, observer))
+        .map(PyFittedWorkload)
 }
 
 #[pyfunction]

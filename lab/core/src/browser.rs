@@ -23,18 +23,24 @@ fn with<T>(work: impl FnOnce(&mut Instance) -> T) -> T {
     INSTANCE.with_borrow_mut(work)
 }
 
+/// What a function returns: its number, or after an error [`FAILED`], with the text in the output.
+fn answer(output: &mut Vec<u8>, done: Result<u32, String>) -> u32 {
+    done.unwrap_or_else(|problem| {
+        *output = problem.into_bytes();
+        FAILED
+    })
+}
+
 /// Do something with the run, if one has begun.
 fn with_lab(work: impl FnOnce(&mut Lab, &mut Vec<u8>) -> Result<u32, String>) -> u32 {
-    with(|instance| match &mut instance.lab {
-        Some(lab) => work(lab, &mut instance.output).unwrap_or_else(|problem| {
-            instance.output = problem.into_bytes();
-            FAILED
-        }),
-        None => {
-            instance.output = b"no run has begun".to_vec();
-            FAILED
-        }
+    with(|Instance { lab, output, .. }| {
+        let done = lab.as_mut().ok_or_else(none_has_begun).and_then(|lab| work(lab, output));
+        answer(output, done)
     })
+}
+
+fn none_has_begun() -> String {
+    "no run has begun".to_owned()
 }
 
 /// Make room for an input of this many bytes; returns its place.
@@ -61,31 +67,20 @@ pub extern "C" fn output_length() -> usize {
 /// Take the input as recorded requests for the scenarios with a trace.
 #[unsafe(no_mangle)]
 pub extern "C" fn bring_records() -> u32 {
-    with(|instance| match recorded::bring(&std::mem::take(&mut instance.input)) {
-        Ok(()) => 0,
-        Err(problem) => {
-            instance.output = problem.into_bytes();
-            FAILED
-        }
+    with(|Instance { input, output, .. }| {
+        let done = recorded::bring(&std::mem::take(input)).map(|()| 0);
+        answer(output, done)
     })
 }
 
 /// Begin the run of the input, a scenario (TOML).
 #[unsafe(no_mangle)]
 pub extern "C" fn begin() -> u32 {
-    with(|instance| {
-        let text = String::from_utf8_lossy(&std::mem::take(&mut instance.input)).into_owned();
-        instance.lab = None;
-        match Lab::begin(&text) {
-            Ok(lab) => {
-                instance.lab = Some(lab);
-                0
-            }
-            Err(error) => {
-                instance.output = error.to_string().into_bytes();
-                FAILED
-            }
-        }
+    with(|Instance { lab, input, output }| {
+        let text = String::from_utf8_lossy(&std::mem::take(input)).into_owned();
+        *lab = None;
+        let begun = Lab::begin(&text).map(|begun| *lab = Some(begun));
+        answer(output, begun.map(|()| 0).map_err(|error| error.to_string()))
     })
 }
 
@@ -146,17 +141,10 @@ pub extern "C" fn victims() -> u32 {
 /// Serve what is left, and write the result to the output (JSON). The run is over then.
 #[unsafe(no_mangle)]
 pub extern "C" fn finish() -> u32 {
-    with(|instance| {
-        let done = instance.lab.take().ok_or_else(|| "no run has begun".to_owned());
-        match done.and_then(|lab| lab.finish().map_err(|error| error.to_string())) {
-            Ok(result) => {
-                instance.output = result.into_bytes();
-                0
-            }
-            Err(problem) => {
-                instance.output = problem.into_bytes();
-                FAILED
-            }
-        }
+    with(|Instance { lab, output, .. }| {
+        let lab = lab.take().ok_or_else(none_has_begun);
+        let done = lab.and_then(|lab| lab.finish().map_err(|error| error.to_string()));
+        let written = done.map(|result| *output = result.into_bytes());
+        answer(output, written.map(|()| 0))
     })
 }

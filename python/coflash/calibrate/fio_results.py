@@ -83,5 +83,4 @@ def _json(file: Path) -> Any:
     try:
         return json.loads(text[max(0, text.find("{")) :])
     except ValueError as error:
-        msg = f"{file}: no JSON ({error}); `fio --output-format=json` writes it"
-        raise CoflashError(msg) from error
+        raise CoflashError(f"{file}: no JSON ({error}); `fio --output-format=json` writes it") from error

@@ -61,14 +61,11 @@ def read_sheet(file: Path) -> dict[str, Any]:
             text if unit == "text" else value[0] if value and value[1] == unit else plain and float(plain[0])
         )
         if not stated[found[1]]:
-            msg = f"{file}:{number}: {found[1]}: '{text}' was given; {meaning} is allowed"
-            raise CoflashError(msg)
+            raise CoflashError(f"{file}:{number}: {found[1]}: '{text}' was given; {meaning} is allowed")
     if missing := [name for name in ("capacity", "sequential_write", "random_write") if name not in stated]:
-        msg = f"{file}: {', '.join(missing)}: is missing; the spare space follows from it"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: {', '.join(missing)}: is missing; the spare space follows from it")
     if against := list(contradictions(stated)):
-        msg = f"{file}: contradicts itself: {'; '.join(against)}"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: contradicts itself: {'; '.join(against)}")
     return {"name": file.stem} | stated
 
 

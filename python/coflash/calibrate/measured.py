@@ -164,12 +164,10 @@ def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = ""
         raise CoflashError(msg)
     rows = list(csv.DictReader(io.StringIO(text_of(file))))
     if not rows or "step" not in rows[0]:
-        msg = f"{file}: no step; a row for each is allowed, under a header with the column 'step'"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: no step; a row for each is allowed, under a header with the column 'step'")
     measured = [row for row in rows if (folder / f"{row['step']}.json").exists()]
     if not measured:
-        msg = f"{folder}: no step has results yet; {SCRIPT} makes a file NAME.json for each"
-        raise CoflashError(msg)
+        raise CoflashError(f"{folder}: no step has results yet; {SCRIPT} makes a file NAME.json for each")
     rates = [number_in(row.get("writes_per_s") or "") for row in measured]
     taken = {
         row["step"]: fio_measures(folder, row["step"], rate and rate[0])
@@ -216,8 +214,7 @@ def _points(file: Path, rows: Iterable[_Row]) -> list[Point]:
             raise _refusal(file, line, "no measure; a row has at least one number")
         points += made
     if not points:
-        msg = f"{file}: no points; a header and at least one row are needed"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: no points; a header and at least one row are needed")
     return points
 
 

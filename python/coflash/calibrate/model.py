@@ -43,10 +43,7 @@ VICTIMS: dict[str, Any] = {
     "fifo": "fifo",
 }
 """The candidate victim policies; points with skewed writes decide."""
-STREAMS: dict[str, dict[str, Any]] = {
-    "separate": {},
-    "shared": {"ftl.shared_streams": [["host", "gc"]]},
-}
+STREAMS: dict[str, dict[str, Any]] = {"separate": {}, "shared": {"ftl.shared_streams": [["host", "gc"]]}}
 """Whether GC's copies go to blocks of their own, or share those of host writes."""
 WEAR_GAPS = (16, 8, 4)
 """The candidate differences in erases: the default of `ftl.wear_gap`, and less, down to one that uniform writes hardly

@@ -48,8 +48,7 @@ class Pattern(NamedTuple):
             try:
                 size, unit = _core.quantity(found[2])
             except CoflashError as error:
-                msg = f"pattern: {text!r} was given: {error}"
-                raise CoflashError(msg) from error
+                raise CoflashError(f"pattern: {text!r} was given: {error}") from error
             if unit == "bytes" and size > 0 and 0 < int(found[1]) <= 1024:
                 return cls("zones", int(found[1]), size, trimmed=found[3] is not None)
         words = text.split()
@@ -64,8 +63,7 @@ class Pattern(NamedTuple):
             msg = f"pattern: {text!r} was given; a number between {least:g} and {most:g} follows {words[0]!r}"
             raise CoflashError(msg)
         allowed = [*_PLAIN, "zipf 0.8", "two-zone 0.9", "read-only 0.4", "zones 4 x 8GiB", "zones 4 x 8GiB trimmed"]
-        msg = f"pattern: {text!r}{hint(text, allowed)}"
-        raise CoflashError(msg)
+        raise CoflashError(f"pattern: {text!r}{hint(text, allowed)}")
 
     def __str__(self) -> str:
         """Write it as in a table."""
@@ -145,8 +143,7 @@ class Pattern(NamedTuple):
         size, count = self._zone_pages(pages_per_byte), int(self.number)
         zones = pages // size
         if zones <= count:
-            msg = f"pattern: {self} was given; more zones than are open must fit into the capacity"
-            raise CoflashError(msg)
+            raise CoflashError(f"pattern: {self} was given; more zones than are open must fit into the capacity")
         slot = random.integers(count, size=writes)
         nth = np.empty(writes, np.int64)  # of the writes to its slot
         nth[np.argsort(slot, kind="stable")] = np.concatenate(

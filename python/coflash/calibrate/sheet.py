@@ -51,11 +51,10 @@ class Link:
             return cls.pcie(int(found[1]), int(found[2]))
         if found := _SATA.fullmatch(text.strip()):
             return cls(f"SATA {found[1]} Gb/s", 1, round(float(found[1]) * 125_000_000), 0.8)
-        msg = (
+        raise CoflashError(
             f"link: {text!r} was given; PCIe of generation 1 to 5 with 1, 2, 4, 8 or 16 lanes is allowed, such as "
             "'PCIe 4.0 x4'; or 'SATA 6Gb/s'"
         )
-        raise CoflashError(msg)
 
 
 @dataclass(frozen=True)

@@ -207,8 +207,7 @@ def _figures(subject: Subject, metrics: Sequence[str], plan: Plan, layout: Layou
     for name in metrics:
         path = name if name in known else metric(name)
         if path not in known:
-            msg = f"{name}: these runs have no such measure; they have {', '.join(known)}"
-            raise CoflashError(msg)
+            raise CoflashError(f"{name}: these runs have no such measure; they have {', '.join(known)}")
         if plan.over is not None:
             figure = _measure(subject, measure(path), [row.get(path) for row in rows], plan, plan.over)
             layout.apply(figure, plan.over)
@@ -312,7 +311,7 @@ def _averaged(subject: Subject, plan: Plan, lines: dict[int, dict[int, Point]]) 
     runs = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}–{counts[-1]}"
     rest = plan.rest(subject)
     pooled = [key for place, key in enumerate(rest) if any(len({s[place] for s in p.settings}) > 1 for p in found)]
-    names = [_counted(key) for key in pooled]
+    names = [f"{len(key.values)} values of {key.label}" for key in pooled]
     if pooled:
         names += ["seeds"] * any(key.path == "seed" for key in subject.varied)
         yield f"Means over {', '.join(names)} ({runs}); bars: least to most."
@@ -323,10 +322,6 @@ def _averaged(subject: Subject, plan: Plan, lines: dict[int, dict[int, Point]]) 
         yield "Each point is one run (n = 1)."
     if any(len(_joined(line)) > 1 for line in lines.values()):
         yield f"Points that are not joined differ in {', '.join(key.label for key in rest)} as well."
-
-
-def _counted(key: Key) -> str:
-    return f"{len(key.values)} values of {key.label}"
 
 
 def _captioned(figure: Figure, subject: Subject, *sentences: str) -> Figure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -22,31 +23,6 @@ COLUMN_INCHES, GUTTER_INCHES = 3.4, 0.25
 
 DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
 MARKERS = ("o", "s", "D", "^", "x", "v", "P", "*")
-_STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "axes.linewidth": 0.6,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.5,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 3.8,
-    "figure.dpi": 300,
-    "savefig.dpi": 300,
-    "pdf.fonttype": 42,  # text stays text: journals require it
-    "svg.fonttype": "none",
-    "svg.hashsalt": "coflash",  # the same figure gives the same file
-}
 _COLOURS = 48
 """The colours of a PNG: eight of lines, each with its shades at edges."""
 _METADATA: dict[Format, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
@@ -66,8 +42,15 @@ def style(columns: int = 1) -> Iterator[None]:
     from matplotlib import rc_context
 
     width_inches = columns * COLUMN_INCHES + (columns - 1) * GUTTER_INCHES
-    with rc_context(_STYLE | {"figure.figsize": (width_inches, COLUMN_INCHES)}):
+    with rc_context(_common() | {"figure.figsize": (width_inches, COLUMN_INCHES)}):
         yield
+
+
+@cache
+def _common() -> dict[Any, Any]:
+    from matplotlib import rc_params_from_file
+
+    return rc_params_from_file(Path(__file__).with_name("coflash.mplstyle"), use_default_template=False)
 
 
 def picture(figure: Figure, format: Format) -> bytes:
@@ -132,8 +115,7 @@ def needs_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        msg = "figures for papers need matplotlib: pip install 'coflash[plots]'"
-        raise CoflashError(msg) from error
+        raise CoflashError("figures for papers need matplotlib: pip install 'coflash[plots]'") from error
 
 
 def new_figure(height_inches: float) -> tuple[Figure, Axes]:

@@ -48,8 +48,7 @@ def check_place(place: Path) -> None:
     if _format(place) is not None:
         atomic_write.check_file(place, kinds.FIGURE)
     elif place.exists() and not place.is_dir():
-        msg = f"{place}: is a file; give a folder, or a name that ends in .{', .'.join(FORMATS)}"
-        raise CoflashError(msg)
+        raise CoflashError(f"{place}: is a file; give a folder, or a name that ends in .{', .'.join(FORMATS)}")
 
 
 def draw(info: TraceInfo, place: Path, curves: MissRatioCurves | None = None) -> list[Path]:

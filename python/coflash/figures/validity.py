@@ -63,8 +63,7 @@ class _Cells:
         )
         if not found["rows"][0]:
             of = "" if pool is None else f" of pool {pool}"
-            msg = f"{decisions}: has no decisions{of}"
-            raise CoflashError(msg)
+            raise CoflashError(f"{decisions}: has no decisions{of}")
         self.first_block, self.last_block = int(found["first_block"][0]), int(found["last_block"][0])
         first_ns, last_ns = int(found["first_ns"][0]), int(found["last_ns"][0])
         # Each pool should decide at each time.
@@ -84,8 +83,7 @@ class _Cells:
             raise CoflashError(msg) from error
         except OSError as error:
             what = "is a folder" if Path(self._file).is_dir() else f"holds no decisions of GC ({error})"
-            msg = f"{self._file}: {what}; `coflash run demo --decisions FILE` writes some"
-            raise CoflashError(msg) from error
+            raise CoflashError(f"{self._file}: {what}; `coflash run demo --decisions FILE` writes some") from error
 
     def by_block(self) -> NDArray[Any]:
         """Return the mean share of valid pages in percent of each group of blocks at each time; NaN if none is full."""

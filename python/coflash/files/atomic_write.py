@@ -124,8 +124,7 @@ def check_file(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]] 
         CoflashError: The file cannot be written, is an input, or is there and of another kind.
     """
     if path.is_dir():
-        msg = f"{path}: is a folder; give the name of a file"
-        raise CoflashError(msg)
+        raise CoflashError(f"{path}: is a folder; give the name of a file")
     with named(path, "written"):
         if _is_special(path):
             if not os.access(path, os.W_OK):  # to open a pipe and to close it would end its reader
@@ -140,14 +139,12 @@ def check_file(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]] 
 
 def _check_old(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]]) -> None:
     if any(file.exists() and path.samefile(file) for file in map(Path, inputs)):
-        msg = f"{path}: is an input of the same command; name another file"
-        raise CoflashError(msg)
+        raise CoflashError(f"{path}: is an input of the same command; name another file")
     if path.with_name(SCENARIO).exists() and is_document(path.with_name(RESULT)) and path.suffix in _OF_RESULTS:
         msg = f"{path}: belongs to the saved result in {path.parent}, which --out writes; name another file"
         raise CoflashError(msg)
     if path.stat().st_size and not kind.is_of(Ends.of(path)):
-        msg = f"{path}: exists and is not {kind.name}; delete it or name another"
-        raise CoflashError(msg)
+        raise CoflashError(f"{path}: exists and is not {kind.name}; delete it or name another")
 
 
 def check_apart(*outputs: str | os.PathLike[str] | None) -> None:
@@ -159,8 +156,7 @@ def check_apart(*outputs: str | os.PathLike[str] | None) -> None:
     places = Counter(place for file in outputs if file is not None and not _is_special(place := Path(file).resolve()))
     for place, count in places.items():
         if count > 1:
-            msg = f"{place}: is named for {count} outputs; each needs a file of its own"
-            raise CoflashError(msg)
+            raise CoflashError(f"{place}: is named for {count} outputs; each needs a file of its own")
 
 
 def check_folder(path: Path, replaces: Set[str]) -> None:

@@ -63,8 +63,7 @@ class Tree:
             from fsspec.core import url_to_fs
             from fsspec.spec import AbstractFileSystem
         except ImportError as error:
-            msg = f"{url}: a URL needs fsspec: pip install fsspec"
-            raise CoflashError(msg) from error
+            raise CoflashError(f"{url}: a URL needs fsspec: pip install fsspec") from error
         self.url = url.rstrip("/")
         try:
             self.files: Any
@@ -75,11 +74,9 @@ class Tree:
             extra = _EXTRAS.get(protocol, protocol)
             known = extra in (metadata("fsspec").get_all("Provides-Extra") or ())
             get = f": pip install 'fsspec[{extra}]'" if known else ""
-            msg = f"{url}: the driver of {protocol}:// is not installed{get} ({error})"
-            raise CoflashError(msg) from error
+            raise CoflashError(f"{url}: the driver of {protocol}:// is not installed{get} ({error})") from error
         except Exception as error:
-            msg = f"{url}: cannot be used: {error}"
-            raise CoflashError(msg) from error
+            raise CoflashError(f"{url}: cannot be used: {error}") from error
         self.root = self.root.rstrip("/")
         # Object stores cannot rename but copy; there a file appears complete.
         self._renames = type(self.files).mv is not AbstractFileSystem.mv

@@ -109,8 +109,7 @@ def _spare(given: Parameters, physical: int, remarks: list[str]) -> float:
         remarks += ["op_pcent decides the capacity, and devsz_mb does not."] * (exported > 0)
         return over / (100 + over)
     if exported > physical:
-        msg = f"devsz_mb: {exported >> 20} was given; less than the flash, {physical >> 20}, is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"devsz_mb: {exported >> 20} was given; less than the flash, {physical >> 20}, is allowed")
     if exported == physical:
         remarks.append("devsz_mb leaves no spare space, which an FTL needs: ftl.spare has its default. Set it.")
     return 1 - exported / physical if exported else 0
@@ -155,6 +154,5 @@ def _fdp(given: Parameters, blocks: int, remarks: list[str]) -> dict[str, Any]:
 def _one_of(given: Parameters, name: str, default: str, known: Mapping[str, Any]) -> Any:
     text = given.text(name, default)
     if text not in known:
-        msg = f"{name}: '{text}' was given; of FEMU's values {', '.join(known)} have a counterpart"
-        raise CoflashError(msg)
+        raise CoflashError(f"{name}: '{text}' was given; of FEMU's values {', '.join(known)} have a counterpart")
     return known[text]

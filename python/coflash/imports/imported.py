@@ -99,8 +99,7 @@ class Parameters:
         self._asked.add(name)
         found = self._values.get(name, default)
         if found is None:
-            msg = f"{self._place}: {name}: is missing"
-            raise CoflashError(msg)
+            raise CoflashError(f"{self._place}: {name}: is missing")
         return found
 
     def number(self, name: str, default: float | None = None, *, least: float = 0) -> float:
@@ -118,8 +117,7 @@ class Parameters:
             self.remarks.append(f"{name} = {text} is not known before the script runs: {default:g} was taken. Set it.")
             return default
         if not least <= number < 2**62:
-            msg = f"{self._place}: {name}: '{text}' was given; a number from {least:g} is allowed"
-            raise CoflashError(msg)
+            raise CoflashError(f"{self._place}: {name}: '{text}' was given; a number from {least:g} is allowed")
         return number
 
     def whole(self, name: str, default: float | None = None, *, least: int = 1) -> int:
@@ -130,8 +128,7 @@ class Parameters:
         """
         number = self.number(name, default, least=least)
         if number != int(number):
-            msg = f"{self._place}: {name}: '{number:g}' was given; a whole number is allowed"
-            raise CoflashError(msg)
+            raise CoflashError(f"{self._place}: {name}: '{number:g}' was given; a whole number is allowed")
         return int(number)
 
     def taken(self, system: str) -> dict[str, Any]:

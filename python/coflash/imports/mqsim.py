@@ -62,8 +62,7 @@ def _root(file: Path, text: str) -> ElementTree.Element:
     try:
         return ElementTree.fromstring(text)  # noqa: S314 - nothing is declared, so nothing expands
     except ElementTree.ParseError as error:
-        msg = f"{file}: is no XML: {error}"
-        raise CoflashError(msg) from error
+        raise CoflashError(f"{file}: is no XML: {error}") from error
 
 
 def _leaves(element: ElementTree.Element) -> dict[str, str]:
@@ -84,8 +83,7 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
     blocks = given.whole("Block_No_Per_Plane")
     kind = given.text("Flash_Technology", "SLC")
     if kind not in _PAGES:
-        msg = f"Flash_Technology: '{kind}' was given; {', '.join(_PAGES)} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"Flash_Technology: '{kind}' was given; {', '.join(_PAGES)} is allowed")
 
     def mean(operation: str) -> float:
         times = [given.number(f"Page_{operation}_Latency_{page}") for page in _PAGES[kind]]
@@ -133,8 +131,7 @@ def _victim(policy: str, blocks: int, remarks: list[str]) -> Any:
         # The size of the random set is the logarithm of the blocks of a plane.
         return {"name": "d-choices", "d": max(1, int(math.log2(blocks)))}
     if policy not in _VICTIMS:
-        msg = f"GC_Block_Selection_Policy: '{policy}' was given; RGA, {', '.join(_VICTIMS)} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"GC_Block_Selection_Policy: '{policy}' was given; RGA, {', '.join(_VICTIMS)} is allowed")
     if policy in ("RANDOM_P", "RANDOM_PP"):
         remarks.append(
             f"GC_Block_Selection_Policy {policy} draws again from blocks with few invalid pages: random does not."
@@ -147,8 +144,7 @@ def _workload(
 ) -> dict[str, Any]:
     scenarios = root.findall("IO_Scenario")
     if not number.isdecimal() or not 1 <= int(number) <= len(scenarios):
-        msg = f"{file}: scenario '{number}' was given; a number from 1 to {len(scenarios)} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: scenario '{number}' was given; a number from 1 to {len(scenarios)} is allowed")
     if len(scenarios) > 1:
         remarks.append(f"{file.name} has {len(scenarios)} scenarios: this is number {number} (--profile).")
     traces: list[str] = []
@@ -212,8 +208,7 @@ def _cached(values: Mapping[str, Any], mode: str, remarks: list[str]) -> dict[st
                 "controller.volatile": True,
             }
     allowed = "TURNED_OFF, READ_CACHE, WRITE_CACHE, WRITE_READ_CACHE"
-    msg = f"Device_Level_Data_Caching_Mode: '{mode}' was given; {allowed} is allowed"
-    raise CoflashError(msg)
+    raise CoflashError(f"Device_Level_Data_Caching_Mode: '{mode}' was given; {allowed} is allowed")
 
 
 def _duration(given: Parameters) -> dict[str, Any]:
@@ -235,8 +230,7 @@ def _flow(given: Parameters) -> dict[str, Any]:
         "RANDOM_HOTCOLD": {"name": "hot-cold", "zones": zones, "scattered": False},
     }
     if pattern not in patterns:
-        msg = f"Address_Distribution: '{pattern}' was given; {', '.join(patterns)} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"Address_Distribution: '{pattern}' was given; {', '.join(patterns)} is allowed")
     flow: dict[str, Any] = {
         "generator": patterns[pattern],
         "read_share": percent(given.number("Read_Percentage") / 100),

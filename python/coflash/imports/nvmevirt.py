@@ -24,9 +24,6 @@ _DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)[ \t]+(.+?)\s*(?://.*|/\*.*)?$", re
 _SECTOR_BYTES = 512
 _CELLS = {"1": "slc", "2": "mlc", "3": "tlc", "4": "qlc"}
 _PAGES = {"mlc": ("LSB", "MSB"), "tlc": ("LSB", "CSB", "MSB")}
-_SECTOR_BYTES = 512
-_CELLS = {"1": "slc", "2": "mlc", "3": "tlc", "4": "qlc"}
-_PAGES = {"mlc": ("LSB", "MSB"), "tlc": ("LSB", "CSB", "MSB")}
 
 
 def is_known(text: str) -> bool:
@@ -46,8 +43,7 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     drives = {name: dict(_DEFINE.findall(body)) for name, body in _BRANCH.findall(text)}
     drives = {name: defines for name, defines in drives.items() if "NAND_CHANNELS" in defines}
     if not drives:
-        msg = f"{file}: has no drive with NAND_CHANNELS"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: has no drive with NAND_CHANNELS")
     chosen = profile or next(iter(drives))
     if chosen not in drives:
         raise no_such(f"{file}: no drive", chosen, drives)
@@ -65,8 +61,7 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
     page = given.whole("FLASH_PAGE_SIZE")
     reads = [time for cell in ("LSB", "CSB", "MSB") if (time := given.number(f"NAND_READ_LATENCY_{cell}", 0)) > 0]
     if not reads:
-        msg = "NAND_READ_LATENCY_LSB: is missing"
-        raise CoflashError(msg)
+        raise CoflashError("NAND_READ_LATENCY_LSB: is missing")
     if len(set(reads)) > 1:
         remarks.append("NAND_READ_LATENCY: the mean of all kinds of pages.")
     oneshot = given.whole("ONESHOT_PAGE_SIZE", page, least=page) // page

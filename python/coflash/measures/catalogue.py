@@ -68,8 +68,7 @@ def metric(name: str) -> str:
     begins = [short for short in by_short if short.startswith(given.lower())]  # `WAF` is first that of the host
     near = begins or difflib.get_close_matches(given, by_short, 1) or ends
     meant = f'; did you mean "{near[0]}"?' if near else ""
-    msg = f'no measure "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})'
-    raise CoflashError(msg)
+    raise CoflashError(f'no measure "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})')
 
 
 def _nearby(given: str, names: Iterable[str]) -> list[str]:

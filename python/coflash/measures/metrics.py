@@ -70,44 +70,11 @@ class HostToDevice(Record):
     """The mean time from posting to arrival."""
 
 
-class HostToHost(Record):
+class HostToHost(HostToDevice):
     """Notices across the link in one direction.
 
     Requests do not wait for them, unless each is a message of its own.
     """
-
-    posted: int
-    """Notices posted."""
-
-    withdrawn: int
-    """Notices withdrawn before they were sent, since they were obsolete."""
-
-    sent: int
-    """Notices sent.
-
-    The rest were still waiting at the end of the run.
-    """
-
-    messages: int
-    """Messages that carried them."""
-
-    carrying_commands: int
-    """Commands that carried notices."""
-
-    bytes: int
-    """Bytes of notices."""
-
-    time_ns: int
-    """Time of these messages, and time that notices added to commands."""
-
-    delay_sum_ns: int
-    """Time from posting to arrival, summed over the notices sent."""
-
-    delay_max_ns: int
-    """The longest time from posting to arrival."""
-
-    delay_mean_ns: float | None
-    """The mean time from posting to arrival."""
 
 
 class HostProtect(Record):
@@ -129,23 +96,8 @@ class HostProtect(Record):
     """Time from question to answer, summed."""
 
 
-class HostRevoke(Record):
+class HostRevoke(HostProtect):
     """Under `grants`: was this grant used? Asked before a clean copy leaves the cache."""
-
-    pages: int
-    """Pages asked about."""
-
-    refused_pages: int
-    """Pages for which the answer was no: the page is not dropped, or it had been dropped before."""
-
-    messages: int
-    """Messages: questions and answers."""
-
-    bytes: int
-    """Bytes of these messages, and of questions that went with a command."""
-
-    time_ns: int
-    """Time from question to answer, summed."""
 
 
 class ResponseNsAll(Record):
@@ -183,74 +135,20 @@ class ResponseNsAll(Record):
     """The maximum."""
 
 
-class ResponseNsRead(Record):
+class ResponseNsRead(ResponseNsAll):
     """From the arrival of a request to its answer.
 
     Percentiles are ends of the bins of a histogram, each at most one part in 1,024 of its value wide; the other
     measures are exact.
     """
 
-    count: int
-    """Requests."""
 
-    mean: float | None
-    """The mean."""
-
-    stddev: float | None
-    """The standard deviation."""
-
-    p50: int | None
-    """The time that half of the requests do not exceed."""
-
-    p90: int | None
-    """The time that 90 % of the requests do not exceed."""
-
-    p99: int | None
-    """The time that 99 % of the requests do not exceed."""
-
-    p99_9: int | None
-    """The time that 99.9 % of the requests do not exceed."""
-
-    p99_99: int | None
-    """The time that 99.99 % of the requests do not exceed."""
-
-    max: int | None
-    """The maximum."""
-
-
-class ResponseNsWrite(Record):
+class ResponseNsWrite(ResponseNsAll):
     """From the arrival of a request to its answer.
 
     Percentiles are ends of the bins of a histogram, each at most one part in 1,024 of its value wide; the other
     measures are exact.
     """
-
-    count: int
-    """Requests."""
-
-    mean: float | None
-    """The mean."""
-
-    stddev: float | None
-    """The standard deviation."""
-
-    p50: int | None
-    """The time that half of the requests do not exceed."""
-
-    p90: int | None
-    """The time that 90 % of the requests do not exceed."""
-
-    p99: int | None
-    """The time that 99 % of the requests do not exceed."""
-
-    p99_9: int | None
-    """The time that 99.9 % of the requests do not exceed."""
-
-    p99_99: int | None
-    """The time that 99.99 % of the requests do not exceed."""
-
-    max: int | None
-    """The maximum."""
 
 
 class Throughput(Record):
@@ -534,68 +432,8 @@ class Hybrid(Record):
     """Memory of the workload tracker."""
 
 
-class HostBuffer(Record):
+class HostBuffer(Cache):
     """The file system's page cache: a page is dirty in it until it is written to the device."""
-
-    read_hits: int
-    """Pages read by the host and found in the cache."""
-
-    read_misses: int
-    """Pages read by the host and not found."""
-
-    write_hits: int
-    """Pages written by the host and found in the cache."""
-
-    write_misses: int
-    """Pages written by the host and not found."""
-
-    capacity_pages: int
-    """Slots of the cache."""
-
-    nvm_reads_pages: int
-    """Page reads of the cache memory: hits and evictions."""
-
-    nvm_writes_pages: int
-    """Page writes of the cache memory: host writes and fills."""
-
-    absorbed_pages: int
-    """Host writes to a page that was dirty in the cache: its older data is never written back."""
-
-    clean_evictions_pages: int
-    """Clean pages evicted, which needs no write."""
-
-    dirty_evictions_pages: int
-    """Dirty pages written back because they were evicted."""
-
-    aged_pages: int
-    """Dirty pages written back because they had been dirty for too long."""
-
-    crowded_pages: int
-    """Dirty pages written back because too many pages were dirty."""
-
-    flushed_pages: int
-    """Dirty pages written back because of a flush."""
-
-    merged_pages: int
-    """Pages read from the level below because the host wrote only a part of them."""
-
-    dropped_pages: int
-    """Dirty pages trimmed before they were written back."""
-
-    dirty_pages: int
-    """Pages still dirty at the end of the run."""
-
-    hits_pages: int | None
-    """Pages read or written by the host and found in the cache."""
-
-    misses_pages: int | None
-    """Pages read or written by the host and not found in the cache."""
-
-    hit_ratio: float | None
-    """The share of the pages read and written by the host that were found in the cache."""
-
-    written_pages: int | None
-    """Pages written below, for any reason."""
 
     waf_device: float | None
     """All flash programs for each page written to the device, as the ShadowGC paper counts."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from coflash._core import hint
 from coflash.lookup import no_such
-from coflash.scenario import flat
+from coflash.scenario import flat, leaf
 
 
 class Record(Mapping[str, Any]):
@@ -36,10 +36,7 @@ class Record(Mapping[str, Any]):
 
     def at(self, steps: Iterable[str]) -> Any:
         """Return the leaf below some keys, or None."""
-        found: Any = self._fields
-        for step in steps:
-            found = found.get(step) if isinstance(found, dict) else None
-        return found
+        return leaf(self._fields, steps)
 
     # Hidden from the type checker, so that it knows the declared attributes and no others.
     if not TYPE_CHECKING:
@@ -48,8 +45,7 @@ class Record(Mapping[str, Any]):
             if name.startswith("_"):  # copying and unpickling look these up before `_fields` exists
                 raise AttributeError(name)
             if name not in self._fields:
-                msg = f"{type(self).__name__} has no {name!r}{hint(name, list(self))}"
-                raise AttributeError(msg)
+                raise AttributeError(f"{type(self).__name__} has no {name!r}{hint(name, list(self))}")
             return self[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -13,7 +13,6 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from string import Template
 from threading import Condition, Thread
-from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
@@ -24,7 +23,7 @@ from coflash.quantity import SCALES
 from coflash.report import lab
 from coflash.report.local import ADDRESS, LocalPage, local_server
 from coflash.report.page import asset
-from coflash.report.payload import plain
+from coflash.report.payload import described
 
 _SCRIPTS = ("data.js", "plot.js", "figure.js", "live.js")
 _HISTORY = 3_600
@@ -167,28 +166,15 @@ class LivePage:
     def __enter__(self) -> LivePage:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 
 def _page(title: str, assumed: Sequence[str], flash: str) -> str:
-    shown = dict.fromkeys((*OVERALL, *HEADLINE, *MEASURES.values()))
-    measures = [
-        {
-            "path": each.path,
-            "label": each.label,
-            "unit": each.unit,
-            "about": plain(each.about),
-            "better": each.better,
-        }
-        for each in shown
-    ]
     # The data that the report's scripts read at their start; there are no runs.
     nothing: dict[str, list[Any]] = {name: [] for name in ("hashes", "keys", "labels", "details", "series")}
-    headline = {each.path for each in (*OVERALL, *HEADLINE)}
-    metrics = [{**each, "headline": each["path"] in headline, "bin_width": 0, "values": []} for each in measures]
+    shown, headline = dict.fromkeys((*OVERALL, *HEADLINE, *MEASURES.values())), {*OVERALL, *HEADLINE}
+    metrics = [{**described(each), "headline": each in headline, "bin_width": 0, "values": []} for each in shown]
     data = {**nothing, "metrics": metrics, "causes": CAUSES, "scales": SCALES}
     return Template(asset("live.html")).substitute(
         title=escape(title),

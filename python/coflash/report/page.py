@@ -50,8 +50,7 @@ def report_html(subject: Subject, live: str = "") -> str:
         CoflashError: There is no result.
     """
     if not subject.results:
-        msg = "a report needs a result, and there is none; `coflash run demo --out results` makes one"
-        raise CoflashError(msg)
+        raise CoflashError("a report needs a result, and there is none; `coflash run demo --out results` makes one")
     data, details = payload(subject)
     so_far = [f"{counted(len(subject.results), 'result')} so far; this page updates."] if live else []
     notes = [*so_far, *(f"Only runs with {condition}." for condition in subject.where), *subject.remarks]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from coflash._core import __version__
 from coflash.measures.catalogue import is_number, measure
-from coflash.measures.measure import HEADLINE, applying, causes
+from coflash.measures.measure import HEADLINE, Measure, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import can_act, sections
 from coflash.quantity import SCALES, worths
@@ -192,15 +192,13 @@ def _interval(found: Interval | None) -> list[float | None] | None:
 
 
 def _key(key: Key) -> dict[str, Any]:
-    return {
-        "path": key.path,
-        "label": key.label,
-        "unit": key.unit,
-        "texts": key.texts,
-        "numbers": key.numbers,
-        "codes": key.codes,
-        "along": key.along,
-    }
+    return {name: getattr(key, name) for name in ("path", "label", "unit", "texts", "numbers", "codes", "along")}
+
+
+def described(measure: Measure, *more: str) -> dict[str, Any]:
+    """Return what the page shows of a measure; `more` is said of it as well."""
+    about = plain(" ".join([measure.about, *more]))
+    return {name: getattr(measure, name) for name in ("path", "label", "unit", "better")} | {"about": about}
 
 
 def _metrics(subject: Subject) -> Iterator[dict[str, Any]]:
@@ -216,11 +214,7 @@ def _metrics(subject: Subject) -> Iterator[dict[str, Any]]:
         is_headline = each.path in order
         if any(values) or is_headline:
             yield {
-                "path": each.path,
-                "label": each.label,
-                "unit": each.unit,
-                "about": plain(" ".join([each.about, *subject.assumed([each])])),
-                "better": each.better,
+                **described(each, *subject.assumed([each])),
                 "headline": is_headline,
                 "bin_width": each.bin_width,
                 "values": values,
@@ -233,11 +227,8 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
     for section in sections(runs):
         rows = [
             {
+                **described(each),
                 "label": each.short,
-                "about": plain(each.about),
-                "unit": each.unit,
-                "better": each.better,
-                "path": each.path,
                 "values": [_short(each.read(metrics)) for metrics in runs],
                 "shares": [_short(each.share(metrics)) for metrics in runs] if each.whole else None,
             }

@@ -8,8 +8,9 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
@@ -40,7 +41,7 @@ from coflash.results.result import (
 from coflash.results.selection import called, matching
 from coflash.results.store import FolderStore, LocalFolder, Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, labels, varied_keys
-from coflash.scenario import LABELS, as_text, flat
+from coflash.scenario import LABELS, as_text, flat, leaf
 from coflash.table import Table, copy_to
 
 if TYPE_CHECKING:
@@ -246,15 +247,13 @@ class Results:
     def scenario(self, run: str) -> Mapping[str, Any]:
         """Return the scenario of a run by its full name: values by their paths; a list is JSON."""
         if run not in self._scenarios:
-            self._scenarios[run] = _leaves(self._documents[run]["scenario"])
+            values = flat(self._documents[run]["scenario"])
+            self._scenarios[run] = {path: as_text(value) for path, value in values.items()}
         return self._scenarios[run]
 
     def value(self, run: str, key: str) -> Any:
         """Return the value of a key of a run, given by its full name; None if it has none. A list is JSON."""
-        found: Any = self._documents[run]["scenario"]
-        for step in key.split("."):
-            found = found.get(step) if isinstance(found, Mapping) else None
-        return as_text(found)
+        return as_text(leaf(self._documents[run]["scenario"], key.split(".")))
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
@@ -399,10 +398,6 @@ class Results:
         return f"<Results of {counted(len(self), 'run')} in {self.place}>"
 
 
-def _leaves(scenario: Mapping[str, Any]) -> dict[str, Any]:
-    return {path: as_text(value) for path, value in flat(scenario).items()}
-
-
 def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ()) -> Results:
     """Read the results of all runs in a folder and below it: of sweeps, of `run --out`, of the demo.
 
@@ -457,8 +452,7 @@ def export_table(table: core.Table | Table, file: Path) -> None:
     if file.suffix == ".csv" and file.is_file() and file.stat().st_size:
         with named(file, "read"), file.open("rb") as old:
             if old.readline().rstrip() != content.split(b"\n", 1)[0].rstrip():
-                msg = f"{file}: exists and has other columns; delete it or name another"
-                raise CoflashError(msg)
+                raise CoflashError(f"{file}: exists and has other columns; delete it or name another")
     atomic_write.write_file(file, content)
 
 
@@ -488,15 +482,7 @@ def _number(text: str) -> float:
     return number / _PPB_PER_PERCENT if unit == "ppb" else float(number)
 
 
-def _parquet(table: Any) -> bytes:
-    return _copied(table, "format parquet, compression zstd")
-
-
-def _csv(table: Any) -> bytes:
-    return _copied(table, "format csv, header true")
-
-
-def _copied(table: Any, options: str) -> bytes:
+def _copied(options: str, table: Any) -> bytes:
     with TemporaryDirectory(prefix="coflash-") as folder:
         file = Path(folder, "table")
         copy_to(file, table, options)
@@ -521,7 +507,11 @@ def _json(table: Any) -> bytes:
     return (json.dumps(json_rows(table), indent=1, ensure_ascii=False) + "\n").encode()
 
 
-_EXPORTS = {".parquet": _parquet, ".csv": _csv, ".json": _json}
+_EXPORTS: dict[str, Callable[[Any], bytes]] = {
+    ".parquet": partial(_copied, "format parquet, compression zstd"),
+    ".csv": partial(_copied, "format csv, header true"),
+    ".json": _json,
+}
 
 
 @contextmanager

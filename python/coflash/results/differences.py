@@ -74,14 +74,7 @@ def difference(measure: Measure, baseline: Sequence[Result], others: Sequence[Re
     mean = math.fsum(a for a, _ in values) / len(values)
     found = estimate([b - a for a, b in values])
     found = found.widened(measure.bin_width * max(mean, mean + (found.mean or 0.0)))
-    return Difference(
-        measure,
-        mean,
-        found.mean or 0.0,
-        len(known),
-        _by_t(found),
-        _by_slices(measure, known),
-    )
+    return Difference(measure, mean, found.mean or 0.0, len(known), _by_t(found), _by_slices(measure, known))
 
 
 def _by_t(found: Estimate) -> Interval | None:

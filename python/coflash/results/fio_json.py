@@ -17,6 +17,7 @@ from coflash._core import CoflashError
 from coflash.files.errors import text_of
 from coflash.quantity import Unit
 from coflash.results.result import Result
+from coflash.scenario import leaf
 
 Bins = dict[int, int]
 """Requests by response time: the middle of each bin in ns, ascending, and the requests in it."""
@@ -206,10 +207,9 @@ def read_fio_json(file: str | Path) -> dict[str, Any]:
         raise CoflashError(msg) from error
     jobs = document.get("jobs") if isinstance(document, dict) else None
     if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) and "jobname" in job for job in jobs):
-        msg = (
+        raise CoflashError(
             f'{file}: is no JSON of fio: no list of "jobs" with a "jobname" each; `fio --output-format=json` writes it'
         )
-        raise CoflashError(msg)
     found: dict[str, Any] = document
     return found
 
@@ -254,12 +254,10 @@ def beside(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Row]
                     yield Row(job["jobname"], f"{operation}: {label}", unit, *values)
     if not found:
         names = [", ".join(dict.fromkeys(str(job["jobname"]) for job in side["jobs"])) for side in (first, second)]
-        msg = f"no job of both has requests of the same kind: one has {names[0]}, the other {names[1]}"
-        raise CoflashError(msg)
+        raise CoflashError(f"no job of both has requests of the same kind: one has {names[0]}, the other {names[1]}")
 
 
 def _at(document: Any, path: Sequence[str]) -> float | None:
     """Return the number at a path, if there is one."""
-    for key in path:
-        document = document.get(key) if isinstance(document, dict) else None
-    return float(document) if isinstance(document, int | float) else None
+    found = leaf(document, path)
+    return float(found) if isinstance(found, int | float) else None

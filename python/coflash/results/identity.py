@@ -85,11 +85,10 @@ def check_replaces(place: object, kept: Iterable[Mapping[str, Any]], new: Collec
         identity = Identity.of_result(document)
         if not any(identity.may_equal(run) for run in new):
             name = document["scenario"].get("name") or "without a name"
-            msg = (
+            raise CoflashError(
                 f'{place}: holds the result of another run, of scenario "{name}" ({document["scenario_hash"]}); this '
                 f"is {told}, or the traces differ; give another folder, or --force to replace it (Python: force=True)"
             )
-            raise CoflashError(msg)
 
 
 def replaced_inputs(place: str, documents: Iterable[Mapping[str, Any]]) -> list[str]:

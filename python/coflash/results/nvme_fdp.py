@@ -122,8 +122,7 @@ def read_fdp_log(path: Path) -> Log:
         short, number = name.upper(), digits.rstrip(",.'_\u202f\u00a0 ")
         if not _WHOLE.fullmatch(number) or len(number) > _DIGITS_MOST or unit.lower() not in _BYTES:
             given = f"{number[:_DIGITS_MOST]} {unit}".rstrip()
-            msg = f"{path}: {short} “{given}” was given; a whole number of bytes is allowed"
-            raise CoflashError(msg)
+            raise CoflashError(f"{path}: {short} “{given}” was given; a whole number of bytes is allowed")
         if short in now:
             found.append(_stats(path, now))
             now = {}
@@ -146,8 +145,7 @@ def _check(path: Path, stats: Sequence[Stats]) -> None:
         for short, one, other in zip(NAMES, before, now, strict=True):
             if other < one:
                 back = f"{path}: {short} goes back from {one} to {other} at time {number}"
-                msg = f"{back}; totals since the beginning, of one device without a reset, are allowed"
-                raise CoflashError(msg)
+                raise CoflashError(f"{back}; totals since the beginning, of one device without a reset, are allowed")
     host, media, _ = stats[-1]
     if not host or not media:
         msg = f"{path}: {'HBMW' if not host else 'MBMW'} is 0 to the end: a log of a device that was written is allowed"

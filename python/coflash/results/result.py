@@ -45,12 +45,10 @@ def document_of(content: bytes, place: object) -> dict[str, Any]:
     try:
         document = orjson.loads(content)
     except ValueError as error:
-        msg = f"{place}: is no result of coflash: {error}"
-        raise _core.CoflashError(msg) from error
+        raise _core.CoflashError(f"{place}: is no result of coflash: {error}") from error
     missing = [part for part in _PARTS if not isinstance(document, dict) or part not in document]
     if missing:
-        msg = f'{place}: is no result of coflash: it has no "{missing[0]}"'
-        raise _core.CoflashError(msg)
+        raise _core.CoflashError(f'{place}: is no result of coflash: it has no "{missing[0]}"')
     found: dict[str, Any] = document
     if type(revision := revision_of(found)) is not int or revision < 0:
         msg = f"{place}: is no result of coflash: its revision is {revision!r}, and a whole number from 0 is allowed"
@@ -301,8 +299,7 @@ def _complete(place: Path) -> Iterator[None]:
         msg = f"{place}: holds no complete result of coflash: it has no {missing[0]}; `coflash run` makes it again"
         raise _core.CoflashError(msg) from error
     except (OSError, ValueError, KeyError) as error:
-        msg = f"{place}: holds no complete result of coflash: {error}"
-        raise _core.CoflashError(msg) from error
+        raise _core.CoflashError(f"{place}: holds no complete result of coflash: {error}") from error
 
 
 def setting_of(document: Mapping[str, Any]) -> dict[str, str]:

@@ -36,8 +36,7 @@ def matching(runs: Iterable[_Run], where: Sequence[str], scenario: Callable[[_Ru
     for condition in where:
         name, equals, text = (part.strip() for part in condition.partition("="))
         if not (name and equals and text):
-            msg = f"where: '{condition}' was given; KEY=VALUE is allowed, such as cache.size=64MiB"
-            raise CoflashError(msg)
+            raise CoflashError(f"where: '{condition}' was given; KEY=VALUE is allowed, such as cache.size=64MiB")
         path = called(name, dict.fromkeys(path for one in leaves for path in one))
         if path is None:
             msg = f"where: {name}: no run has this key{_nearest(name, {path for one in leaves for path in one})}"
@@ -46,8 +45,7 @@ def matching(runs: Iterable[_Run], where: Sequence[str], scenario: Callable[[_Ru
         values = sorted(found, key=lambda value: (number_in(value) or (math.inf,))[0])
         same = [place for place, one in enumerate(leaves) if path in one and _is_same(one[path], text)]
         if not same:
-            msg = f'where: {path}: no run has "{text}"{hint(text, values[:_VALUES_NAMED])}'
-            raise CoflashError(msg)
+            raise CoflashError(f'where: {path}: no run has "{text}"{hint(text, values[:_VALUES_NAMED])}')
         kept, leaves = [kept[place] for place in same], [leaves[place] for place in same]
     return kept
 
@@ -63,11 +61,9 @@ def key_called(keys: Sequence[Key], name: str) -> Key:
         return paths[path]
     for key in keys:
         if called(name, key.along) is not None:
-            msg = f"{name}: goes with the values of {key.path} in these runs; give {key.path}"
-            raise CoflashError(msg)
+            raise CoflashError(f"{name}: goes with the values of {key.path} in these runs; give {key.path}")
     near, there = _nearest(name, paths), ", ".join(paths) or "nothing"
-    msg = f"{name}: does not vary among these runs{near}; what varies: {there}"
-    raise CoflashError(msg)
+    raise CoflashError(f"{name}: does not vary among these runs{near}; what varies: {there}")
 
 
 def called(name: str, paths: Iterable[str]) -> str | None:

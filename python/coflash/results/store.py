@@ -318,5 +318,4 @@ def _read(document: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        msg = f"{document}: is no result of coflash: {error}"
-        raise CoflashError(msg) from error
+        raise CoflashError(f"{document}: is no result of coflash: {error}") from error

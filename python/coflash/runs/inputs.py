@@ -95,8 +95,7 @@ def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
     workload = scenario.to_dict()["workload"]
     files = paths(trace) or workload["trace"] or own_files(workload)
     if "-" in files:
-        msg = "standard input: it is there only once, and many runs cannot read it: give a file"
-        raise CoflashError(msg)
+        raise CoflashError("standard input: it is there only once, and many runs cannot read it: give a file")
     return tuple(Input(path, digest_of(path)) for path in files)
 
 

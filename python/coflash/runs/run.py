@@ -62,8 +62,7 @@ def run(
     for sentence in replaying(scenario, trace).without_effect():
         warnings.warn(sentence, stacklevel=2)
     if threads not in range(1, _THREADS_MOST + 1):
-        msg = f"threads: {threads!r} was given; a whole number from 1 to {_THREADS_MOST} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"threads: {threads!r} was given; a whole number from 1 to {_THREADS_MOST} is allowed")
     return simulate(
         scenario, trace, progress, measured, warm, operations=operations, decisions=decisions, threads=threads
     )

@@ -212,8 +212,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
                 for _ in work(iter(missing), opened, store, watch, together=1 if opened.shares_memory else together):
                     pass
     if jobs and len(watch.failures) == watch.runs:
-        msg = f"all {watch.runs} runs failed: {'see above' if console else watch.failures[0].error}"
-        raise CoflashError(msg)
+        raise CoflashError(f"all {watch.runs} runs failed: {'see above' if console else watch.failures[0].error}")
     return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming, watch.redone)
 
 

@@ -313,8 +313,7 @@ class _Adviser:
         if len(ran) < 2 or answers[0] not in ran:
             asked = open_ones if len(open_ones) > 1 else answers  # what fails tells more than what is not there
             known = dict.fromkeys(reasons[one].rstrip(".") for one in asked if reasons.get(one))
-            msg = f"advise: there is nothing to compare: {'; '.join(known)}"
-            raise CoflashError(msg)
+            raise CoflashError(f"advise: there is nothing to compare: {'; '.join(known)}")
         base, *rest = tried = [_tried(one, runs, ran[answers[0]], measure) for one, runs in ran.items()]
         sure = sorted((one for one in rest if one.is_sure), key=lambda one: one.value)
         best, ahead = _cheapest(sure, measure) if sure else (base, "")
@@ -412,25 +411,21 @@ def _tried(answer: Answer, runs: tuple[Result, ...], base: tuple[Result, ...], m
     saved = 0.0 - (change(after, before) or 0.0)
     hits = None if (mine := _hits(runs)) is None or (own := _hits(base)) is None else mine - own
     written = sum(run.metrics.host_writes_pages for run in runs)
-    stores = sum(_at(run, "metadata", "stores") or 0 for run in runs) / max(1, written)
+    stores = sum(run.metrics.at(("metadata", "stores")) or 0 for run in runs) / max(1, written)
     p99 = change(_mean(runs, P99), _mean(base, P99))
     return Tried(answer, runs, after, saved, between, how, p99, hits, answer.memory_bytes(runs[0]), stores)
 
 
-def _at(run: Result, *path: str) -> float | None:
-    found: Any = run.document["metrics"]
-    for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return None if found is None else float(found)
-
-
 def _hits(runs: Sequence[Result]) -> float | None:
     """Return the share of reads that the cache serves; None without a cache or reads."""
-    shares = [share for run in runs if (share := _at(run, "hybrid", "read_hits_share")) is not None]
+    shares: list[float] = [
+        share for run in runs if (share := run.metrics.at(("hybrid", "read_hits_share"))) is not None
+    ]
     if shares:
         return sum(shares) / len(shares)
-    hits, misses = (sum(_at(run, "cache", f"read_{name}") or 0 for run in runs) for name in ("hits", "misses"))
-    return hits / (hits + misses) if hits + misses else None
+    hits = sum(run.metrics.cache.read_hits for run in runs)
+    asked = hits + sum(run.metrics.cache.read_misses for run in runs)
+    return hits / asked if asked else None
 
 
 def _cheapest(sure: Sequence[Tried], measure: Measure) -> tuple[Tried, str]:
@@ -473,11 +468,10 @@ def _closed(tried: Sequence[Tried]) -> tuple[float, float, float] | None:
     base, known = tried[0], next((one for one in tried if one.answer.parts == {OVERWRITES}), None)
     if known is None:
         return None
-    run = known.runs[0]
-    dirty, clean = (_at(run, "cache", f"{one}_evictions_pages") or 0 for one in ("dirty", "clean"))
-    if not dirty:
+    cache, live = known.runs[0].metrics.cache, base.runs[0].metrics.mapped_pages
+    if not (dirty := cache.dirty_evictions_pages):
         return None
-    sole, live = (_at(run, "cache", "capacity_pages") or 0) * dirty / (dirty + clean), base.runs[0].metrics.mapped_pages
+    sole = cache.capacity_pages * dirty / (dirty + cache.clean_evictions_pages)
     left = left_of(base.runs[0].scenario, live, sole)
     return None if left is None else (sole / live, left, known.value / base.value)
 

@@ -74,11 +74,10 @@ class Range:
             CoflashError: A step or a factor is missing, or there are too many points.
         """
         if self.step is None and self.factor is None and (self.unit or self.grain is None):
-            msg = (
+            raise CoflashError(
                 f"{self.key}: {self.text} does not say at which points; add a step, such as {self.text}:"
                 f"{self.shown((self.high - self.low) / 4)}, or a factor, such as {self.text}*2"
             )
-            raise CoflashError(msg)
         count = self.count or 0
         if count > POINTS_MAX:
             msg = f"{self.key}: {self.text} has {counted(count, 'point')}; at most {POINTS_MAX:,} are allowed"
@@ -149,8 +148,7 @@ def axis_of(key: str, values: str | Sequence[Any]) -> Axis:
             part = _range(key, item)
             texts += part.points() if part else [item]
     if not texts:
-        msg = f"{key}: no value was given; at least one is allowed, such as {key}=a,b or {key}=1..8"
-        raise CoflashError(msg)
+        raise CoflashError(f"{key}: no value was given; at least one is allowed, such as {key}=a,b or {key}=1..8")
     return Choices(key, tuple(dict.fromkeys(texts)))
 
 
@@ -167,8 +165,7 @@ def check_keys(given: Iterable[str]) -> None:
     """
     keys = [key.removesuffix(".name") for key in given]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
-        msg = f"{twice[0]} is varied twice; give all its values at once, such as {twice[0]}=a,b"
-        raise CoflashError(msg)
+        raise CoflashError(f"{twice[0]} is varied twice; give all its values at once, such as {twice[0]}=a,b")
 
 
 def assignments(axes: Sequence[Axis], design: Design = "grid", samples: int = 20, seed: int = 0) -> list[Assignment]:
@@ -186,11 +183,9 @@ def assignments(axes: Sequence[Axis], design: Design = "grid", samples: int = 20
     """
     check_keys(axis.key for axis in axes)
     if design not in DESIGNS:
-        msg = f'design: "{design}" was given{hint(str(design), DESIGNS)}'
-        raise CoflashError(msg)
+        raise CoflashError(f'design: "{design}" was given{hint(str(design), DESIGNS)}')
     if design in ("random", "lhs") and not 1 <= samples <= POINTS_MAX:
-        msg = f"samples: {samples} was given; at least 1 and at most {POINTS_MAX} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"samples: {samples} was given; at least 1 and at most {POINTS_MAX} is allowed")
     if not axes:
         return [()]
     rows = _DESIGNS[design](axes, samples, seed)
@@ -209,8 +204,7 @@ def _list(axes: Sequence[Axis], _samples: int, _seed: int) -> list[tuple[str, ..
     columns = [axis.points() for axis in axes]
     if len(set(map(len, columns))) > 1:
         lengths = ", ".join(f"{axis.key} has {len(column)}" for axis, column in zip(axes, columns, strict=True))
-        msg = f"the design list takes as many values for each key: {lengths}"
-        raise CoflashError(msg)
+        raise CoflashError(f"the design list takes as many values for each key: {lengths}")
     return list(zip(*columns, strict=True))
 
 
@@ -260,12 +254,10 @@ def _split(key: str, text: str) -> list[str]:
         else:
             items[-1] += character
     if depth or quote:
-        msg = f"{key}: {text!r} has a quote or a bracket that is not closed"
-        raise CoflashError(msg)
+        raise CoflashError(f"{key}: {text!r} has a quote or a bracket that is not closed")
     items = [item.strip() for item in items]
     if "" in items:
-        msg = f'{key}: {text!r} has an empty value; write "" for an empty text'
-        raise CoflashError(msg)
+        raise CoflashError(f'{key}: {text!r} has an empty value; write "" for an empty text')
     return items
 
 
@@ -274,25 +266,21 @@ def _range(key: str, text: str) -> Range | None:
     found = _RANGE.fullmatch(text)
     if found is None:
         if _BEGINS.match(text):
-            msg = f"{key}: {text!r} was given; LOW..HIGH, LOW..HIGH:STEP or LOW..HIGH*FACTOR is allowed"
-            raise CoflashError(msg)
+            raise CoflashError(f"{key}: {text!r} was given; LOW..HIGH, LOW..HIGH:STEP or LOW..HIGH*FACTOR is allowed")
         return None
     low_text, high_text, kind, by_text = found.groups()
     (low, unit, grain), (high, high_unit, high_grain) = _quantity(key, low_text), _quantity(key, high_text)
     if unit != high_unit:
-        msg = f"{key}: the ends of {text} have different units; give both the same, such as 64MiB..1GiB"
-        raise CoflashError(msg)
+        raise CoflashError(f"{key}: the ends of {text} have different units; give both the same, such as 64MiB..1GiB")
     if low > high:
-        msg = f"{key}: {text} goes down; write the lower end first"
-        raise CoflashError(msg)
+        raise CoflashError(f"{key}: {text} goes down; write the lower end first")
     is_whole = grain is not None and high_grain is not None
     step = factor = None
     if kind == ":":
         step, step_unit, step_grain = _quantity(key, by_text)
         is_whole = is_whole and step_grain is not None
         if step <= 0 or step_unit != unit:
-            msg = f"{key}: {text} has the step {by_text}; one above 0 in the unit of the ends is allowed"
-            raise CoflashError(msg)
+            raise CoflashError(f"{key}: {text} has the step {by_text}; one above 0 in the unit of the ends is allowed")
     elif kind == "*":
         factor, factor_unit, _ = _quantity(key, by_text)
         if factor <= 1 or factor_unit or low <= 0:
@@ -309,8 +297,7 @@ def _quantity(key: str, text: str) -> tuple[Decimal, str, Decimal | None]:
     try:
         (count, counted), (worth, _) = quantity(text), quantity("1" + text.lstrip("0123456789._ "))
     except CoflashError as error:
-        msg = f"{key}: {error}"
-        raise CoflashError(msg) from error
+        raise CoflashError(f"{key}: {error}") from error
     if counted == "ppb":
         return Decimal(count).scaleb(-7), "%", Decimal("0.01")
     return Decimal(count), {"bytes": "B", "ns": "ns"}[counted], Decimal(worth)

@@ -73,17 +73,13 @@ def open_engine(place: Place) -> AbstractContextManager[Engine]:
     """
     name = place.engine
     if name not in ENGINES:
-        msg = f'engine: "{name}" was given{hint(str(name), ENGINES)}'
-        raise CoflashError(msg)
+        raise CoflashError(f'engine: "{name}" was given{hint(str(name), ENGINES)}')
     if place.workers is not None and place.workers < 1:
-        msg = f"workers: {place.workers} was given; at least 1 is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"workers: {place.workers} was given; at least 1 is allowed")
     if name == "local" and place.address is not None:
-        msg = f"address: {place.address!r} was given; the engine local has none (dask and ray have)"
-        raise CoflashError(msg)
+        raise CoflashError(f"address: {place.address!r} was given; the engine local has none (dask and ray have)")
     try:
         opener: Opener = importlib.import_module(f"coflash.sweep.engine_{name}").opened
     except ImportError as error:
-        msg = f"the engine {name} is not installed: pip install 'coflash[{name}]' ({error})"
-        raise CoflashError(msg) from error
+        raise CoflashError(f"the engine {name} is not installed: pip install 'coflash[{name}]' ({error})") from error
     return opener(place)

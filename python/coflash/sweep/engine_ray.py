@@ -82,8 +82,7 @@ def _check(address: str) -> None:
             socket.create_connection((host, int(port)), _SECONDS_TO_CONNECT).close()
         except OSError as error:
             why = f"{error.strerror or error}; `ray start --head` starts one"
-            msg = f"address: no Ray cluster answers at {address}: {why}"
-            raise CoflashError(msg) from error
+            raise CoflashError(f"address: no Ray cluster answers at {address}: {why}") from error
 
 
 def _hint(address: str | None) -> str:

@@ -26,6 +26,5 @@ def traced(trace: Paths, folder: Path, requests: int | None, space: str | None) 
     try:
         wrote = generate(name, file, requests=count, space=within)
     except CoflashError as error:
-        msg = f"{name}: no such file; as a workload: {error}"
-        raise CoflashError(msg) from None
+        raise CoflashError(f"{name}: no such file; as a workload: {error}") from None
     return file, [f"Generated {counted(wrote['requests'], 'request')} of {name} over {within}, seed 0, into {file}."]

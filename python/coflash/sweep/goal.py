@@ -143,22 +143,17 @@ def goals(
     given = [(name, True) for name in _names(minimise)] + [(name, False) for name in _names(maximise)]
     if cost is not None:
         given.append((f"{COST} {cost}", True))
-    found = tuple(_goal(number(name), is_minimum) for name, is_minimum in given)
+    numbers = [(number(name), is_minimum) for name, is_minimum in given]
+    found = tuple(Goal(of.name, is_minimum, of.value, bin_width=of.measure.bin_width) for of, is_minimum in numbers)
     if not found:
-        msg = "tune: a goal is needed, such as --minimise response.p99 (Python: minimise=, maximise=)"
-        raise CoflashError(msg)
+        raise CoflashError("tune: a goal is needed, such as --minimise response.p99 (Python: minimise=, maximise=)")
     if len({goal.name for goal in found}) < len(found):
-        msg = f"tune: {', '.join(goal.name for goal in found)} were given; each measure is allowed once"
-        raise CoflashError(msg)
+        raise CoflashError(f"tune: {', '.join(goal.name for goal in found)} were given; each measure is allowed once")
     return found
 
 
 def _names(given: str | Sequence[str] | None) -> Sequence[str]:
     return [given] if isinstance(given, str) else given or []
-
-
-def _goal(of: Number, is_minimum: bool) -> Goal:
-    return Goal(of.name, is_minimum, of.value, bin_width=of.measure.bin_width)
 
 
 @dataclass(frozen=True)
@@ -192,26 +187,22 @@ def condition(text: str, cost: str | None = None) -> Condition:
     """
     found = _CONDITION.fullmatch(text)
     if found is None:
-        msg = f"bound {text!r}: MEASURE<VALUE or MEASURE>VALUE is allowed, such as response.p99<5ms"
-        raise CoflashError(msg)
+        raise CoflashError(f"bound {text!r}: MEASURE<VALUE or MEASURE>VALUE is allowed, such as response.p99<5ms")
     name, sign, given = found.groups()
     of = number(f"{COST} {cost}" if name == COST and cost is not None else name)
     measure = of.measure if of.measure.label != "cost ($)" else replace(of.measure, path=COST)
     value = number_in(given)
     if value is None or value[1] not in ("", measure.unit):
         unit = f"a number with a unit of {measure.unit}" if measure.unit in ("ns", "bytes") else "a number"
-        msg = f"bound {text!r}: {given!r} was given; for {short(measure.path)} {unit} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"bound {text!r}: {given!r} was given; for {short(measure.path)} {unit} is allowed")
     if not value[1] and measure.unit in ("ns", "bytes"):
         example = given + ("ms" if measure.unit == "ns" else "MiB")
-        msg = f"bound {text!r}: the unit of {given} is missing, such as {example}"
-        raise CoflashError(msg)
+        raise CoflashError(f"bound {text!r}: the unit of {given} is missing, such as {example}")
     called = short(measure.path) if not of.is_known_before else measure.path
     worse, other = ("more", ">") if "<" in sign else ("less", "<")
     if not of.is_known_before and measure.better == worse:
         msg = f"bound {text!r}: of {called} {worse} is better; {called}{other}{given} is allowed"
         raise CoflashError(msg)
     if not math.isfinite(value[0]):
-        msg = f"bound {text!r}: a finite number is allowed, such as {called}{sign[0]}2.5"
-        raise CoflashError(msg)
+        raise CoflashError(f"bound {text!r}: a finite number is allowed, such as {called}{sign[0]}2.5")
     return Condition(f"{called}{sign[0]}{given}", 1 if "<" in sign else -1, value[0], of.value, measure)

@@ -161,8 +161,7 @@ class Plan:
             CoflashError: No point is a valid scenario, a word among the values cannot be used, or there are no seeds.
         """
         if not 1 <= (seeds if isinstance(seeds, int) else len(seeds)) <= POINTS_MAX:
-            msg = f"seeds: {seeds} was given; at least 1 and at most {POINTS_MAX} is allowed"
-            raise CoflashError(msg)
+            raise CoflashError(f"seeds: {seeds} was given; at least 1 and at most {POINTS_MAX} is allowed")
         points = []
         good, bad = set[tuple[str, str]](), dict[tuple[str, str], str]()
         for assignment in assignments:
@@ -260,13 +259,11 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
         if type(error).__name__ != "PanicException":
             raise
         # A panic of the core is not an Exception, and would end a worker.
-        msg = f"the simulator failed: {error}"
-        raise RuntimeError(msg) from error
+        raise RuntimeError(f"the simulator failed: {error}") from error
     found = [file["sha256"] for file in result.workload["inputs"]]
     if found != [file.sha256 for file in job.inputs]:
         files = ", ".join(file.source for file in job.inputs)
-        msg = f"{files}: has changed since the sweep began: give the same command again"
-        raise CoflashError(msg)
+        raise CoflashError(f"{files}: has changed since the sweep began: give the same command again")
     result = credited(result, local, local, [file.source for file in job.inputs])
     if job.place is not None:
         try:

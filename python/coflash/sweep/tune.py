@@ -254,8 +254,7 @@ class Search:
             msg = "tune: nothing to vary was given; at least one key is needed, such as cache.size=64MiB..1GiB"
             raise CoflashError(msg)
         if trials < 1:
-            msg = f"trials: {trials} was given; at least 1 is allowed"
-            raise CoflashError(msg)
+            raise CoflashError(f"trials: {trials} was given; at least 1 is allowed")
         self.inputs = inputs_of(scenario, trace)
         self._scenario, self._axes, self._seeds = scenario.with_(workload__trace=[]), axes, seeds
         self._goals, self._conditions, self._cases = tuple(wanted), tuple(conditions), wanted[0].cases
@@ -459,6 +458,5 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError as error:
-        msg = "tune needs Optuna: pip install 'coflash[tune]'"
-        raise CoflashError(msg) from error
+        raise CoflashError("tune needs Optuna: pip install 'coflash[tune]'") from error
     return optuna

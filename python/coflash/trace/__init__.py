@@ -168,8 +168,7 @@ def cache_hits(keys: ArrayLike, policy: str, slots: int) -> NDArray[np.bool_]:
     import numpy as np
 
     if not 0 <= slots < 2**31:
-        msg = f"cache_hits: {slots} slots were given; 0 to {2**31 - 1} is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"cache_hits: {slots} slots were given; 0 to {2**31 - 1} is allowed")
     _, pages = np.unique(np.asarray(keys), return_inverse=True)
     return _core.cache_hits(pages.astype(np.uint32).ravel(), policy, slots)
 
@@ -183,8 +182,7 @@ def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table
         CoflashError: The trace cannot be read.
     """
     if count < 0:
-        msg = f"head: a count of {count} was given; 0 or more is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"head: a count of {count} was given; 0 or more is allowed")
     with arrow.converted(paths(trace)) as files:
         columns = _core.trace_head(files, settings_of(options), count)
     import numpy as np

@@ -163,5 +163,4 @@ def _cast(path: str, column: pa.Array, field: pa.Field) -> pa.Array:
     try:
         return column.cast(field.type)
     except pa.ArrowInvalid as error:
-        msg = f"{path}: {field.name}: {str(error).splitlines()[0]}"
-        raise CoflashError(msg) from None
+        raise CoflashError(f"{path}: {field.name}: {str(error).splitlines()[0]}") from None

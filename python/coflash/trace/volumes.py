@@ -108,8 +108,7 @@ def split(
         msg = "standard input: a split is known by the content of its trace, which is read twice: give a file"
         raise CoflashError(msg)
     if len({source if remote.is_url(source) else os.path.realpath(source) for source in sources}) < len(sources):
-        msg = "split: a file was given twice; each is allowed once"
-        raise CoflashError(msg)
+        raise CoflashError("split: a file was given twice; each is allowed once")
     with ThreadPoolExecutor(workers) as pool:  # the core reads without the interpreter's lock
         here = list(pool.map(fetched, sources))
         digests = pool.map(digest_of, here)
@@ -203,13 +202,11 @@ def read(place: str | os.PathLike[str]) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        msg = f"{at}: cannot be read: {error}"
-        raise CoflashError(msg) from error
+        raise CoflashError(f"{at}: cannot be read: {error}") from error
     except (ValueError, TypeError, KeyError):
         is_ours = False
     if not is_ours:
-        msg = f"{at}: was not written by this version of coflash trace split; give another folder"
-        raise CoflashError(msg)
+        raise CoflashError(f"{at}: was not written by this version of coflash trace split; give another folder")
     return document
 
 

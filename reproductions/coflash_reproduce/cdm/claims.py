@@ -34,18 +34,10 @@ def mean_waf(runs: Runs, experiment: str, line: str) -> float:
     return mean(run.read(WAF_HOST) for run in runs.of(experiment, line))
 
 
-def over_random(runs: Runs, line: str) -> float:
-    """Return the write amplification of a stand-in over that of random writes, mean over the capacities of both."""
-    random, live = (_waf(runs, *of_line) for of_line in (("capacity", of.RANDOM), ("live-capacity", line)))
-    return mean(live[at] / waf for at, waf in random.items() if at in live)
-
-
 def _over_random(line: str, runs: Runs, _: str) -> float:
-    return over_random(runs, line)
-
-
-def _waf(runs: Runs, experiment: str, line: str) -> dict[float, float]:
-    return {run.case.at: run.read(WAF_HOST) for run in runs.of(experiment, line)}
+    """Return the write amplification of a stand-in over that of random writes, mean over the capacities of both."""
+    random, live = (runs.by_place(WAF_HOST, *one) for one in (("capacity", of.RANDOM), ("live-capacity", line)))
+    return mean(live[at] / waf for at, waf in random.items() if at in live)
 
 
 def changes_at(
@@ -96,7 +88,7 @@ def _mean_waf_live(lines: Sequence[str]) -> Ours:
 
 def _off_random(line: str, runs: Runs, experiment: str) -> float:
     """Return by how much write amplification with some random writes is off that with all, the most at any share."""
-    by_share = _waf(runs, experiment, line)
+    by_share = runs.by_place(WAF_HOST, experiment, line)
     return max((by_share[at] / by_share[100] - 1 for at in by_share if at), key=abs)
 
 

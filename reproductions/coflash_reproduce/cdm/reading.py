@@ -11,18 +11,8 @@ from coflash import analytic
 from coflash._core import quantity
 from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
 from coflash.quantity import PPB, change, show, show_change
+from coflash_reproduce.cdm import claims
 from coflash_reproduce.cdm import workloads as of
-from coflash_reproduce.cdm.claims import (
-    COPIES_CHANGE,
-    LIVE,
-    MEAN_CHANGE,
-    MEAN_WAF_LIVE,
-    RANDOM_WAF,
-    STDDEV_CHANGE,
-    WAF_CHANGES,
-    changes_at,
-    mean_waf,
-)
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
 
 CAPACITY_AXIS = Axis("capacity", "GiB")
@@ -81,11 +71,13 @@ def about_capacity(runs: Runs) -> Iterator[str]:
     workload = runs.of("capacity", of.RANDOM)[0].scenario.to_dict()["workload"]
     made_up = workload["synthetic"]
     untouched = math.exp(-made_up["requests"] / (quantity(made_up["space"])[0] / 4096))
-    repeated, once, independent = (mean_waf(runs, "capacity", one) for one in (of.RANDOM, of.ONCE, of.INDEPENDENT))
+    repeated, once, independent = (
+        claims.mean_waf(runs, "capacity", one) for one in (of.RANDOM, of.ONCE, of.INDEPENDENT)
+    )
     yield (
         f"Over the capacities the mean for random writes is {repeated:.2f} for the same writes "
         f"{workload['repeat']} times, {once:.2f} for them once and {independent:.2f} for as "
-        f"many that are never repeated; the paper has {RANDOM_WAF}."
+        f"many that are never repeated; the paper has {claims.RANDOM_WAF}."
     )
     yield (
         f"Repeating lowers it: {untouched:.0%} of the footprint is in none of the draws and is never written, and "
@@ -95,20 +87,20 @@ def about_capacity(runs: Runs) -> Iterator[str]:
 
 def about_live(runs: Runs) -> Iterator[str]:
     """Describe which capacities give the paper's mean."""
-    live = [run for line in LIVE for run in runs.of("live-capacity", line)]
+    live = [run for line in claims.LIVE for run in runs.of("live-capacity", line)]
     places = sorted({run.case.at for run in live})
     means = {least: mean(run.read(WAF_HOST) for run in live if run.case.at >= least) for least in places}
     each = ", ".join(f"{waf:.2f} from {least:g} GiB on" for least, waf in means.items())
     yield (
-        f"The mean over workloads and capacities is {each}; an earlier version of the paper has {MEAN_WAF_LIVE}. The "
-        "smaller capacities give the paper's maximum, the larger ones its mean."
+        f"The mean over workloads and capacities is {each}; an earlier version of the paper has "
+        f"{claims.MEAN_WAF_LIVE}. The smaller capacities give the paper's maximum, the larger ones its mean."
     )
 
 
 def about_random_share(runs: Runs) -> Iterator[str]:
     """Describe how soon write amplification is that of random writes."""
     for line in (of.ANYWHERE, of.MIXED):
-        waf = {run.case.at: run.read(WAF_HOST) for run in runs.of("random-share", line)}
+        waf = runs.by_place(WAF_HOST, "random-share", line)
         most = max(waf.values())
         shares = ", ".join(f"{one / most:.0%} at {at:g} %" for at, one in waf.items() if 0 < at < 50)
         yield f"“{line[0].upper()}{line[1:]}” reaches {shares} of its greatest WAF."
@@ -122,7 +114,7 @@ def about_copies(runs: Runs) -> Iterator[str]:
         programmed = [run for run in runs.of(experiment.name, of.BASELINE) if run.programs]
         copied = [run.metrics.gc_copies_pages / run.programs for run in programmed]
         shares.append(f"{min(copied):.0%} to {max(copied):.0%} with {experiment.title}")
-    jedec, oltp = (WAF_CHANGES[name][1] / COPIES_CHANGE[name] for name in ("jedec", "oltp"))
+    jedec, oltp = (claims.WAF_CHANGES[name][1] / claims.COPIES_CHANGE[name] for name in ("jedec", "oltp"))
     yield f"Under {of.BASELINE} GC copies are {', '.join(shares)} of all programs here."
     yield (
         f"In the paper they were about {jedec:.0%} (JEDEC) and {oltp:.0%} (OLTP), going by its greatest savings of WAF "
@@ -136,7 +128,7 @@ NORMALISED[STDDEV] = Measure("its std. deviation over NVM-basic", "ratio", STDDE
 
 def normalised(measure: Measure, runs: Runs, experiment: Experiment) -> list[Line]:
     """Return each scheme's measure over that of the baseline, by cache size."""
-    found = {line: changes_at(runs, experiment.name, measure, line=line) for line in (of.CDM, of.ADAPTIVE)}
+    found = {line: claims.changes_at(runs, experiment.name, measure, line=line) for line in (of.CDM, of.ADAPTIVE)}
     lines = [Line(line, tuple((at, 1 + one) for at, one in changes.items())) for line, changes in found.items()]
     return [line for line in lines if line.points]
 
@@ -144,7 +136,7 @@ def normalised(measure: Measure, runs: Runs, experiment: Experiment) -> list[Lin
 def _averages(runs: Runs, name: str, sizes_gib: Sequence[float] = (), seed: int | None = None) -> Row:
     """Return the mean changes and the ends of WAF's, over some sizes or all, where the baseline collects."""
     at = [100 * gib / of.CAPACITY_GIB for gib in sizes_gib]
-    found = [changes_at(runs, name, measure, seed) for measure in (COPIED, WAF_HOST, MEAN, STDDEV)]
+    found = [claims.changes_at(runs, name, measure, seed) for measure in (COPIED, WAF_HOST, MEAN, STDDEV)]
     copies, waf, *times = ([one for place, one in of.items() if not at or place in at] for of in found)
     if not copies:
         return ("",) * 4
@@ -160,9 +152,9 @@ _COLUMNS = "| caches | pages copied | WAF, least and most | mean response | its 
 def averages(runs: Runs) -> Iterator[Row]:
     """Tabulate the paper's averages beside ours: the main set-ups, with each seed, and the other stand-ins."""
     for kind, names in (("jedec", of.JEDEC), ("oltp", of.OLTP)):
-        ends = " … ".join(map(show_change, WAF_CHANGES[kind]))
-        times = map(show_change, (MEAN_CHANGE[kind], STDDEV_CHANGE[kind]))
-        yield f"paper, {kind.upper()}", "", show_change(COPIES_CHANGE[kind]), ends, *times
+        ends = " … ".join(map(show_change, claims.WAF_CHANGES[kind]))
+        times = map(show_change, (claims.MEAN_CHANGE[kind], claims.STDDEV_CHANGE[kind]))
+        yield f"paper, {kind.upper()}", "", show_change(claims.COPIES_CHANGE[kind]), ends, *times
         for one in runs.experiments(names):
             yield one.title, _caches(runs, one.name), *_averages(runs, one.name)
             sizes = sorted({case.at * of.CAPACITY_GIB / 100 for case in one.cases})
@@ -173,7 +165,7 @@ def averages(runs: Runs) -> Iterator[Row]:
 
 def _caches(runs: Runs, name: str) -> str:
     """Name the cache sizes that count, on 64 GiB of flash."""
-    return ", ".join(f"{at * of.CAPACITY_GIB / 100:g}" for at in changes_at(runs, name, COPIED)) + " GiB"
+    return ", ".join(f"{at * of.CAPACITY_GIB / 100:g}" for at in claims.changes_at(runs, name, COPIED)) + " GiB"
 
 
 SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16), (0.25, 2, 4, 6, 8), (1, 2, 4, 8, 12, 16))

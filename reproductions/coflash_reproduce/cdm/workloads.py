@@ -57,6 +57,7 @@ _SCHEMES: dict[str, dict[str, Any]] = {
     SGC: {"name": "sgc"},
     CDM_HGC: {"name": "cdm-hgc"},
 }
+VARIANTS = (BASELINE, CDM, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT, WEIGHT_0, ADAPTIVE)
 PARTS = (WEIGHT_0, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT)
 """Variants of CDM, which are run at some cache sizes."""
 
@@ -234,12 +235,7 @@ def _live_by_capacity(scale: Scale) -> Experiment:
     return Experiment("live-capacity", "no cache", _device(scale, CAPACITY_GIB, {}), tuple(cases))
 
 
-_BYTES = {
-    UNIFORM_LIVE: UNIFORM_GIB * GIB,
-    ZIPF_LIVE: ZIPF_GIB * GIB,
-    JEDEC_LIVE: JEDEC_BYTES,
-    OLTP_LIVE: OLTP_BYTES,
-}
+_BYTES = {UNIFORM_LIVE: UNIFORM_GIB * GIB, ZIPF_LIVE: ZIPF_GIB * GIB, JEDEC_LIVE: JEDEC_BYTES, OLTP_LIVE: OLTP_BYTES}
 """The address spaces, before the division."""
 
 

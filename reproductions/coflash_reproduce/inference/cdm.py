@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from statistics import mean
 from typing import Any
@@ -11,18 +11,8 @@ from typing import Any
 from coflash import trace
 from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
 from coflash.scenario import Scenario
+from coflash_reproduce.cdm import workloads as its
 from coflash_reproduce.cdm.claims import COPIES_CHANGE, MEAN_CHANGE, STDDEV_CHANGE, WAF_CHANGES
-from coflash_reproduce.cdm.workloads import (
-    BASELINE,
-    CAPACITY_GIB,
-    CDM,
-    GIB,
-    JEDEC_BYTES,
-    JEDEC_REQUESTS,
-    OLTP_BYTES,
-    OLTP_REQUESTS,
-    ROUNDS,
-)
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown
 from coflash_reproduce.text import Text
 
@@ -43,6 +33,8 @@ _SPACE, _SKEW, _PAUSE = (
     "workload.synthetic.arrival.max",
 )
 _RUNS = {"name": "runs", "sequential_share": "94%", "from": "uniform"}
+Own = tuple[Reading, ...]
+"""Readings that only one workload has."""
 _WEIGHT_0 = {"cooperation": {"name": "cdm", "removable_weight": 0.0}}
 
 
@@ -58,7 +50,11 @@ def inferences(divisor: int, traces: tuple[str, ...]) -> tuple[Inference, ...]:
     """
     if traces:
         return (_replayed(traces),)
-    return _jedec(divisor), _oltp(divisor)
+    jedec, oltp = (its.JEDEC_REQUESTS, its.JEDEC_BYTES, 14), (its.OLTP_REQUESTS, its.OLTP_BYTES, 22)
+    return (
+        _generated(divisor, "jedec", jedec, {"trim_share": "6%", "flush_share": "5%"}, _JEDEC_ONLY),
+        _generated(divisor, "oltp", oltp, {"read_share": its.OLTP_READS}, _OLTP_ONLY),
+    )
 
 
 def _device(divisor: int, workload: dict[str, Any]) -> Scenario:
@@ -73,7 +69,7 @@ def _workload(divisor: int, requests: int, gib: float, **shares: str) -> dict[st
         "synthetic": {
             "generator": {"name": "zipf", "exponent": 0.5},
             "requests": requests // divisor,
-            "space": _size(gib * GIB / divisor),
+            "space": _size(gib * its.GIB / divisor),
             "arrival": {"name": "uniform", "max": "8ms"},
             **shares,
         }
@@ -96,29 +92,21 @@ def _unknowns(divisor: int) -> tuple[Unknown, ...]:
 
 def _lines(cooperation: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     cdm = cooperation or {"name": "cdm", "removable_weight": 1.0}
-    return {BASELINE: {"cooperation": {"name": "none"}}, CDM: {"cooperation": cdm}}
+    return {its.BASELINE: {"cooperation": {"name": "none"}}, its.CDM: {"cooperation": cdm}}
 
 
-def _mean(measure: Measure) -> Any:
-    return lambda measured: mean(measured.changes(CDM, measure))
-
-
-def _least(measured: Measured) -> float:
-    return max(measured.changes(CDM, WAF_HOST))
-
-
-def _greatest(measured: Measured) -> float:
-    return min(measured.changes(CDM, WAF_HOST))
+def _of(choose: Callable[[Sequence[float]], float], measure: Measure) -> Callable[[Measured], float]:
+    return lambda measured: choose(measured.changes(its.CDM, measure))
 
 
 def _targets(of: str) -> tuple[Target, ...]:
     least, greatest = WAF_CHANGES[of]
     return (
-        Target("pages copied, mean change", COPIES_CHANGE[of], _mean(COPIED)),
-        Target("WAF, least change", least, _least),
-        Target("WAF, greatest change", greatest, _greatest),
-        Target("mean response, mean change", MEAN_CHANGE[of], _mean(MEAN)),
-        Target("its std. deviation, mean change", STDDEV_CHANGE[of], _mean(STDDEV)),
+        Target("pages copied, mean change", COPIES_CHANGE[of], _of(mean, COPIED)),
+        Target("WAF, least change", least, _of(max, WAF_HOST)),
+        Target("WAF, greatest change", greatest, _of(min, WAF_HOST)),
+        Target("mean response, mean change", MEAN_CHANGE[of], _of(mean, MEAN)),
+        Target("its std. deviation, mean change", STDDEV_CHANGE[of], _of(mean, STDDEV)),
     )
 
 
@@ -144,7 +132,7 @@ _REFERENCE = _reading("reference")
 def _rounds(requests: int) -> tuple[Reading, ...]:
     """Return what else ten rounds may be, given the requests of one."""
     return (
-        _reading("repeated", {"workload.repeat": ROUNDS, "workload.synthetic.requests": requests}),
+        _reading("repeated", {"workload.repeat": its.ROUNDS, "workload.synthetic.requests": requests}),
         _reading("one-round", {"workload.synthetic.requests": requests}),
     )
 
@@ -160,100 +148,62 @@ def _shared(scale: float) -> tuple[Reading, ...]:
         _reading("erased", {"precondition": {"fill": "none"}}),
         _reading("own-block", {"ftl.shared_streams": [["host", "evict"]]}),
         _reading("over-provisioning", {"ftl.spare.definition": "over_provisioning"}),
-        _reading("consistent", lines={CDM: {"cooperation": commits}}),
+        _reading("consistent", lines={its.CDM: {"cooperation": commits}}),
     )
 
 
-def _jedec(divisor: int) -> Inference:
-    workload = _workload(divisor, JEDEC_REQUESTS * ROUNDS, 14, trim_share="6%", flush_share="5%")
-    return _inference(
-        "jedec",
-        "JEDEC",
-        divisor,
-        workload,
-        (
-            _REFERENCE,
-            Reading(
-                "address-space",
-                "31.2 GB are its address space",
-                "Table 1 calls it the size of the workload.",
-                {_SPACE: _size(JEDEC_BYTES / divisor)},
-            ),
-            _reading(
-                "sequential",
-                {"workload.synthetic.generator": {"name": "runs", "sequential_share": "94%", "from": "uniform"}},
-            ),
-            _reading("drains", lines={BASELINE: {"cache.volatile": True}}),
-            *_rounds(JEDEC_REQUESTS // divisor),
-            *_shared(PLANES / divisor),
-        ),
+def _generated(divisor: int, name: str, size: tuple[int, int, float], shares: dict[str, str], own: Own) -> Inference:
+    """Return a workload by its requests of a round, its size in bytes, and its live footprint at first in GiB."""
+    requests, size_bytes, gib = size
+    in_space = Reading(
+        "address-space",
+        f"{size_bytes / 1e9:g} GB are its address space",
+        "Table 1 calls it the size of the workload.",
+        {_SPACE: _size(size_bytes / divisor)},
     )
-
-
-def _oltp(divisor: int) -> Inference:
-    workload = _workload(divisor, OLTP_REQUESTS * ROUNDS, 22, read_share="52%")
-    return _inference(
-        "oltp",
-        "OLTP",
-        divisor,
-        workload,
-        (
-            _REFERENCE,
-            Reading(
-                "address-space",
-                "30.7 GB are its address space",
-                "Table 1 calls it the size of the workload.",
-                {_SPACE: _size(OLTP_BYTES / divisor)},
-            ),
-            *_OLTP_ONLY,
-            *_rounds(OLTP_REQUESTS // divisor),
-            *_shared(PLANES / divisor),
-        ),
-    )
-
-
-_OLTP_ONLY = (
-    _reading("weight-0", lines={CDM: _WEIGHT_0}),
-    _reading("no-read-allocate", {"cache.read_allocate": False}),
-)
-
-
-def _inference(
-    name: str, title: str, divisor: int, workload: dict[str, Any], readings: tuple[Reading, ...]
-) -> Inference:
     return Inference(
         name=name,
-        title=title,
-        scenario=_device(divisor, workload),
+        title=name.upper(),
+        scenario=_device(divisor, _workload(divisor, requests * its.ROUNDS, gib, **shares)),
         scaling=f"Capacity, caches, footprint and requests are {divisor} times smaller than the paper's. There is one "
         f"plane of {PLANES}, with pauses {PLANES} times as long, so that it has the paper's load. All values are shown "
         "as on the paper's device. Requests of one page of 4 KiB by Zipf's law stand for the trace, with the "
         "shares of reads, trims and flushes of the paper's table 1.",
         lines=_lines(),
-        axis={gib: {"cache.size": _size(gib * GIB / divisor)} for gib in CACHE_GIB},
+        axis={gib: {"cache.size": _size(gib * its.GIB / divisor)} for gib in CACHE_GIB},
         unknowns=_unknowns(divisor),
         targets=_targets(name),
-        readings=readings,
+        readings=(_REFERENCE, in_space, *own, *_rounds(requests // divisor), *_shared(PLANES / divisor)),
         selections=_selections(),
         selected=_SELECTED,
         unit="GiB",
     )
 
 
+_JEDEC_ONLY: Own = (
+    _reading("sequential", {"workload.synthetic.generator": _RUNS}),
+    _reading("drains", lines={its.BASELINE: {"cache.volatile": True}}),
+)
+_OLTP_ONLY: Own = (
+    _reading("weight-0", lines={its.CDM: _WEIGHT_0}),
+    _reading("no-read-allocate", {"cache.read_allocate": False}),
+)
+
+
 def _replayed(traces: tuple[str, ...]) -> Inference:
     """Return OLTP on the user's trace: the device is as large as makes its footprint a share of the flash."""
     footprint = int(trace.info(traces)["footprint_pages"])
     blocks = [round(footprint / share / 64) for share in (0.75, 0.35)]
-    scenario = _device(256, {"remap": "dense", "repeat": ROUNDS}).with_({"flash.blocks_per_plane": blocks[0]})
+    scenario = _device(256, {"remap": "dense", "repeat": its.ROUNDS}).with_({"flash.blocks_per_plane": blocks[0]})
     return Inference(
         name="oltp-trace",
         title="OLTP on the given trace",
         scenario=scenario,
-        scaling=f"The trace is repeated {ROUNDS} times on one plane, of which its {footprint:,} pages are a share. "
+        scaling=f"The trace is repeated {its.ROUNDS} times on one plane, of which its {footprint:,} pages are a share. "
         "Cache sizes have the same shares of the device as on the paper's.",
         lines=_lines(),
         # A size in percent is of the exported space, which is 85 % of the flash.
-        axis={gib: {"cache.size": f"{100 * gib / CAPACITY_GIB / 0.85:.4f}%"} for gib in CACHE_GIB},
+        axis={gib: {"cache.size": f"{100 * gib / its.CAPACITY_GIB / 0.85:.4f}%"} for gib in CACHE_GIB},
         unknowns=(
             _unknown("flash.blocks_per_plane", "blocks of 64 pages", f"{blocks[0]}..{blocks[1]}"),
             Unknown(
@@ -264,7 +214,7 @@ def _replayed(traces: tuple[str, ...]) -> Inference:
             ),
         ),
         targets=_targets("oltp"),
-        readings=(_REFERENCE, *_OLTP_ONLY, *_shared(footprint / 0.55 * 4096 / (CAPACITY_GIB * GIB))),
+        readings=(_REFERENCE, *_OLTP_ONLY, *_shared(footprint / 0.55 * 4096 / (its.CAPACITY_GIB * its.GIB))),
         selections=_selections(),
         selected=_SELECTED,
         unit="GiB",

@@ -207,5 +207,4 @@ def refuse_traces(paper: str, traces: tuple[str, ...]) -> None:
         CoflashError: A trace was given.
     """
     if traces:
-        msg = f"{paper}: --infer takes no --trace: it searches the workload as well"
-        raise CoflashError(msg)
+        raise CoflashError(f"{paper}: --infer takes no --trace: it searches the workload as well")

@@ -8,19 +8,9 @@ from statistics import mean
 
 from coflash.measures.measure import MEAN
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown, refuse_traces
+from coflash_reproduce.opfcl import workloads as its
 from coflash_reproduce.opfcl.claims import BEST_SHARES, ERASES_AXES, FINANCIAL_USE
 from coflash_reproduce.opfcl.reading import ERASES, WITHIN, settled
-from coflash_reproduce.opfcl.workloads import (
-    CONSTANT_DISK,
-    FINANCIAL_REQUESTS,
-    FP,
-    MEASURED,
-    OP,
-    STEADY,
-    device,
-    fixed_share,
-    op_fcl,
-)
 from coflash_reproduce.text import Text
 
 TEXT = Text.beside(__file__, {})
@@ -30,7 +20,7 @@ _reading = partial(Reading.of, TEXT)
 _SPACE, _SKEW = "workload.synthetic.space", "workload.synthetic.generator.exponent"
 _SHARES = (40, 50, 60, 70, 80, 90, 95)
 """The fixed shares of caching space, in percent."""
-_LARGEST = f"{FP} {_SHARES[-1]} %"
+_LARGEST = f"{its.FP} {_SHARES[-1]} %"
 _FLOOR = 5 * WITHIN
 """With it the margin of "about the same" is an error of a fifth, up to which a reading fits."""
 
@@ -53,7 +43,7 @@ class _Workload:
 
 
 _WORKLOADS = (
-    _Workload("financial", "Financial", FINANCIAL_REQUESTS, "23%", "8200us", (1.5, 12)),
+    _Workload("financial", "Financial", its.FINANCIAL_REQUESTS, "23%", "8200us", (1.5, 12)),
     _Workload("home", "Home", 20_000_000, "19%", "8160us", (2, 24)),
     _Workload("exchange", "Exchange", 30_000_000, "45%", "6ms", (20, 160), configuration=2, size="8KiB"),
 )
@@ -86,13 +76,13 @@ def _inference(divisor: int, of: _Workload) -> Inference:
     }
     workload = {"remap": "none", "synthetic": synthetic}
     # A smaller device leaves a mechanical disk hardly anything to seek: its disks have the paper's mean times.
-    scenario = device(of.configuration, divisor, workload).with_(CONSTANT_DISK)
+    scenario = its.device(of.configuration, divisor, workload).with_(its.CONSTANT_DISK)
     flash = scenario.to_dict()["flash"]
     shorter = {
         f"flash.{key}": flash[key] * times // 2 for key, times in (("blocks_per_plane", 4), ("pages_per_block", 1))
     }
     whither = ", to three disks in stripes" if of.configuration == 2 else ""
-    lines = {f"{FP} {share} %": fixed_share(FP, "fp-fcl", share).changes for share in _SHARES}
+    lines = {f"{its.FP} {share} %": its.fixed_share(its.FP, "fp-fcl", share).changes for share in _SHARES}
     return Inference(
         name=of.name,
         title=of.title,
@@ -101,7 +91,7 @@ def _inference(divisor: int, of: _Workload) -> Inference:
         f"{divisor} times smaller, in blocks of half the length, so that there are enough of them; values are shown "
         f"as on the paper's device. Requests of {of.size.replace('KiB', ' KiB')}, {of.read_share} of them reads, by "
         f"Zipf's law stand for the trace; they come as often as its own{whither}.",
-        lines={**lines, OP: op_fcl()},
+        lines={**lines, its.OP: its.op_fcl()},
         axis={0.0: {}},
         unknowns=(
             Unknown(
@@ -120,7 +110,7 @@ def _inference(divisor: int, of: _Workload) -> Inference:
 
 def _targets(of: _Workload) -> list[Target]:
     found = [
-        Target("best fixed share of FP-FCL", BEST_SHARES[FP][of.name], _best_share, unit="share"),
+        Target("best fixed share of FP-FCL", BEST_SHARES[its.FP][of.name], _best_share, unit="share"),
         Target("erases of a block, FP-FCL at its largest share", ERASES_AXES[of.name], _erases, unit=""),
         Target("mean response, OP-FCL over the best fixed share", 0.0, _excess, _FLOOR),
     ]
@@ -136,7 +126,7 @@ def _response(line: str, measured: Measured) -> float:
 
 
 def _best(measured: Measured) -> int:
-    return min(_SHARES, key=lambda share: _response(f"{FP} {share} %", measured))
+    return min(_SHARES, key=lambda share: _response(f"{its.FP} {share} %", measured))
 
 
 def _best_share(measured: Measured) -> float:
@@ -150,17 +140,17 @@ def _erases(measured: Measured) -> float:
 
 
 def _excess(measured: Measured) -> float:
-    return _response(OP, measured) / _response(f"{FP} {_best(measured)} %", measured) - 1
+    return _response(its.OP, measured) / _response(f"{its.FP} {_best(measured)} %", measured) - 1
 
 
 def _use(measured: Measured) -> float:
-    return mean(settled(measured.numbers[OP, 0.0]))
+    return mean(settled(measured.numbers[its.OP, 0.0]))
 
 
 _READINGS = (
     _reading("one-block"),
     _reading("own-block", {"ftl.shared_streams": [["host", "evict"]]}),
     _reading("background", {"hybrid.destaging": "background"}),
-    _reading("measured", lines={OP: op_fcl(MEASURED)}),
-    _reading("steady", lines={OP: op_fcl(STEADY)}),
+    _reading("measured", lines={its.OP: its.op_fcl(its.MEASURED)}),
+    _reading("steady", lines={its.OP: its.op_fcl(its.STEADY)}),
 )

@@ -13,23 +13,9 @@ from coflash import palette
 from coflash._core import REVISION, __version__
 from coflash.figures.style import MARKERS, Format, picture, style
 from coflash.quantity import show
-from coflash_reproduce.drawing import FORMATS
+from coflash_reproduce.drawing import FORMATS, legend_of
+from coflash_reproduce.inference import search
 from coflash_reproduce.inference.definition import Inference, Reading, Unknown
-from coflash_reproduce.inference.search import (
-    EXCLUDED,
-    FIT,
-    FITS,
-    GOOD,
-    OPEN,
-    OTHER_SEEDS,
-    OUT,
-    SAMPLER,
-    SEED,
-    Candidate,
-    Inferred,
-    Outcome,
-    verdict,
-)
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.page import table
 from coflash_reproduce.paper import Grid, Paper, Row, tabled
@@ -48,7 +34,7 @@ _HOW = (
 )
 
 
-def markdown(paper: Paper, command: str, done: Sequence[Inferred], images: str) -> str:
+def markdown(paper: Paper, command: str, done: Sequence[search.Inferred], images: str) -> str:
     """Write the page.
 
     Args:
@@ -65,12 +51,14 @@ def markdown(paper: Paper, command: str, done: Sequence[Inferred], images: str) 
         _HOW,
         f"`{command}` made this page (coflash {__version__}, revision {REVISION} of results): "
         f"{sum(one.runs for one in done):,} runs, up to {trials} "
-        f"set-ups for each reading, chosen by {SAMPLER} with seed {SEED}, one run at a time, so that the same command "
-        f"tries the same set-ups. The best one of each reading was run again with {len(OTHER_SEEDS)} other seeds, "
-        "since with its own it was chosen for its luck, too; the mean of these residuals decides.",
-        f"A reading *fits* if that mean is at most {show(FITS, 'share')}, the deviation up to which a statement of a "
-        f"reproduction holds, and is *excluded* if it is above {show(EXCLUDED, 'share')}: within the ranges below, and "
-        "for workloads of the kind that is searched. Between the two a longer search might find a set-up that fits.",
+        f"set-ups for each reading, chosen by {search.SAMPLER} with seed {search.SEED}, one run at a time, so that the "
+        "same command tries the same set-ups. The best one of each reading was run again with "
+        f"{len(search.OTHER_SEEDS)} other seeds, since with its own it was chosen for its luck, too; the mean of these "
+        "residuals decides.",
+        f"A reading *fits* if that mean is at most {show(search.FITS, 'share')}, the deviation up to which a statement "
+        f"of a reproduction holds, and is *excluded* if it is above {show(search.EXCLUDED, 'share')}: within the "
+        "ranges below, and for workloads of the kind that is searched. Between the two a longer search might find a "
+        "set-up that fits.",
         *(part for one in done for part in _inference(paper, one, images)),
     ]
     if len(done) > 1 and done[0].inference.selections and len({one.inference.selections for one in done}) == 1:
@@ -83,7 +71,7 @@ def image_name(paper: Paper, inference: Inference) -> str:
     return f"{paper.name}-inference-{inference.name}"
 
 
-def draw(done: Inferred) -> dict[Format, bytes]:
+def draw(done: search.Inferred) -> dict[Format, bytes]:
     """Draw the residual of each set-up over each unknown, in each format; the same runs give the same bytes.
 
     Raises:
@@ -98,7 +86,7 @@ def draw(done: Inferred) -> dict[Format, bytes]:
         canvas = Canvas(figsize=(_PANEL_INCHES * columns, _HEIGHT_INCHES * rows), layout="constrained")
         for place, unknown in enumerate(unknowns, 1):
             axes = canvas.add_subplot(rows, columns, place)
-            axes.axhline(100 * FITS, color="#202020", linewidth=0.6, linestyle=":")
+            axes.axhline(100 * search.FITS, color="#202020", linewidth=0.6, linestyle=":")
             for index, outcome in enumerate(shown):
                 if unknown not in done.inference.searched(outcome.reading):
                     continue
@@ -118,13 +106,12 @@ def draw(done: Inferred) -> dict[Format, bytes]:
             _ticks(axes, unknown)
             if (place - 1) % columns == 0:
                 axes.set_ylabel("residual (%)")
-        legends = (axes.get_legend_handles_labels() for axes in canvas.axes)
-        found = {label: handle for legend in legends for handle, label in zip(*legend, strict=True)}
+        found = legend_of(canvas)
         canvas.legend(list(found.values()), list(found), loc="outside upper center", ncols=2)
         return {kind: picture(canvas, kind) for kind in FORMATS}
 
 
-def _nearest(done: Inferred) -> list[Outcome]:
+def _nearest(done: search.Inferred) -> list[search.Outcome]:
     """Return the first reading, and the three others that come nearest with other seeds."""
     return [done.outcomes[0], *sorted(done.outcomes[1:], key=lambda one: one.again)[:3]]
 
@@ -138,7 +125,7 @@ def _ticks(axes: Axes, unknown: Unknown) -> None:
     axes.minorticks_off()
 
 
-def _inference(paper: Paper, done: Inferred, images: str) -> Iterator[str]:
+def _inference(paper: Paper, done: search.Inferred, images: str) -> Iterator[str]:
     inference = done.inference
     yield f"## {_capital(inference.title)}"
     yield inference.scaling
@@ -158,9 +145,9 @@ def _inference(paper: Paper, done: Inferred, images: str) -> Iterator[str]:
         )
     yield table(_good(done))
     yield (
-        f"The set-ups whose residual is within {100 * GOOD:.0f} points of the best of their reading: the range of each "
-        "unknown among them, and how many they are. A wide range is an unknown that these numbers do not tell; a "
-        "narrow one says little if they are few, since more set-ups can only widen it."
+        f"The set-ups whose residual is within {100 * search.GOOD:.0f} points of the best of their reading: the range "
+        "of each unknown among them, and how many they are. A wide range is an unknown that these numbers do not tell; "
+        "a narrow one says little if they are few, since more set-ups can only widen it."
     )
     yield table(_targets(done))
 
@@ -169,7 +156,7 @@ def _capital(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}"
 
 
-def freedom(done: Inferred) -> Iterator[str]:
+def freedom(done: search.Inferred) -> Iterator[str]:
     """Say how much freedom the search had, against how many numbers it had to meet."""
     inference, first = done.inference, done.outcomes[0]
     free, targets = inference.freedom(first.reading), len(inference.targets)
@@ -183,13 +170,13 @@ def freedom(done: Inferred) -> Iterator[str]:
     else:
         more = "1 more target" if targets == free + 1 else f"{targets - free} more targets"
         yield f"{more} than unknowns: a fit is evidence as far as these go."
-    for kind, label in ((FIT, "Fits"), (OPEN, "Undecided"), (OUT, "Excluded")):
+    for kind, label in ((search.FIT, "Fits"), (search.OPEN, "Undecided"), (search.OUT, "Excluded")):
         names = [f"“{one.reading.title}”" for one in done.outcomes if one.verdict == kind]
         yield f"{label}: {'; '.join(names) or 'none'}."
 
 
 @tabled("unknown | searched | why")
-def _unknowns(done: Inferred) -> Iterator[Row]:
+def _unknowns(done: search.Inferred) -> Iterator[Row]:
     for unknown in done.inference.unknowns:
         low, high = (unknown.shown(unknown.number(unknown.axis.at(share))) for share in (0.0, 0.999))
         yield unknown.title, f"{low} to {high}", unknown.reason
@@ -197,7 +184,7 @@ def _unknowns(done: Inferred) -> Iterator[Row]:
         yield name, choice, "Not stated. Every choice is read from the same runs."
 
 
-def _readings(done: Inferred) -> Grid:
+def _readings(done: search.Inferred) -> Grid:
     rows = []
     for one in done.outcomes:
         half = one.after(math.ceil(one.trials / 2))
@@ -210,7 +197,7 @@ def _readings(done: Inferred) -> Grid:
     return Grid((*heads, "with other seeds", *mixed, ""), tuple(rows))
 
 
-def _good(done: Inferred) -> Grid:
+def _good(done: search.Inferred) -> Grid:
     inference = done.inference
     rows = []
     for one in done.outcomes:
@@ -224,19 +211,19 @@ def _good(done: Inferred) -> Grid:
     return Grid(columns, tuple(rows))
 
 
-def _span(unknown: Unknown, good: Iterable[Candidate]) -> str:
+def _span(unknown: Unknown, good: Iterable[search.Candidate]) -> str:
     numbers = [unknown.number(one.texts[unknown.key]) for one in good]
     low, high = unknown.shown(min(numbers)), unknown.shown(max(numbers))
     return low if low == high else f"{low} to {high}"
 
 
-def _ends(inference: Inference, end: int, good: Iterable[Candidate]) -> str:
+def _ends(inference: Inference, end: int, good: Iterable[search.Candidate]) -> str:
     found = sorted({one.places[end] for one in good})
     low, high = inference.sizes(found[:1]), inference.sizes(found[-1:])
     return low if low == high else f"{low} to {high}"
 
 
-def _targets(done: Inferred) -> Grid:
+def _targets(done: search.Inferred) -> Grid:
     shown = _nearest(done)
     rows = [
         (target.what, target.shown(target.paper), *(target.shown(one.best.ours[index]) for one in shown))
@@ -247,7 +234,7 @@ def _targets(done: Inferred) -> Grid:
     return Grid(columns, (*rows, *best))
 
 
-def _together(done: Sequence[Inferred]) -> Iterator[str]:
+def _together(done: Sequence[search.Inferred]) -> Iterator[str]:
     """Join inferences that share their selection: one choice of places for all."""
     names = " and ".join(one.inference.title for one in done)
     first = [one.outcomes[0].reading for one in done]
@@ -266,17 +253,17 @@ def _together(done: Sequence[Inferred]) -> Iterator[str]:
         places, residuals = joint(done, outcomes)
         whole = _pooled(done, residuals)
         shown = [show(number, "share") for number in (*residuals, whole)]
-        rows.append((reading.title, done[0].inference.sizes(places), *shown, verdict(whole)))
+        rows.append((reading.title, done[0].inference.sizes(places), *shown, search.verdict(whole)))
     heads = ("reading", "sizes", *(one.inference.title for one in done), "together", "")
     yield table(Grid(heads, tuple(rows)))
 
 
-def _common(done: Sequence[Inferred]) -> list[Reading]:
+def _common(done: Sequence[search.Inferred]) -> list[Reading]:
     rest = [{outcome.reading.name for outcome in one.outcomes} for one in done[1:]]
     return [one.reading for one in done[0].outcomes if all(one.reading.name in names for names in rest)]
 
 
-def joint(done: Sequence[Inferred], outcomes: Sequence[Outcome]) -> tuple[tuple[float, ...], list[float]]:
+def joint(done: Sequence[search.Inferred], outcomes: Sequence[search.Outcome]) -> tuple[tuple[float, ...], list[float]]:
     """Return the selection with the least residual over all targets, and the residual of each inference with it."""
     found = {
         places: [min(c.residual for c in one.candidates if c.places == places) for one in outcomes]
@@ -285,7 +272,7 @@ def joint(done: Sequence[Inferred], outcomes: Sequence[Outcome]) -> tuple[tuple[
     return min(found.items(), key=lambda item: _pooled(done, item[1]))
 
 
-def _pooled(done: Sequence[Inferred], residuals: Sequence[float]) -> float:
+def _pooled(done: Sequence[search.Inferred], residuals: Sequence[float]) -> float:
     counts = [len(one.inference.targets) for one in done]
     squares = sum(count * residual**2 for count, residual in zip(counts, residuals, strict=True))
     return math.sqrt(squares / sum(counts))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from coflash.measures.measure import Measure
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown, refuse_traces
@@ -67,7 +66,7 @@ def _readings(mib: int, divisor: int) -> list[Reading]:
     live = {**of.NO_LIMIT, **all_live}
     literal = {_DEVICE: f"{of.DEVICE_MIB * 1024 // divisor}KiB", **of.LINUX}
     three = {"ftl.shared_streams": of.LAYOUTS[of.THREE]}
-    weights = {f"weight-{weight}": {of.ZGC: _weight(weight)} for weight in (1, 4, 15)}
+    weights = {weight: {of.ZGC: {"cooperation": {"name": "zgc", "lambda": weight}}} for weight in (1.0, 4.0, 15.0)}
     return [
         Reading.of(TEXT, "live", live),
         Reading.of(TEXT, "least-ratio", {**live, _DEVICE: "0.1%"}),
@@ -75,12 +74,8 @@ def _readings(mib: int, divisor: int) -> list[Reading]:
         Reading.of(TEXT, "part-live", of.NO_LIMIT),
         Reading.of(TEXT, "literal", literal),
         Reading.of(TEXT, "three-blocks", {**live, **three}),
-        *(Reading.of(TEXT, name, live, lines) for name, lines in weights.items()),
+        *(Reading.of(TEXT, f"weight-{weight:g}", live, lines) for weight, lines in weights.items()),
     ]
-
-
-def _weight(weight: int) -> Mapping[str, Any]:
-    return {"cooperation": {"name": "zgc", "lambda": float(weight)}}
 
 
 def _change(line: str, measure: Measure) -> Callable[[Measured], float]:

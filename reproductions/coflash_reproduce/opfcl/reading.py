@@ -10,23 +10,7 @@ from coflash import costmodel
 from coflash.measures.measure import MEAN, Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import show, show_change
-from coflash_reproduce.opfcl.workloads import (
-    CAUSES,
-    CONFIG_1,
-    CONFIG_2,
-    CONSTANT,
-    DAYS,
-    FP,
-    FP_THROUGH,
-    OP,
-    OP_THROUGH,
-    OURS,
-    RW,
-    SILENT,
-    VARIED,
-    by_cause,
-    with_rivals,
-)
+from coflash_reproduce.opfcl import workloads as its
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
 
 if TYPE_CHECKING:
@@ -38,7 +22,7 @@ PAGE_BYTES = 4096
 CACHING_AXIS = Axis("caching space, share of the flash", "%", from_zero=True)
 UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
 PERIOD_AXIS = Axis("period, before scaling", "Ki requests", logarithmic=True)
-BOTH = (*CONFIG_1, *CONFIG_2)
+BOTH = (*its.CONFIG_1, *its.CONFIG_2)
 
 WITHIN = 0.05
 """The maximum by which OP-FCL may exceed the best fixed partition."""
@@ -57,12 +41,8 @@ def _hit_ratio(metrics: Metrics) -> float | None:
     return (tier.read_hits_clean_pages + (tier.write_hit_ratio or 0.0) * write_uses) / pages
 
 
-def _gc_ns(metrics: Metrics) -> float:
-    return metrics.gc_time_ns / metrics.requests
-
-
 HITS = Measure("hit rate", "share", _hit_ratio, "more")
-GC_TIME = Measure("GC time / request", "ns", _gc_ns)
+GC_TIME = Measure("GC time / request", "ns", lambda m: m.gc_time_ns / m.requests)
 ERASES = Measure("erases of a block, mean", "ratio", lambda m: m.erase_count.mean)
 
 
@@ -71,20 +51,20 @@ def least(runs: Runs, experiment: str, line: str) -> Run:
     return min(runs.of(experiment, line), key=lambda run: run.read(MEAN))
 
 
-def only(runs: Runs, experiment: str, line: str = OP) -> Run:
+def only(runs: Runs, experiment: str, line: str = its.OP) -> Run:
     """Return the run of OP-FCL, or of another line with a single run."""
     (run,) = runs.of(experiment, line)
     return run
 
 
-def excess(runs: Runs, experiment: str, over: str = FP, line: str = OP) -> float:
+def excess(runs: Runs, experiment: str, over: str = its.FP, line: str = its.OP) -> float:
     """Return the relative change of OP-FCL's mean response from that of the best fixed share."""
     return only(runs, experiment, line).change(least(runs, experiment, over), MEAN) or 0.0
 
 
-def late_excess(runs: Runs, experiment: str, line: str = OP) -> float:
+def late_excess(runs: Runs, experiment: str, line: str = its.OP) -> float:
     """Return the same relative change over the second half of the simulated time."""
-    best = min(run.late_ns() for run in runs.of(experiment, FP))
+    best = min(run.late_ns() for run in runs.of(experiment, its.FP))
     return only(runs, experiment, line).late_ns() / best - 1
 
 
@@ -137,9 +117,9 @@ _BESIDE = "| best FP-FCL | response | best RW-FCL | response | line | settles at
 
 def _beside_fixed(runs: Runs, name: str, title: str) -> Iterator[tuple[Run, Row]]:
     """Yield each of our lines, and its cells beside the best fixed shares, which stand in the first row alone."""
-    fixed = [least(runs, name, line) for line in (FP, RW)]
+    fixed = [least(runs, name, line) for line in (its.FP, its.RW)]
     shares = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), run.shown(MEAN))]
-    for line in OURS:
+    for line in its.OURS:
         run = only(runs, name, line)
         yield run, (title, *shares, line, show(mean(settled(run.metrics)), "share"), run.shown(MEAN))
         shares = [""] * len(shares)
@@ -151,19 +131,16 @@ def _beside_fixed(runs: Runs, name: str, title: str) -> Iterator[tuple[Run, Row]
 )
 def best_partitions(runs: Runs) -> Iterator[Row]:
     """Compare OP-FCL with the best fixed shares, and count the workloads with the paper's margin."""
-    found: dict[str, list[tuple[float, ...]]] = {line: [] for line in OURS}
+    found: dict[str, list[tuple[float, ...]]] = {line: [] for line in its.OURS}
     for experiment in runs.experiments(BOTH):
         for run, cells in _beside_fixed(runs, experiment.name, experiment.title):
-            found[run.case.line].append(_excesses(runs, experiment.name, run.case.line))
+            of = (experiment.name, run.case.line)
+            over = tuple(excess(runs, of[0], fixed, of[1]) for fixed in (its.FP, its.RW))
+            found[run.case.line].append((*over, late_excess(runs, *of)))
             yield *cells, *map(show_change, found[run.case.line][-1]), _given_up(run)
     for line, excesses in found.items():
         counts = (f"{sum(one <= WITHIN for one in column)} of {len(column)}" for column in zip(*excesses, strict=True))
         yield f"within {WITHIN:.0%}", "", "", "", "", line, "", "", *counts, ""
-
-
-def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
-    over_fp, over_rw = (excess(runs, experiment, over, line) for over in (FP, RW))
-    return over_fp, over_rw, late_excess(runs, experiment, line)
 
 
 @tabled(f"{_BESIDE} | over best FP-FCL")
@@ -177,8 +154,8 @@ def best_in_background(names: Sequence[str], runs: Runs) -> Iterator[Row]:
 @tabled("| change | best FP-FCL | response | OP-FCL | over best FP-FCL | settles at | given up by resizing")
 def causes(runs: Runs) -> Iterator[Row]:
     """Tabulate OP-FCL beside the best fixed share under changes that may explain what it does."""
-    for name, changes in CAUSES.items():
-        for experiment in runs.experiments([by_cause(name)]):
+    for name, changes in its.CAUSES.items():
+        for experiment in runs.experiments([its.by_cause(name)]):
             for title in changes:
                 ours, *fixed = runs.of(experiment.name, title)
                 best = min(fixed, key=lambda run: run.read(MEAN))
@@ -190,32 +167,27 @@ def causes(runs: Runs) -> Iterator[Row]:
 @tabled("| line | caching space | over | response | change | erases, change | hit rate, change")
 def rivals(runs: Runs) -> Iterator[Row]:
     """Describe GC that drops clean pages, and writes that go through."""
-    for experiment in runs.experiments([with_rivals(name) for name in BOTH]):
+    for experiment in runs.experiments([its.with_rivals(name) for name in BOTH]):
         name = experiment.name
-        fixed = {run.case.at: run for run in runs.of(name, FP)}
-        lines = (SILENT, FP_THROUGH)
+        fixed = {run.case.at: run for run in runs.of(name, its.FP)}
+        lines = (its.SILENT, its.FP_THROUGH)
         pairs = [(run, fixed[run.case.at]) for line in lines for run in runs.of(name, line)]
-        pairs.append((only(runs, name, OP_THROUGH), only(runs, name)))
+        pairs.append((only(runs, name, its.OP_THROUGH), only(runs, name)))
         for run, over in pairs:
-            share = CACHING_AXIS.text(run.case.at) if over.case.line == FP else "its own"
+            share = CACHING_AXIS.text(run.case.at) if over.case.line == its.FP else "its own"
             changes = (run.changed(over, measure) for measure in (MEAN, ERASES, HITS))
             yield experiment.title, run.case.line, share, over.case.line, run.shown(MEAN), *changes
 
 
-def erases_by_share(runs: Runs, experiment: str) -> dict[float, float]:
-    """Return FP-FCL's mean erases of a block at each of its shares."""
-    return {run.case.at: run.read(ERASES) for run in runs.of(experiment, FP)}
-
-
 def most_erases(runs: Runs, experiment: str) -> float:
-    """Return those at its largest share."""
-    erases = erases_by_share(runs, experiment)
+    """Return FP-FCL's mean erases of a block at its largest share."""
+    erases = runs.by_place(ERASES, experiment, its.FP)
     return erases[max(erases)]
 
 
 def early_rise(runs: Runs, experiment: str) -> float:
     """Return their rise from the smallest share to 70 %, as a share of that to the largest."""
-    erases = erases_by_share(runs, experiment)
+    erases = runs.by_place(ERASES, experiment, its.FP)
     first, until = erases[min(erases)], erases[max(at for at in erases if at <= 70)]
     whole = erases[max(erases)] - first
     return (until - first) / whole if whole else 0.0
@@ -227,9 +199,9 @@ def early_rise(runs: Runs, experiment: str) -> float:
 )
 def varied(runs: Runs) -> Iterator[Row]:
     """Compare stand-ins with others that differ in one thing."""
-    for experiment in runs.experiments([name for pair in VARIED.items() for name in reversed(pair)]):
+    for experiment in runs.experiments([name for pair in its.VARIED.items() for name in reversed(pair)]):
         name = experiment.name
-        best, ours = least(runs, name, FP), only(runs, name)
+        best, ours = least(runs, name, its.FP), only(runs, name)
         responses = (CACHING_AXIS.text(best.case.at), best.shown(MEAN), ours.shown(MEAN))
         settles = show(mean(settled(ours.metrics)), "share")
         erases = (f"{most_erases(runs, name):.1f}", show(early_rise(runs, name), "share"))
@@ -240,11 +212,13 @@ def varied(runs: Runs) -> Iterator[Row]:
 def on_disks(runs: Runs) -> Iterator[Row]:
     """Compare mechanical disks and an elevator with disks of constant times."""
     for name in BOTH:
-        for experiment in runs.experiments([name, f"{name}-{CONSTANT}"] if runs.of(f"{name}-{CONSTANT}") else []):
-            kind = "mechanical" if experiment.name == name else CONSTANT
-            fixed = (least(runs, experiment.name, line) for line in (FP, RW))
+        for experiment in runs.experiments(
+            [name, f"{name}-{its.CONSTANT}"] if runs.of(f"{name}-{its.CONSTANT}") else []
+        ):
+            kind = "mechanical" if experiment.name == name else its.CONSTANT
+            fixed = (least(runs, experiment.name, line) for line in (its.FP, its.RW))
             best = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), run.shown(MEAN))]
-            over = (show_change(excess(runs, experiment.name, line)) for line in (FP, RW))
+            over = (show_change(excess(runs, experiment.name, line)) for line in (its.FP, its.RW))
             yield experiment.title, kind, *best, only(runs, experiment.name).shown(MEAN), *over
 
 
@@ -274,8 +248,9 @@ def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
     """Compare garbage collection with the expectation of the cost model."""
     texts = []
     for experiment in runs.experiments(names):
-        run = least(runs, experiment.name, FP)
-        valid, put = costmodel.victim_utilisation(run.case.at / 100), _puts(run)
+        run = least(runs, experiment.name, its.FP)
+        valid, programs = costmodel.victim_utilisation(run.case.at / 100), run.metrics.programs_pages
+        put = programs.host + programs.evict
         copies = run.metrics.gc_copies_pages / put if put else 0.0
         at = CACHING_AXIS.text(run.case.at)
         texts.append(f"{copies:.2f} with {experiment.title} at {at} ({valid / (1 - valid):.2f})")
@@ -285,17 +260,11 @@ def about_copies(names: Sequence[str], runs: Runs) -> Iterator[str]:
     )
 
 
-def _puts(run: Run) -> int:
-    """Return the pages that were put into flash."""
-    return int(run.metrics.programs_pages.host + run.metrics.programs_pages.evict)
-
-
 def about_erases(runs: Runs) -> Iterator[str]:
     """Describe the erases that OP-FCL saves."""
     ratios = [
-        f"{erases_ratio(runs, experiment):.2f} and {_erases_ratio(least(runs, experiment.name, FP), runs):.2f} with "
-        f"{experiment.title}"
-        for experiment in runs.experiments(BOTH)
+        f"{erases_ratio(runs, one):.2f} and {_erases_ratio(least(runs, one.name, its.FP), runs):.2f} with {one.title}"
+        for one in runs.experiments(BOTH)
     ]
     yield (
         "FP-FCL's erases at its largest share over those of OP-FCL, and at the share that is fastest: "
@@ -305,7 +274,7 @@ def about_erases(runs: Runs) -> Iterator[str]:
 
 def erases_ratio(runs: Runs, experiment: Experiment) -> float:
     """Return the erases of FP-FCL at its largest share over those of OP-FCL."""
-    return _erases_ratio(max(runs.of(experiment.name, FP), key=lambda run: run.case.at), runs)
+    return _erases_ratio(max(runs.of(experiment.name, its.FP), key=lambda run: run.case.at), runs)
 
 
 def _erases_ratio(fixed: Run, runs: Runs) -> float:
@@ -317,16 +286,11 @@ RELATIVE = Measure("response over the usual one", "ratio", MEAN.read)
 """The mean response over that at the paper's usual setting."""
 
 
-def means(runs: Runs, experiment: str) -> dict[float, float]:
-    """Return the mean responses of an experiment by place."""
-    return {run.case.at: run.read(MEAN) for run in runs.of(experiment)}
-
-
 def relative(usual: float, names: Sequence[str], runs: Runs, _: Experiment) -> list[Line]:
     """Return OP-FCL's mean responses under each workload over that at this place of the axis."""
     lines = []
     for experiment in runs.experiments(names):
-        found = means(runs, experiment.name)
+        found = runs.by_place(MEAN, experiment.name)
         if usual in found:
             lines.append(Line(experiment.title, tuple((at, one / found[usual]) for at, one in found.items())))
     return lines
@@ -377,7 +341,7 @@ def table_of_sizes(names: Sequence[str], runs: Runs) -> Iterator[Row]:
     for experiment in runs.experiments(names):
         run = only(runs, experiment.name)
         samples, flash, logical = sizes(run.metrics), run.metrics.hybrid.flash_pages, _logical(run)
-        moments = 8 if experiment.name in DAYS else 4
+        moments = 8 if experiment.name in its.DAYS else 4
         for moment in range(moments + 1):
             at = moment * (len(samples) - 1) // moments
             reads, writes = samples[at]["read_limit_pages"] / flash, samples[at]["write_limit_pages"] / flash

@@ -120,11 +120,11 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         *map(whole, CONFIG_2),
         *map(part, DAYS),
         *(part(name) if of in CONFIG_2 else whole(name) for name, of in VARIED.items() if not traces),
-        *(_on_constant(whole(name)) for name in (*FIRST, *CONFIG_2) if not traces),
+        *(_changed(whole(name), CONSTANT, CONSTANT_DISK) for name in (*FIRST, *CONFIG_2) if not traces),
         *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
         *(_by_period(scale, one) for one in (*parts, *map(part, PERIODS[-3:])) if one.name in PERIODS),
         *(_by_cause(scale, one) for one in before_one_disk if one.name in CAUSES),
-        *map(_in_background, parts),
+        *(_changed(one, BACKGROUND, {"hybrid.destaging": "background"}) for one in parts),
         *(_with_rivals(scale, one) for one in parts),
     )
 
@@ -279,11 +279,7 @@ def _least_divisor(name: str) -> int:
 
 
 def device(
-    configuration: int,
-    divisor: float,
-    workload: dict[str, Any],
-    *,
-    replay: dict[str, Any] | None = None,
+    configuration: int, divisor: float, workload: dict[str, Any], *, replay: dict[str, Any] | None = None
 ) -> Scenario:
     """Return a configuration of the paper with flash, segment and period divided.
 
@@ -426,23 +422,13 @@ def _by_cause(scale: Scale, of: Experiment) -> Experiment:
         if times := change.get("hybrid.period_requests"):
             change["hybrid.period_requests"] = max(1, round(hybrid["period_requests"] * times))
         cases.append(Case(title, 0, {**op_fcl(), **change}))
-        cases += [fixed_share(title, "fp-fcl", share, _without_scheme(change)) for share in scale.causes_percent]
+        change.pop("hybrid.scheme", None)
+        cases += [fixed_share(title, "fp-fcl", share, change) for share in scale.causes_percent]
     return replace(of, name=by_cause(of.name), cases=tuple(cases))
 
 
-def _without_scheme(changes: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in changes.items() if key != "hybrid.scheme"}
-
-
-def _in_background(of: Experiment) -> Experiment:
-    """Return the same without writes that wait for destaging."""
-    background = {"hybrid.destaging": "background"}
-    return _with_cases(of, BACKGROUND, (replace(one, changes={**one.changes, **background}) for one in of.cases))
-
-
-def _on_constant(of: Experiment) -> Experiment:
-    """Return the same on disks of constant times, without an elevator."""
-    return _with_cases(of, CONSTANT, (replace(one, changes={**one.changes, **CONSTANT_DISK}) for one in of.cases))
+def _changed(of: Experiment, kind: str, changes: Mapping[str, Any]) -> Experiment:
+    return _with_cases(of, kind, (replace(one, changes={**one.changes, **changes}) for one in of.cases))
 
 
 def _with_rivals(scale: Scale, of: Experiment) -> Experiment:

@@ -18,33 +18,7 @@ from coflash.scenario import Scenario
 from coflash_reproduce import drawing
 from coflash_reproduce.claim import NEAR
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Notes, Picture, Row, Run, Runs, tabled
-from coflash_reproduce.shadowgc.workloads import (
-    BOTH,
-    COMPARED,
-    DELAY,
-    DGC,
-    GGC,
-    GIVEN,
-    HGC,
-    LAYOUTS,
-    LITERAL,
-    MAIN,
-    MAP_LAMBDAS,
-    PAGE_BYTES,
-    SEPARATION,
-    SGC,
-    SHARES_PERCENT,
-    SHUTDOWNS,
-    TWINS,
-    VARIANTS,
-    WORKLOADS,
-    ZGC,
-    alone,
-    by_host,
-    on_1_tib,
-    raw_bytes,
-    zombie,
-)
+from coflash_reproduce.shadowgc import workloads as its
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -54,10 +28,10 @@ WRITTEN_AXIS = Axis("written", "GiB")
 LIVE_AXIS = Axis("live flash", "GiB", logarithmic=True)
 LAMBDA_AXIS = Axis("weight of a zombie λ", "")
 SHARE_AXIS = Axis("written to, share of 1 TiB", "%", logarithmic=True)
-TERABYTE = tuple(map(on_1_tib, LAYOUTS))
+TERABYTE = tuple(map(its.on_1_tib, its.LAYOUTS))
 """The experiments with all of 1 TiB live."""
 
-WAF_CHANGES = {ZGC: -0.009, HGC: -0.064, DGC: -0.023, SGC: -0.162}
+WAF_CHANGES = {its.ZGC: -0.009, its.HGC: -0.064, its.DGC: -0.023, its.SGC: -0.162}
 """The paper's measurements of each scheme against GGC, on average over its traces."""
 SGC_GC_TIME_CHANGE = -0.205
 SGC_LEAST, SGC_BEST = -0.006, -0.434
@@ -96,7 +70,7 @@ GC_TIME = Measure("GC time per page to the device", "ns", _gc_time)
 FOOTPRINT = Measure("written footprint", "bytes", lambda _: None)
 SHADOWS = Measure("of the pages moved", "share", lambda _: None)
 CHANGE = Measure("change of WAF against GGC", "share", lambda _: None)
-AVERAGES = {**{f"WAF, {line}": (line, WAF) for line in WAF_CHANGES}, f"GC time, {SGC}": (SGC, GC_TIME)}
+AVERAGES = {**{f"WAF, {line}": (line, WAF) for line in WAF_CHANGES}, f"GC time, {its.SGC}": (its.SGC, GC_TIME)}
 """The paper's five averages: the scheme and the measure of each."""
 PAPERS = (*WAF_CHANGES.values(), SGC_GC_TIME_CHANGE)
 
@@ -105,7 +79,7 @@ def growth(_: Runs, experiment: Experiment) -> list[Line]:
     """Return distinct bytes against written bytes, for one pass of the workload."""
     points = _growth(experiment.scenario, experiment.trace)
     places = sorted({round(index * (len(points) - 1) / 6) for index in range(7)})
-    shown = [(points[place][0] * PAGE_BYTES / 2**30, float(points[place][1] * PAGE_BYTES)) for place in places]
+    shown = [(points[place][0] * its.PAGE_BYTES / 2**30, float(points[place][1] * its.PAGE_BYTES)) for place in places]
     return [Line("distinct pages", tuple((round(gib, 2 if gib < 10 else 1), distinct) for gib, distinct in shown))]
 
 
@@ -124,7 +98,7 @@ def _growth(scenario: Scenario, files: tuple[str, ...]) -> tuple[tuple[int, int]
 def changed(runs: Runs, name: str, line: str, measure: Measure, at: float | None = None) -> float | None:
     """Return a scheme's mean change from GGC over seeds and places, or at one place; None if it was not run."""
     chosen = Runs(tuple(run for run in runs.of(name) if at in (None, run.case.at)))
-    found = chosen.changes(name, line, GGC, measure)
+    found = chosen.changes(name, line, its.GGC, measure)
     return mean(found) if found else None
 
 
@@ -134,7 +108,7 @@ def normalised(runs: Runs, lines: Sequence[str], measure: Measure) -> dict[str, 
         one.title: {
             line: 1 + change for line in lines if (change := changed(runs, one.name, line, measure)) is not None
         }
-        for one in runs.experiments(WORKLOADS)
+        for one in runs.experiments(its.WORKLOADS)
     }
     return found | {"average": {line: mean(of[line] for of in found.values()) for line in lines}}
 
@@ -146,13 +120,13 @@ def barred(name: str, lines: Sequence[str], measure: Measure, notes: Notes = lam
         found = normalised(runs, lines, measure)
         return Grid(("", *lines), tuple((title, *(f"{one:.3f}" for one in of.values())) for title, of in found.items()))
 
-    label = f"{re.split(', | per ', measure.label)[0]}, normalised to {GGC}"
+    label = f"{re.split(', | per ', measure.label)[0]}, normalised to {its.GGC}"
     return Picture(name, lambda runs: drawing.bars(normalised(runs, lines, measure), label), grid, notes)
 
 
 def _shadow_shares(runs: Runs) -> dict[str, dict[str, float]]:
     """Return the shares of shadows among the pages that GC moved under SGC, for each workload, by kind."""
-    of = {one.title: runs.of(one.name, SGC) for one in runs.experiments(WORKLOADS)}
+    of = {one.title: runs.of(one.name, its.SGC) for one in runs.experiments(its.WORKLOADS)}
     return {
         title: {label: mean(_moved(run.metrics, kind) for run in each) for label, kind in KINDS.items()}
         for title, each in of.items()
@@ -175,9 +149,9 @@ def tabled_shadows(runs: Runs) -> Iterator[Row]:
 @tabled("| paper | main set-up | with each seed | mean of the workloads | 1 TiB live, two blocks | three blocks")
 def averages(runs: Runs) -> Iterator[Row]:
     """Tabulate the paper's five averages beside the main set-up, all workloads, and the literal sizes."""
-    names = [one.name for one in runs.experiments(WORKLOADS)]
+    names = [one.name for one in runs.experiments(its.WORKLOADS)]
     for (what, (line, measure)), paper in zip(AVERAGES.items(), PAPERS, strict=True):
-        of_seeds = runs.changes(MAIN, line, GGC, measure)
+        of_seeds = runs.changes(its.MAIN, line, its.GGC, measure)
         over = mean(found for name in names if (found := changed(runs, name, line, measure)) is not None)
         literal = (changed(runs, name, line, measure) for name in TERABYTE)
         seeds = f"{show_change(min(of_seeds))} … {show_change(max(of_seeds))}"
@@ -194,22 +168,23 @@ def averages(runs: Runs) -> Iterator[Row]:
 @tabled("| WAF | GC time | taken from the buffer | moved by fast programs | twins not written")
 def parts(runs: Runs) -> Iterator[Row]:
     """Tabulate the parts of SGC, alone and together: changes, and pages for each page written to the device."""
-    for line in (HGC, DGC, TWINS, BOTH, SGC):
-        of = [run.metrics for run in runs.of(MAIN, line)]
+    for line in (its.HGC, its.DGC, its.TWINS, its.BOTH, its.SGC):
+        of = [run.metrics for run in runs.of(its.MAIN, line)]
         counters = ("from_buffer_pages", "fast_pages", "discarded_twins_pages")
         pages = (mean(one["shadows"][counter] / _written(one) for one in of) for counter in counters)
-        changes = (show_change(changed(runs, MAIN, line, measure)) for measure in (WAF, GC_TIME))
+        changes = (show_change(changed(runs, its.MAIN, line, measure)) for measure in (WAF, GC_TIME))
         yield line, *changes, *(show(one, "share") for one in pages)
 
 
 def about_parts(runs: Runs) -> Iterator[str]:
     """Say how much more SGC saves than its parts alone."""
-    waf = {line: changed(runs, MAIN, line, WAF) or 0.0 for line in (HGC, DGC, TWINS, BOTH, SGC)}
+    waf = {line: changed(runs, its.MAIN, line, WAF) or 0.0 for line in (its.HGC, its.DGC, its.TWINS, its.BOTH, its.SGC)}
     yield (
-        f"HGC and DGC alone add up to {show_change(waf[HGC] + waf[DGC])}; together they give {show_change(waf[BOTH])}, "
-        f"{_points(waf[BOTH] - waf[HGC] - waf[DGC])} more. Twins that are not written add "
-        f"{_points(waf[SGC] - waf[BOTH])} to that, and give {show_change(waf[TWINS])} alone. The paper's sum is "
-        f"{show_change(WAF_CHANGES[HGC] + WAF_CHANGES[DGC])}, and its SGC {show_change(WAF_CHANGES[SGC])}."
+        f"HGC and DGC alone add up to {show_change(waf[its.HGC] + waf[its.DGC])}; together they give "
+        f"{show_change(waf[its.BOTH])}, {_points(waf[its.BOTH] - waf[its.HGC] - waf[its.DGC])} more. Twins that are "
+        f"not written add {_points(waf[its.SGC] - waf[its.BOTH])} to that, and give {show_change(waf[its.TWINS])} "
+        f"alone. The paper's sum is {show_change(WAF_CHANGES[its.HGC] + WAF_CHANGES[its.DGC])}, and its SGC "
+        f"{show_change(WAF_CHANGES[its.SGC])}."
     )
 
 
@@ -225,9 +200,9 @@ def by_place(lines: Sequence[str]) -> Callable[[Runs, Experiment], list[Line]]:
     """Return the lines of each scheme's change of write amplification from GGC at the same place."""
 
     def found(runs: Runs, experiment: Experiment) -> list[Line]:
-        places = sorted({run.case.at for run in runs.of(experiment.name, SGC)})
+        places = sorted({run.case.at for run in runs.of(experiment.name, its.SGC)})
         changes = {line: {at: changed(runs, experiment.name, line, WAF, at) for at in places} for line in lines}
-        of_paper = _line(PAPER_SGC, dict.fromkeys(places, WAF_CHANGES[SGC]))
+        of_paper = _line(PAPER_SGC, dict.fromkeys(places, WAF_CHANGES[its.SGC]))
         return [*(_line(line, points) for line, points in changes.items()), of_paper]
 
     return found
@@ -235,7 +210,7 @@ def by_place(lines: Sequence[str]) -> Callable[[Runs, Experiment], list[Line]]:
 
 def about_live(runs: Runs) -> Iterator[str]:
     """Say how many pages of the blocks for shadows are valid when GC chooses them, by live flash."""
-    of = sorted(runs.of("live", SGC), key=lambda run: run.case.at)
+    of = sorted(runs.of("live", its.SGC), key=lambda run: run.case.at)
     found = ((run, left_valid([run])) for run in of)
     texts = (f"{LIVE_AXIS.text(run.case.at)} {show(valid, 'share')}" for run, valid in found if valid is not None)
     yield f"Valid pages in the blocks for shadows that GC chose under SGC: {'; '.join(texts)}."
@@ -246,12 +221,13 @@ PAPER_SGC, PAPER_ZGC = "SGC, paper's mean", "ZGC, paper's mean"
 
 def by_lambda(runs: Runs, experiment: Experiment) -> list[Line]:
     """Return the changes under delay and ZGC by the weight of a zombie; separation alone has none."""
-    (base,), (apart,) = (runs.of(experiment.name, line) for line in (GGC, SEPARATION))
+    (base,), (apart,) = (runs.of(experiment.name, line) for line in (its.GGC, its.SEPARATION))
     weighed = {
-        line: {run.case.at: run.change(base, WAF) for run in runs.of(experiment.name, line)} for line in (DELAY, ZGC)
+        line: {run.case.at: run.change(base, WAF) for run in runs.of(experiment.name, line)}
+        for line in (its.DELAY, its.ZGC)
     }
-    places = weighed[ZGC]
-    across = {SEPARATION: apart.change(base, WAF), PAPER_ZGC: WAF_CHANGES[ZGC]}
+    places = weighed[its.ZGC]
+    across = {its.SEPARATION: apart.change(base, WAF), PAPER_ZGC: WAF_CHANGES[its.ZGC]}
     lines = [*weighed.items(), *((label, dict.fromkeys(places, value)) for label, value in across.items())]
     return [_line(label, points) for label, points in lines]
 
@@ -269,11 +245,11 @@ def about_lambda(runs: Runs) -> Iterator[str]:
     yield f"Delay alone costs from λ = {at:g} on." if at is not None else "Delay alone costs at no weight."
 
 
-@tabled(f"change | WAF, {GGC} | {' | '.join(AVERAGES)} | within a fifth of the paper's")
+@tabled(f"change | WAF, {its.GGC} | {' | '.join(AVERAGES)} | within a fifth of the paper's")
 def variants(runs: Runs) -> Iterator[Row]:
     """Tabulate the five averages under changes to the main set-up, one at a time."""
-    for at, title in enumerate(VARIANTS):
-        base = runs.at("variants", GGC, at)
+    for at, title in enumerate(its.VARIANTS):
+        base = runs.at("variants", its.GGC, at)
         found = [changed(runs, "variants", line, measure, at) or 0.0 for line, measure in AVERAGES.values()]
         near = sum(abs(ours - paper) <= NEAR * abs(paper) for ours, paper in zip(found, PAPERS, strict=True))
         assert base
@@ -282,18 +258,18 @@ def variants(runs: Runs) -> Iterator[Row]:
 
 def _compared(runs: Runs, host: float, device: float, weight: float) -> dict[str, float]:
     """Return the changes of the schemes at a cell of the map."""
-    lines = {ZGC: zombie(ZGC, weight), **{line: line for line in (HGC, DGC, SGC)}}
-    return {label: changed(runs, by_host(host), line, WAF, device) or 0.0 for label, line in lines.items()}
+    lines = {its.ZGC: its.zombie(its.ZGC, weight), **{line: line for line in (its.HGC, its.DGC, its.SGC)}}
+    return {label: changed(runs, its.by_host(host), line, WAF, device) or 0.0 for label, line in lines.items()}
 
 
 def _shares(runs: Runs) -> tuple[float, ...]:
-    return tuple(at for at in SHARES_PERCENT if runs.of(by_host(at)))
+    return tuple(at for at in its.SHARES_PERCENT if runs.of(its.by_host(at)))
 
 
 def draw_map(runs: Runs) -> Canvas:
     """Draw which scheme has the least write amplification, by both buffers, for each weight of a zombie."""
     shares, panels = _shares(runs), {}
-    for weight in MAP_LAMBDAS:
+    for weight in its.MAP_LAMBDAS:
         rows = []
         for host in shares:
             of = [_compared(runs, host, device, weight) for device in shares]
@@ -304,23 +280,22 @@ def draw_map(runs: Runs) -> Canvas:
     return drawing.cells(panels, [f"{share:g}" for share in shares], x, y)
 
 
-@tabled(
-    f"host buffer | device buffer | WAF, {GGC} | {' | '.join(zombie(ZGC, weight) for weight in MAP_LAMBDAS)} | "
-    f"{HGC} | {DGC} | {SGC}"
-)
+MAPPED = (*(its.zombie(its.ZGC, weight) for weight in its.MAP_LAMBDAS), its.HGC, its.DGC, its.SGC)
+
+
+@tabled(f"host buffer | device buffer | WAF, {its.GGC} | {' | '.join(MAPPED)}")
 def cells(runs: Runs) -> Iterator[Row]:
     """Tabulate the map."""
-    lines = (*(zombie(ZGC, weight) for weight in MAP_LAMBDAS), HGC, DGC, SGC)
     for host in _shares(runs):
-        for base in runs.of(by_host(host), GGC):
-            changes = (show_change(changed(runs, by_host(host), line, WAF, base.case.at)) for line in lines)
+        for base in runs.of(its.by_host(host), its.GGC):
+            changes = (show_change(changed(runs, its.by_host(host), line, WAF, base.case.at)) for line in MAPPED)
             yield HOST_AXIS.text(host), HOST_AXIS.text(base.case.at), base.shown(WAF), *changes
 
 
 def about_map(runs: Runs) -> Iterator[str]:
     """Count the cells in which each scheme is the best."""
     shares, texts = _shares(runs), []
-    for weight in MAP_LAMBDAS:
+    for weight in its.MAP_LAMBDAS:
         of = [_compared(runs, host, device, weight) for host in shares for device in shares]
         best = [min(one, key=one.__getitem__) for one in of]
         won = ", ".join(f"{name} {best.count(name)}" for name in dict.fromkeys(sorted(best)))
@@ -330,13 +305,13 @@ def about_map(runs: Runs) -> Iterator[str]:
 
 @tabled(
     "| restarts | lost by one in the host | in the device | refreshed | of all programs | "
-    f"dies busy with it | until all are idle, at most | WAF, {SGC} | change"
+    f"dies busy with it | until all are idle, at most | WAF, {its.SGC} | change"
 )
 def restarts(runs: Runs) -> Iterator[Row]:
     """Tabulate the cost of restarts, by what precedes them."""
     (base,) = runs.of("restart", "no restart")
     yield "no restart", "", "", "", "", show(refreshed(base.metrics), "share"), "", "", base.shown(WAF), ""
-    for run in (run for kind in list(SHUTDOWNS)[1:] for run in runs.of("restart", kind)):
+    for run in (run for kind in list(its.SHUTDOWNS)[1:] for run in runs.of("restart", kind)):
         counted = run.metrics["restart"]
         happened = counted["restarts"]
         pages = ("lost_host_pages", "lost_device_pages", "refreshed_pages")
@@ -375,8 +350,8 @@ def _pages_per_block(run: Run) -> int:
 
 def marks_bytes(run: Run) -> float:
     """Return the memory for the states of pages beyond the bit for valid ones, on a device of 128 GiB."""
-    pages = raw_bytes(run.scenario) / PAGE_BYTES
-    return float((run.metrics["fast_blocks"]["states_bytes"] - pages / 8) / pages * 2**37 / PAGE_BYTES)
+    pages = its.raw_bytes(run.scenario) / its.PAGE_BYTES
+    return float((run.metrics["fast_blocks"]["states_bytes"] - pages / 8) / pages * 2**37 / its.PAGE_BYTES)
 
 
 @tabled(
@@ -385,8 +360,8 @@ def marks_bytes(run: Run) -> float:
 )
 def overheads(runs: Runs) -> Iterator[Row]:
     """Tabulate what GC finds in the blocks for shadows, and how notices reach the device."""
-    for one in runs.experiments(WORKLOADS):
-        run = runs.of(one.name, SGC)[0]
+    for one in runs.experiments(its.WORKLOADS):
+        run = runs.of(one.name, its.SGC)[0]
         metrics, erased = run.metrics, run.metrics.erases_blocks
         chosen, notices = metrics["fast_blocks"]["victims_blocks"], metrics["host"]["to_device"]
         copied = metrics.gc_copies_pages / max(1, erased * _pages_per_block(run))
@@ -400,7 +375,7 @@ def about_overheads(runs: Runs) -> Iterator[str]:
     usual, *short = runs.of("notices")
     first, *waits = [show(run.metrics["host"]["to_device"]["delay_mean_ns"], "ns") for run in (usual, *short)]
     each = ", ".join(f"{run.changed(usual, WAF)} ({wait})" for run, wait in zip(short, waits, strict=True))
-    memory = max(marks_bytes(run) for run in runs.of(MAIN, SGC))
+    memory = max(marks_bytes(run) for run in runs.of(its.MAIN, its.SGC))
     yield (
         f"With room for one notice of 5 bytes in a command, and for two, WAF under SGC changes by (the mean wait of a "
         f"notice in brackets): {each}, otherwise {first}. A page that becomes dirty in the host is announced by one "
@@ -416,13 +391,13 @@ def shadows(metrics: Metrics) -> float:
     return sum(_moved(metrics, kind) for kind in KINDS.values())
 
 
-@tabled(f"| {GGC}, off | {GGC}, on | absorbed by it | {DGC}, off | {DGC}, on | {SGC}, on")
+@tabled(f"| {its.GGC}, off | {its.GGC}, on | absorbed by it | {its.DGC}, off | {its.DGC}, on | {its.SGC}, on")
 def double_caching(runs: Runs) -> Iterator[Row]:
     """Return the same workload with and without the host's buffer."""
-    for one in runs.experiments(WORKLOADS):
-        off, on = (runs.of(name, GGC)[0] for name in (alone(one.name), one.name))
+    for one in runs.experiments(its.WORKLOADS):
+        off, on = (runs.of(name, its.GGC)[0] for name in (its.alone(one.name), one.name))
         absorbed = show(1 - _written(on.metrics) / max(1, _written(off.metrics)), "share")
-        of = ((alone(one.name), DGC), (one.name, DGC), (one.name, SGC))
+        of = ((its.alone(one.name), its.DGC), (one.name, its.DGC), (one.name, its.SGC))
         changes = (show_change(changed(runs, *which, WAF)) for which in of)
         yield one.title, off.shown(WAF), on.shown(WAF), absorbed, *changes
 
@@ -433,10 +408,10 @@ def double_caching(runs: Runs) -> Iterator[Row]:
 )
 def sizes(runs: Runs) -> Iterator[Row]:
     """Tabulate the device and the workloads."""
-    for one in runs.experiments(WORKLOADS):
-        run = runs.of(one.name, GGC)[0]
+    for one in runs.experiments(its.WORKLOADS):
+        run = runs.of(one.name, its.GGC)[0]
         metrics, values = run.metrics, run.scenario.to_dict()
-        buffer, cache, flash = metrics["host_buffer"], metrics["cache"], raw_bytes(run.scenario)
+        buffer, cache, flash = metrics["host_buffer"], metrics["cache"], its.raw_bytes(run.scenario)
         shares = (
             metrics.flushes / metrics.requests,
             buffer["flushed_pages"] / max(1, buffer["written_pages"]),
@@ -449,7 +424,7 @@ def sizes(runs: Runs) -> Iterator[Row]:
             show(flash, "bytes"),
             f"{values['cache']['size']}, {values['host_buffer']['size']}",
             f"{metrics.requests:,}",
-            f"{metrics.host_writes_pages * PAGE_BYTES / flash:.2f}",
+            f"{metrics.host_writes_pages * its.PAGE_BYTES / flash:.2f}",
             *(show(share, "share") for share in shares),
         )
 
@@ -467,22 +442,22 @@ SATURATED = 0.95
 
 def about_given(runs: Runs) -> Iterator[str]:
     """Say which of the given traces come faster than they are served, and what they give on the literal device."""
-    for one in runs.experiments((*GIVEN, *LITERAL)):
+    for one in runs.experiments((*its.GIVEN, *its.LITERAL)):
         busiest = max(map(_busy, runs.of(one.name)))
         if busiest > SATURATED:
             yield (
                 f"**{one.title}: its requests come faster than the device serves them.** Dies are busy "
                 f"{show(busiest, 'share')} of the time: what a page costs stands, when it is answered does not."
             )
-    for one in runs.experiments(LITERAL):
-        of = ", ".join(f"{line} {show_change(changed(runs, one.name, line, WAF))}" for line in COMPARED[1:])
+    for one in runs.experiments(its.LITERAL):
+        of = ", ".join(f"{line} {show_change(changed(runs, one.name, line, WAF))}" for line in its.COMPARED[1:])
         yield f"{one.title} on 1 TiB with the literal sizes: {of}."
 
 
 def about_growth(runs: Runs) -> Iterator[str]:
     """Describe the mean number of writes of a page."""
     texts = []
-    for one in runs.experiments(WORKLOADS):
+    for one in runs.experiments(its.WORKLOADS):
         written, distinct = growth(runs, one)[0].points[-1]
         texts.append(f"{one.title} {written * 2**30 / distinct:.1f}")
     yield f"Times that a page is written, on average: {'; '.join(texts)}."

@@ -227,8 +227,7 @@ def _fitting(scale: Scale, file: str, workload: dict[str, Any]) -> Scenario:
     """Return a trace on a device that has just the room for the pages that it touches."""
     footprint = trace.info((file,), page="16KiB")["footprint_pages"]
     if footprint is None:
-        msg = f"{file}: its requests are scattered too far to fit a device to them"
-        raise CoflashError(msg)
+        raise CoflashError(f"{file}: its requests are scattered too far to fit a device to them")
     pages_per_block = min(scale.pages_per_block, max(4, footprint // _BLOCKS_MIN))
     blocks = math.ceil(footprint * 1.07 / pages_per_block) + 2
     return _device(replace(scale, pages_per_block=pages_per_block, blocks_per_plane=blocks), workload)

@@ -15,7 +15,7 @@ from coflash.results.why import shapley
 from coflash.scenario import Scenario
 from coflash_reproduce.drawing import bars
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, tabled
-from coflash_reproduce.study import Finding, Study, shown, spread
+from coflash_reproduce.study import Finding, Study, each_holds, shown, spread
 from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
@@ -125,40 +125,39 @@ def _done(runs: Runs) -> list[str]:
     return [name for name in WORKLOADS if runs.of(name)]
 
 
-def _knowledge_saves(runs: Runs) -> Finding:
-    found = {name: _together(runs, name, KNOWLEDGE, ERASES) for name in _done(runs)}
-    holds = all((one.mean or 0) - (one.half_width or 0) >= LEAST for one in found.values())
-    return Finding(holds, "; ".join(f"{WORKLOADS[name]}: {_share(one)}" for name, one in found.items()))
+@each_holds
+def _knowledge_saves(runs: Runs) -> Iterator[Finding]:
+    for name in _done(runs):
+        found = _together(runs, name, KNOWLEDGE, ERASES)
+        holds = (found.mean or 0) - (found.half_width or 0) >= LEAST
+        yield Finding(holds, f"{WORKLOADS[name]}: {_share(found)}")
 
 
-def _more_than_one(runs: Runs) -> Finding:
-    holds, numbers = True, []
+@each_holds
+def _more_than_one(runs: Runs) -> Iterator[Finding]:
     for name in _done(runs):
         seeds = _by_seed(runs, name, KNOWLEDGE, ERASES)
         best = max(PARTS, key=lambda part: estimate([_saved(one, part) for one in seeds]).mean or 0)
         gain = estimate([_saved(one, *PARTS) - _saved(one, best) for one in seeds])
-        holds &= (gain.mean or 0) > (gain.half_width or 0)
-        numbers.append(f"{WORKLOADS[name]}: {_share(gain)} beyond {best}")
-    return Finding(holds, "; ".join(numbers))
+        yield Finding((gain.mean or 0) > (gain.half_width or 0), f"{WORKLOADS[name]}: {_share(gain)} beyond {best}")
 
 
-def _overlap(runs: Runs) -> Finding:
-    holds, numbers = True, []
+@each_holds
+def _overlap(runs: Runs) -> Iterator[Finding]:
     for name in _done(runs):
         whole, alone = (of(runs, name, TIERS, ERASES) for of in (_together, _sum_alone))
-        holds &= (whole.mean or 0) < (alone.mean or 0)
-        numbers.append(f"{WORKLOADS[name]}: {_share(whole)} together, {_share(alone)} as a sum")
-    return Finding(holds, "; ".join(numbers))
+        yield Finding(
+            (whole.mean or 0) < (alone.mean or 0),
+            f"{WORKLOADS[name]}: {_share(whole)} together, {_share(alone)} as a sum",
+        )
 
 
-def _fewer_transfers(runs: Runs) -> Finding:
-    holds, numbers = True, []
+@each_holds
+def _fewer_transfers(runs: Runs) -> Iterator[Finding]:
     for name in _done(runs):
         seeds = _by_seed(runs, name, KNOWLEDGE, DISK)
         found = estimate([_saved(one, NVM) for one in seeds])
-        holds &= (found.mean or 0) > (found.half_width or 0)
-        numbers.append(f"{WORKLOADS[name]}: {_share(found)}")
-    return Finding(holds, "; ".join(numbers))
+        yield Finding((found.mean or 0) > (found.half_width or 0), f"{WORKLOADS[name]}: {_share(found)}")
 
 
 def _title(parts: frozenset[str]) -> str:

@@ -15,7 +15,7 @@ from coflash.measures.measure import MEASURES, WAF_HOST
 from coflash.quantity import Unit, parsed, show, show_change
 from coflash.results.estimate import Estimate, estimate
 from coflash.runs.run import fewest_programs
-from coflash.scenario import Scenario
+from coflash.scenario import Scenario, leaf
 from coflash.sweep.advise import left_of
 from coflash.sweep.answers import DEVICE, Answer
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, tabled
@@ -114,14 +114,9 @@ def _name(*parts: str) -> str:
 
 
 def _changes(name: str, cache: float, device: Scenario) -> dict[str, Any]:
-    def read(key: str, text: str) -> Any:
-        value: Any = device.set([(key, text)]).to_dict()
-        for part in key.split("."):
-            value = value[part]
-        return value
-
     fast = {"timing.page_program_fast": _half(device)} if name in SHADOWS[1:] else {}
-    return {"cache.size": f"{cache}%", **fast, **{key: read(key, text) for key, text in ANSWERS[name].on(device)}}
+    own = {one[0]: leaf(device.set([one]).to_dict(), one[0].split(".")) for one in ANSWERS[name].on(device)}
+    return {"cache.size": f"{cache}%", **fast, **own}
 
 
 def _small() -> Scenario:

@@ -56,29 +56,6 @@ SYSTEMS: Mapping[str, System] = {
     "tlc-objects": System("TLC before an object store", _today(_TLC, _OBJECTS)),
     "tlc-qlc": System("TLC before QLC flash", _today(_TLC, _QLC_STORE)),
 }
-SOURCES = (
-    ("SLC and the 10K disk", "configuration 1 of OP-FCL: Y. Oh et al., FAST 2012, table 2"),
-    (
-        "TLC: read 45 µs, program 50 µs",
-        "82 MB/s of a die: D. Kang et al., “A 512Gb 3-bit/cell 3D 6th-generation V-NAND flash memory with 82MB/s write "
-        "throughput and 1.2Gb/s interface”, ISSCC 2019",
-    ),
-    (
-        "QLC: read 145 µs, program 341 µs",
-        "12 MB/s of a die: S. Lee et al., “A 1Tb 4b/cell 64-stacked-WL 3D NAND flash memory with 12MB/s program "
-        "throughput”, ISSCC 2018",
-    ),
-    ("erase 300 µs for 256 pages of 4 KiB", "5 ms for a block of 16 MiB, in proportion; our choice"),
-    (
-        "7.2K disk: 12.4 ms, 175 MB/s",
-        "seek 8.2 ms: HGST Ultrastar 7K4000, specification 4.4.1; half a turn 4.2 ms; 175 MB/s: Seagate Constellation "
-        "ES.3, product manual 4.1.2",
-    ),
-    (
-        "object store: 100 ms, 85 MB/s",
-        "the lower ends of Amazon S3's guidelines: first byte after 100 to 200 ms, 85 to 90 MB/s a request",
-    ),
-)
 READS, BOTH = "reads", "both"
 DEMANDS: Mapping[str, Demand] = {READS: READS_EXAMPLE, BOTH: BOTH_EXAMPLE}
 _DEMAND_TITLES = {READS: "reads only", BOTH: "reads and writes"}
@@ -292,7 +269,7 @@ STUDY = Study(
         Exhibit("table-1", _table),
         _figure(READS),
         _figure(BOTH),
-        Exhibit("table-2", lambda _: Grid(("cost, for 4 KiB", "source"), SOURCES)),
+        Exhibit("table-2", lambda _: Grid.beside(__file__, "caching_less.csv")),
         Exhibit("table-3", _sensitivity),
     ),
 )

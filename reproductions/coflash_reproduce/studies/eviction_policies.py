@@ -15,7 +15,7 @@ from coflash.measures.measure import MEASURES, P99, WAF_HOST, Measure
 from coflash.quantity import show, show_change
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Line, Row, Runs, tabled
-from coflash_reproduce.study import Finding, Study, asked, at, four_dies, shown
+from coflash_reproduce.study import Finding, Study, asked, at, each_holds, four_dies, shown
 from coflash_reproduce.text import Text
 
 POLICIES = tuple(
@@ -130,15 +130,13 @@ def _cdm_helps(runs: Runs) -> Finding:
     return Finding(worst <= ALIKE, numbers)
 
 
-def _best_stays(runs: Runs) -> Finding:
-    found, holds = [], True
+@each_holds
+def _best_stays(runs: Runs) -> Iterator[Finding]:
     for name in _names(runs):
         none, cdm = (_values(runs, name, scheme, WAF_HOST) for scheme in SCHEMES)
         best = min(none, key=lambda policy: none[policy])
         excess = cdm[best] / min(cdm.values()) - 1
-        holds &= excess <= ALIKE
-        found.append(f"{WORKLOADS[name]}: {best}, {show_change(excess)}")
-    return Finding(holds, "; ".join(found))
+        yield Finding(excess <= ALIKE, f"{WORKLOADS[name]}: {best}, {show_change(excess)}")
 
 
 def _lines(runs: Runs, experiment: Experiment) -> Sequence[Line]:

@@ -16,8 +16,8 @@ from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show, show_change
 from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
-from coflash_reproduce.study import Finding, Study, at, shown
+from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs, scenario_beside
+from coflash_reproduce.study import Finding, Study, at, each_holds, shown
 from coflash_reproduce.text import Text
 
 PREFILL, SIZE, HOT, SHADOWS = "prefill", "size", "hot", "shadows"
@@ -125,27 +125,10 @@ def _space(scale: Scale, blocks: int, hot_share: float) -> dict[str, Any]:
 
 
 def _device(scale: Scale, blocks: int) -> Scenario:
-    values = {
-        "name": "frozen-spare",
-        "flash": {
-            "channels": 1,
-            "chips_per_channel": 1,
-            "planes_per_die": 1,
-            "blocks_per_plane": blocks,
-            "pages_per_block": PAGES_PER_BLOCK,
-            "page_size": "4KiB",
-        },
-        "ftl": {"spare": {"share": f"{SPARE:.0%}", "definition": "over_provisioning"}, "shared_streams": OWN_BLOCK},
-        "gc": {"victim": "greedy", "low_mark": LOW_MARK},
-        "cache": {"size": "0B"},
-        "cooperation": "none",
-        "precondition": {"fill": "random", "random_passes": float(STEADY_PASSES)},
-        "workload": {
-            "remap": "none",
-            "synthetic": {"generator": "uniform", "arrival": {"name": "fixed", "interval": "20ms"}},
-        },
-    }
-    return Scenario.from_dict(values).with_(_space(scale, blocks, HOT_SHARE))
+    spare = {"ftl.spare.share": f"{SPARE:.0%}", "ftl.shared_streams": OWN_BLOCK, "gc.low_mark": LOW_MARK}
+    filled = {"flash.pages_per_block": PAGES_PER_BLOCK, "precondition.random_passes": float(STEADY_PASSES)}
+    base = scenario_beside(__file__, "frozen_spare.toml")
+    return base.with_({**spare, **filled, **_space(scale, blocks, HOT_SHARE)})
 
 
 def _shadow_device(scale: Scale) -> Scenario:
@@ -294,14 +277,12 @@ def _saving(runs: Runs, layout: str, scheme: str, victim: str, place: float) -> 
 DEVICE_WAF = Measure("WAF of the device", "ratio", lambda metrics: metrics.host_buffer.waf_device)
 
 
-def _age_beats_shadows(runs: Runs) -> Finding:
-    holds, numbers = True, []
+@each_holds
+def _age_beats_shadows(runs: Runs) -> Iterator[Finding]:
     for place in sorted({run.case.at for run in runs.of(SHADOWS)}):
         both = (("sgc", GREEDY), ("ggc", COST_BENEFIT))
         shadows, age = (mean(_saving(runs, "GC's own block", *of, place)) for of in both)
-        holds &= age < shadows
-        numbers.append(f"{place:g} %: {show_change(shadows)} and {show_change(age)}")
-    return Finding(holds, "; ".join(numbers))
+        yield Finding(age < shadows, f"{place:g} %: {show_change(shadows)} and {show_change(age)}")
 
 
 def _shadow_table(runs: Runs) -> Grid:

@@ -13,7 +13,7 @@ from coflash.measures.measure import MEAN, WAF_HOST, Measure
 from coflash.quantity import show_change
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Runs, tabled
-from coflash_reproduce.study import Finding, Study, at, four_dies, shown
+from coflash_reproduce.study import Finding, Study, at, each_holds, four_dies, shown
 from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
@@ -204,40 +204,33 @@ def _sorted_best(group: list[Compared], line: str) -> Compared:
     return min(group[1:], key=lambda row: row.value(line, WAF_HOST))
 
 
-def _less_is_left(runs: Runs) -> Finding:
-    holds, numbers = True, []
+@each_holds
+def _less_is_left(runs: Runs) -> Iterator[Finding]:
     for group in _by_workload(runs):
         best = _sorted_best(group, BASE)
         before, after = group[0].change(WAF_HOST), best.change(WAF_HOST)
-        holds &= after > before
-        numbers.append(f"{_of(best)}: {show_change(before)}, {show_change(after)} ({best.placement})")
-    return Finding(holds, "; ".join(numbers))
+        yield Finding(after > before, f"{_of(best)}: {show_change(before)}, {show_change(after)} ({best.placement})")
 
 
 def _of(row: Compared) -> str:
     return f"{SYSTEMS[row.system][0]}, {WORKLOADS[row.workload]}"
 
 
-def _more_than_placement(runs: Runs) -> Finding:
-    holds, numbers = True, []
+@each_holds
+def _more_than_placement(runs: Runs) -> Iterator[Finding]:
     for group in _by_workload(runs):
         best, unsorted = _sorted_best(group, BASE), group[0]
         placed = best.value(BASE, WAF_HOST) / unsorted.value(BASE, WAF_HOST) - 1
-        holds &= unsorted.change(WAF_HOST) < placed
-        numbers.append(
-            f"{_of(best)}: {show_change(unsorted.change(WAF_HOST))}, {show_change(placed)} ({best.placement})"
-        )
-    return Finding(holds, "; ".join(numbers))
+        change = unsorted.change(WAF_HOST)
+        yield Finding(change < placed, f"{_of(best)}: {show_change(change)}, {show_change(placed)} ({best.placement})")
 
 
-def _add_up(runs: Runs) -> Finding:
-    holds, numbers = True, []
+@each_holds
+def _add_up(runs: Runs) -> Iterator[Finding]:
     for group in _by_workload(runs):
         least = min((row.value(line, WAF_HOST), line, row.placement) for row in group for line in (BASE, WITH))
-        holds &= least[1] == WITH and least[2] not in (ONE_BLOCK, "none")
-        name = "with it" if least[1] == WITH else "without it"
-        numbers.append(f"{_of(group[0])}: {least[0]:.3f} ({name}, {least[2]})")
-    return Finding(holds, "; ".join(numbers))
+        holds, name = least[2] not in (ONE_BLOCK, "none"), "with it" if least[1] == WITH else "without it"
+        yield Finding(least[1] == WITH and holds, f"{_of(group[0])}: {least[0]:.3f} ({name}, {least[2]})")
 
 
 def _response(runs: Runs) -> Finding:

@@ -132,12 +132,9 @@ def in_theory(run: Run) -> float:
 
 def _predicted(runs: Runs) -> list[tuple[Run, Estimate, float]]:
     """Return one run, the measured share and that of the closed form, for each place."""
-    places = {(run.experiment.name, run.case.line, run.case.at): run for run in runs if _is_predicted(run)}
+    predicted = [run for run in runs if run.experiment.name.startswith(PREDICTED)]
+    places = {(run.experiment.name, run.case.line, run.case.at): run for run in predicted}
     return [(run, at(runs, *place, UNMODIFIED), in_theory(run)) for place, run in places.items()]
-
-
-def _is_predicted(run: Run) -> bool:
-    return run.experiment.name.startswith(PREDICTED)
 
 
 def _waf(runs: Runs, name: str, line: str) -> dict[float, float]:

@@ -107,8 +107,7 @@ class _Document:
         for table in self.tables:
             if section in table.section and column in table.columns:
                 return table
-        msg = f"{self.file}: no table with a column {column!r} in a section {section!r}"
-        raise CoflashError(msg)
+        raise CoflashError(f"{self.file}: no table with a column {column!r} in a section {section!r}")
 
     def names(self) -> tuple[str, ...]:
         """Return the drives whose throughput was measured."""
@@ -293,8 +292,7 @@ def _value(text: str) -> float:
     """Return the number that a text begins with; of a range the geometric mean."""
     found = re.search(_NUMBER, text)
     if found is None:
-        msg = f"{text!r} was given; a number is allowed"
-        raise CoflashError(msg)
+        raise CoflashError(f"{text!r} was given; a number is allowed")
     low = float(found[1].replace(",", "").rstrip("."))
     return math.sqrt(low * float(found[2].rstrip("."))) if found[2] else low
 
@@ -302,8 +300,7 @@ def _value(text: str) -> float:
 def _found_text(pattern: str, text: str) -> str:
     found = re.search(pattern, text, re.DOTALL)
     if found is None:
-        msg = f"the document has no {pattern!r}"
-        raise CoflashError(msg)
+        raise CoflashError(f"the document has no {pattern!r}")
     return found[1]
 
 

@@ -6,19 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from coflash._core import REVISION, __version__
+from coflash.calibrate import page
 from coflash.calibrate.fit import Fit, Prediction
 from coflash.calibrate.measured import Point
-from coflash.calibrate.page import (
-    ERRORS,
-    POINTS,
-    error_rows,
-    latency_limit,
-    missed_by,
-    plain,
-    point_rows,
-    table,
-    verdict,
-)
 from coflash_reproduce.text import Text
 from coflash_reproduce.truth import cache
 from coflash_reproduce.truth.drives import BELOW_KNEE, FDP_DRIVE, FITTED, UNSTEADY
@@ -52,10 +42,10 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
         + TEXT.bodies["rule"],
         "## All errors of held-out points",
         TEXT.bodies["all errors"],
-        table(("drive", "points", "fitted", *COLUMNS, "missed"), [_row(fit) for fit in fits]),
+        page.table(("drive", "points", "fitted", *COLUMNS, "missed"), [_row(fit) for fit in fits]),
         *_latencies(fits),
         "Beside drives, in the same form:",
-        table(("what", "points", "fitted", "worst error", "mean"), [other.row() for other in others]),
+        page.table(("what", "points", "fitted", "worst error", "mean"), [other.row() for other in others]),
         *[part for fit in fits for part in _drive(fit)],
         *(_caches(caches) if caches else ()),
     ]
@@ -63,7 +53,7 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
 
 
 def _latencies(fits: Sequence[Fit]) -> Iterator[str]:
-    if missed := missed_by([one for fit in fits for one in fit.predictions]):
+    if missed := page.missed_by([one for fit in fits for one in fit.predictions]):
         yield (
             f"Over all drives, held-out latencies and most writes are missed: {missed}. The scenario of each drive "
             "states its own errors (`limits`), and results repeat them. The most writes are predicted as those without "
@@ -83,7 +73,7 @@ def _row(fit: Fit) -> tuple[str, ...]:
             missed.append(name)
     points = fit.measured.points
     counts = (str(len(points)), str(len(fit.measured.fitted)))
-    return (plain(fit.measured.name), *counts, *cells, ", ".join(missed) or "none")
+    return (page.plain(fit.measured.name), *counts, *cells, ", ".join(missed) or "none")
 
 
 def is_unsteady(drive: str, point: Point) -> bool:
@@ -95,27 +85,28 @@ def is_unsteady(drive: str, point: Point) -> bool:
 
 def _drive(fit: Fit) -> Iterator[str]:
     drive = fit.measured
-    yield f"## {plain(drive.name)}"
-    yield f"Source: {drive.source}. {verdict(fit)}"
-    yield f"![{plain(drive.name)}](images/{image_of(fit)})"
+    yield f"## {page.plain(drive.name)}"
+    yield f"Source: {drive.source}. {page.verdict(fit)}"
+    yield f"![{page.plain(drive.name)}](images/{image_of(fit)})"
     yield "Fitted: " + "; ".join(f"{stage.finds} ({len(stage.points)} points)" for stage in fit.stages) + "."
-    yield table(ERRORS, error_rows(fit.predictions))
-    yield latency_limit(fit)
+    yield page.table(page.ERRORS, page.error_rows(fit.predictions))
+    yield page.latency_limit(fit)
     missed = [one for one in fit.predictions if not one.within]
     if missed:
         yield "Missed points:"
-        yield table(
-            (*POINTS, ""), [(*row, _note(fit, one)) for row, one in zip(point_rows(missed), missed, strict=True)]
+        yield page.table(
+            (*page.POINTS, ""),
+            [(*row, _note(fit, one)) for row, one in zip(page.point_rows(missed), missed, strict=True)],
         )
     if drive.name in TEXT.bodies:
         yield TEXT.bodies[drive.name]
 
 
 def _caches(caches: Sequence[cache.CachePrediction]) -> Iterator[str]:
-    yield f"## A cache on {plain(FDP_DRIVE)}, with placement and without"
+    yield f"## A cache on {page.plain(FDP_DRIVE)}, with placement and without"
     yield TEXT.bodies["caches"]
     rows = cache.rows(caches)
-    yield table(cache.COLUMNS, rows)
+    yield page.table(cache.COLUMNS, rows)
     yield TEXT.bodies["caches missed"]
 
 

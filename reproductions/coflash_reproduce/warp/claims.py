@@ -8,18 +8,9 @@ from functools import partial
 from coflash.measures.measure import WAF_HOST
 from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Numbers
 from coflash_reproduce.paper import Runs
+from coflash_reproduce.warp import workloads as its
 from coflash_reproduce.warp.reading import at_end, near
 from coflash_reproduce.warp.streams import NONE, OWN, SHARED, WORKLOADS
-from coflash_reproduce.warp.workloads import (
-    CALLER,
-    COUNTED,
-    CURVES,
-    FIRST,
-    IDLE,
-    INITIALLY,
-    PROVISION,
-    SETTLED,
-)
 
 FAR = 0.1
 """The largest share of points beyond 5 %."""
@@ -31,7 +22,7 @@ def _far(curves: tuple[str, ...], reading: str, runs: Runs, _: str = "") -> floa
 
 
 def _waf(runs: Runs, workload: str, handles: str) -> float | None:
-    found = runs.of(f"{workload.replace(' ', '-')}-{handles}", SETTLED)
+    found = runs.of(f"{workload.replace(' ', '-')}-{handles}", its.SETTLED)
     return found[0].read(WAF_HOST) if found else None
 
 
@@ -41,82 +32,39 @@ def _change(workload: str, to: str, base: str, runs: Runs, _: str) -> Numbers | 
 
 
 def _isolations(percent: int, runs: Runs, _: str) -> Numbers | None:
-    initially, persistently = (at_end(runs, percent, line) for line in (INITIALLY, SETTLED))
+    initially, persistently = (at_end(runs, percent, line) for line in (its.INITIALLY, its.SETTLED))
     return persistently / initially - 1 if initially and persistently else None
+
+
+bound, effect = (partial(Claim, experiments=(), kind=kind) for kind in (Kind.BOUND, Kind.EFFECT))
 
 
 def claims() -> Iterator[Claim]:
     """Yield the statements; those that held when the page was written must go on to hold."""
-    for name in CURVES:
-        yield Claim(
-            "curves",
-            f"share of points beyond 5 %, {', '.join(CURVES[name])}",
-            (),
-            FAR,
-            partial(_far, (name,), SETTLED),
-            kind=Kind.BOUND,
-            aside="" if name in COUNTED else "not counted",
-            must=name in HELD,
-        )
-    yield Claim(
-        "points",
-        "share of all counted points beyond 5 %",
-        (),
-        FAR,
-        partial(_far, COUNTED, SETTLED),
-        kind=Kind.BOUND,
-    )
-    yield Claim(
-        "points",
-        "share of all nine curves' points beyond 5 %",
-        (),
-        FAR,
-        partial(_far, tuple(CURVES), SETTLED),
-        kind=Kind.BOUND,
-        aside="not counted",
-    )
-    yield Claim(
-        "points",
-        "idle units, points beyond 5 % of zipf 1.2, shared, against the hard mark only",
-        (),
-        FALLS,
-        partial(_less, "zipf-1.2-shared", FIRST, IDLE),
-        kind=Kind.EFFECT,
-        said="not in the paper: our reading",
-        must=True,
-    )
-    yield Claim(
-        "points",
-        "copies to the caller, points beyond 5 % of zoned, own, against isolation kept",
-        (),
-        FALLS,
-        partial(_less, "zoned-own", IDLE, CALLER),
-        kind=Kind.EFFECT,
-        said="not in the paper: our reading",
-        must=True,
-    )
+    for name, curve in its.CURVES.items():
+        ours, aside = partial(_far, (name,), its.SETTLED), "" if name in its.COUNTED else "not counted"
+        what = f"share of points beyond 5 %, {', '.join(curve)}"
+        yield bound("curves", what, paper=FAR, ours=ours, aside=aside, must=name in HELD)
+    for group, names, aside in (
+        ("all counted points", its.COUNTED, ""),
+        ("all nine curves' points", tuple(its.CURVES), "not counted"),
+    ):
+        ours = partial(_far, names, its.SETTLED)
+        yield bound("points", f"share of {group} beyond 5 %", paper=FAR, ours=ours, aside=aside)
+    for before, curve_of, after, name, base, to in (
+        ("idle units", "zipf 1.2, shared", "the hard mark only", "zipf-1.2-shared", its.FIRST, its.IDLE),
+        ("copies to the caller", "zoned, own", "isolation kept", "zoned-own", its.IDLE, its.CALLER),
+    ):
+        what = f"{before}, points beyond 5 % of {curve_of}, against {after}"
+        less, said = partial(_less, name, base, to), "not in the paper: our reading"
+        yield effect("points", what, paper=FALLS, ours=less, said=said, must=True)
     for workload in WORKLOADS:
         for to, base in ((OWN, SHARED), (SHARED, NONE)):
-            yield Claim(
-                "curves",
-                f"WAF with handles {to} against {base}, {workload}",
-                (),
-                FALLS,
-                partial(_change, workload, to, base),
-                kind=Kind.EFFECT,
-                said="lower",
-            )
-    for percent, way in ((5, RISES), (10, FALLS)):
-        yield Claim(
-            "isolations",
-            f"WAF of PI against II at {PROVISION[percent]}",
-            (),
-            way,
-            partial(_isolations, percent),
-            kind=Kind.EFFECT,
-            said="higher" if way > 0 else "lower",
-            must=percent == 10,
-        )
+            what = f"WAF with handles {to} against {base}, {workload}"
+            yield effect("curves", what, paper=FALLS, ours=partial(_change, workload, to, base), said="lower")
+    for percent, way, said in ((5, RISES, "higher"), (10, FALLS, "lower")):
+        what, change = f"WAF of PI against II at {its.PROVISION[percent]}", partial(_isolations, percent)
+        yield effect("isolations", what, paper=way, ours=change, said=said, must=percent == 10)
 
 
 HELD = ("zipf-1.2-own", "zipf-2.2-own", "zoned-own", "zoned-shared")

@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import change, show, show_change
 from coflash.table import Table
-from coflash_reproduce.paper import Axis, Experiment, Line, Row, Run, Runs, flash_pages, tabled
+from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Row, Run, Runs, flash_pages, tabled
+from coflash_reproduce.warp import workloads as its
 from coflash_reproduce.warp.streams import NONE, PAGES, Numbers, published
-from coflash_reproduce.warp.workloads import (
-    ASKED_MB,
-    CALLER,
-    COUNTED,
-    CURVES,
-    IDLE,
-    INITIALLY,
-    MIXED,
-    MIXES,
-    OP,
-    ORDERS,
-    OVER_BESIDE,
-    PROVISION,
-    RATES,
-    READINGS,
-    SETTLED,
-    SIZES,
-    SPARES,
-    TIMES,
-    rated_seconds,
-)
 
 NEAR = 0.05
 """A point is near if it deviates by at most this."""
@@ -79,7 +57,7 @@ def waf_at(run: Run, fills: float) -> float:
 def points(run: Run, curve: str) -> list[tuple[float, float, float]]:
     """Return fills, ours and theirs at every published point after the first fill that the run reached."""
     end = _course(run)[0][-1]
-    rows = [row for row in published()[CURVES[curve]] if 1 < row.fills <= end]
+    rows = [row for row in published()[its.CURVES[curve]] if 1 < row.fills <= end]
     return [(row.fills, waf_at(run, row.fills), row.waf) for row in rows]
 
 
@@ -98,23 +76,27 @@ def lines(runs: Runs, experiment: Experiment) -> list[Line]:
     return [*found, Line(PUBLISHED, tuple((fills, waf) for fills, _, waf in theirs))]
 
 
-@tabled("curve | counted | points | " + " | ".join(READINGS))
+@tabled("curve | counted | points | " + " | ".join(its.READINGS))
 def deviations(runs: Runs) -> Iterator[Row]:
     """Yield for each curve, and for groups of them, the points near under each reading, and the worst deviation."""
-    for name in CURVES:
+    for name in its.CURVES:
         if runs.of(name):
-            cells = (_near(run, name) for reading in READINGS for run in runs.of(name, reading))
-            yield _title(name), "yes" if name in COUNTED else "no", str(len(_all_near(runs, name, SETTLED))), *cells
+            cells = (_near(run, name) for reading in its.READINGS for run in runs.of(name, reading))
+            yield (
+                _title(name),
+                "yes" if name in its.COUNTED else "no",
+                str(len(_all_near(runs, name, its.SETTLED))),
+                *cells,
+            )
     for title, names in GROUPS.items():
-        near_by = {reading: [one for name in names for one in _all_near(runs, name, reading)] for reading in READINGS}
-        if whole := len(near_by[SETTLED]):
+        near_by = {
+            reading: [one for name in names for one in _all_near(runs, name, reading)] for reading in its.READINGS
+        }
+        if whole := len(near_by[its.SETTLED]):
             yield title, "", str(whole), *(f"{sum(found)} ({sum(found) / whole:.0%})" for found in near_by.values())
 
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "all counted": COUNTED,
-    "all curves": tuple(CURVES),
-}
+GROUPS: Mapping[str, tuple[str, ...]] = {"all counted": its.COUNTED, "all curves": tuple(its.CURVES)}
 
 
 TARGET = 0.9
@@ -122,13 +104,13 @@ TARGET = 0.9
 
 def missed(runs: Runs) -> Iterator[str]:
     """Yield what is reached of the target."""
-    for reading in (IDLE, CALLER):
+    for reading in (its.IDLE, its.CALLER):
         cells = []
         for title, names in GROUPS.items():
             found = [one for name in names for one in _all_near(runs, name, reading)]
             if found:
                 cells.append(f"{title} {sum(found)} of {len(found)} ({sum(found) / len(found):.0%})")
-        far = [name for name in CURVES if (of := _all_near(runs, name, reading)) and sum(of) < TARGET * len(of)]
+        far = [name for name in its.CURVES if (of := _all_near(runs, name, reading)) and sum(of) < TARGET * len(of)]
         if cells:
             verdict = "reached" if not far else f"missed by {len(far)} curves: {'; '.join(map(_title, far))}"
             yield f"Under *{reading}*: {'; '.join(cells)}. The target, {TARGET:.0%} of a curve's points, is {verdict}."
@@ -139,7 +121,7 @@ def _all_near(runs: Runs, name: str, reading: str) -> list[bool]:
 
 
 def _title(name: str) -> str:
-    return ", ".join(CURVES[name])
+    return ", ".join(its.CURVES[name])
 
 
 def _near(run: Run, curve: str) -> str:
@@ -153,7 +135,7 @@ def _worst(run: Run, curve: str) -> float:
 @tabled("curve | handles − device, at most | copied by handle, of what its media wrote after 3 fills | mix | closes")
 def conservation(_: Runs) -> Iterator[Row]:
     """Yield what the columns of each curve let one check."""
-    for name, key in CURVES.items():
+    for name, key in its.CURVES.items():
         rows = published()[key]
         apart = max(abs(sum(row.medias) / row.media - 1) for row in rows)
         begin = next(row for row in rows if row.fills >= 3)
@@ -168,7 +150,7 @@ def conservation(_: Runs) -> Iterator[Row]:
 
 
 def _closes(name: str) -> str:
-    return "trivially: one handle" if CURVES[name][1] == NONE else "the sum does; by handle no column says"
+    return "trivially: one handle" if its.CURVES[name][1] == NONE else "the sum does; by handle no column says"
 
 
 @tabled("log of GC | handle | media wrote, GB | growth, GB | erased, GB | remainder, GB | copied, GB")
@@ -201,7 +183,7 @@ def copies(runs: Runs) -> Iterator[Row]:
     for name, victims in COPIED.items():
         for handle, pages in enumerate(victims):
             yield name, str(handle), f"{sum(pages):,}", *(f"{one / sum(pages):.0%}" for one in pages)
-    for reading in (IDLE, CALLER):
+    for reading in (its.IDLE, its.CALLER):
         for run in runs.of("zoned-own", reading):
             into = _copied(run)
             whole = max(sum(into), 1)
@@ -214,7 +196,7 @@ NOTED = {5: (2.187, 2.365), 10: (1.338, 1.181)}
 
 def at_end(runs: Runs, percent: int, line: str) -> float | None:
     """Return the write amplification after all fills at an over-provisioning, of II or of a reading of PI."""
-    found = runs.of(f"{OP}-{percent}", line)
+    found = runs.of(f"{its.OP}-{percent}", line)
     return found[0].read(WAF_HOST) if found else None
 
 
@@ -229,8 +211,8 @@ def _copied(run: Run) -> list[int]:
 )
 def isolations(runs: Runs) -> Iterator[Row]:
     """Yield both isolations by over-provisioning."""
-    for percent, said in PROVISION.items():
-        ii, isolated, caller = (at_end(runs, percent, line) for line in (INITIALLY, IDLE, CALLER))
+    for percent, said in its.PROVISION.items():
+        ii, isolated, caller = (at_end(runs, percent, line) for line in (its.INITIALLY, its.IDLE, its.CALLER))
         ii_said, pi_said = NOTED.get(percent, (None, None))
         pairs = ((isolated, ii), (caller, ii), (pi_said, ii_said))
         ours, faulty, theirs = ((show(pi, "ratio"), show_change(change(pi, of))) for pi, of in pairs)
@@ -240,8 +222,11 @@ def isolations(runs: Runs) -> Iterator[Row]:
 @tabled("curve | size of the drive | at 2 fills | at 3 | at 5 | points within 5 % | worst | time | device | process")
 def sizes(runs: Runs) -> Iterator[Row]:
     """Yield the settled curves at several sizes of the drive; those of the whole drive are stored."""
-    for name in COUNTED:
-        of = [*runs.of(name, SETTLED), *(run for run in runs if run.experiment.name.startswith(f"{SIZES}-{name}-"))]
+    for name in its.COUNTED:
+        of = [
+            *runs.of(name, its.SETTLED),
+            *(run for run in runs if run.experiment.name.startswith(f"{its.SIZES}-{name}-")),
+        ]
         for run in sorted(of, key=divisor_of, reverse=True):
             simulator, found = run.document["simulator"], near(run, name)
             end = _course(run)[0][-1]
@@ -252,15 +237,14 @@ def sizes(runs: Runs) -> Iterator[Row]:
             yield _title(name), f"1 / {divisor_of(run)}", *cells, f"{simulator['wall_seconds']:.0f} s", *memory
         if min(map(divisor_of, of), default=1) > 1:
             yield from _stored(_title(name))
-        rows = published()[CURVES[name]]
+        rows = published()[its.CURVES[name]]
         theirs = np.interp(_AT, [row.fills for row in rows], [row.waf for row in rows])
         yield _title(name), PUBLISHED, *(f"{waf:.3f}" for waf in theirs), "", "", "", "", ""
 
 
 def _stored(title: str) -> Iterator[Row]:
     """Yield the stored row of a curve on the whole drive: the same table of `--scale whole`."""
-    with Path(__file__).with_name("whole.csv").open(encoding="utf-8") as file:
-        yield from (tuple(row) for row in csv.reader(file) if row[:2] == [title, WHOLE])
+    yield from (row for row in Grid.beside(__file__, "whole.csv").rows if row[:2] == (title, WHOLE))
 
 
 WHOLE = "1 / 1"
@@ -270,41 +254,18 @@ _AT = (2, 3, 5)
 @tabled("curve | overwriting stream, of the one beside it | at 3 fills | at 6 | at 9 | points within 5 % | worst")
 def mixes(runs: Runs) -> Iterator[Row]:
     """Yield what the mix does to the curves whose overwriting stream shares a handle, under the settled reading."""
-    for name in MIXED:
-        of = {1.0: runs.of(name, SETTLED)} | {times: runs.of(f"{MIXES}-{name}-{times}") for times in OVER_BESIDE}
+    for name in its.MIXED:
+        of = {1.0: runs.of(name, its.SETTLED)} | {
+            times: runs.of(f"{its.MIXES}-{name}-{times}") for times in its.OVER_BESIDE
+        }
         for times, found in sorted(of.items()):
             for run in found:
                 wafs = (f"{waf_at(run, fills):.2f}" for fills in (3, 6, 9))
                 whether, worst = near(run, name), _worst(run, name)
                 yield _title(name), f"× {times}", *wafs, f"{sum(whether)} of {len(whether)}", show_change(worst)
-        rows = published()[CURVES[name]]
+        rows = published()[its.CURVES[name]]
         theirs = np.interp((3, 6, 9), [row.fills for row in rows], [row.waf for row in rows])
         yield _title(name), PUBLISHED, *(f"{waf:.2f}" for waf in theirs), "", ""
-
-
-REACHED_MB: Mapping[str, tuple[tuple[int, int], tuple[int, int], tuple[int, ...]]] = {
-    "zipf-1.2-own": ((2271, 2395), (2272, 2500), (1917, 187, 168)),
-    "zipf-1.2-shared": ((2303, 2655), (2131, 3582), (1981, 149)),
-    "zipf-1.2-none": ((2254, 2639), (2009, 5871), (2009,)),
-    "zipf-2.2-own": ((2247, 2337), (2241, 2411), (1880, 194, 167)),
-    "zipf-2.2-shared": ((2367, 2553), (2145, 4453), (2000, 145)),
-    "zipf-2.2-none": ((2327, 3321), (1941, 5988), (1941,)),
-    "zoned-own": ((2418, 2667), (2166, 3966), (1805, 181, 180)),
-    "zoned-shared": ((1929, 2431), (2162, 3785), (2028, 134)),
-    "zoned-none": ((2230, 2802), (1895, 5282), (1895,)),
-}
-"""MB/s that host and media wrote in the second fill and in fills 3 to 5, and the host by handle in the latter.
-
-Differences of the logged counters by those of the clock, which tells seconds.
-"""
-
-
-@tabled("curve | host in the second fill, MB/s | media | host in fills 3 to 5 | by handle | media")
-def reached(_: Runs) -> Iterator[Row]:
-    """Yield the rates that the logs of the published runs show."""
-    for name, (second, later, handles) in REACHED_MB.items():
-        by_handle = " : ".join(map(str, handles))
-        yield _title(name), f"{second[0]:,}", f"{second[1]:,}", f"{later[0]:,}", by_handle, f"{later[1]:,}"
 
 
 _FILL = (0.9, 0.1, 0.0)
@@ -314,11 +275,11 @@ _FILL = (0.9, 0.1, 0.0)
 @tabled("program and erase | asked, MB/s | sequential | beside | overwriting | of all that is asked | falls behind at")
 def rates(runs: Runs) -> Iterator[Row]:
     """Yield the rates that ours reaches of those that are asked, by the times of flash."""
-    for times in TIMES:
-        for asked, (rates_mb, _) in ASKED_MB.items():
-            for run in runs.of(f"{RATES}-{asked}-{times}", asked):
+    for times in its.TIMES:
+        for asked, (rates_mb, _) in its.ASKED_MB.items():
+            for run in runs.of(f"{its.RATES}-{asked}-{times}", asked):
                 exported, asked_mb = PAGES / divisor_of(run) * 4096, sum(rates_mb)
-                classes, seconds = run.document["metrics"]["placement"], rated_seconds(asked, divisor_of(run))
+                classes, seconds = run.document["metrics"]["placement"], its.rated_seconds(asked, divisor_of(run))
                 found = [(classes[at]["host_bytes"] - _FILL[at] * exported) / seconds / 1e6 for at in range(3)]
                 cells = (f"{rate:.0f}" for rate in found)
                 behind = _behind(run.result().series(), asked_mb, exported)
@@ -346,15 +307,15 @@ def plateau(run: Run) -> float:
     return float(programs / series["host_writes_pages"][late].sum())
 
 
-@tabled(f"spare space, of what is exported | {' | '.join(ORDERS)} | real drive")
+@tabled(f"spare space, of what is exported | {' | '.join(its.ORDERS)} | real drive")
 def stream(runs: Runs) -> Iterator[Row]:
     """Yield the steady state of random writes of 128 KiB by spare space, the one unknown of the real drive."""
-    found = {order: [run for run in runs if run.case.line == order] for order in ORDERS}
+    found = {order: [run for run in runs if run.case.line == order] for order in its.ORDERS}
     wafs = {order: [plateau(run) for run in of] for order, of in found.items()}
-    for at, spare in enumerate(SPARES):
+    for at, spare in enumerate(its.SPARES):
         yield f"{spare} %", *(f"{of[at]:.2f}" for of in wafs.values() if of), f"{PLATEAU:.2f}"
-    needed = [np.interp(-PLATEAU, [-waf for waf in of], SPARES) for of in wafs.values() if of]
-    cells = (f"{spare:.0f} %" if SPARES[0] < spare < SPARES[-1] else "none of these" for spare in needed)
+    needed = [np.interp(-PLATEAU, [-waf for waf in of], its.SPARES) for of in wafs.values() if of]
+    cells = (f"{spare:.0f} %" if its.SPARES[0] < spare < its.SPARES[-1] else "none of these" for spare in needed)
     yield "for 2.04, read between the runs", *cells, ""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Experiment
+from coflash_reproduce.paper import Case, Experiment, scenario_beside
 from coflash_reproduce.warp.streams import EXPORTED_GIB, NONE, OWN, SHARED, UNIFORM, WORKLOADS, jobs, passes, trace
 
 UNITS = 985
@@ -75,33 +75,11 @@ SCALES = {
 
 
 def drive(divisor: int, units: int = UNITS) -> Scenario:
-    """Return the drive with smaller units; the times of the emulator are of no consequence for what is shown."""
+    """Return the drive with smaller units."""
     share = int((1 - EXPORTED_UNITS / units) * 1e6) / 1e4
-    return Scenario.from_dict(
-        {
-            "name": "warp",
-            "flash": {
-                "channels": 8,
-                "chips_per_channel": 8,
-                "blocks_per_plane": units,
-                "pages_per_block": 1024 // divisor,
-                "page_size": "4KiB",
-            },
-            "timing": {"page_read": "10us", "page_program": "2500ns", "block_erase": "10us", "sector_transfer": "0ns"},
-            "ftl": {
-                "pools": "device",
-                "spare": {"share": f"{share:.4f}%", "definition": "spare_of_physical"},
-                "placement": placement(PERSISTENTLY),
-            },
-            "gc": {"low_mark": "1%"},
-            "precondition": {"fill": "none"},
-            "replay": {"mode": "closed", "queue_depth": 1},
-            "workload": {
-                "remap": "none",
-                "trace_options": {"columns": "offset:pages,size:pages,placement,op=write"},
-            },
-        }
-    )
+    flash = {"flash.blocks_per_plane": units, "flash.pages_per_block": 1024 // divisor}
+    ftl = {"ftl.spare.share": f"{share:.4f}%", "ftl.placement": placement(PERSISTENTLY)}
+    return scenario_beside(__file__, "warp.toml").with_({**flash, **ftl})
 
 
 def placement(isolation: str, **more: Any) -> dict[str, Any]:

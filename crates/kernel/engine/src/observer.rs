@@ -12,7 +12,7 @@ pub enum Phase {
 }
 
 /// Interim metrics of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct SoFar {
     /// Time of the last completion.
     pub simulated_ns: u64,
