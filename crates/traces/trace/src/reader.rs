@@ -66,6 +66,8 @@ pub(crate) enum TimeBase {
     Sequence { base_ns: u64 },
     /// The file was recorded at the same time as others: its times are unchanged, and it may have no requests.
     Parallel,
+    /// The input goes on within a file: as `Parallel`, and what only the top of a file may have is not there.
+    Within,
 }
 
 /// A file with records `R`.
@@ -116,7 +118,7 @@ impl<R: Records> Reader<R> {
         times: TimeBase,
     ) -> Self {
         let (base_ns, origin_ns) = match (times, conventions.clock) {
-            (TimeBase::Parallel, _) => (0, Some(0)),
+            (TimeBase::Parallel | TimeBase::Within, _) => (0, Some(0)),
             (TimeBase::Sequence { base_ns }, Clock::Start) => (base_ns, Some(0)),
             (TimeBase::Sequence { base_ns }, Clock::Date) => (base_ns, None),
         };
@@ -146,7 +148,7 @@ impl<R: Records> Reader<R> {
             skipped: 0,
             first_skipped: None,
             cut: None,
-            may_end: matches!(times, TimeBase::Parallel),
+            may_end: matches!(times, TimeBase::Parallel | TimeBase::Within),
         }
     }
 

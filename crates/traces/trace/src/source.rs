@@ -180,6 +180,7 @@ impl Parts {
         let options = TraceOptions { format: format.or(self.options.format.clone()), ..self.options.clone() };
         let waiting = files.iter().map(|file| (file.clone(), 0)).collect();
         let mut source = TraceSource { waiting, ..TraceSource::empty(&options) };
+        source.devices.keep_apart();
         if let Some(name) = &self.first_device {
             source.devices.number(name);
         }
@@ -354,7 +355,11 @@ impl TraceSource {
     fn next_file(&mut self, base_ns: u64) -> Result<(), WorkloadError> {
         if let Some((file, _)) = self.waiting.pop_front() {
             let found = self.find(&file)?;
-            let times = if file.is_cut { TimeBase::Parallel } else { TimeBase::Sequence { base_ns } };
+            let times = match file.cut_at {
+                None => TimeBase::Sequence { base_ns },
+                Some(0) => TimeBase::Parallel,
+                Some(_) => TimeBase::Within,
+            };
             self.current = Some(found.read(&self.options, times)?);
         }
         Ok(())
@@ -363,6 +368,11 @@ impl TraceSource {
     /// Open the file and detect its format.
     fn find(&mut self, file: &InputFile) -> Result<Recognised, WorkloadError> {
         let input = file.open(&self.consumed_bytes, self.tap.as_ref())?;
+        if let (Some(1..), Some(format)) = (file.cut_at, &self.options.format) {
+            // Nothing where it goes on tells what the file is, however it looks.
+            let content = Content::Stream(BlockReader::new(input, BLOCK_BYTES));
+            return Ok(Recognised { name: file.name.clone(), format: formats::by_name(format)?, content });
+        }
         self.recognise(&file.name, input, Some(file))
     }
 

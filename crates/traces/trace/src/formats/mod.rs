@@ -196,7 +196,8 @@ impl Format {
         match self.opener {
             Opener::Stream(open) => open(name, input, options, times),
             Opener::Table(table) => {
-                let text = Text::open(name, input, table.parser(options))?;
+                let at_top = !matches!(times, TimeBase::Within);
+                let text = Text::open(name, input, table.parser(options, at_top))?;
                 Ok(Box::new(Reader::new(name, text, table.conventions(), options, times)))
             }
             Opener::Headed(headed) => {
@@ -236,7 +237,7 @@ impl Format {
     fn score(&self, sample: &[u8], options: &TraceOptions) -> Option<Score> {
         match self.detection {
             Detection::Lines(score) => score(sample, options),
-            Detection::Table(table) => score(table.parser(options), sample, options),
+            Detection::Table(table) => score(table.parser(options, true), sample, options),
             Detection::Headed(headed) => {
                 let mut parser = UserColumns::headed(headed);
                 parser.look_ahead(sample);

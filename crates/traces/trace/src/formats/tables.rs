@@ -263,8 +263,8 @@ impl Table {
         self.columns.contains("device")
     }
 
-    /// Create a parser for a file.
-    pub(crate) fn parser(&'static self, options: &TraceOptions) -> TableParser {
+    /// Create a parser for a file; `at_top` if its first line may hold the names of the columns.
+    pub(crate) fn parser(&'static self, options: &TraceOptions, at_top: bool) -> TableParser {
         let (mut columns, separator) = self.named_columns();
         let units = if self.look_alikes.is_empty() { Default::default() } else { options.units };
         let mut scale = [0; 3];
@@ -288,7 +288,7 @@ impl Table {
             }
         }
         let lines = ColumnLines::new(columns, separator, self.open_ended);
-        TableParser { table: self, lines, scale, at_top: true }
+        TableParser { table: self, lines, scale, at_top }
     }
 }
 

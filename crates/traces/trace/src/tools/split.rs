@@ -5,6 +5,7 @@
 //! the end.
 
 use super::write::{Written, write};
+use crate::record::text_of;
 use crate::source::Parts;
 use coflash_base::{PlacementId, Time};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
@@ -128,7 +129,7 @@ impl Gathered {
     /// says.
     ///
     /// # Errors
-    /// A trace whose records name no devices, or that is too long, or a device beyond its stride.
+    /// A trace whose records name no devices, or that is too long.
     pub fn of(trace: &Parts, parts: Vec<Spilled>) -> Result<Option<Self>, WorkloadError> {
         // Where the file begins in the trace, what its own times begin with, and where its latest request is.
         let (mut base_ns, mut origin_ns, mut end_ns) = (0, 0, 0_u64);
@@ -154,11 +155,6 @@ impl Gathered {
         let mut devices = Vec::<(&[u8], Vec<Option<usize>>)>::new();
         let mut known = BTreeMap::new();
         for (number, part) in parts.iter().enumerate() {
-            if part.runs.len() > part.names.len() && !part.names.is_empty() {
-                return Err(refused(
-                    "a device reaches beyond device_stride, and into the next: give a larger one",
-                ));
-            }
             for (local, name) in part.names.iter().enumerate() {
                 let device = *known.entry(name).or_insert(devices.len());
                 if device == devices.len() {
@@ -177,7 +173,7 @@ impl Gathered {
         let mut taken = BTreeSet::new();
         let devices = devices.into_iter().filter(|(_, numbers)| numbers.iter().any(Option::is_some));
         let devices = devices.map(|(name, numbers)| {
-            let name = String::from_utf8_lossy(name).into_owned();
+            let name = text_of(name);
             (name.clone(), file_name(&name, &mut taken), numbers)
         });
         Ok(Some(Self { devices: devices.collect(), parts, shifts_ns }))
