@@ -6,7 +6,7 @@ use coflash_base::measure::ratio;
 use coflash_engine::{Amplification, Cancellable, Observer, RunError, run_source};
 use coflash_level::CacheCounters;
 use coflash_scenario::{Requests, Scenario, ScenarioError, to_toml};
-use coflash_trace::like::{Comparison, FitOptions, Profile, fit_source};
+use coflash_trace::like::{FitOptions, Fitted, Profile, fit_source};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
 use coflash_workload::{BATCH_REQUESTS, Op, Repeat, Request, Source, WorkloadError};
 use serde::Serialize;
@@ -83,15 +83,13 @@ pub fn like(
     let fitted = fit_source(&mut source, options);
     let remarks = source.remarks();
     let (head, fitted) = source.finish(fitted);
-    let fitted = fitted?;
+    let Fitted { config, original: trace, fitted: generated } = fitted?;
     let begin = Recording(head.recorded.into());
-    let mut likeness =
-        Head::of(Synthetic::new(&fitted.config, space(&fitted.config).count, Seed(options.seed))?);
+    let mut likeness = Head::of(Synthetic::new(&config, space(&config).count, Seed(options.seed))?);
     likeness.read(begin.pages().1)?;
     let [original, likeness] = replay_both([begin, Recording(likeness.recorded.into())], observer)?;
-    let Comparison { original: trace, fitted: generated } = fitted.comparison;
     Ok(FittedWorkload {
-        workload: SyntheticConfig { requests: requests.unwrap_or(fitted.config.requests), ..fitted.config },
+        workload: SyntheticConfig { requests: requests.unwrap_or(config.requests), ..config },
         original: Measured { profile: trace, caches: original },
         fitted: Measured { profile: generated, caches: likeness },
         remarks,

@@ -10,11 +10,13 @@ use coflash_base::Bytes;
 use std::collections::BTreeMap;
 
 /// The devices of a trace.
+#[derive(Default)]
 pub(crate) struct Devices {
     stride_bytes: u64,
     names: BTreeMap<Vec<u8>, u32>,
     /// The device of the last record, usually that of the next one.
     latest: Option<(Vec<u8>, u32)>,
+    latest_code: Option<(u32, u32)>,
     /// The highest device number so far.
     highest: u32,
     /// The end of the largest device, as far as known.
@@ -25,8 +27,7 @@ pub(crate) struct Devices {
 
 impl Devices {
     pub(crate) fn new(stride: Bytes) -> Self {
-        let names = BTreeMap::new();
-        Self { stride_bytes: stride.count, names, latest: None, highest: 0, end_max: 0, kept_apart: false }
+        Self { stride_bytes: stride.count, ..Self::default() }
     }
 
     /// Keep a named device from the next one's place even where it is alone: others may be in another part of the trace.
@@ -49,6 +50,19 @@ impl Devices {
         let number = *self.names.entry(name.to_vec()).or_insert(next);
         self.latest = Some((name.to_vec(), number));
         number
+    }
+
+    /// The number of the device that is `code` in its format; `name` writes its name.
+    #[inline]
+    pub(crate) fn coded(&mut self, code: u32, name: impl FnOnce() -> String) -> u32 {
+        match self.latest_code {
+            Some((latest, number)) if latest == code => number,
+            _ => {
+                let number = self.number(name().as_bytes());
+                self.latest_code = Some((code, number));
+                number
+            }
+        }
     }
 
     /// The address of byte `offset` of `device`, for a request that ends at byte `end` of the device.

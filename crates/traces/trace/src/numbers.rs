@@ -192,7 +192,11 @@ pub(crate) fn any_decimal(
     }
 }
 
-pub(crate) const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
+pub(crate) const MICROSECOND_NS: u64 = 1000;
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+pub(crate) const DAY_NS: u64 = 24 * 3600 * SECOND_NS;
+/// What most recorders count in.
+pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// Read a date or a time of day as ns, of a date since 1970; also whether it is a time of day. A time zone may follow.
 #[cold]
@@ -225,7 +229,7 @@ pub(crate) fn moment(given: &[u8]) -> Option<(u64, bool)> {
     let mut parts = clock.split(':');
     let [hours, minutes] = [parts.next().and_then(number)?, parts.next().and_then(number)?];
     let seconds = parts.next().unwrap_or("0").replace(',', ".");
-    let seconds_ns = decimal(seconds.as_bytes(), 1_000_000_000, "time").ok()?;
+    let seconds_ns = decimal(seconds.as_bytes(), SECOND_NS, "time").ok()?;
     let hours = match zone {
         "AM" | "PM" => hours % 12 + if zone == "PM" { 12 } else { 0 },
         _ => hours,

@@ -15,7 +15,7 @@ use crate::reader::{RequestReader, TimeBase};
 use crate::text::SAMPLE_BYTES;
 use coflash_base::Bytes;
 use coflash_workload::recorded::{Arrangement, KvStore, STANDARD_INPUT, Tap, TraceOptions};
-use coflash_workload::{Request, Source, WorkloadError};
+use coflash_workload::{Request, Source, WorkloadError, refuse};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -55,12 +55,10 @@ pub(crate) fn open_at(
 fn listed(paths: &[String], offsets: &[Bytes], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
     check(options)?;
     if paths.is_empty() {
-        let problem = "no file given, at least one expected".to_owned();
-        return Err(WorkloadError::Parameters { key: "files", problem });
+        return refuse("files", "no file given, at least one expected");
     }
     if paths.iter().filter(|path| *path == STANDARD_INPUT).count() > 1 {
-        let problem = "the standard input (-) was given twice, it can be read once".to_owned();
-        return Err(WorkloadError::Parameters { key: "files", problem });
+        return refuse("files", "the standard input (-) was given twice, it can be read once");
     }
     // A missing last file must be reported now, not after an hour.
     let mut waiting = VecDeque::new();
@@ -90,19 +88,19 @@ pub fn from_reader(
 /// A trace in parts, each of which can be read by itself: its files, large ones of lines that stand alone cut further. One part
 /// where files are merged by time.
 pub struct Parts {
-    parts: Vec<TracePart>,
+    pub(crate) parts: Vec<TracePart>,
     options: TraceOptions,
     /// The device of all requests that name none.
     first_device: Option<Vec<u8>>,
 }
 
 /// A part of a trace.
-struct TracePart {
-    files: Vec<InputFile>,
+pub(crate) struct TracePart {
+    pub(crate) files: Vec<InputFile>,
     /// The format of a file that was cut.
-    cut: Option<Format>,
-    /// Whether it goes on in the file of the part before.
-    joins: bool,
+    pub(crate) cut: Option<Format>,
+    /// Whether it goes on in the file of the part before, with its clock.
+    pub(crate) joins: bool,
 }
 
 impl Parts {
@@ -151,25 +149,6 @@ impl Parts {
         self.parts.iter().any(|part| part.cut.is_some())
     }
 
-    /// Whether a part goes on in the file of the part before, with its clock.
-    #[must_use]
-    pub fn joins(&self, number: usize) -> bool {
-        self.parts[number].joins
-    }
-
-    /// Whether the times of a part are dates.
-    #[must_use]
-    pub fn has_dates(&self, number: usize) -> bool {
-        self.parts[number].cut.is_some_and(|format| format.has_dates)
-    }
-
-    /// Whether what a reader remarked counts records of a part of a file alone.
-    #[must_use]
-    pub fn is_of_part(&self, number: usize, remark: &str) -> bool {
-        let part = &self.parts[number];
-        part.cut.is_some() && remark.starts_with(&format!("{}: ", part.files[0].name))
-    }
-
     /// Open a part. Device 0 is that of the whole trace.
     ///
     /// # Errors
@@ -215,11 +194,11 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
     let by_columns = options.format.as_deref() == Some(formats::COLUMNS);
     if by_columns && options.columns.is_none() {
         let problem = "not given, expected with this format, as in \"time:us,op,offset:sectors,size:bytes\", or \"auto\"";
-        return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+        return refuse("columns", problem);
     }
     if options.columns.is_some() && options.format.is_some() && !by_columns {
         let problem = "given together with a format that has its own; expected one of the two";
-        return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+        return refuse("columns", problem);
     }
     let values = [
         ("device_stride", Some(options.device_stride.count)),
@@ -230,14 +209,14 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
         ("units.size", options.units.size.map(|size| size.count)),
     ];
     if let Some((key, _)) = values.into_iter().find(|&(_, value)| value == Some(0)) {
-        return Err(WorkloadError::Parameters { key, problem: "0 given, at least 1 expected".to_owned() });
+        return refuse(key, "0 given, at least 1 expected");
     }
     let KvStore { object, capacity, .. } = options.kv_store;
     if let Some(object) = object
         && capacity.count < object.count
     {
         let problem = format!("{capacity} given, at least one object of {object} expected (kv_store.object)");
-        return Err(WorkloadError::Parameters { key: "kv_store.capacity", problem });
+        return refuse("kv_store.capacity", problem);
     }
     Ok(())
 }
@@ -428,12 +407,7 @@ impl TraceSource {
             if !batch.is_empty() {
                 return Ok(());
             }
-            // Files may share a remark.
-            for remark in current.remarks() {
-                if !self.earlier_remarks.contains(&remark) {
-                    self.earlier_remarks.push(remark);
-                }
-            }
+            add_new(&mut self.earlier_remarks, current.remarks());
             let end_ns = current.end_ns();
             self.current = None;
             self.next_file(end_ns)?;
@@ -466,11 +440,18 @@ impl Source for TraceSource {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks: Vec<_> = self.devices.remark().into_iter().collect();
-        remarks.extend_from_slice(&self.earlier_remarks);
-        let current = self.current.iter().flat_map(|current| current.remarks());
-        remarks.extend(current.filter(|remark| !self.earlier_remarks.contains(remark)));
-        remarks
+        let mut remarks = self.earlier_remarks.clone();
+        add_new(&mut remarks, self.current.iter().flat_map(|current| current.remarks()));
+        self.devices.remark().into_iter().chain(remarks).collect()
+    }
+}
+
+/// Add remarks: files may share them.
+pub(crate) fn add_new(known: &mut Vec<String>, remarks: impl IntoIterator<Item = String>) {
+    for remark in remarks {
+        if !known.contains(&remark) {
+            known.push(remark);
+        }
     }
 }
 

@@ -124,3 +124,11 @@ impl WorkloadError {
         self.with_key(|key| format!("{outer}.{key}"))
     }
 }
+
+/// Refuse a parameter or an option.
+///
+/// # Errors
+/// Always.
+pub fn refuse<T>(key: &'static str, problem: impl Into<String>) -> Result<T, WorkloadError> {
+    Err(WorkloadError::Parameters { key, problem: problem.into() })
+}

@@ -16,6 +16,7 @@
 
 use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
+use crate::numbers::{MICROSECOND_NS, SECTOR_BYTES};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
@@ -43,8 +44,6 @@ const LAYOUTS: [Layout; 2] = [
     Layout { version: 2, bytes: 40, length: 8, command: 0, ver: 2, sector: 16, time: 24 },
 ];
 
-const SECTOR_BYTES: u64 = 512;
-const MICROSECOND_NS: u64 = 1000;
 /// The number of records checked for their version when a file is detected.
 const RECORDS_SAMPLED: usize = 16;
 

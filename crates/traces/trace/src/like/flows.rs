@@ -1,6 +1,7 @@
 //! The flows of pages from one window of a trace to another, for the generator `reuse-flows`.
 
 use super::accesses::{Access, Accesses, weights};
+use super::ratio;
 use coflash_base::{Bytes, Share};
 use coflash_workload::synthetic::reuse_flows::{OFTEN, ReuseFlowsConfig};
 use coflash_workload::synthetic::size::ByOpConfig;
@@ -251,5 +252,5 @@ impl Distances {
 
 /// The share of the second count.
 fn share([others, counted]: [u64; 2]) -> Share {
-    Share { ppb: (u128::from(counted) * 1_000_000_000 / u128::from((others + counted).max(1))) as u64 }
+    ratio(counted, others + counted)
 }

@@ -32,11 +32,10 @@ mod tests;
 pub use profile::{Correlations, Gaps, Profile, SizeProfile};
 
 use crate::info::page_bytes;
-use crate::source::open;
 use coflash_base::{Bytes, Seed, Share};
 use coflash_workload::recorded::TraceOptions;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
-use coflash_workload::{Op, Source, WorkloadError};
+use coflash_workload::{Op, Source, WorkloadError, refuse};
 use profile::Counters;
 use serde::{Deserialize, Serialize};
 
@@ -63,25 +62,10 @@ impl Default for FitOptions {
 pub struct Fitted {
     /// The workload, as under `synthetic` in a scenario.
     pub config: SyntheticConfig,
-    /// The comparison with the trace.
-    pub comparison: Comparison,
-}
-
-/// The trace and the fitted workload, measured in the same way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
     /// The trace.
     pub original: Profile,
-    /// The fitted workload.
+    /// The fitted workload, measured in the same way.
     pub fitted: Profile,
-}
-
-/// Fit a workload to the trace in `paths`.
-///
-/// # Errors
-/// See [`open`]; a malformed record; a trace without addresses.
-pub fn fit(paths: &[String], options: &FitOptions) -> Result<Fitted, WorkloadError> {
-    fit_source(&mut open(paths, &options.trace)?, options)
 }
 
 /// Fit a workload to `source`, which is read to its end.
@@ -94,7 +78,7 @@ pub fn fit_source(source: &mut dyn Source, options: &FitOptions) -> Result<Fitte
     let config = config(&original, options.page.count)?;
     let mut fitted = Counters::new(options.page.count);
     fitted.read(&mut Synthetic::new(&config, config.space.map_or(0, |space| space.count), seed)?)?;
-    Ok(Fitted { config, comparison: Comparison { original: original.profile(), fitted: fitted.profile() } })
+    Ok(Fitted { config, original: original.profile(), fitted: fitted.profile() })
 }
 
 /// Fit a workload without the comparison.
@@ -115,8 +99,7 @@ fn count(source: &mut dyn Source, options: &FitOptions) -> Result<Counters, Work
 /// Compute the configuration that fits the counters.
 fn config(counters: &Counters, page_bytes: u64) -> Result<SyntheticConfig, WorkloadError> {
     if counters.ranged() == 0 {
-        let problem = "no request has an address; reads, writes or trims are needed".to_owned();
-        return Err(WorkloadError::Parameters { key: "trace", problem });
+        return refuse("trace", "no request has an address; reads, writes or trims are needed");
     }
     let requests = counters.requests();
     let share = |op: Op| ratio(counters.of(op), requests);

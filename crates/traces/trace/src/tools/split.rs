@@ -6,7 +6,7 @@
 
 use super::write::{Written, write};
 use crate::record::text_of;
-use crate::source::Parts;
+use crate::source::{Parts, TracePart, add_new};
 use coflash_base::{PlacementId, Time};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use serde::Serialize;
@@ -134,15 +134,18 @@ impl Gathered {
         // Where the file begins in the trace, what its own times begin with, and where its latest request is.
         let (mut base_ns, mut origin_ns, mut end_ns) = (0, 0, 0_u64);
         let mut shifts_ns = Vec::new();
-        for (number, part) in parts.iter().enumerate() {
+        for (TracePart { files, cut, joins }, part) in trace.parts.iter().zip(&parts) {
             let (first_ns, last_ns) = part.span_ns.unwrap_or_default();
-            let (joins, has_dates) = (trace.joins(number), trace.has_dates(number));
+            let (joins, has_dates) = (*joins, cut.is_some_and(|format| format.has_dates));
+            // Such a remark counts records of a part alone.
+            let is_of_part =
+                |remark: &String| cut.is_some() && remark.starts_with(&format!("{}: ", files[0].name));
             if !joins {
                 (base_ns, origin_ns) = (end_ns, if has_dates { first_ns } else { 0 });
             }
             let is_early = joins && first_ns < end_ns - base_ns + origin_ns;
             let is_empty = part.span_ns.is_none() && (joins || has_dates);
-            if is_early || is_empty || part.remarks.iter().any(|remark| trace.is_of_part(number, remark)) {
+            if is_early || is_empty || part.remarks.iter().any(is_of_part) {
                 return Ok(None);
             }
             shifts_ns.push(u64::wrapping_sub(base_ns, origin_ns));
@@ -206,12 +209,7 @@ impl Gathered {
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
-        for remark in self.parts.iter().flat_map(|part| &part.remarks) {
-            // Files may share a remark.
-            if !remarks.contains(remark) {
-                remarks.push(remark.clone());
-            }
-        }
+        add_new(&mut remarks, self.parts.iter().flat_map(|part| part.remarks.clone()));
         remarks
     }
 }

@@ -35,7 +35,7 @@ mod tests;
 pub use bounds::PartSource;
 
 use crate::synthetic::{Synthetic, SyntheticConfig};
-use crate::{Source, WorkloadError};
+use crate::{Source, WorkloadError, refuse};
 use coflash_base::{Amount, Bytes, Duration, PlacementId, Seed, Share};
 use phases::Phases;
 use presets::PresetConfig;
@@ -117,11 +117,6 @@ impl From<PresetConfig> for Part {
     fn from(preset: PresetConfig) -> Self {
         Self { preset: Some(preset), ..Self::default() }
     }
-}
-
-/// The error of an invalid parameter.
-fn refuse<T>(key: &'static str, problem: String) -> Result<T, WorkloadError> {
-    Err(WorkloadError::Parameters { key, problem })
 }
 
 /// Every tenant holds a batch in memory.
@@ -214,10 +209,10 @@ impl Part {
 
     fn open_in(&self, range: Range, seed: Seed, turn: u64, path: &str) -> Result<PartSource, WorkloadError> {
         if self.requests_max == Some(0) {
-            return refuse("requests_max", "0 was given; at least 1 is allowed".to_owned());
+            return refuse("requests_max", "0 was given; at least 1 is allowed");
         }
         if self.duration == Some(Duration::ZERO) {
-            return refuse("duration", "0ns was given; at least 1ns is allowed".to_owned());
+            return refuse("duration", "0ns was given; at least 1ns is allowed");
         }
         let kinds = [
             self.synthetic.is_some(),

@@ -9,10 +9,10 @@
 //! sizes. Cost: as hot-cold.
 
 use super::PresetWorkload;
-use crate::WorkloadError;
 use crate::parts::Part;
 use crate::synthetic::hot_cold::HotColdConfig;
 use crate::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig, jesd219};
+use crate::{WorkloadError, refuse};
 use coflash_base::{Bytes, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ impl PresetWorkload for JedecClient {
         let most = Bytes { count: space_bytes };
         if space > most {
             let problem = format!("{space} is set; at most the available space, {most}, is allowed");
-            return Err(WorkloadError::Parameters { key: "preset.space", problem });
+            return refuse("preset.space", problem);
         }
         let whole = space.count.checked_div(align.count).map_or(space.count, |units| units * align.count);
         let generator =

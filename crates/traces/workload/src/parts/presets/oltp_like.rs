@@ -16,13 +16,13 @@
 //! (2002). Cost: merging eight tenants.
 
 use super::PresetWorkload;
-use crate::WorkloadError;
 use crate::parts::Part;
 use crate::synthetic::arrival::PoissonConfig;
 use crate::synthetic::runs::RunsConfig;
 use crate::synthetic::size::{ChoiceConfig, WeightedSize};
 use crate::synthetic::zipf::ZipfConfig;
 use crate::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig};
+use crate::{WorkloadError, refuse};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Amount, Bytes, Duration, Policy, Share};
 use schemars::JsonSchema;
@@ -177,7 +177,6 @@ impl PresetWorkload for OltpLike {
 
     fn part(&self, space_bytes: u64) -> Result<Part, WorkloadError> {
         let OltpLikeConfig { requests, interarrival, space, .. } = self.0;
-        let refuse = |key, problem| Err(WorkloadError::Parameters { key, problem });
         if requests < 1000 {
             return refuse("preset.requests", format!("{requests} was given; at least 1000 is allowed"));
         }
