@@ -162,12 +162,8 @@ impl<S: Source> Source for Head<S> {
         Ok(())
     }
 
-    fn progress(&self) -> Option<f64> {
-        self.source.progress()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.source.remarks()
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&self.source)
     }
 }
 

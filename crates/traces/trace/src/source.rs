@@ -7,8 +7,8 @@
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::compression::{Compression, decompress};
 use crate::devices::Devices;
-use crate::formats::{self, Format};
-use crate::input::{CountedFile, Input};
+use crate::formats::{self, Content, Format};
+use crate::input::Input;
 use crate::input_file::{InputFile, input_files, is_archive};
 use crate::merge::{Merge, MergeInput};
 use crate::reader::{RequestReader, TimeBase};
@@ -27,28 +27,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A file that is missing, unreadable, empty or of an unknown format; invalid options. Errors further inside a file are
 /// reported by the read.
 pub fn open(paths: &[String], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
-    open_at(paths, &[], options, None)
+    open_tapped(paths, options, None)
 }
 
-/// Like [`open`]; pipes are read through `tap`.
+/// Like [`open`]; pipes are read through the tap.
 ///
 /// # Errors
 /// See [`open`].
-pub fn open_tapped(paths: &[String], options: &TraceOptions, tap: Tap) -> Result<TraceSource, WorkloadError> {
-    open_at(paths, &[], options, Some(tap))
+pub fn open_tapped(
+    paths: &[String],
+    options: &TraceOptions,
+    tap: Option<Tap>,
+) -> Result<TraceSource, WorkloadError> {
+    let source = listed(paths, &[], options)?;
+    TraceSource { tap, ..source }.begun()
 }
 
-/// Like [`open`], with the requests of `paths[i]` shifted up by `offsets[i]`, if there are offsets.
+/// Like [`open`], with the requests of `paths[i]` shifted up by `offsets[i]`.
 pub(crate) fn open_at(
     paths: &[String],
     offsets: &[Bytes],
     options: &TraceOptions,
-    tap: Option<Tap>,
 ) -> Result<TraceSource, WorkloadError> {
-    let mut source = listed(paths, offsets, options)?;
-    source.tap = tap;
-    source.begin()?;
-    Ok(source)
+    listed(paths, offsets, options)?.begun()
 }
 
 /// The files `paths` as one trace of which none is opened yet.
@@ -163,8 +164,7 @@ impl Parts {
         if let Some(name) = &self.first_device {
             source.devices.number(name);
         }
-        source.begin()?;
-        Ok(source)
+        source.begun()
     }
 }
 
@@ -246,17 +246,9 @@ struct Recognised {
     content: Content,
 }
 
-enum Content {
-    Stream(BlockReader),
-    File(CountedFile),
-}
-
 impl Recognised {
     fn read(self, options: &TraceOptions, times: TimeBase) -> Result<Box<dyn RequestReader>, WorkloadError> {
-        match self.content {
-            Content::Stream(input) => self.format.open(&self.name, input, options, times),
-            Content::File(file) => self.format.open_file(&self.name, file, options, times),
-        }
+        self.format.open(&self.name, self.content, options, times)
     }
 }
 
@@ -289,9 +281,14 @@ impl TraceSource {
     }
 
     /// Open the first file, or all files for a merge.
-    fn begin(&mut self) -> Result<(), WorkloadError> {
+    fn begun(mut self) -> Result<Self, WorkloadError> {
         self.total_bytes = self.waiting.iter().map(|(file, _)| file.bytes).sum();
-        if self.by_time() { self.all_files() } else { self.next_file(0) }
+        if self.by_time() {
+            self.all_files()?
+        } else {
+            self.next_file(0)?
+        }
+        Ok(self)
     }
 
     /// Whether the files are merged by time.
@@ -382,10 +379,11 @@ impl TraceSource {
                 return Err(WorkloadError::trace(name, problem));
             }
         }
-        let format = match &self.options.format {
-            Some(given) => formats::by_name(given)?,
-            None if self.options.columns.is_some() && binary.is_none() => formats::by_name(formats::COLUMNS)?,
-            None => formats::detect(name, &mut input, &self.options)?,
+        let format = match (&self.options.format, binary) {
+            (Some(given), _) => formats::by_name(given)?,
+            (None, Some(binary)) => binary,
+            (None, None) if self.options.columns.is_some() => formats::by_name(formats::COLUMNS)?,
+            (None, None) => formats::detect(name, &mut input, &self.options)?,
         };
         format.check_effect(name, &self.options)?;
         let content = if format.needs_file() {

@@ -130,12 +130,8 @@ impl Source for Box<dyn Source> {
         (**self).next_batch(batch)
     }
 
-    fn progress(&self) -> Option<f64> {
-        (**self).progress()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        (**self).remarks()
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&**self)
     }
 }
 

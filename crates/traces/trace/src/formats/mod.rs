@@ -27,12 +27,11 @@ mod tables;
 mod vscsi;
 
 use crate::binary::{BinaryFormat, BinaryRecords};
-use crate::block_reader::{BLOCK_BYTES, BlockReader};
+use crate::block_reader::BlockReader;
 use crate::input::CountedFile;
 use crate::reader::{Reader, RequestReader, TimeBase};
 use crate::record::{Clock, Conventions, show};
-use crate::text::{LineParser, SAMPLE_BYTES, Score, Text, TextFormat, is_blank, score};
-use coflash_base::Duration;
+use crate::text::{LineParser, SAMPLE_BYTES, Score, Text, TextFormat, lines_of, score};
 use coflash_base::suggest::hint;
 use coflash_workload::recorded::TraceOptions;
 use coflash_workload::{WorkloadError, refuse};
@@ -99,6 +98,12 @@ pub(crate) struct Format {
     kind: Kind,
 }
 
+/// What a file holds, decompressed; or the file, for a format that needs random access.
+pub(crate) enum Content {
+    Stream(BlockReader),
+    File(CountedFile),
+}
+
 type Opened = Result<Box<dyn RequestReader>, WorkloadError>;
 type Open<Input> = fn(file: &str, input: Input, options: &TraceOptions, times: TimeBase) -> Opened;
 /// Detection by the accepted lines of a sample.
@@ -158,43 +163,31 @@ impl Format {
         matches!(self.kind, Kind::Table(_))
     }
 
-    /// Read `input` in a format without random access; `name` is its name in messages.
+    /// Read the content of a file in this format; `name` is its name in messages.
     pub(crate) fn open(
         &self,
         name: &str,
-        input: BlockReader,
+        content: Content,
         options: &TraceOptions,
         times: TimeBase,
     ) -> Opened {
-        match self.kind {
-            Kind::Text(_, open) | Kind::Binary(_, open) => open(name, input, options, times),
-            Kind::Table(table) => {
+        match (self.kind, content) {
+            (Kind::Text(_, open) | Kind::Binary(_, open), Content::Stream(input)) => {
+                open(name, input, options, times)
+            }
+            (Kind::File(_, open), Content::File(file)) => open(name, file, options, times),
+            (Kind::Table(table), Content::Stream(input)) => {
                 let at_top = !matches!(times, TimeBase::Within);
                 let text = Text::open(name, input, table.parser(options, at_top))?;
                 Ok(Box::new(Reader::new(name, text, table.conventions(), options, times)))
             }
-            Kind::Headed(headed) => {
+            (Kind::Headed(headed), Content::Stream(input)) => {
                 let text = Text::open(name, input, UserColumns::headed(headed))?;
                 let conventions = Conventions { clock: Clock::Start, ..UserColumns::CONVENTIONS };
-                let conventions =
-                    conventions.sorted_within(Duration { ns: headed.sort_window_s * 1_000_000_000 });
+                let conventions = conventions.sorted_within(columns::LATENCY_MAX);
                 Ok(Box::new(Reader::new(name, text, conventions, options, times)))
             }
-            Kind::File(..) => Err(WorkloadError::trace(name, self.only_file())),
-        }
-    }
-
-    /// Read the file in this format.
-    pub(crate) fn open_file(
-        &self,
-        name: &str,
-        input: CountedFile,
-        options: &TraceOptions,
-        times: TimeBase,
-    ) -> Opened {
-        match self.kind {
-            Kind::File(_, open) => open(name, input, options, times),
-            _ => self.open(name, BlockReader::new(Box::new(input.from(0)), BLOCK_BYTES), options, times),
+            _ => Err(WorkloadError::trace(name, self.only_file())),
         }
     }
 
@@ -268,21 +261,15 @@ pub(crate) fn binary(ahead: &[u8]) -> Option<Format> {
     FORMATS.iter().find(knows).copied()
 }
 
-/// Detect the format of a file that begins with `input`: a binary format that accepts its first bytes, or else the
-/// text format that accepts most lines, then the one of its extension.
+/// Detect the format of a text that begins with `input`: the one that accepts most lines, then the one of its extension.
 pub(crate) fn detect(
     file: &str,
     input: &mut BlockReader,
     options: &TraceOptions,
 ) -> Result<Format, WorkloadError> {
     let unreadable = |error: std::io::Error| WorkloadError::trace(file, error.to_string());
-    let ahead = input.sample(SAMPLE_BYTES).map_err(unreadable)?;
-    if let Some(format) = binary(ahead) {
-        return Ok(format);
-    }
     let sample = input.peek_lines(SAMPLE_BYTES).map_err(unreadable)?;
-    let Some(first) = sample.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).find(|line| !is_blank(line))
-    else {
+    let Some(first) = lines_of(sample).next().map(<[u8]>::trim_ascii) else {
         return Err(WorkloadError::trace(file, "the file is empty: it has no requests"));
     };
     // `max_by_key` returns the last maximum, but the first format of the list must win.
@@ -344,7 +331,7 @@ mod tests {
         let mut devices = Devices::new(options.device_stride);
         let times = TimeBase::Sequence { base_ns: 5 };
         let input = BlockReader::new(Box::new(input), block_bytes);
-        let mut reader = match format.open("t", input, &options, times) {
+        let mut reader = match format.open("t", Content::Stream(input), &options, times) {
             Ok(reader) => reader,
             Err(error) => return (Vec::new(), vec![error.to_string()]),
         };

@@ -207,8 +207,8 @@ impl<S: Source> Source for Remapped<S> {
         }
     }
 
-    fn progress(&self) -> Option<f64> {
-        self.source.progress()
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&self.source)
     }
 
     fn remarks(&self) -> Vec<String> {

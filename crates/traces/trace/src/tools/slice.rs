@@ -145,11 +145,11 @@ impl<S: Source> Source for Sliced<S> {
         Ok(())
     }
 
-    fn progress(&self) -> Option<f64> {
-        if self.ended { Some(1.0) } else { self.source.progress() }
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&self.source)
     }
 
-    fn remarks(&self) -> Vec<String> {
-        self.source.remarks()
+    fn progress(&self) -> Option<f64> {
+        if self.ended { Some(1.0) } else { self.source.progress() }
     }
 }

@@ -111,8 +111,7 @@ fn keep(request: Request, file: &mut impl Write) -> io::Result<()> {
     for number in [arrival.ns, offset, length] {
         file.write_all(&number.to_le_bytes())?;
     }
-    let op = OPS.iter().position(|&known| known == op).unwrap_or(0) as u8;
-    file.write_all(&[op, placement.map_or(u8::MAX, |hint| hint.get() as u8)])
+    file.write_all(&[op as u8, placement.map_or(u8::MAX, |hint| hint.get() as u8)])
 }
 
 /// All parts of a trace, read.
@@ -280,10 +279,6 @@ impl Source for Device<'_> {
             request.arrival.ns -= base_ns;
         }
         Ok(())
-    }
-
-    fn progress(&self) -> Option<f64> {
-        None
     }
 }
 

@@ -153,9 +153,9 @@ coflash_base::policy_family! { ($)
     /// The arrival times of requests.
     pub family Arrival, config ArrivalConfig, dispatch with_arrival, build build_arrival {
         "back-to-back" => BackToBack(arrival::BackToBack),
-        "uniform" => Uniform(arrival::UniformGap),
+        "uniform" => Uniform(arrival::UniformGapConfig),
         "poisson" => Poisson(arrival::Poisson),
-        "fixed" => Fixed(arrival::FixedGap),
+        "fixed" => Fixed(arrival::FixedGapConfig),
         "on-off" => OnOff(on_off::OnOff),
         "self-similar" => SelfSimilar(self_similar::SelfSimilar),
         "quantiles" => Quantiles(quantiles::Quantiles),

@@ -17,7 +17,7 @@ use coflash_base::{Bytes, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The parameters of `"jedec-client"`.
+/// The workload `"jedec-client"`, by its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JedecClientConfig {
@@ -45,25 +45,17 @@ impl Default for JedecClientConfig {
     }
 }
 
-/// The workload `"jedec-client"`.
-#[derive(Clone, Debug)]
-pub struct JedecClient(JedecClientConfig);
-
-impl Policy for JedecClient {
-    type Config = JedecClientConfig;
+impl Policy for JedecClientConfig {
+    type Config = Self;
     const SUMMARY: &'static str = "A substitute for the licensed client trace: its shares of operations, with the enterprise zones and sizes.";
     const SOURCE: &'static str = "substitute for JEDEC JESD219A (2012)";
 }
 
-impl PresetWorkload for JedecClient {
+impl PresetWorkload for JedecClientConfig {
     const TITLE: Option<&'static str> = Some("jedec-client (a substitute for JEDEC's trace)");
 
-    fn new(config: &JedecClientConfig) -> Self {
-        Self(config.clone())
-    }
-
     fn part(&self, space_bytes: u64) -> Result<Part, WorkloadError> {
-        let JedecClientConfig { requests, align, space, scatter_block, .. } = self.0;
+        let JedecClientConfig { requests, align, space, scatter_block, .. } = *self;
         let most = Bytes { count: space_bytes };
         if space > most {
             let problem = format!("{space} is set; at most the available space, {most}, is allowed");
@@ -80,7 +72,7 @@ impl PresetWorkload for JedecClient {
             flush_share: Share::percent(5),
             align,
             space: Some(Bytes { count: whole }),
-            arrival: self.0.arrival.clone(),
+            arrival: self.arrival.clone(),
             ..SyntheticConfig::default()
         }))
     }
