@@ -159,9 +159,9 @@ pub(crate) fn trace_like(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyFittedWorkload> {
     let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
-    let options = FitOptions { trace: options.read()?, page, seed };
+    let (read, fit) = (options.read()?, FitOptions { page, seed });
     let mut observer = PythonObserver::new(progress, None);
-    let found = py.detach(|| coflash_sim::like(&trace, &options, requests, &mut observer));
+    let found = py.detach(|| coflash_sim::like(&trace, &read, fit, requests, &mut observer));
     found.map(PyFittedWorkload).map_err(|error| ended(py, error, observer))
 }
 

@@ -11,9 +11,7 @@ pub const TRACES: Traces = Traces {
         let formats = source.formats().to_vec();
         Ok((Box::new(source), formats))
     },
-    fit: |source, options| {
-        config_like(source, &FitOptions { trace: options.clone(), ..FitOptions::default() })
-    },
+    fit: |source, _| config_like(source, FitOptions::default()),
 };
 
 /// Run a scenario.

@@ -197,8 +197,7 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
         return refuse("columns", problem);
     }
     if options.columns.is_some() && options.format.is_some() && !by_columns {
-        let problem = "given together with a format that has its own; expected one of the two";
-        return refuse("columns", problem);
+        return refuse("columns", "given together with a format that has its own; expected one of the two");
     }
     let values = [
         ("device_stride", Some(options.device_stride.count)),
@@ -212,16 +211,15 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
         return refuse(key, "0 given, at least 1 expected");
     }
     let KvStore { object, capacity, .. } = options.kv_store;
-    if let Some(object) = object
-        && capacity.count < object.count
-    {
+    if let Some(object) = object.filter(|object| capacity.count < object.count) {
         let problem = format!("{capacity} given, at least one object of {object} expected (kv_store.object)");
         return refuse("kv_store.capacity", problem);
     }
     Ok(())
 }
 
-/// A recorded trace as a source of requests.
+/// A recorded trace as a source of requests; by default one without files.
+#[derive(Default)]
 pub struct TraceSource {
     /// The files not yet begun, and the shifts of their addresses.
     waiting: VecDeque<(InputFile, u64)>,
@@ -254,18 +252,7 @@ impl Recognised {
 
 impl TraceSource {
     fn empty(options: &TraceOptions) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            options: options.clone(),
-            current: None,
-            devices: Devices::new(options.device_stride),
-            formats: Vec::new(),
-            earlier_remarks: Vec::new(),
-            consumed_bytes: Arc::new(AtomicU64::new(0)),
-            total_bytes: None,
-            tap: None,
-            ended: false,
-        }
+        Self { options: options.clone(), devices: Devices::new(options.device_stride), ..Self::default() }
     }
 
     /// The formats of the files opened so far, without repetition, in order.

@@ -108,10 +108,8 @@ impl DiskSimGenerator {
         }
         // With a mean below a sector, hardly any draw would fill one.
         if mean.count < SECTOR || mean.count > space.count / 4 {
-            return refuse(
-                "size_mean",
-                format!("{mean} was given; from 512B to a quarter of the space is allowed"),
-            );
+            let problem = format!("{mean} was given; from 512B to a quarter of the space is allowed");
+            return refuse("size_mean", problem);
         }
         let blocks = config.space.count / config.block.count;
         // The first request is drawn during the simulator's set-up, from a separate seed.

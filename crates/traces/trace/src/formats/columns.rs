@@ -188,9 +188,7 @@ impl ColumnLines {
         if !kept {
             return Ok(None);
         }
-        if let Some(name) = absent
-            && record.op != Op::Flush
-        {
+        if let Some(name) = absent.filter(|_| record.op != Op::Flush) {
             return Err(FieldError::text(name, b"", "a number"));
         }
         record.time_ns = record.time_ns.saturating_sub(latency_ns);

@@ -137,24 +137,17 @@ impl TryFrom<String> for Sample {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let allowed = Self::PAGES_MIN..=Self::EXACT.0;
-        match text.as_str() {
-            "auto" => Ok(Self::default()),
-            "exact" => Ok(Self::EXACT),
-            _ => text
-                .replace('_', "")
-                .parse()
-                .ok()
-                .filter(|pages| allowed.contains(pages))
-                .map(Self)
-                .ok_or_else(|| {
-                    format!(
-                        "\"{text}\" was given; auto, exact, or a number of pages from {} to {} is allowed",
-                        allowed.start(),
-                        allowed.end()
-                    )
-                }),
-        }
+        let (least, most) = (Self::PAGES_MIN, Self::EXACT.0);
+        let pages = match text.as_str() {
+            "auto" => return Ok(Self::default()),
+            "exact" => return Ok(Self::EXACT),
+            given => given.replace('_', "").parse().ok(),
+        };
+        pages.filter(|pages| (least..=most).contains(pages)).map(Self).ok_or_else(|| {
+            format!(
+                "\"{text}\" was given; auto, exact, or a number of pages from {least} to {most} is allowed"
+            )
+        })
     }
 }
 

@@ -234,13 +234,8 @@ impl Births {
 }
 
 /// Distances inside a window, by both operations and octave.
+#[derive(Default)]
 struct Distances([Vec<u64>; OPS * OPS]);
-
-impl Default for Distances {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Vec::new()))
-    }
-}
 
 impl Distances {
     fn add(&mut self, op: usize, next_op: usize, octave: u32) {

@@ -33,18 +33,14 @@ pub use profile::{Correlations, Gaps, Profile, SizeProfile};
 
 use crate::info::page_bytes;
 use coflash_base::{Bytes, Seed, Share};
-use coflash_workload::recorded::TraceOptions;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
 use coflash_workload::{Op, Source, WorkloadError, refuse};
 use profile::Counters;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Options of the fit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FitOptions {
-    /// Options of the trace reader.
-    pub trace: TraceOptions,
     /// Size of a page for popularity and footprint, a power of two of at least 512 bytes.
     pub page: Bytes,
     /// Seed of the candidates and of the comparison.
@@ -53,7 +49,7 @@ pub struct FitOptions {
 
 impl Default for FitOptions {
     fn default() -> Self {
-        Self { trace: TraceOptions::default(), page: Bytes { count: 4096 }, seed: 1 }
+        Self { page: Bytes { count: 4096 }, seed: 1 }
     }
 }
 
@@ -72,7 +68,7 @@ pub struct Fitted {
 ///
 /// # Errors
 /// An error of the source; a source without addresses.
-pub fn fit_source(source: &mut dyn Source, options: &FitOptions) -> Result<Fitted, WorkloadError> {
+pub fn fit_source(source: &mut dyn Source, options: FitOptions) -> Result<Fitted, WorkloadError> {
     let original = count(source, options)?;
     let seed = Seed(options.seed);
     let config = config(&original, options.page.count)?;
@@ -85,12 +81,12 @@ pub fn fit_source(source: &mut dyn Source, options: &FitOptions) -> Result<Fitte
 ///
 /// # Errors
 /// See [`fit_source`].
-pub fn config_like(source: &mut dyn Source, options: &FitOptions) -> Result<SyntheticConfig, WorkloadError> {
+pub fn config_like(source: &mut dyn Source, options: FitOptions) -> Result<SyntheticConfig, WorkloadError> {
     config(&count(source, options)?, options.page.count)
 }
 
 /// Count in one pass.
-fn count(source: &mut dyn Source, options: &FitOptions) -> Result<Counters, WorkloadError> {
+fn count(source: &mut dyn Source, options: FitOptions) -> Result<Counters, WorkloadError> {
     let mut counters = Counters::new(page_bytes(options.page)?);
     counters.read(source)?;
     Ok(counters)

@@ -1,11 +1,12 @@
 //! Fits recover the parameters of a synthetic workload and match the statistics of a recorded trace.
 
 use super::*;
+use crate::TraceOptions;
 use coflash_workload::Part;
 
 fn fitted(text: &str, device_bytes: u64) -> Fitted {
     let part: Part = toml::from_str(text).unwrap();
-    fit_source(&mut part.open(device_bytes, Seed(1)).unwrap(), &FitOptions::default()).unwrap()
+    fit_source(&mut part.open(device_bytes, Seed(1)).unwrap(), FitOptions::default()).unwrap()
 }
 
 #[track_caller]
@@ -126,10 +127,10 @@ fn ends_of_the_range_can_be_fitted() {
         assert!((0.93..1.07).contains(&ratio), "{text}: {ratio}");
     }
     let flushes: Part = toml::from_str("synthetic = { flush_share = \"100%\", requests = 10 }").unwrap();
-    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), &FitOptions::default());
+    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), FitOptions::default());
     assert!(error.unwrap_err().to_string().contains("no request has an address"));
     let page = FitOptions { page: Bytes { count: 1000 }, ..FitOptions::default() };
-    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), &page).unwrap_err().to_string();
+    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), page).unwrap_err().to_string();
     assert!(error.contains("1KB was given; a power of two"), "{error}");
 }
 
@@ -138,6 +139,6 @@ fn the_recorded_trace_is_met() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/traces/pgbench-oltp-400k.iolog.zst")
         .to_owned();
     let mut source = crate::open(&[path], &TraceOptions::default()).unwrap();
-    let fitted = fit_source(&mut source, &FitOptions::default()).unwrap();
+    let fitted = fit_source(&mut source, FitOptions::default()).unwrap();
     assert_alike(&fitted, 0.1);
 }

@@ -199,10 +199,8 @@ impl Part {
         let bytes = self.space.map_or(bytes.min(left), |given| bytes_of(given, parent_bytes));
         if bytes == 0 || bytes > left {
             let [bytes, left] = [bytes, left].map(|count| Bytes { count });
-            return refuse(
-                "space",
-                format!("it is {bytes}; from 1B to the rest of the space, {left}, is allowed"),
-            );
+            let problem = format!("it is {bytes}; from 1B to the rest of the space, {left}, is allowed");
+            return refuse("space", problem);
         }
         Ok(Range { offset, bytes })
     }
@@ -286,8 +284,7 @@ fn open_all(
         parts.iter().enumerate().map(|(i, part)| part.name.clone().unwrap_or(i.to_string())).collect();
     let open = |(index, part): (usize, &Part)| {
         if names[..index].contains(&names[index]) {
-            let problem = format!("\"{}\" was given twice; unique names are allowed", names[index]);
-            return refuse("name", problem);
+            return refuse("name", format!("\"{}\" was given twice; unique names are allowed", names[index]));
         }
         let prefix = if path.is_empty() { String::new() } else { format!("{path}.") };
         part.open_in(range(part, index)?, seed, turn, &format!("{prefix}{list}.{}", names[index]))

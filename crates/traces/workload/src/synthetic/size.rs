@@ -92,8 +92,7 @@ impl SizePolicy for Exponential {
     fn new(config: &ExponentialConfig, align: u64) -> Result<Self, WorkloadError> {
         let ExponentialConfig { mean, max } = *config;
         if mean.count == 0 || mean > max {
-            let problem = format!("{mean} was given; from 1B to size.max, {max}, is allowed");
-            return refuse("size.mean", problem);
+            return refuse("size.mean", format!("{mean} was given; from 1B to size.max, {max}, is allowed"));
         }
         if !max.count.is_multiple_of(align) {
             let align = Bytes { count: align };

@@ -10,8 +10,7 @@
 
 use super::PresetWorkload;
 use crate::parts::Part;
-use crate::synthetic::hot_cold::HotColdConfig;
-use crate::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig, jesd219};
+use crate::synthetic::{ArrivalConfig, SyntheticConfig, jesd219};
 use crate::{WorkloadError, refuse};
 use coflash_base::{Bytes, Policy, Share};
 use schemars::JsonSchema;
@@ -62,18 +61,14 @@ impl PresetWorkload for JedecClientConfig {
             return refuse("preset.space", problem);
         }
         let whole = space.count.checked_div(align.count).map_or(space.count, |units| units * align.count);
-        let generator =
-            HotColdConfig { zones: jesd219::zones(), scattered: true, scatter_block: Some(scatter_block) };
         Ok(Part::from(SyntheticConfig {
-            generator: GeneratorConfig::HotCold(generator),
-            size: SizeConfig::by_name("jesd219").expect("a name of the list"),
             requests,
             trim_share: Share::percent(6),
             flush_share: Share::percent(5),
             align,
             space: Some(Bytes { count: whole }),
             arrival: self.arrival.clone(),
-            ..SyntheticConfig::default()
+            ..jesd219::workload(scatter_block)
         }))
     }
 

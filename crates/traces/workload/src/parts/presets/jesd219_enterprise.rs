@@ -9,8 +9,7 @@
 use super::PresetWorkload;
 use crate::WorkloadError;
 use crate::parts::Part;
-use crate::synthetic::hot_cold::HotColdConfig;
-use crate::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig, jesd219};
+use crate::synthetic::{ArrivalConfig, SyntheticConfig, jesd219};
 use coflash_base::{Bytes, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,17 +55,13 @@ impl Policy for Jesd219EnterpriseConfig {
 impl PresetWorkload for Jesd219EnterpriseConfig {
     fn part(&self, _: u64) -> Result<Part, WorkloadError> {
         let Jesd219EnterpriseConfig { requests, read_share, align, space, scatter_block, .. } = *self;
-        let generator =
-            HotColdConfig { zones: jesd219::zones(), scattered: true, scatter_block: Some(scatter_block) };
         Ok(Part::from(SyntheticConfig {
-            generator: GeneratorConfig::HotCold(generator),
-            size: SizeConfig::by_name("jesd219").expect("a name of the list"),
             requests,
             read_share,
             align,
             space,
             arrival: self.arrival.clone(),
-            ..SyntheticConfig::default()
+            ..jesd219::workload(scatter_block)
         }))
     }
 }
