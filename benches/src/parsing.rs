@@ -15,20 +15,23 @@ const REQUESTS: u64 = 2_000_000;
 
 /// A generated trace of a format.
 pub(crate) fn generated(format: &str) -> Measured {
+    generated_of(format, REQUESTS)
+}
+
+fn generated_of(format: &str, requests: u64) -> Measured {
     let columns = "time:us,op,offset:sectors,size:bytes".parse().ok().filter(|_| format == "columns");
     let options = TraceOptions { format: Some(format.to_owned()), columns, ..TraceOptions::default() };
     if format == "parquet" {
-        return written(format);
+        return written(format, requests);
     }
-    let data = binary(format).unwrap_or_else(|| text(format).into_bytes());
-    let measured = from_memory(format, data, &options);
+    let measured = from_memory(format, data(format, requests), &options);
     // Of the five events of a request blkparse has one line each.
-    Measured { note: format!("{} of {REQUESTS} records", measured.note), ..measured }
+    Measured { note: format!("{} of {requests} records", measured.note), ..measured }
 }
 
 /// Polars with the same text.
 pub(crate) fn msr_of_peer() -> Measured {
-    peers::measured("csv", text("msr").as_bytes(), REQUESTS)
+    peers::measured("csv", text("msr", REQUESTS).as_bytes(), REQUESTS)
 }
 
 /// A file, compressed or not.
@@ -41,7 +44,7 @@ pub(crate) fn file(path: &str) -> Measured {
 pub(crate) fn inspected(name: &str) -> Measured {
     let data = match name {
         file if file.contains('/') => std::fs::read(file).expect("the trace that ships"),
-        format => binary(format).unwrap_or_else(|| text(format).into_bytes()),
+        format => data(format, REQUESTS),
     };
     let options = TraceOptions::default();
     let input = || from_reader(name, Box::new(Cursor::new(data.clone())), &options).expect("a trace");
@@ -64,15 +67,15 @@ fn from_memory(name: &str, data: Vec<u8>, options: &TraceOptions) -> Measured {
 }
 
 /// A format that coflash writes, from a file; the system caches the file, since it was just written.
-fn written(format: &str) -> Measured {
+fn written(format: &str, requests: u64) -> Measured {
     let name = format!("coflash-bench-{}.{format}", std::process::id());
     let path = std::env::temp_dir().join(name).to_string_lossy().into_owned();
     let options = TraceOptions::default();
-    let input = Box::new(Cursor::new(text("fio").into_bytes()));
+    let input = Box::new(Cursor::new(text("fio", requests).into_bytes()));
     let mut source = from_reader("fio", input, &options).expect("a trace");
     let start = Instant::now();
     let file = write(&mut source, &path, None).expect("a file that can be written");
-    let rate = REQUESTS as f64 / start.elapsed().as_secs_f64() / 1e6;
+    let rate = requests as f64 / start.elapsed().as_secs_f64() / 1e6;
     let measured = read(file.bytes, || open(std::slice::from_ref(&path), &options).expect("a trace"));
     // It is only a copy.
     let _ = std::fs::remove_file(&path);
@@ -105,10 +108,14 @@ fn request(i: u64) -> (u64, u64, bool, u64) {
     (i * 97, sector, sector & 1 == 0, 4096 << (sector & 3))
 }
 
+fn data(format: &str, requests: u64) -> Vec<u8> {
+    binary(format, requests).unwrap_or_else(|| text(format, requests).into_bytes())
+}
+
 /// Numbers with as many digits as in real traces.
-fn text(format: &str) -> String {
+fn text(format: &str, requests: u64) -> String {
     let mut text = head(format).to_owned();
-    (0..REQUESTS).for_each(|i| line(format, i, &mut text));
+    (0..requests).for_each(|i| line(format, i, &mut text));
     text
 }
 
@@ -117,6 +124,7 @@ fn head(format: &str) -> &'static str {
     match format {
         "fio" => "fio version 3 iolog\n",
         "wpa" => "IO Type,Priority,Process,Init Time (s),Complete Time (s),Size (B),Min Offset,Disk\n",
+        "biosnoop" => "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)\n",
         _ => "",
     }
 }
@@ -176,6 +184,12 @@ fn line(format: &str, i: u64, text: &mut String) {
             text,
             "{word},Normal,System (4),{s}.{late:06}100,{s}.{below:06}900,\"{size}\",0x{offset:x},0"
         ),
+        "biosnoop" => writeln!(text, "{s}.{late:06}    mysqld  1200  nvme0n1  {rw} {sector} {size} 0.08"),
+        "coflash" => writeln!(text, "{us}000,{lower},{offset},{size}"),
+        "mooncake" => {
+            let hashes = [sector / 4, sector / 2, sector];
+            writeln!(text, "{{\"timestamp\": {us}, \"input_length\": 1536, \"hash_ids\": {hashes:?}}}")
+        }
         "wiscsee" => writeln!(text, "909 D {lower} {offset} {size} {s}.{below:06}389 0.000097000 False"),
         "columns" => writeln!(text, "{us},{rw},{sector},{size}"),
         other => unreachable!("{other} needs a line here"),
@@ -184,14 +198,20 @@ fn line(format: &str, i: u64, text: &mut String) {
 }
 
 /// A trace of a binary format; `None` for text formats.
-fn binary(format: &str) -> Option<Vec<u8>> {
+fn binary(format: &str, requests: u64) -> Option<Vec<u8>> {
     let mut file = Vec::new();
     match format {
         "blktrace" | "vscsi" | "oracle-general" => (),
         "srt" => file.extend(b"$$TR_IOREC-1.3 (generated)\ndisks = {\n  sectorsize  = 512,\n};\n\x0c"),
+        "log-writes" => {
+            for number in [0x6a_7366_7773_6872, 1, requests, 512] {
+                file.extend(number.to_le_bytes());
+            }
+            file.resize(512, 0);
+        }
         _ => return None,
     }
-    for i in 0..REQUESTS {
+    for i in 0..requests {
         let (time_us, sector, read, size) = request(i);
         let size = size as u32;
         match format {
@@ -211,6 +231,14 @@ fn binary(format: &str) -> Option<Vec<u8>> {
                 file.extend(sector.to_le_bytes());
                 file.extend(time_us.to_le_bytes());
             }
+            // Discards have no data, which would be most of the file.
+            "log-writes" => {
+                let discard = 4_u64;
+                for number in [sector, u64::from(size / 512), discard, 0] {
+                    file.extend(number.to_le_bytes());
+                }
+                file.resize(file.len().next_multiple_of(512), 0);
+            }
             "oracle-general" => {
                 file.extend(((time_us / 1_000_000) as u32).to_le_bytes());
                 file.extend(sector.to_le_bytes());
@@ -226,4 +254,15 @@ fn binary(format: &str) -> Option<Vec<u8>> {
         }
     }
     Some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_format_has_a_generated_trace() {
+        for format in coflash_trace::formats::names() {
+            let note = super::generated_of(format, 100).note;
+            assert!(!note.starts_with("0 requests"), "{format}: {note}");
+        }
+    }
 }

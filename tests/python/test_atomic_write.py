@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -68,6 +69,30 @@ def test_a_folder_appears_at_the_end_or_not_at_all(tmp_path: Path) -> None:
         (new / "b").write_text("3")
     assert names(place) == ["b"]
     assert names(place.parent) == ["results"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder cannot be locked")
+def test_what_a_killed_process_left_of_a_folder_goes_and_what_another_one_fills_stays(tmp_path: Path) -> None:
+    script = "import sys, pathlib, time\nfrom coflash.files import atomic_write\n"
+    script += "with atomic_write.folder(pathlib.Path(sys.argv[1]), {'b'}):\n    print(flush=True)\n    time.sleep(600)"
+    place = tmp_path / "parts"
+    (tmp_path / ".parts.thesis").mkdir()
+    killed, busy = (subprocess.Popen([sys.executable, "-c", script, place], stdout=subprocess.PIPE) for _ in range(2))
+    try:
+        for one in (killed, busy):
+            assert one.stdout is not None
+            assert one.stdout.readline()
+        killed.kill()
+        killed.communicate()
+        assert len(names(tmp_path)) == 3
+        with atomic_write.folder(place, {"b"}) as new:
+            assert len(names(tmp_path)) == 3
+            (new / "b").touch()
+        assert len(names(tmp_path)) == 3
+        assert {".parts.thesis", "parts"} < set(names(tmp_path))
+    finally:
+        busy.kill()
+        busy.communicate()
 
 
 def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -> None:

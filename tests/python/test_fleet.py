@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -135,8 +136,21 @@ def test_a_split_that_was_damaged_is_made_anew_and_foreign_documents_are_refused
             volumes.split(trace, place)
     with pytest.raises(CoflashError, match="given twice"):
         volumes.split([trace, trace], tmp_path / "twice")
-    with pytest.raises(CoflashError, match="standard input"):
+    with pytest.raises(CoflashError, match="standard input: it is there only once"):
         volumes.split("-", tmp_path / "twice")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="NOT TESTED: this system has no pipes with names")
+def test_a_pipe_is_refused_where_it_would_be_read_twice(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for twice in (
+        lambda: volumes.split(pipe, tmp_path / "parts"),
+        lambda: coflash.fleet(pipe, VARY, out=tmp_path / "out", by="file", scenario=SMALL),
+        lambda: coflash.sweep("demo", VARY, pipe, out=tmp_path / "out"),
+    ):
+        with pytest.raises(CoflashError, match=r"pipe, a pipe: it is there only once, .*: give a file"):
+            twice()
 
 
 def test_names_of_volumes_are_those_of_the_trace(tmp_path: Path) -> None:

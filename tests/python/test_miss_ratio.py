@@ -240,7 +240,7 @@ def test_the_command_shows_and_draws_them(tmp_path: Path) -> None:
         (("FILE", "--policies", "srrip"), '"srrip" is no eviction policy'),
         (("FILE", "--policies", ""), '"" is no eviction policy'),
         (("FILE", "--cache-sizes", "1MiB"), "has no effect without --policies"),
-        (("-", "--policies", "lru"), "--policies reads the trace a second time"),
+        (("-", "--policies", "lru"), "it is there only once, and --policies reads the trace a second time"),
     ],
 )
 def test_the_command_says_what_is_wrong(tmp_path: Path, arguments: tuple[str, ...], problem: str) -> None:

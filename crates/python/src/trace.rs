@@ -154,8 +154,8 @@ pub(crate) fn trace_like(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyFittedWorkload> {
     let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
-    let options = FitOptions { trace: options.read()?, page, seed };
-    observed(py, progress, |observer| coflash_sim::like(&trace, &options, requests, observer))
+    let (read, fit) = (options.read()?, FitOptions { page, seed });
+    observed(py, progress, |observer| coflash_sim::like(&trace, &read, fit, requests, observer))
         .map(PyFittedWorkload)
 }
 

@@ -32,6 +32,7 @@ from coflash.cli.live_display import displayed
 from coflash.cli.summary import run_table
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.files import atomic_write, remote
+from coflash.files.digest import is_there_once
 from coflash.results.fio_json import fio_text
 from coflash.results.identity import Identity
 from coflash.results.nvme_fdp import fdp_text
@@ -139,16 +140,16 @@ def run(
 def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
     """Check before the run that its place holds no result of another one.
 
-    A trace from the standard input can be compared only after the run; then `Result.save` checks again.
+    A trace from the standard input or a pipe can be compared only after the run; then `Result.save` checks again.
 
     Raises:
         CoflashError: It does.
     """
     wanted = replaying(scenario, trace).with_digests()
-    is_there_once = "-" in wanted.to_dict()["workload"]["trace"]
+    once = any(map(is_there_once, wanted.to_dict()["workload"]["trace"]))
     check_place(
         out,
-        lambda: Identity.of(wanted, None if is_there_once else [file.sha256 for file in inputs_of(scenario, trace)]),
+        lambda: Identity.of(wanted, None if once else [file.sha256 for file in inputs_of(scenario, trace)]),
         wanted,
     )
 

@@ -14,6 +14,7 @@ from coflash import trace as traces
 from coflash.cli.console import Workers, check_effect, errors, noted, notes, output, plain_table, show_json
 from coflash.cli.trace_options import TraceOptions, with_trace_options
 from coflash.cli.trace_table import rows
+from coflash.files.digest import check_lasting
 from coflash.quantity import counted, show
 from coflash.runs.progress import shown
 from coflash.trace.trace_info import MissRatioCurves
@@ -24,6 +25,7 @@ Trace = Annotated[
     list[str],
     typer.Argument(metavar="FILE...", help="The trace, or its files in order; - is the standard input."),
 ]
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="The trace, or its files in order.")]
 Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The file: .parquet, .arrow, .iolog[.zst].")]
 To = Annotated[
     str | None, typer.Option("--to", metavar="FORMAT", help="The format to write; by default that of FILE's name.")
@@ -84,9 +86,7 @@ def info(
 def _curves(
     trace: list[str], options: TraceOptions, policies: str, sizes: str | None, page: str, sample: str
 ) -> MissRatioCurves:
-    if "-" in trace:
-        msg = "--policies reads the trace a second time, which the standard input cannot be: give a file"
-        raise CoflashError(msg)
+    check_lasting(trace, "--policies reads the trace a second time")
     each = [] if sizes is None else _names(sizes)
     most = traces.SIMULATED_PAGES if sample == "auto" else sample
     try:
@@ -184,7 +184,7 @@ def slice_(
 @app.command()
 @with_trace_options
 def split(
-    trace: Trace,
+    trace: Files,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of the volumes' traces.")],
     options: TraceOptions,
     workers: Workers = None,

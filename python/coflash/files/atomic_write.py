@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -21,6 +22,9 @@ from typing import IO
 from coflash._core import CoflashError
 from coflash.files.errors import named
 from coflash.files.kinds import RECORD, RESULT, SCENARIO, Ends, Kind, is_document
+
+if sys.platform != "win32":
+    import fcntl
 
 _OF_RESULTS = (".json", ".parquet", ".toml")
 """How the names of the files of a saved result end."""
@@ -71,6 +75,8 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
 def folder(path: Path, replaces: Set[str] | None) -> Iterator[Path]:
     """Open a new folder, which becomes `path` at the end of the block, or is removed if the block raises.
 
+    One that a process left when it was killed is removed first.
+
     Args:
         path: The final place; the folders above it are created.
         replaces: The names that an existing folder may hold to be replaced. One that holds other names, or no document
@@ -87,8 +93,7 @@ def folder(path: Path, replaces: Set[str] | None) -> Iterator[Path]:
         check_folder(path, replaces)
     new = _beside(path)
     try:
-        with named(path, "written"):
-            new.mkdir()
+        with named(path, "written"), _held(new):
             yield new
             _sync_all(
                 [place for inner, _, files in os.walk(new) for place in (*(Path(inner, f) for f in files), Path(inner))]
@@ -186,6 +191,37 @@ def _is_ours(path: Path) -> bool:
     return path.suffix == ".json" and is_document(path)
 
 
+@contextmanager
+def _held(new: Path) -> Iterator[None]:
+    """Make a folder, locked until the block or the process ends; those for the same place that no process holds go."""
+    if sys.platform == "win32":  # where a folder cannot be opened
+        new.mkdir()
+        yield
+        return
+    with suppress(OSError):
+        for left in new.parent.iterdir():
+            if re.fullmatch(re.escape(new.stem) + r"\.[0-9a-f]{16}", left.name) and left.is_dir():
+                with suppress(OSError), _opened(left) as descriptor:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(left)
+    unheld = new.with_name(f"{new.name}~")  # a name that is not looked for
+    unheld.mkdir()
+    with _opened(unheld) as descriptor:
+        with suppress(OSError):  # a file system without locks keeps what is left
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        unheld.rename(new)
+        yield
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
 def _put(new: Path, path: Path) -> None:
     """Replace a folder. The old one is moved aside first, and back if the new one cannot be put in its place."""
     if not path.exists():
@@ -235,8 +271,5 @@ def _sync_all(places: Sequence[Path]) -> None:
 def _sync(path: Path) -> None:
     if os.name == "nt":  # where a folder cannot be opened
         return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
+    with _opened(path) as descriptor:
         os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import IO
 
+from coflash._core import CoflashError
 from coflash.files import remote
 
 _CHUNK_BYTES = 1 << 20
@@ -21,6 +23,23 @@ def digest_of(place: str) -> str:
         while content := chunk(file, place):
             found.update(content)
     return found.hexdigest()
+
+
+def is_there_once(place: str) -> bool:
+    """Whether a second reader would find nothing, and wait: the standard input, or a pipe."""
+    return place == "-" or (not remote.is_url(place) and remote.path_of(place).is_fifo())
+
+
+def check_lasting(places: Iterable[str], why: str) -> None:
+    """Refuse what is there only once.
+
+    Raises:
+        CoflashError: One of them is; `why` more than one reader is needed.
+    """
+    for place in filter(is_there_once, places):
+        name = "standard input" if place == "-" else f"{place}, a pipe"
+        msg = f"{name}: it is there only once, and {why}: give a file"
+        raise CoflashError(msg)
 
 
 def opened(place: str) -> IO[bytes]:

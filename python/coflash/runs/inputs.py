@@ -18,7 +18,7 @@ from coflash import _core
 from coflash._core import CoflashError
 from coflash.files import remote
 from coflash.files.atomic_write import new_file
-from coflash.files.digest import digest_of
+from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched, kept_file
 from coflash.results.identity import own_key
 from coflash.results.result import Result
@@ -94,8 +94,7 @@ def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
     """
     workload = scenario.to_dict()["workload"]
     files = paths(trace) or workload["trace"] or own_files(workload)
-    if "-" in files:
-        raise CoflashError("standard input: it is there only once, and many runs cannot read it: give a file")
+    check_lasting(files, "many runs cannot read it")
     return tuple(Input(path, digest_of(path)) for path in files)
 
 

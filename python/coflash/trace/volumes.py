@@ -18,7 +18,7 @@ from typing import Any
 from coflash import _core
 from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write, remote
-from coflash.files.digest import digest_of
+from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched
 from coflash.trace import Options, Paths, Progress, arrow, info, paths, settings_of
 from coflash.trace.trace_info import TraceInfo
@@ -54,6 +54,7 @@ def described(name: str, file: str, options: Options = _NO_OPTIONS) -> Volume:
     Raises:
         CoflashError: It cannot be read, or its footprint cannot be counted.
     """
+    check_lasting([file], "a volume is read more than once")
     here = fetched(file)
     found, pages = _touched(file, here, options, _PAGE)
     size = Path(here).stat().st_size
@@ -104,9 +105,7 @@ def split(
         CoflashError: The trace cannot be read, its records name no devices, or the folder cannot be written.
     """
     sources, place = paths(trace), str(out if remote.is_url(out) else remote.path_of(out))
-    if "-" in sources:
-        msg = "standard input: a split is known by the content of its trace, which is read twice: give a file"
-        raise CoflashError(msg)
+    check_lasting(sources, "a split is known by the content of its trace, which is read twice")
     if len({source if remote.is_url(source) else os.path.realpath(source) for source in sources}) < len(sources):
         raise CoflashError("split: a file was given twice; each is allowed once")
     with ThreadPoolExecutor(workers) as pool:  # the core reads without the interpreter's lock

@@ -6,7 +6,8 @@ use coflash_base::measure::ratio;
 use coflash_engine::{Amplification, Cancellable, Observer, RunError, run_source};
 use coflash_level::CacheCounters;
 use coflash_scenario::{Requests, Scenario, ScenarioError, to_toml};
-use coflash_trace::like::{Comparison, FitOptions, Profile, fit_source};
+use coflash_trace::TraceOptions;
+use coflash_trace::like::{FitOptions, Fitted, Profile, fit_source};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
 use coflash_workload::{BATCH_REQUESTS, Op, Repeat, Request, Source, WorkloadError};
 use serde::Serialize;
@@ -71,29 +72,28 @@ impl FittedWorkload {
 /// An error of the trace or of the options, or a cancellation.
 pub fn like(
     paths: &[String],
-    options: &FitOptions,
+    trace: &TraceOptions,
+    options: FitOptions,
     requests: Option<u64>,
     observer: &mut dyn Observer,
 ) -> Result<FittedWorkload, RunError> {
     if requests == Some(0) {
         return Err(ScenarioError::new("requests", "0 was given; at least 1 is allowed".to_owned()).into());
     }
-    let source = Head::of(coflash_trace::open(paths, &options.trace)?);
+    let source = Head::of(coflash_trace::open(paths, trace)?);
     let mut source = Cancellable::new(source, observer);
     let fitted = fit_source(&mut source, options);
     let remarks = source.remarks();
     let (head, fitted) = source.finish(fitted);
-    let fitted = fitted?;
+    let Fitted { config, original, fitted } = fitted?;
     let begin = Recording(head.recorded.into());
-    let mut likeness =
-        Head::of(Synthetic::new(&fitted.config, space(&fitted.config).count, Seed(options.seed))?);
+    let mut likeness = Head::of(Synthetic::new(&config, space(&config).count, Seed(options.seed))?);
     likeness.read(begin.pages().1)?;
-    let [original, likeness] = replay_both([begin, Recording(likeness.recorded.into())], observer)?;
-    let Comparison { original: trace, fitted: generated } = fitted.comparison;
+    let [caches, likeness] = replay_both([begin, Recording(likeness.recorded.into())], observer)?;
     Ok(FittedWorkload {
-        workload: SyntheticConfig { requests: requests.unwrap_or(fitted.config.requests), ..fitted.config },
-        original: Measured { profile: trace, caches: original },
-        fitted: Measured { profile: generated, caches: likeness },
+        workload: SyntheticConfig { requests: requests.unwrap_or(config.requests), ..config },
+        original: Measured { profile: original, caches },
+        fitted: Measured { profile: fitted, caches: likeness },
         remarks,
     })
 }
@@ -164,12 +164,8 @@ impl<S: Source> Source for Head<S> {
         Ok(())
     }
 
-    fn progress(&self) -> Option<f64> {
-        self.source.progress()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.source.remarks()
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&self.source)
     }
 }
 

@@ -9,8 +9,8 @@ use coflash_hybrid::Miniature;
 use coflash_trace::accesses::Accesses;
 use coflash_trace::info::{Sample, Sampling, page_bytes};
 use coflash_trace::{STANDARD_INPUT, TraceOptions};
-use coflash_workload::WorkloadError;
 use coflash_workload::read_ahead::read_ahead;
+use coflash_workload::{WorkloadError, refuse};
 use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 
@@ -77,8 +77,8 @@ impl Simulated {
             Some(config) => Ok(Self::Policy(config)),
             None if name == BELADY => Ok(Self::Belady(None)),
             None => {
-                let problem = format!("\"{name}\" is no eviction policy{}", suggest::hint(name, &names()));
-                Err(WorkloadError::Parameters { key: "policies", problem })
+                let hint = suggest::hint(name, &names());
+                refuse("policies", format!("\"{name}\" is no eviction policy{hint}"))
             }
         }
     }
@@ -133,12 +133,12 @@ pub fn miss_ratio_curves(
     let least = options.sizes.iter().min_by_key(|size| size.count);
     if let Some(size) = least.filter(|size| size.count < page_bytes) {
         let problem = format!("{size} was given; at least a page ({}) is allowed", options.page);
-        return Err(WorkloadError::Parameters { key: "sizes", problem }.into());
+        return Ok(refuse("sizes", problem)?);
     }
     let needs_future = policies.iter().any(|policy| matches!(policy, Simulated::Belady(_)));
     if needs_future && paths.iter().any(|path| path == STANDARD_INPUT) {
-        let problem = "\"belady\" needs the future, which a stream has not: give a file".to_owned();
-        return Err(WorkloadError::Parameters { key: "policies", problem }.into());
+        let problem = "\"belady\" needs the future, which a stream has not: give a file";
+        return Ok(refuse("policies", problem)?);
     }
     let unit_pages = policies.iter().map(Simulated::unit_pages).max().unwrap_or(1);
     let mut source = Cancellable::new(read_ahead(coflash_trace::open(paths, trace)?)?, observer);

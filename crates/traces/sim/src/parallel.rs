@@ -116,12 +116,8 @@ impl<S: Source> Source for Watched<'_, S> {
         Ok(())
     }
 
-    fn progress(&self) -> Option<f64> {
-        self.source.progress()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.source.remarks()
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&self.source)
     }
 }
 

@@ -7,16 +7,11 @@ use coflash_trace::like::{FitOptions, config_like};
 /// The reader of traces, with all its formats.
 pub const TRACES: Traces = Traces {
     open: |files, options, tap| {
-        let source = match tap {
-            Some(tap) => coflash_trace::open_tapped(files, options, tap),
-            None => coflash_trace::open(files, options),
-        }?;
+        let source = coflash_trace::open_tapped(files, options, tap)?;
         let formats = source.formats().to_vec();
         Ok((Box::new(source), formats))
     },
-    fit: |source, options| {
-        config_like(source, &FitOptions { trace: options.clone(), ..FitOptions::default() })
-    },
+    fit: |source, _| config_like(source, FitOptions::default()),
 };
 
 /// Run a scenario.

@@ -3,7 +3,7 @@
 //! Units of neighbouring pages are sampled by a hash of their place (SHARDS, as in [`info`](crate::info)): whenever there
 //! are too many, half of them go. A trim is no access, and of a request to more than 65,536 pages the first ones count.
 
-use crate::info::{Method, Sampling, TRACKED_PER_REQUEST_MAX, mix};
+use crate::info::{Sampling, TRACKED_PER_REQUEST_MAX, mix};
 use coflash_base::prefetch::prefetch;
 use coflash_workload::{Op, Source, WorkloadError};
 use std::num::NonZeroU32;
@@ -211,15 +211,14 @@ impl Accesses {
     pub fn sampling(&self) -> Sampling {
         let mut seen = vec![false; self.pages()];
         let distinct = self.iter().filter(|&(page, _)| !std::mem::replace(&mut seen[page as usize], true));
-        let method = if self.limit == u64::MAX { Method::Exact } else { Method::Sampled };
-        let share = (self.limit as f64 + 1.0) / 2.0_f64.powi(64);
-        Sampling { method, share, pages: distinct.count() as u64 }
+        Sampling::below(self.limit, distinct.count())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::info::Method;
     use coflash_base::seed::RngExt;
     use coflash_base::{Seed, Time};
     use coflash_workload::Request;

@@ -33,7 +33,10 @@ pub(crate) trait BinaryFormat: Send + Sized + 'static {
     ///
     /// # Errors
     /// A malformed field; the rest of the file cannot be read.
-    fn bytes(&self, head: &[u8]) -> Result<usize, FieldError>;
+    #[inline]
+    fn bytes(&self, _head: &[u8]) -> Result<usize, FieldError> {
+        Ok(self.head_bytes())
+    }
 
     /// The length of the data that follows the record that begins with `head`, and is not read.
     fn data_bytes(&self, _head: &[u8]) -> u64 {

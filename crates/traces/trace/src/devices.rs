@@ -3,27 +3,36 @@
 //! A simulated device has one address space; a trace may contain several devices. They are numbered in the order of
 //! their first records, over all files of a sequence, and device n begins at n × stride. The default stride exceeds
 //! any device, so their sizes need not be known. With a smaller stride, a request that reaches into the next device is
-//! refused, unless there is no other device.
+//! refused, unless there is no other device; in a trace that is split, always.
 
 use crate::record::{FieldError, show};
 use coflash_base::Bytes;
 use std::collections::BTreeMap;
 
 /// The devices of a trace.
+#[derive(Default)]
 pub(crate) struct Devices {
     stride_bytes: u64,
     names: BTreeMap<Vec<u8>, u32>,
     /// The device of the last record, usually that of the next one.
     latest: Option<(Vec<u8>, u32)>,
+    latest_code: Option<(u32, u32)>,
     /// The highest device number so far.
     highest: u32,
     /// The end of the largest device, as far as known.
     end_max: u64,
+    /// Whether a named device is kept from the next one's place even where it is alone.
+    kept_apart: bool,
 }
 
 impl Devices {
     pub(crate) fn new(stride: Bytes) -> Self {
-        Self { stride_bytes: stride.count, names: BTreeMap::new(), latest: None, highest: 0, end_max: 0 }
+        Self { stride_bytes: stride.count, ..Self::default() }
+    }
+
+    /// Keep a named device from the next one's place even where it is alone: others may be in another part of the trace.
+    pub(crate) fn keep_apart(&mut self) {
+        self.kept_apart = true;
     }
 
     /// The number of the device `name`.
@@ -43,6 +52,19 @@ impl Devices {
         number
     }
 
+    /// The number of the device that is `code` in its format; `name` writes its name.
+    #[inline]
+    pub(crate) fn coded(&mut self, code: u32, name: impl FnOnce() -> String) -> u32 {
+        match self.latest_code {
+            Some((latest, number)) if latest == code => number,
+            _ => {
+                let number = self.number(name().as_bytes());
+                self.latest_code = Some((code, number));
+                number
+            }
+        }
+    }
+
     /// The address of byte `offset` of `device`, for a request that ends at byte `end` of the device.
     #[inline]
     pub(crate) fn address(
@@ -54,7 +76,8 @@ impl Devices {
     ) -> Result<u64, FieldError> {
         let highest = self.highest.max(device);
         let end_max = self.end_max.max(end);
-        if highest > 0 && end_max > self.stride_bytes {
+        let has_others = highest > 0 || self.kept_apart && !self.names.is_empty();
+        if has_others && end_max > self.stride_bytes {
             return Err(self.collision(device, end_max, field));
         }
         let start =
@@ -101,10 +124,7 @@ impl Devices {
         );
         let names = self.in_order();
         let more = names.len().saturating_sub(8);
-        let shown = names
-            .enumerate()
-            .take(8)
-            .map(|(number, name)| format!("{number} is {}", show(String::from_utf8_lossy(name).as_bytes())));
+        let shown = names.enumerate().take(8).map(|(number, name)| format!("{number} is {}", show(name)));
         remark += &format!("; {}", shown.collect::<Vec<_>>().join(", "));
         if more > 0 {
             remark += &format!(" and {more} more");

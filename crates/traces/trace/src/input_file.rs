@@ -26,8 +26,8 @@ pub(crate) struct InputFile {
     pub(crate) name: String,
     /// Its size, if known, for the progress.
     pub(crate) bytes: Option<u64>,
-    /// Whether it is a part of a file.
-    pub(crate) is_cut: bool,
+    /// For a part of a file, where it begins.
+    pub(crate) cut_at: Option<u64>,
     location: Location,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn is_archive(head: &[u8]) -> bool {
 pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>, WorkloadError> {
     if path == STANDARD_INPUT {
         let name = "standard input".to_owned();
-        return Ok(vec![InputFile { name, bytes: None, is_cut: false, location: Location::StandardInput }]);
+        return Ok(vec![InputFile { name, bytes: None, cut_at: None, location: Location::StandardInput }]);
     }
     let refused = |error: io::Error| WorkloadError::trace(path, unread(Path::new(path), &error));
     let about = std::fs::metadata(path).map_err(refused)?;
@@ -61,7 +61,7 @@ pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>, WorkloadError> {
         return Err(refused(io::ErrorKind::IsADirectory.into()));
     }
     let location = Location::Path(path.to_owned());
-    let one = |bytes| vec![InputFile { name: path.to_owned(), bytes, is_cut: false, location }];
+    let one = |bytes| vec![InputFile { name: path.to_owned(), bytes, cut_at: None, location }];
     if !about.is_file() {
         // Opening a pipe would block or consume its data.
         return Ok(one(None));
@@ -121,7 +121,7 @@ fn archived_file<R: Read>(
     let name = format!("{path}/{}", entry.path()?.display());
     let (path, offset) = (path.to_owned(), entry.raw_file_position());
     let location = Location::Archive { path, offset, bytes, compression };
-    Ok(Some(InputFile { name, bytes: Some(bytes), is_cut: false, location }))
+    Ok(Some(InputFile { name, bytes: Some(bytes), cut_at: None, location }))
 }
 
 impl InputFile {
@@ -178,7 +178,7 @@ impl InputFile {
         let Location::Path(path) = &self.location else { return None };
         let (path, offset, bytes) = (path.clone(), range.start, range.end - range.start);
         let location = Location::Archive { path, offset, bytes, compression: Compression::Plain };
-        Some(Self { name: self.name.clone(), bytes: Some(bytes), is_cut: true, location })
+        Some(Self { name: self.name.clone(), bytes: Some(bytes), cut_at: Some(range.start), location })
     }
 
     /// Open the file for random access; `None` unless it is a plain file on disk.

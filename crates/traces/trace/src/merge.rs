@@ -6,6 +6,7 @@
 
 use crate::devices::Devices;
 use crate::reader::{ADDRESS_END, RequestReader};
+use crate::source::add_new;
 use coflash_base::{Duration, Time};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use std::cmp::Reverse;
@@ -169,11 +170,7 @@ impl RequestReader for Merge {
             let (jumps, left_out) = (self.jumps, Duration { ns: self.jumped_ns });
             remarks.push(format!("{jumps} pauses, {left_out} in all, were removed (clock_jump)"));
         }
-        for remark in self.inputs.iter().flat_map(|input| input.reader.remarks()) {
-            if !remarks.contains(&remark) {
-                remarks.push(remark);
-            }
-        }
+        add_new(&mut remarks, self.inputs.iter().flat_map(|input| input.reader.remarks()));
         remarks
     }
 

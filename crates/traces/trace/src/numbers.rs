@@ -3,6 +3,7 @@
 //! a date or a time of day as well.
 
 use crate::record::FieldError;
+use chrono::NaiveDate;
 
 /// Parse a whole number.
 #[inline]
@@ -33,9 +34,7 @@ fn whole_slow(given: &[u8], field: &'static str) -> Result<u64, FieldError> {
     if given.is_empty() || !given.iter().all(u8::is_ascii_digit) {
         return Err(FieldError::text(field, given, "a whole number"));
     }
-    let value = given
-        .iter()
-        .try_fold(0_u64, |value, byte| value.checked_mul(10)?.checked_add(u64::from(byte - b'0')));
+    let value = std::str::from_utf8(given).ok().and_then(|digits| digits.parse().ok());
     value.ok_or_else(|| FieldError::text(field, given, "a whole number below 2^64"))
 }
 
@@ -192,7 +191,11 @@ pub(crate) fn any_decimal(
     }
 }
 
-pub(crate) const DAY_NS: u64 = 24 * 3600 * 1_000_000_000;
+pub(crate) const MICROSECOND_NS: u64 = 1000;
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+pub(crate) const DAY_NS: u64 = 24 * 3600 * SECOND_NS;
+/// What most recorders count in.
+pub(crate) const SECTOR_BYTES: u64 = 512;
 
 /// Read a date or a time of day as ns, of a date since 1970; also whether it is a time of day. A time zone may follow.
 #[cold]
@@ -204,17 +207,10 @@ pub(crate) fn moment(given: &[u8]) -> Option<(u64, bool)> {
     let mut date_ns = 0;
     if is_date {
         let parts = date.split(['-', '/']).map(number).collect::<Option<Vec<_>>>()?;
-        let [year, month @ 1..=12, day @ 1..=31] = parts[..] else { return None };
-        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let days = [31, 28 + u64::from(is_leap), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month as usize - 1];
-        if day > days {
-            return None;
-        }
-        // Days since 1970, with years that begin in March. Source: Hinnant, "chrono-Compatible Low-Level Date Algorithms".
-        let (from_march, year) = ((month + 9) % 12, if month > 2 { year } else { year.checked_sub(1)? });
-        let leaps = (year / 4 + year / 400).checked_sub(year / 100)?;
-        let days = (year * 365 + leaps + (from_march * 153 + 2) / 5 + day).checked_sub(719_469)?;
-        date_ns = days.checked_mul(DAY_NS)?;
+        let [year, month, day] = parts[..] else { return None };
+        let date = NaiveDate::from_ymd_opt(year as i32, month as u32, day as u32)?;
+        let days = (date - NaiveDate::from_epoch_days(0)?).num_days();
+        date_ns = u64::try_from(days).ok()?.checked_mul(DAY_NS)?;
         if time.is_empty() {
             return Some((date_ns, false));
         }
@@ -225,7 +221,7 @@ pub(crate) fn moment(given: &[u8]) -> Option<(u64, bool)> {
     let mut parts = clock.split(':');
     let [hours, minutes] = [parts.next().and_then(number)?, parts.next().and_then(number)?];
     let seconds = parts.next().unwrap_or("0").replace(',', ".");
-    let seconds_ns = decimal(seconds.as_bytes(), 1_000_000_000, "time").ok()?;
+    let seconds_ns = decimal(seconds.as_bytes(), SECOND_NS, "time").ok()?;
     let hours = match zone {
         "AM" | "PM" => hours % 12 + if zone == "PM" { 12 } else { 0 },
         _ => hours,

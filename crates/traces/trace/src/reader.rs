@@ -66,6 +66,8 @@ pub(crate) enum TimeBase {
     Sequence { base_ns: u64 },
     /// The file was recorded at the same time as others: its times are unchanged, and it may have no requests.
     Parallel,
+    /// The input goes on within a file: as `Parallel`, and what only the top of a file may have is not there.
+    Within,
 }
 
 /// A file with records `R`.
@@ -86,6 +88,7 @@ pub(crate) struct Reader<R> {
 }
 
 /// The rules that span records, and their state.
+#[derive(Default)]
 struct Rules {
     /// Begin of the file in its sequence, added to every time.
     base_ns: u64,
@@ -116,7 +119,7 @@ impl<R: Records> Reader<R> {
         times: TimeBase,
     ) -> Self {
         let (base_ns, origin_ns) = match (times, conventions.clock) {
-            (TimeBase::Parallel, _) => (0, Some(0)),
+            (TimeBase::Parallel | TimeBase::Within, _) => (0, Some(0)),
             (TimeBase::Sequence { base_ns }, Clock::Start) => (base_ns, Some(0)),
             (TimeBase::Sequence { base_ns }, Clock::Date) => (base_ns, None),
         };
@@ -130,23 +133,12 @@ impl<R: Records> Reader<R> {
             records,
             fields: conventions.fields,
             window: Window::new(options.sort_window.unwrap_or(conventions.sort_window)),
-            rules: Rules {
-                base_ns,
-                origin_ns,
-                latest_ns: 0,
-                slack_ns: options.time_slack.ns,
-                late: 0,
-                late_ns_max: 0,
-                jump_ns,
-                jumped_ns: 0,
-                jumps: 0,
-                empty: 0,
-            },
+            rules: Rules { base_ns, origin_ns, slack_ns: options.time_slack.ns, jump_ns, ..Rules::default() },
             on_error: options.on_error,
             skipped: 0,
             first_skipped: None,
             cut: None,
-            may_end: matches!(times, TimeBase::Parallel),
+            may_end: matches!(times, TimeBase::Parallel | TimeBase::Within),
         }
     }
 
@@ -202,39 +194,27 @@ impl<R: Records> Reader<R> {
         }
     }
 
-    fn late_remark(&self) -> Option<String> {
-        let (late, farthest) = (self.rules.late, Duration { ns: self.rules.late_ns_max });
-        (late > 0).then(|| {
-            format!(
-                "{}: {late} records precede the one before by up to {farthest}: they arrive with it (time_slack)",
-                self.file
-            )
-        })
-    }
-
-    fn empty_remark(&self) -> Option<String> {
-        let empty = self.rules.empty;
-        let (file, length) = (&self.file, self.fields.length);
-        (empty > 0)
-            .then(|| format!("{file}: {empty} requests have a length of 0 ({length}): they were left out"))
-    }
-
-    fn jump_remark(&self) -> Option<String> {
-        let Rules { jumps, jumped_ns, .. } = self.rules;
-        (jumps > 0).then(|| {
-            let left_out = Duration { ns: jumped_ns };
-            format!("{}: {jumps} pauses, {left_out} in all, were removed (clock_jump)", self.file)
-        })
-    }
-
-    fn cut_remark(&self) -> Option<String> {
-        let problem = self.cut.as_ref()?;
-        Some(format!("{}: {problem}; what precedes that was read (on_error)", self.file))
-    }
-
-    fn skip_remark(&self) -> Option<String> {
-        let first = self.first_skipped.as_ref()?;
-        Some(format!("{}: {} records were skipped, the first: {first}", self.file, self.skipped))
+    /// What was made of single records, and where the file ended.
+    fn own_remarks(&self) -> impl Iterator<Item = String> {
+        let Rules { late, late_ns_max, empty, jumps, jumped_ns, .. } = self.rules;
+        let [farthest, left_out] = [late_ns_max, jumped_ns].map(|ns| Duration { ns });
+        let length = self.fields.length;
+        let some = |count: u64, remark: String| (count > 0).then(|| format!("{count} {remark}"));
+        let remarks = [
+            some(
+                late,
+                format!(
+                    "records precede the one before by up to {farthest}: they arrive with it (time_slack)"
+                ),
+            ),
+            some(empty, format!("requests have a length of 0 ({length}): they were left out")),
+            self.cut.as_ref().map(|problem| format!("{problem}; what precedes that was read (on_error)")),
+            some(jumps, format!("pauses, {left_out} in all, were removed (clock_jump)")),
+            self.first_skipped
+                .as_ref()
+                .map(|first| format!("{} records were skipped, the first: {first}", self.skipped)),
+        ];
+        remarks.into_iter().flatten().map(|remark| format!("{}: {remark}", self.file))
     }
 }
 
@@ -321,13 +301,7 @@ impl<R: Records> RequestReader for Reader<R> {
         }
         self.may_end |= !batch.is_empty();
         if !self.may_end {
-            let said: Vec<_> = self
-                .records
-                .remarks()
-                .into_iter()
-                .chain(self.empty_remark())
-                .chain(self.skip_remark())
-                .collect();
+            let said: Vec<_> = self.records.remarks().into_iter().chain(self.own_remarks()).collect();
             let skipped = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
             return Err(self.problem(format!("it has no requests{skipped}")));
         }
@@ -337,11 +311,7 @@ impl<R: Records> RequestReader for Reader<R> {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.records.remarks();
         remarks.extend(self.window.remark(&self.file));
-        remarks.extend(self.late_remark());
-        remarks.extend(self.empty_remark());
-        remarks.extend(self.cut_remark());
-        remarks.extend(self.jump_remark());
-        remarks.extend(self.skip_remark());
+        remarks.extend(self.own_remarks());
         remarks
     }
 

@@ -99,6 +99,12 @@ impl FieldError {
     }
 }
 
+/// Bytes of a file as text of their own: what is no UTF-8 is escaped, and what looks as if it were.
+pub(crate) fn text_of(bytes: &[u8]) -> String {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains("\\x"));
+    text.map_or_else(|| bytes.escape_ascii().to_string(), str::to_owned)
+}
+
 /// Format bytes of a file for a message: printable and shortened.
 pub(crate) fn show(bytes: &[u8]) -> String {
     const SHOWN_BYTES: usize = 80;

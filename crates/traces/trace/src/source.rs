@@ -7,15 +7,15 @@
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::compression::{Compression, decompress};
 use crate::devices::Devices;
-use crate::formats::{self, Format};
-use crate::input::{CountedFile, Input};
+use crate::formats::{self, Content, Format};
+use crate::input::Input;
 use crate::input_file::{InputFile, input_files, is_archive};
 use crate::merge::{Merge, MergeInput};
 use crate::reader::{RequestReader, TimeBase};
 use crate::text::SAMPLE_BYTES;
 use coflash_base::Bytes;
 use coflash_workload::recorded::{Arrangement, KvStore, STANDARD_INPUT, Tap, TraceOptions};
-use coflash_workload::{Request, Source, WorkloadError};
+use coflash_workload::{Request, Source, WorkloadError, refuse};
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -27,40 +27,39 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A file that is missing, unreadable, empty or of an unknown format; invalid options. Errors further inside a file are
 /// reported by the read.
 pub fn open(paths: &[String], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
-    open_at(paths, &[], options, None)
+    open_tapped(paths, options, None)
 }
 
-/// Like [`open`]; pipes are read through `tap`.
+/// Like [`open`]; pipes are read through the tap.
 ///
 /// # Errors
 /// See [`open`].
-pub fn open_tapped(paths: &[String], options: &TraceOptions, tap: Tap) -> Result<TraceSource, WorkloadError> {
-    open_at(paths, &[], options, Some(tap))
+pub fn open_tapped(
+    paths: &[String],
+    options: &TraceOptions,
+    tap: Option<Tap>,
+) -> Result<TraceSource, WorkloadError> {
+    let source = listed(paths, &[], options)?;
+    TraceSource { tap, ..source }.begun()
 }
 
-/// Like [`open`], with the requests of `paths[i]` shifted up by `offsets[i]`, if there are offsets.
+/// Like [`open`], with the requests of `paths[i]` shifted up by `offsets[i]`.
 pub(crate) fn open_at(
     paths: &[String],
     offsets: &[Bytes],
     options: &TraceOptions,
-    tap: Option<Tap>,
 ) -> Result<TraceSource, WorkloadError> {
-    let mut source = listed(paths, offsets, options)?;
-    source.tap = tap;
-    source.begin()?;
-    Ok(source)
+    listed(paths, offsets, options)?.begun()
 }
 
 /// The files `paths` as one trace of which none is opened yet.
 fn listed(paths: &[String], offsets: &[Bytes], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
     check(options)?;
     if paths.is_empty() {
-        let problem = "no file given, at least one expected".to_owned();
-        return Err(WorkloadError::Parameters { key: "files", problem });
+        return refuse("files", "no file given, at least one expected");
     }
     if paths.iter().filter(|path| *path == STANDARD_INPUT).count() > 1 {
-        let problem = "the standard input (-) was given twice, it can be read once".to_owned();
-        return Err(WorkloadError::Parameters { key: "files", problem });
+        return refuse("files", "the standard input (-) was given twice, it can be read once");
     }
     // A missing last file must be reported now, not after an hour.
     let mut waiting = VecDeque::new();
@@ -90,19 +89,19 @@ pub fn from_reader(
 /// A trace in parts, each of which can be read by itself: its files, large ones of lines that stand alone cut further. One part
 /// where files are merged by time.
 pub struct Parts {
-    parts: Vec<TracePart>,
+    pub(crate) parts: Vec<TracePart>,
     options: TraceOptions,
     /// The device of all requests that name none.
     first_device: Option<Vec<u8>>,
 }
 
 /// A part of a trace.
-struct TracePart {
-    files: Vec<InputFile>,
+pub(crate) struct TracePart {
+    pub(crate) files: Vec<InputFile>,
     /// The format of a file that was cut.
-    cut: Option<Format>,
-    /// Whether it goes on in the file of the part before.
-    joins: bool,
+    pub(crate) cut: Option<Format>,
+    /// Whether it goes on in the file of the part before, with its clock.
+    pub(crate) joins: bool,
 }
 
 impl Parts {
@@ -151,25 +150,6 @@ impl Parts {
         self.parts.iter().any(|part| part.cut.is_some())
     }
 
-    /// Whether a part goes on in the file of the part before, with its clock.
-    #[must_use]
-    pub fn joins(&self, number: usize) -> bool {
-        self.parts[number].joins
-    }
-
-    /// Whether the times of a part are dates.
-    #[must_use]
-    pub fn has_dates(&self, number: usize) -> bool {
-        self.parts[number].cut.is_some_and(|format| format.has_dates)
-    }
-
-    /// Whether what a reader remarked counts records of a part of a file alone.
-    #[must_use]
-    pub fn is_of_part(&self, number: usize, remark: &str) -> bool {
-        let part = &self.parts[number];
-        part.cut.is_some() && remark.starts_with(&format!("{}: ", part.files[0].name))
-    }
-
     /// Open a part. Device 0 is that of the whole trace.
     ///
     /// # Errors
@@ -180,11 +160,11 @@ impl Parts {
         let options = TraceOptions { format: format.or(self.options.format.clone()), ..self.options.clone() };
         let waiting = files.iter().map(|file| (file.clone(), 0)).collect();
         let mut source = TraceSource { waiting, ..TraceSource::empty(&options) };
+        source.devices.keep_apart();
         if let Some(name) = &self.first_device {
             source.devices.number(name);
         }
-        source.begin()?;
-        Ok(source)
+        source.begun()
     }
 }
 
@@ -214,11 +194,10 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
     let by_columns = options.format.as_deref() == Some(formats::COLUMNS);
     if by_columns && options.columns.is_none() {
         let problem = "not given, expected with this format, as in \"time:us,op,offset:sectors,size:bytes\", or \"auto\"";
-        return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+        return refuse("columns", problem);
     }
     if options.columns.is_some() && options.format.is_some() && !by_columns {
-        let problem = "given together with a format that has its own; expected one of the two";
-        return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+        return refuse("columns", "given together with a format that has its own; expected one of the two");
     }
     let values = [
         ("device_stride", Some(options.device_stride.count)),
@@ -229,19 +208,18 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
         ("units.size", options.units.size.map(|size| size.count)),
     ];
     if let Some((key, _)) = values.into_iter().find(|&(_, value)| value == Some(0)) {
-        return Err(WorkloadError::Parameters { key, problem: "0 given, at least 1 expected".to_owned() });
+        return refuse(key, "0 given, at least 1 expected");
     }
     let KvStore { object, capacity, .. } = options.kv_store;
-    if let Some(object) = object
-        && capacity.count < object.count
-    {
+    if let Some(object) = object.filter(|object| capacity.count < object.count) {
         let problem = format!("{capacity} given, at least one object of {object} expected (kv_store.object)");
-        return Err(WorkloadError::Parameters { key: "kv_store.capacity", problem });
+        return refuse("kv_store.capacity", problem);
     }
     Ok(())
 }
 
-/// A recorded trace as a source of requests.
+/// A recorded trace as a source of requests; by default one without files.
+#[derive(Default)]
 pub struct TraceSource {
     /// The files not yet begun, and the shifts of their addresses.
     waiting: VecDeque<(InputFile, u64)>,
@@ -266,34 +244,15 @@ struct Recognised {
     content: Content,
 }
 
-enum Content {
-    Stream(BlockReader),
-    File(CountedFile),
-}
-
 impl Recognised {
     fn read(self, options: &TraceOptions, times: TimeBase) -> Result<Box<dyn RequestReader>, WorkloadError> {
-        match self.content {
-            Content::Stream(input) => self.format.open(&self.name, input, options, times),
-            Content::File(file) => self.format.open_file(&self.name, file, options, times),
-        }
+        self.format.open(&self.name, self.content, options, times)
     }
 }
 
 impl TraceSource {
     fn empty(options: &TraceOptions) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            options: options.clone(),
-            current: None,
-            devices: Devices::new(options.device_stride),
-            formats: Vec::new(),
-            earlier_remarks: Vec::new(),
-            consumed_bytes: Arc::new(AtomicU64::new(0)),
-            total_bytes: None,
-            tap: None,
-            ended: false,
-        }
+        Self { options: options.clone(), devices: Devices::new(options.device_stride), ..Self::default() }
     }
 
     /// The formats of the files opened so far, without repetition, in order.
@@ -309,9 +268,14 @@ impl TraceSource {
     }
 
     /// Open the first file, or all files for a merge.
-    fn begin(&mut self) -> Result<(), WorkloadError> {
+    fn begun(mut self) -> Result<Self, WorkloadError> {
         self.total_bytes = self.waiting.iter().map(|(file, _)| file.bytes).sum();
-        if self.by_time() { self.all_files() } else { self.next_file(0) }
+        if self.by_time() {
+            self.all_files()?
+        } else {
+            self.next_file(0)?
+        }
+        Ok(self)
     }
 
     /// Whether the files are merged by time.
@@ -354,7 +318,11 @@ impl TraceSource {
     fn next_file(&mut self, base_ns: u64) -> Result<(), WorkloadError> {
         if let Some((file, _)) = self.waiting.pop_front() {
             let found = self.find(&file)?;
-            let times = if file.is_cut { TimeBase::Parallel } else { TimeBase::Sequence { base_ns } };
+            let times = match file.cut_at {
+                None => TimeBase::Sequence { base_ns },
+                Some(0) => TimeBase::Parallel,
+                Some(_) => TimeBase::Within,
+            };
             self.current = Some(found.read(&self.options, times)?);
         }
         Ok(())
@@ -363,6 +331,11 @@ impl TraceSource {
     /// Open the file and detect its format.
     fn find(&mut self, file: &InputFile) -> Result<Recognised, WorkloadError> {
         let input = file.open(&self.consumed_bytes, self.tap.as_ref())?;
+        if let (Some(1..), Some(format)) = (file.cut_at, &self.options.format) {
+            // Nothing where it goes on tells what the file is, however it looks.
+            let content = Content::Stream(BlockReader::new(input, BLOCK_BYTES));
+            return Ok(Recognised { name: file.name.clone(), format: formats::by_name(format)?, content });
+        }
         self.recognise(&file.name, input, Some(file))
     }
 
@@ -393,10 +366,11 @@ impl TraceSource {
                 return Err(WorkloadError::trace(name, problem));
             }
         }
-        let format = match &self.options.format {
-            Some(given) => formats::by_name(given)?,
-            None if self.options.columns.is_some() && binary.is_none() => formats::by_name(formats::COLUMNS)?,
-            None => formats::detect(name, &mut input, &self.options)?,
+        let format = match (&self.options.format, binary) {
+            (Some(given), _) => formats::by_name(given)?,
+            (None, Some(binary)) => binary,
+            (None, None) if self.options.columns.is_some() => formats::by_name(formats::COLUMNS)?,
+            (None, None) => formats::detect(name, &mut input, &self.options)?,
         };
         format.check_effect(name, &self.options)?;
         let content = if format.needs_file() {
@@ -418,12 +392,7 @@ impl TraceSource {
             if !batch.is_empty() {
                 return Ok(());
             }
-            // Files may share a remark.
-            for remark in current.remarks() {
-                if !self.earlier_remarks.contains(&remark) {
-                    self.earlier_remarks.push(remark);
-                }
-            }
+            add_new(&mut self.earlier_remarks, current.remarks());
             let end_ns = current.end_ns();
             self.current = None;
             self.next_file(end_ns)?;
@@ -456,11 +425,18 @@ impl Source for TraceSource {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks: Vec<_> = self.devices.remark().into_iter().collect();
-        remarks.extend_from_slice(&self.earlier_remarks);
-        let current = self.current.iter().flat_map(|current| current.remarks());
-        remarks.extend(current.filter(|remark| !self.earlier_remarks.contains(remark)));
-        remarks
+        let mut remarks = self.earlier_remarks.clone();
+        add_new(&mut remarks, self.current.iter().flat_map(|current| current.remarks()));
+        self.devices.remark().into_iter().chain(remarks).collect()
+    }
+}
+
+/// Add remarks: files may share them.
+pub(crate) fn add_new(known: &mut Vec<String>, remarks: impl IntoIterator<Item = String>) {
+    for remark in remarks {
+        if !known.contains(&remark) {
+            known.push(remark);
+        }
     }
 }
 

@@ -102,11 +102,7 @@ pub(crate) struct Score {
 pub(crate) fn score(mut parser: impl LineParser, sample: &[u8], options: &TraceOptions) -> Option<Score> {
     let mut devices = Devices::new(options.device_stride);
     let (mut first, mut lines, mut total) = (false, 0, 0_u32);
-    for line in sample.split(|&b| b == b'\n') {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if is_blank(line) {
-            continue;
-        }
+    for line in lines_of(sample) {
         total += 1;
         if parser.record(line, &mut devices).is_ok() {
             lines += 1;
@@ -114,6 +110,12 @@ pub(crate) fn score(mut parser: impl LineParser, sample: &[u8], options: &TraceO
         }
     }
     (lines > 0 && (first || lines * 2 >= total)).then_some(Score { lines, first })
+}
+
+/// The lines of a sample that say something.
+pub(crate) fn lines_of(sample: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = sample.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    lines.filter(|line| !is_blank(line))
 }
 
 /// Whether a line says nothing: it is blank, the zeros behind a file that was cut, or a comment.

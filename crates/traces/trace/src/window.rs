@@ -46,6 +46,7 @@ impl PartialEq for HeldRecord {
 impl Eq for HeldRecord {}
 
 /// The sorting window.
+#[derive(Default)]
 pub(crate) struct Window {
     window_ns: u64,
     /// Sorted by time.
@@ -62,15 +63,7 @@ pub(crate) struct Window {
 
 impl Window {
     pub(crate) fn new(window: Duration) -> Self {
-        Self {
-            window_ns: window.ns,
-            queue: VecDeque::new(),
-            far: BinaryHeap::new(),
-            newest_ns: 0,
-            ended: false,
-            sorted: 0,
-            sorted_ns_max: 0,
-        }
+        Self { window_ns: window.ns, ..Self::default() }
     }
 
     /// Whether records are held at all.

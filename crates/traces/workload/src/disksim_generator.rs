@@ -7,7 +7,7 @@
 //!
 //! Source: the simulator's manual and its observed behaviour.
 
-use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError, refuse};
 use coflash_base::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -96,9 +96,8 @@ impl DiskSimGenerator {
     /// # Errors
     /// An invalid parameter.
     pub fn new(config: &DiskSimConfig) -> Result<Self, WorkloadError> {
-        let refuse = |key, problem| Err(WorkloadError::Parameters { key, problem });
         if config.requests == 0 {
-            return refuse("requests", "0 was given; at least 1 is allowed".to_owned());
+            return refuse("requests", "0 was given; at least 1 is allowed");
         }
         let (block, space, mean) = (config.block, config.space, config.size_mean);
         if block.count == 0 || block.count % SECTOR != 0 {
@@ -109,10 +108,8 @@ impl DiskSimGenerator {
         }
         // With a mean below a sector, hardly any draw would fill one.
         if mean.count < SECTOR || mean.count > space.count / 4 {
-            return refuse(
-                "size_mean",
-                format!("{mean} was given; from 512B to a quarter of the space is allowed"),
-            );
+            let problem = format!("{mean} was given; from 512B to a quarter of the space is allowed");
+            return refuse("size_mean", problem);
         }
         let blocks = config.space.count / config.block.count;
         // The first request is drawn during the simulator's set-up, from a separate seed.

@@ -33,4 +33,4 @@ pub mod synthetic;
 pub use parts::{Part, PartSource, presets};
 pub use read_ahead::ReadAhead;
 pub use repeat::Repeat;
-pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError, no_handle};
+pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError, no_handle, refuse};

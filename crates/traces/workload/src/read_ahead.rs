@@ -41,7 +41,9 @@ impl ReadAhead {
         let thread = Builder::new()
             .name("read-ahead".to_owned())
             .spawn(move || work(source, &full_sender, &empty_receiver))
-            .map_err(|error| failure(format!("its thread could not be started: {error}")))?;
+            .map_err(|error| {
+                WorkloadError::trace(NAME, format!("its thread could not be started: {error}"))
+            })?;
         Ok(Self { full: Some(full), empty, thread: Some(thread), progress, remarks })
     }
 
@@ -52,16 +54,13 @@ impl ReadAhead {
         let message = payload.as_ref().and_then(|payload| {
             payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied())
         });
-        failure(format!(
-            "it broke off, which is an error of this program: {}",
-            message.unwrap_or("no message")
-        ))
+        let message = message.unwrap_or("no message");
+        WorkloadError::trace(NAME, format!("it broke off, which is an error of this program: {message}"))
     }
 }
 
-fn failure(problem: String) -> WorkloadError {
-    WorkloadError::Trace { file: "reading ahead".to_owned(), problem }
-}
+/// Its name in errors.
+const NAME: &str = "reading ahead";
 
 /// Let a source work ahead on its own thread; in a browser, which gives no threads, on this one.
 ///
@@ -130,12 +129,8 @@ impl Source for Box<dyn Source> {
         (**self).next_batch(batch)
     }
 
-    fn progress(&self) -> Option<f64> {
-        (**self).progress()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        (**self).remarks()
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&**self)
     }
 }
 
@@ -188,7 +183,7 @@ mod tests {
             }
             match self.end {
                 End::Plain => Ok(()),
-                End::Error => Err(failure("as expected".to_owned())),
+                End::Error => Err(WorkloadError::trace(NAME, "as expected")),
                 End::Panic => panic!("a fault {}", 42),
             }
         }

@@ -40,12 +40,19 @@ pub trait Source: Send {
     /// An error of the input, in the terms of the input. The source yields nothing after an error.
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError>;
 
+    /// The source that this one changes, if it is of that kind: its progress and its remarks hold.
+    fn inner(&self) -> Option<&dyn Source> {
+        None
+    }
+
     /// Progress from 0 to 1; `None` if unknown.
-    fn progress(&self) -> Option<f64>;
+    fn progress(&self) -> Option<f64> {
+        self.inner()?.progress()
+    }
 
     /// Assumptions and omissions of the source, in sentences for the user (skipped lines, ambiguous units).
     fn remarks(&self) -> Vec<String> {
-        Vec::new()
+        self.inner().map(Source::remarks).unwrap_or_default()
     }
 }
 
@@ -123,4 +130,12 @@ impl WorkloadError {
     pub fn inside(self, outer: &str) -> Self {
         self.with_key(|key| format!("{outer}.{key}"))
     }
+}
+
+/// Refuse a parameter or an option.
+///
+/// # Errors
+/// Always.
+pub fn refuse<T>(key: &'static str, problem: impl Into<String>) -> Result<T, WorkloadError> {
+    Err(WorkloadError::Parameters { key, problem: problem.into() })
 }

@@ -8,6 +8,7 @@
 
 use crate::devices::Devices;
 use crate::fields::Fields;
+use crate::numbers::{DAY_NS, SECOND_NS, SECTOR_BYTES};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::Duration;
@@ -21,10 +22,6 @@ pub(crate) struct BioTracer {
     latest: Option<(u64, u64)>,
     jumps: u64,
 }
-
-const SECTOR_BYTES: u64 = 512;
-const SECOND_NS: u64 = 1_000_000_000;
-const DAY_NS: u64 = 24 * 3600 * SECOND_NS;
 
 impl TextFormat for BioTracer {
     const INFO: FormatInfo = FormatInfo {

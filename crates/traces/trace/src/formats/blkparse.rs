@@ -7,8 +7,8 @@
 
 use crate::devices::Devices;
 use crate::fields::{Blanks, Fields};
-use crate::formats::linux_block::{EventChoice, SECTOR_BYTES};
-use crate::numbers::units;
+use crate::formats::linux_block::EventChoice;
+use crate::numbers::{SECOND_NS, SECTOR_BYTES, units};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::Duration;
@@ -25,8 +25,6 @@ pub(crate) struct Blkparse {
     /// Whether the summary has begun.
     ended: bool,
 }
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 fn letter(event: TraceEvent) -> u8 {
     match event {

@@ -22,7 +22,8 @@
 
 use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
-use crate::formats::linux_block::{EventChoice, SECTOR_BYTES};
+use crate::formats::linux_block::EventChoice;
+use crate::numbers::SECTOR_BYTES;
 use crate::operations::Kind;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use coflash_workload::Op;
@@ -33,7 +34,6 @@ pub(crate) struct Blktrace {
     order: Order,
     layout: &'static Layout,
     choice: EventChoice,
-    latest_device: Option<(u32, u32)>,
     passed_through: u64,
 }
 
@@ -99,7 +99,7 @@ impl BinaryFormat for Blktrace {
             .ok_or_else(|| FieldError::number("magic", format!("version {version}"), "version 7 or 8"))?;
         // Independent of the file's content: the files of all processors must use the same event.
         let choice = EventChoice::new(options);
-        Ok((Self { order, layout, choice, latest_device: None, passed_through: 0 }, 0))
+        Ok((Self { order, layout, choice, passed_through: 0 }, 0))
     }
 
     fn head_bytes(&self) -> usize {
@@ -137,16 +137,8 @@ impl BinaryFormat for Blktrace {
         };
         let offset = if op == Op::Flush { 0 } else { scaled(order.u64(record, 16), SECTOR_BYTES, "sector")? };
         let device = order.u32(record, self.layout.device);
-        let device = match self.latest_device {
-            Some((latest, number)) if latest == device => number,
-            _ => {
-                // The notation of blkparse.
-                let name = format!("{},{}", device >> 20, device & 0xf_ffff);
-                let number = devices.number(name.as_bytes());
-                self.latest_device = Some((device, number));
-                number
-            }
-        };
+        // The notation of blkparse.
+        let device = devices.coded(device, || format!("{},{}", device >> 20, device & 0xf_ffff));
         Ok(Some(Record { time_ns: order.u64(record, 8), device, offset, length, op, placement: None }))
     }
 

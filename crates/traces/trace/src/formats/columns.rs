@@ -12,7 +12,7 @@ use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, sp
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
-use crate::text::{LineParser, TextFormat, is_blank};
+use crate::text::{LineParser, TextFormat, lines_of};
 use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Duration, PlacementId};
 use coflash_workload::Op;
@@ -22,7 +22,7 @@ use coflash_workload::recorded::{Column, Columns, TraceOptions, Words};
 pub(crate) type NamedColumn = (&'static str, Column);
 
 /// What is longer than nearly all latencies: in the order of completion, requests are out of order by them.
-const LATENCY_MAX_NS: u64 = 60_000_000_000;
+pub(super) const LATENCY_MAX: Duration = Duration { ns: 60_000_000_000 };
 
 /// The format `columns`: columns given by the user, or found in the file.
 pub(crate) struct UserColumns {
@@ -188,9 +188,7 @@ impl ColumnLines {
         if !kept {
             return Ok(None);
         }
-        if let Some(name) = absent
-            && record.op != Op::Flush
-        {
+        if let Some(name) = absent.filter(|_| record.op != Op::Flush) {
             return Err(FieldError::text(name, b"", "a number"));
         }
         record.time_ns = record.time_ns.saturating_sub(latency_ns);
@@ -356,7 +354,7 @@ impl TextFormat for UserColumns {
 
     fn conventions(&self) -> Conventions {
         let is_earlier = self.lines.columns.iter().any(|&(role, _)| role == "latency");
-        Self::CONVENTIONS.sorted_within(Duration { ns: if is_earlier { LATENCY_MAX_NS } else { 0 } })
+        Self::CONVENTIONS.sorted_within(if is_earlier { LATENCY_MAX } else { Duration::ZERO })
     }
 }
 
@@ -371,9 +369,7 @@ impl UserColumns {
         let mut parser = Self::new(&TraceOptions::default());
         parser.adopt(found);
         let mut devices = Devices::new(TraceOptions::default().device_stride);
-        let lines = sample.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-        let lines = lines.filter(|line| !is_blank(line));
-        let read = lines.filter_map(|line| Some((line, parser.record(line, &mut devices).ok()??)));
+        let read = lines_of(sample).filter_map(|line| Some((line, parser.record(line, &mut devices).ok()??)));
         let shown = |(line, Record { time_ns, op, offset, length, .. }): (&[u8], Record)| {
             let (time, length) = (Duration { ns: time_ns }, Bytes { count: length });
             let op = format!("{op:?}").to_lowercase();

@@ -7,6 +7,7 @@
 
 use crate::devices::Devices;
 use crate::fields::{Blanks, Fields, trim};
+use crate::numbers::MICROSECOND_NS;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::suggest::hint;
@@ -25,8 +26,6 @@ enum Version {
     Two,
     Three,
 }
-
-const MICROSECOND_NS: u64 = 1000;
 
 /// The actions of version 3; version 2 has `wait` as well.
 const ACTIONS: &[&str] = &["read", "write", "trim", "sync", "datasync", "add", "open", "close"];

@@ -9,8 +9,8 @@
 
 use crate::devices::Devices;
 use crate::fields::{Fields, trim};
-use crate::formats::linux_block::{EventChoice, SECTOR_BYTES};
-use crate::numbers::{decimal, units};
+use crate::formats::linux_block::EventChoice;
+use crate::numbers::{SECOND_NS, SECTOR_BYTES, decimal, units};
 use crate::operations::Kind;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
 use crate::text::{LineParser, TextFormat};
@@ -31,7 +31,6 @@ pub(crate) struct Ftrace {
     others: BTreeMap<Vec<u8>, u64>,
 }
 
-const SECOND_NS: u64 = 1_000_000_000;
 const MILLISECOND_NS: u64 = 1_000_000;
 /// In the order of `TraceEvent`.
 const NAMES: [&str; 3] = ["block_bio_queue", "block_rq_issue", "block_rq_complete"];
@@ -114,9 +113,13 @@ impl LineParser for Ftrace {
             None if is_call => self.call(about)?,
             None => self.request(about)?,
         };
-        Ok(found.map(|(device, op, offset, length)| {
-            let offset = if op == Op::Flush { 0 } else { offset };
-            Record { time_ns, device: devices.number(device), offset, length, op, placement: None }
+        Ok(found.map(|(device, op, offset, length)| Record {
+            time_ns,
+            device: devices.number(device),
+            offset,
+            length,
+            op,
+            placement: None,
         }))
     }
 

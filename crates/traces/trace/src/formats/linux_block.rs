@@ -5,8 +5,6 @@ use crate::record::FieldError;
 use coflash_workload::Op;
 use coflash_workload::recorded::{TraceEvent, TraceOptions};
 
-pub(crate) const SECTOR_BYTES: u64 = 512;
-
 /// The choice of the event that counts as the request.
 pub(crate) struct EventChoice {
     given: bool,

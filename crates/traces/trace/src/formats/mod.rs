@@ -27,14 +27,14 @@ mod tables;
 mod vscsi;
 
 use crate::binary::{BinaryFormat, BinaryRecords};
-use crate::block_reader::{BLOCK_BYTES, BlockReader};
+use crate::block_reader::BlockReader;
 use crate::input::CountedFile;
 use crate::reader::{Reader, RequestReader, TimeBase};
 use crate::record::{Clock, Conventions, show};
-use crate::text::{LineParser, SAMPLE_BYTES, Score, Text, TextFormat, is_blank, score};
-use coflash_base::Duration;
-use coflash_workload::WorkloadError;
+use crate::text::{LineParser, SAMPLE_BYTES, Score, Text, TextFormat, lines_of, score};
+use coflash_base::suggest::hint;
 use coflash_workload::recorded::TraceOptions;
+use coflash_workload::{WorkloadError, refuse};
 use columns::UserColumns;
 use sniff::{Headed, sniff};
 use tables::Table;
@@ -69,13 +69,7 @@ const FORMATS: &[Format] = &[
     Format::binary::<oracle_general::OracleGeneral>(),
     Format::binary::<srt::Srt>(),
     Format::binary::<logwrites::LogWrites>(),
-    Format {
-        info: parquet::INFO,
-        has_dates: false,
-        per_processor: false,
-        detection: Detection::Bytes(parquet::recognises),
-        opener: Opener::File(parquet::open),
-    },
+    Format::of(parquet::INFO, Clock::Start, Kind::File(parquet::recognises, parquet::open)),
 ];
 
 /// The name of the format given by the option `columns`.
@@ -101,126 +95,99 @@ pub(crate) struct Format {
     pub(crate) has_dates: bool,
     /// Whether a trace consists of one file per processor.
     pub(crate) per_processor: bool,
-    detection: Detection,
-    opener: Opener,
+    kind: Kind,
 }
 
-/// The detection of a format.
-#[derive(Clone, Copy)]
-enum Detection {
-    /// By the accepted lines of a sample.
-    Lines(fn(sample: &[u8], options: &TraceOptions) -> Option<Score>),
-    Table(&'static Table),
-    Headed(&'static Headed),
-    /// By the first bytes of the file.
-    Bytes(fn(ahead: &[u8]) -> bool),
+/// What a file holds, decompressed; or the file, for a format that needs random access.
+pub(crate) enum Content {
+    Stream(BlockReader),
+    File(CountedFile),
 }
 
 type Opened = Result<Box<dyn RequestReader>, WorkloadError>;
+type Open<Input> = fn(file: &str, input: Input, options: &TraceOptions, times: TimeBase) -> Opened;
+/// Detection by the accepted lines of a sample.
+type Lines = fn(sample: &[u8], options: &TraceOptions) -> Option<Score>;
+/// Detection by the first bytes of a file.
+type Bytes = fn(ahead: &[u8]) -> bool;
 
-/// The constructor of a format's reader, by its kind of input.
+/// How a format is detected, and how its reader is made.
 #[derive(Clone, Copy)]
-enum Opener {
-    Stream(fn(file: &str, input: BlockReader, options: &TraceOptions, times: TimeBase) -> Opened),
+enum Kind {
+    Text(Lines, Open<BlockReader>),
     Table(&'static Table),
     Headed(&'static Headed),
-    File(fn(file: &str, input: CountedFile, options: &TraceOptions, times: TimeBase) -> Opened),
+    Binary(Bytes, Open<BlockReader>),
+    File(Bytes, Open<CountedFile>),
 }
 
 impl Format {
+    const fn of(info: FormatInfo, clock: Clock, kind: Kind) -> Self {
+        Self { info, has_dates: matches!(clock, Clock::Date), per_processor: false, kind }
+    }
+
     const fn text<F: TextFormat>() -> Self {
-        Self {
-            info: F::INFO,
-            has_dates: matches!(F::CONVENTIONS.clock, Clock::Date),
-            per_processor: false,
-            detection: Detection::Lines(|sample, options| score(F::new(options), sample, options)),
-            opener: Opener::Stream(|file, input, options, times| {
-                let text = Text::open(file, input, F::new(options))?;
-                let conventions = text.parser.conventions();
-                Ok(Box::new(Reader::new(file, text, conventions, options, times)))
-            }),
-        }
+        let open: Open<BlockReader> = |file, input, options, times| {
+            let text = Text::open(file, input, F::new(options))?;
+            let conventions = text.parser.conventions();
+            Ok(Box::new(Reader::new(file, text, conventions, options, times)))
+        };
+        let lines: Lines = |sample, options| score(F::new(options), sample, options);
+        Self::of(F::INFO, F::CONVENTIONS.clock, Kind::Text(lines, open))
     }
 
     const fn table(table: &'static Table) -> Self {
-        Self {
-            info: table.info,
-            has_dates: matches!(table.clock, Clock::Date),
-            per_processor: false,
-            detection: Detection::Table(table),
-            opener: Opener::Table(table),
-        }
+        Self::of(table.info(), table.clock, Kind::Table(table))
     }
 
     const fn headed(headed: &'static Headed) -> Self {
-        Self {
-            info: headed.info,
-            has_dates: false,
-            per_processor: false,
-            detection: Detection::Headed(headed),
-            opener: Opener::Headed(headed),
-        }
+        Self::of(headed.info, Clock::Start, Kind::Headed(headed))
     }
 
     const fn binary<B: BinaryFormat>() -> Self {
-        Self {
-            info: B::INFO,
-            has_dates: matches!(B::CONVENTIONS.clock, Clock::Date),
-            per_processor: B::PER_PROCESSOR,
-            detection: Detection::Bytes(B::recognises),
-            opener: Opener::Stream(|file, input, options, times| {
-                let records = BinaryRecords::<B>::open(file, input, options)?;
-                Ok(Box::new(Reader::new(file, records, B::CONVENTIONS, options, times)))
-            }),
-        }
+        let open: Open<BlockReader> = |file, input, options, times| {
+            let records = BinaryRecords::<B>::open(file, input, options)?;
+            Ok(Box::new(Reader::new(file, records, B::CONVENTIONS, options, times)))
+        };
+        let plain = Self::of(B::INFO, B::CONVENTIONS.clock, Kind::Binary(B::recognises, open));
+        Self { per_processor: B::PER_PROCESSOR, ..plain }
     }
 
     /// Whether it needs random access to its file.
     pub(crate) fn needs_file(&self) -> bool {
-        matches!(self.opener, Opener::File(_))
+        matches!(self.kind, Kind::File(..))
     }
 
     /// Whether each line tells its record by itself.
     pub(crate) fn has_lines_alone(&self) -> bool {
-        matches!(self.opener, Opener::Table(_))
+        matches!(self.kind, Kind::Table(_))
     }
 
-    /// Read `input` in a format without random access; `name` is its name in messages.
+    /// Read the content of a file in this format; `name` is its name in messages.
     pub(crate) fn open(
         &self,
         name: &str,
-        input: BlockReader,
+        content: Content,
         options: &TraceOptions,
         times: TimeBase,
     ) -> Opened {
-        match self.opener {
-            Opener::Stream(open) => open(name, input, options, times),
-            Opener::Table(table) => {
-                let text = Text::open(name, input, table.parser(options))?;
+        match (self.kind, content) {
+            (Kind::Text(_, open) | Kind::Binary(_, open), Content::Stream(input)) => {
+                open(name, input, options, times)
+            }
+            (Kind::File(_, open), Content::File(file)) => open(name, file, options, times),
+            (Kind::Table(table), Content::Stream(input)) => {
+                let at_top = !matches!(times, TimeBase::Within);
+                let text = Text::open(name, input, table.parser(options, at_top))?;
                 Ok(Box::new(Reader::new(name, text, table.conventions(), options, times)))
             }
-            Opener::Headed(headed) => {
+            (Kind::Headed(headed), Content::Stream(input)) => {
                 let text = Text::open(name, input, UserColumns::headed(headed))?;
                 let conventions = Conventions { clock: Clock::Start, ..UserColumns::CONVENTIONS };
-                let conventions =
-                    conventions.sorted_within(Duration { ns: headed.sort_window_s * 1_000_000_000 });
+                let conventions = conventions.sorted_within(columns::LATENCY_MAX);
                 Ok(Box::new(Reader::new(name, text, conventions, options, times)))
             }
-            Opener::File(_) => Err(WorkloadError::trace(name, self.only_file())),
-        }
-    }
-
-    /// Read the file in this format.
-    pub(crate) fn open_file(
-        &self,
-        name: &str,
-        input: CountedFile,
-        options: &TraceOptions,
-        times: TimeBase,
-    ) -> Opened {
-        match self.opener {
-            Opener::File(open) => open(name, input, options, times),
-            _ => self.open(name, BlockReader::new(Box::new(input.from(0)), BLOCK_BYTES), options, times),
+            _ => Err(WorkloadError::trace(name, self.only_file())),
         }
     }
 
@@ -234,38 +201,26 @@ impl Format {
 
     /// The lines of `sample` that it accepts; `None` if they are too few, or for a binary format.
     fn score(&self, sample: &[u8], options: &TraceOptions) -> Option<Score> {
-        match self.detection {
-            Detection::Lines(score) => score(sample, options),
-            Detection::Table(table) => score(table.parser(options), sample, options),
-            Detection::Headed(headed) => {
+        match self.kind {
+            Kind::Text(score, _) => score(sample, options),
+            Kind::Table(table) => score(table.parser(options, true), sample, options),
+            Kind::Headed(headed) => {
                 let mut parser = UserColumns::headed(headed);
                 parser.look_ahead(sample);
                 score(parser, sample, options)
             }
-            Detection::Bytes(_) => None,
+            Kind::Binary(..) | Kind::File(..) => None,
         }
     }
 
     /// Check that the options that were given have an effect on a file of this format; `file` is its name in messages.
     pub(crate) fn check_effect(&self, file: &str, options: &TraceOptions) -> Result<(), WorkloadError> {
-        let devices = self.devices();
-        let takes = |key: &str| self.info.options.contains(&key) || key == "device_stride" && devices;
-        match given(options).find(|key| !takes(key)) {
-            None => Ok(()),
-            Some(key) => {
-                let own: Vec<_> =
-                    self.info.options.iter().copied().chain(devices.then_some("device_stride")).collect();
-                let own = if own.is_empty() { "none of these".to_owned() } else { own.join(", ") };
-                let name = self.info.name;
-                let problem = format!("has no effect on {file}: its format {name} takes {own}");
-                Err(WorkloadError::Parameters { key, problem })
-            }
-        }
-    }
-
-    /// Whether its records name devices.
-    fn devices(&self) -> bool {
-        matches!(self.detection, Detection::Table(table) if table.names_devices())
+        let names_devices = matches!(self.kind, Kind::Table(table) if table.names_devices());
+        let own = self.info.options.iter().copied().chain(names_devices.then_some("device_stride"));
+        let own: Vec<_> = own.collect();
+        let Some(key) = given(options).find(|key| !own.contains(key)) else { return Ok(()) };
+        let takes = if own.is_empty() { "none of these".to_owned() } else { own.join(", ") };
+        refuse(key, format!("has no effect on {file}: its format {} takes {takes}", self.info.name))
     }
 }
 
@@ -291,37 +246,30 @@ fn given(options: &TraceOptions) -> impl Iterator<Item = &'static str> {
 
 /// The format `name`.
 pub(crate) fn by_name(name: &str) -> Result<Format, WorkloadError> {
-    FORMATS.iter().find(|format| format.info.name == name).copied().ok_or_else(|| {
-        let hint = coflash_base::suggest::hint(name, &names());
-        WorkloadError::Parameters {
-            key: "format",
-            problem: format!("\"{name}\" is not a trace format{hint}"),
-        }
-    })
+    match FORMATS.iter().find(|format| format.info.name == name) {
+        Some(format) => Ok(*format),
+        None => refuse("format", format!("\"{name}\" is not a trace format{}", hint(name, &names()))),
+    }
 }
 
 /// The binary format of a file that begins with `ahead`.
 pub(crate) fn binary(ahead: &[u8]) -> Option<Format> {
-    let knows =
-        |format: &&Format| matches!(format.detection, Detection::Bytes(recognises) if recognises(ahead));
+    let knows = |format: &&Format| match format.kind {
+        Kind::Binary(recognises, _) | Kind::File(recognises, _) => recognises(ahead),
+        _ => false,
+    };
     FORMATS.iter().find(knows).copied()
 }
 
-/// Detect the format of a file that begins with `input`: a binary format that accepts its first bytes, or else the
-/// text format that accepts most lines, then the one of its extension.
+/// Detect the format of a text that begins with `input`: the one that accepts most lines, then the one of its extension.
 pub(crate) fn detect(
     file: &str,
     input: &mut BlockReader,
     options: &TraceOptions,
 ) -> Result<Format, WorkloadError> {
     let unreadable = |error: std::io::Error| WorkloadError::trace(file, error.to_string());
-    let ahead = input.sample(SAMPLE_BYTES).map_err(unreadable)?;
-    if let Some(format) = binary(ahead) {
-        return Ok(format);
-    }
     let sample = input.peek_lines(SAMPLE_BYTES).map_err(unreadable)?;
-    let Some(first) = sample.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).find(|line| !is_blank(line))
-    else {
+    let Some(first) = lines_of(sample).next().map(<[u8]>::trim_ascii) else {
         return Err(WorkloadError::trace(file, "the file is empty: it has no requests"));
     };
     // `max_by_key` returns the last maximum, but the first format of the list must win.
@@ -383,7 +331,7 @@ mod tests {
         let mut devices = Devices::new(options.device_stride);
         let times = TimeBase::Sequence { base_ns: 5 };
         let input = BlockReader::new(Box::new(input), block_bytes);
-        let mut reader = match format.open("t", input, &options, times) {
+        let mut reader = match format.open("t", Content::Stream(input), &options, times) {
             Ok(reader) => reader,
             Err(error) => return (Vec::new(), vec![error.to_string()]),
         };

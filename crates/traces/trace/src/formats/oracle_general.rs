@@ -15,6 +15,7 @@
 
 use crate::binary::{BinaryFormat, Order};
 use crate::devices::Devices;
+use crate::numbers::SECOND_NS;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use coflash_base::Bytes;
 use coflash_workload::Op;
@@ -30,7 +31,6 @@ pub(crate) struct OracleGeneral {
 }
 
 const RECORD_BYTES: usize = 24;
-const SECOND_NS: u64 = 1_000_000_000;
 /// Half of the address space, so that the last object fits at any size.
 const ADDRESSES_BYTES: u64 = 1 << 62;
 /// The largest plausible object: the format is detected by plausible numbers only.
@@ -69,11 +69,6 @@ impl BinaryFormat for OracleGeneral {
 
     fn head_bytes(&self) -> usize {
         RECORD_BYTES
-    }
-
-    #[inline]
-    fn bytes(&self, _: &[u8]) -> Result<usize, FieldError> {
-        Ok(RECORD_BYTES)
     }
 
     #[inline]

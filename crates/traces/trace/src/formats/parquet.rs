@@ -242,9 +242,7 @@ impl Rows {
             let pair = about.key_value_metadata().into_iter().flatten().find(|pair| pair.key == key);
             pair.and_then(|pair| pair.value.as_deref())
         };
-        if let Some(given) = about_key(LAYOUT_KEY)
-            && given != LAYOUT_VERSION
-        {
+        if let Some(given) = about_key(LAYOUT_KEY).filter(|given| *given != LAYOUT_VERSION) {
             return Err(format!(
                 "its layout is version {given}, this coflash reads version {LAYOUT_VERSION}"
             ));
@@ -369,18 +367,11 @@ impl ColumnInfo {
 impl Records for Rows {
     #[inline]
     fn next(&mut self, _: &mut Devices) -> Result<Option<Record>, ReadError> {
-        let group = match &self.group {
-            Some(group) if self.next < group.op.values.len() => group,
-            _ => {
-                if !self.decode()? {
-                    return Ok(None);
-                }
-                match &self.group {
-                    Some(group) => group,
-                    None => return Ok(None),
-                }
-            }
-        };
+        let is_read = self.group.as_ref().is_none_or(|group| self.next >= group.op.values.len());
+        if is_read && !self.decode()? {
+            return Ok(None);
+        }
+        let Some(group) = &self.group else { return Ok(None) };
         let row = self.next;
         self.next += 1;
         self.number += 1;

@@ -2,6 +2,7 @@
 
 use crate::catch_panics::catch_panics;
 use crate::input::CountedFile;
+use crate::record::text_of;
 use parquet::basic::{LogicalType, TimeUnit};
 use parquet::file::reader::FileReader as _;
 use parquet::file::serialized_reader::SerializedFileReader;
@@ -57,7 +58,7 @@ fn shown(field: &Field) -> String {
         Field::Float(value) => value.to_string(),
         Field::Double(value) => value.to_string(),
         Field::Str(text) => plain(text),
-        Field::Bytes(bytes) => plain(&String::from_utf8_lossy(bytes.data())),
+        Field::Bytes(bytes) => plain(&text_of(bytes.data())),
         Field::TimestampMillis(count) | Field::TimestampMicros(count) => count.to_string(),
         Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_) => "…".to_owned(),
         other => plain(&other.to_string()),

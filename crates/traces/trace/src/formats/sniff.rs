@@ -28,15 +28,11 @@ pub(crate) struct Sniffed {
     pub(crate) unknown_units: String,
 }
 
-/// A recorder with a header of its own, and what its header does not say.
+/// A recorder with a header of its own, in the order of completion, and what its header does not say: times without a unit are seconds.
 pub(crate) struct Headed {
     pub(crate) info: FormatInfo,
     /// The names that its header has.
     pub(crate) names: &'static [&'static str],
-    /// The unit of times without one.
-    pub(crate) time: &'static str,
-    /// The usual disorder of its records, in seconds.
-    pub(crate) sort_window_s: u64,
     /// Further columns: a name, and what it is.
     pub(crate) extra: &'static [(&'static str, &'static str)],
 }
@@ -51,8 +47,6 @@ pub(crate) static WPA: Headed = Headed {
         options: &["device_stride"],
     },
     names: &["iotype", "inittime"],
-    time: "s",
-    sort_window_s: 60,
     // A row that sums several requests has none of them.
     extra: &[("count", "word:1")],
 };
@@ -67,8 +61,6 @@ pub(crate) static BIOSNOOP: Headed = Headed {
         options: &["device_stride"],
     },
     names: &["time", "comm", "disk", "sector", "bytes"],
-    time: "s",
-    sort_window_s: 60,
     extra: &[("lat", "latency:ms")],
 };
 
@@ -373,7 +365,7 @@ fn by_names(
         let is_date = names[at].name.starts_with("date") && DAY_NUMBERS.contains(&values(at).largest());
         let found = if is_date { (DAYS, true) } else { values(at).time_unit() };
         let (unit, is_told) = match (unit, headed) {
-            ("", Some(headed)) if !values(at).are_moments() => (headed.time, true),
+            ("", Some(_)) if !values(at).are_moments() => ("s", true),
             ("", _) => found,
             (unit, _) => (unit, true),
         };
@@ -434,8 +426,8 @@ fn by_names(
     let used = [time.map(|(at, ..)| at), Some(offset.0), Some(size.0)];
     let unknown_units = unknown_units(names, used);
     let is_certain = op.is_some() && unclear.iter().all(|(_, told)| *told) && unknown_units.is_empty();
-    let found = found(&roles, separator, header_lines, comma, why)?;
-    Some(Sniffed { is_certain, is_own, unknown_units, ..found })
+    let columns = roles.join(",").parse().ok()?;
+    Some(Sniffed { columns, separator, header_lines, comma, is_certain, is_own, why, unknown_units })
 }
 
 /// The names of columns that are used whose unit is not known.
@@ -542,8 +534,9 @@ fn by_values(lines: &[&[u8]], comments: &[&[u8]]) -> Option<Sniffed> {
         None => why += "; no time was found",
     }
     let unknown_units = unknown_units(&names, [time, Some(offset), Some(size)]);
-    let found = found(&roles, separator, first as u64, comma, why)?;
-    Some(Sniffed { unknown_units, ..found })
+    let (columns, header_lines) = (roles.join(",").parse().ok()?, first as u64);
+    let (is_certain, is_own) = (false, false);
+    Some(Sniffed { columns, separator, header_lines, comma, is_certain, is_own, why, unknown_units })
 }
 
 /// Whether the decimal sign is a comma: a number shows it, or none shows a point.
@@ -580,18 +573,4 @@ fn places<'a>(
         told => told,
     };
     (offset, size)
-}
-
-fn found(roles: &[String], separator: u8, header_lines: u64, comma: bool, why: String) -> Option<Sniffed> {
-    let columns = roles.join(",").parse().ok()?;
-    Some(Sniffed {
-        columns,
-        separator,
-        header_lines,
-        comma,
-        is_certain: false,
-        is_own: false,
-        why,
-        unknown_units: String::new(),
-    })
 }

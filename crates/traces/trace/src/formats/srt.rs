@@ -25,7 +25,6 @@ use coflash_workload::recorded::TraceOptions;
 /// The reader of an SRT trace.
 pub(crate) struct Srt {
     sector_bytes: u64,
-    latest_unit: Option<(u32, u32)>,
 }
 
 const MAGIC: &[u8] = b"$$TR_IOREC-1.3";
@@ -57,7 +56,7 @@ impl BinaryFormat for Srt {
             field: "header",
             problem: "no form feed ends it within 64 KiB".to_owned(),
         })?;
-        Ok((Self { sector_bytes: sector_bytes(&ahead[..end])?, latest_unit: None }, end + 1))
+        Ok((Self { sector_bytes: sector_bytes(&ahead[..end])? }, end + 1))
     }
 
     fn head_bytes(&self) -> usize {
@@ -85,14 +84,7 @@ impl BinaryFormat for Srt {
         let time_ns = number(8) * 1_000_000_000 + microseconds * 1000;
         let offset = scaled(number(28), self.sector_bytes, "blk")?;
         let unit = Order::Big.u32(record, 32) >> 8 & 0xffff;
-        let device = match self.latest_unit {
-            Some((latest, number)) if latest == unit => number,
-            _ => {
-                let number = devices.number(format!("unit {unit}").as_bytes());
-                self.latest_unit = Some((unit, number));
-                number
-            }
-        };
+        let device = devices.coded(unit, || format!("unit {unit}"));
         let op = if Order::Big.u32(record, 44) & READ != 0 { Op::Read } else { Op::Write };
         Ok(Some(Record { time_ns, device, offset, length: number(24), op, placement: None }))
     }

@@ -16,6 +16,7 @@
 
 use crate::binary::{BinaryFormat, Order, scaled};
 use crate::devices::Devices;
+use crate::numbers::{MICROSECOND_NS, SECTOR_BYTES};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use coflash_workload::Op;
 use coflash_workload::recorded::TraceOptions;
@@ -34,17 +35,13 @@ struct Layout {
     length: usize,
     command: usize,
     ver: usize,
-    sector: usize,
-    time: usize,
 }
 
 const LAYOUTS: [Layout; 2] = [
-    Layout { version: 1, bytes: 32, length: 4, command: 12, ver: 14, sector: 16, time: 24 },
-    Layout { version: 2, bytes: 40, length: 8, command: 0, ver: 2, sector: 16, time: 24 },
+    Layout { version: 1, bytes: 32, length: 4, command: 12, ver: 14 },
+    Layout { version: 2, bytes: 40, length: 8, command: 0, ver: 2 },
 ];
 
-const SECTOR_BYTES: u64 = 512;
-const MICROSECOND_NS: u64 = 1000;
 /// The number of records checked for their version when a file is detected.
 const RECORDS_SAMPLED: usize = 16;
 
@@ -117,8 +114,8 @@ impl BinaryFormat for Vscsi {
                 return Ok(None);
             }
         };
-        let time_ns = scaled(order.u64(record, layout.time), MICROSECOND_NS, "ts")?;
-        let offset = scaled(order.u64(record, layout.sector), SECTOR_BYTES, "lbn")?;
+        let time_ns = scaled(order.u64(record, 24), MICROSECOND_NS, "ts")?;
+        let offset = scaled(order.u64(record, 16), SECTOR_BYTES, "lbn")?;
         let length = u64::from(order.u32(record, layout.length));
         Ok(Some(Record { time_ns, device: 0, offset, length, op, placement: None }))
     }

@@ -24,7 +24,7 @@ pub struct Distribution {
 }
 
 /// The counters of a distribution.
-pub(super) struct Summary {
+pub(crate) struct Summary {
     digits: Digits<u64>,
     bins: Bins,
     sum: u128,
@@ -33,14 +33,14 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         // The whole range from the start: growth on demand can fail.
         let digits = Digits::new_with_bounds(1, u64::MAX, 3).expect("bounds and digits are allowed");
         Self { digits, bins: Bins::default(), sum: 0, min: u64::MAX, max: 0 }
     }
 
     #[inline]
-    pub(super) fn add(&mut self, value: u64) {
+    pub(crate) fn add(&mut self, value: u64) {
         self.digits.saturating_record(value);
         self.bins.add(value);
         self.sum += u128::from(value);
@@ -48,8 +48,27 @@ impl Summary {
         self.max = self.max.max(value);
     }
 
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.digits.len()
+    }
+
+    pub(crate) fn mean(&self) -> f64 {
+        self.sum as f64 / self.count() as f64
+    }
+
+    pub(crate) fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The lower end of a bucket, so that 4096 is not shown as 4099.
+    pub(crate) fn quantile(&self, share: f64) -> u64 {
+        self.digits.lowest_equivalent(self.digits.value_at_quantile(share))
+    }
+
+    /// The middles of the buckets that are not empty, and their counts.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
+        let middle = |end| self.digits.median_equivalent(end).min(self.max);
+        self.digits.iter_recorded().map(move |one| (middle(one.value_iterated_to()), one.count_at_value()))
     }
 
     /// The sum, at most 2^64 − 1.
@@ -58,18 +77,12 @@ impl Summary {
     }
 
     pub(super) fn distribution(&self) -> Option<Distribution> {
-        let digits = &self.digits;
-        if digits.is_empty() {
-            return None;
-        }
-        // The lower end of a bucket, so that 4096 is not shown as 4099.
-        let quantile = |q| digits.lowest_equivalent(digits.value_at_quantile(q));
-        Some(Distribution {
-            mean: self.sum as f64 / digits.len() as f64,
+        (self.count() > 0).then(|| Distribution {
+            mean: self.mean(),
             min: self.min,
-            p50: quantile(0.5),
-            p90: quantile(0.9),
-            p99: quantile(0.99),
+            p50: self.quantile(0.5),
+            p90: self.quantile(0.9),
+            p99: self.quantile(0.99),
             max: self.max,
             histogram: self.bins.histogram(),
         })

@@ -28,15 +28,8 @@ pub struct Growth {
     pub distinct_pages: Vec<u64>,
 }
 
-/// The cumulative writes at a point.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Point {
-    pub(super) requests: u64,
-    pub(super) time_ns: u64,
-    pub(super) written_bytes: u64,
-    pub(super) written_pages: u64,
-    pub(super) distinct_pages: u64,
-}
+/// The cumulative writes at a point: the columns of [`Growth`], in their order.
+pub(super) type Point = [u64; 5];
 
 /// The counters of a growth curve.
 pub(super) struct Points {
@@ -72,17 +65,12 @@ impl Points {
 
     /// The growth up to the `last` point.
     pub(super) fn finish(mut self, last: Point) -> Growth {
-        if self.points.last().is_none_or(|point| point.requests < last.requests) {
+        if self.points.last().is_none_or(|point| point[0] < last[0]) {
             self.points.push(last);
         }
-        let column = |value: fn(&Point) -> u64| self.points.iter().map(value).collect();
-        Growth {
-            requests: column(|point| point.requests),
-            time_ns: column(|point| point.time_ns),
-            written_bytes: column(|point| point.written_bytes),
-            written_pages: column(|point| point.written_pages),
-            distinct_pages: column(|point| point.distinct_pages),
-        }
+        let [requests, time_ns, written_bytes, written_pages, distinct_pages] =
+            std::array::from_fn(|column| self.points.iter().map(|point| point[column]).collect());
+        Growth { requests, time_ns, written_bytes, written_pages, distinct_pages }
     }
 }
 
@@ -94,13 +82,7 @@ mod tests {
     fn points_are_few_and_evenly_spread() {
         for writes in [0_u64, 1, 255, 256, 257, 100_000] {
             let mut points = Points::new();
-            let at = |n: u64| Point {
-                requests: n,
-                time_ns: 7 * n,
-                written_bytes: 512 * n,
-                written_pages: 2 * n,
-                distinct_pages: n / 2,
-            };
+            let at = |n: u64| [n, 7 * n, 512 * n, 2 * n, n / 2];
             for write in 1..=writes {
                 if points.is_due() {
                     points.add(at(write));
@@ -116,11 +98,10 @@ mod tests {
                 assert!(others.iter().all(|step| *step == steps[0] && last <= step), "{steps:?}");
             }
             for (place, &requests) in requests.iter().enumerate() {
-                let found = at(requests);
-                assert_eq!(growth.time_ns[place], found.time_ns);
-                assert_eq!(growth.written_bytes[place], found.written_bytes);
-                assert_eq!(growth.written_pages[place], found.written_pages);
-                assert_eq!(growth.distinct_pages[place], found.distinct_pages);
+                let Growth { time_ns, written_bytes, written_pages, distinct_pages, .. } = &growth;
+                let found =
+                    [time_ns, written_bytes, written_pages, distinct_pages].map(|column| column[place]);
+                assert_eq!(found, at(requests)[1..]);
             }
         }
     }

@@ -10,7 +10,6 @@ mod bins;
 mod course;
 mod distribution;
 mod footprint;
-mod groups;
 mod growth;
 mod pages;
 mod popularity;
@@ -27,18 +26,15 @@ pub use pages::{Method, Sampling};
 pub use popularity::{Hottest, Popularity, PopularityCurve, Spread};
 pub use reuse::{MissRatioCurve, Reuse};
 
-use crate::source::open;
 use coflash_base::Bytes;
 use coflash_base::prefetch::Ahead;
-use coflash_workload::recorded::TraceOptions;
-use coflash_workload::{Op, Request, Source, WorkloadError};
+use coflash_workload::{Op, Request, Source, WorkloadError, refuse};
 use course::Windows;
-use distribution::Summary;
+pub(crate) use distribution::Summary;
 use footprint::Footprint;
 use growth::{Point, Points};
 pub(crate) use pages::{Pages, mix};
 use serde::{Deserialize, Serialize};
-use std::str::FromStr;
 
 /// Statistics of a workload. Times are in nanoseconds, sizes in bytes, shares from 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -137,75 +133,35 @@ impl Default for Sample {
     }
 }
 
-impl FromStr for Sample {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let allowed = Self::PAGES_MIN..=Self::EXACT.0;
-        match text {
-            "auto" => Ok(Self::default()),
-            "exact" => Ok(Self::EXACT),
-            _ => text
-                .replace('_', "")
-                .parse()
-                .ok()
-                .filter(|pages| allowed.contains(pages))
-                .map(Self)
-                .ok_or_else(|| {
-                    format!(
-                        "\"{text}\" was given; auto, exact, or a number of pages from {} to {} is allowed",
-                        allowed.start(),
-                        allowed.end()
-                    )
-                }),
-        }
-    }
-}
-
 impl TryFrom<String> for Sample {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
+        let (least, most) = (Self::PAGES_MIN, Self::EXACT.0);
+        let pages = match text.as_str() {
+            "auto" => return Ok(Self::default()),
+            "exact" => return Ok(Self::EXACT),
+            given => given.replace('_', "").parse().ok(),
+        };
+        pages.filter(|pages| (least..=most).contains(pages)).map(Self).ok_or_else(|| {
+            format!(
+                "\"{text}\" was given; auto, exact, or a number of pages from {least} to {most} is allowed"
+            )
+        })
     }
 }
 
 impl Default for InfoOptions {
     fn default() -> Self {
-        Bytes { count: 4096 }.into()
+        Self { page: Bytes { count: 4096 }, sample: Sample::default(), trims: false }
     }
-}
-
-/// Options with pages of this size, and the default sample.
-impl From<Bytes> for InfoOptions {
-    fn from(page: Bytes) -> Self {
-        Self { page, sample: Sample::default(), trims: false }
-    }
-}
-
-/// Compute the statistics of the trace in `paths`.
-///
-/// # Errors
-/// See [`open`] and [`summarise`]; a malformed record.
-pub fn inspect(
-    paths: &[String],
-    options: &TraceOptions,
-    info: impl Into<InfoOptions>,
-) -> Result<WorkloadInfo, WorkloadError> {
-    let mut source = open(paths, options)?;
-    let info = summarise(&mut source, info)?;
-    Ok(WorkloadInfo { formats: source.formats().iter().map(ToString::to_string).collect(), ..info })
 }
 
 /// Compute the statistics of `source`, which is read to its end.
 ///
 /// # Errors
 /// An error of the source; a page size that is not a power of two of at least 512 bytes.
-pub fn summarise(
-    source: &mut dyn Source,
-    options: impl Into<InfoOptions>,
-) -> Result<WorkloadInfo, WorkloadError> {
-    let options = options.into();
+pub fn summarise(source: &mut dyn Source, options: InfoOptions) -> Result<WorkloadInfo, WorkloadError> {
     let mut counters = Counters::new(page_bytes(options.page)?, options);
     let mut batch = Vec::new();
     loop {
@@ -230,8 +186,7 @@ pub fn page_bytes(page: Bytes) -> Result<u64, WorkloadError> {
     if page.count >= 512 && page.count.is_power_of_two() {
         return Ok(page.count);
     }
-    let problem = format!("{page} was given; a power of two of at least 512B is allowed");
-    Err(WorkloadError::Parameters { key: "page", problem })
+    refuse("page", format!("{page} was given; a power of two of at least 512B is allowed"))
 }
 
 /// Upper limit of tracked pages per request, 256 MiB at 4 KiB: a request may be as large as a device.
@@ -353,13 +308,9 @@ impl Counters {
     }
 
     fn written(&self) -> Point {
-        Point {
-            requests: self.requests(),
-            time_ns: self.span_ns(),
-            written_bytes: self.ops[Op::Write as usize].sizes.sum(),
-            written_pages: self.written_pages,
-            distinct_pages: self.footprint.written_pages().unwrap_or(0),
-        }
+        let bytes = self.ops[Op::Write as usize].sizes.sum();
+        let distinct_pages = self.footprint.written_pages().unwrap_or(0);
+        [self.requests(), self.span_ns(), bytes, self.written_pages, distinct_pages]
     }
 
     fn finish(self, mut remarks: Vec<String>) -> WorkloadInfo {

@@ -17,7 +17,6 @@
 //! Cost: a hash per access to a page; a look-up and a few words of a tree for tracked pages. Memory: at most about 80
 //! bytes per page of the bound, none for accesses.
 
-use super::groups::group_of;
 use super::popularity::Popularity;
 use super::reuse::{Reuse, Reuses};
 use coflash_workload::recency::Recency;
@@ -31,6 +30,15 @@ pub(crate) fn mix(page: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
+}
+
+/// The number of random groups of pages, whose differences give the standard errors of a sample.
+pub(super) const GROUPS: usize = 16;
+
+/// The group of a page with this hash, by its lowest bits; the highest ones decide whether it is tracked.
+#[inline]
+fn group_of(hash: u64) -> usize {
+    hash as usize % GROUPS
 }
 
 /// A tracked page.
@@ -50,6 +58,14 @@ pub struct Sampling {
     pub share: f64,
     /// The tracked pages at the end.
     pub pages: u64,
+}
+
+impl Sampling {
+    /// A sample of `pages` pages, with the hashes up to a limit.
+    pub(crate) fn below(limit: u64, pages: usize) -> Self {
+        let method = if limit == u64::MAX { Method::Exact } else { Method::Sampled };
+        Self { method, share: (limit as f64 + 1.0) / 2.0_f64.powi(64), pages: pages as u64 }
+    }
 }
 
 /// Whether all pages were followed.
@@ -149,12 +165,11 @@ impl Pages {
     }
 
     fn share(&self) -> f64 {
-        (self.limit as f64 + 1.0) / 2.0_f64.powi(64)
+        self.sampling().share
     }
 
     pub(crate) fn sampling(&self) -> Sampling {
-        let method = if self.limit == u64::MAX { Method::Exact } else { Method::Sampled };
-        Sampling { method, share: self.share(), pages: self.followed.len() as u64 }
+        Sampling::below(self.limit, self.followed.len())
     }
 
     /// The distinct pages; an estimate if pages are sampled.

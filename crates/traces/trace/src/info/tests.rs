@@ -1,6 +1,8 @@
 //! Statistics, compared with manual counts and with a naive cache model.
 
 use super::*;
+use crate::TraceOptions;
+use crate::open;
 use coflash_base::{Seed, Time};
 use coflash_workload::Part;
 use proptest::prelude::*;
@@ -22,7 +24,7 @@ impl Source for Once {
 fn summary(requests: &[(u64, u64, u64, Op)]) -> WorkloadInfo {
     let request =
         |&(ns, offset, length, op)| Request { arrival: Time { ns }, offset, length, op, placement: None };
-    summarise(&mut Once(requests.iter().map(request).collect()), Bytes { count: 4096 }).unwrap()
+    summarise(&mut Once(requests.iter().map(request).collect()), InfoOptions::default()).unwrap()
 }
 
 #[test]
@@ -81,7 +83,8 @@ fn the_largest_numbers_fit() {
 #[test]
 fn an_invalid_page_size_is_refused() {
     for count in [0, 1, 256, 4095] {
-        let error = summarise(&mut Once(Vec::new()), Bytes { count }).unwrap_err().to_string();
+        let options = InfoOptions { page: Bytes { count }, ..InfoOptions::default() };
+        let error = summarise(&mut Once(Vec::new()), options).unwrap_err().to_string();
         assert!(error.contains("power of two"), "{error}");
     }
 }
@@ -89,10 +92,10 @@ fn an_invalid_page_size_is_refused() {
 #[test]
 fn an_invalid_sample_is_refused() {
     for text in ["63", "1_073_741_825", "some", "-1", ""] {
-        let error = text.parse::<Sample>().unwrap_err();
+        let error = Sample::try_from(text.to_owned()).unwrap_err();
         assert!(error.starts_with(&format!("\"{text}\" was given; auto, exact, or a number")), "{error}");
     }
-    let parsed = ["auto", "exact", "8_192"].map(|text| text.parse::<Sample>().unwrap().0);
+    let parsed = ["auto", "exact", "8_192"].map(|text| Sample::try_from(text.to_owned()).unwrap().0);
     assert_eq!(parsed, [1 << 14, 1 << 30, 8192]);
 }
 
@@ -131,7 +134,8 @@ fn lru_misses(requests: &[Request], size: usize) -> [u64; 2] {
 }
 
 fn info(requests: &[Request], sample: &str) -> WorkloadInfo {
-    let options = InfoOptions { sample: sample.parse().unwrap(), ..InfoOptions::default() };
+    let options =
+        InfoOptions { sample: Sample::try_from(sample.to_owned()).unwrap(), ..InfoOptions::default() };
     summarise(&mut Once(requests.to_vec()), options).unwrap()
 }
 

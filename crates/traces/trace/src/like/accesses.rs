@@ -4,12 +4,12 @@
 //! quarter, and so on, and counts are multiplied.
 
 use crate::info::mix;
+use crate::numbers::SECTOR_BYTES;
 use coflash_workload::Request;
 
 /// The most accesses that are kept.
 const ACCESSES_MAX: usize = 1 << 23;
 const REGION_BYTES: u64 = 1 << 20;
-const SECTOR_BYTES: u64 = 512;
 /// The sum of the weights in a configuration.
 const WEIGHTS_SUM: f64 = 1e5;
 

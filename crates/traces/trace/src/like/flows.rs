@@ -1,6 +1,7 @@
 //! The flows of pages from one window of a trace to another, for the generator `reuse-flows`.
 
 use super::accesses::{Access, Accesses, weights};
+use super::ratio;
 use coflash_base::{Bytes, Share};
 use coflash_workload::synthetic::reuse_flows::{OFTEN, ReuseFlowsConfig};
 use coflash_workload::synthetic::size::ByOpConfig;
@@ -233,13 +234,8 @@ impl Births {
 }
 
 /// Distances inside a window, by both operations and octave.
+#[derive(Default)]
 struct Distances([Vec<u64>; OPS * OPS]);
-
-impl Default for Distances {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Vec::new()))
-    }
-}
 
 impl Distances {
     fn add(&mut self, op: usize, next_op: usize, octave: u32) {
@@ -251,5 +247,5 @@ impl Distances {
 
 /// The share of the second count.
 fn share([others, counted]: [u64; 2]) -> Share {
-    Share { ppb: (u128::from(counted) * 1_000_000_000 / u128::from((others + counted).max(1))) as u64 }
+    ratio(counted, others + counted)
 }

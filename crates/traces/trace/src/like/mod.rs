@@ -32,20 +32,15 @@ mod tests;
 pub use profile::{Correlations, Gaps, Profile, SizeProfile};
 
 use crate::info::page_bytes;
-use crate::source::open;
 use coflash_base::{Bytes, Seed, Share};
-use coflash_workload::recorded::TraceOptions;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
-use coflash_workload::{Op, Source, WorkloadError};
+use coflash_workload::{Op, Source, WorkloadError, refuse};
 use profile::Counters;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Options of the fit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FitOptions {
-    /// Options of the trace reader.
-    pub trace: TraceOptions,
     /// Size of a page for popularity and footprint, a power of two of at least 512 bytes.
     pub page: Bytes,
     /// Seed of the candidates and of the comparison.
@@ -54,7 +49,7 @@ pub struct FitOptions {
 
 impl Default for FitOptions {
     fn default() -> Self {
-        Self { trace: TraceOptions::default(), page: Bytes { count: 4096 }, seed: 1 }
+        Self { page: Bytes { count: 4096 }, seed: 1 }
     }
 }
 
@@ -63,50 +58,35 @@ impl Default for FitOptions {
 pub struct Fitted {
     /// The workload, as under `synthetic` in a scenario.
     pub config: SyntheticConfig,
-    /// The comparison with the trace.
-    pub comparison: Comparison,
-}
-
-/// The trace and the fitted workload, measured in the same way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
     /// The trace.
     pub original: Profile,
-    /// The fitted workload.
+    /// The fitted workload, measured in the same way.
     pub fitted: Profile,
-}
-
-/// Fit a workload to the trace in `paths`.
-///
-/// # Errors
-/// See [`open`]; a malformed record; a trace without addresses.
-pub fn fit(paths: &[String], options: &FitOptions) -> Result<Fitted, WorkloadError> {
-    fit_source(&mut open(paths, &options.trace)?, options)
 }
 
 /// Fit a workload to `source`, which is read to its end.
 ///
 /// # Errors
 /// An error of the source; a source without addresses.
-pub fn fit_source(source: &mut dyn Source, options: &FitOptions) -> Result<Fitted, WorkloadError> {
+pub fn fit_source(source: &mut dyn Source, options: FitOptions) -> Result<Fitted, WorkloadError> {
     let original = count(source, options)?;
     let seed = Seed(options.seed);
     let config = config(&original, options.page.count)?;
     let mut fitted = Counters::new(options.page.count);
     fitted.read(&mut Synthetic::new(&config, config.space.map_or(0, |space| space.count), seed)?)?;
-    Ok(Fitted { config, comparison: Comparison { original: original.profile(), fitted: fitted.profile() } })
+    Ok(Fitted { config, original: original.profile(), fitted: fitted.profile() })
 }
 
 /// Fit a workload without the comparison.
 ///
 /// # Errors
 /// See [`fit_source`].
-pub fn config_like(source: &mut dyn Source, options: &FitOptions) -> Result<SyntheticConfig, WorkloadError> {
+pub fn config_like(source: &mut dyn Source, options: FitOptions) -> Result<SyntheticConfig, WorkloadError> {
     config(&count(source, options)?, options.page.count)
 }
 
 /// Count in one pass.
-fn count(source: &mut dyn Source, options: &FitOptions) -> Result<Counters, WorkloadError> {
+fn count(source: &mut dyn Source, options: FitOptions) -> Result<Counters, WorkloadError> {
     let mut counters = Counters::new(page_bytes(options.page)?);
     counters.read(source)?;
     Ok(counters)
@@ -115,8 +95,7 @@ fn count(source: &mut dyn Source, options: &FitOptions) -> Result<Counters, Work
 /// Compute the configuration that fits the counters.
 fn config(counters: &Counters, page_bytes: u64) -> Result<SyntheticConfig, WorkloadError> {
     if counters.ranged() == 0 {
-        let problem = "no request has an address; reads, writes or trims are needed".to_owned();
-        return Err(WorkloadError::Parameters { key: "trace", problem });
+        return refuse("trace", "no request has an address; reads, writes or trims are needed");
     }
     let requests = counters.requests();
     let share = |op: Op| ratio(counters.of(op), requests);

@@ -6,13 +6,12 @@
 use super::accesses::Accesses;
 use super::clustering::Clustering;
 use super::flows;
-use crate::info::Pages;
+use crate::info::{Pages, Summary};
 use coflash_base::{Bytes, Duration, Share};
 use coflash_workload::synthetic::quantiles::{Quantile, QuantilesConfig};
 use coflash_workload::synthetic::reuse_flows::ReuseFlowsConfig;
 use coflash_workload::synthetic::size::{ByOpConfig, ChoiceConfig, WeightedSize};
 use coflash_workload::{Op, Request, Source, WorkloadError};
-use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -106,7 +105,7 @@ pub(super) struct Counters {
     /// Of those at least half of whose pages are new, and of the others, counted in pages.
     new_sizes: [SizeCounts; 3],
     reused_sizes: [SizeCounts; 3],
-    gaps: GapCounts,
+    gaps: Summary,
     clustering: Clustering,
     pages: Pages,
     accesses: Accesses,
@@ -128,7 +127,7 @@ impl Counters {
             sizes: Default::default(),
             new_sizes: Default::default(),
             reused_sizes: Default::default(),
-            gaps: GapCounts::new(),
+            gaps: Summary::new(),
             clustering: Clustering::new(),
             pages: Pages::new(PAGES_MAX),
             accesses: Accesses::new(page_bytes),
@@ -220,7 +219,7 @@ impl Counters {
 
     /// The interarrival times; `None` if all are zero.
     pub(super) fn arrival(&self) -> Option<QuantilesConfig> {
-        let gaps = self.gaps.quantiles();
+        let gaps = quantiles(&self.gaps);
         (!gaps.is_empty()).then(|| QuantilesConfig { clustering: self.clustering.shares(&gaps), gaps })
     }
 
@@ -274,7 +273,7 @@ impl Counters {
             top_10_percent_share: hottest.map(|hottest| hottest.of_10_percent),
             pages_counted_share: self.pages.sampling().share,
             sequential_share: share(self.sequential, self.ranged()),
-            interarrival_ns: self.gaps.gaps(),
+            interarrival_ns: (self.gaps.count() > 0).then(|| Gaps::of(&self.gaps)),
             interarrival_correlation: Correlations {
                 of_neighbours: self.clustering.correlation(0),
                 over_64_requests: self.clustering.correlation(6),
@@ -351,108 +350,57 @@ impl SizeCounts {
     }
 }
 
-/// The counters of gaps.
-struct GapCounts {
-    histogram: Histogram<u64>,
-    sum: u128,
-    max: u64,
+/// The shares of the quantiles in a configuration, in parts per ten thousand.
+const EDGES: [u64; 17] =
+    [0, 100, 500, 1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 9000, 9500, 9900, 9990, 9999, 10_000];
+
+impl Gaps {
+    fn of(gaps: &Summary) -> Self {
+        let [p10, p50, p90, p99, p999] = [0.1, 0.5, 0.9, 0.99, 0.999].map(|share| gaps.quantile(share));
+        Self { mean: gaps.mean(), p10, p50, p90, p99, p999, max: gaps.max() }
+    }
 }
 
-/// The shares of the quantiles in a configuration, in parts per billion.
-const EDGES_PPB: [u64; 17] = [
-    0,
-    10_000_000,
-    50_000_000,
-    100_000_000,
-    200_000_000,
-    300_000_000,
-    400_000_000,
-    500_000_000,
-    600_000_000,
-    700_000_000,
-    800_000_000,
-    900_000_000,
-    950_000_000,
-    990_000_000,
-    999_000_000,
-    999_900_000,
-    1_000_000_000,
-];
-
-impl GapCounts {
-    fn new() -> Self {
-        let histogram = Histogram::new_with_bounds(1, u64::MAX, 3).expect("bounds and digits are allowed");
-        Self { histogram, sum: 0, max: 0 }
+/// The gaps as quantiles with uniform distributions between them; `None` if all gaps are zero.
+///
+/// A uniform distribution between two quantiles would have the wrong mean, so a point is inserted between them:
+/// their mean m, at the share where the parts below and above it balance.
+fn quantiles(gaps: &Summary) -> Vec<Quantile> {
+    if gaps.max() == 0 {
+        return Vec::new();
     }
-
-    fn add(&mut self, ns: u64) {
-        self.histogram.saturating_record(ns);
-        self.sum += u128::from(ns);
-        self.max = self.max.max(ns);
-    }
-
-    fn gaps(&self) -> Option<Gaps> {
-        let count = self.histogram.len();
-        let quantile = |q| self.histogram.lowest_equivalent(self.histogram.value_at_quantile(q));
-        (count > 0).then(|| Gaps {
-            mean: self.sum as f64 / count as f64,
-            p10: quantile(0.1),
-            p50: quantile(0.5),
-            p90: quantile(0.9),
-            p99: quantile(0.99),
-            p999: quantile(0.999),
-            max: self.max,
-        })
-    }
-
-    /// The gaps as quantiles with uniform distributions between them; `None` if all gaps are zero.
-    ///
-    /// A uniform distribution between two quantiles would have the wrong mean, so a point is inserted between them:
-    /// their mean m, at the share where the parts below and above it balance.
-    fn quantiles(&self) -> Vec<Quantile> {
-        if self.max == 0 {
-            return Vec::new();
-        }
-        let point =
-            |ppb: u64, ns: f64| Quantile { share: Share { ppb }, gap: Duration { ns: (ns + 0.5) as u64 } };
-        let gaps: Vec<(f64, f64)> = self
-            .histogram
-            .iter_recorded()
-            .map(|bucket| {
-                let middle = self.histogram.median_equivalent(bucket.value_iterated_to()).min(self.max);
-                (middle as f64, bucket.count_at_value() as f64)
-            })
-            .collect();
-        let per_ppb = self.histogram.len() as f64 / 1e9;
-        let mut points = vec![point(0, gaps[0].0)];
-        let (mut bucket, mut used, mut lowest) = (0, 0.0, gaps[0].0);
-        for pair in EDGES_PPB.windows(2) {
-            let wanted = (pair[1] - pair[0]) as f64 * per_ppb;
-            let (mut left, mut sum) = (wanted, 0.0);
-            loop {
-                let (gap, count) = gaps[bucket];
-                let taken = left.min(count - used);
-                sum += gap * taken;
-                left -= taken;
-                used += taken;
-                // The last bucket gets the rest from rounding.
-                if left <= 1e-9 * wanted || bucket + 1 == gaps.len() {
-                    break;
-                }
-                (bucket, used) = (bucket + 1, 0.0);
+    let point =
+        |ppb: u64, ns: f64| Quantile { share: Share { ppb }, gap: Duration { ns: (ns + 0.5) as u64 } };
+    let per_ppb = gaps.count() as f64 / 1e9;
+    let gaps: Vec<_> = gaps.buckets().map(|(gap, count)| (gap as f64, count as f64)).collect();
+    let mut points = vec![point(0, gaps[0].0)];
+    let (mut bucket, mut used, mut lowest) = (0, 0.0, gaps[0].0);
+    for pair in EDGES.map(|edge| edge * 100_000).windows(2) {
+        let wanted = (pair[1] - pair[0]) as f64 * per_ppb;
+        let (mut left, mut sum) = (wanted, 0.0);
+        loop {
+            let (gap, count) = gaps[bucket];
+            let taken = left.min(count - used);
+            sum += gap * taken;
+            left -= taken;
+            used += taken;
+            // The last bucket gets the rest from rounding.
+            if left <= 1e-9 * wanted || bucket + 1 == gaps.len() {
+                break;
             }
-            let highest = gaps[bucket].0;
-            let mean = (sum / (wanted - left)).clamp(lowest, highest);
-            if highest > lowest {
-                let below = (highest - mean) / (highest - lowest);
-                let share = pair[0] + (below * (pair[1] - pair[0]) as f64) as u64;
-                if share > pair[0] && share < pair[1] {
-                    points.push(point(share, mean));
-                }
-            }
-            points.push(point(pair[1], highest));
-            lowest = highest;
+            (bucket, used) = (bucket + 1, 0.0);
         }
-        points
+        let highest = gaps[bucket].0;
+        let mean = (sum / (wanted - left)).clamp(lowest, highest);
+        if highest > lowest {
+            let below = (highest - mean) / (highest - lowest);
+            let share = pair[0] + (below * (pair[1] - pair[0]) as f64) as u64;
+            if share > pair[0] && share < pair[1] {
+                points.push(point(share, mean));
+            }
+        }
+        points.push(point(pair[1], highest));
+        lowest = highest;
     }
+    points
 }

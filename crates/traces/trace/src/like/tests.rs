@@ -1,11 +1,12 @@
 //! Fits recover the parameters of a synthetic workload and match the statistics of a recorded trace.
 
 use super::*;
+use crate::TraceOptions;
 use coflash_workload::Part;
 
 fn fitted(text: &str, device_bytes: u64) -> Fitted {
     let part: Part = toml::from_str(text).unwrap();
-    fit_source(&mut part.open(device_bytes, Seed(1)).unwrap(), &FitOptions::default()).unwrap()
+    fit_source(&mut part.open(device_bytes, Seed(1)).unwrap(), FitOptions::default()).unwrap()
 }
 
 #[track_caller]
@@ -16,7 +17,7 @@ fn assert_near(what: &str, seen: f64, expected: f64, bound: f64) {
 /// Check the comparison within `bound`, relative for amounts and absolute for shares.
 #[track_caller]
 fn assert_alike(fitted: &Fitted, bound: f64) {
-    let Comparison { original: a, fitted: b } = &fitted.comparison;
+    let Fitted { original: a, fitted: b, .. } = fitted;
     let relative = |what: &str, a: f64, b: f64| assert_near(what, b / a, 1.0, bound);
     let share = |what: &str, a: Option<f64>, b: Option<f64>| {
         assert_near(what, b.unwrap_or(0.0), a.unwrap_or(0.0), bound);
@@ -32,7 +33,7 @@ fn assert_alike(fitted: &Fitted, bound: f64) {
         && a.max > 0
     {
         // Clustered gaps are fewer independent draws than there are gaps; more requests have shorter ones.
-        let more = fitted.comparison.fitted.requests as f64 / fitted.comparison.original.requests as f64;
+        let more = fitted.fitted.requests as f64 / fitted.original.requests as f64;
         let gap = |what: &str, a: f64, b: f64| assert_near(what, b * more / a, 1.0, 1.5 * bound);
         gap("mean gap", a.mean, b.mean);
         for (what, a, b) in [("p50", a.p50, b.p50), ("p90", a.p90, b.p90), ("p99", a.p99, b.p99)] {
@@ -116,20 +117,20 @@ fn ends_of_the_range_can_be_fitted() {
     ] {
         let fitted = fitted(text, 4 << 30);
         let requests = |profile: &Profile| profile.requests as f64;
-        let Comparison { original, fitted: likeness } = &fitted.comparison;
+        let Fitted { original, fitted: likeness, .. } = &fitted;
         // Large requests at random gather pages of many earlier ones.
         let more = requests(likeness) / requests(original);
         assert!((0.9..3.0).contains(&more), "{text}: {more}");
         assert_eq!(original.read_share, likeness.read_share, "{text}");
         let bytes = |profile: &Profile| (profile.read_bytes + profile.written_bytes) as f64;
-        let ratio = (bytes(&fitted.comparison.fitted) + 1.0) / (bytes(&fitted.comparison.original) + 1.0);
+        let ratio = (bytes(likeness) + 1.0) / (bytes(original) + 1.0);
         assert!((0.93..1.07).contains(&ratio), "{text}: {ratio}");
     }
     let flushes: Part = toml::from_str("synthetic = { flush_share = \"100%\", requests = 10 }").unwrap();
-    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), &FitOptions::default());
+    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), FitOptions::default());
     assert!(error.unwrap_err().to_string().contains("no request has an address"));
     let page = FitOptions { page: Bytes { count: 1000 }, ..FitOptions::default() };
-    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), &page).unwrap_err().to_string();
+    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), page).unwrap_err().to_string();
     assert!(error.contains("1KB was given; a power of two"), "{error}");
 }
 
@@ -137,6 +138,7 @@ fn ends_of_the_range_can_be_fitted() {
 fn the_recorded_trace_is_met() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/traces/pgbench-oltp-400k.iolog.zst")
         .to_owned();
-    let fitted = fit(&[path], &FitOptions::default()).unwrap();
+    let mut source = crate::open(&[path], &TraceOptions::default()).unwrap();
+    let fitted = fit_source(&mut source, FitOptions::default()).unwrap();
     assert_alike(&fitted, 0.1);
 }

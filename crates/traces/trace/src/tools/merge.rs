@@ -26,5 +26,5 @@ pub fn open(
         let problem = "merge = \"sequence\" given with offsets: they go with a merge by time";
         return Err(WorkloadError::tool("merge", problem));
     }
-    open_at(paths, offsets, &TraceOptions { merge: Some(Arrangement::Time), ..options.clone() }, None)
+    open_at(paths, offsets, &TraceOptions { merge: Some(Arrangement::Time), ..options.clone() })
 }

@@ -10,7 +10,6 @@ mod parquet_writer;
 pub mod remap;
 pub mod slice;
 pub mod split;
-mod target;
 mod write;
 
 use coflash_base::Bytes;

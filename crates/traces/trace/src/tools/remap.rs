@@ -73,15 +73,15 @@ pub(super) struct Remapped<S> {
 
 impl<S: Source> Remapped<S> {
     pub(super) fn new(source: S, remap: &Remap) -> Result<Self, WorkloadError> {
+        let refuse = |problem: String| Err(WorkloadError::tool("remap", problem));
         let page = remap.page;
         if !page.count.is_power_of_two() || page.count > 1 << 30 {
-            let problem = format!("a page of {page} was given, a power of two up to 1GiB expected");
-            return Err(WorkloadError::tool("remap", problem));
+            return refuse(format!("a page of {page} was given, a power of two up to 1GiB expected"));
         }
         let map = match (remap.to, remap.size) {
             (RemapTo::Dense, None) => Map::Dense(Dense::default()),
             (RemapTo::Dense, Some(_)) => {
-                return Err(WorkloadError::tool("remap", "a size was given, which goes with modulo only"));
+                return refuse("a size was given, which goes with modulo only".to_owned());
             }
             (RemapTo::Modulo, Some(size))
                 if size.count > 0 && size.count <= 1 << 63 && size.count.is_multiple_of(page.count) =>
@@ -89,10 +89,11 @@ impl<S: Source> Remapped<S> {
                 Map::Modulo { bytes: size.count }
             }
             (RemapTo::Modulo, Some(size)) => {
-                let problem = format!("a size of {size} was given, a multiple of the page ({page}) expected");
-                return Err(WorkloadError::tool("remap", problem));
+                return refuse(format!(
+                    "a size of {size} was given, a multiple of the page ({page}) expected"
+                ));
             }
-            (RemapTo::Modulo, None) => return Err(WorkloadError::tool("remap", "modulo needs a size")),
+            (RemapTo::Modulo, None) => return refuse("modulo needs a size".to_owned()),
         };
         let (input, page_bytes) = (Vec::new(), page.count);
         Ok(Self { source, page_bytes, map, input, next: 0, done_bytes: 0, untouched_trims: 0, split: 0 })
@@ -207,8 +208,8 @@ impl<S: Source> Source for Remapped<S> {
         }
     }
 
-    fn progress(&self) -> Option<f64> {
-        self.source.progress()
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&self.source)
     }
 
     fn remarks(&self) -> Vec<String> {

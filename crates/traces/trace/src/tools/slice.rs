@@ -36,28 +36,18 @@ pub struct Slice {
 impl Slice {
     /// Refuse a slice that is empty for every trace.
     pub(super) fn check(&self) -> Result<(), WorkloadError> {
-        if let Some(to) = self.time_to
-            && to <= self.time_from
-        {
-            return Err(WorkloadError::tool(
-                "slice",
-                format!("it ends at {to} and begins at {}", self.time_from),
-            ));
+        let refuse = |problem: String| Err(WorkloadError::tool("slice", problem));
+        if let Some(to) = self.time_to.filter(|to| *to <= self.time_from) {
+            return refuse(format!("it ends at {to} and begins at {}", self.time_from));
         }
-        if let Some(to) = self.address_to
-            && to <= self.address_from
-        {
-            let problem = format!("its addresses end at {to} and begin at {}", self.address_from);
-            return Err(WorkloadError::tool("slice", problem));
+        if let Some(to) = self.address_to.filter(|to| *to <= self.address_from) {
+            return refuse(format!("its addresses end at {to} and begin at {}", self.address_from));
         }
-        if let Some(given) = self.sample
-            && !(1..=1 << 20).contains(&given)
-        {
-            let problem = format!("a sample of one in {given} was given, one in 1 to 1048576 expected");
-            return Err(WorkloadError::tool("slice", problem));
+        if let Some(given) = self.sample.filter(|given| !(1..=1 << 20).contains(given)) {
+            return refuse(format!("a sample of one in {given} was given, one in 1 to 1048576 expected"));
         }
         if self.count == Some(0) {
-            return Err(WorkloadError::tool("slice", "a count of 0 was given, at least 1 expected"));
+            return refuse("a count of 0 was given, at least 1 expected".to_owned());
         }
         Ok(())
     }
@@ -145,11 +135,11 @@ impl<S: Source> Source for Sliced<S> {
         Ok(())
     }
 
-    fn progress(&self) -> Option<f64> {
-        if self.ended { Some(1.0) } else { self.source.progress() }
+    fn inner(&self) -> Option<&dyn Source> {
+        Some(&self.source)
     }
 
-    fn remarks(&self) -> Vec<String> {
-        self.source.remarks()
+    fn progress(&self) -> Option<f64> {
+        if self.ended { Some(1.0) } else { self.source.progress() }
     }
 }

@@ -5,7 +5,8 @@
 //! the end.
 
 use super::write::{Written, write};
-use crate::source::Parts;
+use crate::record::text_of;
+use crate::source::{Parts, TracePart, add_new};
 use coflash_base::{PlacementId, Time};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use serde::Serialize;
@@ -110,8 +111,7 @@ fn keep(request: Request, file: &mut impl Write) -> io::Result<()> {
     for number in [arrival.ns, offset, length] {
         file.write_all(&number.to_le_bytes())?;
     }
-    let op = OPS.iter().position(|&known| known == op).unwrap_or(0) as u8;
-    file.write_all(&[op, placement.map_or(u8::MAX, |hint| hint.get() as u8)])
+    file.write_all(&[op as u8, placement.map_or(u8::MAX, |hint| hint.get() as u8)])
 }
 
 /// All parts of a trace, read.
@@ -128,20 +128,23 @@ impl Gathered {
     /// says.
     ///
     /// # Errors
-    /// A trace whose records name no devices, or that is too long, or a device beyond its stride.
+    /// A trace whose records name no devices, or that is too long.
     pub fn of(trace: &Parts, parts: Vec<Spilled>) -> Result<Option<Self>, WorkloadError> {
         // Where the file begins in the trace, what its own times begin with, and where its latest request is.
         let (mut base_ns, mut origin_ns, mut end_ns) = (0, 0, 0_u64);
         let mut shifts_ns = Vec::new();
-        for (number, part) in parts.iter().enumerate() {
+        for (TracePart { files, cut, joins }, part) in trace.parts.iter().zip(&parts) {
             let (first_ns, last_ns) = part.span_ns.unwrap_or_default();
-            let (joins, has_dates) = (trace.joins(number), trace.has_dates(number));
+            let (joins, has_dates) = (*joins, cut.is_some_and(|format| format.has_dates));
+            // Such a remark counts records of a part alone.
+            let is_of_part =
+                |remark: &String| cut.is_some() && remark.starts_with(&format!("{}: ", files[0].name));
             if !joins {
                 (base_ns, origin_ns) = (end_ns, if has_dates { first_ns } else { 0 });
             }
             let is_early = joins && first_ns < end_ns - base_ns + origin_ns;
             let is_empty = part.span_ns.is_none() && (joins || has_dates);
-            if is_early || is_empty || part.remarks.iter().any(|remark| trace.is_of_part(number, remark)) {
+            if is_early || is_empty || part.remarks.iter().any(is_of_part) {
                 return Ok(None);
             }
             shifts_ns.push(u64::wrapping_sub(base_ns, origin_ns));
@@ -154,11 +157,6 @@ impl Gathered {
         let mut devices = Vec::<(&[u8], Vec<Option<usize>>)>::new();
         let mut known = BTreeMap::new();
         for (number, part) in parts.iter().enumerate() {
-            if part.runs.len() > part.names.len() && !part.names.is_empty() {
-                return Err(refused(
-                    "a device reaches beyond device_stride, and into the next: give a larger one",
-                ));
-            }
             for (local, name) in part.names.iter().enumerate() {
                 let device = *known.entry(name).or_insert(devices.len());
                 if device == devices.len() {
@@ -180,7 +178,7 @@ impl Gathered {
         let mut taken = BTreeSet::new();
         let devices = devices.into_iter().filter(|(_, numbers)| numbers.iter().any(Option::is_some));
         let devices = devices.map(|(name, numbers)| {
-            let name = String::from_utf8_lossy(name).into_owned();
+            let name = text_of(name);
             (name.clone(), file_name(&name, &mut taken), numbers)
         });
         Ok(Some(Self { devices: devices.collect(), parts, shifts_ns }))
@@ -213,12 +211,7 @@ impl Gathered {
     #[must_use]
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
-        for remark in self.parts.iter().flat_map(|part| &part.remarks) {
-            // Files may share a remark.
-            if !remarks.contains(remark) {
-                remarks.push(remark.clone());
-            }
-        }
+        add_new(&mut remarks, self.parts.iter().flat_map(|part| part.remarks.clone()));
         remarks
     }
 }
@@ -289,10 +282,6 @@ impl Source for Device<'_> {
             request.arrival.ns -= base_ns;
         }
         Ok(())
-    }
-
-    fn progress(&self) -> Option<f64> {
-        None
     }
 }
 

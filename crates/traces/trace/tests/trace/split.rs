@@ -159,9 +159,44 @@ fn a_file_is_read_as_a_whole_where_its_parts_say_something_else() {
 }
 
 #[test]
-fn a_device_beyond_its_stride_is_refused() {
-    let options: TraceOptions = toml::from_str("device_stride = \"1MiB\"").unwrap();
-    let path = [file("split_stride", "far.csv", "a,W,0,512,1\na,W,2097152,512,2\n")];
-    let error = split("split_stride", &path, &options, None).unwrap_err().to_string();
-    assert!(error.contains("beyond device_stride"), "{error}");
+fn a_device_beyond_its_stride_is_refused_in_whatever_part_it_is() {
+    let (test, options) = ("split_stride", toml::from_str("device_stride = \"1MiB\"").unwrap());
+    let refused = |name: &str, text: &str, bytes| {
+        let error = split(test, &[file(test, name, text)], &options, bytes).unwrap_err().to_string();
+        assert!(error.contains("expected device_stride of"), "{error}");
+    };
+    refused("far.csv", "a,W,0,512,1\na,W,2097152,512,2\n", None);
+    // It reaches into the next one, which is in another part; a device that is named only has no place.
+    for text in
+        ["a,W,0,512,1\nb,W,0,512,2\na,W,1048064,1024,3\n", "a,W,0,512,1\nb,W,0,0,2\na,W,1048576,512,3\n"]
+    {
+        for bytes in [None, Some(12), Some(24)] {
+            refused("next.csv", text, bytes);
+        }
+    }
+}
+
+#[test]
+fn the_beginning_of_a_part_is_read_as_lines_within_the_file() {
+    let (test, text, options) = ("split_within", cloud(40, 7), TraceOptions::default());
+    for odd in ["\u{feff}", "BZh9"] {
+        // The name of a device.
+        let path = [file(test, "odd.csv", format!("{text}{odd}{}", cloud(40, 5000)))];
+        assert_eq!(is_the_same(test, &path, &options, Some(text.len() as u64 - 1)), 2, "{odd}");
+    }
+    let header = "device_id,opcode,offset,length,timestamp\n";
+    let path = [file(test, "header.csv", format!("{text}{header}{}", cloud(40, 5000)))];
+    let error = split(test, &path, &options, Some(text.len() as u64 - 1)).unwrap_err().to_string();
+    assert!(error.contains("opcode"), "{error}");
+}
+
+#[test]
+fn names_that_are_no_text_are_kept_apart() {
+    let (test, options) = ("split_names", TraceOptions::default());
+    let names = [&b"v\xff"[..], b"v\xfe", b"v\\xff", "v\u{fffd}".as_bytes()];
+    let lines =
+        names.iter().enumerate().flat_map(|(n, name)| [name, format!(",W,0,512,{n}\n").as_bytes()].concat());
+    let path = [file(test, "names.csv", lines.collect::<Vec<_>>())];
+    let (_, names, _) = split(test, &path, &options, None).unwrap().expect("it fits");
+    assert_eq!(names, ["v\\xff", "v\\xfe", "v\\\\xff", "v\u{fffd}"]);
 }

@@ -2,17 +2,21 @@
 
 use crate::common::{STRIDE, drain, file, named};
 use coflash_base::{Bytes, Duration};
-use coflash_trace::info::{WorkloadInfo, inspect};
+use coflash_trace::info::{InfoOptions, WorkloadInfo, summarise};
 use coflash_trace::{OnError, TraceOptions};
 use coflash_trace::{TraceEvent, Units, from_reader, open};
-use coflash_workload::{Op, ReadAhead, Repeat, Request, Source};
+use coflash_workload::{Op, ReadAhead, Repeat, Request, Source, WorkloadError};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PAGE: Bytes = Bytes { count: 4096 };
-
 fn recorded() -> String {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/traces/pgbench-oltp-400k.iolog.zst").to_owned()
+}
+
+fn inspect(paths: &[String], options: &TraceOptions) -> Result<WorkloadInfo, WorkloadError> {
+    let mut source = open(paths, options)?;
+    let info = summarise(&mut source, InfoOptions::default())?;
+    Ok(WorkloadInfo { formats: source.formats().iter().map(ToString::to_string).collect(), ..info })
 }
 
 fn refusal(paths: &[String]) -> String {
@@ -24,7 +28,7 @@ fn refusal(paths: &[String]) -> String {
 
 #[test]
 fn the_recorded_trace_is_read_whole() {
-    let info = inspect(&[recorded()], &TraceOptions::default(), PAGE).unwrap();
+    let info = inspect(&[recorded()], &TraceOptions::default()).unwrap();
     assert_eq!(info.formats, ["fio"]);
     let counts = [&info.read, &info.write, &info.trim, &info.flush].map(|op| op.requests);
     assert_eq!(counts, [164_158, 186_664, 10, 49_168]);
@@ -202,9 +206,9 @@ fn the_whole_recording_is_read_as_well() {
     };
     // One of its three million records is late by two microseconds.
     let strict = TraceOptions { time_slack: Duration::ZERO, ..TraceOptions::default() };
-    let error = inspect(std::slice::from_ref(&path), &strict, PAGE).unwrap_err().to_string();
+    let error = inspect(std::slice::from_ref(&path), &strict).unwrap_err().to_string();
     assert!(error.contains(":1439772: time: time runs backwards by 2us"), "{error}");
-    let info = inspect(&[path], &TraceOptions::default(), PAGE).unwrap();
+    let info = inspect(&[path], &TraceOptions::default()).unwrap();
     assert!(info.remarks[0].contains("1 records precede the one before by up to 2us"), "{:?}", info.remarks);
     let counts = [&info.read, &info.write, &info.trim, &info.flush].map(|op| op.requests);
     assert_eq!(counts, [1_262_112, 1_307_620, 96, 402_450]);
@@ -292,7 +296,7 @@ fn published_traces_are_what_they_are_known_to_be() {
     for (name, options, requests, reads, writes, footprint, read, written) in published() {
         let Some(path) = elsewhere(&format!("third-party/{name}")) else { continue };
         found += 1;
-        let info = inspect(&[path], &options, PAGE).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let info = inspect(&[path], &options).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(info.requests, requests, "{name}");
         let of_each = [&info.read, &info.write, &info.trim, &info.flush].map(|op| op.requests);
         println!(
@@ -337,7 +341,7 @@ fn clocks_that_were_set_do_not_stretch_a_trace() {
             println!("skipped: {name} is not here");
             continue;
         };
-        let info = inspect(&[path], &options, PAGE).unwrap();
+        let info = inspect(&[path], &options).unwrap();
         assert_eq!((info.span_ns as f64 / 1e9).floor(), seconds, "{name}");
         assert!(info.remarks.iter().any(|r| r.contains(remark)), "{name}: {:?}", info.remarks);
     }
@@ -365,7 +369,7 @@ fn every_operation_is_in_the_recorded_trace_and_within_its_device() {
         assert!(requests.iter().any(|r| r.op == op));
     }
     assert!(requests.is_sorted_by_key(|r| r.arrival));
-    let info = inspect(&[recorded()], &TraceOptions::default(), PAGE).unwrap();
+    let info = inspect(&[recorded()], &TraceOptions::default()).unwrap();
     assert_eq!(info.address_end, requests.iter().map(|r| r.offset + r.length).max());
 }
 

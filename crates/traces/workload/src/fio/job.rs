@@ -1,11 +1,10 @@
 //! One job of a job file, as fio understands its options.
 
 use super::steady::SteadyState;
-use super::value::Amount;
 use crate::WorkloadError;
 use crate::request::no_handle;
 use coflash_base::exponential::exponential;
-use coflash_base::{Bytes, Duration, Op, PlacementId, RandomStream, Time};
+use coflash_base::{Amount, Bytes, Duration, Op, PlacementId, RandomStream, Time};
 use std::ops::Range;
 
 /// The directions of a job, in fio's order.
@@ -157,8 +156,8 @@ pub(super) struct Settings {
     pub(super) unaligned: bool,
     pub(super) size: Option<Amount>,
     pub(super) io_size: Option<Amount>,
-    pub(super) offset: Amount,
-    pub(super) offset_increment: Amount,
+    pub(super) offset: Option<Amount>,
+    pub(super) offset_increment: Option<Amount>,
     pub(super) offset_align: Option<u64>,
     pub(super) loops: u64,
     pub(super) time_based: bool,

@@ -4,10 +4,9 @@ use super::job::{Distribution, Generator, Job, READ, Seeding, WRITE};
 use super::map::VisitedMap;
 use super::place::{Places, Skewed, Zone};
 use super::random::{DEFAULT_SEED, Lfsr, Seeds, Use, name_hash};
-use super::value::Amount;
 use crate::WorkloadError;
 use coflash_base::seed::Rng;
-use coflash_base::{Bytes, Seed};
+use coflash_base::{Amount, Bytes, Seed, Share};
 use std::array;
 
 /// The largest map of visited blocks: 1 GiB of memory.
@@ -30,7 +29,7 @@ pub(super) struct Layout {
     pub(super) zones: [Vec<Zone>; 3],
 }
 
-fn refuse<T>(job: &Job, problem: String) -> Result<T, WorkloadError> {
+fn refuse<T>(job: &Job, problem: impl std::fmt::Display) -> Result<T, WorkloadError> {
     Err(WorkloadError::trace(&job.place, format!("[{}]: {problem}", job.name)))
 }
 
@@ -47,8 +46,8 @@ impl Layout {
             room,
             device_bytes,
             job_bytes: match job.settings.io_size {
-                None | Some(Amount::Bytes(0)) => room,
-                Some(amount) => of_device(amount, room),
+                None | Some(Amount::Bytes(Bytes::ZERO)) => room,
+                amount => of_device(amount, room),
             },
             seeds: seeds(job, seed),
             is_long: match job.settings.generator {
@@ -85,22 +84,14 @@ impl Layout {
                 Places::Skewed(Skewed::normal(deviation, nearest, center, seed))
             }
             _ if job.settings.generator == Some(Generator::Lfsr) && is_random => {
-                match Lfsr::new(blocks, self.seeds.of(Use::Place)) {
-                    Some(lfsr) => Places::Lfsr(lfsr),
-                    None => {
-                        return refuse(
-                            job,
-                            "random_generator=lfsr: it does not reach that many blocks".to_owned(),
-                        );
-                    }
-                }
+                let lfsr = Lfsr::new(blocks, self.seeds.of(Use::Place)).map(Places::Lfsr);
+                let problem = "random_generator=lfsr: it does not reach that many blocks";
+                lfsr.map_or_else(|| refuse(job, problem), Ok)?
             }
             _ if job.has_map && is_random && blocks > MAP_BLOCKS_MAX => {
                 let allowed = format!("at most {MAP_BLOCKS_MAX}, or norandommap is allowed");
-                return refuse(
-                    job,
-                    format!("bs: {blocks} blocks would have a map of visited blocks; {allowed}"),
-                );
+                let problem = format!("bs: {blocks} blocks would have a map of visited blocks; {allowed}");
+                return refuse(job, problem);
             }
             _ => Places::Uniform((job.has_map && is_random).then(|| VisitedMap::new(blocks))),
         })
@@ -108,17 +99,14 @@ impl Layout {
 }
 
 /// An amount of a device in bytes.
-fn of_device(amount: Amount, device_bytes: u64) -> u64 {
-    match amount {
-        Amount::Bytes(bytes) => bytes,
-        Amount::Percent(percent) => (u128::from(device_bytes) * u128::from(percent) / 100) as u64,
-    }
+fn of_device(amount: Option<Amount>, device_bytes: u64) -> u64 {
+    amount.map_or(0, |amount| amount.pages(1, device_bytes))
 }
 
 /// The first byte of a job's range, and its bytes.
 fn range(job: &Job, device_bytes: u64) -> Result<(u64, u64), WorkloadError> {
     let (settings, least) = (&job.settings, job.least_size());
-    let is_share = |amount| matches!(amount, Amount::Percent(_));
+    let is_share = |amount| matches!(amount, Some(Amount::Share(_)));
     let increment = of_device(settings.offset_increment, device_bytes).saturating_mul(job.clone.into());
     let mut offset = of_device(settings.offset, device_bytes).saturating_add(increment);
     if offset < device_bytes && (is_share(settings.offset) || is_share(settings.offset_increment)) {
@@ -131,21 +119,17 @@ fn range(job: &Job, device_bytes: u64) -> Result<(u64, u64), WorkloadError> {
     }
     let left = device_bytes - offset;
     let room = match settings.size {
-        None | Some(Amount::Percent(100) | Amount::Bytes(0)) => left,
-        Some(Amount::Bytes(bytes)) => bytes,
-        Some(share) => {
+        None | Some(Amount::Share(Share::ONE) | Amount::Bytes(Bytes::ZERO)) => left,
+        Some(Amount::Bytes(bytes)) => bytes.count,
+        share => {
             let bytes = of_device(share, device_bytes).min(left);
             bytes - bytes % least
         }
     };
     if room > left || room < job.most_size() {
         let [room, left, least] = [room, left, job.most_size()].map(|count| Bytes { count });
-        return refuse(
-            job,
-            format!(
-                "size: it is {room}; from a request, {least}, to what is left of the device, {left}, is allowed"
-            ),
-        );
+        let allowed = format!("from a request, {least}, to what is left of the device, {left}, is allowed");
+        return refuse(job, format!("size: it is {room}; {allowed}"));
     }
     Ok((offset, room))
 }

@@ -138,8 +138,8 @@ impl Options {
             "ba" | "blockalign" => each(text, &mut o.align, from_zero)?,
             "size" => o.settings.size = Some(amount(text, kb)?),
             "io_size" | "io_limit" => o.settings.io_size = Some(amount(text, kb)?),
-            "offset" | "fileoffset" => o.settings.offset = amount(text, kb)?,
-            "offset_increment" => o.settings.offset_increment = amount(text, kb)?,
+            "offset" | "fileoffset" => o.settings.offset = Some(amount(text, kb)?),
+            "offset_increment" => o.settings.offset_increment = Some(amount(text, kb)?),
             "offset_align" => o.settings.offset_align = Some(from_zero(text)?).filter(|&align| align > 0),
             "number_ios" => {
                 o.settings.requests_max = Some(number(0, u64::MAX >> 1)?).filter(|&most| most > 0)

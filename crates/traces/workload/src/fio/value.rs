@@ -4,14 +4,7 @@
 //! `kb_base=1000` it is the other way round, as fio has it. A time without a unit is in seconds or microseconds, as
 //! the option says.
 
-use coflash_base::Duration;
-
-/// An amount: bytes, or a percentage of the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Amount {
-    Bytes(u64),
-    Percent(u32),
-}
+use coflash_base::{Amount, Bytes, Duration, Share};
 
 /// Sizes beyond this are refused: 2^60 bytes.
 const BYTES_MAX: u128 = 1 << 60;
@@ -52,8 +45,8 @@ pub(super) fn bytes(text: &str, kb_base: u64) -> Result<u64, String> {
 /// Read a size, or a percentage of the device.
 pub(super) fn amount(text: &str, kb_base: u64) -> Result<Amount, String> {
     match text.trim().strip_suffix('%') {
-        Some(percent) => whole(percent, 0, 100).map(|percent| Amount::Percent(percent as u32)),
-        None => bytes(text, kb_base).map(Amount::Bytes),
+        Some(percent) => whole(percent, 0, 100).map(|percent| Amount::Share(Share::percent(percent))),
+        None => bytes(text, kb_base).map(|count| Amount::Bytes(Bytes { count })),
     }
 }
 
@@ -147,10 +140,4 @@ pub(super) fn share_rest<T>(
     }
     let rest = (100 - given).checked_div(missing).unwrap_or(0);
     Ok(pairs.into_iter().map(|(value, percent)| (value, percent.unwrap_or(rest))).collect())
-}
-
-impl Default for Amount {
-    fn default() -> Self {
-        Self::Bytes(0)
-    }
 }

@@ -35,7 +35,7 @@ mod tests;
 pub use bounds::PartSource;
 
 use crate::synthetic::{Synthetic, SyntheticConfig};
-use crate::{Source, WorkloadError};
+use crate::{Source, WorkloadError, refuse};
 use coflash_base::{Amount, Bytes, Duration, PlacementId, Seed, Share};
 use phases::Phases;
 use presets::PresetConfig;
@@ -119,11 +119,6 @@ impl From<PresetConfig> for Part {
     }
 }
 
-/// The error of an invalid parameter.
-fn refuse<T>(key: &'static str, problem: String) -> Result<T, WorkloadError> {
-    Err(WorkloadError::Parameters { key, problem })
-}
-
 /// Every tenant holds a batch in memory.
 const TENANTS_MAX: usize = 4096;
 
@@ -204,20 +199,18 @@ impl Part {
         let bytes = self.space.map_or(bytes.min(left), |given| bytes_of(given, parent_bytes));
         if bytes == 0 || bytes > left {
             let [bytes, left] = [bytes, left].map(|count| Bytes { count });
-            return refuse(
-                "space",
-                format!("it is {bytes}; from 1B to the rest of the space, {left}, is allowed"),
-            );
+            let problem = format!("it is {bytes}; from 1B to the rest of the space, {left}, is allowed");
+            return refuse("space", problem);
         }
         Ok(Range { offset, bytes })
     }
 
     fn open_in(&self, range: Range, seed: Seed, turn: u64, path: &str) -> Result<PartSource, WorkloadError> {
         if self.requests_max == Some(0) {
-            return refuse("requests_max", "0 was given; at least 1 is allowed".to_owned());
+            return refuse("requests_max", "0 was given; at least 1 is allowed");
         }
         if self.duration == Some(Duration::ZERO) {
-            return refuse("duration", "0ns was given; at least 1ns is allowed".to_owned());
+            return refuse("duration", "0ns was given; at least 1ns is allowed");
         }
         let kinds = [
             self.synthetic.is_some(),
@@ -291,8 +284,7 @@ fn open_all(
         parts.iter().enumerate().map(|(i, part)| part.name.clone().unwrap_or(i.to_string())).collect();
     let open = |(index, part): (usize, &Part)| {
         if names[..index].contains(&names[index]) {
-            let problem = format!("\"{}\" was given twice; unique names are allowed", names[index]);
-            return refuse("name", problem);
+            return refuse("name", format!("\"{}\" was given twice; unique names are allowed", names[index]));
         }
         let prefix = if path.is_empty() { String::new() } else { format!("{path}.") };
         part.open_in(range(part, index)?, seed, turn, &format!("{prefix}{list}.{}", names[index]))

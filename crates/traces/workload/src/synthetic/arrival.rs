@@ -46,7 +46,7 @@ impl ArrivalPolicy for BackToBack {
     }
 }
 
-/// The parameters of `"uniform"`.
+/// Arrivals `"uniform"` and their parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UniformGapConfig {
@@ -60,26 +60,20 @@ impl Default for UniformGapConfig {
     }
 }
 
-/// Arrivals `"uniform"`.
-#[derive(Clone, Debug)]
-pub struct UniformGap {
-    max_ns: u64,
-}
-
-impl Policy for UniformGap {
-    type Config = UniformGapConfig;
+impl Policy for UniformGapConfig {
+    type Config = Self;
     const SUMMARY: &'static str = "Interarrival times are uniformly distributed.";
     const SOURCE: &'static str = "DiskSim 4.0, synthetic generator";
 }
 
-impl ArrivalPolicy for UniformGap {
-    fn new(config: &UniformGapConfig, requests: u64) -> Result<Self, WorkloadError> {
-        gap_ns("arrival.max", config.max, 2, requests).map(|max_ns| Self { max_ns })
+impl ArrivalPolicy for UniformGapConfig {
+    fn new(config: &Self, requests: u64) -> Result<Self, WorkloadError> {
+        gap_ns("arrival.max", config.max, 2, requests).map(|_| config.clone())
     }
 
     #[inline]
     fn gap_ns(&mut self, stream: &mut RandomStream) -> u64 {
-        1 + draw::below(stream, self.max_ns - 1)
+        1 + draw::below(stream, self.max.ns - 1)
     }
 }
 
@@ -122,7 +116,7 @@ impl ArrivalPolicy for Poisson {
     }
 }
 
-/// The parameters of `"fixed"`.
+/// Arrivals `"fixed"` and their parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FixedGapConfig {
@@ -136,25 +130,19 @@ impl Default for FixedGapConfig {
     }
 }
 
-/// Arrivals `"fixed"`.
-#[derive(Clone, Debug)]
-pub struct FixedGap {
-    interval_ns: u64,
-}
-
-impl Policy for FixedGap {
-    type Config = FixedGapConfig;
+impl Policy for FixedGapConfig {
+    type Config = Self;
     const SUMMARY: &'static str = "Interarrival times are constant.";
     const SOURCE: &'static str = "folklore";
 }
 
-impl ArrivalPolicy for FixedGap {
-    fn new(config: &FixedGapConfig, requests: u64) -> Result<Self, WorkloadError> {
-        gap_ns("arrival.interval", config.interval, 1, requests).map(|interval_ns| Self { interval_ns })
+impl ArrivalPolicy for FixedGapConfig {
+    fn new(config: &Self, requests: u64) -> Result<Self, WorkloadError> {
+        gap_ns("arrival.interval", config.interval, 1, requests).map(|_| config.clone())
     }
 
     #[inline]
     fn gap_ns(&mut self, _: &mut RandomStream) -> u64 {
-        self.interval_ns
+        self.interval.ns
     }
 }

@@ -6,12 +6,12 @@
 //! Source: JEDEC JESD219, "Solid-state drive (SSD) endurance workloads" (2010); the same numbers are in fio's example
 //! `jesd219.fio`. Cost: one random number per size.
 
-use super::hot_cold::Zone;
+use super::hot_cold::{HotColdConfig, Zone};
 use super::size::{Choice, ChoiceConfig};
-use super::{Length, SizePolicy};
+use super::{GeneratorConfig, Length, SizeConfig, SizePolicy, SyntheticConfig};
 use crate::{Op, WorkloadError};
 use coflash_base::policy::NoParameters;
-use coflash_base::{Policy, RandomStream, Share};
+use coflash_base::{Bytes, Policy, RandomStream, Share};
 
 /// The zones of the address space.
 #[must_use]
@@ -19,6 +19,16 @@ pub fn zones() -> Vec<Zone> {
     [(50, 5), (30, 15), (20, 80)]
         .map(|(traffic, space)| Zone { traffic: Share::percent(traffic), space: Share::percent(space) })
         .to_vec()
+}
+
+/// Requests of these sizes to these zones, whose blocks are scattered over the space.
+pub(crate) fn workload(scatter_block: Bytes) -> SyntheticConfig {
+    let generator = HotColdConfig { zones: zones(), scattered: true, scatter_block: Some(scatter_block) };
+    SyntheticConfig {
+        generator: GeneratorConfig::HotCold(generator),
+        size: SizeConfig::Jesd219(NoParameters {}),
+        ..SyntheticConfig::default()
+    }
 }
 
 /// Sizes `"jesd219"`.

@@ -72,10 +72,8 @@ impl AddressPolicy for KvCache {
             return refuse("generator.object", problem);
         }
         if !(exponent.is_finite() && exponent > 0.0) {
-            return refuse(
-                "generator.exponent",
-                format!("{exponent} was given; a number above 0 is allowed"),
-            );
+            let problem = format!("{exponent} was given; a number above 0 is allowed");
+            return refuse("generator.exponent", problem);
         }
         Ok(Self {
             space_units: space.units,

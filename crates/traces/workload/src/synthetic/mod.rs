@@ -39,7 +39,7 @@ mod tests_of_shape;
 pub mod uniform;
 pub mod zipf;
 
-use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError, refuse};
 use coflash_base::{Bytes, Policy, RandomStream, Seed, Share, Time};
 use draw::AliasTable;
 use schemars::JsonSchema;
@@ -123,34 +123,9 @@ pub struct Length {
     pub units: u64,
 }
 
-/// A policy family with members built from their configurations by one trait's `new`.
-macro_rules! family {
-    (($d:tt) $(#[$meta:meta])*
-     $family:ident, $config:ident, $dispatch:ident, $hooks:ident::new($argument:ident: $type:ty) {
-        $($name:literal => $variant:ident($policy:ty),)*
-    }) => {
-        coflash_base::policy_family! { ($d)
-            $(#[$meta])*
-            pub family $family, config $config, dispatch $dispatch {
-                $($name => $variant($policy),)*
-            }
-        }
-
-        impl $config {
-            fn build(&self, $argument: $type) -> Result<$family, WorkloadError> {
-                Ok(match self {
-                    $(Self::$variant(config) => {
-                        $family::$variant(<$policy as $hooks>::new(config, $argument)?)
-                    })*
-                })
-            }
-        }
-    };
-}
-
-family! { ($)
+coflash_base::policy_family! { ($)
     /// The addresses of requests.
-    Generator, GeneratorConfig, with_generator, AddressPolicy::new(space: Space) {
+    pub family Generator, config GeneratorConfig, dispatch with_generator, build build_generator {
         "uniform" => Uniform(uniform::Uniform),
         "sequential" => Sequential(sequential::Sequential),
         "mixed" => Mixed(mixed::Mixed),
@@ -163,9 +138,9 @@ family! { ($)
     }
 }
 
-family! { ($)
+coflash_base::policy_family! { ($)
     /// The sizes of requests.
-    Size, SizeConfig, with_size, SizePolicy::new(align: u64) {
+    pub family Size, config SizeConfig, dispatch with_size, build build_size {
         "fixed" => Fixed(size::Fixed),
         "exponential" => Exponential(size::Exponential),
         "choice" => Choice(size::Choice),
@@ -174,16 +149,22 @@ family! { ($)
     }
 }
 
-family! { ($)
+coflash_base::policy_family! { ($)
     /// The arrival times of requests.
-    Arrival, ArrivalConfig, with_arrival, ArrivalPolicy::new(requests: u64) {
+    pub family Arrival, config ArrivalConfig, dispatch with_arrival, build build_arrival {
         "back-to-back" => BackToBack(arrival::BackToBack),
-        "uniform" => Uniform(arrival::UniformGap),
+        "uniform" => Uniform(arrival::UniformGapConfig),
         "poisson" => Poisson(arrival::Poisson),
-        "fixed" => Fixed(arrival::FixedGap),
+        "fixed" => Fixed(arrival::FixedGapConfig),
         "on-off" => OnOff(on_off::OnOff),
         "self-similar" => SelfSimilar(self_similar::SelfSimilar),
         "quantiles" => Quantiles(quantiles::Quantiles),
+    }
+}
+
+impl GeneratorConfig {
+    fn build(&self, space: Space) -> Result<Generator, WorkloadError> {
+        Ok(build_generator!(self, config => AddressPolicy::new(config, space)?))
     }
 }
 
@@ -278,11 +259,6 @@ impl Default for SyntheticConfig {
             arrival: ArrivalConfig::default(),
         }
     }
-}
-
-/// The error of an invalid parameter.
-fn refuse<T>(key: &'static str, problem: String) -> Result<T, WorkloadError> {
-    Err(WorkloadError::Parameters { key, problem })
 }
 
 impl SyntheticConfig {
@@ -380,13 +356,13 @@ impl Synthetic {
         seed: Seed,
     ) -> Result<Self, WorkloadError> {
         if config.requests == 0 {
-            return refuse("requests", "0 was given; at least 1 is allowed".to_owned());
+            return refuse("requests", "0 was given; at least 1 is allowed");
         }
         let weights = config.weights_of_ops()?;
         let only = weights.iter().position(|&weight| weight == Share::ONE.ppb).map(|index| OPS[index]);
         let space_units = config.space_units(default_space_bytes)?;
         let align = config.align.count;
-        let size = config.size.build(align)?;
+        let size = build_size!(&config.size, config => SizePolicy::new(config, align)?);
         let longest = with_size!(&size, size => size.longest());
         if longest.units > space_units {
             let problem = format!(
@@ -401,7 +377,7 @@ impl Synthetic {
             ops: AliasTable::new(&weights),
             only,
             size,
-            arrival: config.arrival.build(config.requests)?,
+            arrival: build_arrival!(&config.arrival, arrival => ArrivalPolicy::new(arrival, config.requests)?),
             align,
             requests: config.requests,
             done: 0,

@@ -76,9 +76,7 @@ impl ArrivalPolicy for OnOff {
             let problem = format!("{off} was given; with {requests} requests from 1ns to {most} is allowed");
             return refuse("arrival.off", problem);
         }
-        if let Some(shape) = pareto_shape
-            && !(shape.is_finite() && shape > 1.0)
-        {
+        if let Some(shape) = pareto_shape.filter(|shape| !(shape.is_finite() && *shape > 1.0)) {
             return refuse("arrival.pareto_shape", format!("{shape} was given; a number above 1 is allowed"));
         }
         let [gap_ns, on_ns, off_ns] = [gap, on, off].map(|mean| mean.ns as f64);

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// Convert a size of at least one byte.
 fn length(key: &'static str, size: Bytes, align: u64) -> Result<Length, WorkloadError> {
     match size.count {
-        0 => refuse(key, "0B was given; at least 1B is allowed".to_owned()),
+        0 => refuse(key, "0B was given; at least 1B is allowed"),
         bytes => Ok(Length { bytes, units: bytes.div_ceil(align) }),
     }
 }
@@ -92,8 +92,7 @@ impl SizePolicy for Exponential {
     fn new(config: &ExponentialConfig, align: u64) -> Result<Self, WorkloadError> {
         let ExponentialConfig { mean, max } = *config;
         if mean.count == 0 || mean > max {
-            let problem = format!("{mean} was given; from 1B to size.max, {max}, is allowed");
-            return refuse("size.mean", problem);
+            return refuse("size.mean", format!("{mean} was given; from 1B to size.max, {max}, is allowed"));
         }
         if !max.count.is_multiple_of(align) {
             let align = Bytes { count: align };
@@ -134,22 +133,10 @@ pub struct ChoiceConfig {
 
 /// The sizes of JEDEC JESD219 and their frequencies in percent.
 fn jesd219_sizes() -> Vec<WeightedSize> {
-    const SECTORS_AND_PERCENT: [(u64, u32); 12] = [
-        (1, 4),
-        (2, 1),
-        (3, 1),
-        (4, 1),
-        (5, 1),
-        (6, 1),
-        (7, 1),
-        (8, 67),
-        (16, 10),
-        (32, 7),
-        (64, 3),
-        (128, 3),
-    ];
+    const SECTORS: [u64; 12] = [1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128];
+    const PERCENT: [u32; 12] = [4, 1, 1, 1, 1, 1, 1, 67, 10, 7, 3, 3];
     let entry = |(sectors, weight)| WeightedSize { size: Bytes { count: sectors * 512 }, weight };
-    SECTORS_AND_PERCENT.map(entry).to_vec()
+    SECTORS.into_iter().zip(PERCENT).map(entry).collect()
 }
 
 impl Default for ChoiceConfig {

@@ -9,15 +9,14 @@
 //! sizes. Cost: as hot-cold.
 
 use super::PresetWorkload;
-use crate::WorkloadError;
 use crate::parts::Part;
-use crate::synthetic::hot_cold::HotColdConfig;
-use crate::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig, jesd219};
+use crate::synthetic::{ArrivalConfig, SyntheticConfig, jesd219};
+use crate::{WorkloadError, refuse};
 use coflash_base::{Bytes, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The parameters of `"jedec-client"`.
+/// The workload `"jedec-client"`, by its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct JedecClientConfig {
@@ -45,43 +44,31 @@ impl Default for JedecClientConfig {
     }
 }
 
-/// The workload `"jedec-client"`.
-#[derive(Clone, Debug)]
-pub struct JedecClient(JedecClientConfig);
-
-impl Policy for JedecClient {
-    type Config = JedecClientConfig;
+impl Policy for JedecClientConfig {
+    type Config = Self;
     const SUMMARY: &'static str = "A substitute for the licensed client trace: its shares of operations, with the enterprise zones and sizes.";
     const SOURCE: &'static str = "substitute for JEDEC JESD219A (2012)";
 }
 
-impl PresetWorkload for JedecClient {
+impl PresetWorkload for JedecClientConfig {
     const TITLE: Option<&'static str> = Some("jedec-client (a substitute for JEDEC's trace)");
 
-    fn new(config: &JedecClientConfig) -> Self {
-        Self(config.clone())
-    }
-
     fn part(&self, space_bytes: u64) -> Result<Part, WorkloadError> {
-        let JedecClientConfig { requests, align, space, scatter_block, .. } = self.0;
+        let JedecClientConfig { requests, align, space, scatter_block, .. } = *self;
         let most = Bytes { count: space_bytes };
         if space > most {
             let problem = format!("{space} is set; at most the available space, {most}, is allowed");
-            return Err(WorkloadError::Parameters { key: "preset.space", problem });
+            return refuse("preset.space", problem);
         }
         let whole = space.count.checked_div(align.count).map_or(space.count, |units| units * align.count);
-        let generator =
-            HotColdConfig { zones: jesd219::zones(), scattered: true, scatter_block: Some(scatter_block) };
         Ok(Part::from(SyntheticConfig {
-            generator: GeneratorConfig::HotCold(generator),
-            size: SizeConfig::by_name("jesd219").expect("a name of the list"),
             requests,
             trim_share: Share::percent(6),
             flush_share: Share::percent(5),
             align,
             space: Some(Bytes { count: whole }),
-            arrival: self.0.arrival.clone(),
-            ..SyntheticConfig::default()
+            arrival: self.arrival.clone(),
+            ..jesd219::workload(scatter_block)
         }))
     }
 

@@ -9,13 +9,12 @@
 use super::PresetWorkload;
 use crate::WorkloadError;
 use crate::parts::Part;
-use crate::synthetic::hot_cold::HotColdConfig;
-use crate::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig, jesd219};
+use crate::synthetic::{ArrivalConfig, SyntheticConfig, jesd219};
 use coflash_base::{Bytes, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The parameters of `"jesd219-enterprise"`.
+/// The workload `"jesd219-enterprise"`, by its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Jesd219EnterpriseConfig {
@@ -46,35 +45,23 @@ impl Default for Jesd219EnterpriseConfig {
     }
 }
 
-/// The workload `"jesd219-enterprise"`.
-#[derive(Clone, Debug)]
-pub struct Jesd219Enterprise(Jesd219EnterpriseConfig);
-
-impl Policy for Jesd219Enterprise {
-    type Config = Jesd219EnterpriseConfig;
+impl Policy for Jesd219EnterpriseConfig {
+    type Config = Self;
     const SUMMARY: &'static str =
         "The enterprise endurance workload: 60% writes, most of 4 KiB, in three zones.";
     const SOURCE: &'static str = "JEDEC JESD219, \"Solid-state drive (SSD) endurance workloads\" (2010)";
 }
 
-impl PresetWorkload for Jesd219Enterprise {
-    fn new(config: &Jesd219EnterpriseConfig) -> Self {
-        Self(config.clone())
-    }
-
+impl PresetWorkload for Jesd219EnterpriseConfig {
     fn part(&self, _: u64) -> Result<Part, WorkloadError> {
-        let Jesd219EnterpriseConfig { requests, read_share, align, space, scatter_block, .. } = self.0;
-        let generator =
-            HotColdConfig { zones: jesd219::zones(), scattered: true, scatter_block: Some(scatter_block) };
+        let Jesd219EnterpriseConfig { requests, read_share, align, space, scatter_block, .. } = *self;
         Ok(Part::from(SyntheticConfig {
-            generator: GeneratorConfig::HotCold(generator),
-            size: SizeConfig::by_name("jesd219").expect("a name of the list"),
             requests,
             read_share,
             align,
             space,
-            arrival: self.0.arrival.clone(),
-            ..SyntheticConfig::default()
+            arrival: self.arrival.clone(),
+            ..jesd219::workload(scatter_block)
         }))
     }
 }

@@ -10,11 +10,8 @@ use crate::WorkloadError;
 use crate::parts::Part;
 use coflash_base::Policy;
 
-/// A preset workload. Its life: [`new`](PresetWorkload::new), then [`part`](PresetWorkload::part), once.
-pub trait PresetWorkload: Policy {
-    /// Create the workload; its parameters are checked when it is opened.
-    fn new(config: &Self::Config) -> Self;
-
+/// A preset workload, by its parameters.
+pub trait PresetWorkload: Policy<Config = Self> {
     /// The parts of the workload over `space_bytes`.
     ///
     /// # Errors
@@ -34,15 +31,15 @@ pub trait PresetWorkload: Policy {
 coflash_base::policy_family! { ($)
     /// A preset workload.
     pub family Preset, config PresetConfig, dispatch with_preset, build build_preset {
-        "jesd219-enterprise" => Jesd219Enterprise(jesd219_enterprise::Jesd219Enterprise),
-        "jedec-client" => JedecClient(jedec_client::JedecClient),
-        "oltp-like" => OltpLike(oltp_like::OltpLike),
+        "jesd219-enterprise" => Jesd219Enterprise(jesd219_enterprise::Jesd219EnterpriseConfig),
+        "jedec-client" => JedecClient(jedec_client::JedecClientConfig),
+        "oltp-like" => OltpLike(oltp_like::OltpLikeConfig),
     }
 }
 
 impl PresetConfig {
     pub(crate) fn build(&self) -> Preset {
-        build_preset!(self, config => PresetWorkload::new(config))
+        build_preset!(self, config => config.clone())
     }
 
     /// Whether all requests arrive at time 0.

@@ -16,19 +16,19 @@
 //! (2002). Cost: merging eight tenants.
 
 use super::PresetWorkload;
-use crate::WorkloadError;
 use crate::parts::Part;
 use crate::synthetic::arrival::PoissonConfig;
 use crate::synthetic::runs::RunsConfig;
 use crate::synthetic::size::{ChoiceConfig, WeightedSize};
 use crate::synthetic::zipf::ZipfConfig;
 use crate::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig};
+use crate::{WorkloadError, refuse};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Amount, Bytes, Duration, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The parameters of `"oltp-like"`.
+/// The workload `"oltp-like"`, by its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OltpLikeConfig {
@@ -49,12 +49,8 @@ impl Default for OltpLikeConfig {
     }
 }
 
-/// The workload `"oltp-like"`.
-#[derive(Clone, Debug)]
-pub struct OltpLike(OltpLikeConfig);
-
-impl Policy for OltpLike {
-    type Config = OltpLikeConfig;
+impl Policy for OltpLikeConfig {
+    type Config = Self;
     const SUMMARY: &'static str =
         "Transactions in the shape of Financial1: 77% writes, mostly 512 B to 8 KiB, eight units, skewed.";
     const SOURCE: &'static str = "UMass Trace Repository, \"OLTP application I/O\", Financial1 (2007)";
@@ -170,14 +166,9 @@ impl Unit {
     }
 }
 
-impl PresetWorkload for OltpLike {
-    fn new(config: &OltpLikeConfig) -> Self {
-        Self(config.clone())
-    }
-
+impl PresetWorkload for OltpLikeConfig {
     fn part(&self, space_bytes: u64) -> Result<Part, WorkloadError> {
-        let OltpLikeConfig { requests, interarrival, space, .. } = self.0;
-        let refuse = |key, problem| Err(WorkloadError::Parameters { key, problem });
+        let OltpLikeConfig { requests, interarrival, space, .. } = *self;
         if requests < 1000 {
             return refuse("preset.requests", format!("{requests} was given; at least 1000 is allowed"));
         }
@@ -193,7 +184,7 @@ impl PresetWorkload for OltpLike {
                 format!("{space} was given; from {least} to the available space, {most}, is allowed");
             return refuse("preset.space", problem);
         }
-        let mut tenants: Vec<Part> = UNITS.iter().map(|unit| unit.tenant(&self.0)).collect();
+        let mut tenants: Vec<Part> = UNITS.iter().map(|unit| unit.tenant(self)).collect();
         // The first tenant gets the requests lost to rounding.
         let rounded: u64 =
             tenants.iter().flat_map(|tenant| &tenant.synthetic).map(|synthetic| synthetic.requests).sum();

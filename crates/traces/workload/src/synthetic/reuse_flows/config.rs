@@ -117,7 +117,7 @@ impl ReuseFlowsConfig {
             return refuse("generator.flows", problem);
         }
         if !self.flows.is_sorted_by_key(|flow| flow[0]) {
-            return refuse("generator.flows", "flows not in the order of windows were given".to_owned());
+            return refuse("generator.flows", "flows not in the order of windows were given");
         }
         let most = (space.units * space.align.count / self.page.count).min(u32::MAX.into());
         let pages = self.pages();
@@ -132,7 +132,7 @@ impl ReuseFlowsConfig {
 
     fn check_weights(&self) -> Result<(), WorkloadError> {
         if self.ranks.iter().all(|&weight| weight == 0) {
-            return refuse("generator.ranks", "no weight above 0 was given".to_owned());
+            return refuse("generator.ranks", "no weight above 0 was given");
         }
         let lists = self.within.len();
         if lists > OPS.len() * OPS.len() || self.within.iter().any(|weights| weights.len() > 48) {
