@@ -108,7 +108,8 @@ macro_rules! policy_family {
         $first_name:literal => $first:ident($first_ty:ty), $($name:literal => $variant:ident($ty:ty),)*
     }) => {
         $(#[$meta])*
-        #[derive(Clone)]
+        #[derive(Clone, $crate::Save)]
+        #[save(in_place)]
         pub enum $family {
             #[doc = concat!("`", $first_name, "`")]
             $first($first_ty),

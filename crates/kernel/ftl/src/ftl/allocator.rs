@@ -3,13 +3,13 @@
 use crate::config::{Chips, WearLevelling};
 use crate::dimensions::Dimensions;
 use crate::ids::{GroupId, PoolId};
-use coflash_base::{Divisor, IdVec, Index, Lpn};
+use coflash_base::{Divisor, IdVec, Index, Lpn, Save};
 use coflash_media::{BlockId, DieId, Geometry, Ppn};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Free blocks in the order of their use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) enum FreeList {
     InOrder(VecDeque<BlockId>),
     LeastErased(BinaryHeap<Reverse<(u32, BlockId)>>),
@@ -63,7 +63,7 @@ impl FreeList {
 }
 
 /// The active block of a group of streams.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub(super) struct Active {
     pub(super) block: Option<BlockId>,
     /// The index of its next page.
@@ -87,7 +87,7 @@ pub(super) struct Taken {
 }
 
 /// The free and open blocks of a pool.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 struct Space {
     free: FreeList,
     actives: IdVec<GroupId, Active>,
@@ -95,7 +95,7 @@ struct Space {
 }
 
 /// The state of a die for the choice of pools.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 struct Die {
     /// The number of pools at or below the low mark.
     low_pools: u32,
@@ -106,7 +106,7 @@ struct Die {
 }
 
 /// The allocator of a device.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Allocator {
     chips: Chips,
     /// Divides by the number of dies.

@@ -1,11 +1,11 @@
 //! Bitmaps with a bit for each physical page.
 
 use coflash_base::prefetch::prefetch;
-use coflash_base::{Index, huge_pages};
+use coflash_base::{Index, Save, huge_pages};
 use coflash_media::{BlockId, Geometry, Ppn};
 
 /// A bitmap with a whole number of words for each block, or an empty one: all its bits read as clear.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct PageBits {
     words: Vec<u64>,
     words_per_block: usize,

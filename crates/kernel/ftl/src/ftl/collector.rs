@@ -8,11 +8,11 @@ use crate::requirements::Requirements;
 use crate::victim::{self, Candidates, Victim};
 use crate::weight::{Scale, Weight, Weights};
 use coflash_base::seed::RandomStream;
-use coflash_base::{Ahead, IdVec, Seed, Share};
+use coflash_base::{Ahead, IdVec, Save, Seed, Share};
 use coflash_media::{BlockId, Cause, DieId, Geometry};
 
 /// A block being cleaned in steps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(super) struct Cleaning {
     pub(super) block: BlockId,
     /// Garbage collection, or wear levelling.
@@ -22,7 +22,8 @@ pub(super) struct Cleaning {
 }
 
 /// The state of GC in a pool.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 struct Pool {
     victim: Victim,
     /// The partly cleaned victim.
@@ -30,7 +31,8 @@ struct Pool {
 }
 
 /// The collector of a device.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub(super) struct Collector {
     pub(super) trigger: Trigger,
     pub(super) mode: GcMode,

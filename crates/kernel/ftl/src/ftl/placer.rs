@@ -12,12 +12,13 @@ use crate::placement::{
     CLASSES_MAX, Class, Cleaned, Future, GcWrite, Placed, Placement, PlacementConfig, Shape, UserWrite,
 };
 use crate::stream::WriteStream;
-use coflash_base::{IdVec, Index, Lpn, PlacementId};
+use coflash_base::{IdVec, Index, Lpn, PlacementId, Save};
 use coflash_media::{BlockId, Geometry, Ppn};
 use std::io::{self, Read, Write};
 
 /// The placer of a device.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub(super) struct Placer {
     policy: Placement,
     /// The number of its classes; 0 without a policy.
@@ -39,7 +40,7 @@ pub(super) struct Placer {
 
 /// Where the last copy of each logical page was placed, for pages that a cache holds in its stead: to the policy they are not new
 /// when they come back. Empty until the first one; 8 bytes a logical page.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Save)]
 struct LastCopies(Vec<u64>);
 
 impl LastCopies {

@@ -1,11 +1,11 @@
 //! Accesses to chunks of the address space.
 
 use super::Column;
-use coflash_base::{Index, Lpn, Misfit};
+use coflash_base::{Index, Lpn, Misfit, Save};
 
 /// The number of accesses to each chunk of the address space, and the time of the last one. Pages written one after
 /// another at successive addresses are one request. 8 bytes per chunk.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Chunks {
     pages_per_chunk: u32,
     counts: Vec<u32>,

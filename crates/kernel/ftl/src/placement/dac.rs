@@ -7,7 +7,7 @@
 //! the comparison, always.
 
 use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Misfit, Policy};
+use coflash_base::{Index, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ impl Default for DacConfig {
 }
 
 /// Dynamic data clustering.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Dac {
     hottest: u8,
     /// The region of each page.

@@ -8,7 +8,7 @@
 
 use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite};
 use coflash_base::policy::NoParameters;
-use coflash_base::{Misfit, Policy};
+use coflash_base::{Misfit, Policy, Save};
 
 /// The maximal number of extents.
 const EXTENTS_MAX: usize = 1024;
@@ -21,7 +21,7 @@ const COUNT_MAX: u32 = 15;
 const NONE: u32 = u32::MAX;
 
 /// Extent-based temperature identification.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Eti {
     pages: u32,
     /// The first page of each extent in ascending order, then [`NONE`]; and the counts.

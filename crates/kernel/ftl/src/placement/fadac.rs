@@ -6,7 +6,7 @@
 //! times the average. Our choice: the average is over pages, not requests.
 
 use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Lpn, Misfit, Policy};
+use coflash_base::{Index, Lpn, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ impl Default for FadacConfig {
 const FACTOR: f64 = 10.0;
 
 /// FADaC.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Fadac {
     classes: u32,
     counts: Vec<u32>,

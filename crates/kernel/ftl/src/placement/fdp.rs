@@ -9,12 +9,12 @@
 //! NVMe it goes to handle 0 (`shares = ["100%"]`).
 
 use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Lpn, Misfit, Policy, Share};
+use coflash_base::{Lpn, Misfit, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What GC may mix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// Copies of all handles share reclaim units.
@@ -36,7 +36,7 @@ pub enum Idle {
 }
 
 /// The handle whose units take copies of persistently isolated handles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Copies {
     /// That of the unit that is cleaned.
@@ -87,7 +87,7 @@ impl Default for FdpConfig {
 }
 
 /// Flexible data placement.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Fdp {
     isolation: Isolation,
     copies: Copies,

@@ -4,7 +4,7 @@
 
 use crate::groups::Groups;
 use crate::stream::WriteStream;
-use coflash_base::{Lpn, Misfit, PlacementId, id_type};
+use coflash_base::{Lpn, Misfit, PlacementId, Save, id_type};
 use coflash_media::BlockId;
 
 mod chunks;
@@ -82,7 +82,7 @@ pub enum Classes {
 }
 
 /// The device that a policy serves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct Shape {
     /// The number of logical pages.
     pub pages: u32,
@@ -99,7 +99,7 @@ pub struct Shape {
 }
 
 /// A block, as the policy filled it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct Placed {
     /// The class of its pages.
     pub class: Class,

@@ -10,7 +10,7 @@
 
 use super::times::Times;
 use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Misfit, Policy};
+use coflash_base::{Index, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl Default for MultiLogConfig {
 const NEVER: u8 = u8::MAX;
 
 /// Multi-log.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct MultiLog {
     pages_per_block: u32,
     written: Times,

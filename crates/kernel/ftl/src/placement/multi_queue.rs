@@ -11,7 +11,7 @@
 
 use super::chunks::{Chunks, class_of};
 use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Misfit, Policy};
+use coflash_base::{Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl Default for MultiQueueConfig {
 }
 
 /// Multi-queue.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct MultiQueue {
     queues: u32,
     chunks: Chunks,

@@ -8,7 +8,7 @@ use super::times::Times;
 use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite};
 use crate::stream::WriteStream;
 use coflash_base::expression::{Expression, Features, Over};
-use coflash_base::{IdVec, Lpn, Misfit, Policy};
+use coflash_base::{IdVec, Lpn, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +77,7 @@ impl Default for PlacementScoreConfig {
 }
 
 /// The record of each page.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 struct Known {
     written: Times,
     writes: IdVec<Lpn, u32>,
@@ -86,7 +86,7 @@ struct Known {
 }
 
 /// The policy of a score.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct PlacementByScore {
     score: Expression,
     columns: Vec<[f64; 1]>,

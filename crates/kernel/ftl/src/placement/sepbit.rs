@@ -13,7 +13,7 @@
 use super::life::Life;
 use super::times::Times;
 use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Misfit, Policy};
+use coflash_base::{Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ impl Default for SepBitConfig {
 const AGE_FACTOR: u64 = 4;
 
 /// SepBIT.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct SepBit {
     classes: u32,
     written: Times,

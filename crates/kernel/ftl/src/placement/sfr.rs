@@ -8,7 +8,7 @@
 
 use super::chunks::{Chunks, class_of};
 use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Misfit, Policy};
+use coflash_base::{Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl Default for SfrConfig {
 }
 
 /// SFR.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Sfr {
     streams: u32,
     decay_pages: u64,

@@ -11,7 +11,7 @@
 use super::nearest::nearest;
 use super::times::Times;
 use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Lpn, Misfit, Policy};
+use coflash_base::{Index, Lpn, Misfit, Policy, Save};
 use coflash_media::BlockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ const SAMPLE: usize = 1024;
 const ROUNDS: usize = 3;
 
 /// SFS.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Sfs {
     written: Times,
     /// The number of writes of each page; 0 for a page never written.

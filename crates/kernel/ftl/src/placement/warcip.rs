@@ -10,7 +10,7 @@
 use super::nearest::nearest;
 use super::times::Times;
 use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Misfit, Policy};
+use coflash_base::{Index, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ impl Default for WarcipConfig {
 }
 
 /// WARCIP.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Warcip {
     pages_per_block: u64,
     written: Times,

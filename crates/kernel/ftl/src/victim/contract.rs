@@ -10,11 +10,11 @@ use crate::block::{Block, History};
 use crate::ids::LocalBlock;
 use crate::weight::{Scale, Weight, Weights};
 use coflash_base::seed::{RandomStream, RngExt, Seed};
-use coflash_base::{Index, Share};
+use coflash_base::{Index, Save, Share};
 use std::num::NonZeroU16;
 
 /// An event in the life of a pool. It is skipped if it cannot happen to its block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 enum Operation {
     Seal { block: LocalBlock, cost: u32 },
     CostChanged { block: LocalBlock, cost: u32 },

@@ -6,8 +6,8 @@
 use super::sealed::SealedSet;
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
-use coflash_base::Policy;
 use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::{Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
@@ -27,7 +27,7 @@ impl Default for DChoicesConfig {
 }
 
 /// The d-choices policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct DChoices {
     d: u32,
     sealed: SealedSet,

@@ -3,12 +3,12 @@
 use super::sealed::SealedSet;
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
-use coflash_base::Policy;
 use coflash_base::policy::NoParameters;
 use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::{Policy, Save};
 
 /// The random policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Random {
     sealed: SealedSet,
     draws: RandomStream,

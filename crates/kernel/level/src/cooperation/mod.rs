@@ -2,7 +2,7 @@
 
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
-use coflash_base::{Lpn, Misfit};
+use coflash_base::{Lpn, Misfit, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
 use coflash_media::Memory;
@@ -48,7 +48,7 @@ pub use shadow::{SgcConfig, ShadowCounters, Shadows, Twins};
 pub use sole_copies::SoleCopyCounters;
 
 /// The environment of a scheme: its cache, and the path from there to flash.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct Setting {
     /// The number of slots of the cache.
     pub slots: u32,

@@ -1,6 +1,7 @@
 //! The group of hot pages: pages that were overwritten several times within the mean life of its blocks.
 
 use crate::placement::{Class, Cleaned, Column, Placed};
+use coflash_base::Save;
 
 /// The bits of a page's count.
 const COUNT: u8 = 0b11;
@@ -8,7 +9,7 @@ const COUNT: u8 = 0b11;
 /// The filter, with a count of two bits for each page: a page with the highest count is hot. An overwrite of a page in the group
 /// counts up, and one in the first group does, if its block is no older than the mean life of the group's blocks, and counts down
 /// otherwise. A copy from these groups counts down.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Hot {
     /// The mean life of the group's blocks, in pages written. It is updated after as many writes.
     life: u64,

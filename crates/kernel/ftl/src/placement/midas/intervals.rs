@@ -2,7 +2,7 @@
 
 use super::model::Ages;
 use crate::placement::Column;
-use coflash_base::{Index, Lpn};
+use coflash_base::{Index, Lpn, Save};
 
 /// The bits of a page for the check that saw it last; 0 for none.
 const CHECK: u8 = 0b1111_1000;
@@ -16,7 +16,7 @@ const UNITS: u64 = 4;
 
 /// The intervals of the pages of a sample, in units of a quarter block, over an epoch. Few pages have most of the writes, and a
 /// sample may miss them: intervals shorter than a unit are counted for all pages, in ten units of the epoch.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Intervals {
     /// The number of pages written in a unit, and the number of units in an epoch.
     unit: u64,

@@ -23,7 +23,7 @@ mod tests;
 use super::{
     CLASSES_MAX, Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count,
 };
-use coflash_base::{Index, Misfit, Policy};
+use coflash_base::{Index, Misfit, Policy, Save};
 use hot::Hot;
 use intervals::Intervals;
 use model::{Device, Plan};
@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The parameters of MiDAS.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct MidasConfig {
     /// Number of groups, with that of hot pages, at most: from 3 to 16.
@@ -59,7 +59,7 @@ const IRREGULAR: f64 = 0.1;
 const WRITTEN: u8 = 1 << 2;
 
 /// The groups in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 struct Arrangement {
     /// The number of queues: 0, or the hot group and at least one other.
     queues: u32,
@@ -70,14 +70,14 @@ struct Arrangement {
 }
 
 /// What was measured of each group since the arrangement was adopted.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 struct Measured {
     victims: [u64; GROUPS],
     valid_pages: [u64; GROUPS],
 }
 
 /// MiDAS.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Midas {
     config: MidasConfig,
     shape: Shape,
