@@ -5,7 +5,8 @@
 //! checksum of their own: the file around them has both.
 
 use crate::{RandomStream, seed};
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
+use std::hash::{BuildHasher, Hash};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 
@@ -119,6 +120,8 @@ saved_as! {
     std::num::NonZeroU16 as u16: |number| number.get(), Self::new;
     std::num::NonZeroU32 as u32: |number| number.get(), Self::new;
     std::num::NonZeroU64 as u64: |number| number.get(), Self::new;
+    // Names that a program has: they are few.
+    &'static str as String: |text| (*text).to_owned(), |text| Some(text.leak());
     String as Vec<u8>: |text| text.clone().into_bytes(), |bytes| Self::from_utf8(bytes).ok();
     RandomStream as [u64; seed::STREAM_WORDS]: seed::save, |words| Some(seed::restore(words));
 }
@@ -217,6 +220,21 @@ impl<T: Load + Ord> Load for BinaryHeap<T> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         // A heap of what is in the order of a heap keeps that order.
         Ok(Self::from(Vec::load(from)?))
+    }
+}
+
+/// In no order.
+impl<K: Load + Eq + Hash, V: Load, S: BuildHasher + Default> Save for HashMap<K, V, S> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.len().save(out)?;
+        self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
+    }
+    restore_by_load!();
+}
+
+impl<K: Load + Eq + Hash, V: Load, S: BuildHasher + Default> Load for HashMap<K, V, S> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        load_all(from)
     }
 }
 

@@ -118,7 +118,8 @@ struct Parts {
 
 impl Parts {
     fn of(fields: &Fields) -> syn::Result<Self> {
-        let mut parts = Self { pattern: TokenStream::new(), kept: vec![], each: vec![], bound: vec![], skips: false };
+        let mut parts =
+            Self { pattern: TokenStream::new(), kept: vec![], each: vec![], bound: vec![], skips: false };
         for (index, field) in fields.iter().enumerate() {
             if has(&field.attrs, "skip")? {
                 parts.skips = true;

@@ -8,7 +8,7 @@ id_type!(
 );
 
 /// A moment on the timeline: a time, or a span after an operation that has not ended yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct When {
     pub(crate) op: Option<OpId>,
     pub(crate) ns: u64,

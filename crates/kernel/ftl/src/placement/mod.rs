@@ -39,7 +39,7 @@ pub use state::Column;
 
 coflash_base::policy_family! { ($)
     /// The choice of the open block for each written page.
-    pub family Placement, config PlacementConfig, dispatch placement_dispatch, build placement_build,
+    pub family Placement: Save, config PlacementConfig, dispatch placement_dispatch, build placement_build,
         external "external" => External(external::ExternalPlacer) {
         "none" => Streams(none::Streams),
         "sepgc" => SepGc(sepgc::SepGc),

@@ -24,7 +24,7 @@ mod windowed_greedy;
 
 coflash_base::policy_family! { ($)
     /// The choice of the sealed block that GC cleans next.
-    pub family Victim, config VictimConfig, dispatch victim_dispatch, build victim_build,
+    pub family Victim: Save, config VictimConfig, dispatch victim_dispatch, build victim_build,
         external "external" => External(InOrder<external::ExternalSelector>) {
         "greedy" => Greedy(greedy::Greedy),
         "random" => Random(random::Random),

@@ -20,7 +20,7 @@ mod write_history;
 
 coflash_base::policy_family! { ($)
     /// How cache and flash cooperate.
-    pub family Cooperation, config CooperationConfig, dispatch cooperation_dispatch, build cooperation_build {
+    pub family Cooperation: Save, config CooperationConfig, dispatch cooperation_dispatch, build cooperation_build {
         "none" => None(none::None),
         "cdm" => Cdm(cdm::Cdm<cdm::Whole>),
         "cdm-overwrites" => CdmOverwrites(cdm::Cdm<cdm::Overwrites>),

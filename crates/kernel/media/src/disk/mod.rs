@@ -78,7 +78,7 @@ pub trait DiskModel: coflash_base::Policy {
 
 coflash_base::policy_family! { ($)
     /// The model of a disk.
-    pub family Mechanics, config DiskConfig, dispatch disk_dispatch, build disk_build {
+    pub family Mechanics: Save, config DiskConfig, dispatch disk_dispatch, build disk_build {
         "constant" => Constant(constant::Constant),
         "mechanical" => Mechanical(mechanical::Mechanical),
     }
