@@ -8,7 +8,7 @@ use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::{Event, Scheme};
 use crate::linked::Notices;
 use coflash_base::measure::Report;
-use coflash_base::{Amount, Bytes, Duration, Lpn, Share, Save};
+use coflash_base::{Amount, Bytes, Duration, Lpn, Save, Share};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_ftl::{Decision, Ftl, Marks};
 use coflash_media::CacheTiming;
