@@ -239,7 +239,8 @@ def run(
     warm: Warm | None,
     records: tuple[str | PathLike[str] | None, str | PathLike[str] | None],
     threads: int,
-) -> RunResult: ...
+    checkpoint: tuple[str | PathLike[str], float] | None,
+) -> tuple[RunResult, tuple[int | None, str | None, str | None]]: ...
 def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
 def fewest_programs(
     scenario: Scenario, progress: Callable[[str, float | None, int], None] | None

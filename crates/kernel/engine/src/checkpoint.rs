@@ -94,7 +94,10 @@ impl Checkpoints {
 
     fn write(&mut self, scenario: &Scenario, simulation: &Simulation<'_>) {
         let header = Header::of(scenario, simulation);
-        let written = write_whole(&self.file, |out| KIND.write(out, header, |state| simulation.save(state)));
+        let made = self.file.parent().map_or(Ok(()), fs::create_dir_all);
+        let written = made.and_then(|()| {
+            write_whole(&self.file, |out| KIND.write(out, header, |state| simulation.save(state)))
+        });
         self.unwritten = written.err().map(|problem| problem.to_string());
     }
 }

@@ -168,7 +168,7 @@ fn a_checkpoint_of_another_run_or_a_damaged_one_is_told_and_the_run_begins_anew(
 #[test]
 fn a_checkpoint_that_cannot_be_written_stops_no_run() {
     let one = scenario(&[]).unwrap();
-    let mut checkpoints = Checkpoints { file: file("no/folder"), ..Checkpoints::default() };
+    let mut checkpoints = Checkpoints { file: PathBuf::from("/dev/null/none"), ..Checkpoints::default() };
     struct Always;
     impl Observer for Always {
         fn progress(&mut self, _: Phase, _: Option<f64>, _: u64) -> Result<(), Cancelled> {
