@@ -330,7 +330,8 @@ fn run(
     });
     let (warm, (operations, decisions)) = (warm.map(|warm| &warm.0), records);
     let records = Records { operations, decisions };
-    let mut simulate = || coflash_sim::run_recorded(&scenario, warm, &records, threads, checkpoints.as_mut(), &mut observer);
+    let mut simulate =
+        || coflash_sim::run_recorded(&scenario, warm, &records, threads, checkpoints.as_mut(), &mut observer);
     external::take_failure();
     // Release the interpreter during the simulation; observer and policies acquire it when they need it.
     let result = if external::is_called_per_page(&scenario) { simulate() } else { py.detach(&mut simulate) };

@@ -122,6 +122,7 @@ saved_as! {
     std::num::NonZeroU64 as u64: |number| number.get(), Self::new;
     // Names that a program has: they are few.
     &'static str as String: |text| (*text).to_owned(), |text| Some(text.leak());
+    std::cell::Cell<u64> as u64: Self::get, |number| Some(Self::new(number));
     String as Vec<u8>: |text| text.clone().into_bytes(), |bytes| Self::from_utf8(bytes).ok();
     RandomStream as [u64; seed::STREAM_WORDS]: seed::save, |words| Some(seed::restore(words));
 }

@@ -2,7 +2,6 @@
 //!
 //! Each user of randomness has its own named stream, so that an additional draw in one place affects no other.
 
-use crate::Save;
 use rand::SeedableRng;
 pub use rand::{Rng, RngExt};
 
@@ -37,7 +36,7 @@ pub const STREAM_WORDS: usize = 4;
 /// The state of a stream.
 #[must_use]
 pub fn save(stream: &RandomStream) -> [u64; STREAM_WORDS] {
-    #[derive(serde::Deserialize, Save)]
+    #[derive(serde::Deserialize)]
     struct State {
         s: [u64; STREAM_WORDS],
     }

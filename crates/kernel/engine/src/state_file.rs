@@ -5,7 +5,7 @@
 //! format      4 bytes, little endian: the version of the layout of the rest
 //! length      4 bytes, little endian, of the header
 //! header      JSON: the version of coflash, the revision of results, and what the kind of the file adds
-//! state       a zstd frame
+//! state       a zstd frame of differences
 //! checksum    32 bytes: SHA-256 of all before
 //! ```
 
@@ -14,7 +14,7 @@ use coflash_base::AtomicFile;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 pub(crate) const CHECKSUM_BYTES: usize = 32;
@@ -53,10 +53,10 @@ impl Kind {
         out.write_all(&self.format.to_le_bytes())?;
         out.write_all(&(header.len() as u32).to_le_bytes())?;
         out.write_all(&header)?;
-        // State comes in small pieces.
-        let mut frame = BufWriter::new(zstd::Encoder::new(&mut out, ZSTD_LEVEL)?);
-        state(&mut frame)?;
-        frame.into_inner()?.finish()?;
+        let frame = zstd::Encoder::new(&mut out, ZSTD_LEVEL)?;
+        let mut words = BufWriter::with_capacity(CHUNK_BYTES, Differences(frame));
+        state(&mut words)?;
+        words.into_inner()?.0.finish()?;
         let Digesting { out, digest } = out;
         out.write_all(&digest.finalize())
     }
@@ -106,9 +106,10 @@ impl Kind {
             return Err(StateFileError::Revision { given, read, coflash });
         }
         let more = serde_json::from_value(header.more).map_err(|e| damaged(&e))?;
-        let mut state = BufReader::new(zstd::Decoder::with_buffer(state).map_err(|e| damaged(&e))?);
+        let frame = zstd::Decoder::with_buffer(state).map_err(|e| damaged(&e))?;
+        let mut state = BufReader::with_capacity(CHUNK_BYTES, Differences(frame));
         let unpacked = unpack(more, &mut state)?;
-        match state.read(&mut [0]) {
+        match state.fill_buf().map(<[u8]>::len) {
             Ok(0) => Ok(unpacked),
             Ok(_) => Err(damaged(&"there is more in it")),
             Err(error) => Err(damaged(&error)),
@@ -118,6 +119,64 @@ impl Kind {
 
 fn split_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     bytes.split_first_chunk().map(|(number, rest)| (u32::from_le_bytes(*number), rest))
+}
+
+/// The bytes that are laid out together.
+const CHUNK_BYTES: usize = 1 << 19;
+
+/// Chunks of state, laid out for a general compressor: differences of successive words of 32 bits, all lowest bytes first, then the
+/// next higher ones. Pages written in order differ by a constant, and of random numbers only the low bytes are random.
+struct Differences<S>(S);
+
+impl<S: Write> Write for Differences<S> {
+    /// Takes what a buffer of a chunk passes on.
+    fn write(&mut self, chunk: &[u8]) -> io::Result<usize> {
+        let chunk = &chunk[..chunk.len().min(CHUNK_BYTES)];
+        let (words, rest) = chunk.as_chunks::<4>();
+        let mut before = 0;
+        let differences: Vec<[u8; 4]> = words
+            .iter()
+            .map(|&word| {
+                let word = u32::from_le_bytes(word);
+                word.wrapping_sub(std::mem::replace(&mut before, word)).to_le_bytes()
+            })
+            .collect();
+        let planes = (0..4).flat_map(|byte| differences.iter().map(move |word| word[byte]));
+        let laid_out: Vec<u8> = planes.chain(rest.iter().copied()).collect();
+        self.0.write_all(&(chunk.len() as u32).to_le_bytes())?;
+        self.0.write_all(&laid_out)?;
+        Ok(chunk.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl<S: Read> Read for Differences<S> {
+    /// Fills the buffer of a chunk.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut len = [0; 4];
+        if self.0.read(&mut len[..1])? == 0 {
+            return Ok(0);
+        }
+        self.0.read_exact(&mut len[1..])?;
+        let len = u32::from_le_bytes(len) as usize;
+        let Some(chunk) = buffer.get_mut(..len) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a chunk is too long"));
+        };
+        let mut laid_out = vec![0; len];
+        self.0.read_exact(&mut laid_out)?;
+        let (words, rest) = chunk.as_chunks_mut::<4>();
+        let (count, mut word) = (words.len(), 0_u32);
+        for (index, to) in words.iter_mut().enumerate() {
+            word = word
+                .wrapping_add(u32::from_le_bytes(std::array::from_fn(|byte| laid_out[byte * count + index])));
+            *to = word.to_le_bytes();
+        }
+        rest.copy_from_slice(&laid_out[4 * count..]);
+        Ok(len)
+    }
 }
 
 /// A writer that digests its bytes.

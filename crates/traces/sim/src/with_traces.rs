@@ -1,7 +1,9 @@
 //! Runs whose workload may be a trace.
 
 use crate::record::{Records, RunRecording};
-use coflash_engine::{Checkpoints, FewestPrograms, Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice};
+use coflash_engine::{
+    Checkpoints, FewestPrograms, Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice,
+};
 use coflash_trace::like::{FitOptions, config_like};
 
 /// The reader of traces, with all its formats.

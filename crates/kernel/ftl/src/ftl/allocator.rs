@@ -179,12 +179,6 @@ impl Allocator {
         self.pools[pool].valid_pages -= pages;
     }
 
-    /// Whether a write of `lpn` may go to `die`.
-    #[inline(always)]
-    pub(super) fn may_lie_on(&self, lpn: Lpn, die: DieId) -> bool {
-        self.chips != Chips::Static || lpn.get() % self.dies.len() as u32 == die.get()
-    }
-
     /// The die of all writes of a page, if each page has one.
     #[inline(always)]
     pub(super) fn die_of(&self, lpn: Lpn) -> Option<DieId> {
@@ -311,18 +305,6 @@ impl Allocator {
         let die = &mut self.dies[dims.die_of(pool)];
         die.low_pools += u32::from(free <= dims.low_mark_blocks);
         die.due_pools += u32::from(free <= dims.step_mark_blocks);
-    }
-
-    /// The die, and the pool of each die, at which the search for the next write begins.
-    pub(super) fn turns(&self) -> (u32, impl Iterator<Item = u32> + '_) {
-        (self.next_die, self.dies.iter().map(|die| die.next_write))
-    }
-
-    pub(super) fn set_turns(&mut self, next_die: u32, next_write: impl Iterator<Item = u32>) {
-        self.next_die = next_die;
-        for (die, next) in std::iter::zip(&mut *self.dies, next_write) {
-            die.next_write = next;
-        }
     }
 
     /// Panic unless the counts of each die match its pools. For tests.

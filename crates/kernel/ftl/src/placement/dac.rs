@@ -6,7 +6,7 @@
 //! 2022, and its repository). In the paper a page changes its region only if it is young enough; here, as in
 //! the comparison, always.
 
-use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,10 +61,6 @@ impl PlacementPolicy for Dac {
         let region = &mut self.regions[page.lpn.index()];
         *region = (*region).min(self.hottest).saturating_sub(1);
         Class::new((*region).into())
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        vec![Column::U8(&mut self.regions)]
     }
 
     fn heap_bytes(&self) -> usize {

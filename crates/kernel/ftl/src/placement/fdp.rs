@@ -8,7 +8,7 @@
 //! persistently isolated handles do not. Our choice: a write without a hint gets its handle by address; in
 //! NVMe it goes to handle 0 (`shares = ["100%"]`).
 
-use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Lpn, Misfit, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -190,10 +190,6 @@ impl PlacementPolicy for Fdp {
 
     fn cleaned(&mut self, unit: Cleaned) {
         self.lazily = unit.lazily;
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        if self.copies == Copies::OfUnit { Vec::new() } else { vec![Column::U32(&mut self.writer)] }
     }
 
     fn heap_bytes(&self) -> usize {

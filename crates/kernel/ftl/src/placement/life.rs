@@ -1,6 +1,6 @@
 //! The mean life of blocks with short-lived pages.
 
-use super::{Cleaned, Column};
+use super::Cleaned;
 use coflash_base::Save;
 
 /// The number of blocks in the mean.
@@ -39,10 +39,5 @@ impl Life {
             self.mean = self.sum / self.blocks;
             (self.blocks, self.sum) = (0, 0);
         }
-    }
-
-    pub(super) fn columns(&mut self) -> [Column<'_>; 3] {
-        let Self { mean, blocks, sum } = self;
-        [mean, blocks, sum].map(|number| Column::U64(std::slice::from_mut(number)))
     }
 }

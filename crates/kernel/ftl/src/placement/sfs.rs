@@ -10,7 +10,7 @@
 
 use super::nearest::nearest;
 use super::times::Times;
-use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Lpn, Misfit, Policy, Save};
 use coflash_media::BlockId;
 use schemars::JsonSchema;
@@ -173,19 +173,6 @@ impl PlacementPolicy for Sfs {
             self.quantise();
         }
         self.cleaned = self.cleaned.wrapping_add(1);
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        vec![
-            self.written.column(),
-            Column::U32(&mut self.writes),
-            Column::U32(&mut self.pages),
-            Column::U64(&mut self.writes_of),
-            Column::U64(&mut self.times_of),
-            Column::U64(std::slice::from_mut(&mut self.now)),
-            Column::F64(&mut self.centres),
-            Column::U64(std::slice::from_mut(&mut self.cleaned)),
-        ]
     }
 
     fn heap_bytes(&self) -> usize {

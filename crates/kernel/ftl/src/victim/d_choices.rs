@@ -66,14 +66,6 @@ impl VictimPolicy for DChoices {
         (0..self.d).map(draw).min_by_key(|&block| candidates.cost(block))
     }
 
-    fn order(&self) -> Vec<LocalBlock> {
-        self.sealed.members().to_vec()
-    }
-
-    fn draws(&mut self) -> Option<&mut RandomStream> {
-        Some(&mut self.draws)
-    }
-
     fn heap_bytes(&self) -> usize {
         self.sealed.heap_bytes()
     }

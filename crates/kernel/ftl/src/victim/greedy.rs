@@ -93,11 +93,6 @@ impl VictimPolicy for Greedy {
         None
     }
 
-    /// By cost, and within a bucket by arrival: the order from which the same lists are rebuilt.
-    fn order(&self) -> Vec<LocalBlock> {
-        (0..self.bucket_count).flat_map(|bucket| self.buckets.iter(bucket)).collect()
-    }
-
     fn heap_bytes(&self) -> usize {
         self.buckets.heap_bytes()
     }

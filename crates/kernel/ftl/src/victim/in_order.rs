@@ -70,10 +70,6 @@ impl<R: OrderRule> VictimPolicy for InOrder<R> {
         self.rule.pick(&self.order, candidates)
     }
 
-    fn order(&self) -> Vec<LocalBlock> {
-        self.order.iter().collect()
-    }
-
     fn heap_bytes(&self) -> usize {
         self.order.heap_bytes() + self.rule.heap_bytes()
     }

@@ -40,14 +40,6 @@ impl VictimPolicy for Random {
         (!members.is_empty()).then(|| members[self.draws.random_range(0..members.len() as u32) as usize])
     }
 
-    fn order(&self) -> Vec<LocalBlock> {
-        self.sealed.members().to_vec()
-    }
-
-    fn draws(&mut self) -> Option<&mut RandomStream> {
-        Some(&mut self.draws)
-    }
-
     fn heap_bytes(&self) -> usize {
         self.sealed.heap_bytes()
     }

@@ -1,6 +1,6 @@
 //! The group of hot pages: pages that were overwritten several times within the mean life of its blocks.
 
-use crate::placement::{Class, Cleaned, Column, Placed};
+use crate::placement::{Class, Cleaned, Placed};
 use coflash_base::Save;
 
 /// The bits of a page's count.
@@ -115,12 +115,6 @@ impl Hot {
 
     pub(super) fn begin_measuring(&mut self) {
         (self.writes, self.hot_writes, self.victims, self.victim_lives, self.valid) = (0, 0, 0, 0, 0);
-    }
-
-    pub(super) fn columns(&mut self) -> [Column<'_>; 9] {
-        let Self { life, left, blocks, lives, writes, hot_writes, victims, victim_lives, valid } = self;
-        [life, left, blocks, lives, writes, hot_writes, victims, victim_lives, valid]
-            .map(|number| Column::U64(std::slice::from_mut(number)))
     }
 }
 

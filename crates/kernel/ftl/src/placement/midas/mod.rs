@@ -20,9 +20,7 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-use super::{
-    CLASSES_MAX, Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count,
-};
+use super::{CLASSES_MAX, Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Misfit, Policy, Save};
 use hot::Hot;
 use intervals::Intervals;
@@ -275,22 +273,6 @@ impl PlacementPolicy for Midas {
         self.present = self.arrange(self.next.queues, self.next.sizes, self.next.last);
         self.next = self.present;
         Some(before)
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        let Self { pages, written, hot, intervals, present, next, predicted, measured, .. } = self;
-        let mut columns = vec![Column::U8(pages), Column::F64(predicted)];
-        columns.extend([&mut measured.victims, &mut measured.valid_pages].map(|counts| Column::U64(counts)));
-        for Arrangement { queues, last, sizes } in [present, next] {
-            columns.extend([queues, last].map(|number| Column::U32(std::slice::from_mut(number))));
-            columns.push(Column::U32(sizes));
-        }
-        let Self { regular_since, copies, victims, freed, .. } = self;
-        let numbers = [written, regular_since, copies, victims, freed];
-        columns.extend(numbers.map(|number| Column::U64(std::slice::from_mut(number))));
-        columns.extend(hot.columns());
-        columns.extend(intervals.columns());
-        columns
     }
 
     fn heap_bytes(&self) -> usize {
