@@ -13,7 +13,7 @@ mod trace;
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
 use coflash_scenario::{BUILT_IN, ReplayMode, Requests, SCALED_KEYS, settings};
-use coflash_sim::{Records, RunError, RunResult};
+use coflash_sim::{Checkpoints, Records, RunError, RunResult};
 use numpy::{IntoPyArray, PyArray1};
 use observer::PythonObserver;
 use pyo3::create_exception;
@@ -320,17 +320,27 @@ fn run(
     warm: Option<&Warm>,
     records: (Option<PathBuf>, Option<PathBuf>),
     threads: u32,
-) -> PyResult<PyRunResult> {
+    checkpoint: Option<(PathBuf, f64)>,
+) -> PyResult<(PyRunResult, KeptCheckpoint)> {
     let scenario = external::bound(py, &scenario.0)?;
     let mut observer = PythonObserver::new(progress, measured);
+    let mut checkpoints = checkpoint.map(|(file, seconds)| {
+        observer.checkpoints_every(seconds);
+        Checkpoints { file, ..Checkpoints::default() }
+    });
     let (warm, (operations, decisions)) = (warm.map(|warm| &warm.0), records);
     let records = Records { operations, decisions };
-    let mut simulate = || coflash_sim::run_recorded(&scenario, warm, &records, threads, &mut observer);
+    let mut simulate =
+        || coflash_sim::run_recorded(&scenario, warm, &records, threads, checkpoints.as_mut(), &mut observer);
     external::take_failure();
     // Release the interpreter during the simulation; observer and policies acquire it when they need it.
     let result = if external::is_called_per_page(&scenario) { simulate() } else { py.detach(&mut simulate) };
-    settled(py, result, observer).map(PyRunResult)
+    let Checkpoints { resumed, unusable, unwritten, .. } = checkpoints.unwrap_or_default();
+    settled(py, result, observer).map(|result| (PyRunResult(result), (resumed, unusable, unwritten)))
 }
+
+/// The requests served before a run went on; why a checkpoint was not used; why none could be written.
+type KeptCheckpoint = (Option<u64>, Option<String>, Option<String>);
 
 #[pyfunction]
 fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<Warm> {

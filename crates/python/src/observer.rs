@@ -15,12 +15,19 @@ pub(crate) struct PythonObserver {
     phase: Option<Phase>,
     last: Instant,
     raised: Option<PyErr>,
+    /// The time between two checkpoints, and that of the last one.
+    checkpoints: Option<(Duration, Instant)>,
 }
 
 impl PythonObserver {
     #[allow(clippy::disallowed_methods, reason = "wall time decides only when to report")]
     pub(crate) fn new(callback: Option<Py<PyAny>>, measured: Option<Py<PyAny>>) -> Self {
-        Self { callback, measured, phase: None, last: Instant::now(), raised: None }
+        Self { callback, measured, phase: None, last: Instant::now(), raised: None, checkpoints: None }
+    }
+
+    /// Ask for a checkpoint every so many seconds.
+    pub(crate) fn checkpoints_every(&mut self, seconds: f64) {
+        self.checkpoints = Some((Duration::from_secs_f64(seconds), self.last));
     }
 
     /// The exception that cancelled the run.
@@ -94,5 +101,16 @@ impl Observer for PythonObserver {
             self.tell(py, so_far)
         });
         self.unless_raised(done)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "wall time decides only when to keep a checkpoint")]
+    fn wants_checkpoint(&mut self) -> bool {
+        let Some((every, last)) = &mut self.checkpoints else { return false };
+        let now = Instant::now();
+        let is_due = now.duration_since(*last) >= *every;
+        if is_due {
+            *last = now;
+        }
+        is_due
     }
 }

@@ -37,6 +37,7 @@ from coflash.results.fio_json import fio_text
 from coflash.results.identity import Identity
 from coflash.results.nvme_fdp import fdp_text
 from coflash.results.result import FILES, Result, check_place
+from coflash.runs.checkpoint import SECONDS, Checkpoint
 from coflash.runs.inputs import inputs_of
 from coflash.runs.progress import shown
 from coflash.runs.run import replaying, simulate
@@ -52,6 +53,10 @@ _FIO = "Run the jobs of this job file of fio (workload.fio)."
 _WARM = "Start from this warm device, which 'coflash warm' wrote."
 _THREADS = (
     "Threads that simulate parts of the device side by side, with the same result, where no key couples the parts."
+)
+_CHECKPOINT = (
+    "Keep what the run has become every so many minutes (10), in a hidden file beside a local --out: after an "
+    "interruption the same command goes on from there. 0: never."
 )
 _OPERATIONS = "Write each flash operation to this Parquet file."
 
@@ -81,6 +86,7 @@ def run(
     ] = "coflash",
     live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, max=65_536, help=_THREADS)] = 1,
+    minutes: Annotated[float | None, typer.Option("--checkpoint", metavar="MINUTES", min=0, help=_CHECKPOINT)] = None,
 ) -> None:
     """Simulate a scenario and show its measures."""
     if options.format in ("fio-json", "fio-json+", "nvme-fdp"):  # no trace has such a format
@@ -100,15 +106,27 @@ def run(
     check_json(json)
     atomic_write.check_apart(json, operations, decisions)
     if out is None:
-        check_effect({"--force": force}, "without --out")
+        check_effect({"--force": force, "--checkpoint": minutes}, "without --out")
     elif remote.is_url(out):
         remote.Tree(out).check()
     else:
         atomic_write.check_folder(remote.path_of(out), FILES)
     if out is not None and not force:
         _check_same(out, chosen, trace or [])
+    seconds = SECONDS if minutes is None else 60 * minutes
+    kept = None
+    if out is not None and seconds and not remote.is_url(out):
+        place = remote.path_of(out).absolute()
+        kept = Checkpoint(place.with_name(f".{place.name}.checkpoint"), seconds)
     simulated = partial(
-        simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions, threads=threads
+        simulate,
+        chosen,
+        trace or (),
+        warm=warm,
+        operations=operations,
+        decisions=decisions,
+        threads=threads,
+        checkpoint=kept,
     )
     if threads > 1:
         files = {"warm": warm, "operations": operations, "decisions": decisions}
@@ -129,11 +147,13 @@ def run(
     try:
         if out is not None:
             result.save(out, force=force)
+        if kept:
+            kept.remove()
     finally:  # what cannot be saved can be read
         write_json(json, _written(result, output_format))
         if not quiet:
             console = errors() if json == STANDARD_OUTPUT else output()
-            notes(result.notes)
+            notes([*(kept.told if kept else []), *result.notes])
             console.print(run_table(result))
 
 

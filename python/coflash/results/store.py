@@ -24,6 +24,7 @@ from typing import Any, Protocol
 from coflash._core import CoflashError
 from coflash.files import atomic_write, remote
 from coflash.files.errors import no_result
+from coflash.files.kept import kept_folder
 from coflash.results.result import DOCUMENT, FILES, Result, document_of
 
 _RUNS, _FAILED = "runs", "failed"
@@ -109,6 +110,10 @@ class Store(Protocol):
         """
         ...
 
+    def checkpoint(self, key: str) -> Path:
+        """Return the file for the checkpoint of a run on this machine."""
+        ...
+
     def added(self, key: str) -> None:
         """Take note that a result was stored, here or by another process."""
         ...
@@ -189,6 +194,9 @@ class FolderStore:
             self.broken.append(str(error))
             return None
 
+    def checkpoint(self, key: str) -> Path:  # noqa: D102
+        return self.path / _RUNS / f".{key}.checkpoint"
+
     def added(self, key: str) -> None:  # noqa: D102
         pass  # each look is at the folder itself
 
@@ -242,6 +250,9 @@ class UrlStore:
             raise no_result(self.place)
         for document, content in self._documents(documents):
             yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content
+
+    def checkpoint(self, key: str) -> Path:  # noqa: D102
+        return kept_folder() / f"{key}.checkpoint"
 
     def added(self, key: str) -> None:  # noqa: D102
         self._known.add(f"{_RUNS}/{key}/{DOCUMENT}")

@@ -17,6 +17,7 @@ from coflash.files.kinds import RECORD
 from coflash.measures.record import Record, SoFar
 from coflash.results.identity import reading
 from coflash.results.result import Result
+from coflash.runs.checkpoint import Checkpoint
 from coflash.runs.inputs import credited, own_files
 from coflash.runs.warm import Warm
 from coflash.scenario import Scenario, ScenarioLike
@@ -36,6 +37,7 @@ def run(
     operations: str | os.PathLike[str] | None = None,
     decisions: str | os.PathLike[str] | None = None,
     threads: int = 1,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulate a scenario. The same scenario, trace and revision of results give the same result, bit for bit.
 
@@ -53,6 +55,8 @@ def run(
         decisions: A Parquet file to write, with a row for each candidate of each GC decision.
         threads: The most threads that simulate parts of the device side by side, where
             [`Scenario.coupling`][coflash.Scenario.coupling] is None; the result is the same.
+        checkpoint: A file that keeps every ten minutes what the run has become. If it is there, the same run goes on
+            from it, with the same result; it is removed at the end.
 
     Raises:
         CoflashError: The scenario, the trace or the warm device cannot be used, or a file cannot be written.
@@ -63,9 +67,25 @@ def run(
         warnings.warn(sentence, stacklevel=2)
     if threads not in range(1, _THREADS_MOST + 1):
         raise CoflashError(f"threads: {threads!r} was given; a whole number from 1 to {_THREADS_MOST} is allowed")
-    return simulate(
-        scenario, trace, progress, measured, warm, operations=operations, decisions=decisions, threads=threads
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint))
+    if kept and not kept.file.parent.is_dir():
+        raise CoflashError(f"checkpoint: {kept.file}: there is no folder {kept.file.parent}")
+    result = simulate(
+        scenario,
+        trace,
+        progress,
+        measured,
+        warm,
+        operations=operations,
+        decisions=decisions,
+        threads=threads,
+        checkpoint=kept,
     )
+    if kept:
+        kept.remove()
+        for sentence in kept.told:
+            warnings.warn(sentence, stacklevel=2)
+    return result
 
 
 def simulate(
@@ -78,10 +98,11 @@ def simulate(
     operations: str | os.PathLike[str] | None = None,
     decisions: str | os.PathLike[str] | None = None,
     threads: int = 1,
+    checkpoint: Checkpoint | None = None,
 ) -> Result:
     """Simulate a scenario as [`run`][coflash.run] does, by default on one thread.
 
-    Only the notes of the result name keys without effect.
+    Only the notes of the result name keys without effect. The file of a checkpoint stays.
     """
     scenario = Scenario.of(scenario)
     read = _Read.of(scenario, trace)
@@ -99,7 +120,11 @@ def simulate(
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        core = _core.run(scenario.core, progress or None, tell, device, (operations, decisions), threads)
+        kept = (checkpoint.file, checkpoint.seconds) if checkpoint else None
+        records = (operations, decisions)
+        core, told = _core.run(scenario.core, progress or None, tell, device, records, threads, kept)
+        if checkpoint:
+            checkpoint.tell(*told)
     return credited(Result.from_core(core), files, read.local, read.sources)
 
 

@@ -15,6 +15,7 @@ from coflash.quantity import number_in
 from coflash.results.identity import nameless, own_key, reading
 from coflash.results.result import Result
 from coflash.results.store import Unstored, store_at
+from coflash.runs.checkpoint import Checkpoint
 from coflash.runs.inputs import Input, credited
 from coflash.runs.run import simulate
 from coflash.scenario import Scenario, as_text, flat
@@ -254,7 +255,9 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
         with ExitStack() as stack:
             if job.sharing is not None:
                 lent = stack.enter_context(devices.lent(whole, job.sharing, progress))
-            result = simulate(whole, () if key else local, progress or False, None, lent.warm if lent else None)
+            checkpoint = Checkpoint(store_at(job.place).checkpoint(job.key)) if job.place is not None else None
+            warm = lent.warm if lent else None
+            result = simulate(whole, () if key else local, progress or False, None, warm, checkpoint=checkpoint)
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
@@ -268,6 +271,8 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
     if job.place is not None:
         try:
             store_at(job.place).write(job.key, result)
+            if checkpoint:
+                checkpoint.remove()
         except CoflashError as error:
             raise Unstored(str(error)) from error
     kept = result if job.place is None else None

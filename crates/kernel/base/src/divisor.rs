@@ -4,8 +4,10 @@
 //! division via N-bit multiply-add" (ARITH 2005) for the form used here. Crates for it (`strength_reduce`, `fastdivide`) ask first
 //! whether the divisor is a power of two, at each division.
 
+use crate::Save;
+
 /// A divisor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Divisor {
     value: u32,
     /// The largest 64-bit number, divided by `value`.

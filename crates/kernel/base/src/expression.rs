@@ -4,6 +4,7 @@
 //! its interpretation costs little, and nothing is allocated. The parser is our own: kept crates evaluate one value at a
 //! time, through a tree or a map of names. Results are the same on any machine: exp, log and powers are those of libm.
 
+use crate::Save;
 use crate::suggest;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -15,7 +16,7 @@ use std::marker::PhantomData;
 const LENGTH_MAX: usize = 2000;
 const DEPTH_MAX: usize = 50;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Save)]
 enum Op {
     Number(f64),
     Feature(usize),
@@ -48,7 +49,7 @@ const FUNCTIONS: [(&str, usize, Op); 7] = [
 ];
 
 /// A compiled expression. Two are equal if their texts are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct Expression {
     text: String,
     program: Vec<Op>,

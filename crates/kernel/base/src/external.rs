@@ -1,11 +1,13 @@
 //! Policies from outside coflash: a scenario names their code, and a run binds it.
 
+use crate::Save;
 use crate::misfit::Misfit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 /// A policy whose code is not part of coflash. `F` creates it.
@@ -105,6 +107,17 @@ impl<P: ?Sized> Asked<P> {
         if !self.has_failed {
             tell(&mut self.policy);
         }
+    }
+}
+
+/// Only the code itself knows its state.
+impl<P: ?Sized> Save for Asked<P> {
+    fn save(&self, _: &mut dyn io::Write) -> io::Result<()> {
+        Err(io::Error::other("a policy from outside has state that no file can hold"))
+    }
+
+    fn restore(&mut self, _: &mut dyn io::Read) -> io::Result<()> {
+        unreachable!("it is never saved")
     }
 }
 

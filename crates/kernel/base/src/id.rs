@@ -4,6 +4,8 @@
 //! mapping tables.
 
 use crate::huge_pages;
+use crate::save::{self, Load, Save};
+use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -22,7 +24,7 @@ pub trait Index: Copy + Eq + Ord {
 macro_rules! id_type {
     ($(#[$meta:meta])* $name:ident) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, $crate::Save)]
         pub struct $name(::core::num::NonZeroU32);
 
         impl $name {
@@ -115,6 +117,22 @@ impl<I: Index, T> IdVec<I, T> {
     }
 }
 
+impl<I, T: Save> Save for IdVec<I, T> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        save::save_all(self.iter(), out)
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        save::restore_all(self, from)
+    }
+}
+
+impl<I, T: Load> Load for IdVec<I, T> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        Ok(Self { items: Load::load(from)?, id: PhantomData })
+    }
+}
+
 impl<I, T> Deref for IdVec<I, T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
@@ -156,7 +174,7 @@ impl<I, T: std::fmt::Debug> std::fmt::Debug for IdVec<I, T> {
 }
 
 /// A map from ids to ids, empty at first. It is a dense table; what was never touched of it takes no memory.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct IdMap<I, J> {
     /// 0, or the index of the entry plus one.
     entries: IdVec<I, u32>,

@@ -16,7 +16,11 @@
 //! | division by a number that stays | [`divisor`] |
 //! | looking ahead: asking for memory before it is needed | [`prefetch`] |
 //! | the nearest match of an unknown name | [`suggest`] |
+//! | state that a checkpoint keeps | [`save`](mod@save) |
 //! | files that are written whole or not at all | [`AtomicFile`] |
+
+// The derived code names this crate.
+extern crate self as coflash_base;
 
 pub mod amount;
 mod atomic_file;
@@ -35,6 +39,7 @@ pub mod permutation;
 mod placement_id;
 pub mod policy;
 pub mod prefetch;
+pub mod save;
 pub mod seed;
 pub mod suggest;
 pub mod units;
@@ -52,5 +57,6 @@ pub use permutation::Permutation;
 pub use placement_id::PlacementId;
 pub use policy::{Parameter, Policy, PolicyInfo};
 pub use prefetch::Ahead;
+pub use save::Save;
 pub use seed::{RandomStream, Seed};
 pub use units::{Bytes, Duration, Energy, Quantity, Ratio, Share, Time};

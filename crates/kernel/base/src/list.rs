@@ -4,10 +4,10 @@
 //! sentinels are the ids after the last one, one per list: several lists may share the links of the same ids, if an id
 //! is in at most one of them.
 
-use crate::{IdVec, Index};
+use crate::{IdVec, Index, Save};
 use std::fmt::Debug;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Save)]
 struct Links<I> {
     /// Towards the front.
     prev: I,
@@ -16,7 +16,7 @@ struct Links<I> {
 }
 
 /// The links of ids and sentinels. An id in no list is linked to itself.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 struct Rings<I>(IdVec<I, Links<I>>);
 
 impl<I: Index + Debug> Rings<I> {
@@ -101,7 +101,7 @@ impl<I: Index + Debug> Rings<I> {
 }
 
 /// A linked list of ids below a fixed bound, each at most once.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct List<I> {
     rings: Rings<I>,
     sentinel: I,
@@ -201,7 +201,7 @@ impl<I: Index + Debug> List<I> {
 }
 
 /// Several lists, numbered from 0, of ids below a fixed bound. An id is in at most one of them.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Lists<I> {
     rings: Rings<I>,
     bound: u32,

@@ -502,7 +502,7 @@ macro_rules! measures {
         })?
     ) => {
         $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, $crate::Save)]
         $vis struct $name {
             $($(#[doc = $meaning])+ pub $field: $ty,)*
         }

@@ -1,7 +1,9 @@
 //! The kinds of requests.
 
+use crate::Save;
+
 /// The kind of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 // Four bytes wide: the padding behind a narrower field would be copied byte by byte.
 #[repr(u32)]
 pub enum Op {

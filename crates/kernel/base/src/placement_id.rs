@@ -1,5 +1,6 @@
 //! Placement identifiers: the hint of a write, with which data its own belongs.
 
+use crate::Save;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -8,7 +9,7 @@ use std::num::NonZeroU8;
 
 /// The placement hint of a write: the number of a reclaim-unit handle (FDP), or of a stream, from 0 to 254. An optional one takes
 /// one byte.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Save)]
 #[serde(try_from = "u64", into = "u64")]
 pub struct PlacementId(NonZeroU8);
 

@@ -100,15 +100,17 @@ impl PolicyInfo {
 /// `victim_dispatch!(victim, policy => expression)` evaluates the expression for its variant. With `, build
 /// victim_build`, `victim_build!(config, parameters => expression)` creates the policy of a configuration, and
 /// `victim_build!(config, type Policy, parameters => expression)` evaluates an expression of its type. With
-/// `, external "external" => External(External)` the family takes code from outside, too, which is none of its names.
+/// `, external "external" => External(External)` the family takes code from outside, too, which is none of its names. A family
+/// whose policies have state of a run says `Victim: Save`.
 #[macro_export]
 macro_rules! policy_family {
-    (($d:tt) $(#[$meta:meta])* pub family $family:ident, config $config:ident, dispatch $dispatch:ident
+    (($d:tt) $(#[$meta:meta])* pub family $family:ident $(: $save:ident)?, config $config:ident, dispatch $dispatch:ident
         $(, build $build:ident)? $(, external $external_name:literal => $external:ident($external_ty:ty))? {
         $first_name:literal => $first:ident($first_ty:ty), $($name:literal => $variant:ident($ty:ty),)*
     }) => {
         $(#[$meta])*
         #[derive(Clone)]
+        $(#[derive($crate::$save)] #[save(in_place)])?
         pub enum $family {
             #[doc = concat!("`", $first_name, "`")]
             $first($first_ty),

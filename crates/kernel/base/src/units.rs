@@ -1,5 +1,6 @@
 //! Quantities with units, as types and as text in a scenario (`"64GiB"`, `"25us"`, `"5%"`).
 
+use crate::Save;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -66,7 +67,7 @@ fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result 
 macro_rules! quantity {
     ($(#[$meta:meta])* $name:ident.$field:ident, $what:literal, $example:literal, $units:expr) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Save)]
         pub struct $name {
             /// The value in base units.
             pub $field: u64,
@@ -184,7 +185,7 @@ quantity!(
 ///
 /// Sums of times and durations saturate, which preserves the order; a run that comes near the limit is refused
 /// ([`Time::LAST`]).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Save)]
 pub struct Time {
     /// Nanoseconds since the begin of the run.
     pub ns: u64,
@@ -244,7 +245,7 @@ impl std::ops::Mul<u64> for Duration {
 }
 
 /// A share of a whole, written `"5%"` or `"0.05"`; stored in parts per billion, exactly.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Save)]
 pub struct Share {
     /// Billionths of the whole.
     pub ppb: u64,
@@ -291,7 +292,7 @@ impl FromStr for Share {
 }
 
 /// A ratio to a whole of which it is no part, so that it may exceed 100 %; written as a share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Save)]
 pub struct Ratio(pub Share);
 
 impl FromStr for Ratio {

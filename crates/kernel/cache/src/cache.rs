@@ -8,7 +8,7 @@ use crate::evict::{Eviction, EvictionConfig};
 use crate::orders::{Orders, Policies, PolicyPair};
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{Ahead, IdMap, IdVec, Lpn, PlacementId};
+use coflash_base::{Ahead, IdMap, IdVec, Lpn, PlacementId, Save};
 use std::ops::Deref;
 
 /// A cache of logical pages, with one eviction policy or with two. It dereferences to its [`SlotTable`], and changes
@@ -27,7 +27,8 @@ use std::ops::Deref;
 /// cache.remove(victim);
 /// assert_eq!(cache.lookup(Lpn::new(7)), None);
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct Cache<P = Eviction> {
     table: SlotTable,
     index: IdMap<Lpn, SlotId>,

@@ -3,7 +3,7 @@
 //! A policy that finds an arriving page among them knows that it was evicted too early.
 
 use crate::shape::CacheShape;
-use coflash_base::{IdVec, Lists, Lpn, id_type};
+use coflash_base::{IdVec, Lists, Lpn, Save, id_type};
 
 id_type!(
     /// A ghost.
@@ -11,7 +11,7 @@ id_type!(
 );
 
 /// Ghosts in lists of their own, at most a fixed number in all. 13 bytes per ghost and 4 per logical page.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct Ghosts {
     /// The newest in front; the last list is of unused entries.
     lists: Lists<Ghost>,

@@ -2,7 +2,7 @@
 
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Lists, id_type};
+use coflash_base::{IdVec, Lists, Save, id_type};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
@@ -27,7 +27,7 @@ impl Default for BlocksConfig {
 }
 
 /// The cached pages of each group. 8 bytes per slot and 12 per group.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct Groups {
     pub(crate) block_pages: u32,
     /// The pages of each group, the oldest at the back.
@@ -105,7 +105,7 @@ impl Groups {
 }
 
 /// Groups by the number of their cached pages; at equal numbers, the group added last is at the front.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct ByLen {
     lists: Lists<GroupId>,
     /// An upper bound of the number of pages of any group.
@@ -166,7 +166,7 @@ impl ByLen {
 
 /// The block that is being evicted. A policy names one page at a time; after the first page of a block the others
 /// follow, unless the block is used again meanwhile.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Save)]
 pub(crate) struct BlockEviction {
     named: Option<SlotId>,
     group: Option<GroupId>,

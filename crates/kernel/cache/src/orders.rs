@@ -1,10 +1,11 @@
 //! The eviction orders of a cache: one for all pages, or one for clean and one for dirty pages.
 
 use crate::evict::Eviction;
+use coflash_base::Save;
 use std::slice;
 
 /// The eviction orders of clean and dirty pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum Orders {
     /// One for clean and one for dirty pages.
     Own,
@@ -42,7 +43,8 @@ impl Policies for Eviction {
 }
 
 /// The policies of clean and of dirty pages. With a common order only the first is used.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct PolicyPair {
     pub(crate) policies: [Eviction; 2],
     pub(crate) orders: Orders,

@@ -2,7 +2,7 @@
 //!
 //! Nine bytes per slot in three arrays; one more where placement hints are kept. A hit reads none of them.
 
-use coflash_base::{IdVec, Lpn, PlacementId, id_type};
+use coflash_base::{IdVec, Lpn, PlacementId, Save, id_type};
 
 id_type!(
     /// A page-sized slot of a cache.
@@ -21,7 +21,7 @@ const DETACHED: u8 = 1 << 3;
 const PLACE: u8 = PINNED | DETACHED;
 
 /// All slots of a cache. Only the cache changes them; all others, including the eviction policy, only read.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct SlotTable {
     pages: IdVec<SlotId, Option<Lpn>>,
     /// The flags of each slot; zero if it is free.

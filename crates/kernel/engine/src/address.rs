@@ -2,7 +2,7 @@
 
 use crate::slice::Slice;
 use coflash_base::prefetch::prefetch;
-use coflash_base::{Index, Lpn};
+use coflash_base::{Index, Lpn, Save};
 use coflash_scenario::{Remap, Scenario};
 use coflash_workload::{Op, Request};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ const CHUNK_PAGES: u64 = 1024;
 const LOOK_PAGES: u64 = 8;
 
 /// The addresses of requests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct AddressMap {
     page_bytes: u64,
     /// The binary logarithm of `page_bytes`, where that is a power of two: a division takes as long as ten shifts.
@@ -23,11 +23,12 @@ pub(crate) struct AddressMap {
     logical_pages: u64,
     places: Places,
     /// The slice of the device that is served here, if it is not all of it.
+    #[save(skip)]
     slice: Option<Slice>,
 }
 
 /// The place of each page of the workload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 enum Places {
     /// The identity; pages beyond the device are unmapped.
     Direct,

@@ -7,7 +7,7 @@ use crate::host::HostCounters;
 use crate::latency::LatencyRecorder;
 use crate::payload::{PartOfPage, Payload};
 use crate::series::Recorder;
-use coflash_base::{Ahead, Duration, Lpn, Time};
+use coflash_base::{Ahead, Duration, Lpn, Save, Time};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_level::{Command, Crossing, Level};
 use coflash_media::{Busy, DieId, Finished, Media, SimulatedMedia, Tag, When};
@@ -27,7 +27,7 @@ pub(crate) use sliced::Share;
 use sliced::Sliced;
 
 /// An outstanding request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Pending {
     arrival: Time,
     op: Op,
@@ -90,6 +90,7 @@ const FAR: usize = Ahead::Far.distance();
 pub(crate) const GROUP: usize = FAR - Ahead::Near.distance();
 
 /// A stack of levels, its media, and the outstanding requests. `SLICED` tells whether it serves a slice of a device.
+#[derive(Save)]
 pub struct Engine<L, M: Media, const SLICED: bool = false> {
     level: L,
     media: M,
@@ -97,6 +98,7 @@ pub struct Engine<L, M: Media, const SLICED: bool = false> {
     gc: GcMode,
     address: AddressMap,
     /// The logical pages of the request being issued.
+    #[save(skip)]
     lpns: Lpns,
     looks_ahead: bool,
     /// Whether the last look pays, too.
@@ -107,12 +109,15 @@ pub struct Engine<L, M: Media, const SLICED: bool = false> {
     pending: Vec<Pending>,
     vacant: Vec<u32>,
     finished: Vec<Finished>,
+    #[save(skip)]
     flushed: Vec<When>,
     meters: Meters,
+    #[save(each)]
     restarts: Option<Restarts<L, M>>,
     erases_before: Vec<u32>,
     owner: u16,
     /// Where the engine serves a slice of a device: its shares of requests.
+    #[save(skip)]
     sliced: Option<Box<Sliced>>,
 }
 

@@ -20,6 +20,9 @@ pub enum RunError {
     /// The workload exceeds the device, or the range of time.
     #[error("{0}")]
     TooFar(String),
+    /// A checkpoint does not fit the run.
+    #[error("the checkpoint: {0}")]
+    Checkpoint(#[from] io::Error),
     /// A recording cannot be written.
     #[error("{0}")]
     Record(String),
@@ -55,7 +58,7 @@ pub enum WarmError {
         /// As the user named it.
         file: String,
         /// The problem.
-        problem: WarmFileError,
+        problem: StateFileError,
     },
     /// The state of an external policy cannot be stored in a file.
     #[error("{file}: a device with the policy {policy:?} cannot be kept in a file, which has not its state")]
@@ -70,24 +73,29 @@ pub enum WarmError {
     Differs(String),
 }
 
-/// The error of an unusable file.
+/// The error of an unusable file of state.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WarmFileError {
+pub enum StateFileError {
     /// It cannot be read.
     #[error("{0}")]
     Unread(String),
-    /// Not a warm device.
-    #[error("is not a warm device of coflash")]
-    NotWarm,
+    /// A file of another kind.
+    #[error("is not a {kind} of coflash")]
+    AnotherKind {
+        /// The kind that was expected.
+        kind: &'static str,
+    },
     /// An unknown layout.
-    #[error("is a warm device in format {given}, and this version reads format {read}")]
+    #[error("is a {kind} in format {given}, and this version reads format {read}")]
     Format {
+        /// Its kind.
+        kind: &'static str,
         /// Its format.
         given: u32,
         /// The format of this version.
         read: u32,
     },
-    /// Written under another revision of results, which may precondition devices differently.
+    /// Written under another revision of results, whose runs may be other ones.
     #[error(
         "is of revision {given} of results (coflash {coflash}), and this is revision {read} (coflash {version})",
         version = crate::VERSION
@@ -100,6 +108,9 @@ pub enum WarmFileError {
         /// The version that wrote it.
         coflash: String,
     },
+    /// A checkpoint of another run.
+    #[error("belongs to another run")]
+    AnotherRun,
     /// Damaged.
     #[error("is damaged ({0})")]
     Damaged(String),

@@ -1,6 +1,6 @@
 //! Response times: exact sums for mean and deviation, a histogram of three significant digits for percentiles.
 
-use coflash_base::Duration;
+use coflash_base::{Duration, Save};
 use hdrhistogram::Histogram;
 
 /// Response times of one kind of request.
@@ -86,7 +86,7 @@ impl Latency {
 
 /// Response times being recorded. A run records one each request, so they are only counted here; the library makes of them what is
 /// read at the end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct LatencyRecorder {
     /// By [`bucket`].
     counts: Vec<u64>,

@@ -56,6 +56,11 @@ pub trait Observer: Send {
         let _ = so_far;
         self.progress(Phase::Replay, fraction, requests)
     }
+
+    /// Whether a checkpoint is due: asked between batches of requests, and only where the run has a file for it.
+    fn wants_checkpoint(&mut self) -> bool {
+        false
+    }
 }
 
 /// An observer that never cancels.

@@ -4,7 +4,7 @@ use crate::engine::{Engine, GROUP, ServiceError};
 use crate::error::RunError;
 use crate::memory::{self, human};
 use crate::observer::{Cancelled, Observer, Phase};
-use coflash_base::Time;
+use coflash_base::{Save, Time};
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
 use coflash_scenario::{Remap, ReplayMode, Scenario, ScenarioError};
@@ -12,6 +12,7 @@ use coflash_workload::{BATCH_REQUESTS, Request, Source, no_handle};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
 /// Pages between two calls of the observer within a batch: long requests must not delay Ctrl-C.
@@ -121,6 +122,30 @@ impl<'a> Replay<'a> {
         self.batch = requests;
     }
 
+    /// Write the place in the workload, between two steps.
+    pub(crate) fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        (self.served, self.next).save(out)?;
+        self.issuer.save(out)
+    }
+
+    /// Return to the place that was saved. The requests before it are read once more.
+    pub(crate) fn restore(
+        &mut self,
+        from: &mut dyn Read,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        let mut place = (0, 0);
+        place.restore(from)?;
+        while self.read()? && self.served < place.0 {
+            observer.progress(Phase::Replay, self.source.progress(), self.served)?;
+        }
+        if self.served != place.0 || self.batch.len() < place.1 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the workload is another").into());
+        }
+        self.next = place.1;
+        Ok(self.issuer.restore(from)?)
+    }
+
     /// The share of the workload that has been read, if known, and the number of requests issued.
     pub(crate) fn progress(&self) -> (Option<f64>, u64) {
         (self.source.progress(), self.served + self.next as u64)
@@ -220,7 +245,7 @@ fn check_hints(batch: &[Request], handles: u32) -> Result<(), RunError> {
 }
 
 /// The issue times of requests.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) enum Issuer {
     Open {
         time_scale: f64,

@@ -97,6 +97,16 @@ pub fn begin<'a>(
         Some(warm) => Some(warm.device(scenario)?),
         None => memory::check(scenario).map(|()| None)?,
     };
+    begin_on(scenario, given, warm, observer)
+}
+
+/// Begin a run on a device that is preconditioned already, if one is given.
+pub(crate) fn begin_on<'a>(
+    scenario: &'a Scenario,
+    given: &Given<'_>,
+    warm: Option<Preconditioned>,
+    observer: &mut dyn Observer,
+) -> Result<Simulation<'a>, RunError> {
     let traces = given.traces;
     let open = move |scenario, pages, observer: &mut dyn Observer| {
         let opened = OpenWorkload::new(scenario, traces, pages, observer)?;

@@ -4,7 +4,7 @@
 //! So memory is constant, and a finished series has at least half of the maximum number of windows.
 
 use coflash_base::measure::{Report, Value};
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 
 /// The maximum number of windows; even.
 const WINDOWS_MAX: usize = 512;
@@ -49,7 +49,7 @@ impl Window {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 struct Counted {
     /// The count of each column; empty at first.
     counts: Vec<u64>,
@@ -79,7 +79,7 @@ impl Counted {
 }
 
 /// A series in progress.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Recorder {
     window_ns: u64,
     windows: Vec<Counted>,

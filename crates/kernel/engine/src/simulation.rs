@@ -13,7 +13,7 @@ use crate::result::RunResult;
 use crate::slice::Slice;
 use crate::sliced_run::SlicedRun;
 use crate::steps::{Steps, Told, drain};
-use coflash_base::Lpn;
+use coflash_base::{Lpn, Save};
 use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, Level};
 use coflash_media::{SimulatedMedia, Timeline};
@@ -21,6 +21,7 @@ use coflash_media::{SimulatedMedia, Timeline};
 use coflash_scenario::for_stack;
 use coflash_scenario::{ReplayMode, Scenario, Stack};
 use std::convert::Infallible;
+use std::io::{self, Read, Write};
 
 /// Unit tests run the plain stack alone: for each, the whole simulator is compiled once more. `tests/` runs them all.
 #[cfg(test)]
@@ -103,6 +104,31 @@ impl<'a> Simulation<'a> {
         self.0.elsewhere(page)
     }
 
+    /// The digests of the files that are read.
+    pub(crate) fn digests(&self) -> Vec<String> {
+        self.0.digests()
+    }
+
+    /// Write what the run has become.
+    ///
+    /// # Errors
+    /// The error of `out`; a run that no file can hold.
+    pub(crate) fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.0.save(out)
+    }
+
+    /// Go on from what was saved of the same run. After an error the simulation must not be used.
+    ///
+    /// # Errors
+    /// An error of `from` or of the workload, or a cancellation.
+    pub(crate) fn restore(
+        &mut self,
+        from: &mut dyn Read,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        self.0.restore(from, observer)
+    }
+
     /// Serve all requests that are left, and measure.
     ///
     /// # Errors
@@ -150,7 +176,7 @@ impl<'a, L: Level<M>, M: SimulatedMedia<Error = Infallible>> Running<'a, L, M> {
     }
 }
 
-impl<L: Level<M>, M: SimulatedMedia<Error = Infallible>> Steps for Running<'_, L, M> {
+impl<L: Level<M> + Save, M: SimulatedMedia<Error = Infallible> + Save> Steps for Running<'_, L, M> {
     fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError> {
         match &mut self.rest {
             Rest::Requests(replay) => replay.step(&mut self.engine, requests_max, observer),
@@ -183,6 +209,26 @@ impl<L: Level<M>, M: SimulatedMedia<Error = Infallible>> Steps for Running<'_, L
 
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
         self.engine.level().elsewhere(page)
+    }
+
+    fn digests(&self) -> Vec<String> {
+        self.told.digests()
+    }
+
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Rest::Requests(replay) = &self.rest else {
+            return Err(io::Error::other("jobs that wait for answers have no common moment"));
+        };
+        self.told.save(out)?;
+        replay.save(out)?;
+        self.engine.save(out)
+    }
+
+    fn restore(&mut self, from: &mut dyn Read, observer: &mut dyn Observer) -> Result<(), RunError> {
+        let Rest::Requests(replay) = &mut self.rest else { unreachable!("jobs are never saved") };
+        self.told.restore(from)?;
+        replay.restore(from, observer)?;
+        Ok(self.engine.restore(from)?)
     }
 
     fn finish(mut self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError> {

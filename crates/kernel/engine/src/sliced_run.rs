@@ -21,6 +21,7 @@ use coflash_media::Timeline;
 use coflash_scenario::{ReplayMode, Scenario, ScenarioError};
 use coflash_workload::Request;
 use rustc_hash::FxHashMap;
+use std::io::{self, Read, Write};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -364,6 +365,18 @@ impl Steps for SlicedRun<'_> {
 
     fn elsewhere(&self, _: Lpn) -> Option<Elsewhere> {
         None
+    }
+
+    fn digests(&self) -> Vec<String> {
+        self.told.digests()
+    }
+
+    fn save(&self, _: &mut dyn Write) -> io::Result<()> {
+        Err(io::Error::other("slices of a device have no common moment"))
+    }
+
+    fn restore(&mut self, _: &mut dyn Read, _: &mut dyn Observer) -> Result<(), RunError> {
+        unreachable!("slices are never saved")
     }
 
     fn finish(mut self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError> {

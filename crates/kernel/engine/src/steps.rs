@@ -8,12 +8,13 @@ use crate::observer::{Cancelled, Observer, SoFar};
 use crate::open_workload::{OpenWorkload, Supply};
 use crate::replay::LOOK_PAGES;
 use crate::result::{RunResult, Workload};
-use coflash_base::Lpn;
+use coflash_base::{Lpn, Save};
 use coflash_ftl::Ftl;
 use coflash_level::{Elsewhere, Level};
 use coflash_media::SimulatedMedia;
 use coflash_scenario::{ReplayMode, Scenario};
 use std::convert::Infallible;
+use std::io::{self, Read, Write};
 
 /// A run over any stack.
 pub(crate) trait Steps {
@@ -23,7 +24,14 @@ pub(crate) trait Steps {
     fn progress(&self) -> (Option<f64>, u64);
     fn ftl(&self) -> &Ftl;
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere>;
+    fn digests(&self) -> Vec<String>;
     fn finish(self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError>;
+
+    /// Write what the run has become, between two steps.
+    fn save(&self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Go on from what was saved of the same run. After an error the run must not be used.
+    fn restore(&mut self, from: &mut dyn Read, observer: &mut dyn Observer) -> Result<(), RunError>;
 }
 
 /// What a result tells of a run beside its measures.
@@ -42,6 +50,21 @@ impl<'a> Told<'a> {
         let OpenWorkload { supply, description, inputs, logical_bytes, remarks, .. } = workload;
         let stopwatch = Stopwatch::start();
         (Self { scenario, description, inputs, logical_bytes, remarks, stopwatch }, supply)
+    }
+
+    /// The digests of the files that are read.
+    pub(crate) fn digests(&self) -> Vec<String> {
+        self.inputs.digests()
+    }
+
+    pub(crate) fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.remarks.save(out)?;
+        self.stopwatch.seconds().save(out)
+    }
+
+    pub(crate) fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        self.remarks.restore(from)?;
+        self.stopwatch.before.restore(from)
     }
 
     /// The result of a run, with the measures of its engines, and more remarks on the workload.
@@ -78,15 +101,19 @@ pub(crate) fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SL
 }
 
 /// The only reader of wall time: for the speed of the simulator, never for a metric. A browser has no such clock.
-struct Stopwatch(Option<std::time::Instant>);
+struct Stopwatch {
+    start: Option<std::time::Instant>,
+    /// Seconds before the checkpoint from which the run goes on.
+    before: f64,
+}
 
 impl Stopwatch {
     #[allow(clippy::disallowed_methods, reason = "see above")]
     fn start() -> Self {
-        Self((!cfg!(target_family = "wasm")).then(std::time::Instant::now))
+        Self { start: (!cfg!(target_family = "wasm")).then(std::time::Instant::now), before: 0.0 }
     }
 
     fn seconds(&self) -> f64 {
-        self.0.map_or(0.0, |start| start.elapsed().as_secs_f64())
+        self.before + self.start.map_or(0.0, |start| start.elapsed().as_secs_f64())
     }
 }

@@ -1,10 +1,10 @@
 //! The FTL's record of each block.
 
-use coflash_base::IdVec;
+use coflash_base::{IdVec, Save};
 use coflash_media::BlockId;
 
 /// The state of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) enum State {
     /// Erased, in its pool's free list.
     Free,
@@ -19,7 +19,7 @@ pub(crate) enum State {
 }
 
 /// The record of a block that changes with each of its pages: 16 bytes, so that the records of a device fit a CPU's cache.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(crate) struct Block {
     /// The number of valid pages.
     pub(crate) valid: u32,
@@ -37,6 +37,11 @@ pub(crate) struct History {
     /// The program count of the device when the block was sealed.
     pub(crate) sealed_at: u64,
     pub(crate) erases: u32,
+}
+
+// A field of a packed record has no reference.
+coflash_base::saved_as! {
+    History as (u64, u32): |history| (history.sealed_at, history.erases), |(sealed_at, erases)| Some(Self { sealed_at, erases });
 }
 
 impl Block {

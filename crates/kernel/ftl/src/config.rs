@@ -4,7 +4,7 @@ use crate::placement::PlacementConfig;
 use crate::refresh_config::RefreshConfig;
 use crate::stream::{StreamGroups, WriteStream};
 use crate::victim::VictimConfig;
-use coflash_base::{Bytes, Misfit, Ratio, Share};
+use coflash_base::{Bytes, Misfit, Ratio, Save, Share};
 use coflash_media::Geometry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -72,7 +72,7 @@ impl Spare {
 }
 
 /// The choice of the die for a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Chips {
     /// Page number modulo the number of dies: a page never leaves its die.
@@ -110,7 +110,7 @@ impl Pools {
 }
 
 /// Whether the last page of a block holds a summary: the owners of its other pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Summary {
     /// All pages hold data.
@@ -123,7 +123,7 @@ pub enum Summary {
 }
 
 /// The order in which free blocks are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum WearLevelling {
     /// In the order in which they became free.
@@ -137,7 +137,7 @@ pub enum WearLevelling {
 }
 
 /// The times at which GC works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum GcMode {
     /// GC cleans whole victims when a pool is at or below the low mark, before the operation that triggers it.
@@ -155,7 +155,7 @@ pub enum GcMode {
 }
 
 /// The operations that check whether GC is needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
     /// Before a page is programmed.

@@ -5,13 +5,13 @@ use crate::groups::Groups;
 use crate::ids::{LocalBlock, PoolId};
 use crate::placement::Classes;
 use crate::requirements::Requirements;
-use coflash_base::{Divisor, Misfit, Share};
+use coflash_base::{Divisor, Misfit, Save, Share};
 use coflash_media::{BlockId, DieId, Geometry, Ppn};
 
 const TOO_SMALL: &str = "the device is too small";
 
 /// The numbers of one device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Dimensions {
     pub(crate) logical_pages: u32,
     pub(crate) data_pages_per_block: u32,

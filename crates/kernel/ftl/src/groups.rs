@@ -3,12 +3,12 @@
 use crate::ids::GroupId;
 use crate::requirements::Requirements;
 use crate::stream::{StreamGroups, WriteStream};
-use coflash_base::{Index, Misfit};
+use coflash_base::{Index, Misfit, Save};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The group of each stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) struct Groups {
     of: [GroupId; WriteStream::COUNT],
     count: u32,

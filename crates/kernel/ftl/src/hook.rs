@@ -3,11 +3,11 @@
 use crate::marks::Marks;
 use crate::stream::WriteStream;
 use crate::weight::{Weight, Weights};
-use coflash_base::Lpn;
+use coflash_base::{Lpn, Save};
 use coflash_media::{Media, Mode, Slot};
 
 /// A decision about a valid page of a GC victim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum Decision {
     /// The page is written to another block.
     Copy {
@@ -48,7 +48,7 @@ impl Decision {
 }
 
 /// The source of the data when GC moves a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum Source {
     /// The page of the victim.
     Flash,

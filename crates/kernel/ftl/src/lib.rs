@@ -22,7 +22,6 @@
 //! | static wear levelling | `ftl/wear.rs` |
 //! | recovery of the map after a crash | `ftl/recovery.rs` |
 //! | the state of blocks and pages, for those who look | `ftl/view.rs` |
-//! | the state of a warm device | `ftl/snapshot.rs` |
 
 mod block;
 mod config;

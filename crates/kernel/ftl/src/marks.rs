@@ -3,10 +3,11 @@
 //! Together with the valid bit these are the three bits of ShadowGC's states ("ShadowGC: Cooperative Garbage Collection
 //! with Multi-level Buffer", DATE 2018). Memory: 3 bits per page, and 4 bytes per block for the number of marked pages.
 
+use coflash_base::Save;
 use coflash_media::Memory;
 
 /// The other memories that hold a copy of a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub struct Marks {
     /// The host's cache or write buffer.
     pub host: bool,

@@ -1,11 +1,12 @@
 //! Write streams: data of different streams goes to different blocks.
 
+use coflash_base::Save;
 use coflash_media::Cause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A write stream. Each stream, or group of streams, fills an active block of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum WriteStream {
     /// Host writes past the cache.

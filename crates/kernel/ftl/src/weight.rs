@@ -1,9 +1,10 @@
 //! Cost weights of marked pages in a victim's cost.
 
+use coflash_base::Save;
 use serde::{Deserialize, Serialize};
 
 /// The time since the last use of a marked page, in a few classes. The scheme that marks pages defines them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Save)]
 pub struct AgeClass(u8);
 
 impl AgeClass {
@@ -41,7 +42,7 @@ impl AgeClass {
 }
 
 /// The cost of a marked page in sixteenths of a page copy: 0 is free, 16 counts as any valid page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Save)]
 pub struct Weight(pub u32);
 
 impl Default for Weight {
@@ -69,7 +70,7 @@ impl Weight {
 
 /// The weight of a marked page by its age class. A page marked only by the host's memory is in the first
 /// class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Weights(pub [Weight; AgeClass::COUNT]);
 
 impl Weights {
@@ -84,7 +85,7 @@ impl Weights {
 pub(crate) type Aged = [u32; AgeClass::COUNT - 1];
 
 /// The unit of a victim's cost: whole pages if a marked page counts fully or not at all, sixteenths otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) struct Scale {
     /// The cost of a valid page.
     pub(crate) valid: u32,

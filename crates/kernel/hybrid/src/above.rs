@@ -5,12 +5,12 @@
 
 use crate::bits::Bits;
 use crate::counters::AboveCounters;
-use coflash_base::Lpn;
+use coflash_base::{Lpn, Save};
 use coflash_ftl::Marks;
 use std::collections::BTreeMap;
 
 /// By page of the disks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Above {
     pub(crate) pages: usize,
     /// Their marks: the host's memory has newer data; the device's cache, or one in the host, has the same or newer data.

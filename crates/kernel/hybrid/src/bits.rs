@@ -1,9 +1,9 @@
 //! Bits of pages.
 
-use coflash_base::{Index, Lpn};
+use coflash_base::{Index, Lpn, Save};
 
 /// A bitmap of the pages of the disk.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Bits(pub(crate) Vec<u64>);
 
 impl Bits {

@@ -3,7 +3,7 @@
 use crate::scheme::SchemeConfig;
 use crate::workload_tracker;
 use crate::write_policy::WritePolicy;
-use coflash_base::{Bytes, Misfit, Share};
+use coflash_base::{Bytes, Misfit, Save, Share};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::{Decision, Requirements, Source, WriteStream};
 use coflash_media::Mode;
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether a write waits for the group that is destaged to make room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destaging {
     /// A write to a full write cache is answered when the group is on the disk, as in the cost model.
@@ -23,7 +23,7 @@ pub enum Destaging {
 }
 
 /// How a write cache shrinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resizing {
     /// With each request, whatever the load of the disks. Writes wait for its destages.
@@ -63,7 +63,7 @@ impl ActiveBlocks {
 }
 
 /// The treatment of a partial write to a page that is not cached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartialWrites {
     /// As a write of the whole page: the writer has the rest, too.

@@ -14,12 +14,12 @@ mod measured;
 pub use measured::{Cleaning, Measured, effective_utilisation};
 
 use crate::write_policy::WritePolicy;
-use coflash_base::Duration;
+use coflash_base::{Duration, Save};
 use coflash_media::disk::DiskCosts;
 use coflash_media::{Geometry, Timing};
 
 /// The costs of flash operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct FlashCosts {
     /// N_P, pages of a block.
     pub pages_per_block: u32,
@@ -147,7 +147,7 @@ pub struct Demand {
 }
 
 /// The costs of a hybrid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Costs {
     /// The costs of flash.
     pub flash: FlashCosts,

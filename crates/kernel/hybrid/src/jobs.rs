@@ -1,12 +1,12 @@
 //! Disk jobs of the tier, from their creation to the answer.
 
 use crate::page_replacer::EvictionId;
-use coflash_base::{Lpn, Time};
+use coflash_base::{Lpn, Save, Time};
 use coflash_media::{Backed, Media, Transfer};
 use std::collections::VecDeque;
 
 /// The purpose of a job.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(crate) enum Purpose {
     /// A read.
     Read,
@@ -23,7 +23,7 @@ pub(crate) enum Purpose {
 }
 
 /// A disk job: one transfer, or several in sequence, so that urgent ones can go in between.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Job<W> {
     pub(crate) purpose: Purpose,
     /// The pages of a group in the order of their addresses, with the times at which they are in the buffer.
@@ -43,7 +43,7 @@ pub(crate) struct Job<W> {
 }
 
 /// All pending jobs, by number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Jobs<W> {
     jobs: Vec<Option<Job<W>>>,
     free: Vec<u32>,

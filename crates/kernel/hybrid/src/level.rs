@@ -12,7 +12,7 @@ use crate::sizes::SizesOverTime;
 use crate::tier::{FETCH_PAGES, Served, Tier, TierIo};
 use crate::write_policy::WritePolicy;
 use coflash_base::measure::Report;
-use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
+use coflash_base::{Ahead, Duration, Lpn, Misfit, Save, Seed, Time};
 use coflash_cache::Cache;
 use coflash_ftl::{
     CopyAll, Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite, Requirements, WriteStream,
@@ -25,7 +25,7 @@ use coflash_media::{Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
 use std::collections::VecDeque;
 
 /// The operation of the disk on a run of pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 enum Kind {
     Read,
     /// A write past the cache.
@@ -35,7 +35,7 @@ enum Kind {
 }
 
 /// A run of adjacent pages of the request, served by the disk.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Run<W> {
     job: u32,
     kind: Kind,
@@ -45,7 +45,8 @@ struct Run<W> {
 }
 
 /// A flash cache in front of disks.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct Hybrid<W> {
     tier: Tier,
     jobs: Jobs<W>,

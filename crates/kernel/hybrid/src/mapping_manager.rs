@@ -26,7 +26,7 @@ use crate::bits::Bits;
 use crate::counters::MappingCounters;
 use crate::media::{SlotLabel, TierMedia};
 use crate::store::Store;
-use coflash_base::{IdVec, Index, Lpn};
+use coflash_base::{IdVec, Index, Lpn, Save};
 use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_ftl::{GcHook, WriteStream};
 use coflash_media::{Cause, Oob, Place};
@@ -36,7 +36,7 @@ const HEADER_WORDS: usize = 2;
 const WORDS_PER_SLOT: usize = 2;
 
 /// The layout of the tier's flash pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct JournalLayout {
     /// The number of pages that may be cached.
     pub slots: u32,
@@ -94,7 +94,7 @@ pub struct Found {
 }
 
 /// The mapping manager.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct MappingManager {
     layout: JournalLayout,
     versions: IdVec<SlotId, u64>,

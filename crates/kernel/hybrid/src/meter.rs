@@ -3,14 +3,14 @@
 use crate::config::Destaging;
 use crate::costmodel::{Cleaning, Costs, Measured};
 use crate::counters::TierCounters;
-use coflash_base::Time;
+use coflash_base::{Save, Time};
 use coflash_ftl::{FtlCounters, Programs};
 
 /// The fewest blocks cleaned, or pages moved, for a valid mean.
 const ENOUGH: u64 = 16;
 
 /// The use of the disks since the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub(crate) struct DiskUse {
     /// The time of the report.
     pub at: Time,
@@ -25,7 +25,7 @@ pub(crate) struct DiskUse {
 }
 
 /// The counts at the end of the last period.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 struct Counted {
     disks: DiskUse,
     page_requests: u64,
@@ -37,7 +37,7 @@ struct Counted {
 }
 
 /// The meter.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Meter {
     disks: DiskUse,
     before: Counted,

@@ -3,7 +3,7 @@
 use crate::partition_resizer::Limits;
 use crate::recency::Recency;
 use crate::write_policy::WritePolicy;
-use coflash_base::{IdVec, Lpn, id_type};
+use coflash_base::{IdVec, Lpn, Save, id_type};
 use coflash_cache::{Cache, EvictionConfig, Orders, PolicyPair, SlotId};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ id_type!(
 );
 
 /// A pending eviction.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(crate) struct Eviction {
     /// The slots of the pages. A page overwritten since then stays cached.
     pub(crate) slots: Vec<SlotId>,
@@ -33,7 +33,8 @@ impl Eviction {
 }
 
 /// The page replacer.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub(crate) struct PageReplacer {
     pub(crate) cache: Cache<PolicyPair>,
     /// The number of pinned pages: those of pending evictions, and of one to begin.

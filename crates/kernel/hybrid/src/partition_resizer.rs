@@ -11,9 +11,10 @@
 
 use crate::config::Resizing;
 use crate::costmodel::Partition;
+use coflash_base::Save;
 
 /// The limits of the caches in pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Limits {
     /// The read cache.
     pub read_pages: u32,
@@ -38,7 +39,7 @@ impl Limits {
 }
 
 /// The partition resizer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct PartitionResizer {
     limits: Limits,
     targets: Limits,

@@ -1,11 +1,11 @@
 //! When each page of the cache was used last, and how long after its last use the cache evicts a page. The unit of time is a use
 //! of any page. 4 bytes a slot.
 
-use coflash_base::IdVec;
+use coflash_base::{IdVec, Save};
 use coflash_cache::SlotId;
 
 /// The last uses of the pages in the slots.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Recency {
     used: IdVec<SlotId, u32>,
     now: u32,

@@ -5,7 +5,7 @@
 //! request begins a new run in place of the run continued longest ago.
 
 use coflash_base::List;
-use coflash_base::{IdVec, Index, id_type};
+use coflash_base::{IdVec, Index, Save, id_type};
 use std::num::NonZeroU64;
 
 id_type!(
@@ -14,7 +14,7 @@ id_type!(
 );
 
 /// The detector. Each request compares all runs, so their next pages are contiguous in memory.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct SequentialDetector {
     /// The expected next access of each run; `None` for an unused entry.
     next: IdVec<Run, Option<Next>>,
@@ -27,7 +27,7 @@ pub(crate) struct SequentialDetector {
 }
 
 /// The page after a run, and whether the run writes, in one word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 struct Next(NonZeroU64);
 
 impl Next {

@@ -2,10 +2,10 @@
 
 use crate::counters::Sizes;
 use crate::tier::Tier;
-use coflash_base::Time;
+use coflash_base::{Save, Time};
 
 /// The samples.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct SizesOverTime {
     samples: Vec<Sizes>,
     /// The number of requests between two samples, and until the next one.

@@ -18,7 +18,7 @@
 use crate::above::Above;
 use crate::page_replacer::PageReplacer;
 use crate::recency::Recency;
-use coflash_base::{Lpn, Time};
+use coflash_base::{Lpn, Save, Time};
 use coflash_cache::SlotId;
 use coflash_ftl::{
     Coverage, Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Source, Weights, WriteStream,
@@ -26,7 +26,7 @@ use coflash_ftl::{
 use coflash_media::{Cause, DieId, Media, Place, Slot};
 
 /// What becomes of the clean pages of GC's victims.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Save)]
 pub(crate) struct CleanPages {
     /// How they are copied.
     pub(crate) copy: Decision,

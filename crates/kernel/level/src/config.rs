@@ -1,6 +1,6 @@
 //! The cache in a scenario.
 
-use coflash_base::{Amount, Bytes, Duration, Misfit};
+use coflash_base::{Amount, Bytes, Duration, Misfit, Save};
 use coflash_cache::EvictionConfig;
 use coflash_media::CacheTiming;
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub(crate) fn slots(size: Amount, key: &str, page_bytes: u64, logical_pages: u32
 }
 
 /// Whether a write that needs a slot waits until the evicted page is in flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Eviction {
     /// The write waits: the evicted page is in flash before its slot is reused.

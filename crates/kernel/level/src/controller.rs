@@ -10,7 +10,7 @@ use crate::cooperates::Cooperates;
 use crate::level::{Command, Crossing, Level, Restart};
 use crate::over::below_dispatch;
 use coflash_base::measure::Report;
-use coflash_base::{Ahead, Bytes, Duration, Lpn, Misfit, Op, Time};
+use coflash_base::{Ahead, Bytes, Duration, Lpn, Misfit, Op, Save, Time};
 use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
 use coflash_media::{DieId, Media};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
 /// The controller of the device: times of its firmware, and a write buffer. By default it takes no time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct ControllerConfig {
     /// Number of commands that the firmware works on at the same time; others wait. Default: any number.
@@ -90,7 +90,7 @@ const UNIT_BYTES: u64 = 4096;
 const CORES_MAX: u32 = 4096;
 
 /// A controller over a level.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Controller<L> {
     below: L,
     config: ControllerConfig,

@@ -4,13 +4,13 @@
 //! [`crate::Linked`] describes the consequences. A level in between says about each message what becomes of it: none of these
 //! methods has a default, and [`Message`] is matched without a wildcard.
 
-use coflash_base::{Duration, Lpn};
+use coflash_base::{Duration, Lpn, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{AgeClass, Ftl, Marks, Weights};
 use coflash_media::Memory;
 
 /// A page that has a copy in a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Cached {
     /// The page.
     pub lpn: Lpn,
@@ -19,7 +19,7 @@ pub struct Cached {
 }
 
 /// A message from a cache to the levels below.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum Message {
     /// Cache and flash hold the same data (CDM: the flash page is *removable*).
     Mark(Cached),

@@ -5,12 +5,13 @@ use crate::cooperates::Cooperates;
 use crate::level::{Command, Level};
 use crate::write_back::WriteBack;
 use coflash_base::measure::Report;
-use coflash_base::{Ahead, Duration, Lpn, Time};
+use coflash_base::{Ahead, Duration, Lpn, Save, Time};
 use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
 use coflash_media::{DieId, Media};
 
 /// A level, and perhaps a cache above it.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 #[allow(clippy::large_enum_variant, reason = "a run has a single stack")]
 pub enum MayCache<L> {
     /// There is a cache.

@@ -7,13 +7,13 @@ use crate::cooperates::Cooperates;
 use crate::level::{Command, Level, Restart};
 use crate::over::below_dispatch;
 use coflash_base::measure::Report;
-use coflash_base::{Ahead, Duration, Lpn, Op, Time};
+use coflash_base::{Ahead, Duration, Lpn, Op, Save, Time};
 use coflash_ftl::{Coverage, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{DieId, Media, Place};
 use std::ops::Range;
 
 /// A level with writes in units.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Units<L> {
     below: L,
     pages_per_unit: u32,

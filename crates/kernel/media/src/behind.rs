@@ -7,19 +7,19 @@ use crate::Cause;
 use crate::contract::Transfer;
 use crate::disk::{Answered, Disks};
 use crate::moment::{Finished, Tag};
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A transfer, and the tag to report at its end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Tagged {
     transfer: Transfer,
     tag: u32,
 }
 
 /// Entries with reusable numbers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 struct Slab<T> {
     entries: Vec<Option<T>>,
     free: Vec<u32>,
@@ -54,7 +54,8 @@ impl<T> Slab<T> {
 }
 
 /// Disks behind flash.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub(crate) struct Behind {
     disks: Disks,
     now: Time,

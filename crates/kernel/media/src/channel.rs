@@ -23,7 +23,7 @@ use crate::moment::{Finished, OpId, Tag, When};
 use crate::page_buffer::PageBuffer;
 use crate::tournament::{NONE, Tournament};
 use crate::{ReadPriority, Timing};
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 pub(crate) use operation::Phases;
 use operation::{Follower, Operation, Operations};
 use queue::Queue;
@@ -32,7 +32,7 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(crate) use unended::Awaited;
 use unended::Unended;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 struct Server {
     channel: u32,
     queue: Queue,
@@ -45,7 +45,7 @@ struct Server {
     backlog: Duration,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 struct Bus {
     taken: bool,
     waiting: VecDeque<u32>,
@@ -54,7 +54,7 @@ struct Bus {
 }
 
 /// An event that belongs to no die.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Save)]
 enum Apart {
     /// An operation joins the queue of its die.
     Join(OpId),
@@ -62,7 +62,7 @@ enum Apart {
     Room,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 enum Step {
     Start,
     ArrayDone,
@@ -71,7 +71,7 @@ enum Step {
 }
 
 /// Dies, their queues, and the buses between them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Channels {
     now: Time,
     /// The end of the last ended operation of a die.

@@ -9,7 +9,7 @@
 
 use crate::disk::Direction;
 use crate::{Access, BlockId, Cause, DieId, Oob, Place, Ppn, Run, Slot};
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 
 /// Moments of time, such as the ends of operations.
 pub trait Clock {
@@ -143,7 +143,7 @@ pub trait Media: Flash + Nvm {}
 impl<M: Flash + Nvm> Media for M {}
 
 /// A transfer of adjacent pages between disks and memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Transfer {
     /// The direction.
     pub direction: Direction,

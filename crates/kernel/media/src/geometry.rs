@@ -13,7 +13,7 @@
 //! Ids count through the whole device in that order, so the blocks of a plane, and the planes of a die, are contiguous.
 //! Dies are numbered with the channel changing fastest: consecutive dies sit on different channels.
 
-use coflash_base::{Bytes, Misfit, id_type};
+use coflash_base::{Bytes, Misfit, Save, id_type};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ id_type!(
 );
 
 /// The bits that a cell holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
     /// One bit.
@@ -54,7 +54,7 @@ impl Cell {
 }
 
 /// The geometry of the device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct Geometry {
     /// Number of channels.

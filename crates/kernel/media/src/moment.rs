@@ -1,6 +1,6 @@
 //! Moments of simulated time: known, or a span after an operation that has not ended.
 
-use coflash_base::{Duration, Time, id_type};
+use coflash_base::{Duration, Save, Time, id_type};
 
 id_type!(
     /// An operation that has not ended.
@@ -8,7 +8,7 @@ id_type!(
 );
 
 /// A moment on the timeline: a time, or a span after an operation that has not ended yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct When {
     pub(crate) op: Option<OpId>,
     pub(crate) ns: u64,
@@ -41,7 +41,7 @@ impl When {
 }
 
 /// The receiver of the report of a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum Tag {
     /// A part of a request, as given to [`SimulatedMedia::tell`](crate::SimulatedMedia::tell).
     Part(u32),
@@ -50,7 +50,7 @@ pub enum Tag {
 }
 
 /// The report of a moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Finished {
     /// The receiver of the report.
     pub tag: Tag,

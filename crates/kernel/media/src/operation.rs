@@ -1,10 +1,10 @@
 //! Attributes of operations on flash and cache memory: causes, sources and destinations, out-of-band data.
 
 use crate::Ppn;
-use coflash_base::Lpn;
+use coflash_base::{Lpn, Save};
 
 /// The cause of a flash operation. Every program is counted under its cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub enum Cause {
     /// A request of the host.
     Host,
@@ -44,7 +44,7 @@ impl Cause {
 }
 
 /// The memory of a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub enum Memory {
     /// The host's write buffer.
     HostBuffer,
@@ -60,7 +60,7 @@ impl Memory {
 }
 
 /// A page-sized slot of a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Slot {
     /// The memory that it belongs to.
     pub memory: Memory,
@@ -107,7 +107,7 @@ pub enum Access {
 }
 
 /// The program mode of a page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub enum Mode {
     /// Normal: data is retained for long.
     #[default]

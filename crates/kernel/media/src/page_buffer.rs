@@ -1,11 +1,11 @@
 //! Room in the controller for pages that are not yet in flash: its write buffer, and copies on their way from die to die.
 
 use crate::moment::OpId;
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 use std::collections::VecDeque;
 
 /// The room of a buffer of pages, and who waits for it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(crate) struct PageBuffer {
     pages: u32,
     free_pages: u32,

@@ -2,10 +2,10 @@
 
 use crate::{DieId, Finished, Media, When};
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 
 /// Time that dies were busy, summed over dies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub struct Busy {
     /// Time for garbage collection.
     pub gc: Duration,

@@ -29,14 +29,14 @@ use crate::{
     ReadPriority, Run, Slot, Tag, Timing, When,
 };
 use coflash_base::exponential::exponential;
-use coflash_base::{Divisor, Duration, RandomStream, Seed, Time};
+use coflash_base::{Divisor, Duration, RandomStream, Save, Seed, Time};
 use std::convert::Infallible;
 
 /// The pages that may be on their way from die to die, for each die. With four, dies seldom wait for each other.
 const COPIES_PER_DIE: u32 = 4;
 
 /// The phases of each operation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 struct Costs {
     summary: Phases,
     erase: Phases,
@@ -48,7 +48,7 @@ struct Costs {
 }
 
 /// The phases of operations on a page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct CostsOfPage {
     read: Phases,
     /// By [`Mode`].
@@ -56,7 +56,7 @@ struct CostsOfPage {
 }
 
 /// The phases of operations that depend on the program mode.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct CostsInto {
     program: Phases,
     /// A copy within a plane.
@@ -66,7 +66,7 @@ struct CostsInto {
 }
 
 /// Simulated flash.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct Timeline {
     geometry: Geometry,
     planes: Planes,
@@ -87,11 +87,13 @@ pub struct Timeline {
     program_times: Option<RandomStream>,
     servers: Servers,
     operations: FlashOperations,
+    #[save(each)]
     behind: Option<Box<Behind>>,
     /// Whether time must be advanced event by event.
     has_events: bool,
     /// Moments caused by a level and not reported yet.
     unreported: Vec<Finished>,
+    #[save(skip)]
     recording: Option<Box<Recording>>,
 }
 

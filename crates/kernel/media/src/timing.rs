@@ -1,12 +1,12 @@
 //! The timing of flash operations.
 
 use crate::Geometry;
-use coflash_base::{Duration, Misfit};
+use coflash_base::{Duration, Misfit, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether the chips of a channel share its bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Channel {
     /// Each die has a bus of its own. It is busy for array and transfer time, and never waits for a bus.
@@ -17,7 +17,7 @@ pub enum Channel {
 }
 
 /// Whether the planes of a die work in parallel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Planes {
     /// Each die serves one operation at a time.
@@ -29,7 +29,7 @@ pub enum Planes {
 
 /// The treatment of a read that finds its die busy (Wu & He, "Reducing SSD read latency via NAND flash program and erase
 /// suspension", FAST 2012).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadPriority {
     /// It waits: a die is first come, first served.
@@ -42,7 +42,7 @@ pub enum ReadPriority {
 }
 
 /// How the times of programs are distributed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProgramDistribution {
     /// Each program takes its mean time.
@@ -54,7 +54,7 @@ pub enum ProgramDistribution {
 }
 
 /// Times of the flash array and its bus.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timing {
     /// Array time of a page read.
@@ -200,7 +200,7 @@ impl Timing {
 }
 
 /// Times of cache accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Save)]
 pub struct CacheTiming {
     /// Time to read a page.
     pub read: Duration,
@@ -209,7 +209,7 @@ pub struct CacheTiming {
 }
 
 /// Times of the caches, by [`Memory`](crate::Memory).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Save)]
 pub struct CacheTimings {
     /// The host's write buffer.
     pub host_buffer: CacheTiming,

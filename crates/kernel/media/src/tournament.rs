@@ -3,13 +3,14 @@
 //! Each match names its winner, so a new key is compared once on each level. A heap of as many
 //! entries moves them twice for an event that comes and goes, and guesses where they go.
 
+use coflash_base::Save;
 use std::hint::select_unpredictable;
 
 /// The key of a player that has none: it never wins.
 pub(crate) const NONE: u128 = u128::MAX;
 
 /// The keys of some players, and who has the least. Memory: 24 bytes a player, for the next power of two of players.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(crate) struct Tournament {
     keys: Vec<u128>,
     /// The winner of each match: match 1 is the final, the winners of `2 * n` and `2 * n + 1` play match `n`. The last half

@@ -1,7 +1,9 @@
 //! Runs whose workload may be a trace.
 
 use crate::record::{Records, RunRecording};
-use coflash_engine::{FewestPrograms, Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice};
+use coflash_engine::{
+    Checkpoints, FewestPrograms, Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice,
+};
 use coflash_trace::like::{FitOptions, config_like};
 
 /// The reader of traces, with all its formats.
@@ -35,7 +37,7 @@ pub fn run_from(
 }
 
 /// Run a scenario, on a warm device if one is given, and record it; on up to `threads` threads, if slices of its device are
-/// [independent](coflash_engine::coupling).
+/// [independent](coflash_engine::coupling); with checkpoints, if it is not recorded.
 ///
 /// # Errors
 /// See [`run_from`]; a file that cannot be written.
@@ -44,11 +46,17 @@ pub fn run_recorded(
     warm: Option<&WarmDevice>,
     records: &Records,
     threads: u32,
+    checkpoints: Option<&mut Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     let recording = RunRecording::begin(records, scenario)?;
     let given = Given { warm, threads, ..recording.given(Given::only(TRACES)) };
-    let result = coflash_engine::run(scenario, &given, observer)?;
+    let result = match checkpoints {
+        Some(checkpoints) if *records == Records::default() => {
+            coflash_engine::run_with_checkpoints(scenario, &given, checkpoints, observer)?
+        }
+        _ => coflash_engine::run(scenario, &given, observer)?,
+    };
     recording.finish()?;
     Ok(result)
 }

@@ -14,13 +14,13 @@ use crate::ghosts::Ghosts;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
-use coflash_base::{Lpn, Policy};
+use coflash_base::{Lpn, Policy, Save};
 
 const ONCE: usize = 0;
 const AGAIN: usize = 1;
 
 /// The ARC policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Arc {
     slots: u32,
     /// T1 and T2.

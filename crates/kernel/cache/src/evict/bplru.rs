@@ -10,13 +10,13 @@ use super::EvictionPolicy;
 use crate::groups::{BlocksConfig, GroupId, Groups};
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, List, Policy};
+use coflash_base::{IdVec, List, Policy, Save};
 
 /// A block that was not written in order, or was used again.
 const OUT_OF_ORDER: u32 = u32::MAX;
 
 /// The BPLRU policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Bplru {
     groups: Groups,
     recent: List<GroupId>,

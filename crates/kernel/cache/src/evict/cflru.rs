@@ -9,7 +9,7 @@
 use super::EvictionPolicy;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{List, Policy, Share};
+use coflash_base::{List, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ impl Default for CflruConfig {
 }
 
 /// The CFLRU policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Cflru {
     working: List<SlotId>,
     working_len: u32,

@@ -14,10 +14,10 @@ use super::EvictionPolicy;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
-use coflash_base::{IdVec, List, Policy};
+use coflash_base::{IdVec, List, Policy, Save};
 
 /// The CLOCK policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct ClockEviction {
     ring: List<SlotId>,
     /// Whether the page was used since the hand last passed it.

@@ -6,7 +6,7 @@ use super::EvictionPolicy;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::external::Asked;
-use coflash_base::{ExternalConfig, IdVec, Index, List, Lpn, Policy};
+use coflash_base::{ExternalConfig, IdVec, Index, List, Lpn, Policy, Save};
 
 /// An eviction policy from outside.
 ///
@@ -47,7 +47,8 @@ dyn_clone::clone_trait_object!(ExternalEviction);
 pub type MakeEviction = dyn Fn(CacheShape) -> Box<dyn ExternalEviction> + Send + Sync;
 
 /// A policy from outside, and the slots that it may evict.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct ExternalEvictor {
     policy: Asked<dyn ExternalEviction>,
     slots: List<SlotId>,

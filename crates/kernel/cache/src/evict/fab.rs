@@ -9,10 +9,10 @@ use super::EvictionPolicy;
 use crate::groups::{BlockEviction, BlocksConfig, ByLen, Groups};
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::Policy;
+use coflash_base::{Policy, Save};
 
 /// The FAB policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Fab {
     groups: Groups,
     by_len: ByLen,

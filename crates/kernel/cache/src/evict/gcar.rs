@@ -12,8 +12,8 @@ use super::EvictionPolicy;
 use super::lru::Lru;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::Policy;
 use coflash_base::policy::NoParameters;
+use coflash_base::{Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
@@ -33,7 +33,7 @@ impl Default for GcarConfig {
 }
 
 /// The policy that asks the device.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Gcar {
     lru: Lru,
     window: u32,

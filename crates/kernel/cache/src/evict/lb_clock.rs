@@ -12,10 +12,10 @@ use super::EvictionPolicy;
 use crate::groups::{BlockEviction, BlocksConfig, ByLen, GroupId, Groups};
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, List, Policy};
+use coflash_base::{IdVec, List, Policy, Save};
 
 /// The LB-CLOCK policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct LbClock {
     groups: Groups,
     /// The ring as a list; the hand is at the back.

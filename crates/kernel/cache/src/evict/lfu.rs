@@ -9,7 +9,7 @@ use super::EvictionPolicy;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
-use coflash_base::{IdVec, Index, List, Lists, Policy, id_type};
+use coflash_base::{IdVec, Index, List, Lists, Policy, Save, id_type};
 
 id_type!(
     /// The pages with the same number of uses.
@@ -17,7 +17,7 @@ id_type!(
 );
 
 /// The LFU policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Lfu {
     /// The pages of each frequency, the one used last in front.
     pages: Lists<SlotId>,

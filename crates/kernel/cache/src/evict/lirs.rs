@@ -16,7 +16,7 @@ use super::EvictionPolicy;
 use crate::ghosts::{Ghost, Ghosts};
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, List, Lpn, Policy, Share, id_type};
+use coflash_base::{IdVec, List, Lpn, Policy, Save, Share, id_type};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,7 @@ id_type!(
 );
 
 /// The LIRS policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Lirs {
     slots: u32,
     /// The page used last in front.

@@ -7,10 +7,10 @@ use super::EvictionPolicy;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
-use coflash_base::{List, Policy};
+use coflash_base::{List, Policy, Save};
 
 /// The LRU policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Lru {
     recent: List<SlotId>,
 }

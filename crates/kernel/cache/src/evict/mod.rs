@@ -115,7 +115,7 @@ pub trait EvictionPolicy: Policy {
 
 coflash_base::policy_family! { ($)
     /// The choice of the page that a full cache evicts.
-    pub family Eviction, config EvictionConfig, dispatch eviction_dispatch, build eviction_build,
+    pub family Eviction: Save, config EvictionConfig, dispatch eviction_dispatch, build eviction_build,
         external "external" => External(external::ExternalEvictor) {
         "lru" => Lru(lru::Lru),
         "fifo" => Fifo(fifo::Fifo),

@@ -12,7 +12,7 @@
 use super::EvictionPolicy;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, List, Policy, Share};
+use coflash_base::{IdVec, List, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl Default for PtLruConfig {
 }
 
 /// The PT-LRU policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct PtLru {
     cold_clean: List<SlotId>,
     hot_clean: List<SlotId>,

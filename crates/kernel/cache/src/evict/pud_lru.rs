@@ -14,13 +14,13 @@ use super::EvictionPolicy;
 use crate::groups::{BlockEviction, BlocksConfig, ByLen, GroupId, Groups};
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, List, Policy};
+use coflash_base::{IdVec, List, Policy, Save};
 
 /// A block that was not updated while it was cached.
 const NONE: u32 = 0;
 
 /// The PUD-LRU policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct PudLru {
     groups: Groups,
     /// The number of cache accesses so far. It wraps around, and so do distances.

@@ -1,10 +1,10 @@
 //! Several queues over the slots of a cache.
 
 use crate::slots::SlotId;
-use coflash_base::{IdVec, Lists};
+use coflash_base::{IdVec, Lists, Save};
 
 /// `N` queues of slots, each slot in one at most, with their lengths. Every method is O(1); 9 bytes per slot.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Queues<const N: usize> {
     lists: Lists<SlotId>,
     queue_of: IdVec<SlotId, u8>,

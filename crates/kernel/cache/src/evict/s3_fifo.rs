@@ -18,7 +18,7 @@ use super::queues::Queues;
 use crate::ghosts::Ghosts;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Lpn, Policy, Share};
+use coflash_base::{IdVec, Lpn, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ const SMALL: usize = 0;
 const MAIN: usize = 1;
 
 /// The S3-FIFO policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct S3Fifo {
     /// The newest page in front.
     queues: Queues<2>,

@@ -9,10 +9,10 @@ use super::EvictionPolicy;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
-use coflash_base::{IdVec, List, Policy};
+use coflash_base::{IdVec, List, Policy, Save};
 
 /// The SIEVE policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Sieve {
     /// The newest page in front.
     arrivals: List<SlotId>,

@@ -12,7 +12,7 @@ use super::EvictionPolicy;
 use crate::ghosts::Ghosts;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Lists, Lpn, Policy, Share};
+use coflash_base::{IdVec, Lists, Lpn, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ const AM: u32 = 1;
 const A1_OUT: u8 = 0;
 
 /// The 2Q policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct TwoQ {
     queues: Lists<SlotId>,
     in_am: IdVec<SlotId, bool>,

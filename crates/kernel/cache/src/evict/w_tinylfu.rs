@@ -15,7 +15,7 @@ use super::EvictionPolicy;
 use super::queues::Queues;
 use crate::shape::CacheShape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Lpn, Policy, Share};
+use coflash_base::{IdVec, Lpn, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
@@ -43,7 +43,7 @@ impl Default for WTinyLfuConfig {
 }
 
 /// The uses of a page as of some halving.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Save)]
 struct Count(u32);
 
 impl Count {
@@ -68,7 +68,7 @@ const PROBATION: usize = 1;
 const PROTECTED: usize = 2;
 
 /// The W-TinyLFU policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct WTinyLfu {
     /// The page used last in front.
     queues: Queues<3>,

@@ -14,15 +14,15 @@ use crate::retention::fading;
 use crate::series::Recorder;
 use crate::spare::{FROZEN, SpareSpace};
 use crate::steady::{Erasing, unsteady};
-use coflash_base::Time;
 use coflash_base::measure::Report;
+use coflash_base::{Save, Time};
 use coflash_ftl::Programs;
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
 use coflash_scenario::{ReplayConfig, ReplayMode, Scenario};
 
 /// Counters and response times of the host's requests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct Meters {
     pub(super) host: HostCounters,
     pub(super) read: LatencyRecorder,

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use crate::metrics::RestartCounters;
-use coflash_base::Time;
+use coflash_base::{Save, Time};
 use coflash_ftl::{CopyAll, FtlCounters, Io, Programs};
 use coflash_level::{Command, Crossing, Level, LostPages, Restart};
 use coflash_media::{Busy, DieId, Flash, Media, SimulatedMedia, When};
@@ -14,11 +14,14 @@ use std::collections::VecDeque;
 type RestartFn<L, M> = fn(&mut L, Time, &mut Io<'_, M, CopyAll>) -> Result<LostPages, <M as Flash>::Error>;
 
 /// The scheduled restarts, and the costs of those done.
+#[derive(Save)]
 pub(super) struct Restarts<L, M: Media> {
     due: VecDeque<Time>,
+    #[save(skip)]
     shutdown: Shutdown,
     /// Whether a sudden restart loses the controller's write buffer.
     loses_buffer: bool,
+    #[save(skip)]
     restart: RestartFn<L, M>,
     counters: RestartCounters,
 }

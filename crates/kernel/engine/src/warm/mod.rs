@@ -5,11 +5,12 @@
 mod file;
 mod recipe;
 
-use crate::error::{RunError, WarmError, WarmFileError};
+use crate::error::{RunError, StateFileError, WarmError};
 use crate::input::Inputs;
 use crate::memory;
 use crate::observer::Observer;
 use crate::precondition::{Preconditioned, precondition};
+use crate::state_file::write_whole;
 use crate::traces::Traces;
 use coflash_base::suggest::unread;
 use coflash_scenario::Scenario;
@@ -71,7 +72,7 @@ impl WarmDevice {
             let file = path.display().to_string();
             return Err(WarmError::External { file, policy: code.to_owned() });
         }
-        file::write_whole(path, |out| file::write(out, &self.0))
+        write_whole(path, |out| file::write(out, &self.0))
             .map_err(|problem| WarmError::Io { file: path.display().to_string(), problem })
     }
 
@@ -82,7 +83,7 @@ impl WarmDevice {
     pub fn load(path: &Path) -> Result<Self, WarmError> {
         let unusable = |problem| WarmError::Unusable { file: path.display().to_string(), problem };
         let bytes =
-            std::fs::read(path).map_err(|error| unusable(WarmFileError::Unread(unread(path, &error))))?;
+            std::fs::read(path).map_err(|error| unusable(StateFileError::Unread(unread(path, &error))))?;
         Self::from_bytes(&bytes).map_err(unusable)
     }
 
@@ -98,7 +99,7 @@ impl WarmDevice {
     ///
     /// # Errors
     /// Bytes that are no warm device, are damaged, or were written by another version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, WarmFileError> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateFileError> {
         file::read(bytes).map(|warm| Self(Arc::new(warm)))
     }
 

@@ -3,11 +3,11 @@
 
 use super::bits::PageBits;
 use crate::weight::{AgeClass, Aged};
-use coflash_base::IdVec;
+use coflash_base::{IdVec, Save};
 use coflash_media::{BlockId, Geometry, Ppn};
 
 /// The age classes of all pages.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct AgeClasses {
     low: PageBits,
     high: PageBits,

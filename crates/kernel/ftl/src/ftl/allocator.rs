@@ -3,13 +3,13 @@
 use crate::config::{Chips, WearLevelling};
 use crate::dimensions::Dimensions;
 use crate::ids::{GroupId, PoolId};
-use coflash_base::{Divisor, IdVec, Index, Lpn};
+use coflash_base::{Divisor, IdVec, Index, Lpn, Save};
 use coflash_media::{BlockId, DieId, Geometry, Ppn};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Free blocks in the order of their use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) enum FreeList {
     InOrder(VecDeque<BlockId>),
     LeastErased(BinaryHeap<Reverse<(u32, BlockId)>>),
@@ -63,7 +63,7 @@ impl FreeList {
 }
 
 /// The active block of a group of streams.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub(super) struct Active {
     pub(super) block: Option<BlockId>,
     /// The index of its next page.
@@ -87,7 +87,7 @@ pub(super) struct Taken {
 }
 
 /// The free and open blocks of a pool.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 struct Space {
     free: FreeList,
     actives: IdVec<GroupId, Active>,
@@ -95,7 +95,7 @@ struct Space {
 }
 
 /// The state of a die for the choice of pools.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 struct Die {
     /// The number of pools at or below the low mark.
     low_pools: u32,
@@ -106,7 +106,7 @@ struct Die {
 }
 
 /// The allocator of a device.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Allocator {
     chips: Chips,
     /// Divides by the number of dies.
@@ -177,12 +177,6 @@ impl Allocator {
     #[inline(always)]
     pub(super) fn remove_valid(&mut self, pool: PoolId, pages: u32) {
         self.pools[pool].valid_pages -= pages;
-    }
-
-    /// Whether a write of `lpn` may go to `die`.
-    #[inline(always)]
-    pub(super) fn may_lie_on(&self, lpn: Lpn, die: DieId) -> bool {
-        self.chips != Chips::Static || lpn.get() % self.dies.len() as u32 == die.get()
     }
 
     /// The die of all writes of a page, if each page has one.
@@ -311,18 +305,6 @@ impl Allocator {
         let die = &mut self.dies[dims.die_of(pool)];
         die.low_pools += u32::from(free <= dims.low_mark_blocks);
         die.due_pools += u32::from(free <= dims.step_mark_blocks);
-    }
-
-    /// The die, and the pool of each die, at which the search for the next write begins.
-    pub(super) fn turns(&self) -> (u32, impl Iterator<Item = u32> + '_) {
-        (self.next_die, self.dies.iter().map(|die| die.next_write))
-    }
-
-    pub(super) fn set_turns(&mut self, next_die: u32, next_write: impl Iterator<Item = u32>) {
-        self.next_die = next_die;
-        for (die, next) in std::iter::zip(&mut *self.dies, next_write) {
-            die.next_write = next;
-        }
     }
 
     /// Panic unless the counts of each die match its pools. For tests.

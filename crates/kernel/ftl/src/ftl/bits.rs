@@ -1,11 +1,11 @@
 //! Bitmaps with a bit for each physical page.
 
 use coflash_base::prefetch::prefetch;
-use coflash_base::{Index, huge_pages};
+use coflash_base::{Index, Save, huge_pages};
 use coflash_media::{BlockId, Geometry, Ppn};
 
 /// A bitmap with a whole number of words for each block, or an empty one: all its bits read as clear.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct PageBits {
     words: Vec<u64>,
     words_per_block: usize,
@@ -90,15 +90,6 @@ impl PageBits {
         Some(word as u32 * 64 + self.word(block, word).trailing_zeros())
     }
 
-    /// The words of all blocks.
-    pub(super) fn words(&self) -> &[u64] {
-        &self.words
-    }
-
-    pub(super) fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.words
-    }
-
     pub(super) fn words_per_block(&self) -> usize {
         self.words_per_block
     }
@@ -130,7 +121,7 @@ mod tests {
             let (mut run, mut one_by_one) = (PageBits::new(&geometry), PageBits::new(&geometry));
             run.set_run(block, index, pages);
             (index..index + pages).for_each(|page| one_by_one.set_at(block, page));
-            assert_eq!(run.words(), one_by_one.words(), "{pages} pages from {index}");
+            assert_eq!(run.words, one_by_one.words, "{pages} pages from {index}");
         }
     }
 }

@@ -7,12 +7,11 @@ use crate::ids::PoolId;
 use crate::requirements::Requirements;
 use crate::victim::{self, Candidates, Victim};
 use crate::weight::{Scale, Weight, Weights};
-use coflash_base::seed::RandomStream;
-use coflash_base::{Ahead, IdVec, Seed, Share};
+use coflash_base::{Ahead, IdVec, Save, Seed, Share};
 use coflash_media::{BlockId, Cause, DieId, Geometry};
 
 /// A block being cleaned in steps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(super) struct Cleaning {
     pub(super) block: BlockId,
     /// Garbage collection, or wear levelling.
@@ -22,7 +21,8 @@ pub(super) struct Cleaning {
 }
 
 /// The state of GC in a pool.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 struct Pool {
     victim: Victim,
     /// The partly cleaned victim.
@@ -30,7 +30,8 @@ struct Pool {
 }
 
 /// The collector of a device.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub(super) struct Collector {
     pub(super) trigger: Trigger,
     pub(super) mode: GcMode,
@@ -179,26 +180,6 @@ impl Collector {
         let die = dims.die_of(pool);
         let local = pool.get() - dims.pool(die, 0).get();
         self.next_clean[die] = (local + u32::from(after)) % dims.pools_per_die;
-    }
-
-    /// The pool of each die at which the search for the next victim begins.
-    pub(super) fn turns(&self) -> &[u32] {
-        &self.next_clean
-    }
-
-    pub(super) fn set_turns(&mut self, turns: impl Iterator<Item = u32>) {
-        self.next_clean = turns.collect();
-    }
-
-    /// The candidates of a pool in an order that determines the state of the policy.
-    pub(super) fn order(&self, pool: PoolId, dims: &Dimensions) -> impl Iterator<Item = BlockId> {
-        let blocks = self.pools[pool].victim.order().into_iter().map(|local| dims.block(pool, local));
-        blocks.collect::<Vec<_>>().into_iter()
-    }
-
-    /// The random streams of the policies of all pools, if they use any.
-    pub(super) fn draws(&mut self) -> impl Iterator<Item = &mut RandomStream> {
-        self.pools.iter_mut().filter_map(|pool| pool.victim.draws())
     }
 
     pub(super) fn heap_bytes(&self) -> usize {

@@ -1,10 +1,10 @@
 //! The map of logical pages.
 
-use coflash_base::{IdVec, Index, Lpn};
+use coflash_base::{IdVec, Index, Lpn, Save};
 use coflash_media::Ppn;
 
 /// The place of each logical page in flash, or the former place if its copy was superseded.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Map {
     /// 0, or the number of the page plus one. [`SUPERSEDED`] is set if the copy there is invalid already.
     entries: IdVec<Lpn, u32>,

@@ -5,7 +5,6 @@ mod allocator;
 mod bits;
 mod check;
 mod collector;
-mod column;
 mod gc;
 mod map;
 mod marking;
@@ -15,7 +14,6 @@ mod recording;
 mod recovery;
 mod refresh;
 mod slc_cache;
-mod snapshot;
 mod superseded;
 mod view;
 mod wear;
@@ -34,7 +32,7 @@ use crate::requirements::Requirements;
 use crate::stream::WriteStream;
 use allocator::{Active, Allocator, Taken};
 use bits::PageBits;
-use coflash_base::{Ahead, IdVec, Index, Lpn, Misfit, Seed};
+use coflash_base::{Ahead, IdVec, Index, Lpn, Misfit, Save, Seed};
 use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
 use collector::Collector;
 use pages::Pages;
@@ -62,7 +60,7 @@ pub struct Io<'a, M: Media, H> {
 /// is tracked), 4.25 per physical page (0.125 more for each of these, 0.25 and 8 per block more with age
 /// classes), and about 40 per block. A placement policy takes 16 more per block, and its own state per
 /// logical page.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Ftl {
     geometry: Geometry,
     dims: Dimensions,
@@ -86,6 +84,7 @@ pub struct Ftl {
     has_failed: bool,
     counters: FtlCounters,
     programs: Programs,
+    #[save(skip)]
     recorder: Option<DecisionRecorder>,
 }
 

@@ -5,11 +5,11 @@ use super::bits::PageBits;
 use super::map::Map;
 use crate::marks::Marks;
 use crate::weight::AgeClass;
-use coflash_base::{IdVec, Index, Lpn};
+use coflash_base::{IdVec, Index, Lpn, Save};
 use coflash_media::{BlockId, Geometry, Memory, Ppn};
 
 /// The map of logical pages, and the states of physical pages. Counts are kept elsewhere.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Pages {
     pub(super) map: Map,
     /// The owner in the out-of-band area of each page; kept after the page becomes invalid.

@@ -2,7 +2,6 @@
 //! informs the policy of blocks.
 
 use super::Ftl;
-use super::column::{read, write};
 use super::pages::Pages;
 use crate::block::State;
 use crate::counters::PlacementClass;
@@ -12,12 +11,12 @@ use crate::placement::{
     CLASSES_MAX, Class, Cleaned, Future, GcWrite, Placed, Placement, PlacementConfig, Shape, UserWrite,
 };
 use crate::stream::WriteStream;
-use coflash_base::{IdVec, Index, Lpn, PlacementId};
+use coflash_base::{IdVec, Index, Lpn, PlacementId, Save};
 use coflash_media::{BlockId, Geometry, Ppn};
-use std::io::{self, Read, Write};
 
 /// The placer of a device.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub(super) struct Placer {
     policy: Placement,
     /// The number of its classes; 0 without a policy.
@@ -39,7 +38,7 @@ pub(super) struct Placer {
 
 /// Where the last copy of each logical page was placed, for pages that a cache holds in its stead: to the policy they are not new
 /// when they come back. Empty until the first one; 8 bytes a logical page.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Save)]
 struct LastCopies(Vec<u64>);
 
 impl LastCopies {
@@ -250,44 +249,6 @@ impl Placer {
     #[inline]
     pub(super) fn trimmed(&mut self, lpn: Lpn) {
         self.last.take(lpn);
-    }
-
-    pub(super) fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        if !self.has_policy() {
-            return Ok(());
-        }
-        write::<8>(out, std::iter::once(self.now))?;
-        write::<4>(out, self.blocks.iter().map(|block| block.class.get().into()))?;
-        write::<8>(out, self.blocks.iter().map(|block| block.opened_at))?;
-        for column in self.policy.clone().state() {
-            write::<8>(out, (0..column.len()).map(|index| column.get(index)))?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn restore(&mut self, input: &mut dyn Read) -> io::Result<()> {
-        if !self.has_policy() {
-            return Ok(());
-        }
-        read::<8, _>(input, "time", std::slice::from_mut(&mut self.now), |time| {
-            (time < 1 << 56).then_some(time)
-        })?;
-        let mut classes = vec![Class::new(0); self.blocks.len()];
-        let below = |class| (class < u64::from(self.classes)).then(|| Class::new(class as u32));
-        read::<4, _>(input, "class of block", &mut classes, below)?;
-        let mut opened = vec![0; self.blocks.len()];
-        read::<8, _>(input, "opening of block", &mut opened, |at| (at <= self.now).then_some(at))?;
-        for (block, (class, opened_at)) in self.blocks.iter_mut().zip(classes.into_iter().zip(opened)) {
-            *block = Placed { class, opened_at };
-        }
-        for mut column in self.policy.state() {
-            let mut numbers = vec![0; column.len()];
-            read::<8, _>(input, "number of the placement policy", &mut numbers, Some)?;
-            for (index, number) in numbers.into_iter().enumerate() {
-                column.set(index, number);
-            }
-        }
-        Ok(())
     }
 }
 

@@ -15,7 +15,7 @@ use crate::block::State;
 use crate::hook::GcHook;
 use crate::refresh_config::RefreshConfig;
 use crate::stream::WriteStream;
-use coflash_base::{Duration, Index, Time};
+use coflash_base::{Duration, Index, Save, Time};
 use coflash_media::{BlockId, Cause, Media, Ppn};
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ coflash_base::measures! {
 }
 
 /// A block to be refreshed, unless it is erased first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Entry {
     block: BlockId,
     /// Its erase count at its first program.
@@ -41,7 +41,7 @@ struct Entry {
 }
 
 /// Blocks in order of their due time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 struct Queue {
     /// The time from the first program of a block to its refresh; `None` for no refresh.
     after: Option<Duration>,
@@ -56,7 +56,7 @@ impl Queue {
 }
 
 /// The state of refresh.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct Refresh {
     /// A bit per block: whether a page in it was programmed fast.
     fast: Vec<u64>,

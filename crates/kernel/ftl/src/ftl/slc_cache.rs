@@ -14,7 +14,7 @@ use crate::dimensions::Dimensions;
 use crate::hook::GcHook;
 use crate::ids::{GroupId, PoolId};
 use crate::stream::WriteStream;
-use coflash_base::{IdVec, Misfit};
+use coflash_base::{IdVec, Misfit, Save};
 use coflash_media::{BlockId, Geometry, Media, Mode};
 
 coflash_base::measures! {
@@ -28,7 +28,7 @@ coflash_base::measures! {
 }
 
 /// The pSLC cache of a device.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct SlcCache {
     /// The number of pages of an SLC block; 0 without a cache.
     pages_per_block: u32,

@@ -17,11 +17,11 @@ use super::collector::Cleaning;
 use crate::block::State;
 use crate::config::{FtlConfig, WearLevelling};
 use crate::ids::PoolId;
-use coflash_base::IdVec;
+use coflash_base::{IdVec, Save};
 use coflash_media::{BlockId, Cause};
 
 /// The state of wear levelling in a pool.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 struct Pool {
     /// The block that takes over cold data, during the move.
     cold: Active,
@@ -30,7 +30,7 @@ struct Pool {
 }
 
 /// The state of wear levelling.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Wear {
     is_static: bool,
     gap: u32,

@@ -1,11 +1,10 @@
 //! Accesses to chunks of the address space.
 
-use super::Column;
-use coflash_base::{Index, Lpn, Misfit};
+use coflash_base::{Index, Lpn, Misfit, Save};
 
 /// The number of accesses to each chunk of the address space, and the time of the last one. Pages written one after
 /// another at successive addresses are one request. 8 bytes per chunk.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Chunks {
     pages_per_chunk: u32,
     counts: Vec<u32>,
@@ -51,11 +50,6 @@ impl Chunks {
 
     pub(super) fn set(&mut self, chunk: usize, count: u32, now: u64) {
         (self.counts[chunk], self.accessed[chunk]) = (count, now as u32);
-    }
-
-    pub(super) fn columns(&mut self) -> [Column<'_>; 3] {
-        let Self { counts, accessed, end, .. } = self;
-        [Column::U32(counts), Column::U32(accessed), Column::U32(std::slice::from_mut(end))]
     }
 
     pub(super) fn heap_bytes(&self) -> usize {

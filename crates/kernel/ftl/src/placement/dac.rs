@@ -6,8 +6,8 @@
 //! 2022, and its repository). In the paper a page changes its region only if it is young enough; here, as in
 //! the comparison, always.
 
-use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Misfit, Policy};
+use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Index, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,7 @@ impl Default for DacConfig {
 }
 
 /// Dynamic data clustering.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Dac {
     hottest: u8,
     /// The region of each page.
@@ -61,10 +61,6 @@ impl PlacementPolicy for Dac {
         let region = &mut self.regions[page.lpn.index()];
         *region = (*region).min(self.hottest).saturating_sub(1);
         Class::new((*region).into())
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        vec![Column::U8(&mut self.regions)]
     }
 
     fn heap_bytes(&self) -> usize {

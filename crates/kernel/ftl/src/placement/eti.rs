@@ -6,9 +6,9 @@
 //! (Wang et al., FAST 2022, and its repository). Our choice: pages written one after another at successive
 //! addresses are one request.
 
-use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite};
+use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite};
 use coflash_base::policy::NoParameters;
-use coflash_base::{Misfit, Policy};
+use coflash_base::{Misfit, Policy, Save};
 
 /// The maximal number of extents.
 const EXTENTS_MAX: usize = 1024;
@@ -21,7 +21,7 @@ const COUNT_MAX: u32 = 15;
 const NONE: u32 = u32::MAX;
 
 /// Extent-based temperature identification.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Eti {
     pages: u32,
     /// The first page of each extent in ascending order, then [`NONE`]; and the counts.
@@ -129,15 +129,6 @@ impl PlacementPolicy for Eti {
 
     fn gc_write(&mut self, _: GcWrite) -> Class {
         Class::new(2)
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        vec![
-            Column::U32(&mut self.firsts),
-            Column::U32(&mut self.counts),
-            Column::U32(&mut self.request),
-            Column::U64(std::slice::from_mut(&mut self.requests)),
-        ]
     }
 
     fn heap_bytes(&self) -> usize {

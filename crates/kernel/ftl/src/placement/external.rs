@@ -2,7 +2,7 @@
 
 use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, own_classes};
 use coflash_base::external::Asked;
-use coflash_base::{ExternalConfig, Misfit, Policy};
+use coflash_base::{ExternalConfig, Misfit, Policy, Save};
 use std::ops::Range;
 
 /// An external placement policy. One instance serves the device.
@@ -40,7 +40,8 @@ pub struct MakePlacement {
 }
 
 /// An external policy, and its classes.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct ExternalPlacer {
     policy: Asked<dyn ExternalPlacement>,
     user: Range<u32>,

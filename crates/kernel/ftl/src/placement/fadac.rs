@@ -5,8 +5,8 @@
 //! count, up with each write and down with each copy by GC, and is in class k if its count is above 10^(k−1)
 //! times the average. Our choice: the average is over pages, not requests.
 
-use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Lpn, Misfit, Policy};
+use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Index, Lpn, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ impl Default for FadacConfig {
 const FACTOR: f64 = 10.0;
 
 /// FADaC.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Fadac {
     classes: u32,
     counts: Vec<u32>,
@@ -81,14 +81,6 @@ impl PlacementPolicy for Fadac {
         let count = &mut self.counts[page.lpn.index()];
         *count = count.saturating_sub(1);
         self.class(page.lpn)
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        vec![
-            Column::U32(&mut self.counts),
-            Column::U64(std::slice::from_mut(&mut self.pages)),
-            Column::F64(std::slice::from_mut(&mut self.average)),
-        ]
     }
 
     fn heap_bytes(&self) -> usize {

@@ -8,13 +8,13 @@
 //! persistently isolated handles do not. Our choice: a write without a hint gets its handle by address; in
 //! NVMe it goes to handle 0 (`shares = ["100%"]`).
 
-use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Lpn, Misfit, Policy, Share};
+use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Lpn, Misfit, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What GC may mix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// Copies of all handles share reclaim units.
@@ -36,7 +36,7 @@ pub enum Idle {
 }
 
 /// The handle whose units take copies of persistently isolated handles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Copies {
     /// That of the unit that is cleaned.
@@ -87,7 +87,7 @@ impl Default for FdpConfig {
 }
 
 /// Flexible data placement.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Fdp {
     isolation: Isolation,
     copies: Copies,
@@ -190,10 +190,6 @@ impl PlacementPolicy for Fdp {
 
     fn cleaned(&mut self, unit: Cleaned) {
         self.lazily = unit.lazily;
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        if self.copies == Copies::OfUnit { Vec::new() } else { vec![Column::U32(&mut self.writer)] }
     }
 
     fn heap_bytes(&self) -> usize {

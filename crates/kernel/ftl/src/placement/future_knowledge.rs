@@ -9,7 +9,7 @@
 //! by side.
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{IdVec, Lpn, Misfit, Policy};
+use coflash_base::{IdVec, Lpn, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ impl Future {
 }
 
 /// Future knowledge.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct FutureKnowledge {
     classes: u32,
     growth: u64,

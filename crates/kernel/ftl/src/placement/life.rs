@@ -1,13 +1,14 @@
 //! The mean life of blocks with short-lived pages.
 
-use super::{Cleaned, Column};
+use super::Cleaned;
+use coflash_base::Save;
 
 /// The number of blocks in the mean.
 const BLOCKS: u64 = 16;
 
 /// The mean life of the 16 blocks of class 0 cleaned last, from their first page to their cleaning, in pages
 /// written. It is updated once per 16 blocks.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Life {
     mean: u64,
     /// The number of blocks cleaned since the last update, and the sum of their lives.
@@ -38,10 +39,5 @@ impl Life {
             self.mean = self.sum / self.blocks;
             (self.blocks, self.sum) = (0, 0);
         }
-    }
-
-    pub(super) fn columns(&mut self) -> [Column<'_>; 3] {
-        let Self { mean, blocks, sum } = self;
-        [mean, blocks, sum].map(|number| Column::U64(std::slice::from_mut(number)))
     }
 }

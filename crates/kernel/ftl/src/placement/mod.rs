@@ -4,7 +4,7 @@
 
 use crate::groups::Groups;
 use crate::stream::WriteStream;
-use coflash_base::{Lpn, Misfit, PlacementId, id_type};
+use coflash_base::{Lpn, Misfit, PlacementId, Save, id_type};
 use coflash_media::BlockId;
 
 mod chunks;
@@ -27,7 +27,6 @@ mod sepbit;
 mod sepgc;
 mod sfr;
 mod sfs;
-mod state;
 mod times;
 mod warcip;
 
@@ -35,11 +34,10 @@ pub use external::{ExternalPlacement, MakePlacement};
 pub use fdp::{Copies, FdpConfig, Idle, Isolation};
 pub use future_knowledge::{Future, FutureKnowledgeConfig};
 pub use score::PlacementScoreConfig;
-pub use state::Column;
 
 coflash_base::policy_family! { ($)
     /// The choice of the open block for each written page.
-    pub family Placement, config PlacementConfig, dispatch placement_dispatch, build placement_build,
+    pub family Placement: Save, config PlacementConfig, dispatch placement_dispatch, build placement_build,
         external "external" => External(external::ExternalPlacer) {
         "none" => Streams(none::Streams),
         "sepgc" => SepGc(sepgc::SepGc),
@@ -82,7 +80,7 @@ pub enum Classes {
 }
 
 /// The device that a policy serves.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct Shape {
     /// The number of logical pages.
     pub pages: u32,
@@ -99,7 +97,7 @@ pub struct Shape {
 }
 
 /// A block, as the policy filled it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct Placed {
     /// The class of its pages.
     pub class: Class,
@@ -150,8 +148,8 @@ pub struct Cleaned {
     pub lazily: bool,
 }
 
-/// The contract of a placement policy. One instance serves the device. A policy must accept any
-/// [state](Self::state) read from a file: it may then decide badly, but only for its own classes.
+/// The contract of a placement policy. One instance serves the device. Its state, which a checkpoint and a warm device keep, is
+/// all that `#[derive(Save)]` finds in it.
 pub trait PlacementPolicy: coflash_base::Policy {
     /// The memory that the policy takes for each logical page, in bytes.
     const BYTES_PER_PAGE: u32;
@@ -234,11 +232,6 @@ pub trait PlacementPolicy: coflash_base::Policy {
         None
     }
 
-    /// The whole state of the policy, for files of warm devices.
-    fn state(&mut self) -> Vec<Column<'_>> {
-        Vec::new()
-    }
-
     /// The heap memory in bytes.
     fn heap_bytes(&self) -> usize {
         0
@@ -312,7 +305,6 @@ impl Placement {
         pub(crate) fn queues(&self) -> &[u32];
         pub(crate) fn rearrange(&mut self) -> Option<u32>;
         pub(crate) fn foresee(&mut self, future: Future, now: u64) -> ();
-        pub(crate) fn state(&mut self) -> Vec<Column<'_>>;
         pub(crate) fn heap_bytes(&self) -> usize;
     }
 }

@@ -9,8 +9,8 @@
 //! written again.
 
 use super::times::Times;
-use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Misfit, Policy};
+use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Index, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl Default for MultiLogConfig {
 const NEVER: u8 = u8::MAX;
 
 /// Multi-log.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct MultiLog {
     pages_per_block: u32,
     written: Times,
@@ -135,17 +135,6 @@ impl PlacementPolicy for MultiLog {
         let log = block.class.index();
         self.cleaned[log] = self.cleaned[log].wrapping_add(1);
         self.copied[log] = self.copied[log].wrapping_add(block.valid.into());
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        vec![
-            self.written.column(),
-            Column::U8(&mut self.logs),
-            Column::U64(&mut self.pages),
-            Column::U64(&mut self.cleaned),
-            Column::U64(&mut self.copied),
-            Column::F64(&mut self.due),
-        ]
     }
 
     fn heap_bytes(&self) -> usize {

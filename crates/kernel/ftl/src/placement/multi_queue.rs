@@ -10,8 +10,8 @@
 //! the hottest chunk has outlived its lifetime, the next chunk written takes its place.
 
 use super::chunks::{Chunks, class_of};
-use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Misfit, Policy};
+use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl Default for MultiQueueConfig {
 }
 
 /// Multi-queue.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct MultiQueue {
     queues: u32,
     chunks: Chunks,
@@ -83,17 +83,6 @@ impl PlacementPolicy for MultiQueue {
 
     fn gc_write(&mut self, _: GcWrite) -> Class {
         Class::new(self.queues)
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        let Self { chunks, accesses, lifetime, hottest, class, .. } = self;
-        let numbers = [accesses, lifetime, hottest].map(|number| Column::U64(std::slice::from_mut(number)));
-        chunks
-            .columns()
-            .into_iter()
-            .chain(numbers)
-            .chain([Column::U32(std::slice::from_mut(class))])
-            .collect()
     }
 
     fn heap_bytes(&self) -> usize {

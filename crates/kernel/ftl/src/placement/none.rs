@@ -3,10 +3,10 @@
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite};
 use crate::groups::Groups;
 use coflash_base::policy::NoParameters;
-use coflash_base::{Misfit, Policy};
+use coflash_base::{Misfit, Policy, Save};
 
 /// No policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Streams {
     pub(crate) groups: Groups,
 }

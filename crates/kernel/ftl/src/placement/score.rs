@@ -5,10 +5,10 @@
 
 use super::life::Life;
 use super::times::Times;
-use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite};
+use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite};
 use crate::stream::WriteStream;
 use coflash_base::expression::{Expression, Features, Over};
-use coflash_base::{IdVec, Lpn, Misfit, Policy};
+use coflash_base::{IdVec, Lpn, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,7 +77,7 @@ impl Default for PlacementScoreConfig {
 }
 
 /// The record of each page.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 struct Known {
     written: Times,
     writes: IdVec<Lpn, u32>,
@@ -86,7 +86,7 @@ struct Known {
 }
 
 /// The policy of a score.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct PlacementByScore {
     score: Expression,
     columns: Vec<[f64; 1]>,
@@ -156,12 +156,6 @@ impl PlacementPolicy for PlacementByScore {
 
     fn cleaned(&mut self, block: Cleaned) {
         self.known.life.cleaned(block);
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        let Known { written, writes, copies, life } = &mut self.known;
-        let pages = [written.column(), Column::U32(writes), Column::U8(copies)];
-        pages.into_iter().chain(life.columns()).collect()
     }
 
     fn heap_bytes(&self) -> usize {

@@ -12,8 +12,8 @@
 
 use super::life::Life;
 use super::times::Times;
-use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Misfit, Policy};
+use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ impl Default for SepBitConfig {
 const AGE_FACTOR: u64 = 4;
 
 /// SepBIT.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct SepBit {
     classes: u32,
     written: Times,
@@ -84,10 +84,6 @@ impl PlacementPolicy for SepBit {
 
     fn cleaned(&mut self, block: Cleaned) {
         self.life.cleaned(block);
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        std::iter::once(self.written.column()).chain(self.life.columns()).collect()
     }
 
     fn heap_bytes(&self) -> usize {

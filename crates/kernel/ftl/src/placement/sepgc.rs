@@ -7,10 +7,10 @@
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite};
 use coflash_base::policy::NoParameters;
-use coflash_base::{Misfit, Policy};
+use coflash_base::{Misfit, Policy, Save};
 
 /// The policy that separates copies.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct SepGc;
 
 impl Policy for SepGc {

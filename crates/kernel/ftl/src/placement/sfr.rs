@@ -7,8 +7,8 @@
 //! another at successive addresses are one request; logarithms are to base 2 (e there).
 
 use super::chunks::{Chunks, class_of};
-use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Misfit, Policy};
+use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ impl Default for SfrConfig {
 }
 
 /// SFR.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Sfr {
     streams: u32,
     decay_pages: u64,
@@ -80,11 +80,6 @@ impl PlacementPolicy for Sfr {
 
     fn gc_write(&mut self, _: GcWrite) -> Class {
         Class::new(self.streams)
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        let Self { chunks, class, .. } = self;
-        chunks.columns().into_iter().chain([Column::U32(std::slice::from_mut(class))]).collect()
     }
 
     fn heap_bytes(&self) -> usize {

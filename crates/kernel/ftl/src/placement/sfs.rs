@@ -10,8 +10,8 @@
 
 use super::nearest::nearest;
 use super::times::Times;
-use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Lpn, Misfit, Policy};
+use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Index, Lpn, Misfit, Policy, Save};
 use coflash_media::BlockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ const SAMPLE: usize = 1024;
 const ROUNDS: usize = 3;
 
 /// SFS.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Sfs {
     written: Times,
     /// The number of writes of each page; 0 for a page never written.
@@ -173,19 +173,6 @@ impl PlacementPolicy for Sfs {
             self.quantise();
         }
         self.cleaned = self.cleaned.wrapping_add(1);
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        vec![
-            self.written.column(),
-            Column::U32(&mut self.writes),
-            Column::U32(&mut self.pages),
-            Column::U64(&mut self.writes_of),
-            Column::U64(&mut self.times_of),
-            Column::U64(std::slice::from_mut(&mut self.now)),
-            Column::F64(&mut self.centres),
-            Column::U64(std::slice::from_mut(&mut self.cleaned)),
-        ]
     }
 
     fn heap_bytes(&self) -> usize {

@@ -1,11 +1,10 @@
 //! The time at which each page was last written.
 
-use super::Column;
-use coflash_base::{Index, Lpn};
+use coflash_base::{Index, Lpn, Save};
 
 /// The time of the last write of each logical page, in pages written. Times are stored in 32 bits: an age of
 /// 2³² pages or more looks younger. 4 bytes per page.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Times(Vec<u32>);
 
 impl Times {
@@ -20,10 +19,6 @@ impl Times {
 
     pub(super) fn set(&mut self, lpn: Lpn, now: u64) {
         self.0[lpn.index()] = now as u32;
-    }
-
-    pub(super) fn column(&mut self) -> Column<'_> {
-        Column::U32(&mut self.0)
     }
 
     pub(super) fn heap_bytes(&self) -> usize {

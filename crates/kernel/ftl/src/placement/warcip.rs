@@ -9,8 +9,8 @@
 
 use super::nearest::nearest;
 use super::times::Times;
-use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
-use coflash_base::{Index, Misfit, Policy};
+use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Index, Misfit, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ impl Default for WarcipConfig {
 }
 
 /// WARCIP.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Warcip {
     pages_per_block: u64,
     written: Times,
@@ -81,15 +81,6 @@ impl PlacementPolicy for Warcip {
     fn gc_write(&mut self, page: GcWrite) -> Class {
         self.penalties[page.lpn.index()] = self.written.age(page.lpn, page.now) as u32;
         Class::from_index(self.centres.len())
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        vec![
-            self.written.column(),
-            Column::U32(&mut self.penalties),
-            Column::F64(&mut self.centres),
-            Column::U64(&mut self.counts),
-        ]
     }
 
     fn heap_bytes(&self) -> usize {

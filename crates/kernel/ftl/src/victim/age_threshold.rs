@@ -11,12 +11,12 @@
 use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
-use coflash_base::{List, Policy, Share};
+use coflash_base::{List, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of `age-threshold`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgeThresholdConfig {
     /// The least age of a candidate, from that of the youngest block (0%) to that of the oldest (100%).
@@ -32,7 +32,7 @@ impl Default for AgeThresholdConfig {
 }
 
 /// The age-threshold policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct AgeThreshold(AgeThresholdConfig);
 
 impl Policy for AgeThreshold {

@@ -9,10 +9,10 @@ use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::policy::NoParameters;
-use coflash_base::{List, Policy};
+use coflash_base::{List, Policy, Save};
 
 /// The cost-age-times policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct CostAgeTimes;
 
 impl Policy for CostAgeTimes {

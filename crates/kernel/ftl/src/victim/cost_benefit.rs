@@ -8,12 +8,12 @@
 use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
-use coflash_base::{List, Policy};
+use coflash_base::{List, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is read to clean a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reads {
     /// Its valid pages.
@@ -24,7 +24,7 @@ pub enum Reads {
 }
 
 /// How much the age counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgeFactor {
     /// The age.
@@ -45,7 +45,7 @@ impl AgeFactor {
 }
 
 /// The parameters of cost-benefit.
-#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct CostBenefitConfig {
     /// What is read to clean a block: `valid` for the cost 2u, `whole` for 1 + u as in LFS.
@@ -55,7 +55,7 @@ pub struct CostBenefitConfig {
 }
 
 /// The cost-benefit policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct CostBenefit(CostBenefitConfig);
 
 impl Policy for CostBenefit {

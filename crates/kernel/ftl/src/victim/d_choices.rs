@@ -6,8 +6,8 @@
 use super::sealed::SealedSet;
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
-use coflash_base::Policy;
 use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::{Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
@@ -27,7 +27,7 @@ impl Default for DChoicesConfig {
 }
 
 /// The d-choices policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct DChoices {
     d: u32,
     sealed: SealedSet,
@@ -64,14 +64,6 @@ impl VictimPolicy for DChoices {
         }
         let draw = |_| members[self.draws.random_range(0..members.len() as u32) as usize];
         (0..self.d).map(draw).min_by_key(|&block| candidates.cost(block))
-    }
-
-    fn order(&self) -> Vec<LocalBlock> {
-        self.sealed.members().to_vec()
-    }
-
-    fn draws(&mut self) -> Option<&mut RandomStream> {
-        Some(&mut self.draws)
     }
 
     fn heap_bytes(&self) -> usize {

@@ -4,7 +4,7 @@ use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::external::Asked;
-use coflash_base::{ExternalConfig, List, Policy};
+use coflash_base::{ExternalConfig, List, Policy, Save};
 use std::sync::Arc;
 
 /// The candidates of a pool as columns of equal length, in order of their last cost change, the oldest first.
@@ -48,9 +48,10 @@ dyn_clone::clone_trait_object!(ExternalVictim);
 pub type MakeVictim = dyn Fn(Pool) -> Box<dyn ExternalVictim> + Send + Sync;
 
 /// An external policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct ExternalSelector {
     policy: Asked<dyn ExternalVictim>,
+    #[save(skip)]
     columns: Arc<Columns>,
     /// The number of picks in a row that freed nothing.
     vain: usize,

@@ -4,10 +4,10 @@ use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::policy::NoParameters;
-use coflash_base::{List, Policy};
+use coflash_base::{List, Policy, Save};
 
 /// The FIFO policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct FifoVictim;
 
 impl Policy for FifoVictim {

@@ -6,12 +6,12 @@
 
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
-use coflash_base::{Ahead, Lists, Policy};
+use coflash_base::{Ahead, Lists, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The choice among several cheapest blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tie {
     /// The block that has had its cost for longest.
@@ -32,7 +32,7 @@ pub struct GreedyConfig {
 }
 
 /// The greedy policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Greedy {
     tie: Tie,
     buckets: Lists<LocalBlock>,
@@ -91,11 +91,6 @@ impl VictimPolicy for Greedy {
             self.lowest += 1;
         }
         None
-    }
-
-    /// By cost, and within a bucket by arrival: the order from which the same lists are rebuilt.
-    fn order(&self) -> Vec<LocalBlock> {
-        (0..self.bucket_count).flat_map(|bucket| self.buckets.iter(bucket)).collect()
     }
 
     fn heap_bytes(&self) -> usize {

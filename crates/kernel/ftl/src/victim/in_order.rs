@@ -2,7 +2,7 @@
 
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
-use coflash_base::{List, Policy};
+use coflash_base::{List, Policy, Save};
 
 /// The order of the candidates for a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,8 @@ pub trait OrderRule: Policy {
 }
 
 /// The policy of a rule. A change of a block takes constant time.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct InOrder<R> {
     rule: R,
     order: List<LocalBlock>,
@@ -67,10 +68,6 @@ impl<R: OrderRule> VictimPolicy for InOrder<R> {
 
     fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
         self.rule.pick(&self.order, candidates)
-    }
-
-    fn order(&self) -> Vec<LocalBlock> {
-        self.order.iter().collect()
     }
 
     fn heap_bytes(&self) -> usize {

@@ -4,7 +4,6 @@
 use crate::block::{Block, History};
 use crate::ids::LocalBlock;
 use crate::weight::Scale;
-use coflash_base::seed::RandomStream;
 use coflash_base::{Ahead, Index, Misfit, Seed};
 
 mod age_threshold;
@@ -24,7 +23,7 @@ mod windowed_greedy;
 
 coflash_base::policy_family! { ($)
     /// The choice of the sealed block that GC cleans next.
-    pub family Victim, config VictimConfig, dispatch victim_dispatch, build victim_build,
+    pub family Victim: Save, config VictimConfig, dispatch victim_dispatch, build victim_build,
         external "external" => External(InOrder<external::ExternalSelector>) {
         "greedy" => Greedy(greedy::Greedy),
         "random" => Random(random::Random),
@@ -138,15 +137,6 @@ pub trait VictimPolicy: coflash_base::Policy {
     /// [`removed`](Self::removed).
     fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;
 
-    /// The candidates in an order that determines the state of the policy: a new policy that gets them sealed
-    /// in this order, each at its current cost, makes the same picks. Files of warm devices store this order.
-    fn order(&self) -> Vec<LocalBlock>;
-
-    /// The random stream of a randomised policy: the state that [`order`](Self::order) cannot express.
-    fn draws(&mut self) -> Option<&mut RandomStream> {
-        None
-    }
-
     /// The heap memory in bytes.
     fn heap_bytes(&self) -> usize;
 }
@@ -174,8 +164,6 @@ impl Victim {
         pub(crate) fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32);
         pub(crate) fn removed(&mut self, block: LocalBlock, cost: u32);
         pub(crate) fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;
-        pub(crate) fn order(&self) -> Vec<LocalBlock>;
-        pub(crate) fn draws(&mut self) -> Option<&mut RandomStream>;
         pub(crate) fn heap_bytes(&self) -> usize;
     }
 }

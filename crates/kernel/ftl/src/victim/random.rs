@@ -3,12 +3,12 @@
 use super::sealed::SealedSet;
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
-use coflash_base::Policy;
 use coflash_base::policy::NoParameters;
 use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::{Policy, Save};
 
 /// The random policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Random {
     sealed: SealedSet,
     draws: RandomStream,
@@ -38,14 +38,6 @@ impl VictimPolicy for Random {
     fn pick(&mut self, _: Candidates<'_>) -> Option<LocalBlock> {
         let members = self.sealed.members();
         (!members.is_empty()).then(|| members[self.draws.random_range(0..members.len() as u32) as usize])
-    }
-
-    fn order(&self) -> Vec<LocalBlock> {
-        self.sealed.members().to_vec()
-    }
-
-    fn draws(&mut self) -> Option<&mut RandomStream> {
-        Some(&mut self.draws)
     }
 
     fn heap_bytes(&self) -> usize {

@@ -8,7 +8,7 @@ use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::expression::{Expression, Features, Over};
-use coflash_base::{List, Policy};
+use coflash_base::{List, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ const FEATURES: [(&str, Feature); 8] = [
 ];
 
 /// The choice among several blocks of the highest score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScoreTie {
     /// The block that has had its cost for longest, as in `greedy`.
@@ -76,7 +76,7 @@ impl Default for ScoreConfig {
 }
 
 /// The score policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct VictimByScore {
     score: Expression,
     tie: ScoreTie,

@@ -1,10 +1,10 @@
 //! The candidates of a pool as a set to draw from.
 
 use crate::ids::LocalBlock;
-use coflash_base::IdVec;
+use coflash_base::{IdVec, Save};
 
 /// An unordered set of candidates. Draw, insertion and removal take constant time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct SealedSet {
     members: Vec<LocalBlock>,
     position: IdVec<LocalBlock, u32>,

@@ -5,7 +5,7 @@
 use super::in_order::{Order, OrderRule};
 use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
-use coflash_base::{List, Policy};
+use coflash_base::{List, Policy, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -25,7 +25,7 @@ impl Default for WindowedGreedyConfig {
 }
 
 /// The windowed greedy policy.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct WindowedGreedy(NonZeroU32);
 
 impl Policy for WindowedGreedy {

@@ -13,6 +13,7 @@
 
 use super::{Demand, FlashCosts, Partition, least, least_within, victim_utilisation};
 use crate::write_policy::WritePolicy;
+use coflash_base::Save;
 
 /// The highest utilisation of a queue in the model, since waiting times grow without bound towards 1.
 const BUSY_MAX: f64 = 0.95;
@@ -28,7 +29,7 @@ pub fn effective_utilisation(copies_a_page: f64) -> f64 {
 }
 
 /// A measurement of GC in a period.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Save)]
 struct Point {
     /// The share of valid pages in flash.
     u: f64,
@@ -44,7 +45,7 @@ struct Point {
 /// measurement. It is not less than measured at a smaller u. Beyond the last measurement it is at most u
 /// (equation 3), unless a higher value was measured. This is optimistic about untried sizes; the next
 /// measurement corrects it. Without measurements the curve is u.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Save)]
 pub struct Cleaning {
     /// Measurements, increasing in u and in the effective utilisation.
     measured: Vec<Point>,
@@ -89,7 +90,7 @@ impl Cleaning {
 }
 
 /// Measurements of a period.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Save)]
 pub struct Measured {
     /// Page requests to the caches per second.
     pub pages_per_s: f64,

@@ -8,13 +8,13 @@
 
 use super::{PartitionScheme, one_cache};
 use crate::costmodel::Partition;
-use coflash_base::{Policy, Share};
+use coflash_base::{Policy, Save, Share};
 use coflash_cache::Orders;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of `drop-evict`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct DropEvictConfig {
     /// Caching space as a share of flash.
@@ -31,7 +31,7 @@ impl Default for DropEvictConfig {
 }
 
 /// The drop and evict scheme.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct DropEvict {
     config: DropEvictConfig,
 }

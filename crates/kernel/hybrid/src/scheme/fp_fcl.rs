@@ -2,13 +2,13 @@
 
 use super::{PartitionScheme, one_cache};
 use crate::costmodel::Partition;
-use coflash_base::{Policy, Share};
+use coflash_base::{Policy, Save, Share};
 use coflash_cache::Orders;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of `fp-fcl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct FpFclConfig {
     /// Caching space as a share of flash.
@@ -22,7 +22,7 @@ impl Default for FpFclConfig {
 }
 
 /// The FP-FCL scheme.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct FpFcl {
     config: FpFclConfig,
 }

@@ -12,7 +12,7 @@ mod silent_eviction;
 
 coflash_base::policy_family! { ($)
     /// The partition of flash into read cache, write cache and over-provisioned space.
-    pub family Scheme, config SchemeConfig, dispatch scheme_dispatch, build scheme_build {
+    pub family Scheme: Save, config SchemeConfig, dispatch scheme_dispatch, build scheme_build {
         "op-fcl" => OpFcl(op_fcl::OpFcl),
         "rw-fcl" => RwFcl(rw_fcl::RwFcl),
         "fp-fcl" => FpFcl(fp_fcl::FpFcl),

@@ -2,13 +2,13 @@
 
 use super::{PartitionScheme, Period, two_caches};
 use crate::costmodel::Partition;
-use coflash_base::{Policy, Share};
+use coflash_base::{Policy, Save, Share};
 use coflash_cache::Orders;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The costs for the cost model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum CostsOf {
     /// Costs by data sheets, and random invalidations: the paper's equations 1 to 6.
@@ -19,7 +19,7 @@ pub enum CostsOf {
 }
 
 /// Parameters of `op-fcl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpFclConfig {
     /// Initial caching space as a share of flash.
@@ -41,7 +41,7 @@ impl Default for OpFclConfig {
 }
 
 /// The OP-FCL scheme.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct OpFcl {
     config: OpFclConfig,
 }

@@ -2,13 +2,13 @@
 
 use super::{PartitionScheme, Period, two_caches};
 use crate::costmodel::Partition;
-use coflash_base::{Policy, Share};
+use coflash_base::{Policy, Save, Share};
 use coflash_cache::Orders;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of `rw-fcl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct RwFclConfig {
     /// Caching space as a share of flash.
@@ -24,7 +24,7 @@ impl Default for RwFclConfig {
 }
 
 /// The RW-FCL scheme.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct RwFcl {
     config: RwFclConfig,
 }

@@ -4,13 +4,13 @@
 
 use super::{PartitionScheme, one_cache};
 use crate::costmodel::Partition;
-use coflash_base::{Policy, Share};
+use coflash_base::{Policy, Save, Share};
 use coflash_cache::Orders;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of `silent-eviction`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct SilentEvictionConfig {
     /// Caching space as a share of flash.
@@ -24,7 +24,7 @@ impl Default for SilentEvictionConfig {
 }
 
 /// The silent eviction scheme.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct SilentEviction {
     config: SilentEvictionConfig,
 }

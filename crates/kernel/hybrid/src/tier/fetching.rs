@@ -2,7 +2,7 @@
 
 use super::{Tier, TierIo};
 use crate::media::TierMedia;
-use coflash_base::Lpn;
+use coflash_base::{Lpn, Save};
 use coflash_ftl::{GcHook, WriteStream};
 use coflash_media::{Cause, Place};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(crate) const FETCH_PAGES: u32 = 64;
 
 /// The pending fetches. A hit only checks whether there are any; a lookup is logarithmic in their number.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(crate) struct Fetches {
     /// The pages of each fetch still to be cached, as a bitmap, by first page and job. No page is in two fetches, and no
     /// fetch is without one: around a page there are few.

@@ -39,7 +39,7 @@ use crate::sequential_detector::SequentialDetector;
 use crate::store::{CleanPages, Store};
 use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
-use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Time};
+use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Save, Time};
 use coflash_cache::{Cache, PolicyPair, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, PageRead, PageWrite, WriteStream};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
@@ -73,11 +73,13 @@ pub(crate) enum Served<W> {
 }
 
 /// The tier.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub(crate) struct Tier {
     pub(crate) ftl: Ftl,
     pub(crate) replacer: PageReplacer,
     detector: SequentialDetector,
+    #[save(each)]
     tracker: Option<WorkloadTracker>,
     meter: Meter,
     resizer: PartitionResizer,

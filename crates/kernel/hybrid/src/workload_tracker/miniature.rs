@@ -18,7 +18,7 @@
 //! step for each segment.
 
 use coflash_base::seed::RngExt;
-use coflash_base::{Ahead, Lpn, Seed};
+use coflash_base::{Ahead, Lpn, Save, Seed};
 use coflash_cache::{Cache, EvictionConfig};
 
 /// The smallest sample, as a number of units, unless flash holds fewer.
@@ -31,7 +31,7 @@ pub(super) fn one_in(policy: &EvictionConfig, segments: u32, segment_pages: u32)
 }
 
 /// A sample of one unit of each run of adjacent units.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 struct Sample {
     unit_pages: u32,
     one_in: u32,
@@ -64,15 +64,18 @@ impl Sample {
 }
 
 /// A miniature cache of one size, and its misses, weighted by decay.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 struct Sized {
     cache: Cache,
     misses: f64,
 }
 
 /// Caches of several sizes with the same uses; they hold no data and count their misses.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct Miniature {
+    #[save(each)]
     caches: Vec<Sized>,
 }
 
@@ -159,7 +162,8 @@ impl Miniature {
 }
 
 /// Miniature caches of all sizes over a sample of the disk.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub(super) struct Sampled {
     sample: Sample,
     /// The caches from the smallest to the largest.

@@ -13,14 +13,15 @@ mod miniature;
 mod stack;
 
 use crate::costmodel::{Demand, HitCurve};
-use coflash_base::{Ahead, Lpn};
+use coflash_base::{Ahead, Lpn, Save};
 use coflash_cache::EvictionConfig;
 pub use miniature::Miniature;
 use miniature::Sampled;
 use stack::Stack;
 
 /// Ghosts of caches of every size.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 enum Ghosts {
     Stack(Stack),
     Sampled(Sampled),
@@ -102,7 +103,8 @@ pub(crate) fn bytes_per_page(policy: &EvictionConfig, flash_pages: u32, segment_
 }
 
 /// Uses of a class of pages, weighted by decay.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 struct Class {
     ghosts: Ghosts,
     uses: f64,
@@ -130,7 +132,8 @@ fn ratio(part: f64, whole: f64) -> f64 {
 }
 
 /// The workload tracker.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub(crate) struct WorkloadTracker {
     reads: Class,
     writes: Class,

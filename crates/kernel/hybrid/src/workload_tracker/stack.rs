@@ -8,7 +8,7 @@
 //!
 //! Memory: 17 bytes per page of flash and 4 per page of the disks.
 
-use coflash_base::{Ahead, IdMap, IdVec, List, Lpn, id_type};
+use coflash_base::{Ahead, IdMap, IdVec, List, Lpn, Save, id_type};
 
 id_type!(
     /// An entry of a ghost list.
@@ -16,7 +16,7 @@ id_type!(
 );
 
 /// A segment of a ghost list.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 struct Segment {
     last: Option<Ghost>,
     pages: u32,
@@ -25,7 +25,7 @@ struct Segment {
 }
 
 /// Pages in LRU order, in segments.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Stack {
     order: List<Ghost>,
     /// The segment of each entry.

@@ -42,7 +42,7 @@ use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::policy::NoParameters;
-use coflash_base::{Amount, Lpn, Misfit, Policy};
+use coflash_base::{Amount, Lpn, Misfit, Policy, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{AgeClass, Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
 use coflash_media::Memory;
@@ -173,7 +173,7 @@ pub trait CdmVariant: Clone {
 macro_rules! variants {
     ($($(#[$meta:meta])* $variant:ident($config:ty), $name:literal, $summary:literal, $given:expr, { $($body:item)* })*) => {
         $($(#[$meta])*
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Copy, Debug, Save)]
         pub struct $variant;
 
         impl CdmVariant for $variant {
@@ -211,7 +211,7 @@ variants! {
 }
 
 /// Any of the schemes above.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Cdm<V> {
     rewrite_stream: WriteStream,
     weights: Weights,

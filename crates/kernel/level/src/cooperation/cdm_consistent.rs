@@ -18,7 +18,7 @@
 use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Misfit, Policy, Share};
+use coflash_base::{Duration, Lpn, Misfit, Policy, Save, Share};
 use coflash_cache::Cache;
 use coflash_ftl::{Decision, Ftl, Marks, Requirements};
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
 /// Parameters of `cdm-consistent`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct CdmConsistentConfig {
     /// Simulated time between commits. A flush by the host commits, too.
@@ -65,7 +65,7 @@ coflash_base::measures! {
 }
 
 /// See the top of the file.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct CdmConsistent(pub(crate) CdmConsistentConfig);
 
 impl Policy for CdmConsistent {

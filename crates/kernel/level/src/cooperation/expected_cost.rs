@@ -24,7 +24,7 @@ use super::Setting;
 use super::cdm::{CdmConfig, RemovableWeight};
 use super::moving::{MoveRule, Seen};
 use super::write_history::{Past, WriteHistory};
-use coflash_base::{Amount, IdVec, Lpn, Misfit};
+use coflash_base::{Amount, IdVec, Lpn, Misfit, Save};
 use coflash_ftl::{Ftl, WriteStream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -58,7 +58,7 @@ impl Default for ExpectedCostConfig {
 }
 
 /// The share of the questions about a class that came true; recent ones count more.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Chance {
     asked: f64,
     came: f64,
@@ -82,7 +82,7 @@ impl Chance {
 }
 
 /// A question about a page: its class in the low bits, and the time in the others. Zero is none.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Save)]
 struct Question(u32);
 
 impl Question {
@@ -121,7 +121,7 @@ fn class(past: Option<Past>, turnover: f64) -> usize {
 }
 
 /// See the top of the file.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct ExpectedCost {
     questions: IdVec<Lpn, Question>,
     chances: [Chance; FIRST + STEPS * STEPS],

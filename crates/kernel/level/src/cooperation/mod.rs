@@ -2,7 +2,7 @@
 
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
-use coflash_base::{Lpn, Misfit};
+use coflash_base::{Lpn, Misfit, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
 use coflash_media::Memory;
@@ -20,7 +20,7 @@ mod write_history;
 
 coflash_base::policy_family! { ($)
     /// How cache and flash cooperate.
-    pub family Cooperation, config CooperationConfig, dispatch cooperation_dispatch, build cooperation_build {
+    pub family Cooperation: Save, config CooperationConfig, dispatch cooperation_dispatch, build cooperation_build {
         "none" => None(none::None),
         "cdm" => Cdm(cdm::Cdm<cdm::Whole>),
         "cdm-overwrites" => CdmOverwrites(cdm::Cdm<cdm::Overwrites>),
@@ -48,7 +48,7 @@ pub use shadow::{SgcConfig, ShadowCounters, Shadows, Twins};
 pub use sole_copies::SoleCopyCounters;
 
 /// The environment of a scheme: its cache, and the path from there to flash.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct Setting {
     /// The number of slots of the cache.
     pub slots: u32,

@@ -10,10 +10,10 @@ use super::Setting;
 use super::cdm::CdmConfig;
 use super::moving::MoveRule;
 use super::write_history::{Past, WriteHistory};
-use coflash_base::Lpn;
+use coflash_base::{Lpn, Save};
 
 /// See the top of the file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct MoveIn;
 
 impl MoveRule for MoveIn {

@@ -12,7 +12,7 @@ use super::write_history::WriteHistory;
 use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
-use coflash_base::{List, Lpn, Misfit, Policy};
+use coflash_base::{List, Lpn, Misfit, Policy, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, Marks, Requirements, Weights, WriteStream};
 use coflash_media::{Memory, Slot};
@@ -103,14 +103,17 @@ pub enum Seen {
 }
 
 /// Any of these schemes.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct Moving<R> {
     cdm: Cdm<Whole>,
+    #[save(each)]
     mover: Option<Mover<R>>,
 }
 
 /// The part that `cdm` does not have.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 struct Mover<R> {
     rule: R,
     history: WriteHistory,

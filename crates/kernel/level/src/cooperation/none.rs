@@ -7,12 +7,12 @@ use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
 use coflash_base::policy::{NoParameters, Policy};
-use coflash_base::{Lpn, Misfit};
+use coflash_base::{Lpn, Misfit, Save};
 use coflash_cache::Cache;
 use coflash_ftl::{Decision, Ftl, Marks, Requirements};
 
 /// No cooperation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct None;
 
 impl Policy for None {

@@ -11,12 +11,12 @@
 //! decisions. With dropped pages only, the predictor could not learn once no drop pays.
 
 use crate::cooperates::{Cooperates, Message};
-use coflash_base::IdVec;
+use coflash_base::{IdVec, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{AgeClass, Ftl};
 
 /// The transitions from an age class, exponentially weighted: recent ones count more.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Transitions {
     /// Overwritten or trimmed.
     overwritten: f64,
@@ -44,7 +44,7 @@ impl Transitions {
 }
 
 /// The predictor of rewrites.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct RewritePredictor {
     /// The class of the page in each slot. Empty without age classes.
     classes: IdVec<SlotId, AgeClass>,

@@ -40,7 +40,7 @@ use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::policy::NoParameters;
-use coflash_base::{Lpn, Misfit, Policy};
+use coflash_base::{Lpn, Misfit, Policy, Save};
 use coflash_cache::Cache;
 use coflash_ftl::{Decision, Ftl, Marks, Requirements, Source, Weight, Weights, WriteStream};
 use coflash_media::{Memory, Mode, Slot};
@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
 
 /// The shadows that a scheme knows of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shadows {
     /// Pages that are dirty in the host's buffer.
@@ -128,7 +128,7 @@ pub struct SgcConfig {
 }
 
 /// The features of a scheme.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub(crate) struct Features {
     /// The shadows that the scheme tracks.
     knows: Marks,
@@ -168,7 +168,7 @@ pub trait ShadowVariant: Clone {
 macro_rules! variants {
     ($($(#[$meta:meta])* $variant:ident($config:ty), $summary:literal, $features:expr;)*) => {
         $($(#[$meta])*
-        #[derive(Clone, Copy, Debug)]
+        #[derive(Clone, Copy, Debug, Save)]
         pub struct $variant;
 
         impl ShadowVariant for $variant {
@@ -285,7 +285,7 @@ impl ShadowCounters {
 }
 
 /// Any of the schemes above.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct Shadow<P> {
     features: Features,
     counters: ShadowCounters,

@@ -5,7 +5,7 @@
 //! At the bound GC copies pages instead of dropping them, and a host write waits until the oldest sole copy is in
 //! flash. That page stays cached, clean.
 
-use coflash_base::List;
+use coflash_base::{List, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Weight, Weights};
 
@@ -22,7 +22,7 @@ coflash_base::measures! {
 }
 
 /// The sole copies of a cache. Without a bound they are only counted.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct SoleCopies {
     max: u32,
     counters: SoleCopyCounters,

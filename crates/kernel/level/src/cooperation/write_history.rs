@@ -1,10 +1,10 @@
 //! When the host wrote each page, and for how long a cache keeps what it wrote. The unit of time is a page that the host writes
 //! into the cache. 8 bytes a logical page.
 
-use coflash_base::{IdVec, Lpn};
+use coflash_base::{IdVec, Lpn, Save};
 
 /// The last two writes of a page.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Save)]
 struct Writes {
     /// The time of the last one; 0 if there was none.
     last: u32,
@@ -13,7 +13,7 @@ struct Writes {
 }
 
 /// What is known of the writes of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(super) struct Past {
     /// The time since the last write.
     pub(super) age: u32,
@@ -22,7 +22,7 @@ pub(super) struct Past {
 }
 
 /// The history of all pages.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct WriteHistory {
     pages: IdVec<Lpn, Writes>,
     now: u32,

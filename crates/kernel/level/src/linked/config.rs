@@ -2,7 +2,7 @@
 
 use super::cost::LinkCost;
 use super::notice_queue::Sending;
-use coflash_base::{Bytes, Duration, Misfit, Share};
+use coflash_base::{Bytes, Duration, Misfit, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -75,7 +75,7 @@ impl LinkConfig {
 }
 
 /// The way in which notices cross the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notices {
     /// Each is a message; the host waits until it has arrived.
@@ -88,7 +88,7 @@ pub enum Notices {
 }
 
 /// How the host protects a page that GC wants to drop, before the erase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protecting {
     /// The device asks the host before the erase, which waits for the answer.

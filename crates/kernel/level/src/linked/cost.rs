@@ -1,7 +1,7 @@
 //! The cost of crossing the link.
 
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_base::{Duration, Seed, Time};
+use coflash_base::{Duration, Save, Seed, Time};
 
 /// A direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) enum Way {
 }
 
 /// The cost of a message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub struct LinkCost {
     /// The fixed cost: a command and its completion.
     pub per_message: Duration,

@@ -53,7 +53,7 @@ use crate::cooperation::Setting;
 use crate::level::{Command, Crossing, Level, LostPages, Restart};
 use crate::over::below_dispatch;
 use coflash_base::measure::Report;
-use coflash_base::{Ahead, Duration, Lpn, Op, Seed, Time};
+use coflash_base::{Ahead, Duration, Lpn, Op, Save, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
 use coflash_media::{DieId, Media, Place};
@@ -63,7 +63,7 @@ use notice_queue::{DeliveryState, Sending, Ticket};
 use wire::{Said, Wire};
 
 /// A level across a link, below a cache or a write buffer of the host.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Linked<L> {
     below: L,
     page_bytes: u64,

@@ -1,10 +1,10 @@
 //! Notices and questions across the link, and their counters. The notices to the device are
 //! [messages](crate::Message) of the cache.
 
-use coflash_base::Lpn;
+use coflash_base::{Lpn, Save};
 
 /// A notice from the device to the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(super) enum ToHost {
     /// GC has dropped a granted page.
     Used(Lpn),

@@ -13,12 +13,12 @@
 
 use super::cost::LinkCost;
 use coflash_base::measure::ratio;
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
 /// The way in which notices are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(super) enum Sending {
     /// Each at once, as a message of its own; the sender may wait for it ([`NoticeQueue::delivery_state`]).
     Each,
@@ -37,7 +37,7 @@ pub(super) enum Sending {
 }
 
 /// The number of a notice in its queue; its sender uses it as a reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Save)]
 pub(super) struct Ticket(u64);
 
 /// The delivery state of a notice.
@@ -79,7 +79,7 @@ coflash_base::measures! {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 struct UnderWay<N> {
     arrival: Time,
     ticket: Ticket,
@@ -88,7 +88,7 @@ struct UnderWay<N> {
 
 /// One direction of a link, for notices of one kind and size. Operations are O(1) amortised in the number of waiting
 /// notices, and linear in the few notices under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct NoticeQueue<N> {
     sending: Sending,
     cost: LinkCost,

@@ -5,12 +5,12 @@ use super::cost::{LinkCost, Way};
 use crate::level::{Command, Level, Restart};
 use crate::over::below_dispatch;
 use coflash_base::measure::Report;
-use coflash_base::{Ahead, Duration, Lpn, Op, Time};
+use coflash_base::{Ahead, Duration, Lpn, Op, Save, Time};
 use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
 use coflash_media::{DieId, Media};
 
 /// A level across a link that carries whole requests.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct RequestLink<L> {
     below: L,
     cost: LinkCost,

@@ -8,13 +8,13 @@ use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::Setting;
 use crate::level::Command;
 use coflash_base::measure::{Report, SectionInfo};
-use coflash_base::{Duration, IdVec, Lpn, Seed, Time};
+use coflash_base::{Duration, IdVec, Lpn, Save, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Weight, Weights};
 use coflash_media::Memory;
 
 /// The state of a copy according to the last notice about it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Save)]
 pub(super) enum Said {
     /// No notice: there is no copy, or no cooperation.
     #[default]
@@ -28,7 +28,7 @@ pub(super) enum Said {
 }
 
 /// The host's record of a slot: the last notice about its copy.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 pub(super) struct SlotSaid {
     pub(super) said: Said,
     pub(super) last: Option<Ticket>,
@@ -36,7 +36,7 @@ pub(super) struct SlotSaid {
 
 /// Deliberate faults of the link that the tests must find.
 #[cfg(test)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(super) enum Sabotage {
     None,
     /// The device drops marked pages without asking.
@@ -48,7 +48,7 @@ pub(super) enum Sabotage {
 }
 
 /// Both ends of a link.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Wire {
     pub(super) to_device: NoticeQueue<Message>,
     pub(super) to_host: NoticeQueue<ToHost>,

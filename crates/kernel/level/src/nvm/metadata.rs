@@ -3,7 +3,7 @@
 
 use super::{Epoch, Label, Layout};
 use crate::cooperates::Cached;
-use coflash_base::{Duration, Lpn};
+use coflash_base::{Duration, Lpn, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::Ftl;
 use coflash_media::Nvm;
@@ -26,7 +26,7 @@ coflash_base::measures! {
 ///
 /// With commits, a slot has a durable label before its data is touched, of the uncommitted epoch: a crash in between leaves a
 /// void label.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct Metadata {
     pub(crate) layout: Layout,
     pub(crate) committed: Epoch,

@@ -23,12 +23,12 @@
 mod metadata;
 mod recovery;
 
-use coflash_base::{Index, Lpn};
+use coflash_base::{Index, Lpn, Save};
 pub(crate) use metadata::Metadata;
 pub use metadata::MetadataCounters;
 
 /// The epoch of a write: all writes of an epoch become durable by one commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default, Save)]
 pub struct Epoch(pub u32);
 
 impl Epoch {
@@ -85,7 +85,7 @@ impl Label {
 }
 
 /// The layout of the words.
-#[derive(Default, Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Default, Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Layout {
     /// The number of cache slots with labels.
     pub slots: u32,

@@ -1,11 +1,11 @@
 //! Ageing: the choice of dirty pages to write in the background. These are pages that have been dirty too
 //! long, and the oldest ones while too many are dirty.
 
-use coflash_base::{Duration, IdVec, List, Time};
+use coflash_base::{Duration, IdVec, List, Save, Time};
 use coflash_cache::{Cache, SlotId};
 
 /// The dirty pages in the order of their age.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Ageing {
     /// The longest time that a page may stay dirty.
     age_max: Duration,

@@ -51,13 +51,13 @@
 
 use super::standby::Standby;
 use crate::cooperation::{CdmConsistentConfig, CommitCounters};
-use coflash_base::{Duration, IdVec, List, Lpn, Time};
+use coflash_base::{Duration, IdVec, List, Lpn, Save, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::Ftl;
 use std::collections::BTreeMap;
 
 /// An uncommitted deletion.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(super) struct Deletion {
     /// The entry in non-volatile memory.
     pub(super) entry: u32,
@@ -66,7 +66,7 @@ pub(super) struct Deletion {
 }
 
 /// The versions that wait for their commit, and the pages on standby. A plain cache has none.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Consistency {
     commit_interval: Duration,
     next_commit: Time,

@@ -8,7 +8,7 @@ use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::{Event, Scheme};
 use crate::linked::Notices;
 use coflash_base::measure::Report;
-use coflash_base::{Amount, Bytes, Duration, Lpn, Share};
+use coflash_base::{Amount, Bytes, Duration, Lpn, Save, Share};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_ftl::{Decision, Ftl, Marks};
 use coflash_media::CacheTiming;
@@ -67,7 +67,7 @@ impl Default for WriteBufferConfig {
 }
 
 /// Announces each page that becomes dirty in the host's buffer to the device below. The scheme of the device uses this.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub struct Announces;
 
 impl Scheme for Announces {

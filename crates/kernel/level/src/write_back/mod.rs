@@ -33,7 +33,7 @@ use crate::nvm::{Layout, Metadata};
 use crate::over::below_dispatch;
 use ageing::Ageing;
 use coflash_base::measure::{Report, SectionInfo};
-use coflash_base::{Ahead, Duration, Lpn, Time};
+use coflash_base::{Ahead, Duration, Lpn, Save, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_media::{Cause, DieId, Media, Slot};
@@ -52,12 +52,14 @@ struct Options {
 }
 
 /// A cache, its cooperation scheme, and the level below.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct WriteBack<L, S = Cooperation> {
     below: L,
     cache: Cache,
     scheme: S,
     metadata: Metadata,
+    #[save(skip)]
     options: Options,
     ageing: Option<Ageing>,
     consistency: Option<Consistency>,

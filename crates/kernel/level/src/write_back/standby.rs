@@ -1,10 +1,10 @@
 //! Clean pages on standby: the next to be evicted, kept until their slots are needed.
 
-use coflash_base::List;
+use coflash_base::{List, Save};
 use coflash_cache::SlotId;
 
 /// The slots of these pages, in the order of eviction.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(crate) struct Standby {
     slots: List<SlotId>,
     len: u32,

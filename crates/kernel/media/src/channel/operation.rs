@@ -2,10 +2,10 @@
 
 use super::unended::Awaited;
 use crate::moment::{OpId, Tag};
-use coflash_base::{Duration, Index, Time};
+use coflash_base::{Duration, Index, Save, Time};
 
 /// The phases of an operation on its die: array, then bus, then array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) struct Phases {
     /// Array time before the transfer.
     pub(crate) array: Duration,
@@ -27,7 +27,7 @@ impl Phases {
 }
 
 /// The follower of an operation: it waits for the operation's end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(super) enum Follower {
     /// No follower.
     None,
@@ -43,7 +43,7 @@ pub(super) enum Follower {
     Copied,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct Operation {
     pub(super) phases: Phases,
     /// Its die (or plane); `None` if it only waits for others.
@@ -84,7 +84,7 @@ impl Operation {
     }
 }
 /// The operations by id.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(super) struct Operations {
     table: Vec<Operation>,
     vacant: Vec<OpId>,

@@ -2,11 +2,11 @@
 
 use super::operation::{Operation, Operations};
 use crate::moment::OpId;
-use coflash_base::Time;
+use coflash_base::{Save, Time};
 use std::collections::VecDeque;
 
 /// The operations of a die that have not ended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(super) struct Queue {
     /// The operation that has begun, or whose start is scheduled.
     pub(super) current: Option<OpId>,

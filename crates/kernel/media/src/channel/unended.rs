@@ -1,11 +1,12 @@
 //! Operations of one kind that have not ended, and the moments at which all of them before one have.
 
 use crate::moment::OpId;
+use coflash_base::Save;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 /// Operations that are awaited together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub(crate) enum Awaited {
     /// Reads of superblocks, by their erase.
     Read,
@@ -22,7 +23,7 @@ impl Awaited {
 }
 
 /// The operations of a kind, numbered in the order of issue.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(super) struct Unended {
     /// Whether each has ended, from the first that has not.
     ended: VecDeque<bool>,

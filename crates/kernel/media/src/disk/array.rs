@@ -2,12 +2,12 @@
 
 use super::{Answered, Direction, Disk, DiskConfig, DiskCosts, DiskTransfer, SECTOR_BYTES, Scheduler};
 use crate::tournament::{NONE, Tournament};
-use coflash_base::{Bytes, Duration, Misfit, Time};
+use coflash_base::{Bytes, Duration, Misfit, Save, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The placement of pages on disks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum ArrayLayout {
     /// Each disk holds a volume of its own: the first disk has the first pages, and so on.
@@ -71,7 +71,7 @@ coflash_base::measures! {
 const COUNT_MAX: u32 = 1 << 16;
 
 /// A request split over disks or stripes, and the number of its pending parts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Request {
     tag: u32,
     parts: u32,
@@ -81,9 +81,10 @@ struct Request {
 }
 
 /// An array of disks. Pages are numbered across all disks.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct Disks {
-    disks: Vec<Disk>,
+    disks: Box<[Disk]>,
     /// The next event of each disk, with the number of the disk.
     events: Tournament,
     placement: ArrayLayout,
@@ -116,7 +117,7 @@ impl Disks {
             let problem = format!("{} is no whole number of pages of {page_bytes} B", config.stripe);
             return Err(Misfit::new("stripe", problem));
         }
-        let disks: Vec<_> = (0..config.count).map(|_| Disk::new(&config.model, config.scheduler)).collect();
+        let disks: Box<[_]> = (0..config.count).map(|_| Disk::new(&config.model, config.scheduler)).collect();
         let sectors_per_page = page_bytes / SECTOR_BYTES;
         let mut pages_per_disk = disks[0].mechanics.sectors() / sectors_per_page;
         if config.placement == ArrayLayout::Striped {

@@ -1,9 +1,9 @@
 //! The track buffer: segments of sectors that passed the head, replaced in LRU order.
 
-use coflash_base::Time;
+use coflash_base::{Save, Time};
 
 /// A segment of contiguous sectors, buffered or being read ahead.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 struct Segment {
     first: u64,
     /// The latest end of the read-ahead.
@@ -28,7 +28,7 @@ impl Segment {
 }
 
 /// The segments, the most recently used at the end.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct Buffer {
     segments: Vec<Segment>,
     segments_max: usize,

@@ -2,12 +2,12 @@
 //! of the paper's cost model.
 
 use super::{Direction, DiskCosts, DiskModel, DiskTransfer, SECTOR_BYTES};
-use coflash_base::{Bytes, Duration, Policy, Time};
+use coflash_base::{Bytes, Duration, Policy, Save, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The Maxtor Atlas 10K IV of the paper.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConstantConfig {
     /// Seek and rotation before a read.
@@ -32,7 +32,7 @@ impl Default for ConstantConfig {
 }
 
 /// The disk with constant costs.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Constant {
     config: ConstantConfig,
 }

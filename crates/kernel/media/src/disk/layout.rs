@@ -1,6 +1,8 @@
 //! The layout of sectors: zones of cylinders with the same number of sectors on each track, skewed so that
 //! after a switch the first sector of the next track arrives under the head at once.
 
+use coflash_base::Save;
+
 /// A zone: cylinders with equal tracks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zone {
@@ -28,8 +30,9 @@ pub(super) struct SectorAddress {
 }
 
 /// The zones of a disk and their first sectors.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct Layout {
+    #[save(skip)]
     zones: &'static [Zone],
     first_sectors: Vec<u64>,
     heads: u32,

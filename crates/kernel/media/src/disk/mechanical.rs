@@ -6,12 +6,12 @@
 use super::buffer::Buffer;
 use super::layout::{Layout, SectorAddress};
 use super::{Direction, DiskCosts, DiskModel, DiskTransfer, SECTOR_BYTES, atlas10k};
-use coflash_base::{Duration, Policy, Time};
+use coflash_base::{Duration, Policy, Save, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drive {
     /// Quantum Atlas 10K of 9.1 GB.
@@ -20,7 +20,7 @@ pub enum Drive {
 }
 
 /// A drive and its options.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct MechanicalConfig {
     /// The drive.
@@ -38,7 +38,8 @@ impl Default for MechanicalConfig {
 }
 
 /// The mechanical disk.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct Mechanical {
     config: MechanicalConfig,
     layout: Layout,

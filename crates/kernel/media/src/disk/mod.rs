@@ -18,14 +18,14 @@ pub use constant::{Constant, ConstantConfig};
 pub use mechanical::{Drive, Mechanical, MechanicalConfig};
 pub use scheduler::Scheduler;
 
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 use scheduler::{Queue, Waiting};
 
 /// The size of a sector in bytes.
 pub const SECTOR_BYTES: u64 = 512;
 
 /// The direction of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Save)]
 pub enum Direction {
     /// From the disk.
     Read,
@@ -34,7 +34,7 @@ pub enum Direction {
 }
 
 /// A transfer of neighbouring sectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct DiskTransfer {
     /// The direction.
     pub direction: Direction,
@@ -78,7 +78,7 @@ pub trait DiskModel: coflash_base::Policy {
 
 coflash_base::policy_family! { ($)
     /// The model of a disk.
-    pub family Mechanics, config DiskConfig, dispatch disk_dispatch, build disk_build {
+    pub family Mechanics: Save, config DiskConfig, dispatch disk_dispatch, build disk_build {
         "constant" => Constant(constant::Constant),
         "mechanical" => Mechanical(mechanical::Mechanical),
     }
@@ -105,7 +105,7 @@ impl Mechanics {
 }
 
 /// The mean times of a page at a random address of a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct DiskCosts {
     /// C_RPOS, seek and rotation before a read.
     pub read_positioning: Duration,
@@ -136,7 +136,7 @@ impl DiskCosts {
 }
 
 /// An answered transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Answered {
     /// The tag given to [`Disk::submit`].
     pub tag: u32,
@@ -147,7 +147,8 @@ pub struct Answered {
 }
 
 /// A disk and its waiting transfers.
-#[derive(Clone)]
+#[derive(Clone, Save)]
+#[save(in_place)]
 pub struct Disk {
     mechanics: Mechanics,
     waiting: Queue,

@@ -5,12 +5,13 @@
 
 use super::DiskTransfer;
 use super::turns::Turns;
+use coflash_base::Save;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The order of service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
     /// First come, first served.
@@ -23,7 +24,7 @@ pub enum Scheduler {
 }
 
 /// A waiting transfer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(super) struct Waiting {
     pub(super) transfer: DiskTransfer,
     pub(super) tag: u32,
@@ -32,7 +33,7 @@ pub(super) struct Waiting {
 }
 
 /// The waiting transfers of a disk.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Queue {
     scheduler: Scheduler,
     /// Whether the elevator moves upward.

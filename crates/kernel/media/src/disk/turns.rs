@@ -5,10 +5,11 @@
 //! it is its turn in each of its parts.
 
 use super::{Direction, DiskTransfer};
+use coflash_base::Save;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Sectors that the same transfers wait for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 struct Part {
     end: u64,
     /// The number of transfers whose turn it is, and their direction.
@@ -26,7 +27,7 @@ impl Part {
 }
 
 /// The turns of the waiting transfers of a disk.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Save)]
 pub(super) struct Turns {
     /// The parts, by their first sectors.
     parts: BTreeMap<u64, Part>,

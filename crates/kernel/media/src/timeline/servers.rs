@@ -3,10 +3,10 @@
 use crate::channel::{Awaited, Channels, Phases};
 use crate::simulated::Busy;
 use crate::{Cause, When};
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 
 /// Dies (or planes) and the times until which they are busy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Save)]
 pub(super) struct Servers {
     /// The time at which each becomes idle. Unused with shared channels.
     pub(super) free_at: Vec<Time>,

@@ -3,6 +3,7 @@
 mod all_three;
 mod beyond;
 mod cells;
+mod checkpoints;
 mod controller;
 mod device;
 mod effect;

@@ -21,7 +21,7 @@ fn small(assignments: &[(&str, &str)]) -> Scenario {
 }
 
 /// Everything of a result that does not say how fast it came.
-fn all_of(result: &RunResult) -> String {
+pub(crate) fn all_of(result: &RunResult) -> String {
     let histograms = ["all", "read", "write"].map(|kind| result.histogram(kind));
     format!(
         "{} {histograms:?} {:?} {:?}",

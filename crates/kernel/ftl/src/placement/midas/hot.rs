@@ -1,6 +1,7 @@
 //! The group of hot pages: pages that were overwritten several times within the mean life of its blocks.
 
-use crate::placement::{Class, Cleaned, Column, Placed};
+use crate::placement::{Class, Cleaned, Placed};
+use coflash_base::Save;
 
 /// The bits of a page's count.
 const COUNT: u8 = 0b11;
@@ -8,7 +9,7 @@ const COUNT: u8 = 0b11;
 /// The filter, with a count of two bits for each page: a page with the highest count is hot. An overwrite of a page in the group
 /// counts up, and one in the first group does, if its block is no older than the mean life of the group's blocks, and counts down
 /// otherwise. A copy from these groups counts down.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Hot {
     /// The mean life of the group's blocks, in pages written. It is updated after as many writes.
     life: u64,
@@ -114,12 +115,6 @@ impl Hot {
 
     pub(super) fn begin_measuring(&mut self) {
         (self.writes, self.hot_writes, self.victims, self.victim_lives, self.valid) = (0, 0, 0, 0, 0);
-    }
-
-    pub(super) fn columns(&mut self) -> [Column<'_>; 9] {
-        let Self { life, left, blocks, lives, writes, hot_writes, victims, victim_lives, valid } = self;
-        [life, left, blocks, lives, writes, hot_writes, victims, victim_lives, valid]
-            .map(|number| Column::U64(std::slice::from_mut(number)))
     }
 }
 

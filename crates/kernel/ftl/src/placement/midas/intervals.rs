@@ -1,8 +1,7 @@
 //! The distribution of the intervals between two writes of a page.
 
 use super::model::Ages;
-use crate::placement::Column;
-use coflash_base::{Index, Lpn};
+use coflash_base::{Index, Lpn, Save};
 
 /// The bits of a page for the check that saw it last; 0 for none.
 const CHECK: u8 = 0b1111_1000;
@@ -16,7 +15,7 @@ const UNITS: u64 = 4;
 
 /// The intervals of the pages of a sample, in units of a quarter block, over an epoch. Few pages have most of the writes, and a
 /// sample may miss them: intervals shorter than a unit are counted for all pages, in ten units of the epoch.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub(super) struct Intervals {
     /// The number of pages written in a unit, and the number of units in an epoch.
     unit: u64,
@@ -132,13 +131,6 @@ impl Intervals {
         }
         let all = counts.iter().sum::<f64>().max(writes).max(1.0);
         Ages::new(counts.iter().map(|count| count / all), 1.0 / UNITS as f64)
-    }
-
-    pub(super) fn columns(&mut self) -> [Column<'_>; 7] {
-        let Self { begin, times, counts, writes, repeats, checks, checked, .. } = self;
-        let [begin, writes, repeats, checks, checked] =
-            [begin, writes, repeats, checks, checked].map(|number| Column::U64(std::slice::from_mut(number)));
-        [begin, Column::U64(times), Column::U64(counts), writes, repeats, checks, checked]
     }
 
     pub(super) fn heap_bytes(&self) -> usize {

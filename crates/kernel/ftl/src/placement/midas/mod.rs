@@ -20,10 +20,8 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-use super::{
-    CLASSES_MAX, Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count,
-};
-use coflash_base::{Index, Misfit, Policy};
+use super::{CLASSES_MAX, Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Index, Misfit, Policy, Save};
 use hot::Hot;
 use intervals::Intervals;
 use model::{Device, Plan};
@@ -31,7 +29,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The parameters of MiDAS.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Save)]
 #[serde(deny_unknown_fields, default)]
 pub struct MidasConfig {
     /// Number of groups, with that of hot pages, at most: from 3 to 16.
@@ -59,7 +57,7 @@ const IRREGULAR: f64 = 0.1;
 const WRITTEN: u8 = 1 << 2;
 
 /// The groups in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 struct Arrangement {
     /// The number of queues: 0, or the hot group and at least one other.
     queues: u32,
@@ -70,14 +68,14 @@ struct Arrangement {
 }
 
 /// What was measured of each group since the arrangement was adopted.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Save)]
 struct Measured {
     victims: [u64; GROUPS],
     valid_pages: [u64; GROUPS],
 }
 
 /// MiDAS.
-#[derive(Clone)]
+#[derive(Clone, Save)]
 pub struct Midas {
     config: MidasConfig,
     shape: Shape,
@@ -275,22 +273,6 @@ impl PlacementPolicy for Midas {
         self.present = self.arrange(self.next.queues, self.next.sizes, self.next.last);
         self.next = self.present;
         Some(before)
-    }
-
-    fn state(&mut self) -> Vec<Column<'_>> {
-        let Self { pages, written, hot, intervals, present, next, predicted, measured, .. } = self;
-        let mut columns = vec![Column::U8(pages), Column::F64(predicted)];
-        columns.extend([&mut measured.victims, &mut measured.valid_pages].map(|counts| Column::U64(counts)));
-        for Arrangement { queues, last, sizes } in [present, next] {
-            columns.extend([queues, last].map(|number| Column::U32(std::slice::from_mut(number))));
-            columns.push(Column::U32(sizes));
-        }
-        let Self { regular_since, copies, victims, freed, .. } = self;
-        let numbers = [written, regular_since, copies, victims, freed];
-        columns.extend(numbers.map(|number| Column::U64(std::slice::from_mut(number))));
-        columns.extend(hot.columns());
-        columns.extend(intervals.columns());
-        columns
     }
 
     fn heap_bytes(&self) -> usize {

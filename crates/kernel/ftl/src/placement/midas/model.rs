@@ -10,6 +10,7 @@
 //! results are the same on every machine.
 
 use super::hot::Traffic;
+use coflash_base::Save;
 
 /// The distribution of the intervals, as sums over the shorter ones.
 #[derive(Clone, Debug)]
@@ -66,7 +67,7 @@ impl Ages {
 }
 
 /// The device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Save)]
 pub(super) struct Device {
     /// The number of pages of a row.
     pub(super) row: f64,

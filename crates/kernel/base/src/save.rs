@@ -1,0 +1,370 @@
+//! State that a checkpoint keeps: what a run has become, beside what its scenario makes of it.
+//!
+//! `#[derive(Save)]` saves all fields of a type in the order of their declaration. What is restored must have been built from
+//! the same scenario: tables keep their sizes, and fields that never change are left out. The bytes have no version and no
+//! checksum of their own: the file around them has both.
+
+use crate::{RandomStream, seed};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
+use std::hash::{BuildHasher, Hash};
+use std::io::{self, Read, Write};
+use std::marker::PhantomData;
+
+pub use coflash_derive::Save;
+
+/// State that is saved, and restored in place.
+pub trait Save {
+    /// Write the state.
+    ///
+    /// # Errors
+    /// The error of `out`; state that no file can hold.
+    fn save(&self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Take over the state that was written of an equal value.
+    ///
+    /// # Errors
+    /// The error of `from`; bytes of another value. The value must not be used then.
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()>;
+}
+
+/// State from which a new value is made.
+pub trait Load: Save + Sized {
+    /// Make the value that was written.
+    ///
+    /// # Errors
+    /// See [`Save::restore`].
+    fn load(from: &mut dyn Read) -> io::Result<Self>;
+}
+
+/// Create the error for bytes of another value.
+#[must_use]
+pub fn other(problem: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+/// Create the error for an unknown variant of an enum.
+#[must_use]
+pub fn no_variant(tag: u8) -> io::Error {
+    other(&format!("there is no variant {tag}"))
+}
+
+/// Check that the variant that was saved is the one of a value that is restored in place.
+///
+/// # Errors
+/// The error of `from`; another variant.
+pub fn same_variant(tag: u8, from: &mut dyn Read) -> io::Result<()> {
+    if u8::load(from)? == tag { Ok(()) } else { Err(other("another variant was saved")) }
+}
+
+/// Implement `Save` for a type with `Load`: the restored value is a new one.
+macro_rules! restore_by_load {
+    () => {
+        fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+            *self = Self::load(from)?;
+            Ok(())
+        }
+    };
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Save for $number {
+            #[inline]
+            fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+                out.write_all(&self.to_le_bytes())
+            }
+            restore_by_load!();
+        }
+        impl Load for $number {
+            #[inline]
+            fn load(from: &mut dyn Read) -> io::Result<Self> {
+                let mut bytes = [0; size_of::<Self>()];
+                from.read_exact(&mut bytes)?;
+                Ok(Self::from_le_bytes(bytes))
+            }
+        }
+    )*};
+}
+
+numbers!(u8, u16, u32, u64, u128, usize, i32, i64, f32, f64);
+
+/// Implement [`Save`] and [`Load`] for types that are saved as another one: how it is made of them, and they of it.
+#[macro_export]
+macro_rules! saved_as {
+    ($($ty:ty as $other:ty: $to:expr, $back:expr;)*) => {$(
+        impl $crate::Save for $ty {
+            fn save(&self, out: &mut dyn ::std::io::Write) -> ::std::io::Result<()> {
+                let to: fn(&Self) -> $other = $to;
+                to(self).save(out)
+            }
+
+            fn restore(&mut self, from: &mut dyn ::std::io::Read) -> ::std::io::Result<()> {
+                *self = $crate::save::Load::load(from)?;
+                Ok(())
+            }
+        }
+
+        impl $crate::save::Load for $ty {
+            fn load(from: &mut dyn ::std::io::Read) -> ::std::io::Result<Self> {
+                let back: fn($other) -> Option<Self> = $back;
+                back($crate::save::Load::load(from)?)
+                    .ok_or_else(|| $crate::save::other(concat!("no ", stringify!($ty))))
+            }
+        }
+    )*};
+}
+
+saved_as! {
+    bool as u8: |&is| is.into(), |number| (number < 2).then_some(number == 1);
+    std::num::NonZeroU8 as u8: |number| number.get(), Self::new;
+    std::num::NonZeroU16 as u16: |number| number.get(), Self::new;
+    std::num::NonZeroU32 as u32: |number| number.get(), Self::new;
+    std::num::NonZeroU64 as u64: |number| number.get(), Self::new;
+    // Names that a program has: they are few.
+    &'static str as String: |text| (*text).to_owned(), |text| Some(text.leak());
+    std::cell::Cell<u64> as u64: Self::get, |number| Some(Self::new(number));
+    String as Vec<u8>: |text| text.clone().into_bytes(), |bytes| Self::from_utf8(bytes).ok();
+    RandomStream as [u64; seed::STREAM_WORDS]: seed::save, |words| Some(seed::restore(words));
+}
+
+impl<T> Save for PhantomData<T> {
+    fn save(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+    restore_by_load!();
+}
+
+impl<T> Load for PhantomData<T> {
+    fn load(_: &mut dyn Read) -> io::Result<Self> {
+        Ok(Self)
+    }
+}
+
+/// Write the number of items, and the items.
+pub(crate) fn save_all<'a, T: Save + 'a>(
+    items: impl ExactSizeIterator<Item = &'a T>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    items.len().save(out)?;
+    for item in items {
+        item.save(out)?;
+    }
+    Ok(())
+}
+
+/// Restore the items of a table in place.
+///
+/// # Errors
+/// See [`Save::restore`]; a table of another size was saved.
+pub(crate) fn restore_all<T: Save>(items: &mut [T], from: &mut dyn Read) -> io::Result<()> {
+    if usize::load(from)? != items.len() {
+        return Err(other("a table of another size was saved"));
+    }
+    items.iter_mut().try_for_each(|item| item.restore(from))
+}
+
+/// Read as many items as were written.
+fn load_all<T: Load, C: FromIterator<T>>(from: &mut dyn Read) -> io::Result<C> {
+    (0..usize::load(from)?).map(|_| T::load(from)).collect()
+}
+
+macro_rules! collections {
+    ($($collection:ident<T $(: $bound:ident)?>),*) => {$(
+        impl<T: Load $(+ $bound)?> Save for $collection<T> {
+            fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+                save_all(self.iter(), out)
+            }
+            restore_by_load!();
+        }
+        impl<T: Load $(+ $bound)?> Load for $collection<T> {
+            fn load(from: &mut dyn Read) -> io::Result<Self> {
+                load_all(from)
+            }
+        }
+    )*};
+}
+
+collections!(VecDeque<T>, BTreeSet<T: Ord>);
+
+impl<T: Load> Save for Vec<T> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        save_all(self.iter(), out)
+    }
+
+    /// Keeps the memory, which may be in huge pages.
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        let len = usize::load(from)?;
+        self.clear();
+        for _ in 0..len {
+            self.push(T::load(from)?);
+        }
+        Ok(())
+    }
+}
+
+impl<T: Load> Load for Vec<T> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        load_all(from)
+    }
+}
+
+/// The heap as it lies: equal items come out in the same order.
+impl<T: Load + Ord> Save for BinaryHeap<T> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.as_slice().len().save(out)?;
+        self.as_slice().iter().try_for_each(|item| item.save(out))
+    }
+    restore_by_load!();
+}
+
+impl<T: Load + Ord> Load for BinaryHeap<T> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        // A heap of what is in the order of a heap keeps that order.
+        Ok(Self::from(Vec::load(from)?))
+    }
+}
+
+/// In no order.
+impl<K: Load + Eq + Hash, V: Load, S: BuildHasher + Default> Save for HashMap<K, V, S> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.len().save(out)?;
+        self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
+    }
+    restore_by_load!();
+}
+
+impl<K: Load + Eq + Hash, V: Load, S: BuildHasher + Default> Load for HashMap<K, V, S> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        load_all(from)
+    }
+}
+
+impl<K: Load + Ord, V: Load> Save for BTreeMap<K, V> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.len().save(out)?;
+        self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
+    }
+    restore_by_load!();
+}
+
+impl<K: Load + Ord, V: Load> Load for BTreeMap<K, V> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        load_all(from)
+    }
+}
+
+impl<T: Save> Save for Box<[T]> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        save_all(self.iter(), out)
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        restore_all(self, from)
+    }
+}
+
+impl<T: Load> Load for Box<[T]> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        load_all(from)
+    }
+}
+
+impl<T: Save, const N: usize> Save for [T; N] {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.iter().try_for_each(|item| item.save(out))
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        self.iter_mut().try_for_each(|item| item.restore(from))
+    }
+}
+
+impl<T: Load, const N: usize> Load for [T; N] {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        let items = (0..N).map(|_| T::load(from)).collect::<io::Result<Vec<T>>>()?;
+        Ok(items.try_into().unwrap_or_else(|_| unreachable!("there are as many items")))
+    }
+}
+
+impl<T: Save> Save for Box<T> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        (**self).save(out)
+    }
+
+    fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+        (**self).restore(from)
+    }
+}
+
+impl<T: Load> Load for Box<T> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        T::load(from).map(Self::new)
+    }
+}
+
+impl<T: Load> Save for Option<T> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.is_some().save(out)?;
+        self.iter().try_for_each(|item| item.save(out))
+    }
+    restore_by_load!();
+}
+
+impl<T: Load> Load for Option<T> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        bool::load(from)?.then(|| T::load(from)).transpose()
+    }
+}
+
+macro_rules! tuples {
+    ($(($($item:ident),*))*) => {$(
+        impl<$($item: Save),*> Save for ($($item,)*) {
+            #[allow(non_snake_case, reason = "each item is named as its type")]
+            fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+                let ($($item,)*) = self;
+                $($item.save(out)?;)*
+                Ok(())
+            }
+            #[allow(non_snake_case, reason = "each item is named as its type")]
+            fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
+                let ($($item,)*) = self;
+                $($item.restore(from)?;)*
+                Ok(())
+            }
+        }
+        impl<$($item: Load),*> Load for ($($item,)*) {
+            fn load(from: &mut dyn Read) -> io::Result<Self> {
+                Ok(($($item::load(from)?,)*))
+            }
+        }
+    )*};
+}
+
+tuples!((A, B)(A, B, C));
+
+impl<T: Load> Save for std::ops::Range<T> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.start.save(out)?;
+        self.end.save(out)
+    }
+    restore_by_load!();
+}
+
+impl<T: Load> Load for std::ops::Range<T> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        Ok(T::load(from)?..T::load(from)?)
+    }
+}
+
+impl<T: Load> Save for std::cmp::Reverse<T> {
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.0.save(out)
+    }
+    restore_by_load!();
+}
+
+impl<T: Load> Load for std::cmp::Reverse<T> {
+    fn load(from: &mut dyn Read) -> io::Result<Self> {
+        T::load(from).map(Self)
+    }
+}
