@@ -190,8 +190,7 @@ def run(
     measured: Callable[[dict[str, Any]], None] | None,
     warm: Warm | None,
     records: tuple[_Path | None, _Path | None],
-    threads: int,
-    checkpoint: tuple[_Path, float] | None,
+    course: tuple[int, tuple[_Path, float] | None],
 ) -> tuple[RunResult, tuple[int | None, str | None, str | None]]: ...
 def warm(scenario: Scenario, progress: _Progress) -> Warm: ...
 def fewest_programs(scenario: Scenario, progress: _Progress) -> dict[str, Any]: ...

@@ -319,11 +319,11 @@ fn run(
     measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
     records: (Option<PathBuf>, Option<PathBuf>),
-    threads: u32,
-    checkpoint: Option<(PathBuf, f64)>,
+    course: (u32, Option<(PathBuf, f64)>),
 ) -> PyResult<(PyRunResult, KeptCheckpoint)> {
     let scenario = external::bound(py, &scenario.0)?;
     let mut observer = PythonObserver::new(progress, measured);
+    let (threads, checkpoint) = course;
     let mut checkpoints = checkpoint.map(|(file, seconds)| {
         observer.checkpoints_every(seconds);
         Checkpoints { file, ..Checkpoints::default() }

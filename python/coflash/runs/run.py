@@ -122,7 +122,7 @@ def simulate(
             progress = stack.enter_context(shown(scenario.name))
         kept = (checkpoint.file, checkpoint.seconds) if checkpoint else None
         records = (operations, decisions)
-        core, told = _core.run(scenario.core, progress or None, tell, device, records, threads, kept)
+        core, told = _core.run(scenario.core, progress or None, tell, device, records, (threads, kept))
         if checkpoint:
             checkpoint.tell(*told)
     return credited(Result.from_core(core), files, read.local, read.sources)
