@@ -49,19 +49,21 @@ impl Ahead {
 #[allow(unsafe_code, reason = "no safe function of the language asks for memory without reading it")]
 pub fn prefetch<T>(table: &[T], index: usize) {
     let item = table.as_ptr().wrapping_add(index);
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the instruction reads and writes nothing, and does not fault at any address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(item.cast());
+    for line in (0..size_of::<T>()).step_by(64).map(|byte| item.wrapping_byte_add(byte)) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the instruction reads and writes nothing, and does not fault at any address.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(line.cast());
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        unsafe {
+            std::arch::asm!("prfm pldl1keep, [{}]", in(reg) line, options(readonly, nostack, preserves_flags));
+        }
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let _ = line;
     }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: as above.
-    unsafe {
-        std::arch::asm!("prfm pldl1keep, [{}]", in(reg) item, options(readonly, nostack, preserves_flags));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = item;
 }
 
 #[cfg(test)]

@@ -84,9 +84,9 @@ pub(crate) struct Channels {
     overtaken_max: u32,
     /// Whether an operation joins the queue of its die only when it may begin.
     serves_ready: bool,
-    buffer: PageBuffer,
-    /// Pages on their way from die to die.
-    copies: PageBuffer,
+    buffer: PageBuffer<OpId>,
+    /// Pages on their way from die to die. Whole victims wait for room: their reads are in no other table.
+    copies: PageBuffer<Operation>,
     unended: [Unended; Awaited::COUNT],
     /// The array times of the programs into each row that have not begun.
     rows: Vec<VecDeque<Duration>>,
@@ -124,8 +124,8 @@ impl Channels {
             suspend_overhead: timing.suspend_overhead,
             overtaken_max: timing.overtaken_max,
             serves_ready: false,
-            buffer: PageBuffer::default(),
-            copies: PageBuffer::default(),
+            buffer: PageBuffer::new(0, Duration::ZERO),
+            copies: PageBuffer::new(0, Duration::ZERO),
             unended: Default::default(),
             rows: Vec::new(),
             issued: 0,
@@ -138,7 +138,7 @@ impl Channels {
     }
 
     /// Add a write buffer.
-    pub(crate) fn set_buffer(&mut self, buffer: PageBuffer) {
+    pub(crate) fn set_buffer(&mut self, buffer: PageBuffer<OpId>) {
         self.buffer = buffer;
     }
 
@@ -185,7 +185,7 @@ impl Channels {
         (self.suspensions, self.suspend_overhead * self.suspensions)
     }
 
-    pub(crate) fn buffer(&self) -> &PageBuffer {
+    pub(crate) fn buffer(&self) -> &PageBuffer<OpId> {
         &self.buffer
     }
 
@@ -214,7 +214,8 @@ impl Channels {
 
     #[inline(always)]
     pub(crate) fn issue(&mut self, server: usize, phases: &Phases, after: When) -> OpId {
-        self.issue_operation(server, phases, after, |operation| operation)
+        let operation = self.operation(server, phases, 1);
+        self.begin(operation, after)
     }
 
     /// As `issue`, for a program into a row of pages that are programmed in their order, whatever is programmed first: the array time
@@ -227,17 +228,24 @@ impl Channels {
         row: Option<usize>,
         after: When,
     ) -> OpId {
+        let program = self.program(server, phases, row);
+        self.begin(program, after)
+    }
+
+    #[inline(always)]
+    fn program(&mut self, server: usize, phases: &Phases, row: Option<usize>) -> Operation {
         if let Some(row) = row {
             self.rows.resize_with(self.rows.len().max(row + 1), VecDeque::new);
             self.rows[row].push_back(phases.finish);
         }
-        self.issue_operation(server, phases, after, |on| Operation { row: row.map(|row| row as u32), ..on })
+        Operation { row: row.map(|row| row as u32), ..self.operation(server, phases, 1) }
     }
 
     /// Issue equal operations, one after another.
     pub(crate) fn issue_run(&mut self, server: usize, phases: &Phases, count: u32, after: When) {
         if self.priority == ReadPriority::None {
-            self.issue_operation(server, phases, after, |on| Operation { times: count, ..on });
+            let operation = self.operation(server, phases, count);
+            self.begin(operation, after);
         } else {
             // A read may go between any two.
             for _ in 0..count {
@@ -246,30 +254,30 @@ impl Channels {
         }
     }
 
+    /// Create an operation: the next in the order of issue, and part of the backlog.
     #[inline(always)]
-    fn issue_operation(
-        &mut self,
-        server: usize,
-        phases: &Phases,
-        after: When,
-        with: impl Fn(Operation) -> Operation,
-    ) -> OpId {
+    fn operation(&mut self, server: usize, phases: &Phases, times: u32) -> Operation {
         self.issued += 1;
-        let on = Operation::on(Some(server as u32), *phases, after.known());
-        let operation = with(Operation { issued: self.issued, ..on });
-        let times = u64::from(operation.times);
-        let id = self.operations.add(operation);
+        let die = &mut self.servers[server];
+        die.backlog = die.backlog + phases.total * u64::from(times);
+        let bus = &mut self.buses[die.channel as usize];
+        bus.backlog = bus.backlog + phases.bus * u64::from(times);
+        Operation { times, issued: self.issued, ..Operation::on(Some(server as u32), *phases, None) }
+    }
+
+    /// Let an operation of a die begin after a moment.
+    #[inline(always)]
+    fn begin(&mut self, operation: Operation, after: When) -> OpId {
+        let Operation { server, is_urgent, .. } = operation;
+        let id = self.operations.add(Operation { ready: after.known(), ..operation });
         if let Some(before) = after.op {
             self.operations.follow(before, Follower::Operation(id, after.ns));
         }
-        let die = &mut self.servers[server];
-        die.backlog = die.backlog + phases.total * times;
-        let bus = &mut self.buses[die.channel as usize];
-        bus.backlog = bus.backlog + phases.bus * times;
-        match (self.serves_ready, after.known()) {
+        match (self.serves_ready || is_urgent, after.known()) {
             (false, _) => {
-                die.queue.push(id);
-                self.engage(server as u32);
+                let server = server.expect("it is an operation of a die");
+                self.servers[server as usize].queue.push(id);
+                self.engage(server);
             }
             (true, Some(at)) => self.join_at(id, at),
             (true, None) => {}
@@ -416,7 +424,8 @@ impl Channels {
         }
         let id = die.queue.current.expect("an operation ends");
         self.note_end(id, self.now);
-        if let Some((awaited, number)) = self.operations[id].awaited {
+        let Operation { awaited, number, .. } = self.operations[id];
+        if let Some(awaited) = awaited {
             self.end_awaited(awaited, number, finished);
         }
         self.go_on(self.operations[id].follower, self.now, finished);
@@ -454,8 +463,10 @@ impl Channels {
             }
             Follower::Room(ns) => self.drained(at + Duration { ns }),
             Follower::Copied => {
-                if let Some(promise) = self.copies.give() {
-                    self.keep(promise, at, finished);
+                if let Some(read) = self.copies.give() {
+                    self.operations.prefetch_follower(&read);
+                    let read = self.operations.add(read);
+                    self.keep(read, at, finished);
                 }
             }
             Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),

@@ -1,26 +1,26 @@
 //! Room in the controller for pages that are not yet in flash: its write buffer, and copies on their way from die to die.
 
-use crate::moment::OpId;
 use coflash_base::{Duration, Save, Time};
 use std::collections::VecDeque;
 
 /// The room of a buffer of pages, and who waits for it.
-#[derive(Clone, Debug, Default, Save)]
-pub(crate) struct PageBuffer {
+#[derive(Clone, Debug, Save)]
+pub(crate) struct PageBuffer<W> {
     pages: u32,
     free_pages: u32,
     /// The least time between two pages that leave it.
     page_drain: Duration,
     drained_at: Time,
-    waiting: VecDeque<OpId>,
+    waiting: VecDeque<W>,
     /// The pages that found no room at once.
     waits: u64,
 }
 
-impl PageBuffer {
+impl<W> PageBuffer<W> {
     /// Create an empty buffer for `pages` pages; one page leaves in each `page_drain`.
     pub(crate) fn new(pages: u32, page_drain: Duration) -> Self {
-        Self { pages, free_pages: pages, page_drain, ..Self::default() }
+        let (drained_at, waiting, waits) = (Time::ZERO, VecDeque::new(), 0);
+        Self { pages, free_pages: pages, page_drain, drained_at, waiting, waits }
     }
 
     /// Take room for a page, if there is some.
@@ -30,14 +30,14 @@ impl PageBuffer {
         is_free
     }
 
-    /// Wait for room, behind those who wait already. The promise is kept when there is some.
-    pub(crate) fn wait(&mut self, promise: OpId) {
+    /// Wait for room, behind those who wait already.
+    pub(crate) fn wait(&mut self, waiting: W) {
         self.waits += 1;
-        self.waiting.push_back(promise);
+        self.waiting.push_back(waiting);
     }
 
-    /// Give room for a page back; return the promise of the page that gets it.
-    pub(crate) fn give(&mut self) -> Option<OpId> {
+    /// Give room for a page back; return who waits for it and gets it.
+    pub(crate) fn give(&mut self) -> Option<W> {
         let next = self.waiting.pop_front();
         self.free_pages += u32::from(next.is_none());
         next
@@ -63,6 +63,6 @@ impl PageBuffer {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.waiting.capacity() * size_of::<OpId>()
+        self.waiting.capacity() * size_of::<W>()
     }
 }

@@ -421,9 +421,9 @@ impl Flash for Timeline {
             let (read, into) = (*self.read_costs(from), self.costs_of(to).into[oob.mode as usize]);
             self.operations.transfers_pages += 2;
             let program = self.drawn(into.program);
-            let erased = self.erase_of(to);
+            let erases = self.erased[self.erase_unit(to)];
             let steps = [(source, &read), (target, &program)];
-            self.servers.copy_across(steps, self.row(to), self.costs.ecc_decode, cause, after, erased)
+            self.servers.copy_across(steps, self.row(to), self.costs.ecc_decode, cause, after, erases)
         } else {
             let mut phases = self.copy_costs(from, to, oob.mode);
             if self.pages_differ() {

@@ -399,6 +399,49 @@ fn room_for_one_page_copies_one_page_at_a_time() {
     assert!((work..time / 8).contains(&more), "{more} ns with room for a page of each die");
 }
 
+/// A copy begins when there is room and when it may begin, whichever is later, and takes room in the order of issue.
+#[test]
+fn a_copy_without_room_begins_after_both() {
+    const COPY: u64 = 40_009 + 200_017;
+    let geometry = Geometry { channels: 3, blocks_per_plane: 2, pages_per_block: 4, ..Geometry::default() };
+    let copied = |waits_for: &dyn Fn(&mut Timeline) -> When| {
+        let mut flash = Timeline::new(&geometry, &timing(Channel::Private, 0), CacheTimings::default())
+            .with_superblocks(1, Some(1));
+        let after = waits_for(&mut flash);
+        let copies = [When::at(Time::ZERO), after, When::at(Time::ZERO)]
+            .map(|after| issue(&mut flash, Operation::Copy(0, 13), after));
+        copies.into_iter().zip(0..).for_each(|(when, tag)| flash.tell(when, tag));
+        let mut finished = Vec::new();
+        while flash.step(&mut finished) {}
+        finished.into_iter().map(|Finished { at, .. }| at.ns).collect::<Vec<_>>()
+    };
+    let program = |flash: &mut Timeline| issue(flash, Operation::Program(2), When::at(Time::ZERO));
+    assert_eq!(copied(&program), [COPY, 2 * COPY, 3 * COPY], "the program ends before there is room");
+    let [first, second] = [1_000_000, 200_017 + 1_000_000];
+    let later = |_: &mut Timeline| When::at(Time { ns: first });
+    assert_eq!(copied(&later), [COPY, first + COPY, first + 2 * COPY]);
+    let much_later = |flash: &mut Timeline| program(flash).plus(ns(first));
+    assert_eq!(copied(&much_later), [COPY, second + COPY, second + 2 * COPY]);
+}
+
+/// What waits for an erase is programmed in the order of issue, although a copy waits for it only once its page is read.
+#[test]
+fn programs_after_an_erase_keep_their_order() {
+    let geometry = Geometry { channels: 3, blocks_per_plane: 3, pages_per_block: 4, ..Geometry::default() };
+    let mut flash = Timeline::new(&geometry, &timing(Channel::Private, 0), CacheTimings::default())
+        .with_superblocks(1, Some(2));
+    let operations = [
+        Operation::Program(26),
+        Operation::Erase(0),
+        Operation::Copy(12, 1),
+        Operation::Copy(15, 4),
+        Operation::Program(7),
+    ];
+    let ends = ends(&mut flash, &operations.map(|operation| (0, operation)));
+    let erased = 200_017 + 2_000_003;
+    assert_eq!(ends[1..], [erased, erased + 200_017, erased + 2 * 200_017, erased + 3 * 200_017]);
+}
+
 /// Programs of the host wait for the erase of their superblock, and reads and other programs do not.
 #[test]
 fn a_superblock_is_programmed_after_its_erase() {

@@ -3,46 +3,54 @@
 use super::operation::{Follower, Operation, Phases};
 use super::{Apart, Awaited, Channels};
 use crate::moment::{Finished, OpId, When};
-use crate::page_buffer::PageBuffer;
 use coflash_base::{Duration, Time};
 
 impl Channels {
     /// Take room in the write buffer; return the moment at which there is room.
     pub(crate) fn take_room(&mut self, after: When) -> When {
-        self.take_room_of(|channels| &mut channels.buffer, after)
-    }
-
-    fn take_room_of(&mut self, buffer: impl Fn(&mut Self) -> &mut PageBuffer, after: When) -> When {
-        if buffer(self).take() {
+        if self.buffer.take() {
             return after;
         }
         let promise = self.promise();
-        buffer(self).wait(promise);
+        self.buffer.wait(promise);
         self.both(after, When::end_of(promise))
     }
 
     /// Copy a page from one die to another: its read begins when there is room for the page in the controller, its program when
-    /// the page is there, `decode` after the read, and not before `erased`. Returns the end of the program.
+    /// the page is there, `decode` after the read, and the first `erases` have ended. Returns the end of the program.
     pub(crate) fn copy_across(
         &mut self,
         [(source, read), (target, program)]: [(usize, &Phases); 2],
         row: Option<usize>,
         decode: Duration,
         after: When,
-        erased: Option<When>,
+        erases: u64,
     ) -> OpId {
-        let after = self.take_room_of(|channels| &mut channels.copies, after);
-        let read = When::end_of(self.issue(source, read, after)).plus(decode);
-        let there = erased.map_or(read, |erased| self.both(read, erased));
-        let program = self.issue_into(target, program, row, there);
-        self.operations.follow(program, Follower::Copied);
+        let program = Operation { follower: Follower::Copied, erases, ..self.program(target, program, row) };
+        self.operations.prefetch_vacant();
+        let program = self.operations.add(program);
+        let (ready, follower) = (after.known(), Follower::Operation(program, decode.ns));
+        let read = Operation { ready, follower, ..self.operation(source, read, 1) };
+        if self.copies.take() {
+            self.begin(read, after);
+        } else if after.op.is_none() {
+            self.copies.wait(read);
+        } else {
+            let promise = self.promise();
+            let follower = Follower::Operation(promise, 0);
+            self.copies.wait(Operation { follower, ..Operation::on(None, Phases::NONE, Some(Time::ZERO)) });
+            let after = self.both(after, When::end_of(promise));
+            self.begin(read, after);
+        }
         program
     }
 
     /// Let the operation that was issued last be awaited with others of a kind.
     #[inline(always)]
     pub(crate) fn note(&mut self, op: OpId, awaited: Awaited) {
-        self.operations[op].awaited = Some((awaited, self.unended[awaited as usize].add()));
+        let number = self.unended[awaited as usize].add();
+        let operation = &mut self.operations[op];
+        (operation.awaited, operation.number) = (Some(awaited), number);
     }
 
     /// The number of operations of a kind so far.
@@ -56,7 +64,8 @@ impl Channels {
             return None;
         }
         let promise = self.promise();
-        self.unended[awaited as usize].wait(first, promise);
+        self.issued += 1;
+        self.unended[awaited as usize].wait(first, self.issued, promise);
         Some(When::end_of(promise))
     }
 

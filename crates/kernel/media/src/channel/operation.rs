@@ -2,6 +2,7 @@
 
 use super::unended::Awaited;
 use crate::moment::{OpId, Tag};
+use coflash_base::prefetch::prefetch;
 use coflash_base::{Duration, Index, Save, Time};
 
 /// The phases of an operation on its die: array, then bus, then array.
@@ -44,6 +45,7 @@ pub(super) enum Follower {
 }
 
 #[derive(Clone, Debug, Save)]
+#[repr(align(64))]
 pub(super) struct Operation {
     pub(super) phases: Phases,
     /// Its die (or plane); `None` if it only waits for others.
@@ -59,7 +61,10 @@ pub(super) struct Operation {
     /// Its number in the order of issue.
     pub(super) issued: u64,
     /// The kind of operations with which it may be awaited, and its number among them.
-    pub(super) awaited: Option<(Awaited, u64)>,
+    pub(super) awaited: Option<Awaited>,
+    pub(super) number: u64,
+    /// The number of erases, from the first on, that must have ended before it joins the queue of its die.
+    pub(super) erases: u64,
     /// Whether it goes before operations that are not urgent.
     pub(super) is_urgent: bool,
     /// The number of urgent operations that have gone before it.
@@ -78,6 +83,8 @@ impl Operation {
             row: None,
             issued: 0,
             awaited: None,
+            number: 0,
+            erases: 0,
             is_urgent: false,
             overtaken: 0,
         }
@@ -107,6 +114,20 @@ impl Operations {
     fn grow(&mut self) -> OpId {
         self.table.push(Operation::on(None, Phases::NONE, None));
         OpId::from_index(self.table.len() - 1)
+    }
+
+    /// Ask for the memory of what follows an operation.
+    pub(super) fn prefetch_follower(&self, operation: &Operation) {
+        if let Follower::Operation(next, _) = operation.follower {
+            prefetch(&self.table, next.index());
+        }
+    }
+
+    /// Ask for the memory of an operation that is added soon.
+    pub(super) fn prefetch_vacant(&self) {
+        if let [.., soon, _, _, _, _, _, _, _] = self.vacant[..] {
+            prefetch(&self.table, soon.index());
+        }
     }
 
     /// Forget an operation that has ended.

@@ -1,8 +1,8 @@
 //! Operations that join the queue of their die when they may begin. With read priority reads are urgent: they overtake the
 //! others there, and may suspend the current one.
 
-use super::operation::{Follower, Operation, Phases};
-use super::{Apart, Channels, Step};
+use super::operation::{Operation, Phases};
+use super::{Apart, Awaited, Channels, Step};
 use crate::ReadPriority;
 use crate::moment::{OpId, When};
 use crate::tournament::NONE;
@@ -14,23 +14,18 @@ impl Channels {
         if self.priority == ReadPriority::None {
             return self.issue(server, phases, after);
         }
-        let die = &mut self.servers[server];
-        die.backlog = die.backlog + phases.total;
-        let bus = &mut self.buses[die.channel as usize];
-        bus.backlog = bus.backlog + phases.bus;
-        self.issued += 1;
-        let on = Operation::on(Some(server as u32), *phases, None);
-        let id = self.operations.add(Operation { is_urgent: true, issued: self.issued, ..on });
-        match after.op {
-            Some(before) => self.operations.follow(before, Follower::Operation(id, after.ns)),
-            None => self.join_at(id, Time { ns: after.ns }),
-        }
-        id
+        let read = Operation { is_urgent: true, ..self.operation(server, phases, 1) };
+        self.begin(read, after)
     }
 
     pub(super) fn join_at(&mut self, id: OpId, at: Time) {
-        self.operations[id].ready = Some(at);
-        if at <= self.now {
+        let erased = &mut self.unended[Awaited::Erase as usize];
+        let Operation { ready, erases, issued, .. } = &mut self.operations[id];
+        let at = ready.map_or(at, |ready| ready.max(at));
+        *ready = Some(at);
+        if !erased.is_over(*erases) {
+            erased.wait(*erases, *issued, id);
+        } else if at <= self.now {
             self.join(id);
         } else {
             self.schedule_apart(at, Apart::Join(id));

@@ -54,13 +54,7 @@ fn an_operation_finds_its_place_among_others_in_few_steps() {
         let mut channels = Channels::new(vec![0, 1], &Timing::default());
         channels.serve_ready(u32::MAX);
         for _ in 0..count {
-            channels.copy_across(
-                [(0, &READ), (1, &PROGRAM)],
-                None,
-                Duration::ZERO,
-                When::at(Time::ZERO),
-                None,
-            );
+            channels.copy_across([(0, &READ), (1, &PROGRAM)], None, Duration::ZERO, When::at(Time::ZERO), 0);
             channels.issue(1, &PROGRAM, When::at(Time::ZERO));
         }
         while channels.step(&mut Vec::new()) {}
@@ -69,6 +63,20 @@ fn an_operation_finds_its_place_among_others_in_few_steps() {
     let [few, many] = [100, 10_000].map(looks);
     // A hundred times as many: some seven halves more.
     assert!(many < few + 10.0, "{few} looks, and {many} among a hundred times as many");
+}
+
+/// A victim is copied at once: of a page that waits for room nothing is looked at but the record of its program.
+#[test]
+fn a_copy_that_waits_for_room_is_one_record() {
+    let mut channels = Channels::new(vec![0, 1], &Timing::default());
+    channels.serve_ready(1);
+    let mut copy = || {
+        let steps = [(0, &READ), (1, &PROGRAM)];
+        channels.copy_across(steps, None, Duration::ZERO, When::at(Time::ZERO), 0);
+        channels.operations.looks.take()
+    };
+    copy();
+    assert_eq!([copy(), copy()], [1, 1]);
 }
 
 /// A read that comes while the program before it is transferred waits for it, and is not overtaken by one that suspends it.

@@ -29,10 +29,8 @@ pub(super) struct Unended {
     ended: VecDeque<bool>,
     /// The number of that one.
     first: u64,
-    /// Promises to be kept when all operations before a number have ended, those for one number in their order.
+    /// Promises to be kept when all operations before a number have ended, those for one number in the order of issue.
     promises: BinaryHeap<Reverse<(u64, u64, OpId)>>,
-    /// The number of promises so far.
-    promised: u64,
 }
 
 impl Unended {
@@ -64,9 +62,8 @@ impl Unended {
     }
 
     /// Add a promise to be kept when all operations before a number have ended.
-    pub(super) fn wait(&mut self, before: u64, promise: OpId) {
-        self.promised += 1;
-        self.promises.push(Reverse((before, self.promised, promise)));
+    pub(super) fn wait(&mut self, before: u64, issued: u64, promise: OpId) {
+        self.promises.push(Reverse((before, issued, promise)));
     }
 
     /// Take a promise that is due.

@@ -97,10 +97,10 @@ impl Servers {
         decode: Duration,
         cause: Cause,
         after: When,
-        erased: Option<When>,
+        erases: u64,
     ) -> When {
         steps.into_iter().for_each(|(_, phases)| self.count(phases, cause));
-        When::end_of(self.channels.copy_across(steps, row, decode, after, erased))
+        When::end_of(self.channels.copy_across(steps, row, decode, after, erases))
     }
 
     /// Let the last issued operation be awaited with others of a kind. Needs events.
