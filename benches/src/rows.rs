@@ -31,6 +31,9 @@ pub(crate) const COUNTED: &str = "standard job, counted, no time";
 const SHARED: &[(&str, &str)] =
     &[("timing.channel", "shared"), ("flash.channels", "4"), ("flash.chips_per_channel", "2")];
 
+/// What a large device needs for the write amplification of the standard job.
+const PASS: (&str, &str) = ("precondition.random_passes", "1");
+
 /// All rows, in the order of the table.
 pub(crate) fn rows() -> Vec<Row> {
     let standard = |assignments: &'static [(&str, &str)]| move || simulate("random-5g", assignments);
@@ -43,6 +46,8 @@ pub(crate) fn rows() -> Vec<Row> {
             "standard job, cdm, in the host",
             standard(&[("cache.size", "5%"), ("cooperation", "cdm"), ("cache.placement", "host")]),
         ),
+        row("standard job, 64 GiB", standard(&[PASS, ("flash.blocks_per_plane", "32768")])),
+        row("standard job, 1 TiB", standard(&[PASS, ("flash.blocks_per_plane", "524288")])),
         row("standard job, two threads", || simulate_on(2, "random-5g", &[])),
         row("standard job, shared channels", standard(SHARED)),
         row("shared channels, two threads", || simulate_on(2, "random-5g", SHARED)),

@@ -40,6 +40,13 @@ impl FreeList {
         }
     }
 
+    fn peek(&self) -> Option<BlockId> {
+        match self {
+            Self::InOrder(blocks) => blocks.front().copied(),
+            Self::LeastErased(blocks) => blocks.peek().map(|Reverse((_, block))| *block),
+        }
+    }
+
     fn push(&mut self, block: BlockId, erases: u32) {
         match self {
             Self::InOrder(blocks) => blocks.push_back(block),
@@ -149,6 +156,11 @@ impl Allocator {
     /// The free blocks of a pool in the order of their use.
     pub(super) fn free_list(&self, pool: PoolId) -> impl Iterator<Item = BlockId> + '_ {
         self.pools[pool].free.iter()
+    }
+
+    /// The free block that will be taken next.
+    pub(super) fn next_free(&self, pool: PoolId) -> Option<BlockId> {
+        self.pools[pool].free.peek()
     }
 
     /// Whether a pool of the die is at or below the low mark.

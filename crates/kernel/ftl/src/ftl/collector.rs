@@ -114,6 +114,11 @@ impl Collector {
         self.pools[pool].victim.look_ahead(dims.local(pool, block), ahead);
     }
 
+    /// The next victim of a pool, if it is known without a search.
+    pub(super) fn next(&self, pool: PoolId, dims: &Dimensions) -> Option<BlockId> {
+        self.pools[pool].victim.next().map(|local| dims.block(pool, local))
+    }
+
     /// Change the cost of a candidate.
     #[inline(always)]
     pub(super) fn cost_changed(

@@ -17,7 +17,7 @@ use crate::ids::PoolId;
 use crate::marks::Marks;
 use crate::stream::WriteStream;
 use crate::weight::{AgeClass, Weights};
-use coflash_base::Lpn;
+use coflash_base::{Ahead, Lpn};
 use coflash_media::{BlockId, Cause, DieId, Media, Memory, Mode, Oob, Place, Ppn, Run, Slot};
 
 impl Ftl {
@@ -241,6 +241,27 @@ impl Ftl {
         self.placer.cleaned(block, self.blocks[block].valid, lazily);
         self.refresh.chosen(block, self.blocks[block].valid);
         Cleaning { block, cause: Cause::Gc, dropped: false }
+    }
+
+    /// Prefetch the state of the blocks of a pool that are opened and cleaned next: one was just filled.
+    pub(super) fn look_ahead_to_blocks(&self, pool: PoolId) {
+        let blocks = [self.allocator.next_free(pool), self.collector.next(pool, &self.dims)];
+        for block in blocks.into_iter().flatten() {
+            self.blocks.prefetch(block);
+            self.histories.prefetch(block);
+            self.pages.prefetch(block, self.geometry.page(block, 0));
+            self.collector.look_ahead(block, Ahead::Near, &self.dims);
+        }
+    }
+
+    /// Prefetch the map entries of the next victim of a pool with too few free blocks: one was just opened, and the state of the
+    /// victim has come.
+    pub(super) fn look_ahead_to_copies(&self, pool: PoolId) {
+        if self.allocator.is_due(self.dims.die_of(pool))
+            && let Some(block) = self.collector.next(pool, &self.dims)
+        {
+            self.pages.owners_of(self.geometry.page(block, 0), self.pages.valid.word(block, 0));
+        }
     }
 
     fn pick(&mut self, pool: PoolId, most_valid: u32) -> Option<BlockId> {

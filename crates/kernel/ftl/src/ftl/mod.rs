@@ -32,7 +32,7 @@ use crate::requirements::Requirements;
 use crate::stream::WriteStream;
 use allocator::{Active, Allocator, Taken};
 use bits::PageBits;
-use coflash_base::{Ahead, IdVec, Index, Lpn, Misfit, Save, Seed};
+use coflash_base::{Ahead, IdVec, Lpn, Misfit, Save, Seed};
 use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
 use collector::Collector;
 use pages::Pages;
@@ -516,6 +516,7 @@ impl Ftl {
         self.refresh.opened(block, self.histories[block].erases);
         self.placer.opened(block, group);
         self.record_opened(block, group);
+        self.look_ahead_to_copies(pool);
         block
     }
 
@@ -578,6 +579,7 @@ impl Ftl {
         self.histories[block].sealed_at = self.sequence;
         self.offer(pool, block);
         self.placer.sealed(block, &self.pages, &self.geometry);
+        self.look_ahead_to_blocks(pool);
     }
 
     /// Add a full block to the candidates, unless its class is a queue.
@@ -590,10 +592,5 @@ impl Ftl {
         known.state = State::Sealed;
         known.cost = known.cost_on(self.collector.scale(), || self.pages.ages.of(block));
         self.collector.add(pool, block, known.cost, &self.dims);
-    }
-
-    /// The dies of the device.
-    fn dies(&self) -> impl Iterator<Item = DieId> + use<> {
-        (0..self.geometry.dies() as usize).map(DieId::from_index)
     }
 }

@@ -36,6 +36,12 @@ impl Pages {
         }
     }
 
+    /// Prefetch the state of the first 64 pages of a block; the processor itself prefetches what follows.
+    pub(super) fn prefetch(&self, block: BlockId, first: Ppn) {
+        self.valid.prefetch(block, first);
+        [0, 16, 32, 48, 63].into_iter().for_each(|page| self.owner.prefetch(Ppn::new(first.get() + page)));
+    }
+
     /// The owners of valid pages, one after another, with their map entries prefetched: GC will move them. `moved` is a bitmap of
     /// pages from `first` on.
     #[inline(always)]

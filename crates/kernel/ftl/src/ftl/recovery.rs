@@ -120,7 +120,7 @@ impl Ftl {
                 self.free_reserve(pool, io)?;
             }
         }
-        for die in self.dies() {
+        for die in self.allocator.dies() {
             self.collect(die, io)?;
         }
         Ok(())

@@ -115,6 +115,7 @@ impl Checked {
         }
         let pages = self.pool.cost_max;
         let scale = &Scale::new(1, Weights::all(Weight::FULL), pages);
+        let next = self.victim.next();
         let picked = self.victim.pick(Candidates {
             blocks: &blocks,
             histories: &histories,
@@ -122,6 +123,7 @@ impl Checked {
             pages,
             now: self.now,
         });
+        assert!(next.is_none_or(|next| picked == Some(next)), "{next:?} is told to be next: {picked:?}");
         match self.expected() {
             Some(expected) => assert_eq!(picked, expected, "candidates: {:?}", self.candidates),
             None => assert!(

@@ -67,6 +67,12 @@ impl VictimPolicy for Greedy {
         }
     }
 
+    #[inline]
+    fn next(&self) -> Option<LocalBlock> {
+        let mut buckets = self.lowest..self.bucket_count;
+        buckets.find_map(|bucket| self.buckets.front(bucket)).filter(|_| self.tie == Tie::Oldest)
+    }
+
     #[inline(always)]
     fn cost_changed(&mut self, block: LocalBlock, _: u32, new: u32) {
         self.buckets.move_to_back(new, block);
@@ -103,7 +109,8 @@ mod tests {
     use super::*;
     use crate::weight::{Scale, Weight, Weights};
 
-    fn pick(tie: Tie) -> Option<u32> {
+    /// The block that is told to be next, and the one that is picked.
+    fn pick(tie: Tie) -> [Option<u32>; 2] {
         let pool = Pool { blocks: 5, cost_max: 4, seed: coflash_base::Seed(0) };
         let mut greedy = Greedy::new(&GreedyConfig { tie }, pool);
         for (block, cost) in [(0, 4), (3, 2), (1, 3), (2, 2)] {
@@ -111,13 +118,14 @@ mod tests {
         }
         greedy.cost_changed(LocalBlock::new(1), 3, 2);
         let scale = &Scale::new(1, Weights::all(Weight::FULL), 4);
-        greedy.pick(Candidates { blocks: &[], histories: &[], scale, pages: 4, now: 0 }).map(LocalBlock::get)
+        let candidates = Candidates { blocks: &[], histories: &[], scale, pages: 4, now: 0 };
+        [greedy.next(), greedy.pick(candidates)].map(|block| block.map(LocalBlock::get))
     }
 
     #[test]
     fn ties_go_by_the_rule() {
-        assert_eq!(pick(Tie::Oldest), Some(3));
-        assert_eq!(pick(Tie::Newest), Some(1));
-        assert_eq!(pick(Tie::HighestBlock), Some(3));
+        assert_eq!(pick(Tie::Oldest), [Some(3), Some(3)]);
+        assert_eq!(pick(Tie::Newest), [None, Some(1)]);
+        assert_eq!(pick(Tie::HighestBlock), [None, Some(3)]);
     }
 }

@@ -127,6 +127,11 @@ pub trait VictimPolicy: coflash_base::Policy {
         let _ = (block, ahead);
     }
 
+    /// The candidate that would be picked now, if that is known without a search: its memory is prefetched.
+    fn next(&self) -> Option<LocalBlock> {
+        None
+    }
+
     /// Change the cost of candidate `block`. Called for every invalidation, so it should take constant time.
     fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32);
 
@@ -161,6 +166,7 @@ impl Victim {
     coflash_base::forward_to_variant! { victim_dispatch;
         pub(crate) fn sealed(&mut self, block: LocalBlock, cost: u32);
         pub(crate) fn look_ahead(&self, block: LocalBlock, ahead: Ahead);
+        pub(crate) fn next(&self) -> Option<LocalBlock>;
         pub(crate) fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32);
         pub(crate) fn removed(&mut self, block: LocalBlock, cost: u32);
         pub(crate) fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;
