@@ -118,7 +118,7 @@ def test_a_search_resumes_and_its_seed_gives_the_same_set_ups(
 ) -> None:
     ran: list[str] = []
 
-    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+    def run(scenario: coflash.Scenario, *rest: Any, **_: Any) -> coflash.Result:
         ran.append(scenario.hash)
         if len(ran) == 9:
             raise KeyboardInterrupt

@@ -24,6 +24,7 @@ from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import store_at
 from coflash.results.subject import Subject
 from coflash.runs.inputs import inputs_of
+from coflash.runs.run import simulate
 from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis
 from coflash.sweep.devices import Devices, Sharing
@@ -139,7 +140,7 @@ def test_a_broken_run_is_passed_over_and_done_again_by_its_sweep(tmp_path: Path)
 def test_what_is_there_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
 
-    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+    def run(scenario: coflash.Scenario, *rest: Any, **_: Any) -> coflash.Result:
         ran.append(scenario.hash)
         return coflash.run(scenario, *rest)
 
@@ -234,7 +235,7 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(tmp_path: Path) -> No
     # It is tried again, and is no failure any more once it succeeds.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            plan, "simulate", lambda scenario, *rest: coflash.run(scenario.with_(workload__remap="dense"), *rest)
+            plan, "simulate", lambda scenario, *rest, **_: coflash.run(scenario.with_(workload__remap="dense"), *rest)
         )
         assert not coflash.sweep(some, {"workload.remap": "none,dense"}, TRACE, out=tmp_path).failures
     assert store_at(tmp_path).failures() == []
@@ -267,7 +268,7 @@ def test_a_panic_of_the_core_is_a_failure_of_one_run(tmp_path: Path, monkeypatch
     class PanicException(BaseException):
         pass
 
-    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+    def run(scenario: coflash.Scenario, *rest: Any, **_: Any) -> coflash.Result:
         if scenario.to_dict()["cache"]["size"] == "1MiB":
             raise PanicException("index out of bounds")
         return coflash.run(scenario, *rest)
@@ -289,7 +290,7 @@ def test_what_does_not_fit_into_memory_is_not_started(tmp_path: Path, monkeypatc
     at_once: list[int] = []
     under_way = 0
 
-    def run(*given: Any) -> coflash.Result:
+    def run(*given: Any, **_: Any) -> coflash.Result:
         nonlocal under_way
         under_way += 1
         at_once.append(under_way)
@@ -379,7 +380,7 @@ def test_runs_that_share_a_device_give_what_bare_runs_give(
 ) -> None:
     started_from: list[str] = []
 
-    def run_from(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+    def run_from(scenario: coflash.Scenario, *rest: Any, **_: Any) -> coflash.Result:
         assert rest[-1] is not None
         started_from.append(rest[-1].key)
         return coflash.run(scenario, *rest)
@@ -393,7 +394,7 @@ def test_runs_that_share_a_device_give_what_bare_runs_give(
     swept = coflash.sweep(SMALL, vary, out=tmp_path, seeds=2, workers=3)
     assert len(started_from) == 24
     assert set(started_from) == set(warmed)
-    monkeypatch.setattr(plan, "simulate", coflash.run)
+    monkeypatch.setattr(plan, "simulate", simulate)
     assert len(warmed) == len(set(warmed)) == 4  # for each seed, with costs in whole pages and in fractions
     assert swept.warming[:2] == (4, 20)
     assert swept.warming.seconds_saved > 0

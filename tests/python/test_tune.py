@@ -21,7 +21,7 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
 ) -> None:
     ran: list[str] = []
 
-    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+    def run(scenario: coflash.Scenario, *rest: Any, **_: Any) -> coflash.Result:
         ran.append(scenario.hash)
         if len(ran) == 4:
             raise KeyboardInterrupt
@@ -70,7 +70,7 @@ def test_the_course_of_a_search_is_there_while_it_runs(tmp_path: Path, monkeypat
     file = tmp_path / "tune.json"
     seen: list[int] = []
 
-    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+    def run(scenario: coflash.Scenario, *rest: Any, **_: Any) -> coflash.Result:
         seen.append(len(json.loads(file.read_text("utf-8"))["trials"]) if file.exists() else 0)
         return coflash.run(scenario, *rest)
 
@@ -122,7 +122,7 @@ def test_a_search_stops_where_all_is_refused_for_one_reason_and_says_why_also_wh
 ) -> None:
     ran: list[str] = []
 
-    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+    def run(scenario: coflash.Scenario, *rest: Any, **_: Any) -> coflash.Result:
         ran.append(scenario.hash)
         return coflash.run(scenario, *rest)
 

@@ -25,7 +25,7 @@ impl PythonObserver {
         Self { callback, measured, phase: None, last: Instant::now(), raised: None, checkpoints: None }
     }
 
-    /// Ask for a checkpoint every so many seconds.
+    /// Ask for a checkpoint at this interval, in seconds.
     pub(crate) fn checkpoints_every(&mut self, seconds: f64) {
         self.checkpoints = Some((Duration::from_secs_f64(seconds), self.last));
     }

@@ -55,8 +55,8 @@ _THREADS = (
     "Threads that simulate parts of the device side by side, with the same result, where no key couples the parts."
 )
 _CHECKPOINT = (
-    "Keep what the run has become every so many minutes (10), in a hidden file beside a local --out: after an "
-    "interruption the same command goes on from there. 0: never."
+    "Keep what the run has become every 10 minutes, or at this interval, in a hidden file beside a local --out; "
+    "the same command goes on from there. 0: never."
 )
 _OPERATIONS = "Write each flash operation to this Parquet file."
 

@@ -4,7 +4,7 @@
 //! mapping tables.
 
 use crate::huge_pages;
-use crate::save::{self, Load, Save};
+use crate::save::{self, Save, Saved};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -127,9 +127,9 @@ impl<I, T: Save> Save for IdVec<I, T> {
     }
 }
 
-impl<I, T: Load> Load for IdVec<I, T> {
+impl<I, T: Saved> Saved for IdVec<I, T> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
-        Ok(Self { items: Load::load(from)?, id: PhantomData })
+        Ok(Self { items: Saved::load(from)?, id: PhantomData })
     }
 }
 

@@ -33,7 +33,7 @@ pub trait Save {
 }
 
 /// State from which a new value is made.
-pub trait Load: Save + Sized {
+pub trait Saved: Save + Sized {
     /// Make the value that was written.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ pub fn same_variant(tag: u8, from: &mut dyn Read) -> io::Result<()> {
     if u8::load(from)? == tag { Ok(()) } else { Err(other("another variant was saved")) }
 }
 
-/// Implement `Save` for a type with `Load`: the restored value is a new one.
+/// Implement `Save` for a type with `Saved`: the restored value is a new one.
 macro_rules! restore_by_load {
     () => {
         fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
@@ -80,7 +80,7 @@ macro_rules! numbers {
             }
             restore_by_load!();
         }
-        impl Load for $number {
+        impl Saved for $number {
             #[inline]
             fn load(from: &mut dyn Read) -> io::Result<Self> {
                 let mut bytes = [0; size_of::<Self>()];
@@ -93,7 +93,7 @@ macro_rules! numbers {
 
 numbers!(u8, u16, u32, u64, u128, usize, i32, i64, f32, f64);
 
-/// Implement [`Save`] and [`Load`] for types that are saved as another one: how it is made of them, and they of it.
+/// Implement [`Save`] and [`Saved`] for types that are saved as another one: how it is made of them, and they of it.
 #[macro_export]
 macro_rules! saved_as {
     ($($ty:ty as $other:ty: $to:expr, $back:expr;)*) => {$(
@@ -104,15 +104,15 @@ macro_rules! saved_as {
             }
 
             fn restore(&mut self, from: &mut dyn ::std::io::Read) -> ::std::io::Result<()> {
-                *self = $crate::save::Load::load(from)?;
+                *self = $crate::save::Saved::load(from)?;
                 Ok(())
             }
         }
 
-        impl $crate::save::Load for $ty {
+        impl $crate::save::Saved for $ty {
             fn load(from: &mut dyn ::std::io::Read) -> ::std::io::Result<Self> {
                 let back: fn($other) -> Option<Self> = $back;
-                back($crate::save::Load::load(from)?)
+                back($crate::save::Saved::load(from)?)
                     .ok_or_else(|| $crate::save::other(concat!("no ", stringify!($ty))))
             }
         }
@@ -139,7 +139,7 @@ impl<T> Save for PhantomData<T> {
     restore_by_load!();
 }
 
-impl<T> Load for PhantomData<T> {
+impl<T> Saved for PhantomData<T> {
     fn load(_: &mut dyn Read) -> io::Result<Self> {
         Ok(Self)
     }
@@ -169,19 +169,19 @@ pub(crate) fn restore_all<T: Save>(items: &mut [T], from: &mut dyn Read) -> io::
 }
 
 /// Read as many items as were written.
-fn load_all<T: Load, C: FromIterator<T>>(from: &mut dyn Read) -> io::Result<C> {
+fn load_all<T: Saved, C: FromIterator<T>>(from: &mut dyn Read) -> io::Result<C> {
     (0..usize::load(from)?).map(|_| T::load(from)).collect()
 }
 
 macro_rules! collections {
     ($($collection:ident<T $(: $bound:ident)?>),*) => {$(
-        impl<T: Load $(+ $bound)?> Save for $collection<T> {
+        impl<T: Saved $(+ $bound)?> Save for $collection<T> {
             fn save(&self, out: &mut dyn Write) -> io::Result<()> {
                 save_all(self.iter(), out)
             }
             restore_by_load!();
         }
-        impl<T: Load $(+ $bound)?> Load for $collection<T> {
+        impl<T: Saved $(+ $bound)?> Saved for $collection<T> {
             fn load(from: &mut dyn Read) -> io::Result<Self> {
                 load_all(from)
             }
@@ -191,7 +191,7 @@ macro_rules! collections {
 
 collections!(VecDeque<T>, BTreeSet<T: Ord>);
 
-impl<T: Load> Save for Vec<T> {
+impl<T: Saved> Save for Vec<T> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         save_all(self.iter(), out)
     }
@@ -207,14 +207,14 @@ impl<T: Load> Save for Vec<T> {
     }
 }
 
-impl<T: Load> Load for Vec<T> {
+impl<T: Saved> Saved for Vec<T> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         load_all(from)
     }
 }
 
 /// The heap as it lies: equal items come out in the same order.
-impl<T: Load + Ord> Save for BinaryHeap<T> {
+impl<T: Saved + Ord> Save for BinaryHeap<T> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         self.as_slice().len().save(out)?;
         self.as_slice().iter().try_for_each(|item| item.save(out))
@@ -222,7 +222,7 @@ impl<T: Load + Ord> Save for BinaryHeap<T> {
     restore_by_load!();
 }
 
-impl<T: Load + Ord> Load for BinaryHeap<T> {
+impl<T: Saved + Ord> Saved for BinaryHeap<T> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         // A heap of what is in the order of a heap keeps that order.
         Ok(Self::from(Vec::load(from)?))
@@ -230,7 +230,7 @@ impl<T: Load + Ord> Load for BinaryHeap<T> {
 }
 
 /// In no order.
-impl<K: Load + Eq + Hash, V: Load, S: BuildHasher + Default> Save for HashMap<K, V, S> {
+impl<K: Saved + Eq + Hash, V: Saved, S: BuildHasher + Default> Save for HashMap<K, V, S> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         self.len().save(out)?;
         self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
@@ -238,13 +238,13 @@ impl<K: Load + Eq + Hash, V: Load, S: BuildHasher + Default> Save for HashMap<K,
     restore_by_load!();
 }
 
-impl<K: Load + Eq + Hash, V: Load, S: BuildHasher + Default> Load for HashMap<K, V, S> {
+impl<K: Saved + Eq + Hash, V: Saved, S: BuildHasher + Default> Saved for HashMap<K, V, S> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         load_all(from)
     }
 }
 
-impl<K: Load + Ord, V: Load> Save for BTreeMap<K, V> {
+impl<K: Saved + Ord, V: Saved> Save for BTreeMap<K, V> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         self.len().save(out)?;
         self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
@@ -252,7 +252,7 @@ impl<K: Load + Ord, V: Load> Save for BTreeMap<K, V> {
     restore_by_load!();
 }
 
-impl<K: Load + Ord, V: Load> Load for BTreeMap<K, V> {
+impl<K: Saved + Ord, V: Saved> Saved for BTreeMap<K, V> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         load_all(from)
     }
@@ -268,7 +268,7 @@ impl<T: Save> Save for Box<[T]> {
     }
 }
 
-impl<T: Load> Load for Box<[T]> {
+impl<T: Saved> Saved for Box<[T]> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         load_all(from)
     }
@@ -284,7 +284,7 @@ impl<T: Save, const N: usize> Save for [T; N] {
     }
 }
 
-impl<T: Load, const N: usize> Load for [T; N] {
+impl<T: Saved, const N: usize> Saved for [T; N] {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         let items = (0..N).map(|_| T::load(from)).collect::<io::Result<Vec<T>>>()?;
         Ok(items.try_into().unwrap_or_else(|_| unreachable!("there are as many items")))
@@ -301,13 +301,13 @@ impl<T: Save> Save for Box<T> {
     }
 }
 
-impl<T: Load> Load for Box<T> {
+impl<T: Saved> Saved for Box<T> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         T::load(from).map(Self::new)
     }
 }
 
-impl<T: Load> Save for Option<T> {
+impl<T: Saved> Save for Option<T> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         self.is_some().save(out)?;
         self.iter().try_for_each(|item| item.save(out))
@@ -315,7 +315,7 @@ impl<T: Load> Save for Option<T> {
     restore_by_load!();
 }
 
-impl<T: Load> Load for Option<T> {
+impl<T: Saved> Saved for Option<T> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         bool::load(from)?.then(|| T::load(from)).transpose()
     }
@@ -337,7 +337,7 @@ macro_rules! tuples {
                 Ok(())
             }
         }
-        impl<$($item: Load),*> Load for ($($item,)*) {
+        impl<$($item: Saved),*> Saved for ($($item,)*) {
             fn load(from: &mut dyn Read) -> io::Result<Self> {
                 Ok(($($item::load(from)?,)*))
             }
@@ -347,7 +347,7 @@ macro_rules! tuples {
 
 tuples!((A, B)(A, B, C));
 
-impl<T: Load> Save for std::ops::Range<T> {
+impl<T: Saved> Save for std::ops::Range<T> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         self.start.save(out)?;
         self.end.save(out)
@@ -355,20 +355,20 @@ impl<T: Load> Save for std::ops::Range<T> {
     restore_by_load!();
 }
 
-impl<T: Load> Load for std::ops::Range<T> {
+impl<T: Saved> Saved for std::ops::Range<T> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         Ok(T::load(from)?..T::load(from)?)
     }
 }
 
-impl<T: Load> Save for std::cmp::Reverse<T> {
+impl<T: Saved> Save for std::cmp::Reverse<T> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         self.0.save(out)
     }
     restore_by_load!();
 }
 
-impl<T: Load> Load for std::cmp::Reverse<T> {
+impl<T: Saved> Saved for std::cmp::Reverse<T> {
     fn load(from: &mut dyn Read) -> io::Result<Self> {
         T::load(from).map(Self)
     }

@@ -1,10 +1,10 @@
-//! The derivation of `Save` and `Load` (`coflash_base::save`): field by field, in the order of their declaration.
+//! The derivation of `Save` and `Saved` (`coflash_base::save`): field by field, in the order of their declaration.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{format_ident, quote};
 use syn::{Data, DeriveInput, Fields, Ident, Index, parse_macro_input};
 
-/// Derive `Save`, and `Load` unless the type is only restored in place.
+/// Derive `Save`, and `Saved` unless the type is only restored in place.
 ///
 /// - `#[save(in_place)]` on a type: an item of it cannot be loaded. An enum must have the variant that was saved.
 /// - `#[save(each)]` on a field: its items are restored in place. There must be as many as were saved.
@@ -48,7 +48,7 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
             #(::coflash_base::save::Save::restore(#kept, from)?;)*
             #(#each.iter_mut().try_for_each(|item| ::coflash_base::save::Save::restore(item, from))?;)*
         }));
-        let loads = kept.iter().map(|_| quote!(::coflash_base::save::Load::load(from)?));
+        let loads = kept.iter().map(|_| quote!(::coflash_base::save::Saved::load(from)?));
         let made = match fields {
             Fields::Named(named) => {
                 let names = named.named.iter().map(|field| &field.ident);
@@ -71,15 +71,15 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
     let save_generics = bounds_by(quote!(::coflash_base::save::Save));
     let (name, (generics, arguments, bounds)) = (&input.ident, save_generics.split_for_impl());
     let restore = if is_enum && !in_place {
-        quote!(*self = ::coflash_base::save::Load::load(from)?; Ok(()))
+        quote!(*self = ::coflash_base::save::Saved::load(from)?; Ok(()))
     } else {
         quote!(match self { #restore } Ok(()))
     };
     let load = (!in_place).then(|| {
-        let load_generics = bounds_by(quote!(::coflash_base::save::Load));
+        let load_generics = bounds_by(quote!(::coflash_base::save::Saved));
         let (generics, arguments, bounds) = load_generics.split_for_impl();
         let body = if is_enum {
-            quote!(Ok(match <u8 as ::coflash_base::save::Load>::load(from)? {
+            quote!(Ok(match <u8 as ::coflash_base::save::Saved>::load(from)? {
                 #load
                 tag => return Err(::coflash_base::save::no_variant(tag)),
             }))
@@ -87,7 +87,7 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
             quote!(Ok(#load))
         };
         quote! {
-            impl #generics ::coflash_base::save::Load for #name #arguments #bounds {
+            impl #generics ::coflash_base::save::Saved for #name #arguments #bounds {
                 fn load(from: &mut dyn ::std::io::Read) -> ::std::io::Result<Self> { #body }
             }
         }

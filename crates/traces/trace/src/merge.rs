@@ -5,8 +5,7 @@
 //! is in memory.
 
 use crate::devices::Devices;
-use crate::reader::{ADDRESS_END, RequestReader};
-use crate::source::add_new;
+use crate::reader::{ADDRESS_END, RequestReader, add_new};
 use coflash_base::{Duration, Time};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use std::cmp::Reverse;

@@ -320,3 +320,12 @@ impl<R: Records> RequestReader for Reader<R> {
         rules.base_ns + (rules.latest_ns - rules.origin_ns.unwrap_or(rules.latest_ns))
     }
 }
+
+/// Add remarks: files may share them.
+pub(crate) fn add_new(known: &mut Vec<String>, remarks: impl IntoIterator<Item = String>) {
+    for remark in remarks {
+        if !known.contains(&remark) {
+            known.push(remark);
+        }
+    }
+}

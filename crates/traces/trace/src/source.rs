@@ -11,7 +11,7 @@ use crate::formats::{self, Content, Format};
 use crate::input::Input;
 use crate::input_file::{InputFile, input_files, is_archive};
 use crate::merge::{Merge, MergeInput};
-use crate::reader::{RequestReader, TimeBase};
+use crate::reader::{RequestReader, TimeBase, add_new};
 use crate::text::SAMPLE_BYTES;
 use coflash_base::Bytes;
 use coflash_workload::recorded::{Arrangement, KvStore, STANDARD_INPUT, Tap, TraceOptions};
@@ -428,15 +428,6 @@ impl Source for TraceSource {
         let mut remarks = self.earlier_remarks.clone();
         add_new(&mut remarks, self.current.iter().flat_map(|current| current.remarks()));
         self.devices.remark().into_iter().chain(remarks).collect()
-    }
-}
-
-/// Add remarks: files may share them.
-pub(crate) fn add_new(known: &mut Vec<String>, remarks: impl IntoIterator<Item = String>) {
-    for remark in remarks {
-        if !known.contains(&remark) {
-            known.push(remark);
-        }
     }
 }
 

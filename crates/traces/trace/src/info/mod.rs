@@ -10,6 +10,7 @@ mod bins;
 mod course;
 mod distribution;
 mod footprint;
+mod groups;
 mod growth;
 mod pages;
 mod popularity;

@@ -17,6 +17,7 @@
 //! Cost: a hash per access to a page; a look-up and a few words of a tree for tracked pages. Memory: at most about 80
 //! bytes per page of the bound, none for accesses.
 
+use super::groups::group_of;
 use super::popularity::Popularity;
 use super::reuse::{Reuse, Reuses};
 use coflash_workload::recency::Recency;
@@ -30,15 +31,6 @@ pub(crate) fn mix(page: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
-}
-
-/// The number of random groups of pages, whose differences give the standard errors of a sample.
-pub(super) const GROUPS: usize = 16;
-
-/// The group of a page with this hash, by its lowest bits; the highest ones decide whether it is tracked.
-#[inline]
-fn group_of(hash: u64) -> usize {
-    hash as usize % GROUPS
 }
 
 /// A tracked page.

@@ -7,7 +7,7 @@
 //! leaving out one random group of pages after the other (jackknife).
 
 use super::bins::{bin_of, end_of};
-use super::pages::GROUPS;
+use super::groups::GROUPS;
 use serde::Serialize;
 use std::array;
 

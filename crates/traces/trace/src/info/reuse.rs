@@ -15,7 +15,7 @@
 //! correction, SHARDS-adj in Waldspurger et al., "Efficient MRC construction with SHARDS" (FAST 2015), section 3.5.
 
 use super::bins::{bin_of, end_of};
-use super::pages::GROUPS;
+use super::groups::GROUPS;
 use serde::Serialize;
 use std::array;
 

@@ -1,6 +1,6 @@
 //! fio's I/O log, version 3: microseconds and bytes, one file called `coflash`.
 
-use super::write::{Output, Target};
+use super::target::{Output, Target};
 use coflash_workload::{Op, Request};
 use std::io::{self, BufWriter, Write};
 

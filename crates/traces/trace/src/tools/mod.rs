@@ -10,6 +10,7 @@ mod parquet_writer;
 pub mod remap;
 pub mod slice;
 pub mod split;
+mod target;
 mod write;
 
 use coflash_base::Bytes;

@@ -1,6 +1,6 @@
 //! The writer of coflash's Parquet files; `crate::formats::parquet` describes the layout.
 
-use super::write::{Output, Target};
+use super::target::{Output, Target};
 use crate::formats::parquet::{LAYOUT_KEY, LAYOUT_VERSION, OPS_KEY, REMARKS_KEY, SCHEMA, op_code, ops};
 use crate::table::{Layout, TableWriter, Value};
 use coflash_workload::Request;

@@ -5,8 +5,9 @@
 //! the end.
 
 use super::write::{Written, write};
+use crate::reader::add_new;
 use crate::record::text_of;
-use crate::source::{Parts, TracePart, add_new};
+use crate::source::{Parts, TracePart};
 use coflash_base::{PlacementId, Time};
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use serde::Serialize;

@@ -4,23 +4,12 @@
 
 use super::fio_writer::FioWriter;
 use super::parquet_writer::ParquetWriter;
+use super::target::{Output, Target};
 use coflash_base::AtomicFile;
-use coflash_workload::{Request, Source, WorkloadError};
+use coflash_workload::{Source, WorkloadError};
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
-
-/// A writer of one format.
-pub(super) trait Target {
-    /// Add requests.
-    fn write(&mut self, batch: &[Request]) -> io::Result<()>;
-    /// Write the rest, and `remarks` if the format can hold them; return losses of information, in sentences for the
-    /// user.
-    fn finish(self: Box<Self>, remarks: &[String]) -> io::Result<Vec<String>>;
-}
-
-/// The output of a target.
-pub(super) type Output<'a> = Box<dyn Write + Send + 'a>;
 
 /// A writable format.
 struct TargetEntry {
