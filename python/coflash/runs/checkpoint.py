@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from glob import escape
 from pathlib import Path
 
 SECONDS = 600.0
@@ -28,5 +29,6 @@ class Checkpoint:
             self.told.append(f"no checkpoint was kept at {self.file}: {unwritten}")
 
     def remove(self) -> None:
-        """Remove the file: the result is kept."""
-        self.file.unlink(missing_ok=True)
+        """Remove the file, and what a killed process had begun to write in its place: the result is kept."""
+        for file in (self.file, *self.file.parent.glob(f".{escape(self.file.name)}.*")):
+            file.unlink(missing_ok=True)

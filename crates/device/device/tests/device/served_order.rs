@@ -22,14 +22,19 @@ const DISCONNECT: u16 = 2;
 struct Client(UnixStream);
 
 impl Client {
+    /// Connect; anew if the power is cut meanwhile.
     fn connect(socket: &Path) -> Self {
+        std::iter::repeat_with(|| Self::shake_hands(socket)).find_map(Result::ok).unwrap()
+    }
+
+    fn shake_hands(socket: &Path) -> io::Result<Self> {
         let mut client = Self(UnixStream::connect(socket).unwrap());
-        client.receive(18).unwrap();
+        client.receive(18)?;
         let go = [b"\0\0\0\x03IHAVEOPT".as_slice(), &[0, 0, 0, 7, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0]].concat();
-        client.0.write_all(&go).unwrap();
+        client.0.write_all(&go)?;
         // One answer with the size, one that ends.
-        client.receive(20 + 12 + 20).unwrap();
-        client
+        client.receive(20 + 12 + 20)?;
+        Ok(client)
     }
 
     fn receive(&mut self, count: usize) -> io::Result<Vec<u8>> {
