@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import coflash
+from coflash.demo import find_trace
 from coflash.results.store import store_at
 from coflash.runs.checkpoint import Checkpoint
 from coflash.runs.run import simulate
@@ -111,3 +112,13 @@ def test_a_sweep_goes_on_inside_its_runs(tmp_path: Path, monkeypatch: pytest.Mon
     plan.execute(stored, Devices(), lambda phase, _, count: requests.append(count) if phase == "replay" else None)
     assert not file.exists()
     assert [key for key, *_ in store_at(str(tmp_path)).all_runs()] == [job.key]
+
+
+def test_a_trace_that_can_be_read_only_once_has_none_and_says_so(tmp_path: Path) -> None:
+    trace = Path(find_trace()).read_bytes()
+    arguments = ["run", "demo", "--trace", "-", "--out", str(tmp_path / "x"), "--checkpoint", "0.000001"]
+    done = process(*arguments, stdin=trace)
+    assert done.returncode == 0, done.stderr
+    assert "no checkpoint was kept" in done.stderr
+    assert "the standard input can be read only once" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["x"]

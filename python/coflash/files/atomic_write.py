@@ -199,11 +199,11 @@ def _held(new: Path) -> Iterator[None]:
         yield
         return
     with suppress(OSError):
-        for left in new.parent.iterdir():
-            if re.fullmatch(re.escape(new.stem) + r"\.[0-9a-f]{16}", left.name) and left.is_dir():
-                with suppress(OSError), _opened(left) as descriptor:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(left)
+        names = os.listdir(new.parent)  # noqa: PTH208 - beside a run of a fleet lie thousands of others, too many for paths
+        for name in filter(re.compile(re.escape(new.stem) + r"\.[0-9a-f]{16}").fullmatch, names):
+            with suppress(OSError), _opened(left := new.parent / name) as descriptor:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(left)
     unheld = new.with_name(f"{new.name}~")  # a name that is not looked for
     unheld.mkdir()
     with _opened(unheld) as descriptor:

@@ -111,7 +111,7 @@ class Store(Protocol):
         ...
 
     def checkpoint(self, key: str) -> Path:
-        """Return the file for the checkpoint of a run on this machine."""
+        """Return the file for the checkpoint of a run on this machine, in a folder that has no other files."""
         ...
 
     def added(self, key: str) -> None:
@@ -195,7 +195,7 @@ class FolderStore:
             return None
 
     def checkpoint(self, key: str) -> Path:  # noqa: D102
-        return self.path / _RUNS / f".{key}.checkpoint"
+        return self.path / ".checkpoints" / key
 
     def added(self, key: str) -> None:  # noqa: D102
         pass  # each look is at the folder itself
@@ -252,7 +252,7 @@ class UrlStore:
             yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content
 
     def checkpoint(self, key: str) -> Path:  # noqa: D102
-        return kept_folder() / f"{key}.checkpoint"
+        return kept_folder() / "checkpoints" / key
 
     def added(self, key: str) -> None:  # noqa: D102
         self._known.add(f"{_RUNS}/{key}/{DOCUMENT}")

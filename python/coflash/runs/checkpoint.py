@@ -20,7 +20,7 @@ class Checkpoint:
     """What a reader should know: a sentence each."""
 
     def tell(self, resumed: int | None, unusable: str | None, unwritten: str | None) -> None:
-        """Note that a run went on, or began anew, or could keep no checkpoint."""
+        """Note where a run began, and whether a checkpoint could be kept."""
         if resumed is not None:
             self.told.append(f"the run went on from {self.file}: {resumed:,} requests were served before")
         if unusable is not None:

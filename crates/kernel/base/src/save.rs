@@ -61,6 +61,14 @@ pub fn same_variant(tag: u8, from: &mut dyn Read) -> io::Result<()> {
     if u8::load(from)? == tag { Ok(()) } else { Err(other("another variant was saved")) }
 }
 
+/// Check that as many items were saved as are restored in place.
+///
+/// # Errors
+/// The error of `from`; another number.
+pub fn same_count(count: usize, from: &mut dyn Read) -> io::Result<()> {
+    if usize::load(from)? == count { Ok(()) } else { Err(other("another number of items was saved")) }
+}
+
 /// Implement `Save` for a type with `Saved`: the restored value is a new one.
 macro_rules! restore_by_load {
     () => {
@@ -162,9 +170,7 @@ pub(crate) fn save_all<'a, T: Save + 'a>(
 /// # Errors
 /// See [`Save::restore`]; a table of another size was saved.
 pub(crate) fn restore_all<T: Save>(items: &mut [T], from: &mut dyn Read) -> io::Result<()> {
-    if usize::load(from)? != items.len() {
-        return Err(other("a table of another size was saved"));
-    }
+    same_count(items.len(), from)?;
     items.iter_mut().try_for_each(|item| item.restore(from))
 }
 
@@ -216,8 +222,7 @@ impl<T: Saved> Saved for Vec<T> {
 /// The heap as it lies: equal items come out in the same order.
 impl<T: Saved + Ord> Save for BinaryHeap<T> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.as_slice().len().save(out)?;
-        self.as_slice().iter().try_for_each(|item| item.save(out))
+        save_all(self.as_slice().iter(), out)
     }
     restore_by_load!();
 }
@@ -229,34 +234,27 @@ impl<T: Saved + Ord> Saved for BinaryHeap<T> {
     }
 }
 
-/// In no order.
-impl<K: Saved + Eq + Hash, V: Saved, S: BuildHasher + Default> Save for HashMap<K, V, S> {
-    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.len().save(out)?;
-        self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
-    }
-    restore_by_load!();
+macro_rules! maps {
+    ($([$($generics:tt)*] $map:ty),*) => {$(
+        impl<$($generics)*> Save for $map {
+            fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+                self.len().save(out)?;
+                self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
+            }
+            restore_by_load!();
+        }
+        impl<$($generics)*> Saved for $map {
+            fn load(from: &mut dyn Read) -> io::Result<Self> {
+                load_all(from)
+            }
+        }
+    )*};
 }
 
-impl<K: Saved + Eq + Hash, V: Saved, S: BuildHasher + Default> Saved for HashMap<K, V, S> {
-    fn load(from: &mut dyn Read) -> io::Result<Self> {
-        load_all(from)
-    }
-}
-
-impl<K: Saved + Ord, V: Saved> Save for BTreeMap<K, V> {
-    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.len().save(out)?;
-        self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
-    }
-    restore_by_load!();
-}
-
-impl<K: Saved + Ord, V: Saved> Saved for BTreeMap<K, V> {
-    fn load(from: &mut dyn Read) -> io::Result<Self> {
-        load_all(from)
-    }
-}
+maps!(
+    [K: Saved + Ord, V: Saved] BTreeMap<K, V>,
+    [K: Saved + Eq + Hash, V: Saved, S: BuildHasher + Default] HashMap<K, V, S>
+);
 
 impl<T: Save> Save for Box<[T]> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -41,12 +41,18 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
         save.extend(quote!(#path #pattern => {
             #tagged
             #(::coflash_base::save::Save::save(#kept, out)?;)*
-            #(#each.iter().try_for_each(|item| ::coflash_base::save::Save::save(item, out))?;)*
+            #(
+                ::coflash_base::save::Save::save(&#each.iter().count(), out)?;
+                #each.iter().try_for_each(|item| ::coflash_base::save::Save::save(item, out))?;
+            )*
         }));
         restore.extend(quote!(#path #pattern => {
             #checked
             #(::coflash_base::save::Save::restore(#kept, from)?;)*
-            #(#each.iter_mut().try_for_each(|item| ::coflash_base::save::Save::restore(item, from))?;)*
+            #(
+                ::coflash_base::save::same_count(#each.iter().count(), from)?;
+                #each.iter_mut().try_for_each(|item| ::coflash_base::save::Save::restore(item, from))?;
+            )*
         }));
         let loads = kept.iter().map(|_| quote!(::coflash_base::save::Saved::load(from)?));
         let made = match fields {

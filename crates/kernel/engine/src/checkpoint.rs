@@ -4,6 +4,8 @@
 //! and its measures is kept, and the requests before the checkpoint are read once more without being served.
 
 use crate::error::{RunError, StateFileError};
+use crate::input::Inputs;
+use crate::memory;
 use crate::observer::Observer;
 use crate::precondition::Preconditioned;
 use crate::result::RunResult;
@@ -12,6 +14,7 @@ use crate::simulation::Simulation;
 use crate::state_file::{Kind, write_whole};
 use coflash_base::suggest::unread;
 use coflash_scenario::{Scenario, digest, leaves};
+use coflash_workload::recorded::STANDARD_INPUT;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;
@@ -37,11 +40,11 @@ impl Header {
 /// Where a run keeps its checkpoint, and what became of it.
 #[derive(Debug, Default)]
 pub struct Checkpoints {
-    /// The file: it is read before the run, if it exists, and written anew at each checkpoint. What keeps the result removes it.
+    /// The file. A run reads it at its beginning, if it exists, and replaces it at each checkpoint. Who keeps the result removes it.
     pub file: PathBuf,
     /// The requests that were served already.
     pub resumed: Option<u64>,
-    /// The reason why the file was not used, and the run began anew.
+    /// The reason why the run began with its first request although the file exists.
     pub unusable: Option<String>,
     /// The reason why no checkpoint could be written. The run goes on without.
     pub unwritten: Option<String>,
@@ -63,6 +66,7 @@ impl Checkpoints {
                 return Ok(None);
             }
         };
+        memory::check(scenario)?;
         // What was restored is another device than the one that is preconditioned.
         let erased = Preconditioned { ftl: scenario.erased_flash()?, remarks: Vec::new() };
         let mut simulation = begin_on(scenario, given, Some(erased), observer)?;
@@ -104,7 +108,7 @@ impl Checkpoints {
 
 /// Run a scenario from its checkpoint, if there is one, and write others when the observer says that one is due.
 ///
-/// A run of jobs, one with code from outside and one of slices side by side write none.
+/// A run of jobs, one with code from outside, one of slices side by side and one that reads what can be read only once have none.
 ///
 /// # Errors
 /// See [`run`](crate::run).
@@ -115,13 +119,23 @@ pub fn run_with_checkpoints(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let mut simulation = match checkpoints.resume(scenario, given, observer)? {
+    let inputs = Inputs::of(scenario.workload.files());
+    // Nobody could tell whether another run reads the same.
+    let once = inputs.stream().map(|file| {
+        let file = if file == STANDARD_INPUT { "the standard input" } else { file };
+        format!("{file} can be read only once")
+    });
+    let resumed = if once.is_none() { checkpoints.resume(scenario, given, observer)? } else { None };
+    let mut simulation = match resumed {
         Some(simulation) => simulation,
         None => begin(scenario, given, observer)?,
     };
     while simulation.step(usize::MAX, observer)? {
         if observer.wants_checkpoint() {
-            checkpoints.write(scenario, &simulation);
+            match &once {
+                None => checkpoints.write(scenario, &simulation),
+                Some(problem) => checkpoints.unwritten = Some(problem.clone()),
+            }
         }
     }
     simulation.finish(observer)

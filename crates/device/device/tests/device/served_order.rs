@@ -22,7 +22,7 @@ const DISCONNECT: u16 = 2;
 struct Client(UnixStream);
 
 impl Client {
-    /// Connect; anew if the power is cut meanwhile.
+    /// Connect, as often as a power cut ends the handshake.
     fn connect(socket: &Path) -> Self {
         std::iter::repeat_with(|| Self::shake_hands(socket)).find_map(Result::ok).unwrap()
     }
