@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import hops
 import rooms
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +35,7 @@ def generated(file: str) -> bool:
 
 BLOB_BYTES_MAX = 256 << 10
 HEAVY = {"examples/traces/pgbench-oltp-400k.iolog.zst"}
+PICTURES_BYTES_MAX = 3_000_000
 """The trace of the demo."""
 
 BANNED = {
@@ -120,6 +122,11 @@ def test_no_file_weighs_on_every_clone() -> None:
     assert [*too_heavy(ROOT, tracked())] == []
 
 
+def test_pictures_weigh_little_together() -> None:
+    pictures = [ROOT / file for file in tracked() if file.endswith((".png", ".svg"))]
+    assert sum(picture.stat().st_size for picture in pictures) <= PICTURES_BYTES_MAX
+
+
 def test_each_room_keeps_to_its_budget() -> None:
     assert [*over_budget(rooms.lines_by_room(), rooms.BUDGETS)] == []
 
@@ -176,6 +183,21 @@ def test_a_silent_default_and_a_homonym_are_found(tmp_path: Path) -> None:
     assert rooms.homonyms(tmp_path)["kernel"] == {
         "Served": ["crates/kernel/level/src/a.rs", "crates/kernel/level/src/b.rs"]
     }
+
+
+def test_hops_are_counted_without_accessors_closures_and_operators(tmp_path: Path) -> None:
+    """Of these only `Outer` forwards: `Inner` calls another method, and what executes many instructions needs no callee."""
+    outer, inner = "<coflash_level::Outer as coflash_level::Level>::read", "coflash_level::Inner::read"
+    look_up, get = "coflash_ftl::Ftl::look_up", "coflash_base::Id::get"
+    lines = ["fn=(1) coflash_sim::replay", f"cfn=(2) {outer}", "calls=9 1", "1 999"]
+    lines += ["fn=(2)", "1 180", f"cfn=(3) {inner}", "calls=9 1", "+1 999"]
+    lines += ["fn=(3)", "1 180", f"cfn=(4) {look_up}", "calls=9 1", "1 999", f"cfn=(5) {get}", "calls=9 1", "1 99"]
+    lines += ["fn=(4)", "1 450", f"cfn=(6) {look_up}::{{{{closure}}}}", "calls=9 1", "* 99"]
+    lines += ["fn=(5)", "1 27", "cfn=(7) <coflash_base::Id as core::cmp::PartialEq>::eq", "calls=9 1", "-1 9"]
+    (tmp_path / "profile").write_text("\n".join(lines))
+    found = dict(hops.hops(tmp_path / "profile", 9))
+    assert found == {outer: True, inner: False, look_up: False}
+    assert dict(hops.hops(tmp_path / "profile", 10)) == {}
 
 
 def test_no_room_has_two_public_types_of_one_name() -> None:
