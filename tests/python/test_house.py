@@ -186,7 +186,7 @@ def test_a_silent_default_and_a_homonym_are_found(tmp_path: Path) -> None:
 
 
 def test_hops_are_counted_without_accessors_closures_and_operators(tmp_path: Path) -> None:
-    """Of these only `Outer` forwards: `Inner` calls another method, and what executes many instructions needs no callee."""
+    """Of these only `Outer` forwards: `Inner` calls another method; what executes many instructions needs no callee."""
     outer, inner = "<coflash_level::Outer as coflash_level::Level>::read", "coflash_level::Inner::read"
     look_up, get = "coflash_ftl::Ftl::look_up", "coflash_base::Id::get"
     lines = ["fn=(1) coflash_sim::replay", f"cfn=(2) {outer}", "calls=9 1", "1 999"]
