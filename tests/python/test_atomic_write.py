@@ -72,9 +72,10 @@ def test_a_folder_appears_at_the_end_or_not_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder cannot be locked")
-def test_what_a_killed_process_left_of_a_folder_goes_and_what_another_one_fills_stays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("opened", ["folder(pathlib.Path(sys.argv[1]), {'b'})", "new_file(pathlib.Path(sys.argv[1]))"])
+def test_what_a_killed_process_left_goes_and_what_another_one_fills_stays(tmp_path: Path, opened: str) -> None:
     script = "import sys, pathlib, time\nfrom coflash.files import atomic_write\n"
-    script += "with atomic_write.folder(pathlib.Path(sys.argv[1]), {'b'}):\n    print(flush=True)\n    time.sleep(600)"
+    script += f"with atomic_write.{opened}:\n    print(flush=True)\n    time.sleep(600)"
     place = tmp_path / "parts"
     (tmp_path / ".parts.thesis").mkdir()
     killed, busy = (subprocess.Popen([sys.executable, "-c", script, place], stdout=subprocess.PIPE) for _ in range(2))
@@ -85,9 +86,13 @@ def test_what_a_killed_process_left_of_a_folder_goes_and_what_another_one_fills_
         killed.kill()
         killed.communicate()
         assert len(names(tmp_path)) == 3
-        with atomic_write.folder(place, {"b"}) as new:
-            assert len(names(tmp_path)) == 3
-            (new / "b").touch()
+        if opened.startswith("folder"):
+            with atomic_write.folder(place, {"b"}) as new:
+                assert len(names(tmp_path)) == 3
+                (new / "b").touch()
+        else:
+            with atomic_write.new_file(place):
+                assert len(names(tmp_path)) == 3
         assert len(names(tmp_path)) == 3
         assert {".parts.thesis", "parts"} < set(names(tmp_path))
     finally:

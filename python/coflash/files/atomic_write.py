@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -46,7 +46,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 def new_file(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to fill. It becomes `path` when the block ends, and vanishes if the block raises.
 
-    A pipe or a device is written to as it stands.
+    What a process left of it when it was killed is removed first. A pipe or a device is written to as it stands.
 
     Raises:
         CoflashError: The file cannot be written.
@@ -57,17 +57,12 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
                 yield file
             return
         path = path.resolve()
-        new = _beside(path)
-        try:
-            with new.open("xb") as file:
+        with _held(path, Path.touch) as new:
+            with new.open("wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
             new.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                new.unlink()
-            raise
         _sync(path.parent)
 
 
@@ -91,20 +86,15 @@ def folder(path: Path, replaces: Set[str] | None) -> Iterator[Path]:
         make_folder(path.parent)
     else:
         check_folder(path, replaces)
-    new = _beside(path)
-    try:
-        with named(path, "written"), _held(new):
-            yield new
-            _sync_all(
-                [place for inner, _, files in os.walk(new) for place in (*(Path(inner, f) for f in files), Path(inner))]
-            )
-            if replaces is None:
-                _put_first(new, path)
-            else:
-                _put(new, path)
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        raise
+    with named(path, "written"), _held(path, Path.mkdir) as new:
+        yield new
+        _sync_all(
+            [place for inner, _, files in os.walk(new) for place in (*(Path(inner, f) for f in files), Path(inner))]
+        )
+        if replaces is None:
+            _put_first(new, path)
+        else:
+            _put(new, path)
 
 
 def make_folder(path: Path) -> None:
@@ -192,25 +182,46 @@ def _is_ours(path: Path) -> bool:
 
 
 @contextmanager
-def _held(new: Path) -> Iterator[None]:
-    """Make a folder, locked until the block or the process ends; those for the same place that no process holds go."""
-    if sys.platform == "win32":  # where a folder cannot be opened
-        new.mkdir()
-        yield
-        return
-    with suppress(OSError):
-        names = os.listdir(new.parent)  # noqa: PTH208 - beside a run of a fleet lie thousands of others, too many for paths
-        for name in filter(re.compile(re.escape(new.stem) + r"\.[0-9a-f]{16}").fullmatch, names):
-            with suppress(OSError), _opened(left := new.parent / name) as descriptor:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(left)
+def _held(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
+    """Make a file or a folder beside its place, locked until the block or the process ends.
+
+    It goes if the block raises, and so does at once what is there for the same place and no process holds.
+    """
+    new = path.parent / f".{path.name}.{secrets.token_hex(8)}"
     unheld = new.with_name(f"{new.name}~")  # a name that is not looked for
-    unheld.mkdir()
-    with _opened(unheld) as descriptor:
-        with suppress(OSError):  # a file system without locks keeps what is left
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        unheld.rename(new)
-        yield
+    try:
+        if sys.platform == "win32":  # where a folder cannot be opened
+            make(new)
+            yield new
+            return
+        with suppress(OSError):
+            _clear(path)
+        make(unheld)
+        with _opened(unheld) as descriptor:
+            with suppress(OSError):  # a file system without locks keeps what is left
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            unheld.rename(new)
+            yield new
+    except BaseException:
+        for place in (unheld, new):
+            with suppress(OSError):
+                _remove(place)
+        raise
+
+
+def _clear(path: Path) -> None:
+    names = os.listdir(path.parent)  # noqa: PTH208 - beside a run of a fleet lie thousands of others, too many for paths
+    for name in filter(re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{16}").fullmatch, names):
+        with suppress(OSError), _opened(left := path.parent / name) as descriptor:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove(left)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir():
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        place.unlink()
 
 
 @contextmanager
@@ -248,11 +259,6 @@ def _put_first(new: Path, path: Path) -> None:
             raise
         shutil.rmtree(new)
     _sync(path.parent)
-
-
-def _beside(path: Path) -> Path:
-    """Choose a temporary name before the file exists, so that an interrupt during its creation can still remove it."""
-    return path.parent / f".{path.name}.{secrets.token_hex(8)}"
 
 
 def _is_special(path: Path) -> bool:
