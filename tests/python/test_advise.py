@@ -197,6 +197,13 @@ def test_a_flash_cache_before_disks_is_judged_by_its_response_time(tmp_path: Pat
     assert not any("ower bound" in one for one in found.sentences), "programs are not what is to be saved there"
 
 
+def test_a_run_beyond_the_measurements_of_its_drive_says_so(tmp_path: Path) -> None:
+    fitted = OWN.with_({"measured.reads_per_s": 1})
+    found = coflash.advise(fitted, out=tmp_path, requests=6000)
+    beyond = [one for one in found.sentences if "is beyond the measurements" in one]
+    assert {one.split(":")[0] for one in beyond} == {"none", found.best.answer.name}
+
+
 def test_the_command_prints_a_table_a_picture_and_sentences(tmp_path: Path) -> None:
     file, picture = tmp_path / "own.toml", tmp_path / "own.svg"
     file.write_text(OWN.to_toml(), encoding="utf-8")

@@ -52,14 +52,25 @@ def interrupted(scenario: coflash.Scenario, kept: Checkpoint) -> None:
         simulate(scenario, progress=stop, checkpoint=kept)
 
 
-def test_a_run_goes_on_and_says_so(tmp_path: Path) -> None:
+def kept_at(file: Path, told: list[str] | None = None, *, at_once: bool = False) -> Checkpoint:
+    """Return a checkpoint that is written after each batch, or not in the time of a test."""
+    return Checkpoint(file, ([] if told is None else told).append, 1e-9 if at_once else 1e6)
+
+
+LONGER = {"workload.synthetic.requests": 2_000_000}
+
+
+def test_a_run_goes_on_and_says_so_before_it_serves_more(tmp_path: Path) -> None:
     file = tmp_path / "kept"
-    scenario = small(**{"workload.synthetic.requests": 2_000_000})
-    interrupted(scenario, Checkpoint(file, 0.0))
+    scenario = small(**LONGER)
+    interrupted(scenario, kept_at(file, at_once=True))
     before = file.stat().st_size
-    kept = Checkpoint(file, 1e6)
-    result = simulate(scenario, checkpoint=kept)
-    assert "the run went on from" in kept.told[0] and before > 1000
+    phases: list[str] = []
+    told: list[str] = []
+    kept = Checkpoint(file, lambda sentence: told.append(f"{sentence}, after {phases}"))
+    result = simulate(scenario, progress=lambda phase, *_: phases.append(phase), checkpoint=kept)
+    assert len(told) == 1 and "the run goes on from" in told[0] and "replay" not in told[0]
+    assert "replay" in phases and before > 1000
     whole = coflash.run(scenario)
     assert {**result.document, "simulator": None} == {**whole.document, "simulator": None}
     assert result.series() == whole.series()
@@ -67,36 +78,103 @@ def test_a_run_goes_on_and_says_so(tmp_path: Path) -> None:
     assert not file.exists()
 
 
-def test_another_scenario_begins_anew_and_says_so(tmp_path: Path) -> None:
+def test_the_checkpoint_of_another_run_is_refused_and_stays(tmp_path: Path) -> None:
     file = tmp_path / "kept"
-    interrupted(small(**{"workload.synthetic.requests": 2_000_000}), Checkpoint(file, 0.0))
-    with pytest.warns(UserWarning, match="belongs to another run: the run began with its first request"):
-        result = coflash.run(small(seed=2), checkpoint=file)
-    assert {**result.document, "simulator": None} == {**coflash.run(small(seed=2)).document, "simulator": None}
-    assert not file.exists()
+    interrupted(small(**LONGER), kept_at(file, at_once=True))
+    before = file.read_bytes()
+    with pytest.raises(coflash.CoflashError, match=r"another run \(seed is 0 in it and 2 in the scenario\): delete it"):
+        coflash.run(small(**LONGER, seed=2), checkpoint=file)
+    assert file.read_bytes() == before
+    told: list[str] = []
+    simulate(small(seed=2), checkpoint=Checkpoint(file, told.append, replaces_another=True))
+    assert "another run" in told[0] and told[0].endswith("the run begins with its first request")
+
+
+def test_a_file_that_is_no_checkpoint_is_refused_and_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    trace = Path("mine.csv")
+    trace.write_text("0,W,0,4096\n")
+    columns = {"workload.trace_options.columns": "time:us,op,offset:bytes,size:bytes"}
+    Path("folder").mkdir()
+    os.mkfifo("pipe")
+    for name, why in [("mine.csv", "is not a checkpoint"), ("folder", "no regular file"), ("pipe", "no regular file")]:
+        with pytest.raises(coflash.CoflashError, match=why):
+            coflash.run(small(**columns), trace, checkpoint=name)
     with pytest.raises(coflash.CoflashError, match="there is no folder"):
-        coflash.run(small(), checkpoint=tmp_path / "no" / "kept")
+        coflash.run(small(), checkpoint="no/kept")
+    with pytest.raises(coflash.CoflashError, match="has no effect beside operations"):
+        coflash.run(small(), checkpoint="kept", operations="operations.parquet")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["folder", "mine.csv", "pipe"]
 
 
-def test_a_killed_command_goes_on_by_the_same_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_killed_process_left_of_a_checkpoint_goes_and_nothing_else(tmp_path: Path) -> None:
+    for name in (".kept.77-0", ".kept.local", ".kept.77-x"):
+        (tmp_path / name).touch()
+    coflash.run(small(**{"workload.synthetic.requests": 1000}), checkpoint=tmp_path / "kept")
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".kept.77-x", ".kept.local"]
+
+
+def test_a_checkpoint_that_cannot_be_removed_loses_no_result(tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "kept").mkdir()
+    kept_at(tmp_path / "kept", told).remove()
+    assert "cannot be removed" in told[0]
+
+
+def begun(*arguments: str) -> subprocess.Popen[bytes]:
+    """Start a command, and wait until it has written a checkpoint."""
+    file = Path(".x.checkpoint")
+    before = file.stat().st_mtime_ns if file.exists() else 0
+    command = [sys.executable, "-m", "coflash", *arguments]
+    begun = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    while not file.exists() or file.stat().st_mtime_ns == before:
+        assert begun.poll() is None, begun.communicate()
+        time.sleep(0.01)
+    return begun
+
+
+def test_a_command_that_was_stopped_goes_on_by_the_same_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     changes = [part for key in (*LONG, "workload.synthetic.requests=3000000") for part in ("--set", key)]
     arguments = ["run", "demo", *changes, "--out", "x", "--checkpoint", "0.0001"]
-    killed = subprocess.Popen(
-        [sys.executable, "-m", "coflash", *arguments], stderr=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    while not (tmp_path / ".x.checkpoint").exists():
-        assert killed.poll() is None, killed.communicate()
-        time.sleep(0.01)
+    killed = begun(*arguments)
     os.kill(killed.pid, signal.SIGKILL)
     killed.communicate()
+    other = process(*arguments, "--set", "seed=7")
+    assert other.returncode == 2 and ".x.checkpoint: is a checkpoint of another run (seed is 1 in it" in other.stderr
+    stopped = begun(*arguments)
+    os.kill(stopped.pid, signal.SIGINT)
+    told = stopped.communicate()[1].decode()
+    assert stopped.returncode in (130, -signal.SIGINT)
+    assert "stopped: the same command goes on from" in told and ".x.checkpoint" in told
     again = process(*arguments[:-2])
-    assert "the run went on from" in again.stderr
+    assert "the run goes on from" in again.stderr
     assert sorted(file.name for file in tmp_path.iterdir()) == ["x"]
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--checkpoint", "nan", "--out", "x"], "nan was given; a number of minutes is allowed"),
+        (["--checkpoint", "inf", "--out", "x"], "at least 0 and at most"),
+        (["--checkpoint", "5"], "has no effect without --out"),
+        (["--checkpoint", "5", "--out", "x", "--decisions", "d.parquet"], "has no effect beside --operations"),
+        (["--checkpoint", "5", "--out", "s3://bucket/x"], "has no effect with the URL"),
+    ],
+)
+def test_an_interval_without_an_effect_is_refused(
+    options: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = process("run", "demo", *options)
+    assert refused.returncode == 2 and told in refused.stderr, refused.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_a_sweep_goes_on_inside_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "Checkpoint", partial(Checkpoint, seconds=0.0))
+    monkeypatch.setattr(plan, "Checkpoint", partial(Checkpoint, seconds=1e-9))
     scenario = small(**{"workload.synthetic.requests": 2_000_000})
     (job,) = plan.Plan.of(scenario, (), [()], 1).jobs()
     stored = replace(job, place=str(tmp_path))
@@ -108,8 +186,8 @@ def test_a_sweep_goes_on_inside_its_runs(tmp_path: Path, monkeypatch: pytest.Mon
 
     with pytest.raises(StoppedError):
         plan.execute(stored, Devices(), stop)
-    requests: list[int] = []
-    plan.execute(stored, Devices(), lambda phase, _, count: requests.append(count) if phase == "replay" else None)
+    ran = plan.execute(stored, Devices())
+    assert len(ran.told) == 1 and "the run goes on from" in ran.told[0]
     assert not file.exists()
     assert [key for key, *_ in store_at(str(tmp_path)).all_runs()] == [job.key]
 

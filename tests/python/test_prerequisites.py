@@ -25,7 +25,7 @@ def run(path: Path, script: str = "prerequisites") -> subprocess.CompletedProces
 def test_an_empty_machine_is_told_everything_it_lacks(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.returncode == 1
-    for tool in ("git", "cc, a C compiler", "cargo and rustc 1.88", "Python 3.10"):
+    for tool in ("git", "cc, a C compiler", "cargo and rustc 1.89", "Python 3.10"):
         assert f"missing: {tool}" in done.stderr or tool in done.stderr
 
 
@@ -39,7 +39,7 @@ def test_an_old_compiler_is_told_apart_from_none(tmp_path: Path) -> None:
         tool.chmod(0o755)
     done = run(tmp_path)
     assert done.returncode == 1
-    assert done.stderr.splitlines() == ["missing: rustc 1.88 or later (found 1.70.0)", "    rustup update stable"]
+    assert done.stderr.splitlines() == ["missing: rustc 1.89 or later (found 1.70.0)", "    rustup update stable"]
 
 
 def test_a_client_that_cannot_be_installed_is_named_and_keeps_no_other_away(tmp_path: Path) -> None:

@@ -319,28 +319,27 @@ fn run(
     measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
     records: (Option<PathBuf>, Option<PathBuf>),
-    course: (u32, Option<(PathBuf, f64)>),
-) -> PyResult<(PyRunResult, KeptCheckpoint)> {
+    course: (u32, Option<KeptCheckpoint>),
+) -> PyResult<PyRunResult> {
     let scenario = external::bound(py, &scenario.0)?;
     let mut observer = PythonObserver::new(progress, measured);
     let (threads, checkpoint) = course;
-    let mut checkpoints = checkpoint.map(|(file, seconds)| {
-        observer.checkpoints_every(seconds);
-        Checkpoints { file, ..Checkpoints::default() }
+    let checkpoints = checkpoint.map(|(file, replaces_another, seconds, told)| {
+        observer.checkpoints_every(seconds, told);
+        Checkpoints { file, replaces_another }
     });
     let (warm, (operations, decisions)) = (warm.map(|warm| &warm.0), records);
     let records = Records { operations, decisions };
     let mut simulate =
-        || coflash_sim::run_recorded(&scenario, warm, &records, threads, checkpoints.as_mut(), &mut observer);
+        || coflash_sim::run_recorded(&scenario, warm, &records, threads, checkpoints.as_ref(), &mut observer);
     external::take_failure();
     // Release the interpreter during the simulation; observer and policies acquire it when they need it.
     let result = if external::is_called_per_page(&scenario) { simulate() } else { py.detach(&mut simulate) };
-    let Checkpoints { resumed, unusable, unwritten, .. } = checkpoints.unwrap_or_default();
-    settled(py, result, observer).map(|result| (PyRunResult(result), (resumed, unusable, unwritten)))
+    settled(py, result, observer).map(PyRunResult)
 }
 
-/// The requests served before a run went on; why a checkpoint was not used; why none could be written.
-type KeptCheckpoint = (Option<u64>, Option<String>, Option<String>);
+/// The file, whether it may replace the checkpoint of another run, the seconds between two, and what hears of it.
+type KeptCheckpoint = (PathBuf, bool, f64, Py<PyAny>);
 
 #[pyfunction]
 fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<Warm> {

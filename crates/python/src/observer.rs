@@ -1,7 +1,7 @@
 //! Reports to a Python callback, and cancellation by Ctrl-C.
 
 use crate::{external, object};
-use coflash_sim::{Cancelled, Observer, Phase, SoFar};
+use coflash_sim::{Cancelled, CheckpointEvent, Observer, Phase, SoFar};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,14 @@ pub(crate) struct PythonObserver {
     phase: Option<Phase>,
     last: Instant,
     raised: Option<PyErr>,
-    /// The time between two checkpoints, and that of the last one.
-    checkpoints: Option<(Duration, Instant)>,
+    checkpoints: Option<DueCheckpoints>,
+}
+
+/// When checkpoints are due, and what hears of them.
+struct DueCheckpoints {
+    every: Duration,
+    last: Instant,
+    told: Py<PyAny>,
 }
 
 impl PythonObserver {
@@ -25,9 +31,11 @@ impl PythonObserver {
         Self { callback, measured, phase: None, last: Instant::now(), raised: None, checkpoints: None }
     }
 
-    /// Ask for a checkpoint at this interval, in seconds.
-    pub(crate) fn checkpoints_every(&mut self, seconds: f64) {
-        self.checkpoints = Some((Duration::from_secs_f64(seconds), self.last));
+    /// Ask for a checkpoint at this interval, in seconds; never for 0. `told` is called with what becomes of it.
+    pub(crate) fn checkpoints_every(&mut self, seconds: f64, told: Py<PyAny>) {
+        let every = Duration::try_from_secs_f64(seconds).ok().filter(|every| !every.is_zero());
+        self.checkpoints =
+            Some(DueCheckpoints { every: every.unwrap_or(Duration::MAX), last: self.last, told });
     }
 
     /// The exception that cancelled the run.
@@ -41,6 +49,7 @@ impl PythonObserver {
             let name = match phase {
                 Phase::Inputs => "inputs",
                 Phase::Precondition => "precondition",
+                Phase::Resume => "resume",
                 Phase::Replay => "replay",
             };
             callback.call1(py, (name, fraction, requests))?;
@@ -105,12 +114,27 @@ impl Observer for PythonObserver {
 
     #[allow(clippy::disallowed_methods, reason = "wall time decides only when to keep a checkpoint")]
     fn wants_checkpoint(&mut self) -> bool {
-        let Some((every, last)) = &mut self.checkpoints else { return false };
+        let Some(DueCheckpoints { every, last, .. }) = &mut self.checkpoints else { return false };
         let now = Instant::now();
-        let is_due = now.duration_since(*last) >= *every;
+        let passed = now.duration_since(*last);
+        // What was begun a moment before it is cancelled is soon done again.
+        let is_due = passed >= if self.raised.is_some() { *every / 10 } else { *every };
         if is_due {
             *last = now;
         }
         is_due
+    }
+
+    fn checkpoint(&mut self, event: CheckpointEvent) -> Result<(), Cancelled> {
+        let Some(DueCheckpoints { told, .. }) = &self.checkpoints else { return Ok(()) };
+        let done = Python::attach(|py| {
+            let event = match event {
+                CheckpointEvent::Resumed(requests) => (Some(requests), None, None),
+                CheckpointEvent::Unusable(reason) => (None, Some(reason), None),
+                CheckpointEvent::Unwritten(reason) => (None, None, Some(reason)),
+            };
+            told.call1(py, event).map(drop)
+        });
+        self.unless_raised(done)
     }
 }

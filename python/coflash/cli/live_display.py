@@ -63,6 +63,7 @@ class View:
         self._console = console
         self._phase = "opening"
         self._fraction: float | None = None
+        self._phase_begun = 0.0
         self._requests = 0
         self._started = self._phase_started = time.monotonic()
         self._due = self._started + _SECONDS_BETWEEN_LINES
@@ -74,7 +75,7 @@ class View:
         """Set the phase, its finished share, and the number of requests so far."""
         now = time.monotonic()
         if phase != self._phase:
-            self._phase, self._phase_started = phase, now
+            self._phase, self._phase_started, self._phase_begun = phase, now, fraction or 0.0
             self._pace.clear()
         self._fraction, self._requests = fraction, requests
         self._pace.append((now, requests))
@@ -145,9 +146,9 @@ class View:
 
     def _seconds_left(self) -> float | None:
         elapsed = time.monotonic() - self._phase_started
-        if not self._fraction or elapsed < 0.5:
+        if not self._fraction or self._fraction <= self._phase_begun or elapsed < 0.5:
             return None
-        return elapsed * (1 - self._fraction) / self._fraction
+        return elapsed * (1 - self._fraction) / (self._fraction - self._phase_begun)
 
 
 _Reading = Callable[[Mapping[str, float], Mapping[str, float], float], float | None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Annotated, Literal, cast
 
 import typer
 
+from coflash._core import CoflashError
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -55,9 +57,10 @@ _THREADS = (
     "Threads that simulate parts of the device side by side, with the same result, where no key couples the parts."
 )
 _CHECKPOINT = (
-    "Keep what the run has become every 10 minutes, or at this interval, in a hidden file beside a local --out; "
-    "the same command goes on from there. 0: never."
+    "Keep what the run has become every 10 minutes, or at this interval, and on Control-C, in a hidden file beside a "
+    "local --out; the same command goes on from there. 0: never."
 )
+_MINUTES_MOST = 1e6
 _OPERATIONS = "Write each flash operation to this Parquet file."
 
 
@@ -86,7 +89,9 @@ def run(
     ] = "coflash",
     live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
     threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, max=65_536, help=_THREADS)] = 1,
-    minutes: Annotated[float | None, typer.Option("--checkpoint", metavar="MINUTES", min=0, help=_CHECKPOINT)] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--checkpoint", metavar="MINUTES", min=0, max=_MINUTES_MOST, help=_CHECKPOINT)
+    ] = None,
 ) -> None:
     """Simulate a scenario and show its measures."""
     if options.format in ("fio-json", "fio-json+", "nvme-fdp"):  # no trace has such a format
@@ -108,16 +113,25 @@ def run(
     if out is None:
         check_effect({"--force": force, "--checkpoint": minutes}, "without --out")
     elif remote.is_url(out):
+        check_effect({"--checkpoint": minutes}, "with the URL of --out")
         remote.Tree(out).check()
     else:
         atomic_write.check_folder(remote.path_of(out), FILES)
     if out is not None and not force:
         _check_same(out, chosen, trace or [])
-    seconds = SECONDS if minutes is None else 60 * minutes
+    if minutes is not None and math.isnan(minutes):
+        raise CoflashError("--checkpoint: nan was given; a number of minutes is allowed, 0 for never")
+    if operations or decisions:
+        check_effect({"--checkpoint": minutes}, "beside --operations and --decisions, which are written at once")
     kept = None
-    if out is not None and seconds and not remote.is_url(out):
+    if out is not None and not (remote.is_url(out) or operations or decisions):
         place = remote.path_of(out).absolute()
-        kept = Checkpoint(place.with_name(f".{place.name}.checkpoint"), seconds)
+        kept = Checkpoint(
+            place.with_name(f".{place.name}.checkpoint"),
+            lambda sentence: notes([] if quiet else [sentence]),
+            SECONDS if minutes is None else 60 * minutes,
+            replaces_another=force,
+        )
     simulated = partial(
         simulate,
         chosen,
@@ -136,14 +150,15 @@ def run(
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if not quiet:
         notes(chosen.cautions())
-    if quiet:
-        result = simulated()
-    elif live:
-        with displayed(chosen.name, errors()) as view, _said(first, view.progress) as report:
-            result = simulated(progress=report, measured=view.measured)
-    else:
-        with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
-            result = simulated(progress=report)
+    with _told_if_stopped(None if quiet else kept):
+        if quiet:
+            result = simulated()
+        elif live:
+            with displayed(chosen.name, errors()) as view, _said(first, view.progress) as report:
+                result = simulated(progress=report, measured=view.measured)
+        else:
+            with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
+                result = simulated(progress=report)
     try:
         if out is not None:
             result.save(out, force=force)
@@ -153,7 +168,7 @@ def run(
         write_json(json, _written(result, output_format))
         if not quiet:
             console = errors() if json == STANDARD_OUTPUT else output()
-            notes([*(kept.told if kept else []), *result.notes])
+            notes(result.notes)
             console.print(run_table(result))
 
 
@@ -179,6 +194,18 @@ def _written(result: Result, form: str) -> str:
     if form == "nvme-fdp":
         return fdp_text(result)
     return result.to_json() if form == "coflash" else fio_text(result, bins=form == "fio-json+")
+
+
+@contextmanager
+def _told_if_stopped(kept: Checkpoint | None) -> Iterator[None]:
+    """Say at Control-C what the same command will do."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if kept:
+            begins = f"goes on from {kept.file}" if kept.file.exists() else "begins with the first request"
+            errors().print(f"stopped: the same command {begins}", markup=False, highlight=False, soft_wrap=True)
+        raise
 
 
 @contextmanager

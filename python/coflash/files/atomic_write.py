@@ -128,7 +128,7 @@ def check_file(path: Path, kind: Kind, inputs: Iterable[str | os.PathLike[str]] 
         path = path.resolve()
         if path.exists():
             _check_old(path, kind, inputs)
-        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
+        with _held(path, Path.touch):
             return
 
 
@@ -170,7 +170,7 @@ def check_folder(path: Path, replaces: Set[str]) -> None:
             msg = f"{path}: holds files that are no result of coflash ({', '.join(foreign[:3])}); give another folder"
             raise CoflashError(msg)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
+        with _held(path, Path.touch):
             return
 
 
@@ -185,7 +185,8 @@ def _is_ours(path: Path) -> bool:
 def _held(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
     """Make a file or a folder beside its place, locked until the block or the process ends.
 
-    It goes if the block raises, and so does at once what is there for the same place and no process holds.
+    It goes if the block does not give it another name, and so does at once what is there for the same place and no
+    process holds.
     """
     new = path.parent / f".{path.name}.{secrets.token_hex(8)}"
     unheld = new.with_name(f"{new.name}~")  # a name that is not looked for
@@ -202,11 +203,10 @@ def _held(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             unheld.rename(new)
             yield new
-    except BaseException:
+    finally:
         for place in (unheld, new):
             with suppress(OSError):
                 _remove(place)
-        raise
 
 
 def _clear(path: Path) -> None:

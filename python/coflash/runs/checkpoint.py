@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from glob import escape
 from pathlib import Path
 
 SECONDS = 600.0
@@ -12,23 +12,30 @@ SECONDS = 600.0
 
 @dataclass
 class Checkpoint:
-    """Where a run keeps what it has become, and what happened to that file."""
+    """Where a run keeps what it has become."""
 
     file: Path
+    say: Callable[[str], object]
+    """Hears at once what a reader should know: a sentence each."""
     seconds: float = SECONDS
-    told: list[str] = field(default_factory=list)
-    """What a reader should know: a sentence each."""
+    """The time between two checkpoints; 0 for none."""
+    replaces_another: bool = False
+    """Whether a checkpoint of another run is replaced. Otherwise it is refused."""
+    _unwritten: set[str] = field(default_factory=set)
 
     def tell(self, resumed: int | None, unusable: str | None, unwritten: str | None) -> None:
-        """Note where a run began, and whether a checkpoint could be kept."""
+        """Say where a run begins, or why no checkpoint can be kept, the same reason once."""
         if resumed is not None:
-            self.told.append(f"the run went on from {self.file}: {resumed:,} requests were served before")
+            self.say(f"the run goes on from {self.file}: {resumed:,} requests were served before")
         if unusable is not None:
-            self.told.append(f"{self.file}: {unusable}: the run began with its first request")
-        if unwritten is not None:
-            self.told.append(f"no checkpoint was kept at {self.file}: {unwritten}")
+            self.say(f"{self.file}: {unusable}: the run begins with its first request")
+        if unwritten is not None and unwritten not in self._unwritten:
+            self._unwritten.add(unwritten)
+            self.say(f"no checkpoint was kept at {self.file}: {unwritten}")
 
     def remove(self) -> None:
-        """Remove the file, and what a killed process had begun to write in its place: the result is kept."""
-        for file in (self.file, *self.file.parent.glob(f".{escape(self.file.name)}.*")):
-            file.unlink(missing_ok=True)
+        """Remove the file: the result is kept."""
+        try:
+            self.file.unlink(missing_ok=True)
+        except OSError as error:
+            self.say(f"{self.file}: is not needed any more, and cannot be removed: {error.strerror}")

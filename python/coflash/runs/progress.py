@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
@@ -70,8 +71,9 @@ class Display:
         def report(phase: str, fraction: float | None, requests: int) -> None:
             nonlocal current
             if phase != current:
-                # The remaining time is that of one phase, independent of the pace of the previous phase.
-                self._bars.reset(task, description=f"{label} · {phase}")
+                # Pace and remaining time are of one phase, from where it begins: a run may go on from a checkpoint.
+                begins: Any = fraction or 0.0
+                self._bars.reset(task, description=f"{label} · {phase}", completed=begins, before=requests)
                 current = phase
             self._bars.update(
                 task,
@@ -111,7 +113,7 @@ class _Requests(ProgressColumn):
             return Text()
         text = f"{done:,} {task.fields['unit']}"
         if task.elapsed and task.elapsed >= _SECONDS_BEFORE_PACE:
-            text += f", {_thousands(done / task.elapsed)}/s"
+            text += f", {_thousands((done - task.fields['before']) / task.elapsed)}/s"
         return Text(text, style="progress.data.speed", no_wrap=True)
 
 

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -55,8 +56,9 @@ def run(
         decisions: A Parquet file to write, with a row for each candidate of each GC decision.
         threads: The most threads that simulate parts of the device side by side, where
             [`Scenario.coupling`][coflash.Scenario.coupling] is None; the result is the same.
-        checkpoint: A file that keeps every ten minutes what the run has become. If it is there, the same run goes on
-            from it, with the same result; it is removed at the end.
+        checkpoint: A file that keeps every ten minutes and on Control-C what the run has become. If it is there, the
+            same run goes on from it, with the same result; it is removed at the end. The checkpoint of another run is
+            refused, and so is any other file.
 
     Raises:
         CoflashError: The scenario, the trace or the warm device cannot be used, or a file cannot be written.
@@ -67,9 +69,11 @@ def run(
         warnings.warn(sentence, stacklevel=2)
     if threads not in range(1, _THREADS_MOST + 1):
         raise CoflashError(f"threads: {threads!r} was given; a whole number from 1 to {_THREADS_MOST} is allowed")
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint))
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), partial(warnings.warn, stacklevel=4))
     if kept and not kept.file.parent.is_dir():
         raise CoflashError(f"checkpoint: {kept.file}: there is no folder {kept.file.parent}")
+    if kept and (operations or decisions):
+        raise CoflashError("checkpoint: has no effect beside operations or decisions, whose files are written at once")
     result = simulate(
         scenario,
         trace,
@@ -83,8 +87,6 @@ def run(
     )
     if kept:
         kept.remove()
-        for sentence in kept.told:
-            warnings.warn(sentence, stacklevel=2)
     return result
 
 
@@ -120,11 +122,11 @@ def simulate(
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        kept = (checkpoint.file, checkpoint.seconds) if checkpoint else None
+        kept = (
+            (checkpoint.file, checkpoint.replaces_another, checkpoint.seconds, checkpoint.tell) if checkpoint else None
+        )
         records = (operations, decisions)
-        core, told = _core.run(scenario.core, progress or None, tell, device, records, (threads, kept))
-        if checkpoint:
-            checkpoint.tell(*told)
+        core = _core.run(scenario.core, progress or None, tell, device, records, (threads, kept))
     return credited(Result.from_core(core), files, read.local, read.sources)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from coflash.measures.measure import MEAN, MEASURES, P99, WAF_HOST, Measure
 from coflash.quantity import change, counted, parsed, show, show_change
 from coflash.results.differences import difference
 from coflash.results.identity import own_key
-from coflash.results.result import Result
+from coflash.results.result import BEYOND, Result
 from coflash.results.store import FolderStore
 from coflash.results.why import OVERWRITES, Why, whole
 from coflash.runs.inputs import Input, inputs_of
@@ -126,7 +126,16 @@ class Advice:
         """The advice in sentences; the last says what the numbers do not tell."""
         why = "" if self.why is None else f"Why, in exact shares: {self.why.said(self.measure)}."
         no = (f"Not open: {', '.join(names)}: {reason.rstrip('.')}." for reason, names in self.refused.items())
-        found = (self._advice(), why, self._headroom(), self._theory(), self._twice(), self._steady(), *no)
+        found = (
+            self._advice(),
+            why,
+            self._headroom(),
+            self._theory(),
+            self._twice(),
+            self._steady(),
+            *self._beyond(),
+            *no,
+        )
         fitted = " ".join(self.scenario.to_dict()["limits"]).rstrip(".")
         limits = (*_LIMITS, f"more of the drive than this: {fitted}" if fitted else "of a drive: none was fitted")
         return (*(one for one in found if one), f"The numbers do not tell {'; nor '.join(limits)}.")
@@ -201,6 +210,12 @@ class Advice:
         each = ", ".join(f"{name} {show_change(one)}" for name, one in known.items())
         said = "Steady" if is_so else "Not steady"
         return f"{said} from the first half of the requests to the second: {each}{more * (not is_so)}."
+
+    def _beyond(self) -> Iterator[str]:
+        """Yield what runs beyond the measurements of a fitted drive say of themselves."""
+        for one in dict.fromkeys((self.tried[0], self.best)):
+            if found := next((note for note in one.runs[0].notes if BEYOND in note), ""):
+                yield f"{one.answer.name}: {found}"
 
     @property
     def has_more(self) -> bool:

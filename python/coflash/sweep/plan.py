@@ -89,6 +89,8 @@ class Ran:
     """The processor time for preconditioning its device, if another run did that."""
     has_warmed: bool = False
     """Whether it preconditioned a device for other runs too."""
+    told: tuple[str, ...] = ()
+    """What became of its checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -248,14 +250,17 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
     if shipped and key == "fio" and len(local) > 1:
         msg = f"{job.inputs[0].source}: it includes files, which are not found on another machine: give one file"
         raise CoflashError(msg)
-    lent = None
+    lent, told = None, list[str]()
     # A device may be preconditioned by the writes of the workload.
     whole = reading(job.scenario, local) if key else job.scenario.replaying(local)
     try:
         with ExitStack() as stack:
             if job.sharing is not None:
                 lent = stack.enter_context(devices.lent(whole, job.sharing, progress))
-            checkpoint = Checkpoint(store_at(job.place).checkpoint(job.key)) if job.place is not None else None
+            checkpoint = None
+            if job.place is not None:
+                file = store_at(job.place).checkpoint(job.key)
+                checkpoint = Checkpoint(file, told.append, replaces_another=True)
             warm = lent.warm if lent else None
             result = simulate(whole, () if key else local, progress or False, None, warm, checkpoint=checkpoint)
     except BaseException as error:
@@ -276,9 +281,8 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
         except CoflashError as error:
             raise Unstored(str(error)) from error
     kept = result if job.place is None else None
-    if lent is None:
-        return Ran(kept)
-    return Ran(kept, has_warmed=True) if lent.is_new else Ran(kept, lent.seconds)
+    is_new = lent is not None and lent.is_new
+    return Ran(kept, lent.seconds if lent and not is_new else None, is_new, tuple(told))
 
 
 def _label(value: object) -> str:

@@ -102,6 +102,8 @@ class Watch:
         """Count a finished run."""
         self.ran += 1
         self.warming = self.warming.with_run(ran)
+        for sentence in ran.told:
+            self.say(f"{label}: {sentence}")
         if not (self._console.quiet or self._console.is_terminal):
             self.say(f"{self._count()} {label}{self._left()}")
         self._show()

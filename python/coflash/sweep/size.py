@@ -19,7 +19,7 @@ from coflash.files import atomic_write
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
 from coflash.quantity import counted, parsed, show, show_change
 from coflash.results.estimate import Estimate, estimate, show_estimate
-from coflash.results.result import Result
+from coflash.results.result import BEYOND, Result
 from coflash.results.store import FolderStore
 from coflash.results.subject import Subject
 from coflash.results.why import LATTICES, TIERS, Why, scheme_of
@@ -140,7 +140,9 @@ class Sizing:
         answer = f"None of {self.tried} meets {wanted}; the nearest is {device}: {found}."
         if self.answer.is_met:
             answer = f"{device} is the cheapest of {self.tried} that meets {wanted}: {found}."
-        return answer, f"{'; '.join(self._reasons())}.", f"The numbers do not tell {', nor '.join(self._limits())}."
+        beyond = (note for runs in self.variants.values() for run in runs for note in run.notes if BEYOND in note)
+        limits = f"The numbers do not tell {', nor '.join(self._limits())}."
+        return answer, f"{'; '.join(self._reasons())}.", " ".join([limits, *[*beyond][:1]])
 
     def _found(self) -> list[str]:
         texts = []

@@ -1,6 +1,7 @@
 //! Atomic writes of files: under a temporary name in the same folder, synced, then renamed.
 
-use std::fs::{File, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -17,8 +18,8 @@ impl AtomicFile {
     /// # Errors
     /// An error of the file system; a path that is a folder.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let about = std::fs::metadata(path).ok();
-        if about.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+        let about = fs::metadata(path).ok();
+        if about.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; give the name of a file"));
         }
         if about.as_ref().is_some_and(|about| !about.is_file()) {
@@ -30,14 +31,44 @@ impl AtomicFile {
         let name = last.file_name().ok_or_else(not_a_name)?.to_owned();
         let mut attempt = 0;
         loop {
-            let mut temporary = std::ffi::OsString::from(".");
+            let mut temporary = OsString::from(".");
             temporary.push(&name);
             temporary.push(format!(".{}-{attempt}", std::process::id()));
             let temporary = last.with_file_name(temporary);
             match File::create_new(&temporary) {
-                Ok(file) => return Ok(Self { file, rename: Some((temporary, last)) }),
+                Ok(file) => {
+                    // A file system without locks keeps what is left of a killed process.
+                    let _ = file.lock();
+                    // Another process may have found it before it was locked.
+                    if temporary.exists() {
+                        return Ok(Self { file, rename: Some((temporary, last)) });
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
                 Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Remove what processes that were killed left of `path`: temporary files that no process holds.
+    pub fn clear(path: &Path) {
+        let last = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let (Some(folder), Some(name)) = (last.parent(), last.file_name().and_then(OsStr::to_str)) else {
+            return;
+        };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let is_left = |file: &OsStr| {
+            let number = file.to_str()?.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.')?;
+            let (process, attempt) = number.split_once('-')?;
+            let are_numbers = [process, attempt].iter().all(|part| part.parse::<u32>().is_ok());
+            are_numbers.then_some(())
+        };
+        for file in fs::read_dir(folder).into_iter().flatten().flatten() {
+            if is_left(&file.file_name()).is_some()
+                && File::open(file.path()).is_ok_and(|left| left.try_lock().is_ok())
+            {
+                // What cannot be removed harms nobody.
+                let _ = fs::remove_file(file.path());
             }
         }
     }
@@ -53,7 +84,7 @@ impl AtomicFile {
         };
         self.file.sync_all()?;
         let bytes = self.file.metadata()?.len();
-        std::fs::rename(temporary, last)?;
+        fs::rename(temporary, last)?;
         let folder = last.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).to_owned();
         self.rename = None;
@@ -87,7 +118,41 @@ impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some((temporary, _)) = &self.rename {
             // A failed clean-up cannot be handled further.
-            let _ = std::fs::remove_file(temporary);
+            let _ = fs::remove_file(temporary);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_process_left_goes_and_what_another_one_fills_stays() {
+        let folder = std::env::temp_dir().join(format!("coflash-atomic-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("kept");
+        let names = || {
+            let mut names: Vec<_> =
+                fs::read_dir(&folder).unwrap().map(|file| file.unwrap().file_name()).collect();
+            names.sort();
+            names
+        };
+        for name in [".kept.77-0", ".kept.local", ".kept.77-x", ".kept2.77-0", "kept.77-0"] {
+            File::create(folder.join(name)).unwrap();
+        }
+        let mut filled = AtomicFile::create(&path).unwrap();
+        let own = OsString::from(format!(".kept.{}-0", std::process::id()));
+        filled.write_all(b"whole").unwrap();
+        AtomicFile::clear(&path);
+        let mut expected =
+            [".kept.77-x", ".kept.local", ".kept2.77-0", "kept.77-0"].map(OsString::from).to_vec();
+        expected.push(own);
+        expected.sort();
+        assert_eq!(names(), expected);
+        filled.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole");
+        AtomicFile::clear(&folder.join("none/kept"));
+        fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -3,119 +3,141 @@
 //! A run that goes on gives byte for byte the result of one that was never interrupted: the whole state of its levels, its media
 //! and its measures is kept, and the requests before the checkpoint are read once more without being served.
 
+use crate::differences::differences;
 use crate::error::{RunError, StateFileError};
 use crate::input::Inputs;
 use crate::memory;
-use crate::observer::Observer;
+use crate::observer::{Cancelled, CheckpointEvent, Observer};
 use crate::precondition::Preconditioned;
 use crate::result::RunResult;
 use crate::run::{Given, begin, begin_on};
 use crate::simulation::Simulation;
 use crate::state_file::{Kind, write_whole};
+use coflash_base::AtomicFile;
 use coflash_base::suggest::unread;
-use coflash_scenario::{Scenario, digest, leaves};
+use coflash_scenario::{Scenario, leaves};
 use coflash_workload::recorded::STANDARD_INPUT;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-const KIND: Kind = Kind { name: "checkpoint", magic: b"COFLCHKP", format: 1 };
+const KIND: Kind = Kind { name: "checkpoint", magic: b"COFLCHKP", format: 2 };
 
 /// The run to which a checkpoint belongs.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Header {
-    /// The digest of the scenario.
-    scenario: String,
+    /// The values of the keys of the scenario, without the names of files.
+    keys: BTreeMap<String, Value>,
     /// The digests of the files that it reads.
     inputs: Vec<String>,
 }
 
 impl Header {
     fn of(scenario: &Scenario, simulation: &Simulation<'_>) -> Self {
-        Self { scenario: digest(&leaves(scenario)), inputs: simulation.digests() }
+        let mut keys = leaves(scenario);
+        for key in ["workload.trace", "workload.like", "workload.fio"] {
+            keys.remove(key);
+        }
+        Self { keys, inputs: simulation.digests() }
+    }
+
+    /// What differs in another run, as text.
+    fn differences(&self, wanted: &Self) -> String {
+        let keys = differences(&self.keys, &wanted.keys, |_| None);
+        let inputs = "its requests came from other files, or from files with another content";
+        if keys.is_empty() { inputs.to_owned() } else { keys }
     }
 }
 
-/// Where a run keeps its checkpoint, and what became of it.
-#[derive(Debug, Default)]
+/// Where a run keeps its checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoints {
     /// The file. A run reads it at its beginning, if it exists, and replaces it at each checkpoint. Who keeps the result removes it.
     pub file: PathBuf,
-    /// The requests that were served already.
-    pub resumed: Option<u64>,
-    /// The reason why the run began with its first request although the file exists.
-    pub unusable: Option<String>,
-    /// The reason why no checkpoint could be written. The run goes on without.
-    pub unwritten: Option<String>,
+    /// Whether a checkpoint of another run is replaced. Otherwise it is refused.
+    pub replaces_another: bool,
 }
 
 impl Checkpoints {
     /// Go on from the checkpoint, if there is one that fits.
     fn resume<'a>(
-        &mut self,
+        &self,
         scenario: &'a Scenario,
         given: &Given<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<Simulation<'a>>, RunError> {
-        let bytes = match fs::read(&self.file) {
-            Ok(bytes) => bytes,
+        match fs::metadata(&self.file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => {
-                self.unusable = Some(unread(&self.file, &error));
-                return Ok(None);
-            }
-        };
-        memory::check(scenario)?;
+            Ok(about) if !about.is_file() => return Err(self.refused("is no regular file")),
+            _ => {}
+        }
+        let bytes = fs::read(&self.file).map_err(|error| self.refused(&unread(&self.file, &error)))?;
+        match given.warm {
+            Some(warm) => warm.check(scenario)?,
+            None => memory::check(scenario)?,
+        }
         // What was restored is another device than the one that is preconditioned.
         let erased = Preconditioned { ftl: scenario.erased_flash()?, remarks: Vec::new() };
         let mut simulation = begin_on(scenario, given, Some(erased), observer)?;
         let mut failed = None;
-        let read = KIND.read(&bytes, |header: Header, state| {
-            if header != Header::of(scenario, &simulation) {
-                return Err(StateFileError::AnotherRun);
+        let read = KIND.read(&bytes, |there: Header, state| {
+            let wanted = Header::of(scenario, &simulation);
+            if there != wanted {
+                return Err(StateFileError::AnotherRun(there.differences(&wanted)));
             }
-            simulation.restore(state, observer).map_err(|error| match error {
-                RunError::Checkpoint(problem) => StateFileError::Damaged(problem.to_string()),
+            simulation.restore(state, observer).or_else(|error| match error {
+                RunError::Checkpoint(problem) => Err(StateFileError::Damaged(problem.to_string())),
                 error => {
                     failed = Some(error);
-                    StateFileError::AnotherRun
+                    Ok(())
                 }
             })
         });
         if let Some(error) = failed {
             return Err(error);
         }
-        match read {
-            Ok(()) => self.resumed = Some(simulation.served()),
-            Err(problem) => {
-                self.unusable = Some(problem.to_string());
-                return Ok(None);
+        let event = match read {
+            Ok(()) => CheckpointEvent::Resumed(simulation.served()),
+            Err(problem @ StateFileError::AnotherKind { .. }) => {
+                return Err(self.refused(&problem.to_string()));
             }
-        }
-        Ok(Some(simulation))
+            Err(problem @ StateFileError::AnotherRun(_)) if !self.replaces_another => {
+                return Err(self.refused(&problem.to_string()));
+            }
+            Err(problem) => CheckpointEvent::Unusable(problem.to_string()),
+        };
+        let goes_on = matches!(event, CheckpointEvent::Resumed(_));
+        observer.checkpoint(event)?;
+        Ok(goes_on.then_some(simulation))
     }
 
-    fn write(&mut self, scenario: &Scenario, simulation: &Simulation<'_>) {
+    /// The error of a file that must not be replaced.
+    fn refused(&self, problem: &str) -> RunError {
+        let problem = format!("{problem}: delete it, or name another file for the checkpoint");
+        RunError::NoCheckpoint { file: self.file.display().to_string(), problem }
+    }
+
+    fn write(&self, scenario: &Scenario, simulation: &Simulation<'_>) -> io::Result<()> {
+        self.file.parent().map_or(Ok(()), fs::create_dir_all)?;
         let header = Header::of(scenario, simulation);
-        let made = self.file.parent().map_or(Ok(()), fs::create_dir_all);
-        let written = made.and_then(|()| {
-            write_whole(&self.file, |out| KIND.write(out, header, |state| simulation.save(state)))
-        });
-        self.unwritten = written.err().map(|problem| problem.to_string());
+        write_whole(&self.file, |out| KIND.write(out, header, |state| simulation.save(state)))
     }
 }
 
 /// Run a scenario from its checkpoint, if there is one, and write others when the observer says that one is due.
 ///
-/// A run of jobs, one with code from outside, one of slices side by side and one that reads what can be read only once have none.
+/// A run of jobs, one with code from outside, one of slices side by side and one that reads what can be read only once have none,
+/// nor has the preconditioning before a run.
 ///
 /// # Errors
-/// See [`run`](crate::run).
+/// See [`run`](crate::run); a file in the place of the checkpoint that is none, or is of another run and not to be replaced.
 pub fn run_with_checkpoints(
     scenario: &Scenario,
     given: &Given<'_>,
-    checkpoints: &mut Checkpoints,
+    checkpoints: &Checkpoints,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
@@ -125,18 +147,35 @@ pub fn run_with_checkpoints(
         let file = if file == STANDARD_INPUT { "the standard input" } else { file };
         format!("{file} can be read only once")
     });
-    let resumed = if once.is_none() { checkpoints.resume(scenario, given, observer)? } else { None };
+    AtomicFile::clear(&checkpoints.file);
+    let resumed = match &once {
+        None => checkpoints.resume(scenario, given, observer)?,
+        Some(problem) if checkpoints.file.exists() && !checkpoints.replaces_another => {
+            return Err(checkpoints.refused(&format!("is there, and {problem}")));
+        }
+        Some(_) => None,
+    };
     let mut simulation = match resumed {
         Some(simulation) => simulation,
         None => begin(scenario, given, observer)?,
     };
-    while simulation.step(usize::MAX, observer)? {
+    loop {
+        let more = simulation.step(usize::MAX, observer);
+        if !matches!(more, Ok(true) | Err(RunError::Cancelled(Cancelled))) {
+            more?;
+            break;
+        }
         if observer.wants_checkpoint() {
-            match &once {
-                None => checkpoints.write(scenario, &simulation),
-                Some(problem) => checkpoints.unwritten = Some(problem.clone()),
+            let written = match &once {
+                None => checkpoints.write(scenario, &simulation).map_err(|problem| problem.to_string()),
+                Some(problem) => Err(problem.clone()),
+            };
+            // What is cancelled has no time to say why.
+            if let (Ok(_), Err(problem)) = (&more, written) {
+                observer.checkpoint(CheckpointEvent::Unwritten(problem))?;
             }
         }
+        more?;
     }
     simulation.finish(observer)
 }

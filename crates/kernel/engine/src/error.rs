@@ -23,6 +23,14 @@ pub enum RunError {
     /// A checkpoint does not fit the run.
     #[error("the checkpoint: {0}")]
     Checkpoint(#[from] io::Error),
+    /// The file for a checkpoint must not be replaced.
+    #[error("{file}: {problem}")]
+    NoCheckpoint {
+        /// As the user named it.
+        file: String,
+        /// What it is, and what to do.
+        problem: String,
+    },
     /// A recording cannot be written.
     #[error("{0}")]
     Record(String),
@@ -108,9 +116,9 @@ pub enum StateFileError {
         /// The version that wrote it.
         coflash: String,
     },
-    /// A checkpoint of another run.
-    #[error("belongs to another run")]
-    AnotherRun,
+    /// A checkpoint of another run: the differences.
+    #[error("is a checkpoint of another run ({0})")]
+    AnotherRun(String),
     /// Damaged.
     #[error("is damaged ({0})")]
     Damaged(String),

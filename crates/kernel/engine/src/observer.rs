@@ -7,6 +7,8 @@ pub enum Phase {
     Inputs,
     /// Preconditioning of the device.
     Precondition,
+    /// The requests before a checkpoint are read once more.
+    Resume,
     /// Replay of the workload.
     Replay,
 }
@@ -28,6 +30,17 @@ pub struct SoFar {
     pub response_mean_ns: Option<f64>,
     /// 99th percentile of the response time.
     pub response_p99_ns: Option<u64>,
+}
+
+/// What became of a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckpointEvent {
+    /// The run goes on after so many requests.
+    Resumed(u64),
+    /// The reason why the run begins with its first request although there is a file.
+    Unusable(String),
+    /// The reason why no checkpoint was written. The run goes on without.
+    Unwritten(String),
 }
 
 /// The request to cancel a run.
@@ -57,9 +70,18 @@ pub trait Observer: Send {
         self.progress(Phase::Replay, fraction, requests)
     }
 
-    /// Whether a checkpoint is due: asked between batches of requests, and only where the run has a file for it.
+    /// Whether a checkpoint is due: asked between batches of requests and after a cancellation, where the run has a file for it.
     fn wants_checkpoint(&mut self) -> bool {
         false
+    }
+
+    /// Hear what became of the checkpoint, at once.
+    ///
+    /// # Errors
+    /// An error cancels the run.
+    fn checkpoint(&mut self, event: CheckpointEvent) -> Result<(), Cancelled> {
+        let _ = event;
+        Ok(())
     }
 }
 

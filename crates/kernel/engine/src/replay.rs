@@ -31,8 +31,10 @@ pub(crate) struct Replay<'a> {
     next: usize,
     /// Requests in the batches before this one.
     served: u64,
-    /// Requests that may still be read.
+    /// Requests that may still be read; none after the end.
     left: u64,
+    /// Whether requests of the batch are being issued: that was cancelled if it is found between two steps.
+    is_issuing: bool,
 }
 
 impl<'a> Replay<'a> {
@@ -47,6 +49,7 @@ impl<'a> Replay<'a> {
             next: 0,
             served: 0,
             left: scenario.workload.requests_max.unwrap_or(u64::MAX),
+            is_issuing: false,
         }
     }
 
@@ -67,10 +70,11 @@ impl<'a> Replay<'a> {
         let end = self.batch.len().min(self.next.saturating_add(requests_max));
         let Self { issuer, source, batch, served, next, .. } = self;
         let look = |place| observer.progress(Phase::Replay, source.progress(), *served + place as u64);
+        self.is_issuing = true;
         if let Some(place) = issuer.issue_all(engine, batch, *next..end, |_, _| {}, look)? {
             return Err(self.out_of_space(place, engine, observer)?);
         }
-        self.next = end;
+        (self.next, self.is_issuing) = (end, false);
         if engine.is_out_of_time() {
             return Err(RunError::out_of_time());
         }
@@ -87,10 +91,14 @@ impl<'a> Replay<'a> {
     /// Read the next batch. Returns false if there is none.
     fn read(&mut self) -> Result<bool, RunError> {
         self.served += self.batch.len() as u64;
-        self.source.next_batch(&mut self.batch)?;
+        self.batch.clear();
+        if self.left > 0 {
+            self.source.next_batch(&mut self.batch)?;
+        }
         self.batch.truncate(usize::try_from(self.left).unwrap_or(usize::MAX));
         (self.next, self.left) = (0, self.left - self.batch.len() as u64);
         if self.batch.is_empty() {
+            self.left = 0;
             return Ok(false);
         }
         if let Some(handles) = self.scenario.ftl.placement.handles() {
@@ -124,6 +132,9 @@ impl<'a> Replay<'a> {
 
     /// Write the place in the workload, between two steps.
     pub(crate) fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.is_issuing {
+            return Err(io::Error::other("the run was cancelled in the midst of a batch"));
+        }
         (self.served, self.next).save(out)?;
         self.issuer.save(out)
     }
@@ -137,7 +148,7 @@ impl<'a> Replay<'a> {
         let mut place = (0, 0);
         place.restore(from)?;
         while self.read()? && self.served < place.0 {
-            observer.progress(Phase::Replay, self.source.progress(), self.served)?;
+            observer.progress(Phase::Resume, self.source.progress(), self.served)?;
         }
         if self.served != place.0 || self.batch.len() < place.1 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the workload is another").into());

@@ -202,6 +202,7 @@ pub(crate) fn write_whole(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
+    AtomicFile::clear(path);
     let file = AtomicFile::create(path)?;
     let mut out = BufWriter::new(&file);
     fill(&mut out)?;

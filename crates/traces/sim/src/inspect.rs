@@ -1,6 +1,7 @@
 //! Statistics and tools of traces, cancellable like a run.
 
 use crate::parallel::{Watched, in_parallel};
+use coflash_base::AtomicFile;
 use coflash_engine::{Cancellable, Observer, RunError};
 use coflash_trace::info::{InfoOptions, WorkloadInfo, summarise};
 use coflash_trace::tools::split::{Gathered, Spilled};
@@ -38,6 +39,7 @@ pub fn rewrite(
     observer: &mut dyn Observer,
 ) -> Result<Written, RunError> {
     let mut source = Cancellable::new(steps.open(paths, options)?, observer);
+    AtomicFile::clear(Path::new(out.0));
     let written = write(&mut source, out.0, out.1);
     source.finish(written).1
 }

@@ -293,8 +293,10 @@ impl<'a> RunRecording<'a> {
         // Its blocks are numbered by a table.
         coflash_engine::check(scenario)?;
         let file = |path: &Option<PathBuf>| {
-            let create =
-                |path: &PathBuf| AtomicFile::create(path).map_err(|problem| unwritten(path, &problem));
+            let create = |path: &PathBuf| {
+                AtomicFile::clear(path);
+                AtomicFile::create(path).map_err(|problem| unwritten(path, &problem))
+            };
             path.as_ref().map(create).transpose()
         };
         let geometry = scenario.ftl.erase_units(&scenario.flash);

@@ -46,7 +46,7 @@ pub fn run_recorded(
     warm: Option<&WarmDevice>,
     records: &Records,
     threads: u32,
-    checkpoints: Option<&mut Checkpoints>,
+    checkpoints: Option<&Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     let recording = RunRecording::begin(records, scenario)?;

@@ -108,9 +108,17 @@ impl WarmDevice {
     /// # Errors
     /// A scenario with another recipe; the message names the differing keys.
     pub(crate) fn device(&self, scenario: &Scenario) -> Result<Preconditioned, WarmError> {
+        self.check(scenario).map(|()| self.0.device.clone())
+    }
+
+    /// Check that the device is one of `scenario`.
+    ///
+    /// # Errors
+    /// See [`device`](Self::device).
+    pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), WarmError> {
         let wanted = Recipe::of(scenario);
         if wanted == self.0.recipe {
-            Ok(self.0.device.clone())
+            Ok(())
         } else {
             Err(WarmError::Differs(self.0.recipe.differences(&wanted)))
         }

@@ -1,12 +1,11 @@
 //! The keys of a scenario that determine its warm device.
 
+use crate::differences::differences;
 use coflash_base::{Misfit, Seed};
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, PlacementConfig, Requirements, VictimConfig};
 use coflash_media::Geometry;
 use coflash_scenario::{PreconditionConfig, Scenario, WorkloadConfig, digest, leaves};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// Everything that determines a warm device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -90,31 +89,13 @@ impl Recipe {
 
     /// The differing keys and their values, as text.
     pub(super) fn differences(&self, wanted: &Self) -> String {
-        let (warm, wanted) = (leaves(self), leaves(wanted));
-        let show = |value: Option<&Value>| value.map_or_else(|| "not given".to_owned(), Value::to_string);
-        let keys: BTreeSet<_> = warm.keys().chain(wanted.keys()).collect();
-        let mut found: Vec<_> =
-            keys.into_iter()
-                .map(|key| (key, warm.get(key), wanted.get(key)))
-                .filter(|(_, warm, wanted)| warm != wanted)
-                .map(|(key, warm, wanted)| match key.strip_prefix("cooperation.") {
-                    Some(_) => "cooperation is a scheme with other weights of pages or write streams in it"
-                        .to_owned(),
-                    None => format!("{key} is {} in it and {} in the scenario", show(warm), show(wanted)),
-                })
-                .collect();
-        found.dedup();
-        if found.len() > DIFFERENCES_SHOWN {
-            let more = found.len() - DIFFERENCES_SHOWN;
-            found.truncate(DIFFERENCES_SHOWN);
-            found.push(format!("and {more} more differences"));
-        }
-        found.join("; ")
+        let told = |key: &str| {
+            key.starts_with("cooperation.")
+                .then_some("cooperation is a scheme with other weights of pages or write streams in it")
+        };
+        differences(&leaves(self), &leaves(wanted), told)
     }
 }
-
-/// The number of keys that fit into a line.
-const DIFFERENCES_SHOWN: usize = 4;
 
 /// The digest of everything that determines the warm device of a scenario: scenarios with the same key can share a
 /// device.

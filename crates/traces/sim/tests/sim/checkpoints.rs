@@ -6,8 +6,8 @@ use coflash_cache::EvictionConfig;
 use coflash_ftl::{PlacementConfig, VictimConfig};
 use coflash_level::CooperationConfig;
 use coflash_sim::{
-    BUILT_IN, Cancelled, Checkpoints, Given, NoObserver, Observer, Phase, RunError, RunResult, Scenario,
-    TRACES, run, run_with_checkpoints,
+    BUILT_IN, Cancelled, CheckpointEvent, Checkpoints, Given, NoObserver, Observer, Phase, RunError,
+    RunResult, Scenario, TRACES, run, run_with_checkpoints,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,28 @@ impl Observer for Interrupts {
     }
 
     fn wants_checkpoint(&mut self) -> bool {
-        self.0 -= 1;
-        self.0 == 0
+        let is_next = self.0 == 1;
+        self.0 = self.0.saturating_sub(1);
+        is_next
+    }
+}
+
+/// Hears what becomes of checkpoints. One is due after each batch.
+#[derive(Default)]
+struct Hears(Vec<CheckpointEvent>);
+
+impl Observer for Hears {
+    fn progress(&mut self, _: Phase, _: Option<f64>, _: u64) -> Result<(), Cancelled> {
+        Ok(())
+    }
+
+    fn wants_checkpoint(&mut self) -> bool {
+        true
+    }
+
+    fn checkpoint(&mut self, event: CheckpointEvent) -> Result<(), Cancelled> {
+        self.0.push(event);
+        Ok(())
     }
 }
 
@@ -45,29 +65,23 @@ fn file(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("coflash-checkpoint-{}-{name}", std::process::id()))
 }
 
-fn checked(
-    scenario: &Scenario,
-    file: &Path,
-    observer: &mut dyn Observer,
-) -> (Result<RunResult, RunError>, Checkpoints) {
-    let mut checkpoints = Checkpoints { file: file.to_owned(), ..Checkpoints::default() };
-    let result = run_with_checkpoints(scenario, &Given::only(TRACES), &mut checkpoints, observer);
-    assert_eq!(checkpoints.unwritten, None, "{}", scenario.to_toml());
-    (result, checkpoints)
+fn checked(scenario: &Scenario, file: &Path, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+    let checkpoints = Checkpoints { file: file.to_owned(), ..Checkpoints::default() };
+    run_with_checkpoints(scenario, &Given::only(TRACES), &checkpoints, observer)
 }
 
 /// Interrupt a run after some batches, go on, and compare with the whole. Returns 0 for a scenario that is refused, else 1.
 fn assert_goes_on(scenario: &Scenario, batches: u32, what: &str) -> usize {
     let file = file(&what.replace(|c: char| !c.is_alphanumeric(), "-"));
-    let (interrupted, _) = checked(scenario, &file, &mut Interrupts(batches));
-    let error = interrupted.map(drop).unwrap_err();
+    let error = checked(scenario, &file, &mut Interrupts(batches)).map(drop).unwrap_err();
     if let RunError::Scenario(_) = error {
         return 0;
     }
     assert!(matches!(error, RunError::Cancelled(_)), "{what}: {error}");
-    let (result, checkpoints) = checked(scenario, &file, &mut NoObserver);
+    let mut hears = Hears::default();
+    let result = checked(scenario, &file, &mut hears);
     fs::remove_file(&file).unwrap();
-    assert!(checkpoints.resumed.is_some(), "{what}: {checkpoints:?}");
+    assert!(matches!(hears.0[..], [CheckpointEvent::Resumed(1..)]), "{what}: {:?}", hears.0);
     let (whole, gone_on) = (all_of(&run(scenario, &mut NoObserver).unwrap()), all_of(&result.unwrap()));
     assert!(whole == gone_on, "{what} differs, {}", scenario.to_toml());
     1
@@ -139,45 +153,137 @@ fn every_built_in_scenario_goes_on() {
 }
 
 #[test]
-fn a_checkpoint_of_another_run_or_a_damaged_one_is_told_and_the_run_begins_anew() {
-    let (file, one) = (file("other"), scenario(&[]).unwrap());
+fn a_damaged_checkpoint_is_told_and_the_run_begins_anew() {
+    let (file, one) = (file("damaged"), scenario(&[]).unwrap());
     let whole = all_of(&run(&one, &mut NoObserver).unwrap());
-    let other = scenario(&[("seed", "9")]).unwrap();
-    checked(&other, &file, &mut Interrupts(1)).0.map(drop).unwrap_err();
-    let unusable = |expected: &str| {
-        let (result, checkpoints) = checked(&one, &file, &mut NoObserver);
-        assert_eq!(checkpoints.resumed, None);
-        let told = checkpoints.unusable.unwrap_or_default();
-        assert!(told.contains(expected), "{told}");
-        assert!(all_of(&result.unwrap()) == whole);
-    };
-    unusable("belongs to another run");
-    checked(&one, &file, &mut Interrupts(1)).0.map(drop).unwrap_err();
+    checked(&one, &file, &mut Interrupts(1)).map(drop).unwrap_err();
     let bytes = fs::read(&file).unwrap();
-    for at in (0..bytes.len()).step_by(bytes.len() / 12) {
+    let unusable = |bytes: &[u8]| {
+        fs::write(&file, bytes).unwrap();
+        let mut hears = Hears::default();
+        assert!(all_of(&checked(&one, &file, &mut hears).unwrap()) == whole);
+        assert!(matches!(hears.0[..], [CheckpointEvent::Unusable(_)]), "{:?}", hears.0);
+    };
+    for at in (8..bytes.len()).step_by(bytes.len() / 12) {
         let mut flipped = bytes.clone();
         flipped[at] ^= 4;
-        fs::write(&file, &flipped).unwrap();
-        unusable("");
+        unusable(&flipped);
     }
-    fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
-    unusable("");
+    unusable(&bytes[..bytes.len() / 2]);
     fs::remove_file(&file).unwrap();
 }
 
 #[test]
-fn a_checkpoint_that_cannot_be_written_stops_no_run() {
-    let one = scenario(&[]).unwrap();
-    let mut checkpoints = Checkpoints { file: PathBuf::from("/dev/null/none"), ..Checkpoints::default() };
-    struct Always;
-    impl Observer for Always {
-        fn progress(&mut self, _: Phase, _: Option<f64>, _: u64) -> Result<(), Cancelled> {
-            Ok(())
-        }
-        fn wants_checkpoint(&mut self) -> bool {
-            true
+fn what_is_no_checkpoint_of_the_run_is_refused_and_stays() {
+    let (file, one) = (file("other"), scenario(&[]).unwrap());
+    let refused = |expected: &str| {
+        let before = fs::metadata(&file).is_ok_and(|about| about.is_file()).then(|| fs::read(&file).unwrap());
+        let error = checked(&one, &file, &mut NoObserver).map(drop).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("delete it"), "{error}");
+        assert!(before.is_none_or(|before| before == fs::read(&file).unwrap()));
+    };
+    fs::create_dir(&file).unwrap();
+    refused("is no regular file");
+    fs::remove_dir(&file).unwrap();
+    fs::write(&file, "my thesis").unwrap();
+    refused("is not a checkpoint of coflash");
+    fs::remove_file(&file).unwrap();
+    let other = scenario(&[("seed", "9")]).unwrap();
+    checked(&other, &file, &mut Interrupts(1)).map(drop).unwrap_err();
+    refused("another run (seed is 9 in it and 0 in the scenario)");
+
+    let checkpoints = Checkpoints { file: file.clone(), replaces_another: true };
+    let mut hears = Hears::default();
+    let result = run_with_checkpoints(&one, &Given::only(TRACES), &checkpoints, &mut hears).unwrap();
+    assert!(all_of(&result) == all_of(&run(&one, &mut NoObserver).unwrap()));
+    assert!(matches!(hears.0[..], [CheckpointEvent::Unusable(_)]), "{:?}", hears.0);
+    fs::remove_file(&file).unwrap();
+}
+
+/// Cancels a run at a call, and asks for a checkpoint then and at no other time.
+struct Stops(u32);
+
+impl Observer for Stops {
+    fn progress(&mut self, phase: Phase, _: Option<f64>, _: u64) -> Result<(), Cancelled> {
+        self.0 -= u32::from(phase == Phase::Replay);
+        if self.0 == 0 { Err(Cancelled) } else { Ok(()) }
+    }
+
+    fn wants_checkpoint(&mut self) -> bool {
+        self.0 == 0
+    }
+}
+
+#[test]
+fn a_run_that_is_cancelled_keeps_what_it_has_become_between_batches_and_nothing_within_one() {
+    let mut kept = 0;
+    // Long requests: the observer is called within batches, too.
+    let long = [
+        ("workload.synthetic.size", "{ name = \"fixed\", size = \"1MiB\" }"),
+        ("workload.synthetic.requests", "17000"),
+        ("cooperation", "none"),
+    ];
+    for (name, settings) in [("short", &[][..]), ("long", &long[..])] {
+        let one = scenario(settings).unwrap();
+        let whole = all_of(&run(&one, &mut NoObserver).unwrap());
+        for calls in 1..9 {
+            let file = file(&format!("cancelled-{name}-{calls}"));
+            let Err(RunError::Cancelled(_)) = checked(&one, &file, &mut Stops(calls)) else { continue };
+            kept += u32::from(file.exists());
+            assert!(all_of(&checked(&one, &file, &mut NoObserver).unwrap()) == whole, "{name} {calls}");
+            let _ = fs::remove_file(&file);
         }
     }
-    let result = run_with_checkpoints(&one, &Given::only(TRACES), &mut checkpoints, &mut Always);
-    assert!(result.is_ok() && checkpoints.unwritten.is_some());
+    assert!((3..14).contains(&kept), "{kept}");
+}
+
+#[test]
+fn a_run_with_checkpoints_reads_no_further_than_one_without() {
+    let trace = file("lines").with_extension("csv");
+    let good = (0..20_000).map(|i| format!("{i},W,{},4096\n", i * 37 % 4000 * 4096));
+    fs::write(&trace, good.chain(["rubbish\n".to_owned()]).collect::<String>()).unwrap();
+    let columns = [
+        ("workload.trace_options.columns", "\"time:us,op,offset:bytes,size:bytes\""),
+        ("workload.remap", "modulo"),
+    ];
+    let one = scenario(&columns).unwrap().set(&[("workload.trace", &format!("[{trace:?}]"))]).unwrap();
+    for requests_max in ["8192", "9000", "16384"] {
+        let one = one.set(&[("workload.requests_max", requests_max)]).unwrap();
+        let whole = all_of(&run(&one, &mut NoObserver).unwrap());
+        assert!(all_of(&checked(&one, &file("lines"), &mut NoObserver).unwrap()) == whole);
+    }
+    fs::remove_file(&trace).unwrap();
+}
+
+#[test]
+fn a_trace_by_another_name_is_the_same_run() {
+    let names = ["one", "two"].map(|name| file(name).with_extension("csv"));
+    let lines: String = (0..30_000).map(|i| format!("{i},W,{},4096\n", i * 37 % 4000 * 4096)).collect();
+    let columns = [
+        ("workload.trace_options.columns", "\"time:us,op,offset:bytes,size:bytes\""),
+        ("workload.remap", "modulo"),
+    ];
+    let [one, two] = names.each_ref().map(|name| {
+        fs::write(name, &lines).unwrap();
+        scenario(&columns).unwrap().set(&[("workload.trace", &format!("[{name:?}]"))]).unwrap()
+    });
+    let (file, mut hears) = (file("moved"), Hears::default());
+    checked(&one, &file, &mut Interrupts(1)).map(drop).unwrap_err();
+    checked(&two, &file, &mut hears).unwrap();
+    assert!(matches!(hears.0[..], [CheckpointEvent::Resumed(1..)]), "{:?}", hears.0);
+    fs::remove_file(&file).unwrap();
+    checked(&one, &file, &mut Interrupts(1)).map(drop).unwrap_err();
+    fs::write(&names[1], lines.replacen("4096", "8192", 1)).unwrap();
+    let error = checked(&two, &file, &mut NoObserver).map(drop).unwrap_err().to_string();
+    assert!(error.contains("another content"), "{error}");
+    names.iter().chain([&file]).for_each(|file| fs::remove_file(file).unwrap());
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_written_stops_no_run() {
+    let mut hears = Hears::default();
+    checked(&scenario(&[]).unwrap(), Path::new("/proc/none/none"), &mut hears).unwrap();
+    assert!(
+        !hears.0.is_empty() && hears.0.iter().all(|event| matches!(event, CheckpointEvent::Unwritten(_)))
+    );
 }
