@@ -402,7 +402,9 @@ def test_control_c_ends_a_run_at_once_and_leaves_nothing(sign: str, changes: tup
         await_line(process.stderr, sign)
         output, errors, took_s = interrupt(process)
     assert (process.returncode, output) == (130, "")
-    assert all(re.match(r"demo · (precondition|replay) ", line) for line in errors.splitlines()), errors
+    *progress, last = errors.splitlines()
+    assert all(re.match(r"demo · (precondition|replay) ", line) for line in progress), errors
+    assert last == "stopped: the same command begins with the first request"
     assert took_s < 5
     assert list(tmp_path.iterdir()) == []
 

@@ -35,7 +35,7 @@ pub struct SoFar {
 /// What became of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckpointEvent {
-    /// The run goes on after so many requests.
+    /// The run goes on after this number of requests.
     Resumed(u64),
     /// The reason why the run begins with its first request although there is a file.
     Unusable(String),
