@@ -19,8 +19,47 @@ use coflash_ftl::{CopyAll, DecisionRecorder, Ftl, GcHook, Io, PageRead, PageWrit
 use coflash_media::{Contents, DieId, Media, Memory};
 use std::convert::identity;
 
-/// The firmware of the device, between the link and flash, or the device's cache.
-pub type Firmware<L> = Controller<Units<L>>;
+/// Write the type of the firmware, what makes it and what is below it, from the list of its levels, the lowest first.
+macro_rules! firmware {
+    ($($level:ident: |$config:ident, $below:ident| $made:expr,)*) => {
+        /// The firmware of the device, between the link and flash, or the device's cache.
+        pub type Firmware<L> = firmware!(@over L; $($level)*);
+
+        impl StackConfig<'_> {
+            /// Put the firmware over flash, or over the device's cache.
+            pub fn firmware<L>(&self, below: L) -> Firmware<L> {
+                $(let below = { let ($config, $below) = (self, below); $made };)*
+                below
+            }
+        }
+
+        impl<L> Firmware<L> {
+            /// The level below the firmware.
+            #[must_use]
+            pub fn under(&self) -> &L {
+                let level = self;
+                $(let level = firmware!(@below $level, level.below());)*
+                level
+            }
+
+            /// Mutable access to the level below the firmware.
+            pub fn under_mut(&mut self) -> &mut L {
+                let level = self;
+                $(let level = firmware!(@below $level, level.below_mut());)*
+                level
+            }
+        }
+    };
+    (@over $below:ty;) => { $below };
+    (@over $below:ty; $level:ident $($above:ident)*) => { firmware!(@over $level<$below>; $($above)*) };
+    (@below $level:ident, $below:expr) => { $below };
+}
+
+firmware! {
+    Units: |config, below| Units::new(below, config.pages_per_unit),
+    Controller: |config, below| Controller::new(below, config.controller, config.page_bytes()),
+}
+
 /// A device behind a link that carries whole requests.
 pub type PlainStack = RequestLink<Firmware<Device>>;
 /// A cache in the host, above a link that carries pages.
@@ -104,11 +143,6 @@ impl<'a> StackConfig<'a> {
     pub fn buffer(&self, logical_pages: u32) -> Result<Option<Setting>, Misfit> {
         let exists = self.buffer.exists();
         exists.then(|| self.buffer.setting(self.page_bytes(), logical_pages)).transpose()
-    }
-
-    /// Put the firmware over flash, or over the device's cache.
-    pub fn firmware<L>(&self, below: L) -> Firmware<L> {
-        Controller::new(Units::new(below, self.pages_per_unit), self.controller, self.page_bytes())
     }
 
     /// Put a link that carries whole requests over a device.
@@ -326,19 +360,6 @@ impl<M: Media, P: Level<M>, C: Level<M>> Level<M> for FlashStack<P, C> {
 
 impl<M: Media, P: Restart<M>, C: Restart<M>> Restart<M> for FlashStack<P, C> {
     crate::forward_restart!(for_flash_stack);
-}
-
-impl<L> Firmware<L> {
-    /// The level below the firmware.
-    #[must_use]
-    pub fn under(&self) -> &L {
-        self.below().below()
-    }
-
-    /// Mutable access to the level below the firmware.
-    pub fn under_mut(&mut self) -> &mut L {
-        self.below_mut().below_mut()
-    }
 }
 
 /// A cache in the host, across a link.
