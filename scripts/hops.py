@@ -54,8 +54,9 @@ def build(version: str) -> Path:
         profile = {f"CARGO_PROFILE_DEV_{key}": value for key, value in PROFILE.items()}
         core = ("--package", "coflash-python", "--lib", "--target-dir", PLACE / "target")
         output("cargo", "build", "--quiet", "--locked", *core, cwd=tree, PYO3_PYTHON=sys.executable, **profile)
-        shutil.copytree(tree / "python/coflash", package / "coflash")
-        shutil.copy(PLACE / "target/debug/lib_core.so", package / "coflash/_core.abi3.so")
+        whole = shutil.copytree(tree / "python", tree / "copy", dirs_exist_ok=True)
+        shutil.copy(PLACE / "target/debug/lib_core.so", whole / "coflash/_core.abi3.so")
+        whole.rename(package)
     return package
 
 
@@ -112,7 +113,7 @@ def method(function: str) -> str:
 
 def is_ours(function: str) -> bool:
     """Return whether a function is written in the workspace, and not for a trait of Rust's core."""
-    ours = re.match(r"<*(?:dyn )?coflash_\w+::", function)
+    ours = re.match(r"<*(?:dyn )?coflash_\w+::", function) or " as coflash_" in function
     return bool(ours) and "{{closure}}" not in function and not re.search(r" as (core|alloc|std)::", function)
 
 

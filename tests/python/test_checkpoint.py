@@ -108,13 +108,21 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_stays(tmp_path: Path, monke
 
 
 def test_what_a_killed_process_left_of_a_checkpoint_goes_and_nothing_else(tmp_path: Path) -> None:
-    for name in (".kept.77-0", ".kept.local", ".kept.77-x"):
+    for name in (".kept.coflash-77-0", ".kept.77-0", ".kept.coflash-x"):
         (tmp_path / name).touch()
     coflash.run(small(**{"workload.synthetic.requests": 1000}), checkpoint=tmp_path / "kept")
-    assert sorted(file.name for file in tmp_path.iterdir()) == [".kept.77-x", ".kept.local"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".kept.77-0", ".kept.coflash-x"]
 
 
-def test_a_checkpoint_that_cannot_be_removed_loses_no_result(tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("error")
+def test_no_run_is_lost_where_warnings_are_errors(tmp_path: Path) -> None:
+    interrupted(small(**LONGER), kept_at(tmp_path / "kept", at_once=True))
+    (tmp_path / "link").symlink_to("kept")
+    assert coflash.run(small(**LONGER), checkpoint=tmp_path / "link").metrics.requests == 2_000_000
+    assert not (tmp_path / "kept").exists()
+
+
+def test_a_checkpoint_that_cannot_be_removed_is_told(tmp_path: Path) -> None:
     told: list[str] = []
     (tmp_path / "kept").mkdir()
     kept_at(tmp_path / "kept", told).remove()
@@ -190,6 +198,15 @@ def test_a_sweep_goes_on_inside_its_runs(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(ran.told) == 1 and "the run goes on from" in ran.told[0]
     assert not file.exists()
     assert [key for key, *_ in store_at(str(tmp_path)).all_runs()] == [job.key]
+
+
+def test_no_file_goes_where_a_trace_can_be_read_only_once(tmp_path: Path) -> None:
+    trace = Path(find_trace()).read_bytes()
+    (tmp_path / ".x.checkpoint").write_text("thesis")
+    for force in ([], ["--force"]):
+        done = process("run", "demo", "--trace", "-", "--out", str(tmp_path / "x"), *force, stdin=trace)
+        assert done.returncode == 2 and "is not a checkpoint of coflash" in done.stderr
+    assert [file.name for file in tmp_path.iterdir()] == [".x.checkpoint"]
 
 
 def test_a_trace_that_can_be_read_only_once_has_none_and_says_so(tmp_path: Path) -> None:

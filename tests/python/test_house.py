@@ -35,8 +35,9 @@ def generated(file: str) -> bool:
 
 BLOB_BYTES_MAX = 256 << 10
 HEAVY = {"examples/traces/pgbench-oltp-400k.iolog.zst"}
-PICTURES_BYTES_MAX = 3_000_000
 """The trace of the demo."""
+PICTURES_BYTES_MAX = 3_000_000
+"""Of all pictures together."""
 
 BANNED = {
     "so many": "give the number, or say which",

@@ -114,27 +114,24 @@ impl Observer for PythonObserver {
 
     #[allow(clippy::disallowed_methods, reason = "wall time decides only when to keep a checkpoint")]
     fn wants_checkpoint(&mut self) -> bool {
-        let Some(DueCheckpoints { every, last, .. }) = &mut self.checkpoints else { return false };
-        let now = Instant::now();
-        let passed = now.duration_since(*last);
+        let is_cancelled = self.raised.is_some();
         // What was begun a moment before it is cancelled is soon done again.
-        let is_due = passed >= if self.raised.is_some() { *every / 10 } else { *every };
-        if is_due {
-            *last = now;
-        }
-        is_due
+        let is_due = |one: &DueCheckpoints| {
+            Instant::now().duration_since(one.last) >= if is_cancelled { one.every / 10 } else { one.every }
+        };
+        self.checkpoints.as_ref().is_some_and(is_due)
     }
 
+    #[allow(clippy::disallowed_methods, reason = "wall time decides only when to keep a checkpoint")]
     fn checkpoint(&mut self, event: CheckpointEvent) -> Result<(), Cancelled> {
-        let Some(DueCheckpoints { told, .. }) = &self.checkpoints else { return Ok(()) };
-        let done = Python::attach(|py| {
-            let event = match event {
-                CheckpointEvent::Resumed(requests) => (Some(requests), None, None),
-                CheckpointEvent::Unusable(reason) => (None, Some(reason), None),
-                CheckpointEvent::Unwritten(reason) => (None, None, Some(reason)),
-            };
-            told.call1(py, event).map(drop)
+        let Some(DueCheckpoints { last, told, .. }) = &mut self.checkpoints else { return Ok(()) };
+        *last = Instant::now();
+        let done = Python::attach(|py| match event {
+            CheckpointEvent::Resumed(requests) => told.call1(py, ("resumed", requests)),
+            CheckpointEvent::Written => told.call1(py, ("written", "")),
+            CheckpointEvent::Unusable(reason) => told.call1(py, ("unusable", reason)),
+            CheckpointEvent::Unwritten(reason) => told.call1(py, ("unwritten", reason)),
         });
-        self.unless_raised(done)
+        self.unless_raised(done.map(drop))
     }
 }

@@ -78,7 +78,9 @@ def run(
     ] = None,
     warm: Annotated[Path | None, typer.Option("--warm", metavar="FILE", help=_WARM)] = None,
     until_steady: UntilSteady = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the result of another run in --out.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the result of another run in --out, and its checkpoint.")
+    ] = False,
     json: JsonFile = None,
     operations: Annotated[Path | None, typer.Option("--operations", metavar="FILE", help=_OPERATIONS)] = None,
     decisions: Annotated[Path | None, typer.Option("--decisions", metavar="FILE", help=_DECISIONS)] = None,
@@ -203,7 +205,7 @@ def _told_if_stopped(kept: Checkpoint | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if kept:
-            begins = f"goes on from {kept.file}" if kept.file.exists() else "begins with the first request"
+            begins = f"goes on from {kept.file}" if kept.holds_run else "begins with the first request"
             errors().print(f"stopped: the same command {begins}", markup=False, highlight=False, soft_wrap=True)
         raise
 

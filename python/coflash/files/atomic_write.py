@@ -188,8 +188,7 @@ def _held(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
     It goes if the block does not give it another name, and so does at once what is there for the same place and no
     process holds.
     """
-    new = path.parent / f".{path.name}.{secrets.token_hex(8)}"
-    unheld = new.with_name(f"{new.name}~")  # a name that is not looked for
+    new = _beside(path)
     try:
         if sys.platform == "win32":  # where a folder cannot be opened
             make(new)
@@ -197,22 +196,36 @@ def _held(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
             return
         with suppress(OSError):
             _clear(path)
-        make(unheld)
-        with _opened(unheld) as descriptor:
-            with suppress(OSError):  # a file system without locks keeps what is left
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
-            unheld.rename(new)
-            yield new
+        while True:
+            make(new)
+            with _opened(new) as descriptor:
+                with suppress(OSError):  # a file system without locks keeps what is left
+                    fcntl.flock(descriptor, fcntl.LOCK_EX)
+                if new.exists():  # another process may have found it before it was locked
+                    yield new
+                    return
+            new = _beside(path)
     finally:
-        for place in (unheld, new):
-            with suppress(OSError):
-                _remove(place)
+        with suppress(OSError):
+            _remove(new)
+
+
+_MARK = ".coflash-"
+"""What tells the temporary files of this module from those of others."""
+
+
+def _beside(path: Path) -> Path:
+    """Choose a temporary name before the file exists, so that an interrupt during its creation can still remove it."""
+    return path.parent / f".{path.name}{_MARK}{secrets.token_hex(8)}"
 
 
 def _clear(path: Path) -> None:
     names = os.listdir(path.parent)  # noqa: PTH208 - beside a run of a fleet lie thousands of others, too many for paths
-    for name in filter(re.compile(re.escape(f".{path.name}.") + "[0-9a-f]{16}").fullmatch, names):
-        with suppress(OSError), _opened(left := path.parent / name) as descriptor:
+    for name in filter(re.compile(re.escape(f".{path.name}{_MARK}") + "[0-9a-f]{16}").fullmatch, names):
+        left = path.parent / name
+        if left.is_symlink() or not (left.is_file() or left.is_dir()):
+            continue
+        with suppress(OSError), _opened(left) as descriptor:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove(left)
 

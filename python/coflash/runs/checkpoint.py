@@ -21,17 +21,25 @@ class Checkpoint:
     """The time between two checkpoints; 0 for none."""
     replaces_another: bool = False
     """Whether a checkpoint of another run is replaced. Otherwise it is refused."""
-    _unwritten: set[str] = field(default_factory=set)
+    holds_run: bool = field(default=False, init=False)
+    """Whether the file is of this run, which can go on from it."""
+    _said: set[str] = field(default_factory=set, init=False)
 
-    def tell(self, resumed: int | None, unusable: str | None, unwritten: str | None) -> None:
-        """Say where a run begins, or why no checkpoint can be kept, the same reason once."""
-        if resumed is not None:
-            self.say(f"the run goes on from {self.file}: {resumed:,} requests were served before")
-        if unusable is not None:
-            self.say(f"{self.file}: {unusable}: the run begins with its first request")
-        if unwritten is not None and unwritten not in self._unwritten:
-            self._unwritten.add(unwritten)
-            self.say(f"no checkpoint was kept at {self.file}: {unwritten}")
+    def tell(self, event: str, about: int | str) -> None:
+        """Hear of the core where the run begins, and what becomes of the file; say it, the same sentence once."""
+        self.holds_run |= event in ("resumed", "written")
+        match event:
+            case "resumed":
+                sentence = f"the run goes on from {self.file}: {about:,} requests were served before"
+            case "unusable":
+                sentence = f"{self.file}: {about}: the run begins with its first request"
+            case "unwritten":
+                sentence = f"no checkpoint was kept at {self.file}: {about}"
+            case _:
+                return
+        if sentence not in self._said:
+            self._said.add(sentence)
+            self.say(sentence)
 
     def remove(self) -> None:
         """Remove the file: the result is kept."""

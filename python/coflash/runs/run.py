@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack
-from functools import partial
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -69,7 +68,7 @@ def run(
         warnings.warn(sentence, stacklevel=2)
     if threads not in range(1, _THREADS_MOST + 1):
         raise CoflashError(f"threads: {threads!r} was given; a whole number from 1 to {_THREADS_MOST} is allowed")
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), partial(warnings.warn, stacklevel=4))
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint).resolve(), _warn)
     if kept and not kept.file.parent.is_dir():
         raise CoflashError(f"checkpoint: {kept.file}: there is no folder {kept.file.parent}")
     if kept and (operations or decisions):
@@ -88,6 +87,12 @@ def run(
     if kept:
         kept.remove()
     return result
+
+
+def _warn(sentence: str) -> None:
+    """Warn of a checkpoint; no run is lost to it where warnings are errors."""
+    with suppress(UserWarning):
+        warnings.warn(sentence, stacklevel=5)
 
 
 def simulate(

@@ -5,6 +5,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+/// What tells the temporary files of this module from those of others.
+const MARK: &str = ".coflash-";
+
 /// A file being written. A drop before [`commit`](Self::commit) leaves the old file.
 pub struct AtomicFile {
     file: File,
@@ -33,7 +36,7 @@ impl AtomicFile {
         loop {
             let mut temporary = OsString::from(".");
             temporary.push(&name);
-            temporary.push(format!(".{}-{attempt}", std::process::id()));
+            temporary.push(format!("{MARK}{}-{attempt}", std::process::id()));
             let temporary = last.with_file_name(temporary);
             match File::create_new(&temporary) {
                 Ok(file) => {
@@ -58,13 +61,12 @@ impl AtomicFile {
         };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let is_left = |file: &OsStr| {
-            let number = file.to_str()?.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.')?;
-            let (process, attempt) = number.split_once('-')?;
-            let are_numbers = [process, attempt].iter().all(|part| part.parse::<u32>().is_ok());
-            are_numbers.then_some(())
+            let numbers = file.to_str()?.strip_prefix('.')?.strip_prefix(name)?.strip_prefix(MARK)?;
+            numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-').then_some(())
         };
         for file in fs::read_dir(folder).into_iter().flatten().flatten() {
             if is_left(&file.file_name()).is_some()
+                && file.file_type().is_ok_and(|kind| kind.is_file())
                 && File::open(file.path()).is_ok_and(|left| left.try_lock().is_ok())
             {
                 // What cannot be removed harms nobody.
@@ -138,15 +140,15 @@ mod tests {
             names.sort();
             names
         };
-        for name in [".kept.77-0", ".kept.local", ".kept.77-x", ".kept2.77-0", "kept.77-0"] {
+        for name in [".kept.coflash-77-0", ".kept.77-0", ".kept.coflash-x", ".kept2.coflash-77-0"] {
             File::create(folder.join(name)).unwrap();
         }
         let mut filled = AtomicFile::create(&path).unwrap();
-        let own = OsString::from(format!(".kept.{}-0", std::process::id()));
+        let own = OsString::from(format!(".kept.coflash-{}-0", std::process::id()));
         filled.write_all(b"whole").unwrap();
         AtomicFile::clear(&path);
         let mut expected =
-            [".kept.77-x", ".kept.local", ".kept2.77-0", "kept.77-0"].map(OsString::from).to_vec();
+            [".kept.77-0", ".kept.coflash-x", ".kept2.coflash-77-0"].map(OsString::from).to_vec();
         expected.push(own);
         expected.sort();
         assert_eq!(names(), expected);

@@ -26,10 +26,12 @@ use std::path::PathBuf;
 
 const KIND: Kind = Kind { name: "checkpoint", magic: b"COFLCHKP", format: 2 };
 
+const OR_FORCE: &str = ", or give --force,";
+
 /// The run to which a checkpoint belongs.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct Header {
-    /// The values of the keys of the scenario, without the names of files.
+    /// The values of the keys of the scenario; of files how their names end, by which formats are recognised.
     keys: BTreeMap<String, Value>,
     /// The digests of the files that it reads.
     inputs: Vec<String>,
@@ -39,7 +41,9 @@ impl Header {
     fn of(scenario: &Scenario, simulation: &Simulation<'_>) -> Self {
         let mut keys = leaves(scenario);
         for key in ["workload.trace", "workload.like", "workload.fio"] {
-            keys.remove(key);
+            if let Some(files) = keys.get_mut(key).filter(|files| **files != Value::Array(Vec::new())) {
+                *files = scenario.workload.files().iter().map(|file| ending(file)).collect();
+            }
         }
         Self { keys, inputs: simulation.digests() }
     }
@@ -52,6 +56,12 @@ impl Header {
     }
 }
 
+/// The name of a file from its first point on.
+fn ending(file: &str) -> &str {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.find('.').map_or("", |at| &name[at..])
+}
+
 /// Where a run keeps its checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoints {
@@ -62,19 +72,29 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Go on from the checkpoint, if there is one that fits.
+    /// The bytes of the file, which is a checkpoint; `None` if there is none.
+    fn read(&self) -> Result<Option<Vec<u8>>, RunError> {
+        match fs::metadata(&self.file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Ok(about) if !about.is_file() => return Err(self.refused("is no regular file", "")),
+            _ => {}
+        }
+        let bytes = fs::read(&self.file).map_err(|error| self.refused(&unread(&self.file, &error), ""))?;
+        if bytes.starts_with(KIND.magic) {
+            Ok(Some(bytes))
+        } else {
+            Err(self.refused(&StateFileError::AnotherKind { kind: KIND.name }.to_string(), ""))
+        }
+    }
+
+    /// Go on from the checkpoint, if it fits.
     fn resume<'a>(
         &self,
+        bytes: &[u8],
         scenario: &'a Scenario,
         given: &Given<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<Simulation<'a>>, RunError> {
-        match fs::metadata(&self.file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Ok(about) if !about.is_file() => return Err(self.refused("is no regular file")),
-            _ => {}
-        }
-        let bytes = fs::read(&self.file).map_err(|error| self.refused(&unread(&self.file, &error)))?;
         match given.warm {
             Some(warm) => warm.check(scenario)?,
             None => memory::check(scenario)?,
@@ -83,7 +103,7 @@ impl Checkpoints {
         let erased = Preconditioned { ftl: scenario.erased_flash()?, remarks: Vec::new() };
         let mut simulation = begin_on(scenario, given, Some(erased), observer)?;
         let mut failed = None;
-        let read = KIND.read(&bytes, |there: Header, state| {
+        let read = KIND.read(bytes, |there: Header, state| {
             let wanted = Header::of(scenario, &simulation);
             if there != wanted {
                 return Err(StateFileError::AnotherRun(there.differences(&wanted)));
@@ -101,11 +121,8 @@ impl Checkpoints {
         }
         let event = match read {
             Ok(()) => CheckpointEvent::Resumed(simulation.served()),
-            Err(problem @ StateFileError::AnotherKind { .. }) => {
-                return Err(self.refused(&problem.to_string()));
-            }
             Err(problem @ StateFileError::AnotherRun(_)) if !self.replaces_another => {
-                return Err(self.refused(&problem.to_string()));
+                return Err(self.refused(&problem.to_string(), OR_FORCE));
             }
             Err(problem) => CheckpointEvent::Unusable(problem.to_string()),
         };
@@ -115,8 +132,8 @@ impl Checkpoints {
     }
 
     /// The error of a file that must not be replaced.
-    fn refused(&self, problem: &str) -> RunError {
-        let problem = format!("{problem}: delete it, or name another file for the checkpoint");
+    fn refused(&self, problem: &str, or: &str) -> RunError {
+        let problem = format!("{problem}: delete it{or} to begin with the first request");
         RunError::NoCheckpoint { file: self.file.display().to_string(), problem }
     }
 
@@ -148,12 +165,12 @@ pub fn run_with_checkpoints(
         format!("{file} can be read only once")
     });
     AtomicFile::clear(&checkpoints.file);
-    let resumed = match &once {
-        None => checkpoints.resume(scenario, given, observer)?,
-        Some(problem) if checkpoints.file.exists() && !checkpoints.replaces_another => {
-            return Err(checkpoints.refused(&format!("is there, and {problem}")));
+    let resumed = match (checkpoints.read()?, &once) {
+        (Some(bytes), None) => checkpoints.resume(&bytes, scenario, given, observer)?,
+        (Some(_), Some(problem)) if !checkpoints.replaces_another => {
+            return Err(checkpoints.refused(&format!("is there, and {problem}"), OR_FORCE));
         }
-        Some(_) => None,
+        _ => None,
     };
     let mut simulation = match resumed {
         Some(simulation) => simulation,
@@ -170,10 +187,8 @@ pub fn run_with_checkpoints(
                 None => checkpoints.write(scenario, &simulation).map_err(|problem| problem.to_string()),
                 Some(problem) => Err(problem.clone()),
             };
-            // What is cancelled has no time to say why.
-            if let (Ok(_), Err(problem)) = (&more, written) {
-                observer.checkpoint(CheckpointEvent::Unwritten(problem))?;
-            }
+            observer
+                .checkpoint(written.map_or_else(CheckpointEvent::Unwritten, |()| CheckpointEvent::Written))?;
         }
         more?;
     }

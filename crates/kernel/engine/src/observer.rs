@@ -37,6 +37,8 @@ pub struct SoFar {
 pub enum CheckpointEvent {
     /// The run goes on after this number of requests.
     Resumed(u64),
+    /// The file holds what the run has become.
+    Written,
     /// The reason why the run begins with its first request although there is a file.
     Unusable(String),
     /// The reason why no checkpoint was written. The run goes on without.

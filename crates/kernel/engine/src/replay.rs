@@ -33,8 +33,6 @@ pub(crate) struct Replay<'a> {
     served: u64,
     /// Requests that may still be read; none after the end.
     left: u64,
-    /// Whether requests of the batch are being issued: that was cancelled if it is found between two steps.
-    is_issuing: bool,
 }
 
 impl<'a> Replay<'a> {
@@ -49,7 +47,6 @@ impl<'a> Replay<'a> {
             next: 0,
             served: 0,
             left: scenario.workload.requests_max.unwrap_or(u64::MAX),
-            is_issuing: false,
         }
     }
 
@@ -69,12 +66,15 @@ impl<'a> Replay<'a> {
         }
         let end = self.batch.len().min(self.next.saturating_add(requests_max));
         let Self { issuer, source, batch, served, next, .. } = self;
-        let look = |place| observer.progress(Phase::Replay, source.progress(), *served + place as u64);
-        self.is_issuing = true;
-        if let Some(place) = issuer.issue_all(engine, batch, *next..end, |_, _| {}, look)? {
+        let places = *next..end;
+        let look = |place| {
+            *next = place + 1; // where a run goes on that is cancelled here
+            observer.progress(Phase::Replay, source.progress(), *served + place as u64)
+        };
+        if let Some(place) = issuer.issue_all(engine, batch, places, |_, _| {}, look)? {
             return Err(self.out_of_space(place, engine, observer)?);
         }
-        (self.next, self.is_issuing) = (end, false);
+        self.next = end;
         if engine.is_out_of_time() {
             return Err(RunError::out_of_time());
         }
@@ -130,11 +130,8 @@ impl<'a> Replay<'a> {
         self.batch = requests;
     }
 
-    /// Write the place in the workload, between two steps.
+    /// Write the place in the workload, between two requests.
     pub(crate) fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.is_issuing {
-            return Err(io::Error::other("the run was cancelled in the midst of a batch"));
-        }
         (self.served, self.next).save(out)?;
         self.issuer.save(out)
     }
