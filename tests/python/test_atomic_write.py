@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,18 @@ def test_what_a_killed_process_left_goes_and_what_another_one_fills_stays(tmp_pa
     finally:
         busy.kill()
         busy.communicate()
+
+
+def test_writers_of_one_place_do_not_take_each_others_files_for_left_ones(tmp_path: Path) -> None:
+    def write(_: int) -> None:
+        for _ in range(100):
+            with atomic_write.folder(tmp_path / "folder", None) as new:
+                (new / "b").touch()
+            atomic_write.write_file(tmp_path / "file", b"whole")
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(write, range(6)))
+    assert names(tmp_path) == ["file", "folder"]
 
 
 def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -> None:

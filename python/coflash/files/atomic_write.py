@@ -188,7 +188,8 @@ def _held(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
     It goes if the block does not give it another name, and so does at once what is there for the same place and no
     process holds.
     """
-    new = _beside(path)
+    # The name is chosen before the file exists, so that an interrupt during its creation can still remove it.
+    new = path.parent / f".{path.name}{_MARK}{secrets.token_hex(8)}"
     try:
         if sys.platform == "win32":  # where a folder cannot be opened
             make(new)
@@ -196,15 +197,13 @@ def _held(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
             return
         with suppress(OSError):
             _clear(path)
-        while True:
+        make(new)
+        while (descriptor := _locked(new)) is None:
             make(new)
-            with _opened(new) as descriptor:
-                with suppress(OSError):  # a file system without locks keeps what is left
-                    fcntl.flock(descriptor, fcntl.LOCK_EX)
-                if new.exists():  # another process may have found it before it was locked
-                    yield new
-                    return
-            new = _beside(path)
+        try:
+            yield new
+        finally:
+            os.close(descriptor)
     finally:
         with suppress(OSError):
             _remove(new)
@@ -214,9 +213,18 @@ _MARK = ".coflash-"
 """What tells the temporary files of this module from those of others."""
 
 
-def _beside(path: Path) -> Path:
-    """Choose a temporary name before the file exists, so that an interrupt during its creation can still remove it."""
-    return path.parent / f".{path.name}{_MARK}{secrets.token_hex(8)}"
+def _locked(new: Path) -> int | None:
+    """Lock a new file or folder; return None if another process took it for one that was left, before it was locked."""
+    try:
+        descriptor = os.open(new, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    with suppress(OSError):  # a file system without locks keeps what is left
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    if new.exists():
+        return descriptor
+    os.close(descriptor)
+    return None
 
 
 def _clear(path: Path) -> None:
