@@ -550,7 +550,7 @@ def test_several_sweeps_may_write_and_others_read_at_the_same_time(tmp_path: Pat
         writers = (one, two, three)
         seen = 0
         while any(writer.poll() is None for writer in writers):
-            if out.is_dir():
+            if (out / "runs").is_dir():
                 results = coflash.results(out)
                 assert len(results) >= seen
                 seen = len(results)
