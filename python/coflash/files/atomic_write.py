@@ -30,6 +30,8 @@ _OF_RESULTS = (".json", ".parquet", ".toml")
 """How the names of the files of a saved result end."""
 _FEW = 64
 """The most files of a folder that are made durable one after the other."""
+_MARK = ".coflash-"
+"""What tells the temporary files of this module from those of others."""
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -207,10 +209,6 @@ def _held(path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             _remove(new)
-
-
-_MARK = ".coflash-"
-"""What tells the temporary files of this module from those of others."""
 
 
 def _locked(new: Path) -> int | None:
