@@ -11,6 +11,7 @@ import pytest
 
 import coflash
 import release_notes
+from coflash._core import REVISION
 
 ROOT = Path(__file__).parents[2]
 AUTHORS = "The coflash authors"
@@ -75,6 +76,19 @@ def test_a_release_has_one_date() -> None:
 def test_the_changelog_begins_with_what_is_unreleased() -> None:
     first, second, *_ = re.findall(r"^## (.+)$", text("CHANGELOG.md"), re.MULTILINE)
     assert (first, second) == ("Unreleased", f"{NEWEST} ({DATE})")
+
+
+def test_results_changed_lists_other_values_alone() -> None:
+    """A feature under this heading would make readers doubt numbers that have not changed."""
+    sections = re.findall(r"^### Results changed\n\n(.*?)(?=^##|\Z)", text("CHANGELOG.md"), re.MULTILINE | re.DOTALL)
+    assert len(sections) == 2
+    entries = [re.findall(r"^- (.+)$", section, re.MULTILINE) for section in sections]
+    assert [entry for entry in sum(entries, []) if not re.match(r"Revision \d+: ", entry)] == []
+    assert {re.match(r"Revision (\d+)", entry)[1] for entry in entries[0]} <= {str(REVISION)}  # type: ignore[index]
+
+
+def test_the_changelog_can_be_read_in_one_go() -> None:
+    assert len(text("CHANGELOG.md").encode()) <= 30_000
 
 
 def test_there_is_one_licence_and_one_name_for_the_authors() -> None:
