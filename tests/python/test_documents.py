@@ -47,6 +47,7 @@ def test_a_page_names_only_commands_that_exist(page: str) -> None:
 
 
 def test_a_command_that_is_none_is_found() -> None:
-    text = "Use coflash well.\n`coflash grade` and `coflash trace info`\n```sh\ncoflash device cutt x\ncoflash run a\n```\n"
+    block = "```sh\ncoflash device cutt x\ncoflash run a\n```\n"
+    text = f"Use coflash well.\n`coflash grade` and `coflash trace info`\n{block}"
     known = {"trace": {"info"}, "device": {"cut"}, "run": set[str]()}
     assert unknown(text, known) == ["coflash device cutt", "coflash grade"]
