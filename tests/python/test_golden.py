@@ -158,7 +158,10 @@ def test_a_new_measure_changes_no_result() -> None:
 
 def test_a_digest_is_over_the_keys_that_were_known() -> None:
     numbers = {"scenario_hash": "0", "metrics": {"a": 1, "of": [{"b": 2}, {"b": 3}]}}
-    more = {"scenario_hash": "0", "metrics": {"a": 1, "of": [{"b": 2, "c": 0}, {"b": 3, "c": 1}], "d": {"e": 5}}}
+    more: dict[str, Any] = {
+        "scenario_hash": "0",
+        "metrics": {"a": 1, "of": [{"b": 2, "c": 0}, {"b": 3, "c": 1}], "d": {"e": 5}},
+    }
     keys = frozenset(golden_policies.keys_of(numbers))
     assert golden_policies.entry(numbers, keys) == golden_policies.entry(more, keys)
     assert golden_policies.entry(more, keys) != golden_policies.entry(more, keys | {".metrics.of[].c"})
