@@ -172,13 +172,13 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (trace("truncated.gz"), ["truncated.gz", "gzip", "truncated"]),
     (trace("damaged.gz"), ["damaged.gz", "gzip"]),
     (trace("truncated.zst"), ["truncated.zst", "zstd", "truncated"]),
-    ((*trace("zero"), "--format", "fioo"), ["workload.trace_options.format", 'did you mean "fio"?']),
+    ((*trace("zero"), "--read", "format=fioo"), ["workload.trace_options.format", 'did you mean "fio"?']),
     ((*trace("zero"), "--read", "units.sice=4KiB"), ["workload.trace_options.units.sice", 'did you mean "size"?']),
     ((*trace("zero"), "--read", "on_error=skip"), ["zero", "no requests", "1 requests have a length of 0"]),
     ((*trace("good"), "--set", "workload.trace_options.format=foi"), ["trace_options.format", 'did you mean "fio"?']),
     ((*trace("good"), "--set", "workload.trace_options.device_stride=0B"), ["trace_options.device_stride", "at least"]),
     (("trace", "info", "typo"), ["typo:2: action"]),
-    (("trace", "info", "good", "--format", "foi"), ["format", 'did you mean "fio"?']),
+    (("trace", "info", "good", "--read", "format=foi"), ["format", 'did you mean "fio"?']),
     # conflicting input
     (
         ("run", "random-5g", "--set", "workload={ synthetic = {}, fio = 'a.fio' }"),

@@ -15,6 +15,7 @@ from coflash.cli.options import (
     Plot,
     Quiet,
     Read,
+    Requests,
     Scale,
     ScenarioName,
     Traces,
@@ -23,13 +24,6 @@ from coflash.cli.options import (
 from coflash.quantity import show
 from coflash.sweep import advise as job
 
-Requests = typer.Option(
-    "--requests",
-    metavar="N",
-    min=1,
-    help="The most requests of a run.",
-    show_default="400,000, or four times as many if these are not steady",
-)
 Steady = typer.Option("--steady/--as-given", help="Begin in a steady state, or with the scenario's own warm-up.")
 Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of each run.")
 
@@ -40,7 +34,7 @@ def advise(
     read: Read = None,
     assignments: Assignments = None,
     scale: Scale = None,
-    requests: Annotated[int | None, Requests] = None,
+    requests: Requests = None,
     steady: Annotated[bool, Steady] = True,
     seeds: Annotated[int, Seeds] = 1,
     workers: Workers = None,

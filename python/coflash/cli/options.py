@@ -23,7 +23,9 @@ class Engine:
     """The cluster."""
 
 
-def _engine(text: str) -> Engine:
+def _engine(text: str | Engine) -> Engine:
+    if isinstance(text, Engine):  # the default
+        return text
     if "://" in text:
         return Engine("dask", None, text)
     if text.isdecimal() and int(text):
