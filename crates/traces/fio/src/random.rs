@@ -4,6 +4,8 @@
 //! maximally equidistributed combined LFSR generators" (1999) for 64 bits; fio 3.33 for seeds and warm-up. Cost: some ten
 //! instructions a draw.
 
+use coflash_workload::skewed::{MAX32, Rand32};
+
 /// The multiplier between the seeds of a job.
 const SEED_STEP: u64 = 0x9e37_0001;
 
@@ -94,53 +96,6 @@ pub(super) fn name_hash(name: &str) -> u32 {
         words[x] = (words[x] ^ words[y]).wrapping_sub(words[y].rotate_left(turn));
     }
     words[2]
-}
-
-/// The largest draw of 32 bits.
-pub(super) const MAX32: f64 = u32::MAX as f64;
-
-/// A generator of 32 bits (taus88).
-#[derive(Clone, Debug)]
-pub(super) struct Rand32([u32; 3]);
-
-impl Rand32 {
-    pub(super) fn new(seed: u64) -> Self {
-        let seed = seed as u32;
-        let mut last = 53_u32;
-        let state = [1, 7, 15].map(|least| {
-            last = last.wrapping_mul(69069) ^ seed;
-            last = if last < least { last + least } else { last };
-            last
-        });
-        let mut rand = Self(state);
-        for _ in 0..6 {
-            rand.draw();
-        }
-        rand
-    }
-
-    #[inline]
-    pub(super) fn draw(&mut self) -> u32 {
-        let [a, b, c] = self.0;
-        self.0 = [
-            ((a & !1) << 12) ^ (((a << 13) ^ a) >> 19),
-            ((b & !7) << 4) ^ (((b << 2) ^ b) >> 25),
-            ((c & !15) << 17) ^ (((c << 3) ^ c) >> 11),
-        ];
-        self.0[0] ^ self.0[1] ^ self.0[2]
-    }
-
-    /// Draw a whole number below `count`.
-    #[inline]
-    pub(super) fn below(&mut self, count: usize) -> usize {
-        (count as f64 * (f64::from(self.draw()) / (MAX32 + 1.0))) as usize
-    }
-
-    /// Draw a whole number from 1 to 100.
-    #[inline]
-    pub(super) fn percent(&mut self) -> u32 {
-        1 + (100.0 * (f64::from(self.draw()) / (MAX32 + 1.0))) as u32
-    }
 }
 
 /// A generator of 64 bits (taus258).

@@ -22,14 +22,12 @@
 //! | the text: sections, comments, includes | `text.rs` |
 //! | values and units | `value.rs` |
 //! | the options: read; without effect, refused | `options.rs`; `known.rs` |
-//! | when steady jobs end | `steady.rs` |
 //! | a job and its pace | `job.rs` |
 //! | its place on a device | `layout.rs` |
 //! | its requests | `requests.rs` |
 //! | … random numbers and seeds, the map of visited blocks, skewed distributions | `random.rs`, `map.rs`, `place.rs` |
 //!
-//! A job is a [`Source`](crate::Source) without times: [`Pace`] gives the issue times of its requests; they
-//! depend on answers.
+//! A job is a source of requests without times: its [`Pace`] gives their issue times, which depend on answers.
 //!
 //! Source: fio 3.33 (documentation; its algorithms; its iologs, against which the tests compare).
 
@@ -41,21 +39,62 @@ mod options;
 mod place;
 mod random;
 mod requests;
-mod steady;
 mod text;
 mod value;
 
-pub use job::{Job, Pace, gap_of_rate};
-pub(crate) use place::Skewed;
+pub use job::Job;
 pub use requests::JobRequests;
-pub use steady::SteadyState;
 
-use crate::WorkloadError;
+use coflash_base::Seed;
+use coflash_base::suggest::unread;
+use coflash_workload::WorkloadError;
+use coflash_workload::jobs::{HostJob, HostJobs, Pace};
+use coflash_workload::steady::SteadyState;
 use job::{Distribution, Generator, Seeding, Select, Sizes};
 use options::Options;
 use std::collections::VecDeque;
 use std::path::Path;
 use text::{Section, Text};
+
+/// Open a job file on a device of `device_bytes`, with a number of handles if it takes placement hints, with the workload's seed.
+///
+/// # Errors
+/// See [`JobFile::read`] and [`JobRequests::new`]; a placement hint beyond the handles.
+pub fn open(
+    file: &str,
+    device_bytes: u64,
+    handles: Option<u32>,
+    seed: Seed,
+) -> Result<HostJobs, WorkloadError> {
+    let file = JobFile::read(file, &mut read_file)?;
+    let description = format!("fio: {}", file.description());
+    let host_job = |(number, mut job): (usize, Job)| {
+        job.bind_placements(handles)?;
+        Ok(HostJob {
+            requests: Box::new(JobRequests::new(&job, device_bytes, seed.child(&number.to_string()))?),
+            name: job.name,
+            phase: job.phase,
+            report: job.report,
+            pace: job.pace,
+            options: job.options,
+            steady: job.steady,
+        })
+    };
+    let jobs = file.jobs.into_iter().enumerate().map(host_job).collect::<Result<_, WorkloadError>>()?;
+    Ok(HostJobs { jobs, files: file.files, remarks: file.remarks, global: file.global, description })
+}
+
+/// The files that a job file is read from: itself, and its includes, each once.
+///
+/// # Errors
+/// A file that cannot be read, or is no job file.
+pub fn job_files(file: &str) -> Result<Vec<String>, WorkloadError> {
+    JobFile::read(file, &mut read_file).map(|file| file.files)
+}
+
+fn read_file(path: &Path) -> std::io::Result<String> {
+    std::fs::read_to_string(path).map_err(|error| std::io::Error::new(error.kind(), unread(path, &error)))
+}
 
 /// The jobs of a job file.
 #[derive(Clone, Debug, PartialEq)]

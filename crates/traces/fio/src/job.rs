@@ -1,10 +1,9 @@
 //! One job of a job file, as fio understands its options.
 
-use super::steady::SteadyState;
-use crate::WorkloadError;
-use crate::request::no_handle;
-use coflash_base::exponential::exponential;
-use coflash_base::{Amount, Bytes, Duration, Op, PlacementId, RandomStream, Time};
+use coflash_base::{Amount, Bytes, Op, PlacementId};
+use coflash_workload::jobs::Pace;
+use coflash_workload::steady::SteadyState;
+use coflash_workload::{WorkloadError, no_handle};
 use std::ops::Range;
 
 /// The directions of a job, in fio's order.
@@ -112,38 +111,6 @@ pub(super) struct Sequence {
     pub(super) step: i64,
     /// Whether requests between two draws repeat the place instead of going on behind it.
     pub(super) identical: bool,
-}
-
-/// When a job issues its requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pace {
-    /// Requests under way at most.
-    pub queue_depth: u32,
-    /// Bytes a second of reads, writes and trims; 0 without a limit.
-    pub rate_bytes_per_s: [u64; 3],
-    /// With a rate: whether gaps are exponentially distributed (`rate_process=poisson`) rather than constant.
-    pub is_poisson: bool,
-    /// With a rate: whether requests wait for the answers of all earlier ones when the job is ahead of its rate, as in
-    /// fio's default `io_submit_mode=inline`.
-    pub waits_for_answers: bool,
-    /// Time without requests after every `think_requests`, once all of them are answered.
-    pub think: Duration,
-    /// Requests between two such times.
-    pub think_requests: u64,
-    /// Time from the begin of the phase to the begin of the job.
-    pub delay: Duration,
-    /// Time after which the job issues no more requests.
-    pub runtime: Option<Duration>,
-    /// Time at the begin of the job; its requests are not in the job's own numbers.
-    pub ramp: Duration,
-}
-
-/// Draw the gap after a request of `bytes` at a rate with exponentially distributed gaps.
-#[must_use]
-pub fn gap_of_rate(rate_bytes_per_s: u64, bytes: u64, stream: &mut RandomStream) -> Duration {
-    let mean_ns = bytes as f64 * 1e9 / rate_bytes_per_s as f64;
-    // Capped, so that sums stay within the clock.
-    Duration { ns: ((mean_ns * exponential(stream) + 0.5) as u64).min(Time::LAST.ns) }
 }
 
 /// What a section says of the requests of a job.

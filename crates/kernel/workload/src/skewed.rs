@@ -1,11 +1,59 @@
-//! Where a random request of a job goes: fio's distributions, number by number.
+//! fio's skewed distributions, number by number: those of its job files, and of the generator `fio-zipf`.
 //!
-//! Source: fio 3.33; Gray et al., "Quickly generating billion-record synthetic databases" (1994) for the approximation of
-//! Zipf's law. Powers are those of `libm`, so that a seed gives the same places on every machine; where it differs from
-//! fio's in the last bit, one draw in millions may differ. Cost: some ten nanoseconds a draw.
+//! Source: fio 3.33; L'Ecuyer, "Maximally equidistributed combined Tausworthe generators" (1996); Gray et al., "Quickly
+//! generating billion-record synthetic databases" (1994) for the approximation of Zipf's law. Powers are those of `libm`, so
+//! that a seed gives the same places on every machine; where it differs from fio's in the last bit, one draw in millions may
+//! differ. Cost: some ten nanoseconds a draw.
 
-use super::map::VisitedMap;
-use super::random::{Lfsr, MAX32, Rand32};
+/// The largest draw of 32 bits.
+pub const MAX32: f64 = u32::MAX as f64;
+
+/// A generator of 32 bits (taus88).
+#[derive(Clone, Debug)]
+pub struct Rand32([u32; 3]);
+
+impl Rand32 {
+    /// Make the generator of a seed, and warm it up.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        let seed = seed as u32;
+        let mut last = 53_u32;
+        let state = [1, 7, 15].map(|least| {
+            last = last.wrapping_mul(69069) ^ seed;
+            last = if last < least { last + least } else { last };
+            last
+        });
+        let mut rand = Self(state);
+        for _ in 0..6 {
+            rand.draw();
+        }
+        rand
+    }
+
+    /// Draw 32 bits.
+    #[inline]
+    pub fn draw(&mut self) -> u32 {
+        let [a, b, c] = self.0;
+        self.0 = [
+            ((a & !1) << 12) ^ (((a << 13) ^ a) >> 19),
+            ((b & !7) << 4) ^ (((b << 2) ^ b) >> 25),
+            ((c & !15) << 17) ^ (((c << 3) ^ c) >> 11),
+        ];
+        self.0[0] ^ self.0[1] ^ self.0[2]
+    }
+
+    /// Draw a whole number below `count`.
+    #[inline]
+    pub fn below(&mut self, count: usize) -> usize {
+        (count as f64 * (f64::from(self.draw()) / (MAX32 + 1.0))) as usize
+    }
+
+    /// Draw a whole number from 1 to 100.
+    #[inline]
+    pub fn percent(&mut self) -> u32 {
+        1 + (100.0 * (f64::from(self.draw()) / (MAX32 + 1.0))) as u32
+    }
+}
 
 /// Numbers beyond this are left out of the normalisation of `zipf`, as in fio.
 const ZIPF_SUM_MAX: u64 = 10_000_000;
@@ -29,7 +77,7 @@ fn scaled_power(scale: f64, base: f64, exponent: f64) -> u64 {
 
 /// A skewed distribution over places: ranks drawn from `law`, hashed, and shifted.
 #[derive(Clone, Debug)]
-pub(crate) struct Skewed {
+pub struct Skewed {
     law: Law,
     rand: Rand32,
     places: u64,
@@ -57,7 +105,8 @@ impl Skewed {
     }
 
     /// Zipf's law with exponent `theta`, which is not 1.
-    pub(crate) fn zipf(theta: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
+    #[must_use]
+    pub fn zipf(theta: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
         let sum =
             (1..=places.min(ZIPF_SUM_MAX)).fold(0.0, |sum, rank| sum + libm::pow(1.0 / rank as f64, theta));
         let second = libm::pow(0.5, theta);
@@ -67,12 +116,14 @@ impl Skewed {
     }
 
     /// Pareto's law: the share `1 - h` of draws goes to the share `h` of places, roughly.
-    pub(super) fn pareto(h: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
+    #[must_use]
+    pub fn pareto(h: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
         Self::new(Law::Pareto { power: libm::log(h) / libm::log(1.0 - h) }, places, center, seed)
     }
 
     /// The mean of twelve draws, moved by up to `percent` / 2 of all places.
-    pub(super) fn normal(percent: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
+    #[must_use]
+    pub fn normal(percent: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
         let deviation = libm::ceil(places as f64 * percent / 100.0) as u64;
         let deviation = u32::try_from(deviation.min(places / 2)).unwrap_or(u32::MAX);
         Self::new(Law::Normal { deviation }, places, center, seed)
@@ -80,7 +131,7 @@ impl Skewed {
 
     /// Draw a place.
     #[inline]
-    pub(crate) fn draw(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         let rank = match self.law {
             Law::Zipf { sum, second, alpha, eta } => {
                 let share = f64::from(self.rand.draw()) / MAX32;
@@ -115,24 +166,6 @@ impl Skewed {
         };
         hashed(rank).wrapping_add(self.shift) % self.places
     }
-}
-
-/// Where random requests go.
-#[derive(Clone, Debug)]
-pub(super) enum Places {
-    /// Uniformly, with or without a map of visited blocks; by zones.
-    Uniform(Option<VisitedMap>),
-    Lfsr(Lfsr),
-    Skewed(Skewed),
-}
-
-/// A range of places with its share of the draws, in percent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Zone {
-    /// Draws up to this percentage, of all zones so far.
-    pub(super) draws_until: u32,
-    pub(super) begin: u64,
-    pub(super) end: u64,
 }
 
 #[cfg(test)]

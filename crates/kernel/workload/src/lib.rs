@@ -17,17 +17,20 @@
 //! | phases and tenants: workloads in sequence and side by side | `parts/` |
 //! | preset workloads such as `jesd219-enterprise` | `parts/presets/` |
 //! | DiskSim's generator, draw for draw | `disksim_generator.rs` |
-//! | options of recorded workloads, the notation for columns of a trace | `recorded/` |
-//! | job files of fio, request for request | `fio/mod.rs` |
+//! | keys of the reader of traces | `recorded.rs` |
+//! | jobs of a host, and when steady ones end | `jobs.rs`, `steady.rs` |
+//! | fio's skewed distributions, draw for draw | `skewed.rs` |
 
 pub mod disksim_generator;
-pub mod fio;
+pub mod jobs;
 pub mod parts;
 pub mod read_ahead;
 pub mod recency;
 pub mod recorded;
 mod repeat;
 mod request;
+pub mod skewed;
+pub mod steady;
 pub mod synthetic;
 
 pub use parts::{Part, PartSource, presets};

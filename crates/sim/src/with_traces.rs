@@ -1,12 +1,12 @@
 //! Runs whose workload may be a trace.
 
-use crate::record::{Records, RunRecording};
 use coflash_engine::{
     Checkpoints, FewestPrograms, Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice,
 };
+use coflash_record::{Records, RunRecording};
 use coflash_trace::like::{FitOptions, config_like};
 
-/// The reader of traces, with all its formats.
+/// The readers of traces, with all formats, and of job files.
 pub const TRACES: Traces = Traces {
     open: |files, options, tap| {
         let source = coflash_trace::open_tapped(files, options, tap)?;
@@ -14,6 +14,7 @@ pub const TRACES: Traces = Traces {
         Ok((Box::new(source), formats))
     },
     fit: |source, _| config_like(source, FitOptions::default()),
+    open_jobs: coflash_fio::open,
 };
 
 /// Run a scenario.

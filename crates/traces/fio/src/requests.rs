@@ -8,9 +8,11 @@
 use super::job::{Job, OPS, READ, Seeding, Select, TRIM, WRITE};
 use super::layout::Layout;
 use super::place::Places;
-use super::random::{Foreseen, Rand, Rand32, Seeds, Use};
-use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+use super::random::{Foreseen, Rand, Seeds, Use};
 use coflash_base::{PlacementId, Seed, Time};
+use coflash_workload::jobs::JobSource;
+use coflash_workload::skewed::Rand32;
+use coflash_workload::{Op, Request, WorkloadError};
 
 /// The requests of a [`Job`]; all arrive at time 0, since its pace depends on answers.
 #[derive(Clone, Debug)]
@@ -98,29 +100,6 @@ impl JobRequests {
             end: End::NotYet,
             job: job.clone(),
         })
-    }
-
-    /// Draw the next request; `None` at the end.
-    pub fn draw(&mut self) -> Option<Request> {
-        while self.end == End::NotYet {
-            if self.goes_on()
-                && let Some(request) = self.draw_in_pass()
-            {
-                return Some(request);
-            }
-            if !self.turn() {
-                self.end = if self.job.settings.flush_at_end && self.job.settings.kind.ops[WRITE] {
-                    End::Flush
-                } else {
-                    End::Reached
-                };
-            }
-        }
-        if self.end == End::Flush {
-            self.end = End::Reached;
-            return Some(FLUSH);
-        }
-        None
     }
 
     /// Bytes towards the end of the job.
@@ -425,11 +404,27 @@ const SIZE_DRAWS_MAX: u32 = 100_000;
 /// A flush of the device.
 const FLUSH: Request = Request { arrival: Time::ZERO, offset: 0, length: 0, op: Op::Flush, placement: None };
 
-impl Source for JobRequests {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
-        batch.clear();
-        batch.extend(std::iter::from_fn(|| self.draw()).take(BATCH_REQUESTS));
-        Ok(())
+impl JobSource for JobRequests {
+    fn draw(&mut self) -> Option<Request> {
+        while self.end == End::NotYet {
+            if self.goes_on()
+                && let Some(request) = self.draw_in_pass()
+            {
+                return Some(request);
+            }
+            if !self.turn() {
+                self.end = if self.job.settings.flush_at_end && self.job.settings.kind.ops[WRITE] {
+                    End::Flush
+                } else {
+                    End::Reached
+                };
+            }
+        }
+        if self.end == End::Flush {
+            self.end = End::Reached;
+            return Some(FLUSH);
+        }
+        None
     }
 
     fn progress(&self) -> Option<f64> {

@@ -2,11 +2,12 @@
 
 use super::job::{Distribution, Generator, Job, READ, Seeding, WRITE};
 use super::map::VisitedMap;
-use super::place::{Places, Skewed, Zone};
+use super::place::{Places, Zone};
 use super::random::{DEFAULT_SEED, Lfsr, Seeds, Use, name_hash};
-use crate::WorkloadError;
 use coflash_base::seed::Rng;
 use coflash_base::{Amount, Bytes, Seed, Share};
+use coflash_workload::WorkloadError;
+use coflash_workload::skewed::Skewed;
 use std::array;
 
 /// The largest map of visited blocks: 1 GiB of memory.

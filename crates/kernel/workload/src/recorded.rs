@@ -1,9 +1,17 @@
-//! Options of the trace reader.
+//! Recorded workloads, as far as scenarios and runs know them: the keys of their reader, which gives them their meaning.
 
-use super::columns::Columns;
 use coflash_base::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::io::Read;
+use std::sync::Arc;
+
+/// The path that denotes the standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+/// A wrapper for inputs that can be read only once: the standard input, named `-`, or a pipe, named by its path. With
+/// it a caller sees all bytes of the input.
+pub type Tap = Arc<dyn Fn(&str, Box<dyn Read + Send>) -> Box<dyn Read + Send> + Send + Sync>;
 
 /// The treatment of malformed records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +58,7 @@ pub struct TraceOptions {
     /// `4KiB`; `op`, if necessary with its words (`op:28|88=read/2a|8a=write/35=skip`), or `op=write` for all rows;
     /// `device`, also of several columns; `placement`, the placement hint of a write; `number`, `word:D/C=skip`,
     /// `text` and `skip` for other columns. `"auto"` finds them by the names in a header, or by the values.
-    pub columns: Option<Columns>,
+    pub columns: Option<String>,
     /// Number of lines, blank ones and comments (`#`) excluded, before the first record of a trace read by `columns`.
     pub header_lines: u64,
     /// Distance between objects in the address space, for traces of objects (oracleGeneral).

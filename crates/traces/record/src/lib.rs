@@ -282,11 +282,11 @@ impl Piece {
 }
 
 /// The recording of a run, if there is one.
-pub(crate) struct RunRecording<'a>(Option<Arc<Mutex<Recorder<AtomicFile>>>>, &'a Records);
+pub struct RunRecording<'a>(Option<Arc<Mutex<Recorder<AtomicFile>>>>, &'a Records);
 
 impl<'a> RunRecording<'a> {
     /// Create the files, before any work.
-    pub(crate) fn begin(records: &'a Records, scenario: &Scenario) -> Result<Self, RunError> {
+    pub fn begin(records: &'a Records, scenario: &Scenario) -> Result<Self, RunError> {
         if *records == Records::default() {
             return Ok(Self(None, records));
         }
@@ -305,7 +305,7 @@ impl<'a> RunRecording<'a> {
     }
 
     /// Have the run recorded.
-    pub(crate) fn given<'b>(&self, given: Given<'b>) -> Given<'b> {
+    pub fn given<'b>(&self, given: Given<'b>) -> Given<'b> {
         match &self.0 {
             Some(recorder) => {
                 Given { operations: Some(recorder.clone()), decisions: Some(recorder.clone()), ..given }
@@ -315,7 +315,7 @@ impl<'a> RunRecording<'a> {
     }
 
     /// Write the files.
-    pub(crate) fn finish(self) -> Result<(), RunError> {
+    pub fn finish(self) -> Result<(), RunError> {
         let Self(Some(recorder), Records { operations, decisions }) = self else { return Ok(()) };
         let mut recorder = recorder.lock().expect("no holder has panicked");
         let tables = [(operations, recorder.operations.take()), (decisions, recorder.decisions.take())];

@@ -4,7 +4,6 @@
 //! | concept | place |
 //! |---|---|
 //! | runs whose workload may be a trace | `with_traces.rs` |
-//! | records of operations and decisions as Parquet files | `record.rs` |
 //! | statistics and tools of traces | `inspect.rs` |
 //! | generated workloads as traces | `generate.rs` |
 //! | workloads fitted to traces, both replayed | `likeness.rs` |
@@ -18,14 +17,14 @@ mod likeness;
 mod miss_ratio;
 mod parallel;
 mod policies;
-mod record;
 mod with_traces;
 
 pub use coflash_engine::*;
+pub use coflash_fio::job_files;
+pub use coflash_record::Records;
 pub use generate::{Generated, generate};
 pub use inspect::{inspect, rewrite, split};
 pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};
 pub use policies::policies;
-pub use record::{LiveRecorder, Piece, Recorder, Records};
 pub use with_traces::{TRACES, describe, fewest_programs, run, run_from, run_recorded, warm};

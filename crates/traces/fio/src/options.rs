@@ -1,13 +1,14 @@
 //! The options of a job. `known.txt` is the list of all; those of its group "read" are read here.
 
-use super::job::{Distribution, Generator, KINDS, Pace, Sequence, Settings};
+use super::job::{Distribution, Generator, KINDS, Sequence, Settings};
 use super::known;
-use super::steady::{BYTES, Criterion, RESPONSE};
 use super::text::Line;
 use super::value::{amount, bytes, each, share_rest, split, switch, time, whole};
-use crate::WorkloadError;
 use coflash_base::suggest::hint;
 use coflash_base::{Duration, PlacementId};
+use coflash_workload::WorkloadError;
+use coflash_workload::jobs::Pace;
+use coflash_workload::steady::{BYTES, Criterion, REQUESTS, RESPONSE};
 use std::ops::Range;
 
 /// The options of a section, with fio's defaults.
@@ -69,7 +70,7 @@ impl Options {
             random_percent: [100; 3],
             ..Settings::default()
         };
-        let criterion = Criterion { quantity: 0, is_slope: true, limit: 0.01, is_share: true };
+        let criterion = Criterion { quantity: REQUESTS, is_slope: true, limit: 0.01, is_share: true };
         let pace = Pace { queue_depth: 1, waits_for_answers: true, think_requests: 1, ..Pace::default() };
         let steady = [Duration::ZERO, Duration { ns: S }, Duration::ZERO];
         let fixed = Self { block: [4096; 3], has_map: true, repeat: true, clones: 1, ..Self::default() };

@@ -4,7 +4,7 @@
 //! Source: fio 3.33. Cost: one draw and one power; up to 10 million powers to build.
 
 use super::{AddressPolicy, Space, refuse};
-use crate::fio::Skewed;
+use crate::skewed::Skewed;
 use crate::{Op, WorkloadError};
 use coflash_base::seed::Rng;
 use coflash_base::{Policy, RandomStream};

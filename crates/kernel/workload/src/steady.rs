@@ -8,19 +8,24 @@
 use coflash_base::{Duration, Time};
 use std::collections::VecDeque;
 
-/// What is measured of an interval, by its index: requests, bytes, or response times.
-pub(super) const BYTES: usize = 1;
-pub(super) const RESPONSE: usize = 2;
+/// The quantity of requests in the rates of a criterion.
+pub const REQUESTS: usize = 0;
+/// The quantity of bytes.
+pub const BYTES: usize = 1;
+/// The quantity of response times.
+pub const RESPONSE: usize = 2;
 
 /// When values are steady.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Criterion {
-    pub(super) quantity: usize,
+pub struct Criterion {
+    /// [`REQUESTS`], [`BYTES`] or [`RESPONSE`].
+    pub quantity: usize,
     /// Whether the slope is judged rather than the largest distance from the mean.
-    pub(super) is_slope: bool,
-    pub(super) limit: f64,
+    pub is_slope: bool,
+    /// The largest distance or slope.
+    pub limit: f64,
     /// Whether the limit is a percentage of the mean.
-    pub(super) is_share: bool,
+    pub is_share: bool,
 }
 
 impl Criterion {
@@ -41,15 +46,18 @@ impl Criterion {
 /// The watch over the jobs of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyState {
-    pub(super) criterion: Criterion,
-    /// The values of the window, and how many it has room for.
-    pub(super) values: VecDeque<f64>,
-    pub(super) room: usize,
-    pub(super) interval: Duration,
+    /// When they are steady.
+    pub criterion: Criterion,
+    /// The values of the window.
+    pub values: VecDeque<f64>,
+    /// The values that the window has room for.
+    pub room: usize,
+    /// The time that a value is of.
+    pub interval: Duration,
     /// The end of the current interval, since the begin of the jobs.
-    pub(super) until: Duration,
+    pub until: Duration,
     /// Answers, bytes and response times of the interval.
-    pub(super) sums: [u64; 3],
+    pub sums: [u64; 3],
 }
 
 impl SteadyState {

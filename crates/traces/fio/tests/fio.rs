@@ -3,8 +3,9 @@
 //! Skipped, with a message, where fio is not installed (`scripts/clients` installs it where it may).
 
 use coflash_base::Seed;
+use coflash_fio::{Job, JobFile, JobRequests};
 use coflash_workload::Op;
-use coflash_workload::fio::{Job, JobFile, JobRequests};
+use coflash_workload::jobs::JobSource;
 use std::path::PathBuf;
 use std::process::Command;
 

@@ -1,7 +1,8 @@
 //! Job files: accepted and refused text, with the errors.
 
 use coflash_base::{PlacementId, Seed};
-use coflash_workload::fio::{JobFile, JobRequests};
+use coflash_fio::{JobFile, JobRequests};
+use coflash_workload::jobs::JobSource;
 use coflash_workload::{Op, WorkloadError};
 use proptest::prelude::*;
 use std::collections::BTreeMap;

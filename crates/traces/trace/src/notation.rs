@@ -21,18 +21,14 @@
 //!
 //! `auto` instead of the entries lets the reader find them, from the names in a header or from the values.
 
-use crate::Op;
 use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Duration};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+use coflash_workload::Op;
 use std::fmt;
 use std::str::FromStr;
 
 /// The columns of a trace, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
     /// The original text.
     text: String,
@@ -153,7 +149,7 @@ impl<T: Copy> Words<T> {
 
 const EXAMPLE: &str = "time:us,op,offset:sectors,size:bytes";
 /// The columns that the reader is to find.
-const AUTO: &str = "auto";
+pub(crate) const AUTO: &str = "auto";
 const ROLES: [&str; 11] =
     ["time", "latency", "op", "offset", "size", "device", "placement", "number", "word", "skip", "text"];
 const MEANINGS: [(&str, Option<Op>); 5] = [
@@ -237,33 +233,9 @@ impl FromStr for Columns {
     }
 }
 
-impl TryFrom<String> for Columns {
-    type Error = ColumnsError;
-
-    fn try_from(text: String) -> Result<Self, ColumnsError> {
-        text.parse()
-    }
-}
-
-impl From<Columns> for String {
-    fn from(columns: Columns) -> Self {
-        columns.text
-    }
-}
-
 impl fmt::Display for Columns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-impl JsonSchema for Columns {
-    fn schema_name() -> Cow<'static, str> {
-        "Columns".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "examples": [EXAMPLE], "description": "columns of a trace" })
     }
 }
 

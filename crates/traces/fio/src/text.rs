@@ -1,6 +1,6 @@
 //! The text of a job file: sections, options, comments and includes.
 
-use crate::WorkloadError;
+use coflash_workload::WorkloadError;
 use std::path::{Path, PathBuf};
 
 /// Includes within includes.
