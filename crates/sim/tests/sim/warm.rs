@@ -96,7 +96,7 @@ fn every_way_to_fill_and_every_kind_of_device() {
 
 #[test]
 fn the_golden_scenarios() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
     let mut scenarios: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     scenarios.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
