@@ -158,7 +158,9 @@ fn a_cut_leaves_of_the_requests_of_several_clients_what_the_model_of_order_allow
                 for client in 0..CLIENTS {
                     let (socket, known, connected) = (&socket, &known, &connected);
                     let stream = seed.child(&client.to_string()).stream("requests");
-                    scope.spawn(move || work(socket, known, connected, stream).expect_err("the disk vanishes"));
+                    scope.spawn(move || {
+                        work(socket, known, connected, stream).expect_err("the disk vanishes")
+                    });
                 }
                 if within.is_none() {
                     known.await_answers(100 + 40 * cycle as usize);
