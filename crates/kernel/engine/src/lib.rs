@@ -75,7 +75,6 @@ pub use error::{RunError, StateFileError, WarmError};
 pub use fewest::{FewestPrograms, fewest_programs};
 pub use input::Input;
 pub use job_report::{JobReport, OpReport};
-pub use jobs::job_files;
 pub use latency::Latency;
 pub use metrics::{Metrics, lists, sections};
 pub use observer::{Cancelled, CheckpointEvent, NoObserver, Observer, Phase, SoFar};
