@@ -393,9 +393,7 @@ def test_workers_of_a_cluster_write_their_own_results(
     monkeypatch.setattr(FolderStore, "write", refuse)
     shared = (tmp_path / "there").as_uri()
     with clusters.dask() as address:
-        there = coflash.fleet(
-            trace, VARY, out=shared, scenario=SMALL, engine="dask", address=address, volumes=tmp_path / "parts"
-        )
+        there = coflash.fleet(trace, VARY, out=shared, scenario=SMALL, on=address, volumes=tmp_path / "parts")
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == here.by_volume("waf_host")
     assert sorted(there.sweep.results) == sorted(here.sweep.results)
@@ -435,9 +433,7 @@ def test_workers_fetch_their_volumes_from_a_url(trace: str, tmp_path: Path, foun
     import clusters
 
     with clusters.dask() as address:
-        there = coflash.fleet(
-            trace, VARY, out=f"local://{tmp_path}/out", scenario=SMALL, engine="dask", address=address
-        )
+        there = coflash.fleet(trace, VARY, out=f"local://{tmp_path}/out", scenario=SMALL, on=address)
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == found.by_volume("waf_host")
 
@@ -453,7 +449,7 @@ def test_a_fleet_whose_driver_is_killed_goes_on_and_no_volume_is_done_twice(trac
     with clusters.dask() as address:
         command = [
             *(sys.executable, "-m", "coflash", "fleet", trace, "--scenario", str(scenario), *vary),
-            *("--out", out.as_uri(), "--volumes", str(tmp_path / "parts"), "--engine", "dask", "--address", address),
+            *("--out", out.as_uri(), "--volumes", str(tmp_path / "parts"), "--on", address),
         ]
         with begin(*command, encoding="utf-8") as process:
             assert process.stderr is not None

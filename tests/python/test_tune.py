@@ -29,10 +29,10 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
 
     monkeypatch.setattr(plan, "simulate", run)
     with pytest.raises(KeyboardInterrupt):
-        coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, workers=1)
+        coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, on=1)
     before = len(coflash.results(tmp_path))
     assert before <= 3
-    tuning = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, workers=1)
+    tuning = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, on=1)
     assert len(tuning.trials) == 12
     assert len(ran) <= 13
     assert tuning.objective == "waf_host"
@@ -42,7 +42,7 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
     assert tuning.scenario.to_dict()["cache"]["size"] == tuning.best.values["cache.size"]
     assert coflash.results(tmp_path)[tuning.best.runs[0]].metrics.waf_host == tuning.best.found.mean
     # It is the same as a search that was never stopped.
-    fresh = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path / "fresh", trials=12, workers=1)
+    fresh = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path / "fresh", trials=12, on=1)
     assert fresh.trials == tuning.trials
     # Nothing is left to do.
     assert coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12).trials == tuning.trials
@@ -52,7 +52,7 @@ def test_a_search_of_an_earlier_revision_is_told_and_done_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def search(trials: int) -> Any:
-        return coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=trials, workers=1, progress=True)
+        return coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=trials, on=1, progress=True)
 
     with monkeypatch.context() as earlier:
         for module in (plan, tune):
@@ -76,7 +76,7 @@ def test_the_course_of_a_search_is_there_while_it_runs(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(plan, "simulate", run)
     over = {"cache.size": "1MiB..16MiB:4KiB"}
-    coflash.tune(SMALL, over, minimise="waf_host", out=tmp_path, trials=4, workers=1)
+    coflash.tune(SMALL, over, minimise="waf_host", out=tmp_path, trials=4, on=1)
     assert seen == [0, 1, 2, 3]
     study = Subject.read([tmp_path])
     assert study.search is not None and len(study.search["trials"]) == 4

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, Quiet, Scale, ScenarioName, Workers
+from coflash.cli.console import Assignments, JsonFile, On, Quiet, Scale, ScenarioName
 from coflash.cli.sweep import Traces
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.quantity import show
@@ -37,7 +37,7 @@ def advise(
     requests: Annotated[int | None, Requests] = None,
     steady: Annotated[bool, Steady] = True,
     seeds: Annotated[int, Seeds] = 1,
-    workers: Workers = None,
+    on: On = None,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/advice",
     plot: Annotated[Path | None, Plot] = None,
     json: JsonFile = None,
@@ -62,7 +62,7 @@ def advise(
         requests=requests,
         steady=steady,
         seeds=seeds,
-        workers=workers,
+        on=on,
         progress=not quiet,
     )
     shared.write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")

@@ -79,6 +79,14 @@ Workers = Annotated[
         help="Parallel runs, checks, readers; by default one for each core.",
     ),
 ]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="N|ADDRESS",
+        help="Parallel runs here, by default one for each core; dask or dask:4; or a Dask scheduler: tcp://head:8786.",
+    ),
+]
 Measures = Annotated[
     list[str] | None,
     typer.Option(

@@ -14,8 +14,8 @@ import typer
 from coflash._core import __version__
 from coflash.cli import complete
 from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, Measures, Quiet, UntilSteady, Workers
-from coflash.cli.sweep import Address, EngineOption, Seeds
+from coflash.cli.console import Assignments, JsonFile, Measures, On, Quiet, UntilSteady
+from coflash.cli.sweep import Seeds
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.measures.measure import Measure
 from coflash.quantity import counted, show
@@ -55,9 +55,7 @@ def fleet(
     until_steady: UntilSteady = False,
     volumes: Annotated[str | None, Volumes] = None,
     seeds: Seeds = 1,
-    engine: EngineOption = "local",
-    workers: Workers = None,
-    address: Address = None,
+    on: On = None,
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results, or its URL.")
     ] = "results/fleet",
@@ -96,9 +94,7 @@ def fleet(
             volumes=volumes,
             options=options.settings(),
             seeds=seeds,
-            engine=engine,
-            workers=workers,
-            address=address,
+            on=on,
             progress=not quiet,
             reading=report,
         )

@@ -10,7 +10,7 @@ import typer
 
 from coflash.cli import complete
 from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, Quiet, Workers, assigned
+from coflash.cli.console import Assignments, JsonFile, On, Quiet, assigned
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.results.comparison import REPORT
 from coflash.sweep import size as job
@@ -41,7 +41,7 @@ def size(
     requests: Annotated[int | None, Requests] = None,
     space: Annotated[str | None, Space] = None,
     seeds: Annotated[int, Seeds] = 3,
-    workers: Workers = None,
+    on: On = None,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/size",
     json: JsonFile = None,
     quiet: Quiet = False,
@@ -56,7 +56,7 @@ def size(
     device, more = shared.scenario_with(drive, assignments).set(read), assigned("--over", over, "gc.victim=greedy")
     check_keys(key for key, _ in more)
     sized = partial(job.size, trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds)
-    found = sized(requests=requests, space=space, workers=workers, progress=not quiet)
+    found = sized(requests=requests, space=space, on=on, progress=not quiet)
     (figure,) = write_pictures(found.path, [("why.pdf", found.draw("pdf"))])
     write_report(found.subject, found.path / REPORT)
     shared.write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")

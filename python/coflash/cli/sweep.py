@@ -14,12 +14,12 @@ from coflash.cli.console import (
     Assignments,
     JsonFile,
     Measures,
+    On,
     Quiet,
     Scale,
     ScenarioName,
     TableFormat,
     UntilSteady,
-    Workers,
     check_json,
     end_if_failed,
     errors,
@@ -37,7 +37,7 @@ from coflash.results.store import store_at
 from coflash.runs.inputs import inputs_of
 from coflash.sweep import Sweep, swept
 from coflash.sweep.design import Design, assignments, axis
-from coflash.sweep.engine import EngineName, Place
+from coflash.sweep.engine import Place
 from coflash.sweep.plan import Plan
 from coflash.sweep.progress import Warming, span
 
@@ -51,11 +51,6 @@ Seeds = Annotated[
     int,
     typer.Option("--seeds", metavar="N", min=1, help="Runs of each point, each with its own seed, for intervals."),
 ]
-EngineOption = Annotated[EngineName, typer.Option("--engine", help="This machine's cores, or a cluster.")]
-Address = Annotated[
-    str | None, typer.Option("--address", metavar="ADDRESS", help="The cluster, such as tcp://host:8786.")
-]
-
 
 _DESIGN = "All combinations; the first value of each key, then the second, …; random points; a Latin hypercube."
 
@@ -79,9 +74,7 @@ def sweep(
     samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Points of random and lhs.")] = 20,
     design_seed: Annotated[int, typer.Option("--design-seed", metavar="N", min=0, help="Seed of random and lhs.")] = 0,
     seeds: Seeds = 1,
-    engine: EngineOption = "local",
-    workers: Workers = None,
-    address: Address = None,
+    on: On = None,
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results, or its URL.")
     ] = "results/sweep",
@@ -96,7 +89,7 @@ def sweep(
     points = assignments([axis(text) for text in vary], design, samples, design_seed)
     chosen = scenario_with(scenario, assignments_, until_steady)
     inputs = inputs_of(chosen, trace or ())
-    place = Place(engine, workers, address, inputs)
+    place = Place(on, inputs)
     found = swept(Plan.of(chosen, inputs, points, seeds, scale), store_at(out), place, None if quiet else errors())
     shown = given or found.results.applying(BRIEF)
     write_json(json, json_text.dumps(_document(found, shown), indent=2, ensure_ascii=False) + "\n")

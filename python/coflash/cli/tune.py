@@ -13,9 +13,9 @@ from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
     JsonFile,
+    On,
     Quiet,
     ScenarioName,
-    Workers,
     check_json,
     errors,
     notes,
@@ -25,7 +25,7 @@ from coflash.cli.console import (
     write_json,
 )
 from coflash.cli.run_tables import trials_line, trials_table
-from coflash.cli.sweep import Address, EngineOption, Seeds, Traces
+from coflash.cli.sweep import Seeds, Traces
 from coflash.results.database import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
@@ -57,9 +57,7 @@ def tune(
     trials: Annotated[int, typer.Option("--trials", metavar="N", min=1, help="Number of points to try.")] = 50,
     seeds: Seeds = 1,
     tune_seed: Annotated[int, typer.Option("--tune-seed", metavar="N", min=0, help="Seed of the search.")] = 0,
-    engine: EngineOption = "local",
-    workers: Workers = None,
-    address: Address = None,
+    on: On = None,
     out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/tune",
     json: JsonFile = None,
     quiet: Quiet = False,
@@ -76,7 +74,7 @@ def tune(
         trials=trials,
         seed=tune_seed,
     )
-    found = search.run(folder_for(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
+    found = search.run(folder_for(out), Place(on, search.inputs), None if quiet else errors())
     write_json(json, json_text.dumps({"coflash": __version__, **found.document()}, indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()

@@ -25,7 +25,7 @@ from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
-from coflash.sweep.engine import EngineName, Place, open_engine
+from coflash.sweep.engine import On, Place, open_engine
 from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table
 from coflash.terminal import errors
@@ -146,9 +146,7 @@ def sweep(
     design_seed: int = 0,
     seeds: int | Sequence[int] = 1,
     scale: str | None = None,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    on: On = None,
     progress: bool = False,
 ) -> Sweep:
     """Run a scenario at every point of a design, on all cores, and store each result at once.
@@ -169,9 +167,8 @@ def sweep(
         design_seed: The seed of a random design.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds.
         scale: A fraction of the drive's blocks, such as `"1/64"` (`Scenario.scaled`); keys vary for the whole drive.
-        engine: `"local"`: threads of this process; `"dask"`, `"ray"`: a cluster.
-        workers: The number of parallel runs; None for one on each core.
-        address: The address of the cluster's scheduler; None for a cluster on this machine.
+        on: The number of parallel runs on this machine, by default one on each core; `"dask"` or `"dask:4"` for
+            processes on it; or the address of a Dask scheduler, such as `"tcp://head:8786"`.
         progress: Whether to show progress on the standard error stream.
 
     Raises:
@@ -181,7 +178,7 @@ def sweep(
     scenario = Scenario.of(scenario)
     inputs = inputs_of(scenario, trace)
     planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds, scale)
-    place = Place(engine, workers, address, inputs)
+    place = Place(on, inputs)
     return swept(planned, store_at(out), place, errors() if progress else None)
 
 
@@ -201,7 +198,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
         for point in refused:
             watch.refused(point)
         missing = sharing([job for job in jobs if job.key not in store])
-        if place.engine == "local" or "://" in store.place:  # workers reach it, and write their results themselves
+        if place.is_here or "://" in store.place:  # workers reach it, and write their results themselves
             missing = [replace(job, place=store.place) for job in missing]
         watch.kept(len(jobs) - len(missing))
         watch.outdated(sum(any(key in store for key in job.former_keys) for job in missing))

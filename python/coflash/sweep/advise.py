@@ -25,7 +25,7 @@ from coflash.scenario import Scenario, ScenarioLike, flat
 from coflash.sweep import swept
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE, TIER, Answer
 from coflash.sweep.design import Assignment
-from coflash.sweep.engine import Place
+from coflash.sweep.engine import On, Place
 from coflash.sweep.memory import flash_bytes
 from coflash.sweep.plan import Plan, Point
 from coflash.sweep.tune import folder_for
@@ -274,7 +274,7 @@ def advise(
     requests: int | None = None,
     steady: bool = True,
     seeds: int = 1,
-    workers: int | None = None,
+    on: On = None,
     progress: bool = False,
 ) -> Advice:
     """Compare all answers that GC may give on a scenario, from short runs.
@@ -286,7 +286,7 @@ def advise(
         requests: The most requests of a run; by default 400,000, or four times as many if these are not steady.
         steady: Whether runs begin in a steady state (`precondition.until_steady`), where the scenario fills the device.
         seeds: The number of seeds.
-        workers: The number of parallel runs; None for one on each core.
+        on: As of [`sweep`][coflash.sweep.sweep].
         progress: Whether to show progress on the standard error stream.
 
     Raises:
@@ -300,11 +300,11 @@ def advise(
     if steady and keys["precondition.fill"] != "none" and (trace or not keys.get("workload.fio")):  # jobs do not repeat
         changes["precondition.until_steady"] = True
     inputs, console = inputs_of(base, trace), errors() if progress else None
-    found = _Adviser(base.with_(changes), inputs, store, seeds, workers, console).run()
+    found = _Adviser(base.with_(changes), inputs, store, seeds, on, console).run()
     if requests or found.is_steady or not found.has_more:
         return found
     changes["workload.requests_max"] = min(_LONGER * most, keys.get("workload.requests_max") or _LONGER * most)
-    return _Adviser(base.with_(changes), inputs, store, seeds, workers, console).run()
+    return _Adviser(base.with_(changes), inputs, store, seeds, on, console).run()
 
 
 @dataclass(frozen=True)
@@ -315,7 +315,7 @@ class _Adviser:
     inputs: tuple[Input, ...]
     store: FolderStore
     seeds: int
-    workers: int | None
+    on: On
     console: Console | None
 
     def run(self) -> Advice:
@@ -389,7 +389,7 @@ class _Adviser:
     def _ran(self, places: Mapping[Answer, Assignment], reasons: dict[Answer, str]) -> dict[Answer, tuple[Result, ...]]:
         """Run answers; the reasons of those that fail are added."""
         points = {one: Point.of(self.base, self.inputs, settings, self.seeds) for one, settings in places.items()}
-        place, failed = Place("local", self.workers, None, self.inputs), dict[str, str]()
+        place, failed = Place(self.on, self.inputs), dict[str, str]()
         made = tuple(point for point in points.values() if not point.refused)
         try:
             failed = {one.run: one.error for one in swept(Plan(made), self.store, place, self.console).failures}

@@ -61,7 +61,7 @@ def work(
     held: Group = ()  # requested, but there is no room for it yet
     try:
         while True:
-            new: list[tuple[Group, int]] = []
+            new: list[Group] = []
             while len(under_way) + len(new) < at_once:
                 group, outcome = (held, None) if held else _group(able, lost, together)
                 held = ()
@@ -74,8 +74,8 @@ def work(
                     break
                 if group:
                     memory.take(group)
-                    new.append((group, _alone(group)))
-            for future, (group, _) in zip(engine.submit(new) if new else (), new, strict=True):
+                    new.append(group)
+            for future, group in zip(engine.submit(new) if new else (), new, strict=True):
                 under_way[future] = group
                 future.add_done_callback(ended.put)
             if not under_way:

@@ -57,9 +57,9 @@ class DaskEngine:
         self.largest_bytes = max(limits)
         self._client = client
 
-    def submit(self, groups: Sequence[tuple[Group, int]]) -> Sequence[Future[Outcomes]]:
+    def submit(self, groups: Sequence[Group]) -> Sequence[Future[Outcomes]]:
         """Give groups to the scheduler together, which takes a fraction of the time of one by one."""
-        tasks = self._client.map(_execute, [group for group, _ in groups], pure=False)
+        tasks = self._client.map(_execute, list(groups), pure=False)
         futures: list[Future[Outcomes]] = [Future() for _ in tasks]
         self._client.loop.add_callback(_hand_on_all, tasks, futures)
         return futures

@@ -33,9 +33,9 @@ class LocalEngine:
         self._stop = threading.Event()
         self._busy = set[int]()
 
-    def submit(self, groups: Sequence[tuple[Group, int]]) -> Sequence[Future[Outcomes]]:
+    def submit(self, groups: Sequence[Group]) -> Sequence[Future[Outcomes]]:
         """Start each group as soon as a thread is free."""
-        return [self._pool.submit(self._execute, group) for group, _ in groups]
+        return [self._pool.submit(self._execute, group) for group in groups]
 
     def stop(self) -> None:
         """Abandon the current runs, within a twentieth of a second: the core reports that often.

@@ -23,7 +23,7 @@ from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import Sweep, points_of, swept
 from coflash.sweep.design import Assignment, Vary
-from coflash.sweep.engine import EngineName, Place
+from coflash.sweep.engine import On, Place
 from coflash.sweep.plan import Plan, Point
 from coflash.sweep.size import DEVICE
 from coflash.table import Table
@@ -220,9 +220,7 @@ def fleet(
     volumes: str | os.PathLike[str] | None = None,
     options: Options | None = None,
     seeds: int | Sequence[int] = 1,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    on: On = None,
     progress: bool = False,
     reading: Progress | None = None,
 ) -> Fleet:
@@ -237,10 +235,8 @@ def fleet(
         volumes: The folder of the volumes' traces, or its URL; by default `volumes` in `out`.
         options: How to read the trace.
         seeds: As of `sweep`.
-        engine: As of `sweep`; workers of a cluster read the volumes, and write their results where `out` is a URL. A
+        on: As of `sweep`; workers of a cluster read the volumes, and write their results where `out` is a URL. A
             folder that all of them share is a URL, too: `file:///shared/out`.
-        workers: As of `sweep`.
-        address: As of `sweep`.
         progress: Whether to show progress on the standard error stream.
         reading: Called as the trace is split.
 
@@ -248,7 +244,7 @@ def fleet(
         CoflashError: An argument cannot be used, no volume writes, or all runs failed.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    read, files, base = options or {}, paths(traces), Scenario.of(scenario)
+    read, files, base, place = options or {}, paths(traces), Scenario.of(scenario), Place(on)
     if twice := next((file for file in files if files.count(file) > 1), None):
         msg = f"fleet: {twice} was given twice; each file is allowed once"
         raise CoflashError(msg)
@@ -264,7 +260,7 @@ def fleet(
             f"{out}/{VOLUMES}" if volumes is None else volumes,
             read,
             reading,
-            workers if engine == "local" else None,
+            place.workers if place.is_here else None,
         )
     writers = [one for one in found if one.written_bytes]
     if not writers:
@@ -282,7 +278,7 @@ def fleet(
         how,
         points_of(vary, "grid", 0, 0),
         store,
-        Place(engine, workers, address, ()),
+        place,
         seeds,
         progress,
     )
@@ -302,7 +298,7 @@ def _run(
     rows: list[tuple[Point, ...]] = []
     least, needed = _least_pages(base, assignments), _needed_pages(base, assignments, writers, options)
     for one in writers:
-        shared = place.engine != "local" and not remote.is_url(one.file)
+        shared = not place.is_here and not remote.is_url(one.file)
         source = f"file://{remote.path_of(one.file).resolve()}" if shared else one.file
         try:
             device = base.with_({"name": one.name, **_sized(max(least, needed[one.name]))})

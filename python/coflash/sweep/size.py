@@ -28,7 +28,7 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import swept
 from coflash.sweep.answers import scheme_on, whys_of
 from coflash.sweep.design import Assignment, Axis, Choices, assignments, axes_of
-from coflash.sweep.engine import Place
+from coflash.sweep.engine import On, Place
 from coflash.sweep.generated import traced
 from coflash.sweep.goal import Condition, condition, goals, number
 from coflash.sweep.plan import Plan, Point
@@ -286,7 +286,7 @@ def size(
     requests: int | None = None,
     space: str | None = None,
     seeds: int = 3,
-    workers: int | None = None,
+    on: On = None,
     progress: bool = False,
 ) -> Sizing:
     """Find the cheapest cache and spare space with which a device meets goals on a trace, and explain it.
@@ -304,7 +304,7 @@ def size(
         requests: The number of requests of a workload, by default 400,000.
         space: The address space of a workload, by default `1GiB`.
         seeds: The number of seeds for the answer and for its explanation; the search has the first one alone.
-        workers: The number of parallel runs; None for one on each core.
+        on: As of [`sweep`][coflash.sweep.sweep].
         progress: Whether to show progress on the standard error stream.
 
     Raises:
@@ -317,7 +317,7 @@ def size(
     store, console = folder_for(out), errors() if progress else None
     trace, made = traced(trace, store.path, requests, space)
     base, axes = Scenario.of(drive), axes_of(over or {})
-    return _Sizer(trace, bounds, cost, base, axes, store, seeds, workers, console, how=made).run()
+    return _Sizer(trace, bounds, cost, base, axes, store, seeds, on, console, how=made).run()
 
 
 @dataclass
@@ -331,7 +331,7 @@ class _Sizer:
     axes: list[Axis]
     store: FolderStore
     seeds: int
-    workers: int | None
+    on: On
     console: Console | None
     how: list[str] = field(default_factory=list)
     inputs: tuple[Input, ...] = ()
@@ -477,7 +477,7 @@ class _Sizer:
             return "Searched by bisection of the cache for each spare share."
         axes = [Choices(self.cache, tuple(self.sizes)), Choices(_SPARE, tuple(self.spares)), *self.axes]
         search = Search(self.base, axes, self.trace, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0)
-        trials = search.run(self.store, Place("local", self.workers, None, self.inputs), self.console).trials
+        trials = search.run(self.store, Place(self.on, self.inputs), self.console).trials
         self._ran([(one.values.pop(self.cache), tuple(one.values.items())) for one in trials if one.is_allowed])
         return f"Searched by bisection and {_TRIALS} trials of Optuna, since not each larger device meets the goals."
 
@@ -566,7 +566,7 @@ class _Sizer:
         points = [Point.of(self.base, self.inputs, ((self.cache, cache), *rest), seeds) for cache, rest in places]
         self.problem = next((point.refused for point in points if point.refused), self.problem)
         if made := tuple(point for point in points if not point.refused):
-            place = Place("local", self.workers, None, self.inputs)
+            place = Place(self.on, self.inputs)
             try:
                 swept(Plan(made), self.store, place, self.console)
             except CoflashError as error:  # no run of these

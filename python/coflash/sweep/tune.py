@@ -22,7 +22,7 @@ from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
-from coflash.sweep.engine import Engine, EngineName, Place, open_engine
+from coflash.sweep.engine import Engine, On, Place, open_engine
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
 from coflash.terminal import errors
@@ -160,9 +160,7 @@ def tune(
     trials: int = 50,
     seeds: int | Sequence[int] = 1,
     tune_seed: int = 0,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    on: On = None,
     progress: bool = False,
 ) -> Tuning:
     """Search for the values of some keys that minimise or maximise a measure.
@@ -182,9 +180,8 @@ def tune(
         trials: The number of points to try in all.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds. Their mean counts.
         tune_seed: The seed of the search.
-        engine: `"local"`: threads of this process; `"dask"`, `"ray"`: a cluster.
-        workers: The number of parallel runs; None for one on each core.
-        address: The address of the cluster's scheduler; None for a cluster on this machine.
+        on: The number of parallel runs on this machine, by default one on each core; `"dask"` or `"dask:4"` for
+            processes on it; or the address of a Dask scheduler, such as `"tcp://head:8786"`.
         progress: Whether to show progress on the standard error stream.
 
     Raises:
@@ -203,7 +200,7 @@ def tune(
         trials=trials,
         seed=tune_seed,
     )
-    place = Place(engine, workers, address, search.inputs)
+    place = Place(on, search.inputs)
     return search.run(folder_for(out), place, errors() if progress else None)
 
 
