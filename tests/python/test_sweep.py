@@ -29,7 +29,7 @@ from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis
 from coflash.sweep.devices import Devices, Sharing
 from coflash.sweep.driver import work
-from coflash.sweep.plan import Group, Outcomes, Plan
+from coflash.sweep.plan import Plan
 from coflash.sweep.progress import Watch
 from processes import PATIENCE_S, interrupt
 from sweeps import ENDLESS, SMALL, command, start
@@ -304,30 +304,25 @@ def test_what_does_not_fit_into_memory_is_not_started(tmp_path: Path, monkeypatc
     assert at_once == [1] * 6
 
 
-def test_of_a_group_that_its_worker_lost_each_run_is_done_by_itself(tmp_path: Path) -> None:
+def test_a_run_that_its_worker_lost_is_a_failure_and_the_others_are_stored(tmp_path: Path) -> None:
     jobs = Plan.of(SMALL, (), [(("seed", str(seed)),) for seed in range(1, 8)], 1).jobs()
-    sizes: list[int] = []
 
     class Losing:
         workers, slots, shares_memory, memory_bytes, largest_bytes = 1, 2, False, 2**40, 2**40
 
-        def submit(self, groups: Sequence[Group]) -> list[Future[Outcomes]]:
-            futures: list[Future[Outcomes]] = []
-            for group in groups:
-                sizes.append(len(group))
-                future: Future[Outcomes] = Future()
-                futures.append(future)
-                if jobs[3] in group:
+        def submit(self, jobs_now: Sequence[plan.Job]) -> list[Future[plan.Ran]]:
+            futures: list[Future[plan.Ran]] = [Future() for _ in jobs_now]
+            for job, future in zip(jobs_now, futures, strict=True):
+                if job is jobs[3]:
                     future.set_exception(OSError("the worker died"))
                 else:
-                    future.set_result(plan.execute_all(group, Devices()))
+                    future.set_result(plan.execute(job, Devices()))
             return futures
 
     store = store_at(tmp_path)
     store.check()
     with Watch(None, len(jobs)) as watch:
-        outcomes = list(work(iter(jobs), Losing(), store, watch, together=3))
-    assert sorted(sizes) == [1, 1, 1, 1, 3, 3]
+        outcomes = list(work(iter(jobs), Losing(), store, watch))
     assert {outcome.job.key for outcome in outcomes} == {job.key for job in jobs}
     assert [outcome.failure for outcome in outcomes if outcome.failure] == watch.failures
     (failure,) = watch.failures

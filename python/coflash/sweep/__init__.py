@@ -39,10 +39,6 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "Point", "Sweep", "sweep"]
 
 
-_TOGETHER = 8
-"""The most runs in a group that a worker of a cluster gets, and the fewest such groups for each worker."""
-
-
 @dataclass(frozen=True)
 class Sweep:
     """A finished sweep."""
@@ -182,11 +178,11 @@ def sweep(
     return swept(planned, store_at(out), place, errors() if progress else None)
 
 
-def swept(planned: Plan, store: Store, place: Place, console: Console | None) -> Sweep:
+def swept(planned: Plan, store: Store, place: Place, console: Console | None, *, may_fail: bool = False) -> Sweep:
     """Run a plan.
 
     Raises:
-        CoflashError: The engine cannot be used, a result cannot be stored, or all runs failed.
+        CoflashError: The engine cannot be used, a result cannot be stored, or all runs failed and may not.
         KeyboardInterrupt: Control-C was pressed.
     """
     from coflash.sweep.progress import Watch  # needs rich
@@ -204,11 +200,9 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
         watch.outdated(sum(any(key in store for key in job.former_keys) for job in missing))
         if missing:
             with open_engine(place) as opened:
-                # Each worker gets several groups, so that none waits long for the last ones.
-                together = max(1, min(_TOGETHER, len(missing) // (_TOGETHER * opened.workers)))
-                for _ in work(iter(missing), opened, store, watch, together=1 if opened.shares_memory else together):
+                for _ in work(iter(missing), opened, store, watch):
                     pass
-    if jobs and len(watch.failures) == watch.runs:
+    if jobs and len(watch.failures) == watch.runs and not may_fail:
         raise CoflashError(f"all {watch.runs} runs failed: {'see above' if console else watch.failures[0].error}")
     return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming, watch.redone)
 

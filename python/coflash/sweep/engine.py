@@ -11,7 +11,7 @@ from typing import Protocol
 
 from coflash._core import CoflashError
 from coflash.runs.inputs import Input
-from coflash.sweep.plan import Group, Outcomes
+from coflash.sweep.plan import Job, Ran
 
 On = int | str | None
 """Where runs are executed: at most so many at once on this machine (None: one for each core); `"dask"`, or `"dask:4"`,
@@ -22,33 +22,19 @@ _ON = re.compile(r"(?P<here>[1-9]\d*)|dask(:(?P<processes>[1-9]\d*))?|(?P<addres
 class Engine(Protocol):
     """An executor of parallel runs; leaving its `with` block abandons the current runs."""
 
-    @property
-    def workers(self) -> int:
-        """The number of parallel runs."""
-        ...
+    workers: int
+    """The number of parallel runs."""
+    slots: int
+    """The number of runs to hand over in advance, so that each worker has its next run ready."""
+    memory_bytes: int
+    """The memory for all current runs together."""
+    largest_bytes: int
+    """The memory for one run."""
+    shares_memory: bool
+    """Whether all runs share warm devices; otherwise each worker has its own."""
 
-    @property
-    def slots(self) -> int:
-        """The number of runs to hand over in advance, so that each worker has its next run ready."""
-        ...
-
-    @property
-    def memory_bytes(self) -> int:
-        """The memory for all current runs together."""
-        ...
-
-    @property
-    def largest_bytes(self) -> int:
-        """The memory for one run."""
-        ...
-
-    @property
-    def shares_memory(self) -> bool:
-        """Whether all runs share warm devices; otherwise each worker has its own."""
-        ...
-
-    def submit(self, groups: Sequence[Group]) -> Sequence[Future[Outcomes]]:
-        """Start groups of runs: a future for each."""
+    def submit(self, jobs: Sequence[Job]) -> Sequence[Future[Ran]]:
+        """Start runs: a future for each."""
         ...
 
 

@@ -207,31 +207,6 @@ def sharing(jobs: Sequence[Job]) -> list[Job]:
     return [job.shares(count) if (count := runs[job.device_key]) > 1 else job for job in jobs]
 
 
-Group = tuple[Job, ...]
-"""Runs that one worker executes, one after the other."""
-Outcomes = list[Ran | str]
-"""What became of them; of one that failed the reason."""
-
-
-def execute_all(group: Group, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Outcomes:
-    """Execute runs as `execute` does; what was wrong with one is a text in its place.
-
-    Raises:
-        CoflashError: A result cannot be stored (`Unstored`).
-        Stopped: The runs were abandoned.
-    """
-
-    def outcome(job: Job) -> Ran | str:
-        try:
-            return execute(job, devices, progress, shipped=shipped)
-        except (Unstored, Stopped):
-            raise
-        except Exception as error:
-            return str(error) if isinstance(error, CoflashError) else f"{type(error).__name__}: {error}"
-
-    return [outcome(job) for job in group]
-
-
 def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Ran:
     """Execute a run on this machine; the result names its inputs as they were given.
 
