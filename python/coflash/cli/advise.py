@@ -2,61 +2,51 @@
 
 from __future__ import annotations
 
-import json as json_text
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, On, Quiet, Scale, ScenarioName
-from coflash.cli.sweep import Traces
-from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
-from coflash.quantity import show
+from coflash.cli.console import check_json, scaled, scenario_with
+from coflash.cli.finding import plotter, show_finding
+from coflash.cli.options import (
+    Assignments,
+    JsonFile,
+    On,
+    OutFolder,
+    Plot,
+    Quiet,
+    Read,
+    Requests,
+    Scale,
+    ScenarioName,
+    Traces,
+)
 from coflash.sweep import advise as job
 
-Requests = typer.Option(
-    "--requests",
-    metavar="N",
-    min=1,
-    help="The most requests of a run.",
-    show_default="400,000, or four times as many if these are not steady",
-)
 Steady = typer.Option("--steady/--as-given", help="Begin in a steady state, or with the scenario's own warm-up.")
 Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of each run.")
-Plot = typer.Option("--plot", metavar="FILE", help="The picture: .svg, .png or .pdf.")
 
 
-@with_trace_options
 def advise(
     scenario: ScenarioName,
     trace: Traces = None,
-    options: TraceOptions = AS_RECOGNISED,
+    read: Read = None,
     assignments: Assignments = None,
     scale: Scale = None,
-    requests: Annotated[int | None, Requests] = None,
+    requests: Requests = None,
     steady: Annotated[bool, Steady] = True,
     seeds: Annotated[int, Seeds] = 1,
     on: On = None,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/advice",
-    plot: Annotated[Path | None, Plot] = None,
+    out: OutFolder = "results/advice",
+    plot: Plot = None,
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Tell what cooperation of cache and GC would save on a scenario, by which answer, at what cost, and why."""
-    from coflash.files import atomic_write, kinds
-
-    shared.check_json(json)
-    if plot is not None:
-        from coflash.figures.style import format_of, needs_matplotlib
-
-        needs_matplotlib()
-        form = format_of(plot)
-        atomic_write.check_file(plot, kinds.FIGURE)
-    read = [(f"workload.trace_options.{key}", value) for key, value in options.settings().items()]
-    device = shared.scaled(shared.scenario_with(scenario, assignments).set(read), scale, trace)
-    found = job.advise(
-        device,
+    check_json(json)
+    draw = plotter(plot)
+    advice = job.advise(
+        scaled(scenario_with(scenario, assignments, read), scale, trace),
         trace or (),
         out=out,
         requests=requests,
@@ -65,18 +55,4 @@ def advise(
         on=on,
         progress=not quiet,
     )
-    shared.write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")
-    if plot is not None:
-        atomic_write.write_file(plot, found.draw(form))
-    if quiet:
-        return
-    console = shared.errors() if json == shared.STANDARD_OUTPUT else shared.output()
-    rows = shared.plain_table("answer", found.measure.label, *job.HEADS)
-    for one in found.tried:
-        rows.add_row(one.answer.name, show(one.value, found.measure.unit), *one.cells)
-    for column in rows.columns:
-        column.no_wrap = True
-    console.print(found.how, highlight=False, markup=False, soft_wrap=True)
-    shared.show_table(rows, console)
-    files = (f"results: {out}", *([f"picture: {plot}"] if plot else []))
-    console.print("\n".join((*files, *found.sentences)), highlight=False, markup=False, soft_wrap=True)
+    show_finding(advice, json, quiet, files=[f"results: {out}", *draw(advice.draw)])

@@ -1,4 +1,4 @@
-"""`coflash serve` and `coflash device`."""
+"""Describe and check served devices, cut their power, compare them with the simulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import typer
 from coflash import device
 from coflash._core import CoflashError
 from coflash.cli import live_display
-from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
+from coflash.cli.console import errors, notes, output, plain_table, scenario_with
+from coflash.cli.options import Assignments
 from coflash.quantity import show
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)

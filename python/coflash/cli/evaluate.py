@@ -8,17 +8,18 @@ from typing import Annotated
 import typer
 
 from coflash import evaluation
-from coflash.cli.console import JsonFile, Quiet, check_json, errors, output, plain_table, show_table, write_json
+from coflash.cli.console import check_json, errors
+from coflash.cli.finding import show_finding
+from coflash.cli.options import JsonFile, Quiet
 from coflash.evaluation import SuiteName
 
 _FILE = "A Python file that defines one class with @coflash.policy; or a built-in policy."
+_SUITE = "The workloads; by default those of the policy's key."
 
 
 def evaluate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help=_FILE)],
-    suite: Annotated[
-        SuiteName | None, typer.Option("--suite", help="The workloads; by default those of the policy's key.")
-    ] = None,
+    suite: Annotated[SuiteName | None, typer.Option("--suite", help=_SUITE)] = None,
     cpu_seconds: Annotated[
         int, typer.Option("--cpu-seconds", metavar="N", min=1, help="The limit of processor time.")
     ] = 60,
@@ -27,17 +28,8 @@ def evaluate(
 ) -> None:
     """Compare a policy of your own with the built-in ones. Exit status 1 means that it failed."""
     check_json(json)
-    found = evaluation.evaluate(file, suite, cpu_seconds=cpu_seconds)
-    write_json(json, found.to_json())
-    if not quiet:
-        table = plain_table("workload", f"{file.stem}", "best built-in", "", "bound", "score")
-        for column in (1, 2, 4, 5):
-            table.columns[column].justify = "right"
-        for row in found.rows:
-            numbers = [f"{number:.3f}" for number in (row.value, row.best_value, row.bound, row.score)]
-            table.add_row(row.workload, *numbers[:2], row.best, *numbers[2:])
-        table.add_row("combined", "", "", "", "", f"{found['combined_score']:.3f}")
-        show_table(table, output() if json is None else errors())
-    if found.note:
-        errors().print(f"error: {found.note}", style="red", highlight=False, soft_wrap=True)
+    judged = evaluation.evaluate(file, suite, cpu_seconds=cpu_seconds)
+    show_finding(judged, json, quiet)
+    if judged.note:
+        errors().print(f"error: {judged.note}", style="red", highlight=False, soft_wrap=True)
         raise typer.Exit(1)

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 import typer
 
 from coflash.cli import complete
-from coflash.cli.console import Where, check_effect, notes
+from coflash.cli.console import check_effect, notes
+from coflash.cli.options import Where, out_option
 from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 
@@ -27,7 +28,7 @@ def report(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="PATH", help=_OUTPUT),
+        out_option("PATH", _OUTPUT),
     ] = None,
     format: Annotated[
         Literal["html", "pdf", "svg", "png"],

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json as json_text
-from functools import partial
 from typing import Annotated
 
 import typer
 
 from coflash.cli import complete
-from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, On, Quiet, assigned
-from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
+from coflash.cli.console import check_json, scenario_with
+from coflash.cli.finding import show_finding
+from coflash.cli.options import Assignments, JsonFile, On, OutFolder, Quiet, Read, Requests
 from coflash.results.comparison import REPORT
 from coflash.sweep import size as job
-from coflash.sweep.design import check_keys
+from coflash.sweep.design import values_by_key
 
 Goals = Annotated[list[str], typer.Option("--goal", metavar="MEASURE<VALUE", help="A bound. May be repeated.")]
 Drive = typer.Option("--drive", metavar="NAME|FILE", help="A drive's scenario.", autocompletion=complete.scenarios)
@@ -24,25 +22,23 @@ Workload = typer.Argument(
     help="The trace, or its files in order; or a generator or preset that is written as one: jesd219.",
     autocompletion=complete.workloads,
 )
-Requests = typer.Option("--requests", min=1, max=2**63 - 1, help="The requests of a workload.", show_default="400,000")
 Space = typer.Option("--space", metavar="SIZE", help="The address space of a workload.", show_default="1GiB")
 Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of the answer, its neighbours and its reasons.")
 
 
-@with_trace_options
 def size(
     trace: Annotated[list[str], Workload],
     goal: Goals,
-    options: TraceOptions = AS_RECOGNISED,
+    read: Read = None,
     cost: Annotated[str, typer.Option("--cost", metavar="KEY*PRICE+…", help="The cost to minimise.")] = job.PRICES,
     drive: Annotated[str, Drive] = job.DEVICE,
     over: Annotated[list[str] | None, Over] = None,
     assignments: Assignments = None,
-    requests: Annotated[int | None, Requests] = None,
+    requests: Requests = None,
     space: Annotated[str | None, Space] = None,
     seeds: Annotated[int, Seeds] = 3,
     on: On = None,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/size",
+    out: OutFolder = "results/size",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -50,19 +46,24 @@ def size(
     from coflash.figures.style import needs_matplotlib, write_pictures
     from coflash.report import write_report  # slow to import
 
-    shared.check_json(json)
+    check_json(json)
     needs_matplotlib()
-    read = [(f"workload.trace_options.{key}", value) for key, value in options.settings().items()]
-    device, more = shared.scenario_with(drive, assignments).set(read), assigned("--over", over, "gc.victim=greedy")
-    check_keys(key for key, _ in more)
-    sized = partial(job.size, trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds)
-    found = sized(requests=requests, space=space, on=on, progress=not quiet)
-    (figure,) = write_pictures(found.path, [("why.pdf", found.draw("pdf"))])
-    write_report(found.subject, found.path / REPORT)
-    shared.write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")
-    if not quiet:
-        console = shared.errors() if json == shared.STANDARD_OUTPUT else shared.output()
-        files = (f"results: {out}", f"figure:  {figure}", f"report:  {found.path / REPORT}")
-        console.print("\n".join((*found.how, *found.sentences, *files)), highlight=False, markup=False, soft_wrap=True)
-    if not found.answer.is_met:
+    sizing = job.size(
+        trace,
+        goal,
+        cost=cost,
+        drive=scenario_with(drive, assignments, read),
+        over=values_by_key(over or ()),
+        out=out,
+        requests=requests,
+        space=space,
+        seeds=seeds,
+        on=on,
+        progress=not quiet,
+    )
+    (figure,) = write_pictures(sizing.path, [("why.pdf", sizing.draw("pdf"))])
+    write_report(sizing.subject, sizing.path / REPORT)
+    files = (f"results: {out}", f"figure:  {figure}", f"report:  {sizing.path / REPORT}")
+    show_finding(sizing, json, quiet, files=files)
+    if not sizing.answer.is_met:
         raise typer.Exit(1)

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import json as json_text
 from typing import Annotated, Any
 
 import typer
 
-from coflash._core import __version__
 from coflash.cli import complete
-from coflash.cli.console import (
-    STANDARD_OUTPUT,
-    Assignments,
-    JsonFile,
-    On,
-    Quiet,
-    ScenarioName,
-    check_json,
-    errors,
-    notes,
-    output,
-    scenario_with,
-    show_table,
-    write_json,
-)
-from coflash.cli.run_tables import trials_line, trials_table
-from coflash.cli.sweep import Seeds, Traces
+from coflash.cli.console import check_json, scenario_with
+from coflash.cli.finding import show_finding
+from coflash.cli.options import Assignments, JsonFile, On, OutFolder, Quiet, Read, ScenarioName, Seeds, Traces
 from coflash.results.database import results
-from coflash.sweep.design import axis
-from coflash.sweep.engine import Place
-from coflash.sweep.goal import condition, goals
-from coflash.sweep.tune import Search, folder_for
+from coflash.sweep import tune as job
+from coflash.sweep.design import values_by_key
 
 _OVER = "The space: lo..hi or lo..hi*2 or a,b. May be repeated."
 _COST = "A cost to minimise: 'cache.size*3 $/GiB + flash.size*0.08'; flash.size includes spare space."
@@ -53,37 +35,33 @@ def tune(
     cost: Annotated[str | None, typer.Option("--cost", metavar="KEY*PRICE+…", help=_COST)] = None,
     subject_to: Annotated[list[str] | None, typer.Option("--subject-to", metavar="MEASURE<VALUE", help=_BOUND)] = None,
     trace: Traces = None,
+    read: Read = None,
     assignments: Assignments = None,
     trials: Annotated[int, typer.Option("--trials", metavar="N", min=1, help="Number of points to try.")] = 50,
     seeds: Seeds = 1,
     tune_seed: Annotated[int, typer.Option("--tune-seed", metavar="N", min=0, help="Seed of the search.")] = 0,
     on: On = None,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/tune",
+    out: OutFolder = "results/tune",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Search for the values of some keys that minimise or maximise measures; the same command resumes a search."""
     check_json(json)
-    search = Search(
-        scenario_with(scenario, assignments),
-        [axis(text) for text in over],
+    tuning = job.tune(
+        scenario_with(scenario, assignments, read),
+        values_by_key(over),
         trace or (),
-        goals(minimise, maximise, cost),
-        [condition(text, cost) for text in subject_to or ()],
-        seeds=seeds,
+        minimise=minimise,
+        maximise=maximise,
+        cost=cost,
+        subject_to=subject_to or (),
+        out=out,
         trials=trials,
-        seed=tune_seed,
+        seeds=seeds,
+        tune_seed=tune_seed,
+        on=on,
+        progress=not quiet,
     )
-    found = search.run(folder_for(out), Place(on, search.inputs), None if quiet else errors())
-    write_json(json, json_text.dumps({"coflash": __version__, **found.document()}, indent=2, ensure_ascii=False) + "\n")
-    if not quiet:
-        console = errors() if json == STANDARD_OUTPUT else output()
-        stored = results(out)
-        notes(stored.remarks)
-        show_table(trials_table(found), console)
-        notes(stored.assumed([goal.measure for goal in found.goals]))
-        console.print(trials_line(found), highlight=False, soft_wrap=True)
-        best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
-        label = "best:   " if found.best.is_allowed else "closest:"
-        console.print(f"{label} {best}", highlight=False, soft_wrap=True)
-        console.print(f"results: {out}", highlight=False, soft_wrap=True)
+    stored = results(out)
+    remarks = [*stored.remarks, *stored.assumed([goal.measure for goal in tuning.goals])]
+    show_finding(tuning, json, quiet, remarks=remarks, files=[f"results: {out}"])

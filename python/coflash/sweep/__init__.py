@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError
 from coflash.html_table import ROWS_SHOWN, html_table
@@ -26,6 +26,7 @@ from coflash.scenario import Scenario, ScenarioLike, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import On, Place, open_engine
+from coflash.sweep.finding import Finding, say
 from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table
 from coflash.terminal import errors
@@ -40,7 +41,7 @@ __all__ = ["Estimate", "Point", "Sweep", "sweep"]
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Finding):
     """A finished sweep."""
 
     place: str
@@ -62,6 +63,14 @@ class Sweep:
         keys = dict.fromkeys(job.key for point in self.points for job in point.jobs)
         store = store_at(self.place)
         return Results(self.place, store.runs(keys), store.broken)
+
+    def measures(self, *names: str) -> list[Measure]:
+        """Return the measures of these names; without any those of tables of many runs.
+
+        Raises:
+            CoflashError: There is no such measure.
+        """
+        return [named(name) for name in names] or self.results.applying(BRIEF)
 
     def estimates(self, measure: Measure | str) -> list[Estimate]:
         """Estimate a measure, given itself or its name, at each point, over its seeds.
@@ -90,7 +99,7 @@ class Sweep:
 
         values = {key: [point.values[key] for point in self.points] for key in self.points[0].values}
         columns = {key: np.array(of) for key, of in (values if text else with_units(values)).items()}
-        for measure in [named(name) for name in measures] or self.results.applying(BRIEF):
+        for measure in self.measures(*measures):
             name, found = measure.path, self.estimates(measure)
             columns[name] = np.array([one.mean for one in found], np.float64)
             columns[f"{name}.ci95"] = np.array([one.half_width for one in found], np.float64)
@@ -117,8 +126,32 @@ class Sweep:
                 found.append(f"{key} differs, too: {each}; a table sets it: {table}={{ name = …, … }}")
         return found
 
+    def document(self, *measures: str) -> dict[str, Any]:
+        """Return the sweep as plain data.
+
+        Raises:
+            CoflashError: There is no such measure.
+        """
+        columns = {measure.path: self.estimates(measure) for measure in self.measures(*measures)}
+        points = [
+            {
+                "values": point.values,
+                "runs": [job.key for job in point.jobs],
+                "measures": {name: column[place]._asdict() for name, column in columns.items()},
+            }
+            for place, point in enumerate(self.points)
+        ]
+        failures = [vars(failure) for failure in self.failures]
+        return {"points": points, "failures": failures, "warming": self.warming._asdict()}
+
+    def stored(self, more: str = "") -> str:
+        """Say where its runs are, and how many were there before."""
+        runs = f"{counted(len(self.results), 'run')}{more}"
+        before = say("from before", runs=runs, before=self.from_before) if self.from_before else ""
+        return say("results", place=self.place, before=before)
+
     def _repr_html_(self) -> str:
-        measures = self.results.applying(BRIEF)
+        measures = self.measures()
         columns = [self.estimates(measure) for measure in measures]
         rows = [
             (*point.values.values(), *(show_estimate(c[place], m.unit) for c, m in zip(columns, measures, strict=True)))
@@ -171,10 +204,9 @@ def sweep(
         CoflashError: An argument cannot be used, the results cannot be written, or all runs failed.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    scenario = Scenario.of(scenario)
-    inputs = inputs_of(scenario, trace)
-    planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds, scale)
-    place = Place(on, inputs)
+    scenario, points = Scenario.of(scenario), points_of(vary, design, samples, design_seed)
+    place = Place(on, inputs_of(scenario, trace))
+    planned = Plan.of(scenario, place.inputs, points, seeds, scale)
     return swept(planned, store_at(out), place, errors() if progress else None)
 
 

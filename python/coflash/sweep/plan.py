@@ -30,6 +30,15 @@ def alike(reason: str) -> str:
     return re.sub(r"\d[\d,.]*", "#", reason)
 
 
+def refusal(scenario: Scenario, settings: Assignment) -> str:
+    """Return why a scenario cannot have some settings; empty if it can."""
+    try:
+        scenario.set(list(settings)).with_digests().check()
+    except CoflashError as error:
+        return str(error)
+    return ""
+
+
 @dataclass(frozen=True)
 class Job:
     """A planned run."""

@@ -381,18 +381,18 @@ impl UserColumns {
     /// How an unknown file that begins with `sample` can be read.
     pub(crate) fn proposal(found: Option<&Sniffed>, sample: &[u8]) -> String {
         let Some(found) = found else {
-            return "it can be read if --columns says what its columns are, as in time:us,op,offset:sectors,size:bytes, and \
-                    --option header_lines=1 that a header comes first"
+            return "it can be read if --read says what its columns are, as in columns=time:us,op,offset:sectors,size:bytes, and \
+                    --read header_lines=1 that a header comes first"
                 .to_owned();
         };
         let Sniffed { columns, why, unknown_units, .. } = found;
         let read = Self::preview(found, sample, LINES_SHOWN).join("; ");
         if !unknown_units.is_empty() {
             return format!(
-                "the unit in {unknown_units} is not known, so --columns must say it, as in --columns {columns}, with which {read}"
+                "the unit in {unknown_units} is not known, so --read must say it, as in columns={columns}, with which {read}"
             );
         }
-        format!("it can be read with --columns {columns} ({why}), which --columns auto takes: {read}")
+        format!("it can be read with --read columns={columns} ({why}), which columns=auto takes: {read}")
     }
 
     /// Read the columns that were found.
@@ -431,7 +431,7 @@ impl LineParser for UserColumns {
             self.refused = Some(Self::proposal(Some(&found), beginning));
             return;
         }
-        self.how.push(format!("read with --columns {}: {}", found.columns, found.why));
+        self.how.push(format!("read with columns={}: {}", found.columns, found.why));
         self.adopt(&found);
     }
 
@@ -484,7 +484,7 @@ impl UserColumns {
         let problem = match (self.headed, &self.refused) {
             (_, Some(refused)) => refused.clone(),
             (Some(headed), None) => format!("\"{}\" is not {}", show(line), headed.info.record),
-            (None, None) => "neither names nor values tell the columns; --columns says what they are, as in time:us,op,offset:sectors,size:bytes"
+            (None, None) => "neither names nor values tell the columns; --read says what they are, as in columns=time:us,op,offset:sectors,size:bytes"
                 .to_owned(),
         };
         FieldError { field: "header", problem }

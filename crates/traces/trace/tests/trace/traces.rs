@@ -381,7 +381,7 @@ fn a_text_of_unknown_columns_leads_to_the_options_that_name_them() {
     for part in [
         "t.csv: ",
         "\"when,what,where\"",
-        "--columns",
+        "--read",
         "time:us,op,offset:sectors,size:bytes",
         "header_lines=1",
     ] {
