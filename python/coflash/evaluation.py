@@ -51,6 +51,11 @@ class Evaluation(dict[str, float], Finding):
     name: str = ""
     """The name of the policy."""
 
+    @property
+    def problem(self) -> str:
+        """The policy's error."""
+        return self.note
+
     def tables(self, *_: str) -> list[Rows]:
         """Return a row for each workload."""
         heads = ("workload", self.name, "best built-in", "", "bound", "score")

@@ -11,7 +11,7 @@ from rich.console import Console
 
 import coflash
 from coflash.cli.live_display import ServedView, View
-from coflash.cli.run_tables import differences_table, points_table, runs_beside, runs_table
+from coflash.cli.run_tables import differences_table, runs_beside, runs_table
 from coflash.cli.summary import comparison_table, run_table
 from coflash.evaluation import _SUITES
 from coflash.measures.measure import HEADLINE, MEASURES, WAF_HOST, WAF_MEDIA, applying
@@ -88,7 +88,7 @@ def test_tables_of_sweeps_have_both_wafs_where_they_differ(size: str, tmp_path: 
     results, is_shown = swept.results, size == "4KiB"
     measures, runs = results.applying(HEADLINE), results.in_order()
     for table in (
-        points_table(swept, measures),
+        str(swept.tables(*(measure.path for measure in measures))),
         runs_table(results, measures),
         runs_beside(results, runs),
         differences_table(results, runs, measures),

@@ -16,27 +16,17 @@ from coflash.quantity import change, show, show_change, signed
 from coflash.results.assumptions import beside
 from coflash.results.database import Results
 from coflash.results.database import results as results_in
-from coflash.results.differences import OF_BINS, SEEDS_OF_A_TRACE, Interval, difference
+from coflash.results.differences import Interval, difference
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.results.why import between, explained, scheme_of
 from coflash.scenario import Scenario
 from coflash.sweep.answers import vary_of
 
 if TYPE_CHECKING:
-    from coflash.sweep import Sweep
+    pass
 
 _KEYS_SHOWN = 3
 _STYLES = {"better": "green", "worse": "red", "": ""}
-
-
-def points_table(swept: Sweep, measures: Sequence[Measure]) -> Table:
-    """Make a table with a row for each point of a sweep: its values, and the measures as means over the seeds."""
-    table = _table(list(swept.points[0].values), measures)
-    columns = [swept.estimates(measure) for measure in measures]
-    for index, point in enumerate(swept.points):
-        shown = [_estimate(column[index], measure) for column, measure in zip(columns, measures, strict=True)]
-        table.add_row(*point.values.values(), *shown)
-    return table
 
 
 def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: bool = False) -> Table:
@@ -53,14 +43,6 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
         revision = [str(results.revision(runs[0]))] if revised else []
         table.add_row(names[runs[0]], *revision, *values, *count, *cells)
     return table
-
-
-def seeds_note(results: Results, measures: Iterable[Measure]) -> list[str]:
-    """State what intervals over seeds cover, if there are several seeds: of percentiles, and of a replayed trace."""
-    if not any(len(runs) > 1 for runs in results.of_one_point()):
-        return []
-    notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
-    return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes
 
 
 def keys_left_out(results: Results) -> str:

@@ -19,14 +19,16 @@ from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
 from coflash.quantity import counted, with_units
 from coflash.results.database import Results
+from coflash.results.differences import notes_on_seeds
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.results.store import Failure, Store, store_at
+from coflash.results.why import explained
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import On, Place, open_engine
-from coflash.sweep.finding import Finding, say
+from coflash.sweep.finding import Finding, Rows, say
 from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table
 from coflash.terminal import errors
@@ -144,24 +146,42 @@ class Sweep(Finding):
         failures = [vars(failure) for failure in self.failures]
         return {"points": points, "failures": failures, "warming": self.warming._asdict()}
 
-    def stored(self, more: str = "") -> str:
+    @property
+    def lost(self) -> tuple[Failure, ...]:
+        """The runs that failed."""
+        return self.failures
+
+    def notes(self, *measures: str) -> list[str]:
+        """Return what a reader of the numbers should know."""
+        known, shown = self.results, self.measures(*measures)
+        return [*self.remarks, *known.remarks, *known.assumed(shown), *notes_on_seeds(known, shown)]
+
+    def stored(self, more: str = "") -> list[str]:
         """Say where its runs are, and how many were there before."""
         runs = f"{counted(len(self.results), 'run')}{more}"
         before = say("from before", runs=runs, before=self.from_before) if self.from_before else ""
-        return say("results", place=self.place, before=before)
+        return [say("results", place=self.place, before=before)]
+
+    def tables(self, *measures: str) -> list[Rows]:
+        """Return a row for each point: its values, and the measures as means over the seeds."""
+        shown = self.measures(*measures)
+        columns = [[show_estimate(one, measure.unit) for one in self.estimates(measure)] for measure in shown]
+        rows = [[*point.values.values(), *cells] for point, *cells in zip(self.points, *columns, strict=True)]
+        keys = [*self.points[0].values]
+        return [Rows([*keys, *(measure.label for measure in shown)], rows, labels=len(keys))]
+
+    def said(self, *measures: str) -> list[str]:
+        """Say why schemes differ, and what shared devices saved."""
+        runs = [(run.document, run.metrics) for run in map(self.results.__getitem__, self.results)]
+        whys = [(measure, why) for measure in self.measures(*measures) for _, why in explained(runs, measure.read)]
+        return [*(say("why", why=why.said(measure)) for measure, why in whys), self.warming.said]
 
     def _repr_html_(self) -> str:
-        measures = self.measures()
-        columns = [self.estimates(measure) for measure in measures]
-        rows = [
-            (*point.values.values(), *(show_estimate(c[place], m.unit) for c, m in zip(columns, measures, strict=True)))
-            for place, point in enumerate(self.points[:ROWS_SHOWN])
-        ]
+        (table,) = self.tables()
         failed = f", {len(self.failures)} failed" if self.failures else ""
         ran = f"{counted(len(self.results), 'run')} in {self.place}{failed}"
         title = f"Sweep of {counted(len(self.points), 'point')}, {ran}"
-        names = (*self.points[0].values, *(measure.label for measure in measures))
-        return html_table(names, rows, title, len(self.points))
+        return html_table(table.heads, table.rows[:ROWS_SHOWN], title, len(self.points))
 
 
 def sweep(

@@ -24,7 +24,7 @@ from coflash.sweep.engine import On
 from coflash.sweep.finding import Finding, Rows, beyond, say, say_interval, say_limits
 from coflash.sweep.memory import flash_bytes
 from coflash.sweep.question import Question, folder_for
-from coflash.trace import Paths
+from coflash.trace import Paths, paths
 
 if TYPE_CHECKING:
     from coflash.figures.style import Format
@@ -92,6 +92,10 @@ class Advice(Finding):
     """The measure of baseline and advised answer with twice the cache, or why there is none."""
     fewest: float | str
     """The fewest flash programs for each host write that any cooperation could reach, or why no bound is known."""
+
+    def stored(self) -> list[str]:
+        """Say where the runs are."""
+        return [say("results", place=self.path, before="")]
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -265,6 +269,7 @@ def advise(
     out: str | os.PathLike[str],
     requests: int | None = None,
     steady: bool = True,
+    scale: str | None = None,
     seeds: int = 1,
     on: On = None,
     progress: bool = False,
@@ -277,6 +282,7 @@ def advise(
         out: The folder of results.
         requests: The most requests of a run; by default 400,000, or four times as many if these are not steady.
         steady: Whether runs begin in a steady state (`precondition.until_steady`), where the scenario fills the device.
+        scale: As of [`sweep`][coflash.sweep.sweep].
         seeds: The number of seeds.
         on: As of [`sweep`][coflash.sweep.sweep].
         progress: Whether to show progress on the standard error stream.
@@ -284,7 +290,10 @@ def advise(
     Raises:
         CoflashError: An argument cannot be used, no answer but the baseline is open, or runs failed.
     """
-    question = Question.of(Scenario.of(scenario), trace, folder_for(out), on, progress)
+    scenario = Scenario.of(scenario)
+    if scale is not None:
+        scenario = scenario.replaying(paths(trace)).scaled(scale)
+    question = Question.of(scenario, trace, folder_for(out), on, progress)
     keys = flat(question.scenario.to_dict())
 
     def advised(most: int) -> Advice:

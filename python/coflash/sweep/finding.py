@@ -13,16 +13,20 @@ from coflash.files import atomic_write
 from coflash.quantity import Unit, show, show_change
 from coflash.results.estimate import Estimate, show_estimate
 from coflash.results.result import BEYOND, Result
+from coflash.results.store import Failure
 from coflash.scenario import Scenario
 from coflash.sweep.goal import Condition
 
 
 class Rows(NamedTuple):
-    """A table as text: its heads, its rows, and a line below it."""
+    """A table as text."""
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     below: str = ""
+    """A line below it."""
+    labels: int = 1
+    """The number of columns, from the left, that are no numbers."""
 
 
 class Finding:
@@ -41,7 +45,34 @@ class Finding:
         """The finding in sentences."""
         return ()
 
-    def tables(self, *measures: str) -> Sequence[Rows]:  # noqa: ARG002 - some are of measures
+    @property
+    def is_met(self) -> bool:
+        """Whether goals are met, if there are any."""
+        return True
+
+    @property
+    def problem(self) -> str:
+        """What was wrong; empty if nothing was."""
+        return ""
+
+    @property
+    def lost(self) -> Sequence[Failure]:
+        """The runs that failed."""
+        return ()
+
+    def notes(self, *measures: str) -> Sequence[str]:  # noqa: ARG002 - here and below: some are of measures
+        """Return what a reader of the numbers should know, such as assumptions."""
+        return ()
+
+    def stored(self) -> Sequence[str]:
+        """Say where the runs are."""
+        return ()
+
+    def said(self, *measures: str) -> Sequence[str]:  # noqa: ARG002
+        """Return the sentences, given the names of measures."""
+        return self.sentences
+
+    def tables(self, *measures: str) -> Sequence[Rows]:  # noqa: ARG002
         """Return the finding as tables; of some findings of measures, given their names."""
         return ()
 

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -18,7 +19,7 @@ from coflash._core import CoflashError, quantity
 from coflash.files import remote
 from coflash.measures.measure import CAUSES, Measure
 from coflash.quantity import counted, show
-from coflash.results.store import Store, store_at
+from coflash.results.store import Failure, Store, store_at
 from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import Sweep, points_of, swept
@@ -28,7 +29,7 @@ from coflash.sweep.finding import Finding, Rows, say
 from coflash.sweep.plan import Plan, Point, refusal
 from coflash.table import Table
 from coflash.terminal import errors
-from coflash.trace import Options, Paths, Progress, paths
+from coflash.trace import Options, Paths, paths
 from coflash.trace.volumes import Volume, documents, of_files, split, touched_pages
 
 if TYPE_CHECKING:
@@ -210,6 +211,19 @@ class Fleet(Finding):
         return [*said, *(f"{remark} ({count} of {every})" for remark, count in assumed.items())]
 
     @property
+    def lost(self) -> tuple[Failure, ...]:
+        """The runs that failed."""
+        return self.sweep.failures
+
+    def notes(self, *_: str) -> list[str]:
+        """Return what a reader of the numbers should know."""
+        return [*self.remarks, *self.sweep.results.remarks]
+
+    def stored(self) -> list[str]:
+        """Say where the runs are."""
+        return self.sweep.stored(f" of {counted(len(self.volumes), 'volume')}")
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The write amplification of all volumes together."""
         wafs = zip(self.designs, self.whole["waf_host"], strict=True)
@@ -286,7 +300,6 @@ def fleet(
     seeds: int | Sequence[int] = 1,
     on: On = None,
     progress: bool = False,
-    reading: Progress | None = None,
 ) -> Fleet:
     """Run each volume of a trace on a device of its own size, at every point of a design.
 
@@ -302,7 +315,6 @@ def fleet(
         on: As of `sweep`; workers of a cluster read the volumes, and write their results where `out` is a URL. A
             folder that all of them share is a URL, too: `file:///shared/out`.
         progress: Whether to show progress on the standard error stream.
-        reading: Called as the trace is split.
 
     Raises:
         CoflashError: An argument cannot be used, no volume writes, or all runs failed.
@@ -319,13 +331,11 @@ def fleet(
         found, how = of_files(folders, read), read
         base = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
     else:
-        found = split(
-            traces,
-            f"{out}/{VOLUMES}" if volumes is None else volumes,
-            read,
-            reading,
-            place.workers if place.is_here else None,
-        )
+        from coflash.runs.progress import shown  # needs rich
+
+        parts, workers = f"{out}/{VOLUMES}" if volumes is None else volumes, place.workers if place.is_here else None
+        with shown("reading") if progress else nullcontext(None) as reading:
+            found = split(traces, parts, read, reading, workers)
     writers = [one for one in found if one.written_bytes]
     if not writers:
         none = f"none of {counted(len(found), 'volume')} writes"

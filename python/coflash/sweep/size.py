@@ -128,6 +128,15 @@ class Sizing(Finding):
         return self.answer.point.jobs[0].scenario
 
     @property
+    def is_met(self) -> bool:
+        """Whether the answer meets all goals."""
+        return self.answer.is_met
+
+    def stored(self) -> list[str]:
+        """Say where the runs are."""
+        return [say("results", place=self.path, before="")]
+
+    @property
     def asked(self) -> tuple[str, ...]:
         """How the answer was found."""
         return self.how

@@ -14,6 +14,7 @@ from coflash._core import REVISION, CoflashError
 from coflash.keys import check_key
 from coflash.measures.renamed import metrics_of
 from coflash.quantity import counted, show
+from coflash.results.database import results
 from coflash.results.estimate import Estimate, show_estimate
 from coflash.results.store import FolderStore, Store
 from coflash.runs.inputs import inputs_of
@@ -125,6 +126,15 @@ class Tuning(Finding):
         """The trials of the table: of several objectives the Pareto front."""
         return (self.front if len(self.goals) > 1 and self.front else self.trials)[:_SHOWN]
 
+    def stored(self) -> list[str]:
+        """Say where the runs are."""
+        return [say("results", place=self.path, before="")]
+
+    def notes(self, *_: str) -> list[str]:
+        """Return what a reader of the numbers should know."""
+        stored = results(self.path)
+        return [*stored.remarks, *stored.assumed([goal.measure for goal in self.goals])]
+
     def tables(self, *_: str) -> list[Rows]:
         """Return a row for each of the best trials: its values, the objectives, and each bound."""
 
@@ -136,7 +146,7 @@ class Tuning(Finding):
             return [*trial.values.values(), *objectives, *bounded]
 
         heads = [*self.best.values, *(goal.measure.label for goal in self.goals), *self.subject_to]
-        return [Rows(heads, [row(trial) for trial in self._shown])]
+        return [Rows(heads, [row(trial) for trial in self._shown], labels=len(self.best.values))]
 
     @property
     def sentences(self) -> tuple[str, ...]:
