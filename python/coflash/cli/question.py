@@ -133,10 +133,11 @@ def size(
     quiet: Quiet = False,
 ) -> None:
     """Find the cheapest cache and spare space with which a trace or a workload meets goals, and say why."""
+    given = locals()
     from coflash.figures.style import needs_matplotlib
 
     needs_matplotlib()
-    _ask(coflash.size, locals(), _explained)
+    _ask(coflash.size, given, _explained)
 
 
 def _explained(sizing: Sizing) -> Sequence[str]:

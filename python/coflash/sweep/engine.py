@@ -14,7 +14,7 @@ from coflash.runs.inputs import Input
 from coflash.sweep.plan import Job, Ran
 
 On = int | str | None
-"""Where runs are executed: at most so many at once on this machine (None: one for each core); `"dask"`, or `"dask:4"`,
+"""Where runs are executed: the most parallel runs on this machine (None: one for each core); `"dask"`, or `"dask:4"`,
 for processes of Dask on this machine; or the address of a Dask scheduler, such as `"tcp://head:8786"`."""
 _ON = re.compile(r"(?P<here>[1-9]\d*)|dask(:(?P<processes>[1-9]\d*))?|(?P<address>\w+://.+)")
 
