@@ -9,7 +9,8 @@ use crate::Save;
 /// A divisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct Divisor {
-    /// The largest 64-bit number, divided by the divisor.
+    value: u32,
+    /// The largest 64-bit number, divided by `value`.
     inverse: u64,
 }
 
@@ -17,17 +18,24 @@ impl Divisor {
     /// Create a divisor; panics if it is zero.
     #[must_use]
     pub const fn new(value: u32) -> Self {
-        Self { inverse: u64::MAX / value as u64 }
+        Self { value, inverse: u64::MAX / value as u64 }
     }
 
     /// `number` divided by this, rounded down.
     ///
-    /// With r the rest, the product is the quotient plus (r + 1) / divisor, less at most 2^-32: that is less than a whole, and
+    /// With r the rest, the product is the quotient plus (r + 1) / value, less at most 2^-32: that is less than a whole, and
     /// never negative.
     #[inline(always)]
     #[must_use]
     pub const fn divide(self, number: u32) -> u32 {
         (((number as u128 + 1) * self.inverse as u128) >> 64) as u32
+    }
+
+    /// The rest of the division of `number` by this.
+    #[inline(always)]
+    #[must_use]
+    pub const fn rest(self, number: u32) -> u32 {
+        number - self.divide(number) * self.value
     }
 }
 
@@ -43,6 +51,7 @@ mod tests {
             let multiples = [0, 1, 2, 1000, u32::MAX / value].map(|times| value.wrapping_mul(times));
             for number in multiples.iter().flat_map(|&at| [at.wrapping_sub(1), at, at.wrapping_add(1)]) {
                 assert_eq!(divisor.divide(number), number / value, "{number} / {value}");
+                assert_eq!(divisor.rest(number), number % value, "{number} % {value}");
             }
         }
     }
