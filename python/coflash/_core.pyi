@@ -14,6 +14,9 @@ __version__: str
 REVISION: int
 """The revision of results: the same scenario, inputs, seed and revision give the same result byte for byte."""
 
+COMMIT: str
+"""The commit that a wheel was made of; empty where none was given to the build."""
+
 _CountedUnit = Literal["bytes", "ns", "ppb"]
 """Bytes, nanoseconds, or parts per billion of a whole."""
 

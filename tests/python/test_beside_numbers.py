@@ -172,8 +172,8 @@ def test_tables_of_many_runs_tell_what_their_measures_take_for_granted(tmp_path:
     beside = printed(runs_beside(stored, stored.runs))
     assert f"{first} {second.removeprefix(f'{RATED} ')} {YEARS} 5 (default) 5 (default)" in beside
     folder = ("--in", str(tmp_path), "--measure", "endurance.life_years")
-    for words in (("list",), ("compare", *stored.in_order())):
-        assert f"note: Endurance: {tlc}" in command("results", *words, *folder).stderr
+    for words in (("results", "list"), ("compare", *stored.in_order())):
+        assert f"note: Endurance: {tlc}" in command(*words, *folder).stderr
 
 
 def test_a_measure_that_repeats_another_names_it() -> None:

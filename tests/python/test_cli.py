@@ -97,8 +97,8 @@ def test_a_run_that_is_not_steady_says_so_and_how_to_begin_steady(tmp_path: Path
     )
     young = coflash("run", str(scenario))
     assert "Write amplification was not steady: " in young.stderr
-    assert "--until-steady" in young.stderr
-    steady = coflash("run", str(scenario), "--until-steady", "--json", "-")
+    assert "precondition.until_steady=true" in young.stderr
+    steady = coflash("run", str(scenario), "--set", "precondition.until_steady=true", "--json", "-")
     assert "not steady" not in steady.stderr
     assert "the workload's own writes went to flash past the cache, in " in steady.stderr
     document = json.loads(steady.stdout)

@@ -512,7 +512,7 @@ def test_a_sweep_that_is_killed_leaves_what_it_had_done_and_goes_on_from_there(t
     out = tmp_path / "out"
     requests = "workload.synthetic.requests="
     # One of two workers is in the middle of the second run whenever that is.
-    killed = command(out, "--vary", f"{requests}1000,{ENDLESS},2000,3000,4000", "--workers", "2")
+    killed = command(out, "--vary", f"{requests}1000,{ENDLESS},2000,3000,4000", "--on", "2")
     with start(killed) as process:
         assert process.stderr is not None
         for _ in range(2):
@@ -520,7 +520,7 @@ def test_a_sweep_that_is_killed_leaves_what_it_had_done_and_goes_on_from_there(t
         process.kill()
     done = len(coflash.results(out))
     assert 2 <= done <= 4
-    with start(command(out, "--vary", f"{requests}1000,2000,3000,4000,5000", "--workers", "2")) as process:
+    with start(command(out, "--vary", f"{requests}1000,2000,3000,4000,5000", "--on", "2")) as process:
         stdout, stderr = process.communicate()
     assert process.returncode == 0, stderr
     assert stderr.count("requests=") == 5 - done

@@ -403,6 +403,12 @@ mod _core {
 
     #[pymodule_export]
     const REVISION: u32 = coflash_sim::REVISION;
+    /// The commit that a wheel was made of; empty where none was given to the build.
+    #[pymodule_export]
+    const COMMIT: &str = match option_env!("COFLASH_COMMIT") {
+        Some(commit) => commit,
+        None => "",
+    };
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name")]
     const __version__: &str = coflash_sim::VERSION;

@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 import json as json_text
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, Quiet, Scale, ScenarioName, Workers
-from coflash.cli.sweep import Traces
-from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
+from coflash.cli.options import (
+    Assignments,
+    JsonFile,
+    OutFolder,
+    Plot,
+    Quiet,
+    Read,
+    Requests,
+    Scale,
+    ScenarioName,
+    Traces,
+    Workers,
+)
 from coflash.quantity import show
 from coflash.sweep import advise as job
 
-Requests = typer.Option(
-    "--requests",
-    metavar="N",
-    min=1,
-    help="The most requests of a run.",
-    show_default="400,000, or four times as many if these are not steady",
-)
 Steady = typer.Option("--steady/--as-given", help="Begin in a steady state, or with the scenario's own warm-up.")
 Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of each run.")
-Plot = typer.Option("--plot", metavar="FILE", help="The picture: .svg, .png or .pdf.")
 
 
-@with_trace_options
 def advise(
     scenario: ScenarioName,
     trace: Traces = None,
-    options: TraceOptions = AS_RECOGNISED,
+    read: Read = None,
     assignments: Assignments = None,
     scale: Scale = None,
-    requests: Annotated[int | None, Requests] = None,
+    requests: Requests = None,
     steady: Annotated[bool, Steady] = True,
     seeds: Annotated[int, Seeds] = 1,
     workers: Workers = None,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/advice",
-    plot: Annotated[Path | None, Plot] = None,
+    out: OutFolder = "results/advice",
+    plot: Plot = None,
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -53,8 +53,7 @@ def advise(
         needs_matplotlib()
         form = format_of(plot)
         atomic_write.check_file(plot, kinds.FIGURE)
-    read = [(f"workload.trace_options.{key}", value) for key, value in options.settings().items()]
-    device = shared.scaled(shared.scenario_with(scenario, assignments).set(read), scale, trace)
+    device = shared.scaled(shared.scenario_with(scenario, assignments, read), scale, trace)
     found = job.advise(
         device,
         trace or (),

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from coflash import evaluation
-from coflash.cli.console import JsonFile, Quiet, check_json, errors, output, plain_table, show_table, write_json
+from coflash.cli.console import check_json, errors, output, plain_table, show_table, write_json
+from coflash.cli.options import JsonFile, Quiet
 from coflash.evaluation import SuiteName
 
 _FILE = "A Python file that defines one class with @coflash.policy; or a built-in policy."

@@ -14,9 +14,21 @@ import typer
 from coflash._core import __version__
 from coflash.cli import complete
 from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, Measures, Quiet, UntilSteady, Workers
-from coflash.cli.sweep import Address, EngineOption, Seeds
-from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
+from coflash.cli.options import (
+    HERE,
+    Assignments,
+    JsonFile,
+    Measures,
+    On,
+    OutFolder,
+    Plot,
+    Quiet,
+    Read,
+    Seeds,
+    Vary,
+    assigned,
+    trace_options,
+)
 from coflash.measures.measure import Measure
 from coflash.quantity import counted, show
 from coflash.runs.progress import shown
@@ -25,12 +37,6 @@ from coflash.sweep.fleet import By, Fleet, Spread, measures_of, name_of
 from coflash.sweep.fleet import fleet as run_fleet
 from coflash.sweep.size import DEVICE
 
-Vary = typer.Option(
-    "--vary",
-    metavar="KEY=VALUES",
-    help="Values of a key, the first one the baseline: cooperation=none,cdm. May be repeated.",
-    autocompletion=complete.assignments,
-)
 Device = typer.Option(
     "--scenario",
     metavar="NAME|FILE",
@@ -39,31 +45,24 @@ Device = typer.Option(
 )
 Volumes = typer.Option("--volumes", metavar="DIR|URL", help="Where the volumes' traces are kept; by default in --out.")
 Table = typer.Option("--table", metavar="FILE", help="A row for each volume and point: .csv or .parquet.")
-Plot = typer.Option("--plot", metavar="FILE", help="The distributions of the first measure: .svg, .png or .pdf.")
 
 
-@with_trace_options
 def fleet(
     traces: Annotated[list[str], typer.Argument(metavar="TRACE...", help="The trace of many volumes, or its files.")],
-    vary: Annotated[list[str], Vary],
-    options: TraceOptions = AS_RECOGNISED,
+    vary: Vary,
+    read: Read = None,
     by: Annotated[
         By, typer.Option("--by", help="A device for each volume that the records name, or for each file.")
     ] = "volume",
     scenario: Annotated[str, Device] = DEVICE,
     assignments_: Assignments = None,
-    until_steady: UntilSteady = False,
     volumes: Annotated[str | None, Volumes] = None,
     seeds: Seeds = 1,
-    engine: EngineOption = "local",
-    workers: Workers = None,
-    address: Address = None,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results, or its URL.")
-    ] = "results/fleet",
+    on: On = HERE,
+    out: OutFolder = "results/fleet",
     measures: Measures = None,
     table: Annotated[Path | None, Table] = None,
-    plot: Annotated[Path | None, Plot] = None,
+    plot: Plot = None,
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -83,9 +82,9 @@ def fleet(
         atomic_write.check_file(plot, kinds.FIGURE)
     if table is not None:
         check_table(table)
-    varied = shared.assigned("--vary", vary, "cooperation=none,cdm")
+    varied = assigned("--vary", vary, "cooperation=none,cdm")
     check_keys(key for key, _ in varied)
-    base = shared.scenario_with(scenario, assignments_, until_steady)
+    base = shared.scenario_with(scenario, assignments_)
     with shared.noted(), nullcontext(None) if quiet else shown("reading", shared.errors()) as report:
         found = run_fleet(
             traces,
@@ -94,11 +93,9 @@ def fleet(
             by=by,
             scenario=base,
             volumes=volumes,
-            options=options.settings(),
+            options=trace_options(read),
             seeds=seeds,
-            engine=engine,
-            workers=workers,
-            address=address,
+            **vars(on),
             progress=not quiet,
             reading=report,
         )

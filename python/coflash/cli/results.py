@@ -1,4 +1,4 @@
-"""`coflash results`."""
+"""List, compare, query and export the results of many runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import (
-    Measures,
-    TableFormat,
-    Where,
     check_effect,
     errors,
     notes,
@@ -21,6 +18,7 @@ from coflash.cli.console import (
     show_or_write,
     show_table,
 )
+from coflash.cli.options import AsJson, Folder, Measures, TableFormat, Where, out_option
 from coflash.cli.run_tables import (
     differences_table,
     keys_left_out,
@@ -44,14 +42,9 @@ from coflash.results.store import store_at
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Folder = Annotated[
-    str,
-    typer.Option("--in", metavar="DIR", help="The folder of results, or its URL, with all folders below it."),
-]
 OverSeeds = Annotated[
     bool, typer.Option("--seeds", help="Combine the seeds of a point: means, with 95 % confidence intervals.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 RunName = typer.Argument(metavar="RUN", help="Its name, or the beginning of it.")
 DEFAULT = "results"
 
@@ -92,7 +85,6 @@ _RUNS = (
 _CAPACITY = "Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller one."
 _INTERVALS = "Differences from the first: intervals and tests, over seeds and slices."
 _FIRST = "A folder of a result (run --out), or a JSON file of fio or of coflash."
-_OUTPUT_FILE = "Write a .parquet, .csv or .json file instead."
 
 
 @app.command()
@@ -109,7 +101,6 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
     output().print(f"in {found.where(run)}", highlight=False, soft_wrap=True)
 
 
-@app.command()
 def compare(
     runs: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help=_RUNS)] = None,
     folder: Folder = DEFAULT,
@@ -188,7 +179,7 @@ def jobs(
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as: select run, waf_host from runs")],
     folder: Folder = DEFAULT,
-    output_file: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help=_OUTPUT_FILE)] = None,
+    output_file: Annotated[Path | None, out_option("FILE", "Write a .parquet, .csv or .json file instead.")] = None,
     format: TableFormat = "terminal",
     json: AsJson = False,
 ) -> None:

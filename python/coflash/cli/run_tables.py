@@ -74,7 +74,7 @@ def keys_left_out(results: Results) -> str:
         f" {'differs' if len(others) == 1 else 'differ'} with {path}"
         for path, others in with_.items()
     ]
-    return f"{'; '.join(parts)} (coflash results compare shows all)" if parts else ""
+    return f"{'; '.join(parts)} (coflash compare shows all)" if parts else ""
 
 
 def runs_beside(

@@ -10,8 +10,7 @@ import typer
 
 from coflash.cli import complete
 from coflash.cli import console as shared
-from coflash.cli.console import Assignments, JsonFile, Quiet, Workers, assigned
-from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
+from coflash.cli.options import Assignments, JsonFile, OutFolder, Quiet, Read, Requests, Workers, assigned
 from coflash.results.comparison import REPORT
 from coflash.sweep import size as job
 from coflash.sweep.design import check_keys
@@ -24,25 +23,23 @@ Workload = typer.Argument(
     help="The trace, or its files in order; or a generator or preset that is written as one: jesd219.",
     autocompletion=complete.workloads,
 )
-Requests = typer.Option("--requests", min=1, max=2**63 - 1, help="The requests of a workload.", show_default="400,000")
 Space = typer.Option("--space", metavar="SIZE", help="The address space of a workload.", show_default="1GiB")
 Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of the answer, its neighbours and its reasons.")
 
 
-@with_trace_options
 def size(
     trace: Annotated[list[str], Workload],
     goal: Goals,
-    options: TraceOptions = AS_RECOGNISED,
+    read: Read = None,
     cost: Annotated[str, typer.Option("--cost", metavar="KEY*PRICE+…", help="The cost to minimise.")] = job.PRICES,
     drive: Annotated[str, Drive] = job.DEVICE,
     over: Annotated[list[str] | None, Over] = None,
     assignments: Assignments = None,
-    requests: Annotated[int | None, Requests] = None,
+    requests: Requests = None,
     space: Annotated[str | None, Space] = None,
     seeds: Annotated[int, Seeds] = 3,
     workers: Workers = None,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/size",
+    out: OutFolder = "results/size",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -52,8 +49,7 @@ def size(
 
     shared.check_json(json)
     needs_matplotlib()
-    read = [(f"workload.trace_options.{key}", value) for key, value in options.settings().items()]
-    device, more = shared.scenario_with(drive, assignments).set(read), assigned("--over", over, "gc.victim=greedy")
+    device, more = shared.scenario_with(drive, assignments, read), assigned("--over", over, "gc.victim=greedy")
     check_keys(key for key, _ in more)
     sized = partial(job.size, trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds)
     found = sized(requests=requests, space=space, workers=workers, progress=not quiet)

@@ -8,18 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from coflash._core import __version__
-from coflash.cli import complete
 from coflash.cli.console import (
     STANDARD_OUTPUT,
-    Assignments,
-    JsonFile,
-    Measures,
-    Quiet,
-    Scale,
-    ScenarioName,
-    TableFormat,
-    UntilSteady,
-    Workers,
     check_json,
     end_if_failed,
     errors,
@@ -29,6 +19,22 @@ from coflash.cli.console import (
     show_or_write,
     write_json,
 )
+from coflash.cli.options import (
+    HERE,
+    Assignments,
+    JsonFile,
+    Measures,
+    On,
+    OutFolder,
+    Quiet,
+    Read,
+    Scale,
+    ScenarioName,
+    Seeds,
+    TableFormat,
+    Traces,
+    Vary,
+)
 from coflash.cli.run_tables import points_table, seeds_note, why_lines
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
@@ -37,54 +43,26 @@ from coflash.results.store import store_at
 from coflash.runs.inputs import inputs_of
 from coflash.sweep import Sweep, swept
 from coflash.sweep.design import Design, assignments, axis
-from coflash.sweep.engine import EngineName, Place
+from coflash.sweep.engine import Place
 from coflash.sweep.plan import Plan
 from coflash.sweep.progress import Warming, span
-
-Traces = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--trace", metavar="FILE", help="Replay this trace, a path or a URL. Repeat it for a trace of several files."
-    ),
-]
-Seeds = Annotated[
-    int,
-    typer.Option("--seeds", metavar="N", min=1, help="Runs of each point, each with its own seed, for intervals."),
-]
-EngineOption = Annotated[EngineName, typer.Option("--engine", help="This machine's cores, or a cluster.")]
-Address = Annotated[
-    str | None, typer.Option("--address", metavar="ADDRESS", help="The cluster, such as tcp://host:8786.")
-]
-
 
 _DESIGN = "All combinations; the first value of each key, then the second, …; random points; a Latin hypercube."
 
 
 def sweep(
     scenario: ScenarioName,
-    vary: Annotated[
-        list[str],
-        typer.Option(
-            "--vary",
-            metavar="KEY=VALUES",
-            help="Values of a key: a,b,c or 1..8 or 10..50:10 or 64MiB..1GiB*2. May be repeated.",
-            autocompletion=complete.assignments,
-        ),
-    ],
+    vary: Vary,
     trace: Traces = None,
+    read: Read = None,
     assignments_: Assignments = None,
     scale: Scale = None,
-    until_steady: UntilSteady = False,
     design: Annotated[Design, typer.Option("--design", help=_DESIGN)] = "grid",
     samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Points of random and lhs.")] = 20,
     design_seed: Annotated[int, typer.Option("--design-seed", metavar="N", min=0, help="Seed of random and lhs.")] = 0,
     seeds: Seeds = 1,
-    engine: EngineOption = "local",
-    workers: Workers = None,
-    address: Address = None,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results, or its URL.")
-    ] = "results/sweep",
+    on: On = HERE,
+    out: OutFolder = "results/sweep",
     measures: Measures = None,
     format: TableFormat = "terminal",
     json: JsonFile = None,
@@ -94,9 +72,9 @@ def sweep(
     given = [named(name) for name in measures or ()]
     check_json(json)
     points = assignments([axis(text) for text in vary], design, samples, design_seed)
-    chosen = scenario_with(scenario, assignments_, until_steady)
+    chosen = scenario_with(scenario, assignments_, read)
     inputs = inputs_of(chosen, trace or ())
-    place = Place(engine, workers, address, inputs)
+    place = Place(on.engine, on.workers, on.address, inputs)
     found = swept(Plan.of(chosen, inputs, points, seeds, scale), store_at(out), place, None if quiet else errors())
     shown = given or found.results.applying(BRIEF)
     write_json(json, json_text.dumps(_document(found, shown), indent=2, ensure_ascii=False) + "\n")

@@ -11,11 +11,6 @@ from coflash._core import __version__
 from coflash.cli import complete
 from coflash.cli.console import (
     STANDARD_OUTPUT,
-    Assignments,
-    JsonFile,
-    Quiet,
-    ScenarioName,
-    Workers,
     check_json,
     errors,
     notes,
@@ -24,8 +19,8 @@ from coflash.cli.console import (
     show_table,
     write_json,
 )
+from coflash.cli.options import HERE, Assignments, JsonFile, On, OutFolder, Quiet, Read, ScenarioName, Seeds, Traces
 from coflash.cli.run_tables import trials_line, trials_table
-from coflash.cli.sweep import Address, EngineOption, Seeds, Traces
 from coflash.results.database import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
@@ -53,21 +48,20 @@ def tune(
     cost: Annotated[str | None, typer.Option("--cost", metavar="KEY*PRICE+…", help=_COST)] = None,
     subject_to: Annotated[list[str] | None, typer.Option("--subject-to", metavar="MEASURE<VALUE", help=_BOUND)] = None,
     trace: Traces = None,
+    read: Read = None,
     assignments: Assignments = None,
     trials: Annotated[int, typer.Option("--trials", metavar="N", min=1, help="Number of points to try.")] = 50,
     seeds: Seeds = 1,
     tune_seed: Annotated[int, typer.Option("--tune-seed", metavar="N", min=0, help="Seed of the search.")] = 0,
-    engine: EngineOption = "local",
-    workers: Workers = None,
-    address: Address = None,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/tune",
+    on: On = HERE,
+    out: OutFolder = "results/tune",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Search for the values of some keys that minimise or maximise measures; the same command resumes a search."""
     check_json(json)
     search = Search(
-        scenario_with(scenario, assignments),
+        scenario_with(scenario, assignments, read),
         [axis(text) for text in over],
         trace or (),
         goals(minimise, maximise, cost),
@@ -76,7 +70,9 @@ def tune(
         trials=trials,
         seed=tune_seed,
     )
-    found = search.run(folder_for(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
+    found = search.run(
+        folder_for(out), Place(on.engine, on.workers, on.address, search.inputs), None if quiet else errors()
+    )
     write_json(json, json_text.dumps({"coflash": __version__, **found.document()}, indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()

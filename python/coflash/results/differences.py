@@ -12,7 +12,7 @@ from coflash.results.result import Result
 
 SEEDS_OF_A_TRACE = (
     "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the "
-    "trace is the same in every run. How far a measure varies within it: coflash results compare RUN RUN --intervals."
+    "trace is the same in every run. How far a measure varies within it: coflash compare RUN RUN --intervals."
 )
 OF_BINS = (
     "Percentiles are ends of bins up to 0.1 % of a value wide; intervals over seeds are wider by it on both sides."

@@ -139,9 +139,9 @@ pub(crate) fn open_workload(
         }
         Requests::Fio(file) => {
             let handles = scenario.ftl.placement.handles();
-            let jobs = Jobs::open(file, space_bytes, handles, Seed(scenario.seed))?;
-            let description = jobs.description();
-            Ok((Supply::Jobs(jobs), description))
+            let opened = (traces.open_jobs)(file, space_bytes, handles, seed)?;
+            let description = opened.description.clone();
+            Ok((Supply::Jobs(Jobs::new(opened, seed)), description))
         }
         Requests::DiskSim(config) => {
             let requests = config.requests.min(workload.requests_max.unwrap_or(u64::MAX));
