@@ -133,16 +133,12 @@ def size(
     quiet: Quiet = False,
 ) -> None:
     """Find the cheapest cache and spare space with which a trace or a workload meets goals, and say why."""
-    given = locals()
-    from coflash.figures.style import needs_matplotlib
-
-    needs_matplotlib()
-    _ask(coflash.size, given, _explained)
+    _ask(coflash.size, locals(), _explained)
 
 
 def _explained(sizing: Sizing) -> Sequence[str]:
     """Write the picture and the report of why."""
-    from coflash.figures.style import write_pictures
+    from coflash.charts import write_pictures
     from coflash.report import write_report  # slow to import
     from coflash.results.comparison import REPORT
 
@@ -238,9 +234,8 @@ def _ask(
     if table is not None:
         check_table(table)
     if plot is not None:
-        from coflash.figures.style import format_of, needs_matplotlib
+        from coflash.charts import format_of
 
-        needs_matplotlib()
         picture = format_of(plot)
         atomic_write.check_file(plot, kinds.FIGURE)
     for name in {"vary", "over"} & given.keys():

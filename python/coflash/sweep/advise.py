@@ -27,7 +27,7 @@ from coflash.sweep.question import Question, folder_for
 from coflash.trace import Paths, paths
 
 if TYPE_CHECKING:
-    from coflash.figures.style import Format
+    from coflash.charts import Format
 
 REQUESTS = 400_000
 _LONGER = 4
@@ -227,11 +227,7 @@ class Advice(Finding):
         return more if self.has_more else f"{more} with --set workload.repeat={_LONGER * rounds}"
 
     def draw(self, form: Format) -> bytes:
-        """Draw what each answer saves, and where the advised one's saving comes from.
-
-        Raises:
-            CoflashError: matplotlib is missing.
-        """
+        """Draw what each answer saves, and where the advised one's saving comes from."""
         from coflash.figures.why import draw  # slow to import
 
         variants = {one.answer.name: one.runs for one in self.tried}

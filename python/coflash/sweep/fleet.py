@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from coflash.figures.style import Format
+    from coflash.charts import Format
 
 By = Literal["volume", "file"]
 VOLUME, VOLUMES = "volume", "volumes"

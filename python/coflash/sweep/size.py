@@ -34,7 +34,7 @@ from coflash.trace import Paths, info
 from coflash.trace.trace_info import TraceInfo
 
 if TYPE_CHECKING:
-    from coflash.figures.style import Format
+    from coflash.charts import Format
 
 DEVICE = "demo"
 PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
@@ -235,11 +235,7 @@ class Sizing(Finding):
         return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline=before, target=after)
 
     def draw(self, form: Format) -> bytes:
-        """Draw the figure of why.
-
-        Raises:
-            CoflashError: matplotlib is missing.
-        """
+        """Draw the figure of why."""
         from coflash.figures.why import draw  # slow to import
 
         measure = self._explained
