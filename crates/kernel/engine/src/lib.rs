@@ -7,7 +7,6 @@
 //! | concept | place |
 //! |---|---|
 //! | a run: what is prepared for it; its course, step by step ([`Simulation`]); the replay of its requests | `run.rs`; `simulation.rs`; `replay.rs` |
-//! | a run over slices of its device side by side; what couples them, and keeps a run on one thread | `sliced_run.rs`, `slice.rs`; `coupling.rs` |
 //! | the workload of a run; the reader of traces | `open_workload.rs`; `traces.rs` |
 //! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
 //! | closed loops side by side: the jobs of a job file | `jobs.rs` |
@@ -27,7 +26,6 @@ mod amplification;
 mod beyond;
 mod cancellable;
 mod checkpoint;
-mod coupling;
 mod course;
 mod describe;
 mod device;
@@ -55,8 +53,6 @@ mod retention;
 mod run;
 mod series;
 mod simulation;
-mod slice;
-mod sliced_run;
 mod spare;
 mod state_file;
 mod steady;
@@ -68,7 +64,6 @@ pub use amplification::Amplification;
 pub use cancellable::Cancellable;
 pub use checkpoint::{Checkpoints, run_with_checkpoints};
 pub use coflash_scenario::{self as scenario, BUILT_IN, Scenario, ScenarioError};
-pub use coupling::coupling;
 pub use describe::describe;
 pub use engine::{Engine, ServiceError};
 pub use error::{RunError, StateFileError, WarmError};
