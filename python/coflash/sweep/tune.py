@@ -221,8 +221,8 @@ def tune(
         trials: The number of points to try in all.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds. Their mean counts.
         tune_seed: The seed of the search.
-        on: The number of parallel runs on this machine, by default one on each core; `"dask"` or `"dask:4"` for
-            processes on it; or the address of a Dask scheduler, such as `"tcp://head:8786"`.
+        on: The number of parallel runs on this machine, by default one on each core; or the address of a Dask
+            scheduler, such as `"tcp://head:8786"`.
         progress: Whether to show progress on the standard error stream.
 
     Raises:
