@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 
 from coflash.files import atomic_write
-from coflash.sweep.tune import folder_for
+from coflash.sweep.question import folder_for
 from coflash_reproduce.inference import page, search
 from coflash_reproduce.inference.definition import inferences
 from coflash_reproduce.output import IMAGES, Output
@@ -43,7 +43,8 @@ def infer(
         CoflashError: An argument cannot be used, a run failed, or the folder cannot be written.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    chosen, trials = (
+    chosen = PAPERS[one_of("--infer", paper, list(TRIALS["quick"]))]
+    trials = TRIALS[one_of("scale", scale, list(TRIALS))]
         PAPERS[one_of("--infer", paper, list(TRIALS["quick"]))],
         TRIALS[one_of("scale", scale, list(TRIALS))],
     )

@@ -1,7 +1,7 @@
 """The definition of an inference: what a paper leaves open, and its numbers that bear on it.
 
-An [`Inference`][coflash_reproduce.inference.definition.Inference] is a file in TOML, with its reasons in Markdown beside
-it; `search` tries set-ups, `page` says what came of it. The terms:
+An [`Inference`][coflash_reproduce.inference.definition.Inference] is a file in TOML, with its reasons in Markdown
+beside it; `search` tries set-ups, `page` says what came of it. The terms:
 
 - an *unknown* is a number that the paper does not state, with the range in which it is searched;
 - a *reading* is one way of understanding the paper's text, by which the scenario differs;

@@ -9,10 +9,9 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from coflash.charts import MARKERS, Axis, Format, Look, lines, picture
-
 from coflash import palette
 from coflash._core import REVISION, __version__
+from coflash.charts import MARKERS, Axis, Format, Look, lines, picture
 from coflash.quantity import show
 from coflash_reproduce.claim import Paper
 from coflash_reproduce.drawing import FORMATS

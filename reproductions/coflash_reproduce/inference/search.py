@@ -137,7 +137,7 @@ def _outcome(
     goal = Goal(f"residual of {inference.name} against {against}", True, lambda runs, _: inference.best(runs), cases)
     axes = [unknown.axis for unknown in inference.searched(reading)]
     search = Search(scenario, axes, (), [goal], seeds=1, trials=trials, seed=SEED)
-    place = Place("local", jobs, None, search.inputs)
+    place = Place(jobs, search.inputs)
     tried = search.run(store, place, console).trials
     found = [
         Candidate(trial.number, trial.values, places, ours, inference.residual(ours))
