@@ -45,9 +45,6 @@ def infer(
     """
     chosen = PAPERS[one_of("--infer", paper, list(TRIALS["quick"]))]
     trials = TRIALS[one_of("scale", scale, list(TRIALS))]
-        PAPERS[one_of("--infer", paper, list(TRIALS["quick"]))],
-        TRIALS[one_of("scale", scale, list(TRIALS))],
-    )
     output = Output(out, publish)
     atomic_write.make_folder(out / "store")
     store = folder_for(out / "store")
