@@ -231,7 +231,7 @@ def test_the_page_of_a_search(known: Inference, searched_only: Inference, tmp_pa
     file = infer("cdm", "tiny", out=tmp_path / "out", publish=tmp_path / "published")
     text = file.read_text("utf-8")
     assert (tmp_path / "published" / file.name).read_text("utf-8") == text
-    assert (tmp_path / "published/images/cdm-inference-planted.svg").read_bytes().startswith(b"<?xml")
+    assert (tmp_path / "published/images/cdm-inference-planted.svg").read_bytes().startswith(b"<svg")
     assert (tmp_path / "out/images/cdm-inference-planted.png").read_bytes().startswith(b"\x89PNG")
     assert re.search(r"\| the baseline drains \|.*\| excluded \|", text)
     assert "## A planted set-up and it again together" in text
