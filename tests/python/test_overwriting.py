@@ -14,11 +14,10 @@ import fsspec
 import pytest
 
 import coflash
-from coflash import CoflashError, Scenario, demo
+from coflash import CoflashError, Scenario
 from coflash._core import REVISION
 from coflash.demo import find_trace
 from coflash.report import Subject, write_report
-from coflash.results.comparison import Case, Comparison
 from coflash.results.identity import Identity
 from coflash.runs.inputs import inputs_of
 from coflash.sweep.plan import Plan, named_revision
@@ -108,36 +107,6 @@ def test_a_run_is_the_same_as_in_a_sweep(tmp_path: Path) -> None:
         assert identity.inputs is not None
         parts = [identity.scenario, *identity.inputs, named_revision(REVISION)]
         assert hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16] == job.key
-
-
-def test_a_demo_replaces_only_runs_that_it_makes_again(tmp_path: Path) -> None:
-    trace = DEMO_TRACE
-    scenario = Scenario.load(demo.SCENARIO)
-
-    def kept(sizes: tuple[int, ...]) -> None:
-        """Leaves a demo of these sizes, whose measures nobody reads."""
-        document = coflash.run(SMALL).document
-        workload = {**document["workload"], "inputs": [{"sha256": inputs_of(SMALL, str(trace))[0].sha256}]}
-        shutil.rmtree(tmp_path / "out", ignore_errors=True)
-        (tmp_path / "out").mkdir()
-        cases = tuple(
-            Case(
-                scheme,
-                size,
-                coflash.run(SMALL).with_document(
-                    {**document, "workload": workload, "scenario": scenario.with_(changes).to_dict()}
-                ),
-            )
-            for scheme, size, changes in demo.cases(sizes)
-        )
-        Comparison("title", "question", cases).write_files(tmp_path / "out")
-
-    kept(demo.QUICK_CACHE_SIZES_BYTES)
-    demo.check_place(tmp_path / "out", trace, demo.QUICK_CACHE_SIZES_BYTES)
-    demo.check_place(tmp_path / "out", trace, demo.CACHE_SIZES_BYTES)
-    kept(demo.CACHE_SIZES_BYTES)
-    with pytest.raises(CoflashError, match=r"holds the result of another run.*this is the demo of 5 runs"):
-        demo.check_place(tmp_path / "out", trace, demo.QUICK_CACHE_SIZES_BYTES)
 
 
 RUN, GENERATE = ("run", "demo", "--trace", "source.csv", "--quiet"), ("trace", "generate", "zipf", "--requests", "100")

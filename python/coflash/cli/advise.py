@@ -23,6 +23,7 @@ from coflash.cli.options import (
 )
 from coflash.quantity import show
 from coflash.sweep import advise as job
+from coflash.text_table import TextTable
 
 Steady = typer.Option("--steady/--as-given", help="Begin in a steady state, or with the scenario's own warm-up.")
 Seeds = typer.Option("--seeds", metavar="N", min=1, help="Seeds of each run.")
@@ -70,12 +71,10 @@ def advise(
     if quiet:
         return
     console = shared.errors() if json == shared.STANDARD_OUTPUT else shared.output()
-    rows = shared.plain_table("answer", found.measure.label, *job.HEADS)
+    rows = TextTable(["answer", found.measure.label, *job.HEADS], "lr")
     for one in found.tried:
-        rows.add_row(one.answer.name, show(one.value, found.measure.unit), *one.cells)
-    for column in rows.columns:
-        column.no_wrap = True
+        rows.add(one.answer.name, show(one.value, found.measure.unit), *one.cells)
     console.print(found.how, highlight=False, markup=False, soft_wrap=True)
-    shared.show_table(rows, console)
+    shared.show_table(rows, console=console)
     files = (f"results: {out}", *([f"picture: {plot}"] if plot else []))
     console.print("\n".join((*files, *found.sentences)), highlight=False, markup=False, soft_wrap=True)

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from coflash import evaluation
-from coflash.cli.console import check_json, errors, output, plain_table, show_table, write_json
+from coflash.cli.console import check_json, errors, output, show_table, write_json
 from coflash.cli.options import JsonFile, Quiet
 from coflash.evaluation import SuiteName
+from coflash.text_table import TextTable
 
 _FILE = "A Python file that defines one class with @coflash.policy; or a built-in policy."
 
@@ -31,14 +32,12 @@ def evaluate(
     found = evaluation.evaluate(file, suite, cpu_seconds=cpu_seconds)
     write_json(json, found.to_json())
     if not quiet:
-        table = plain_table("workload", f"{file.stem}", "best built-in", "", "bound", "score")
-        for column in (1, 2, 4, 5):
-            table.columns[column].justify = "right"
+        table = TextTable(["workload", file.stem, "best built-in", "", "bound", "score"], "lr")
         for row in found.rows:
             numbers = [f"{number:.3f}" for number in (row.value, row.best_value, row.bound, row.score)]
-            table.add_row(row.workload, *numbers[:2], row.best, *numbers[2:])
-        table.add_row("combined", "", "", "", "", f"{found['combined_score']:.3f}")
-        show_table(table, output() if json is None else errors())
+            table.add(row.workload, *numbers[:2], row.best, *numbers[2:])
+        table.add("combined", "", "", "", "", f"{found['combined_score']:.3f}")
+        show_table(table, console=output() if json is None else errors())
     if found.note:
         errors().print(f"error: {found.note}", style="red", highlight=False, soft_wrap=True)
         raise typer.Exit(1)

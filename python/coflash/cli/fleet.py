@@ -36,6 +36,7 @@ from coflash.sweep.design import check_keys
 from coflash.sweep.fleet import By, Fleet, Spread, measures_of, name_of
 from coflash.sweep.fleet import fleet as run_fleet
 from coflash.sweep.size import DEVICE
+from coflash.text_table import TextTable
 
 Device = typer.Option(
     "--scenario",
@@ -119,17 +120,15 @@ def _tell(found: Fleet, measures: list[Measure], out: str, json: Path | None) ->
     shared.notes([*found.remarks, *found.sweep.results.remarks])
     heads = ("volumes", "mean", "95 % of fleets", "least", "10 %", "median", "90 %", "most")
     for measure in measures:
-        rows = shared.plain_table(measure.label, *heads)
+        rows = TextTable([measure.label, *heads], "lr")
         ends = []
         for spread in found.spread(measure):
-            rows.add_row(name_of(spread.values), *_cells(spread, partial(show, unit=measure.unit)))
+            rows.add(name_of(spread.values), *_cells(spread, partial(show, unit=measure.unit)))
             ends.append(f"{name_of(spread.values)}: least in {spread.least}, most in {spread.greatest}")
         for spread in found.spread_of_saved(measure):
-            rows.add_row(f"{name_of(spread.values)} saves", *_cells(spread, _percent))
+            rows.add(f"{name_of(spread.values)} saves", *_cells(spread, _percent))
             ends.append(f"{name_of(spread.values)} saves least in {spread.least}, most in {spread.greatest}")
-        for column in rows.columns:
-            column.no_wrap = True
-        shared.show_table(rows, console)
+        shared.show_table(rows, console=console)
         console.print("; ".join(ends), highlight=False, markup=False, soft_wrap=True)
     wafs = [
         f"{name_of(design)} {waf:.3f}"

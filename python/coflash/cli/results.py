@@ -13,17 +13,12 @@ from coflash.cli.console import (
     errors,
     notes,
     output,
-    plain_table,
     show_json,
-    show_or_write,
     show_table,
 )
 from coflash.cli.options import AsJson, Folder, Measures, TableFormat, Where, out_option
 from coflash.cli.run_tables import (
-    differences_table,
     keys_left_out,
-    runs_beside,
-    runs_table,
     seeds_note,
     why_command,
     why_lines,
@@ -39,6 +34,8 @@ from coflash.results.fio_json import beside, fio_json, read_fio_json
 from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
+from coflash.results.tables import differences_table, runs_beside, runs_table
+from coflash.text_table import TextTable
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -66,7 +63,7 @@ def list_(
     found = results(folder, where or ())
     notes(found.remarks)
     shown = [named(name) for name in measures] if measures else found.applying(BRIEF)
-    show_or_write(runs_table(found, shown, over_seeds=over_seeds), format)
+    show_table(runs_table(found, shown, over_seeds=over_seeds), format)
     notes(found.assumed(shown))
     if over_seeds:
         notes(seeds_note(found, shown))
@@ -121,7 +118,7 @@ def compare(
         check_effect(
             {"--measure": measures, "--where": where, "--intervals": intervals}, "beside a log of nvme fdp stats"
         )
-        table = plain_table("WAF", runs[0], runs[1], "difference")
+        table = TextTable(["WAF", runs[0], runs[1], "difference"], "lr")
         log, result = read_fdp_log(Path(runs[1])), Result.load(runs[0])
         least = result.scenario.core.exported_bytes()
         size, unit = number_in(capacity) or (0.0, "") if capacity else (least, "bytes")
@@ -130,8 +127,8 @@ def compare(
             raise CoflashError(f"{msg}, which the drive of the run exports, or more is allowed")
         notes(remarks_of(log, log.stats[-1].host / size))
         for row in beside_log(result, log, int(size)):
-            table.add_row(*row)
-        show_table(table, output())
+            table.add(*row)
+        show_table(table)
         return
     check_effect({"--capacity": capacity}, "without a folder of a run and a log of nvme fdp stats")
     # Folders of `run --out` are named as they are; other names are those of runs in --in.
@@ -151,7 +148,7 @@ def compare(
         table = differences_table(found, names, shown or found.applying(HEADLINE))
     else:
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
-    show_or_write(table, format)
+    show_table(table, format)
     for line in why_lines(found, names, shown or BRIEF) or why_command(found, names, shown or BRIEF):
         errors().print(line, highlight=False, markup=False, soft_wrap=True)
     notes(found.assumed(shown))
@@ -168,11 +165,11 @@ def jobs(
 ) -> None:
     """Show two results job by job: a simulated drive, and what fio measured on a real one."""
     documents = [fio_json(Result.load(place)) if place.is_dir() else read_fio_json(place) for place in (first, second)]
-    table = plain_table("job", "measure", str(first), str(second), "difference")
+    table = TextTable(["job", "measure", str(first), str(second), "difference"], "llr")
     for row in beside(*documents):
         numbers = (shown_as(number, row.unit) for number in (row.first, row.second))
-        table.add_row(row.job, row.label, *numbers, show_change(change(row.second, row.first)))
-    show_table(table, output())
+        table.add(row.job, row.label, *numbers, show_change(change(row.second, row.first)))
+    show_table(table)
 
 
 @app.command()
@@ -196,10 +193,10 @@ def sql(
     elif json:
         show_json(json_rows(found))
     else:
-        table = plain_table(*found.columns)
+        table = TextTable(found.columns)
         for row in json_rows(found):
-            table.add_row(*("" if value is None else str(value) for value in row.values()))
-        show_or_write(table, format)
+            table.add(*("" if value is None else str(value) for value in row.values()))
+        show_table(table, format)
 
 
 @app.command()

@@ -11,7 +11,6 @@ import typer
 from coflash.cli import complete
 from coflash.cli import console as shared
 from coflash.cli.options import Assignments, JsonFile, OutFolder, Quiet, Read, Requests, Workers, assigned
-from coflash.results.comparison import REPORT
 from coflash.sweep import size as job
 from coflash.sweep.design import check_keys
 
@@ -53,12 +52,13 @@ def size(
     check_keys(key for key, _ in more)
     sized = partial(job.size, trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds)
     found = sized(requests=requests, space=space, workers=workers, progress=not quiet)
+    page = found.path / "report.html"
     (figure,) = write_pictures(found.path, [("why.pdf", found.draw("pdf"))])
-    write_report(found.subject, found.path / REPORT)
+    write_report(found.subject, page)
     shared.write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = shared.errors() if json == shared.STANDARD_OUTPUT else shared.output()
-        files = (f"results: {out}", f"figure:  {figure}", f"report:  {found.path / REPORT}")
+        files = (f"results: {out}", f"figure:  {figure}", f"report:  {page}")
         console.print("\n".join((*found.how, *found.sentences, *files)), highlight=False, markup=False, soft_wrap=True)
     if not found.answer.is_met:
         raise typer.Exit(1)

@@ -16,7 +16,7 @@ from coflash.cli.console import (
     notes,
     output,
     scenario_with,
-    show_or_write,
+    show_table,
     write_json,
 )
 from coflash.cli.options import (
@@ -35,7 +35,7 @@ from coflash.cli.options import (
     Traces,
     Vary,
 )
-from coflash.cli.run_tables import points_table, seeds_note, why_lines
+from coflash.cli.run_tables import seeds_note, why_lines
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
 from coflash.quantity import counted
@@ -81,7 +81,7 @@ def sweep(
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
         notes([*found.remarks, *found.results.remarks])
-        show_or_write(points_table(found, shown), format, console)
+        show_table(found.shown(shown), format, console)
         for line in why_lines(found.results, found.results.runs, shown):
             console.print(line, highlight=False, markup=False, soft_wrap=True)
         notes(found.results.assumed(shown))

@@ -78,7 +78,7 @@ def tune(
         console = errors() if json == STANDARD_OUTPUT else output()
         stored = results(out)
         notes(stored.remarks)
-        show_table(trials_table(found), console)
+        show_table(trials_table(found), console=console)
         notes(stored.assumed([goal.measure for goal in found.goals]))
         console.print(trials_line(found), highlight=False, soft_wrap=True)
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())

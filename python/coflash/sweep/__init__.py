@@ -14,13 +14,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
-from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
 from coflash.quantity import counted, with_units
 from coflash.results.database import Results
-from coflash.results.estimate import Estimate, estimate_of, show_estimate
+from coflash.results.estimate import Estimate, estimate_of
 from coflash.results.store import Failure, Store, store_at
+from coflash.results.tables import estimated, shown_estimates
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
@@ -29,6 +29,7 @@ from coflash.sweep.engine import EngineName, Place, open_engine
 from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table
 from coflash.terminal import errors
+from coflash.text_table import TextTable
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
@@ -121,18 +122,19 @@ class Sweep:
                 found.append(f"{key} differs, too: {each}; a table sets it: {table}={{ name = …, … }}")
         return found
 
-    def _repr_html_(self) -> str:
-        measures = self.results.applying(BRIEF)
+    def shown(self, measures: Sequence[Measure], title: str = "") -> TextTable:
+        """Make a table with a row for each point: its values, and the measures as means over the seeds."""
+        shown = estimated(list(self.points[0].values), measures, title)
         columns = [self.estimates(measure) for measure in measures]
-        rows = [
-            (*point.values.values(), *(show_estimate(c[place], m.unit) for c, m in zip(columns, measures, strict=True)))
-            for place, point in enumerate(self.points[:ROWS_SHOWN])
-        ]
+        for place, point in enumerate(self.points):
+            shown.add(*point.values.values(), *shown_estimates(measures, [column[place] for column in columns]))
+        return shown
+
+    def _repr_html_(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""
         ran = f"{counted(len(self.results), 'run')} in {self.place}{failed}"
         title = f"Sweep of {counted(len(self.points), 'point')}, {ran}"
-        names = (*self.points[0].values, *(measure.label for measure in measures))
-        return html_table(names, rows, title, len(self.points))
+        return self.shown(self.results.applying(BRIEF), title).html(len(self.points))
 
 
 def sweep(
