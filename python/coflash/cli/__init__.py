@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from coflash._core import REVISION, CoflashError, __version__
+from coflash._core import CoflashError
 from coflash.cli.usage import UsageError, problem
 
 _PANELS = {
@@ -87,7 +87,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"coflash {__version__}, revision {REVISION} of results")
+        from coflash.cli.version import version
+
+        typer.echo(version())
         raise typer.Exit
 
 

@@ -49,9 +49,8 @@ def advise(
 
     shared.check_json(json)
     if plot is not None:
-        from coflash.figures.style import format_of, needs_matplotlib
+        from coflash.charts import format_of
 
-        needs_matplotlib()
         form = format_of(plot)
         atomic_write.check_file(plot, kinds.FIGURE)
     device = shared.scaled(shared.scenario_with(scenario, assignments, read), scale, trace)

@@ -76,9 +76,8 @@ def fleet(
         named(name)
     shared.check_json(json)
     if plot is not None:
-        from coflash.figures.style import format_of, needs_matplotlib
+        from coflash.charts import format_of
 
-        needs_matplotlib()
         form = format_of(plot)
         atomic_write.check_file(plot, kinds.FIGURE)
     if table is not None:

@@ -43,11 +43,10 @@ def size(
     quiet: Quiet = False,
 ) -> None:
     """Find the cheapest cache and spare space with which a trace or a workload meets goals, and say why."""
-    from coflash.figures.style import needs_matplotlib, write_pictures
+    from coflash.charts import write_pictures
     from coflash.report import write_report  # slow to import
 
     shared.check_json(json)
-    needs_matplotlib()
     device, more = shared.scenario_with(drive, assignments, read), assigned("--over", over, "gc.victim=greedy")
     check_keys(key for key, _ in more)
     sized = partial(job.size, trace, goal, cost=cost, drive=device, over=dict(more), out=out, seeds=seeds)

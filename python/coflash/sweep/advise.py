@@ -35,7 +35,7 @@ from coflash.trace import Paths
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from coflash.figures.style import Format
+    from coflash.charts import Format
 
 DOCUMENT, REQUESTS = "advice.json", 400_000
 _LONGER = 4
@@ -230,11 +230,7 @@ class Advice:
         return more if self.has_more else f"{more} with --set workload.repeat={_LONGER * rounds}"
 
     def draw(self, form: Format) -> bytes:
-        """Draw what each answer saves, and where the advised one's saving comes from.
-
-        Raises:
-            CoflashError: matplotlib is missing.
-        """
+        """Draw what each answer saves, and where the advised one's saving comes from."""
         from coflash.figures.why import draw  # slow to import
 
         variants = {one.answer.name: one.runs for one in self.tried}

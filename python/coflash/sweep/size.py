@@ -40,7 +40,7 @@ from coflash.trace.trace_info import TraceInfo
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from coflash.figures.style import Format
+    from coflash.charts import Format
 
 DEVICE, DOCUMENT = "demo", "size.json"
 PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
@@ -234,11 +234,7 @@ class Sizing:
         return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline=before, target=after)
 
     def draw(self, form: Format) -> bytes:
-        """Draw the figure of why.
-
-        Raises:
-            CoflashError: matplotlib is missing.
-        """
+        """Draw the figure of why."""
         from coflash.figures.why import draw  # slow to import
 
         measure = self._explained
