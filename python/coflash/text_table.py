@@ -20,8 +20,8 @@ Style = Literal["", "bold", "dim", "better", "worse"]
 _TERMINAL = {"": "", "bold": "bold", "dim": "dim", "better": "green", "worse": "red"}
 _NOTEBOOK = {"bold": "font-weight:600", "dim": "opacity:.7", "better": "color:#0a8a62", "worse": "color:#c9581b"}
 _GAP = "  "
-_NARROWEST = 12
-"""The least width to which a column of words is wrapped."""
+_NARROW = 24
+"""A column is wrapped to the width of its longest word, or to this width if that is less."""
 _UNLIMITED = 10**6
 _MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"})
 _LATEX = str.maketrans(
@@ -86,14 +86,18 @@ class TextTable:
     def _lines(self, room: int) -> Iterator[Line]:
         """Lay the rows out in lines of equal width."""
         head = [[Cell(name, "bold") for name in self.columns]] if any(self.columns) else []
-        widths = [
-            max((_width(row[place].text) for row in [*head, *self.rows] if row), default=0)
-            for place in range(len(self.columns))
+        columns = [
+            [row[place].text for row in [*head, *self.rows] if row] or [""] for place in range(len(self.columns))
         ]
+        widths = [max(map(_width, texts)) for texts in columns]
+        words = [max(len(word) for text in texts for word in text.split() or [""]) for texts in columns]
         gaps = len(_GAP) * (len(widths) - 1)
-        while self.wraps and sum(widths) + gaps > room and max(widths) > _NARROWEST:
-            widths[widths.index(max(widths))] -= 1
-        if sum(widths) + gaps > room and len(widths) > 1:
+        while self.wraps and sum(widths) + gaps > room:
+            widest = max(range(len(widths)), key=lambda place: widths[place] - min(words[place], _NARROW))
+            if widths[widest] <= min(words[widest], _NARROW):
+                break
+            widths[widest] -= 1
+        if sum(widths) + gaps > room and head and len(widths) > 1:
             yield from self._on_its_side(head, room)
             return
         for row in head:
@@ -133,12 +137,12 @@ class TextTable:
             groups[-1].append(row)
             free -= needed
         for rows in groups:
-            turned = TextTable([""] * (len(rows) + 1))
+            turned = TextTable([""] * (len(rows) + 1), wraps=True)
             for name, *cells in zip(names, *rows, strict=True):
                 if any(cell.text for cell in cells):
                     turned.add(Cell(name), *(cell if name else cell._replace(style="bold") for cell in cells))
             turned.begin()
-            yield from turned._lines(_UNLIMITED)
+            yield from turned._lines(room)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
         from rich.segment import Segment

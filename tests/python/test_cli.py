@@ -185,8 +185,8 @@ def test_no_command_needs_what_only_extras_bring(tmp_path: Path) -> None:
         ("sweep", "demo", *small, "--vary", "cooperation=none,cdm", "--seeds", "2", "--out", "runs/swept"),
         ("results", "list", "--in", "runs"),
         ("results", "sql", "select run, count(*) from series join runs using (run) group by run", "--in", "runs"),
-        ("results", "export", "runs.csv", "--in", "runs"),
-        ("results", "export", "runs.parquet", "--in", "runs"),
+        ("results", "list", "--out", "runs.csv", "--in", "runs"),
+        ("results", "list", "--out", "runs.parquet", "--in", "runs"),
         ("report", "runs", "-o", "report.html"),
     ):
         done = subprocess.run(

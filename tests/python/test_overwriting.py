@@ -118,8 +118,8 @@ WRITERS = {
     "decisions.parquet": (*RUN, "--decisions"),
     "warm": ("warm", "demo", "--quiet", "--out"),
     "page.html": ("report", "results", "--out"),
-    "runs.csv": ("results", "export", "--in", "results"),
-    "runs.json": ("results", "export", "--in", "results"),
+    "runs.csv": ("results", "list", "--in", "results", "--out"),
+    "runs.json": ("results", "list", "--in", "results", "--out"),
     "runs.parquet": ("results", "sql", "select run from runs", "--in", "results", "--out"),
     "like.toml": ("trace", "like", "source.csv", "--out"),
     "imported.toml": ("scenario", "import", "start_femu.sh", "--out"),
@@ -239,7 +239,7 @@ def test_two_outputs_are_two_files(here: Path) -> None:
 
 def test_a_table_of_a_user_is_none_of_coflash(here: Path) -> None:
     (here / "measured.csv").write_text("load,p99_us\n1,2\n", encoding="utf-8")
-    refused = command_line("results", "export", "measured.csv", "--in", "results")
+    refused = command_line("results", "list", "--out", "measured.csv", "--in", "results")
     assert refused.returncode == 2
     assert "measured.csv: exists and has other columns; delete it or name another" in refused.stderr
     assert (here / "measured.csv").read_text(encoding="utf-8") == "load,p99_us\n1,2\n"

@@ -47,13 +47,12 @@ def list_(
     json: AsJson = False,
 ) -> None:
     """List the runs: their varying keys, and their measures."""
+    if json or out is not None:
+        why = f"on {'--json' if json else '--out'}, which has every measure of every run"
+        check_effect({"--measure": measures, "--seeds": over_seeds, "--out": json and out}, why)
     if out is not None:
-        check_effect({"--json": json}, "beside --out, whose file says the format by its name")
         check_table(out)
     found = results(folder, where or ())
-    if out is not None or json:
-        why = f"on {'--json' if json else '--out'}, which has every measure of every run"
-        check_effect({"--measure": measures, "--seeds": over_seeds}, why)
     if json:
         show_json(found.rows())
         return
