@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import zip_longest
@@ -65,7 +65,17 @@ class TextTable:
     wraps: bool = False
     """Whether long texts are wrapped on a narrow terminal; where that is not enough, rows become columns."""
     title: str = ""
+    below: str = ""
+    """A line below it."""
     rows: list[Line] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, columns: Sequence[str], rows: Iterable[Sequence[str]], sides: str = "lr", below: str = "") -> TextTable:
+        """Make a table of rows."""
+        table = cls(columns, sides, below=below)
+        for row in rows:
+            table.add(*row)
+        return table
 
     def add(self, *cells: str | Cell, style: Style = "") -> None:
         """Add a row; cells at its end may be left out."""
@@ -159,6 +169,8 @@ class TextTable:
                 text = cell.text if place < len(line) - 1 else cell.text.rstrip(" ")
                 yield from (Segment(_GAP if place else ""), Segment(text, styles[cell.style]))
             yield Segment.line()
+        if self.below:
+            yield from (Segment(self.below), Segment.line())
 
     def html(self, total: int | None = None) -> str:
         """Write the table for a notebook, which has a style of its own; every text is escaped.
@@ -181,7 +193,8 @@ class TextTable:
         is_cut = total is not None and total > len(rows)
         more = f"<p>{total:,} rows, the first {len(rows)} shown</p>" if is_cut else ""
         head = row("th", [Cell(name) for name in self.columns])
-        return f"{above}<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}"
+        below = f"<p>{escape(self.below)}</p>" if self.below else ""
+        return f"{above}<table><thead>{head}</thead><tbody>{body}</tbody></table>{more}{below}"
 
     _repr_html_ = html
 

@@ -26,7 +26,14 @@ _PANELS = {
 }
 """The commands of each panel of the help."""
 
-_MODULES = {"compare": "results", "study": "reproduce", "truth": "reproduce", "serve": "device", "trace": "generate"}
+_MODULES = {
+    "compare": "results",
+    "study": "reproduce",
+    "truth": "reproduce",
+    "serve": "device",
+    "trace": "generate",
+    **dict.fromkeys(("sweep", "tune", "size", "advise", "fleet", "evaluate"), "question"),
+}
 """The modules of the commands that have another name than their module."""
 
 _GROUPS = ("results", "trace", "device", "scenario")

@@ -10,7 +10,7 @@ import typer
 from coflash._core import CoflashError
 from coflash.cli.console import check_effect, errors, notes, output, say, show_json, show_table
 from coflash.cli.options import AsJson, Folder, Measures, TableFormat, Where, out_option
-from coflash.cli.run_tables import keys_left_out, seeds_note, why_command, why_lines
+from coflash.cli.run_tables import keys_left_out, why_command, why_lines
 from coflash.cli.summary import run_table
 from coflash.files.errors import text_of
 from coflash.measures.catalogue import named
@@ -18,7 +18,7 @@ from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
 from coflash.results.database import Results, check_table, export_table, json_rows, results, results_at
-from coflash.results.differences import METHOD
+from coflash.results.differences import METHOD, notes_on_seeds
 from coflash.results.fio_json import beside, fio_json, read_fio_json
 from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
@@ -66,7 +66,7 @@ def list_(
     show_table(runs_table(found, shown, over_seeds=over_seeds), format)
     notes(found.assumed(shown))
     if over_seeds:
-        notes(seeds_note(found, shown))
+        notes(notes_on_seeds(found, shown))
     if (left_out := keys_left_out(found)) and format == "terminal":
         output().print(left_out, style="dim")
     for failure in store_at(folder).failures():
@@ -149,7 +149,7 @@ def compare(
     for line in why_lines(found, names, shown or BRIEF) or why_command(found, names, shown or BRIEF):
         say(line, errors())
     notes(found.assumed(shown))
-    notes(METHOD if intervals else seeds_note(found, shown or HEADLINE) if over_seeds else ())
+    notes(METHOD if intervals else notes_on_seeds(found, shown or HEADLINE) if over_seeds else ())
 
 
 def _named(runs: list[str], folder: str, where: list[str]) -> Results:

@@ -1,36 +1,18 @@
-"""The words and tables of many runs."""
+"""What is said of many runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from coflash.measures.measure import Measure
-from coflash.quantity import show, show_change
 from coflash.results.database import Results
 from coflash.results.database import results as results_in
-from coflash.results.differences import OF_BINS, SEEDS_OF_A_TRACE
-from coflash.results.tables import estimated, shown_estimates
 from coflash.results.why import between, explained, scheme_of
 from coflash.scenario import Scenario
 from coflash.sweep.answers import vary_of
-from coflash.text_table import TextTable
 
-if TYPE_CHECKING:
-    from coflash.sweep.goal import Condition
-    from coflash.sweep.tune import Trial, Tuning
-
-_TRIALS_SHOWN = 10
 _KEYS_SHOWN = 3
-
-
-def seeds_note(results: Results, measures: Iterable[Measure]) -> list[str]:
-    """State what intervals over seeds cover, if there are several seeds: of percentiles, and of a replayed trace."""
-    if not any(len(runs) > 1 for runs in results.of_one_point()):
-        return []
-    notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
-    return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes
 
 
 def keys_left_out(results: Results) -> str:
@@ -70,46 +52,3 @@ def why_command(results: Results, runs: Sequence[str], measures: Sequence[Measur
             command = f"coflash sweep {results.where(run)}/scenario.toml {vary} --out {out}"
             return [f"why: the shares of the parts in the difference need the schemes between: {command}"]
     return []
-
-
-def trials_table(tuning: Tuning) -> TextTable:
-    """Make a table with a row for each of the best trials: its values, the objectives, and each bound.
-
-    A bound that a trial breaks has a cross, and by how much of the bound.
-    """
-    measures = [goal.measure for goal in tuning.goals]
-    table = estimated(list(tuning.best.values), measures)
-    table.columns = [*table.columns, *(bound.text for bound in tuning.bounds)]
-    for trial in _best_of(tuning):
-        cells = shown_estimates(measures, trial.objectives)
-        cells += [bound_shown(bound, excess) for bound, excess in zip(tuning.bounds, trial.excess, strict=True)]
-        table.add(*trial.values.values(), *cells, style="" if trial.is_allowed else "dim")
-    return table
-
-
-def bound_shown(bound: Condition, excess: float) -> str:
-    """Show the number that a condition bounds, and by how much it breaks the bound: 5.31 ms ✗ +6.2 %."""
-    text = show(bound.value_at(excess), bound.measure.unit)
-    return text if excess <= 0 else f"{text} ✗ {show_change(excess * bound.sign)}"
-
-
-def _best_of(tuning: Tuning) -> Sequence[Trial]:
-    """Choose the trials to show: of several objectives the Pareto front."""
-    return (tuning.front if len(tuning.goals) > 1 and tuning.front else tuning.trials)[:_TRIALS_SHOWN]
-
-
-def trials_line(tuning: Tuning) -> str:
-    """State the number of trials in one line."""
-    shown, tried = len(_best_of(tuning)), len(tuning.trials) + tuning.failed
-    parts = [f"the best {shown} of {tried} trials, {tuning.failed} failed"]
-    if len(tuning.goals) > 1:
-        front = len(tuning.front)
-        more = f", of which {shown} are shown" if shown < front else ""
-        parts = [f"{tried} trials, {tuning.failed} failed", f"{front} on the Pareto front{more}"]
-    if tuning.subject_to:
-        parts.append(f"{sum(trial.is_allowed for trial in tuning.trials)} with {' and '.join(tuning.subject_to)}")
-        for place, bound in enumerate(tuning.bounds):
-            broken = [trial.excess[place] for trial in tuning.trials if trial.excess[place] > 0]
-            by = f", by {show(min(broken), 'share')} to {show(max(broken), 'share')} of the bound" if broken else ""
-            parts.append(f"{len(broken)} break {bound.text}{by}")
-    return "; ".join(parts)
