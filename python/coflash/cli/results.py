@@ -129,7 +129,8 @@ def compare(
     if way in ("jobs", "log"):
         given = {"--measure": measures, "--where": where, "--intervals": intervals, "--seeds": over_seeds}
         check_effect(given, f"beside {'a JSON file of fio' if way == 'jobs' else 'a log of nvme fdp stats'}")
-        show_table(_jobs(*runs) if way == "jobs" else _log(*runs, capacity), format)
+        first, second = runs
+        show_table(_jobs(first, second) if way == "jobs" else _log(first, second, capacity), format)
         return
     check_effect({"--capacity": capacity}, "without a folder of a run and a log of nvme fdp stats")
     found = _named(runs, folder, where) if way == "runs" else results(runs[0] if runs else folder, where)
