@@ -181,8 +181,9 @@ class TextTable:
 
         def cell(tag: str, given: Cell, place: int) -> str:
             right = ["text-align:right"] if self.side(place) == "r" else []
+            text = " ".join(given.text.split("\n"))
             styles = ";".join([*right, *filter(None, [_NOTEBOOK.get(given.style)])])
-            return f'<{tag} style="{styles}">{escape(given.text)}</{tag}>'.replace(' style=""', "")
+            return f'<{tag} style="{styles}">{escape(text)}</{tag}>'.replace(' style=""', "")
 
         def row(tag: str, cells: Line) -> str:
             return f"<tr>{''.join(cell(tag, one, place) for place, one in enumerate(cells))}</tr>"

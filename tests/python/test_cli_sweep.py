@@ -44,9 +44,8 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
         assert max(map(len, lines)) <= 80
     assert any(line.split()[:2] == ["cache.size", "1MiB"] for line in lines)
     assert "none" not in coflash("results", "list", "--in", out, "--where", "cooperation=cdm").stdout
-    chosen = coflash(
-        "results", "list", "--in", out, "--where", "cache.size=1024KiB", "--where", "seed=1", "--format", "json"
-    )
+    ones = ("--where", "cache.size=1024KiB", "--where", "seed=1")
+    chosen = coflash("results", "list", "--in", out, *ones, "--format", "json")
     assert {(run["cache.size"], run["seed"]) for run in json.loads(chosen.stdout)} <= {("1MiB", 1)}
     for where, message in {
         "cache.siz=1MiB": "where: cache.siz: no run has this key; did you mean cache.size?",
