@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich import box
 from rich.table import Table
@@ -21,9 +20,7 @@ from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.results.why import between, explained, scheme_of
 from coflash.scenario import Scenario
 from coflash.sweep.answers import vary_of
-
-if TYPE_CHECKING:
-    pass
+from coflash.sweep.finding import say
 
 _KEYS_SHOWN = 3
 _STYLES = {"better": "green", "worse": "red", "": ""}
@@ -108,7 +105,7 @@ def why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure]
     for measure in measures:
         for places, why in explained(known, measure.read):
             if {why.before, why.after} <= {scheme_of(known[place][0]) for place in asked & {*places}}:
-                lines.append(f"why: {why.said(measure)}")
+                lines.append(say("why", why=why.said(measure)))
     return lines
 
 
