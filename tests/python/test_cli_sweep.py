@@ -64,8 +64,8 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     (schemes,) = (line for line in coflash(*choice).stdout.splitlines() if "cooperation.name" in line)
     assert schemes.split() == ["cooperation.name", "none", "none", "cdm", "cdm"]
     apart = coflash(*choice, "--intervals", "--measure", "waf_host").stdout.splitlines()
-    assert "from none" in apart[1]
-    assert apart[3].split()[0] == "cdm"
+    assert "from none" in apart[0]
+    assert apart[2].split()[0] == "cdm"
     assert coflash("compare", "--in", out).returncode == 2
     whole = coflash("compare", out, "--where", "cache.size=1MiB", COLUMNS="200").stdout
     assert whole == coflash(*choice, COLUMNS="200").stdout, "a folder of many is compared as a whole"
@@ -95,7 +95,7 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     asked = ("results", "sql", "select '[/red] :x: [b]bold[/b]' as \":x:\", 'nan'::double as gap", "--in", out)
     assert all(word in coflash(*asked).stdout for word in ("[/red] :x: [b]bold[/b]", ":x:"))
     assert json.loads(coflash(*asked, "--json").stdout) == [{":x:": "[/red] :x: [b]bold[/b]", "gap": None}]
-    assert coflash("results", "export", str(tmp_path / "all.csv"), "--in", out).returncode == 0
+    assert coflash("results", "list", "--out", str(tmp_path / "all.csv"), "--in", out).returncode == 0
     assert (tmp_path / "all.csv").read_text("utf-8").count("\n") == 9
 
 

@@ -18,6 +18,7 @@ import typer
 
 from coflash import CoflashError, Scenario, built_in_scenarios, keys
 from coflash.cli import app, imported
+from coflash.cli.results import WAYS
 from coflash.commented import commented
 from coflash.demo import find_trace
 from coflash.scenario import flat
@@ -205,6 +206,17 @@ def test_a_name_of_an_earlier_version_leads_to_the_new_one(arguments: tuple[str,
     done = coflash(*arguments)
     assert done.returncode == 2
     assert new in done.stderr
+
+
+def test_what_compare_does_is_said_once() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text("utf-8")
+    for way in WAYS.values():
+        given, _, compared = way.partition(": ")
+        assert f"| {given} | {compared} |" in page
+
+
+def test_no_more_options_than_two_hundred() -> None:
+    assert sum(any(name.startswith("-") for name in names) and "--help" not in names for names in _options()) <= 200
 
 
 def test_names_of_two_versions_ago_are_gone() -> None:

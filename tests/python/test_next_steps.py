@@ -45,7 +45,6 @@ STEPS: list[tuple[str, str]] = [
     ("explore --device own --run a --check b --junit folder", "folder: is a folder; give the name of a file"),
     ("results sql select --out t.xyz --in emptydir", "t.xyz: a name that ends in .parquet, .csv, .json"),
     ("compare many own", "many: has runs in folders below it; `coflash results list --in many` names them"),
-    ("results jobs many many", "`coflash results list --in many` names them"),
     (
         "fleet file.csv --read columns=auto --vary cooperation=none",
         "`coflash fleet --by file` takes each file as a volume",

@@ -14,9 +14,10 @@ import typer
 from coflash import device
 from coflash._core import CoflashError
 from coflash.cli import live_display
-from coflash.cli.console import errors, notes, output, plain_table, scenario_with
+from coflash.cli.console import errors, notes, output, scenario_with, show_table
 from coflash.cli.options import Assignments
 from coflash.quantity import show
+from coflash.text_table import TextTable
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -114,16 +115,15 @@ def serve(
 def info(folder: DeviceFolder) -> None:
     """Describe a device: its scenario, its size, and the data on it."""
     scenario, numbers = device.info(folder)
-    table = plain_table("", "")
-    table.show_header = False
-    table.add_row("scenario", f"{scenario.name} {scenario.hash}")
+    table = TextTable(["", ""])
+    table.add("scenario", f"{scenario.name} {scenario.hash}")
     for name, number in numbers.items():
         is_bytes = name.endswith("_bytes")
-        table.add_row(name.replace("_", " "), show(number, "bytes") if is_bytes else f"{number:,}")
-    table.add_row("sessions", str(len(device.sessions(folder))))
+        table.add(name.replace("_", " "), show(number, "bytes") if is_bytes else f"{number:,}")
+    table.add("sessions", str(len(device.sessions(folder))))
     if reason := device.refusal(folder):
-        table.add_row("read-only", reason)
-    output().print(table)
+        table.add("read-only", reason)
+    show_table(table)
 
 
 @app.command()

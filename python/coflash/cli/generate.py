@@ -9,12 +9,13 @@ import typer
 
 from coflash import trace as traces
 from coflash.cli import complete
-from coflash.cli.console import errors, notes, output, plain_table, show_json
+from coflash.cli.console import errors, notes, output, show_json, show_table
 from coflash.cli.options import AsJson, Page, Read, Requests, assigned, out_option, trace_options
 from coflash.cli.trace import Out, Trace, write_shown
 from coflash.cli.trace import app as app
 from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
+from coflash.text_table import TextTable
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
 
@@ -86,14 +87,12 @@ def like(
         show_json(found)
         return
     notes(found["remarks"])
-    table = plain_table("", "trace", "generated", "change")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = TextTable(["", "trace", "generated", "change"], "lr")
     original, fitted = dict(_facts(found["original"])), dict(_facts(found["fitted"]))
     for (label, unit), value in original.items():
         other = fitted.get((label, unit))
-        table.add_row(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
-    output().print(table)
+        table.add(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
+    show_table(table)
     if "written" in found:
         notes(found["written"]["remarks"])
     if out is not None:

@@ -18,9 +18,8 @@ from coflash.cli.console import (
     noted,
     notes,
     output,
-    plain_table,
     scenario_with,
-    show_or_write,
+    show_table,
     write_json,
 )
 from coflash.cli.options import (
@@ -140,11 +139,11 @@ def _explained(sizing: Sizing) -> Sequence[str]:
     """Write the picture and the report of why."""
     from coflash.charts import write_pictures
     from coflash.report import write_report  # slow to import
-    from coflash.results.comparison import REPORT
 
+    page = sizing.path / "report.html"
     (figure,) = write_pictures(sizing.path, [("why.pdf", sizing.draw("pdf"))])
-    write_report(sizing.subject, sizing.path / REPORT)
-    return say("figure", file=figure), say("report", file=sizing.path / REPORT)
+    write_report(sizing.subject, page)
+    return say("figure", file=figure), say("report", file=page)
 
 
 def advise(
@@ -256,7 +255,7 @@ def _ask(
     if not quiet:
         _show(finding, measures, written, form, errors() if json == STANDARD_OUTPUT else output())
     if finding.problem:
-        errors().print(f"error: {finding.problem}", style="red", markup=False, highlight=False, soft_wrap=True)
+        errors().print(f"error: {finding.problem}", style="red", soft_wrap=True)
     end_if_failed(finding.lost, quiet)
     if finding.problem or not finding.is_met:
         raise typer.Exit(1)
@@ -265,16 +264,10 @@ def _ask(
 def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], form: Any, console: Any) -> None:
     def show(*lines: str) -> None:
         for line in filter(None, lines):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+            console.print(line, soft_wrap=True)
 
     notes(finding.notes(*measures))
     show(*finding.asked)
     for table in finding.tables(*measures):
-        rows = plain_table(*table.heads)
-        for cells in table.rows:
-            rows.add_row(*cells)
-        for place, column in enumerate(rows.columns):
-            column.no_wrap, column.justify = True, "left" if place < table.labels else "right"
-        show_or_write(rows, form, console)
-        show(table.below)
+        show_table(table, form, console)
     show(*written, *finding.said(*measures))

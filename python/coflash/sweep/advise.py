@@ -20,9 +20,10 @@ from coflash.scenario import Scenario, ScenarioLike, flat
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE, TIER, Answer
 from coflash.sweep.design import Assignment
 from coflash.sweep.engine import On
-from coflash.sweep.finding import Kept, Rows, beyond, say, say_limits
+from coflash.sweep.finding import Kept, beyond, say, say_limits
 from coflash.sweep.memory import flash_bytes
 from coflash.sweep.question import Question, folder_for
+from coflash.text_table import TextTable
 from coflash.trace import Paths, paths
 
 if TYPE_CHECKING:
@@ -114,10 +115,10 @@ class Advice(Kept):
         )
         return tuple(one for one in known if one)
 
-    def tables(self, *_: str) -> list[Rows]:
+    def tables(self, *_: str) -> list[TextTable]:
         """Return a row for each answer that ran."""
         heads = say("advised heads", measure=self.measure).split("|")
-        return [Rows(heads, [self._row(one) for one in self.tried])]
+        return [TextTable.of(heads, [self._row(one) for one in self.tried])]
 
     def _row(self, one: Tried) -> list[str]:
         saved, low, high, hits = (

@@ -25,10 +25,11 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import Sweep, points_of, swept
 from coflash.sweep.design import Assignment, Vary
 from coflash.sweep.engine import On, Place
-from coflash.sweep.finding import Finding, Rows, say
+from coflash.sweep.finding import Finding, say
 from coflash.sweep.plan import Plan, Point, refusal
 from coflash.table import Table
 from coflash.terminal import errors
+from coflash.text_table import TextTable
 from coflash.trace import Options, Paths, paths
 from coflash.trace.volumes import Volume, documents, of_files, split, touched_pages
 
@@ -226,7 +227,7 @@ class Fleet(Finding):
         known = ", ".join(f"{name_of(design)} {waf:.3f}" for design, waf in wafs if waf)
         return (say("together", wafs=known or say("no programs")),)
 
-    def tables(self, *measures: str) -> list[Rows]:
+    def tables(self, *measures: str) -> list[TextTable]:
         """Return a table for each measure: how it, and what is saved of it, spread over the volumes.
 
         Raises:
@@ -245,7 +246,7 @@ class Fleet(Finding):
                     ends.append(
                         say("ends saved" if what else "ends", name=name, least=spread.least, most=spread.greatest)
                     )
-            found.append(Rows((measure.label, *_HEADS), rows, "; ".join(ends)))
+            found.append(TextTable.of((measure.label, *_HEADS), rows, below="; ".join(ends)))
         return found
 
     def draw(self, form: Format, *measures: str) -> bytes:

@@ -21,10 +21,11 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, On, open_engine
-from coflash.sweep.finding import Kept, Rows, say, say_bounded
+from coflash.sweep.finding import Kept, say, say_bounded
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
 from coflash.sweep.question import Question, estimates, folder_for
+from coflash.text_table import TextTable
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Tuning(Kept):
         stored = results(self.path)
         return [*stored.remarks, *stored.assumed([goal.measure for goal in self.goals])]
 
-    def tables(self, *_: str) -> list[Rows]:
+    def tables(self, *_: str) -> list[TextTable]:
         """Return a row for each of the best trials: its values, the objectives, and each bound."""
 
         def row(trial: Trial) -> list[str]:
@@ -125,7 +126,7 @@ class Tuning(Kept):
             return [*trial.values.values(), *objectives, *bounded]
 
         heads = [*self.best.values, *(goal.measure.label for goal in self.goals), *self.subject_to]
-        return [Rows(heads, [row(trial) for trial in self._shown], labels=len(self.best.values))]
+        return [TextTable.of(heads, map(row, self._shown), "l" * len(self.best.values) + "r")]
 
     @property
     def sentences(self) -> tuple[str, ...]:
