@@ -11,6 +11,7 @@ from coflash.results.database import results as results_in
 from coflash.results.why import between, explained, scheme_of
 from coflash.scenario import Scenario
 from coflash.sweep.answers import vary_of
+from coflash.sweep.finding import say
 
 _KEYS_SHOWN = 3
 
@@ -34,7 +35,7 @@ def why_lines(results: Results, runs: Sequence[str], measures: Iterable[Measure]
     for measure in measures:
         for places, why in explained(known, measure.read):
             if {why.before, why.after} <= {scheme_of(known[place][0]) for place in asked & {*places}}:
-                lines.append(f"why: {why.said(measure)}")
+                lines.append(say("why", why=why.said(measure)))
     return lines
 
 

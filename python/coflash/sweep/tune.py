@@ -56,6 +56,8 @@ class Trial:
     """The violation of each condition, as a share of the bound; at most 0 if the condition is met."""
     runs: tuple[str, ...]
     """The names of its runs in the folder of results: for each seed, those of the goal's cases."""
+    is_unbeaten: bool
+    """Whether it is valid, and no other valid trial is as good in all objectives and better in one."""
 
     @property
     def found(self) -> Estimate:
@@ -99,23 +101,9 @@ class Tuning(Kept):
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """The Pareto front: the valid trials that no other dominates (as good in all objectives, better in one).
-
-        A point that was tried several times appears once.
-        """
-        signs = [1 if goal.is_minimum else -1 for goal in self.goals]
-        allowed = [trial for trial in self.trials if trial.is_allowed]
-
-        def cost(trial: Trial) -> tuple[float, ...]:
-            return tuple(sign * (one.mean or 0.0) for sign, one in zip(signs, trial.objectives, strict=True))
-
-        costs = [cost(trial) for trial in allowed]
-
-        def beaten(ours: tuple[float, ...]) -> bool:
-            return any(other != ours and all(a <= b for a, b in zip(other, ours, strict=True)) for other in costs)
-
-        best = [trial for trial, ours in zip(allowed, costs, strict=True) if not beaten(ours)]
-        return tuple({tuple(trial.values.items()): trial for trial in reversed(best)}.values())[::-1]
+        """The Pareto front: the valid trials that no other dominates; a point that was tried several times once."""
+        best = [trial for trial in reversed(self.trials) if trial.is_unbeaten]
+        return tuple({tuple(trial.values.items()): trial for trial in best}.values())[::-1]
 
     @property
     def _shown(self) -> tuple[Trial, ...]:
@@ -386,8 +374,9 @@ class Search:
         inputs = (file.sha256 for file in self._question.inputs)
         return digest([self._question.scenario.hash, named_revision(revision), *wanted, self._seed, *inputs])
 
-    def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
-        done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]
+    def _tuning(self, study: optuna.Study, path: Path) -> Tuning:
+        done = [trial for trial in study.trials if "found" in trial.user_attrs]
+        unbeaten = {trial.number for trial in study.best_trials}
         if not done:
             reasons = [trial.user_attrs["failed"] for trial in study.trials if "failed" in trial.user_attrs]
             names = " and ".join(goal.name for goal in self._goals)
@@ -396,20 +385,21 @@ class Search:
             raise CoflashError(msg)
         trials = [
             Trial(
-                number,
-                one["values"],
-                tuple(Estimate(**found) for found in one["found"]),
-                tuple(one["excess"]),
-                tuple(one["runs"]),
+                place,
+                one.user_attrs["values"],
+                tuple(Estimate(**found) for found in one.user_attrs["found"]),
+                tuple(one.user_attrs["excess"]),
+                tuple(one.user_attrs["runs"]),
+                one.number in unbeaten,
             )
-            for number, one in enumerate(done)
+            for place, one in enumerate(done)
         ]
         sign = 1 if self._goals[0].is_minimum else -1
         trials.sort(key=lambda trial: (sum(max(one, 0) for one in trial.excess), sign * (trial.found.mean or 0.0)))
         best = self._question.scenario.set(list(trials[0].values.items()))
         failed = sum(map(_is_settled, study.trials)) - len(trials)
         return Tuning(
-            place, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
+            path, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
         )
 
     def _importance(self, study: optuna.Study, done: int) -> tuple[dict[str, float], ...]:
