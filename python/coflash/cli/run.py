@@ -36,7 +36,7 @@ from coflash.cli.options import (
     Traces,
     out_option,
 )
-from coflash.cli.summary import run_table
+from coflash.cli.summary import summary
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
 from coflash.results.fio_json import fio_text
@@ -154,7 +154,7 @@ def run(
         if not quiet:
             console = errors() if json == STANDARD_OUTPUT else output()
             notes(result.notes)
-            console.print(run_table(result))
+            console.print(summary(result))
 
 
 def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
