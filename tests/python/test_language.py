@@ -85,10 +85,10 @@ def test_init_writes_a_scenario_that_runs_and_overwrites_nothing(
     again = coflash("init")
     assert (again.returncode, Path("scenario.toml").read_bytes()) == (2, before)
     assert "is there already" in again.stderr
-    assert coflash("init", "mine.toml", "--from", "cdm-64g").returncode == 0
+    assert coflash("init", "mine.toml", "cdm-64g").returncode == 0
     assert Scenario.load("mine.toml") == Scenario.load("cdm-64g")
     assert "mine.toml" in coflash("init", "mine").stderr
-    assert 'did you mean "demo"' in coflash("init", "other.toml", "--from", "demmo").stderr
+    assert 'did you mean "demo"' in coflash("init", "other.toml", "demmo").stderr
 
 
 def completed(*words: str) -> list[str]:
@@ -150,9 +150,9 @@ def test_the_shell_is_offered_scenarios_in_files(tmp_path: Path, monkeypatch: py
         (("run", "demo", "--read", "format=msr"), ("--read: has no effect", "--trace")),
         (("run", "demo", "--read", "columns=time:us,op,offset:bytes,size:bytes"), ("--read: has no effect",)),
         (("report", "x", "--measure", "waf_host"), ("--measure: has no effect",)),
-        (("results", "list", "--json", "--measure", "waf_host"), ("--measure: has no effect",)),
-        (("results", "list", "--json", "--seeds"), ("--seeds: has no effect",)),
-        (("results", "sql", "select 1", "--json", "-o", "x.csv"), ("--json: has no effect",)),
+        (("results", "list", "--format", "json", "--measure", "waf_host"), ("--measure: has no effect",)),
+        (("results", "list", "--format", "json", "--seeds"), ("--seeds: has no effect",)),
+        (("results", "sql", "select 1", "--format", "json", "-o", "x.csv"), ("--format: has no effect",)),
     ],
 )
 def test_what_is_almost_right_is_told_what_is(

@@ -38,7 +38,6 @@ STEPS: list[tuple[str, str]] = [
     ("size zipff --goal waf_host<2", 'did you mean "zipf"?'),
     ("fleet emptydir --vary cooperation=none", "`coflash trace split TRACE --out emptydir` writes some"),
     ("fleet folder --vary cooperation=none", "`coflash fleet folder/* --by file` takes each file as a volume"),
-    ("fleet file.csv --vary cooperation=none --table t.xyz", "t.xyz: a name that ends in .parquet, .csv, .json"),
     ("fleet file.csv --vary cooperation=none --vary cooperation.name=cdm", "cooperation is varied twice"),
     ("size file.csv --goal waf_host<2 --over gc.victim=fifo --over gc.victim=greedy", "gc.victim is varied twice"),
     ("sweep demo --vary cooperation=none --vary cooperation.name=cdm", "give all its values at once"),

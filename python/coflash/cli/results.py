@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import check_effect, errors, notes, output, say, show_json, show_table
-from coflash.cli.options import AsJson, Folder, Measures, TableFormat, Where, out_option
+from coflash.cli.options import Folder, Measures, TableFormat, Where, out_option
 from coflash.cli.run_tables import keys_left_out, why_command, why_lines
-from coflash.cli.summary import run_table
+from coflash.cli.summary import summary
 from coflash.files.errors import text_of
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
 from coflash.results.database import Results, check_table, export_table, json_rows, results, results_at
-from coflash.results.differences import METHOD, notes_on_seeds
+from coflash.results.differences import METHOD, differences_table, notes_on_seeds
 from coflash.results.fio_json import beside, fio_json, read_fio_json
 from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
-from coflash.results.tables import differences_table, runs_beside, runs_table
+from coflash.results.tables import runs_beside, runs_table
 from coflash.text_table import TextTable
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 OverSeeds = Annotated[
     bool, typer.Option("--seeds", help="Combine the seeds of a point: means, with 95 % confidence intervals.")
+]
+RowFormat = Annotated[
+    Literal["terminal", "markdown", "latex", "json"],
+    typer.Option("--format", help="A table for a terminal or a document, or JSON with all values."),
 ]
 RunName = typer.Argument(metavar="RUN", help="Its name, or the beginning of it.")
 OutFile = Annotated[Path | None, out_option("FILE", "Write all columns to a .parquet, .csv or .json file instead.")]
@@ -43,17 +47,16 @@ def list_(
     over_seeds: OverSeeds = False,
     where: Where = None,
     out: OutFile = None,
-    format: TableFormat = "terminal",
-    json: AsJson = False,
+    format: RowFormat = "terminal",
 ) -> None:
     """List the runs: their varying keys, and their measures."""
-    if json or out is not None:
-        why = f"on {'--json' if json else '--out'}, which has every measure of every run"
-        check_effect({"--measure": measures, "--seeds": over_seeds, "--out": json and out}, why)
+    if format == "json" or out is not None:
+        why = f"{'with --format json' if out is None else 'on --out'}, which has every measure of every run"
+        check_effect({"--measure": measures, "--seeds": over_seeds, "--format": out and format != "terminal"}, why)
     if out is not None:
         check_table(out)
     found = results(folder, where or ())
-    if json:
+    if format == "json":
         show_json(found.rows())
         return
     if out is not None:
@@ -74,16 +77,13 @@ def list_(
 
 
 @app.command()
-def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = False) -> None:
+def show(run: Annotated[str, RunName], folder: Folder = DEFAULT) -> None:
     """Show the measures of one run."""
     found = results(folder)
     notes(found.cautions)
     result = found[run]
-    if json:
-        show_json(result.document)
-        return
     notes(result.notes)
-    output().print(run_table(result))
+    output().print(summary(result))
     say(f"in {found.where(run)}")
 
 
@@ -190,12 +190,11 @@ def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as: select run, waf_host from runs")],
     folder: Folder = DEFAULT,
     out: OutFile = None,
-    format: TableFormat = "terminal",
-    json: AsJson = False,
+    format: RowFormat = "terminal",
 ) -> None:
     """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""
     if out is not None:
-        check_effect({"--json": json}, "beside --out, whose file says the format by its name")
+        check_effect({"--format": format != "terminal"}, "beside --out, whose file says the format by its name")
         check_table(out)
     runs = results(folder)
     notes(runs.cautions)
@@ -203,7 +202,7 @@ def sql(
     if out is not None:
         export_table(found, out)
         typer.echo(out)
-    elif json:
+    elif format == "json":
         show_json(json_rows(found))
     else:
         table = TextTable(found.columns)

@@ -11,7 +11,7 @@ import typer
 
 from coflash import CoflashError
 from coflash import trace as traces
-from coflash.cli.console import check_effect, errors, noted, notes, output, show_json, show_table
+from coflash.cli.console import check_effect, errors, noted, notes, output, say, show_json, show_table
 from coflash.cli.options import AsJson, Page, Read, Requests, Workers, out_option, trace_options
 from coflash.cli.trace_table import rows
 from coflash.files.digest import check_lasting
@@ -79,7 +79,7 @@ def info(
         table.add(label, text)
     show_table(table)
     for file in written:
-        output().print(str(file), markup=False, highlight=False, soft_wrap=True)
+        say(str(file))
 
 
 def _curves(
@@ -185,7 +185,7 @@ def split(
         found = volumes.split(trace, out, trace_options(read), report, workers)
     requests = sum(one.requests for one in found)
     text = f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them"
-    output().print(text, markup=False, highlight=False, soft_wrap=True)
+    say(text)
 
 
 @app.command()
@@ -223,4 +223,4 @@ def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
         written = work(report)
     notes(written["remarks"])
     requests, size = counted(written["requests"], "request"), show(written["bytes"], "bytes")
-    output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)
+    output().print(f"{written['file']}: {written['format']}, {requests}, {size}")
