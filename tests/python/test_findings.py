@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import coflash
@@ -15,11 +16,14 @@ SENTENCES = json.loads((PACKAGE / "sweep" / "sentences.json").read_text("utf-8")
 
 def words_of(file: Path) -> tuple[set[str], set[str]]:
     """The texts of a file, and those of them that are the name of a sentence that is said."""
-    tree = ast.parse(file.read_text("utf-8"))
-    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    names = [call.args[0] for call in calls if getattr(call.func, "id", "") == "say" and call.args]
-    return texts, {name.value for name in names if isinstance(name, ast.Constant)}
+    nodes = [*ast.walk(ast.parse(file.read_text("utf-8")))]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say"]
+    return texts_in(nodes), texts_in([call.args[0] for call in calls if call.args])
+
+
+def texts_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The texts among some nodes."""
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def test_each_sentence_is_said_and_each_that_is_said_is_there() -> None:
