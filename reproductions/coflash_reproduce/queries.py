@@ -30,6 +30,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import quantity
+from coflash.charts import Chart
 from coflash.measures.measure import MEASURES, Measure
 from coflash.quantity import show, show_change
 from coflash.results.database import Results
@@ -42,7 +43,6 @@ from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
     import duckdb
-    from matplotlib.figure import Figure as Canvas
 
 
 def _shown(value: float | None, unit: str) -> str:
@@ -172,7 +172,7 @@ class Queries:
         return lambda runs: [row[0] for row in self.rows(query, runs)[1] if row[0]] if query else []
 
     def exhibits(
-        self, pictures: Mapping[str, Callable[[Runs], Canvas]], tables: Mapping[str, Callable[[Runs], Grid]]
+        self, pictures: Mapping[str, Callable[[Runs], list[Chart]]], tables: Mapping[str, Callable[[Runs], Grid]]
     ) -> tuple[Exhibit | Figure | Picture, ...]:
         """Return the exhibits in the order of their sections; pictures and tables are those that the module makes."""
         found: list[Exhibit | Figure | Picture] = []
@@ -237,23 +237,29 @@ class Queries:
             rows = ((group, *(shown(of[line]) for line in columns if line in of)) for group, of in found.items())
             return Grid(("", *columns), tuple(rows))
 
-        def draw(runs: Runs) -> Canvas:
+        def draw(runs: Runs) -> list[Chart]:
             factor = 100 if form == "share" else 1
             found = {group: {line: factor * one for line, one in of.items()} for group, of in groups(runs).items()}
-            return drawing.bars(found, label, stacked=stacked)
+            return [drawing.bars(found, label, stacked=stacked)]
 
         return Picture(name, draw, grid, self.notes(name))
 
     def _cells(self, name: str, grid: Callable[[Runs], Grid], values: str, x: str, y: str) -> Picture:
         """Return a map: rows of the panel, the place on either axis, and the label and the text of the cell."""
 
-        def draw(runs: Runs) -> Canvas:
+        def draw(runs: Runs) -> list[Chart]:
             panels: dict[str, dict[str, list[tuple[str, str]]]] = {}
             places: dict[str, None] = {}
             for panel, above, across, label, text in self.rows(values, runs)[1]:
                 panels.setdefault(panel, {}).setdefault(above, []).append((label, text))
                 places[across] = None
-            return drawing.cells({panel: [*rows.values()] for panel, rows in panels.items()}, [*places], x, y)
+            colours = drawing.colours_of(
+                [label for rows in panels.values() for row in rows.values() for label, _ in row]
+            )
+            return [
+                drawing.cells([*rows.values()], (x, [*places]), (y, [*rows]), colours, panel)
+                for panel, rows in panels.items()
+            ]
 
         return Picture(name, draw, grid, self.notes(name))
 
@@ -349,7 +355,7 @@ def paper(
     workloads: ModuleType,
     functions: ModuleType,
     *,
-    pictures: Mapping[str, Callable[[Runs], Canvas]] = {},
+    pictures: Mapping[str, Callable[[Runs], list[Chart]]] = {},
     tables: Mapping[str, Callable[[Runs], Grid]] = {},
 ) -> Paper:
     """Return the paper of a package: its text and its claims are files beside the module, its numbers are queries.

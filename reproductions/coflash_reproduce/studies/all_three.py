@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from coflash.charts import Chart
 from coflash.demo import find_trace
 from coflash.measures.measure import MEAN, WAF_HOST, Measure, sum_of, value_at
 from coflash.quantity import show_change
@@ -17,9 +18,6 @@ from coflash_reproduce.drawing import bars
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, spread, tabled
 from coflash_reproduce.study import Finding, Study, each_holds, shown
 from coflash_reproduce.text import Text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 BUFFER, NVM, TIER = "write buffer (HGC)", "NVM cache (CDM)", "OP-FCL"
 PARTS = (BUFFER, NVM, TIER)
@@ -206,14 +204,14 @@ def _shapley_grid(runs: Runs) -> Grid:
     return Grid(columns, tuple(rows))
 
 
-def _draw(runs: Runs) -> Canvas:
+def _draw(runs: Runs) -> list[Chart]:
     groups = {
         f"{measure.label}, {line}, {name}": {part: 100 * (one.mean or 0) for part, one in shares.items()}
         for line in (KNOWLEDGE, TIERS)
         for measure in (ERASES, DISK)
         for name, shares in _shares(runs, line, measure).items()
     }
-    return bars(groups, "saved, %")
+    return [bars(groups, "saved, %")]
 
 
 STUDY = Study(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from coflash import palette
+from coflash.charts import Axis, Chart, lines, looks
 from coflash.demo import find_trace
 from coflash.measures.measure import COPIED, MEAN, WAF_HOST, Measure
 from coflash.quantity import change, show_change
@@ -15,9 +15,6 @@ from coflash.scenario import Scenario
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Picture, Row, Run, Runs, tabled
 from coflash_reproduce.study import Finding, Study, asked, four_dies, mean_of, shown
 from coflash_reproduce.text import Text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 NONE, PLAIN, AMONG_COPIES = "none", "1, evict", "1, gc"
 ADAPTIVE, BY_AGE = "adaptive, evict", "by-age, evict"
@@ -144,22 +141,23 @@ def _all(runs: Runs) -> Iterator[Row]:
     yield "**worst**", "", *cells(rows(runs))
 
 
-def _draw(runs: Runs) -> Canvas:
-    from matplotlib.figure import Figure as Canvas
-
-    found = rows(runs)
-    canvas = Canvas(figsize=(7.5, 5), layout="constrained")
-    upper, lower = canvas.subplots(2, 1, sharex=True)
-    for axes, measure, label in ((upper, WAF_HOST, "WAF"), (lower, MEAN, "response")):
-        for scheme, colour, marker in zip(DRAWN, palette.LINES, "oD^v", strict=False):
-            values = [100 * row.change(scheme, measure) for row in found]
-            axes.plot(range(len(found)), values, marker, color=colour, label=scheme, markersize=3.5, alpha=0.85)
-        axes.axhline(0, color="black", linewidth=0.6)
-        axes.set_ylabel(f"{label} against none (%)")
-        axes.grid(axis="y")
-    canvas.legend(*upper.get_legend_handles_labels(), ncols=len(DRAWN), loc="outside upper center")
-    lower.set_xticks(range(len(found)), [f"{row.title}, {row.cache}" for row in found], rotation=90, fontsize=5)
-    return canvas
+def _draw(runs: Runs) -> list[Chart]:
+    places = {float(at): f"{row.title}, {row.cache}" for at, row in enumerate(rows(runs))}
+    styles = {scheme: look._replace(dash=()) for scheme, look in looks(DRAWN).items()}
+    return [
+        lines(
+            [
+                {"x": at, "y": row.change(scheme, measure), "name": scheme, "part": at}
+                for scheme in DRAWN
+                for at, row in enumerate(rows(runs))
+            ],
+            Axis("", ticks=places, words=True),
+            Axis(f"{label} against none", "share"),
+            styles=styles,
+            inches=(7.5, 2.5),
+        )
+        for measure, label in ((WAF_HOST, "WAF"), (MEAN, "response"))
+    ]
 
 
 _DROPS = Measure("pages dropped by GC", "pages", lambda metrics: metrics.gc_drops_pages)
@@ -227,5 +225,5 @@ STUDY = Study(
     experiments=experiments,
     hypotheses=(_loses, _remedied, _mixing, _belongs, _graded),
     answer=_answer,
-    exhibits=(Picture("figure-1", _draw, _all), Exhibit("table-1", _torn)),
+    exhibits=(Picture("figure-1", _draw, _all, columns=1), Exhibit("table-1", _torn)),
 )

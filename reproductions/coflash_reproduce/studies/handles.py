@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from coflash import palette
+from coflash.charts import Chart
 from coflash.measures.measure import WAF_HOST
 from coflash.quantity import show, show_change
 from coflash.results.why import shapley
+from coflash_reproduce.drawing import bars
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Picture, Row, Run, Runs, tabled
 from coflash_reproduce.study import Finding, Study
 from coflash_reproduce.text import Text
 from coflash_reproduce.warp.streams import NONE, OWN, QUIET, SHARED, trace
 from coflash_reproduce.warp.workloads import PERSISTENTLY, drive, placement
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 HANDLES = 3
 NOISES = (QUIET, "zipf 1.2", "zipf 2.2", "zoned")
@@ -185,19 +183,9 @@ def shares_of(runs: Runs) -> Iterator[Row]:
             yield on, system, *cells, show(sum(found.values()), "share")
 
 
-def _draw(runs: Runs) -> Canvas:
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(6.5, 3), layout="constrained")
-    axes = canvas.subplots()
-    for number, (line, colour) in enumerate(zip((KEPT, BROKEN), palette.LINES, strict=False)):
-        places = [at + 0.36 * number - 0.18 for at in range(len(NOISES))]
-        axes.bar(places, [_beside(runs, noise, line) for noise in NOISES], 0.34, color=colour, label=line)
-    axes.set_xticks(range(len(NOISES)), NOISES)
-    axes.set_ylabel("WAF of handle 1")
-    axes.grid(axis="y")
-    axes.legend()
-    return canvas
+def _draw(runs: Runs) -> list[Chart]:
+    groups = {noise: {line: _beside(runs, noise, line) for line in (KEPT, BROKEN)} for noise in NOISES}
+    return [bars(groups, "WAF of handle 1")]
 
 
 def _answer(runs: Runs) -> Mapping[str, Any]:

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from coflash import palette
+from coflash.charts import Chart
 from coflash.demo import find_trace
 from coflash.measures.measure import MEAN, WAF_HOST, Measure
 from coflash.quantity import show_change
 from coflash.scenario import Scenario
+from coflash_reproduce.drawing import bars
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Runs, tabled
 from coflash_reproduce.study import Finding, Study, at, each_holds, four_dies, shown
 from coflash_reproduce.text import Text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 BASE, WITH = "alone", "with"
 ONE_BLOCK, FDP = "one block", "fdp"
@@ -242,28 +240,16 @@ def _response(runs: Runs) -> Finding:
     )
 
 
-def _draw(runs: Runs) -> Canvas:
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(7.5, 4.6), layout="constrained")
-    panels = canvas.subplots(2, len(SYSTEMS), squeeze=False, sharey="row")
-    for column, (system, (title, base)) in enumerate(SYSTEMS.items()):
-        found = rows(runs, system)
-        workloads = list(dict.fromkeys(row.workload for row in found))
-        for axes, measure, label in zip(panels[:, column], (WAF_HOST, MEAN), ("WAF", "mean response"), strict=True):
-            for number, (placement, colour) in enumerate(zip(PLACEMENTS, palette.LINES, strict=False)):
-                of = [row for row in found if row.placement == placement]
-                places = [workloads.index(row.workload) + (number - 2.5) * 0.14 for row in of]
-                changes = [100 * row.change(measure) for row in of]
-                axes.bar(places, changes, 0.13, color=colour, label=placement)
-            axes.axhline(0, color="black", linewidth=0.6)
-            axes.grid(axis="y")
-            axes.set_xticks(range(len(workloads)), workloads)
-            if column == 0:
-                axes.set_ylabel(f"{label}, change (%)")
-        panels[0, column].set_title(f"{title}\nagainst {base}", fontsize=8)
-    canvas.legend(*panels[0, 0].get_legend_handles_labels(), ncols=len(PLACEMENTS), loc="outside upper center")
-    return canvas
+def _draw(runs: Runs) -> list[Chart]:
+    found = []
+    for measure, label in ((WAF_HOST, "WAF"), (MEAN, "mean response")):
+        for system, (title, base) in SYSTEMS.items():
+            groups: dict[str, dict[str, float]] = {}
+            for row in rows(runs, system):
+                groups.setdefault(row.workload, {})[row.placement] = 100 * row.change(measure)
+            above = f"{title} against {base}" if measure is WAF_HOST else ""
+            found.append(bars(groups, f"{label}, change (%)", inches=(2.5, 2.3), title=above, legend=not found))
+    return found
 
 
 @tabled(f"system | workload | {' | '.join(PLACEMENTS)}")
@@ -310,7 +296,7 @@ STUDY = Study(
     hypotheses=(_lowers, _less_is_left, _more_than_placement, _add_up, _response),
     explanation=_explanation,
     exhibits=(
-        Picture("figure-1", _draw, _changes),
+        Picture("figure-1", _draw, _changes, columns=3),
         *(Exhibit(f"table-{number}", partial(_table, system)) for number, system in enumerate(SYSTEMS, 1)),
     ),
 )
