@@ -12,7 +12,8 @@ from coflash_reproduce.paper import Experiment, Figure, Line, Picture, Runs
 
 FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _ALONE_INCHES, _BARS_INCHES = (2.7, 2.5), (3.8, 2.5), (7.0, 2.5)
-_PANELS_ABREAST = 4
+_PAGE_INCHES = 11
+"""The width into which panels fit side by side."""
 _BESIDE = Look("#202020", (), "cross")
 
 
@@ -39,7 +40,7 @@ def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
 def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
     """Draw the figure in each format; the same runs give the same bytes."""
     drawn = figure.draw(runs) if isinstance(figure, Picture) else _panels(figure, runs)
-    columns = figure.columns if isinstance(figure, Picture) else min(len(drawn), _PANELS_ABREAST)
+    columns = max(1, int(_PAGE_INCHES / drawn[0].inches[0]))
     return {kind: picture(drawn, kind, columns=columns) for kind in FORMATS}
 
 

@@ -310,8 +310,6 @@ class Picture:
     grid: Callable[[Runs], Grid]
     """Its numbers."""
     notes: Notes = lambda _: ()
-    columns: int = 0
-    """How many of its charts stand side by side; 0 for all."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -550,7 +550,7 @@ STUDY = Study(
     hypotheses=(_never_worse, _one_for_all, _eviction, _theory, _placement, _block_size, _drives, _shadows),
     answer=_answer,
     exhibits=(
-        Picture("figure-1", _draw, _wins, columns=2),
+        Picture("figure-1", _draw, _wins),
         Exhibit("table-1", _beside),
         *(
             Exhibit(f"table-{number}", partial(_on_drives, workload), partial(_unable, workload))
