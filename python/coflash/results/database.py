@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, final
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write, kinds
 from coflash.files.errors import named, no_result
-from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
@@ -40,6 +39,7 @@ from coflash.results.result import (
 )
 from coflash.results.selection import called, matching
 from coflash.results.store import FolderStore, LocalFolder, Run, RunFolder, store_at
+from coflash.results.tables import runs_table
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat, leaf
 from coflash.table import Table, copy_to
@@ -381,19 +381,8 @@ class Results:
         export_table(self.table(), file)
 
     def _repr_html_(self) -> str:
-        keys = [key.path for key in self.apart()]
-        names = self.shortened()
-        measures = self.applying(BRIEF)
-        rows = [
-            (
-                names[run],
-                *("" if (value := self.value(run, key)) is None else value for key in keys),
-                *(m.shown(self._metrics[run]) for m in measures),
-            )
-            for run in self.in_order()[:ROWS_SHOWN]
-        ]
         title = f"{counted(len(self), 'run')} in {self.place}"
-        return html_table(("run", *keys, *(measure.label for measure in measures)), rows, title, len(self))
+        return runs_table(self, self.applying(BRIEF), title=title).html(len(self))
 
     def __repr__(self) -> str:
         return f"<Results of {counted(len(self), 'run')} in {self.place}>"

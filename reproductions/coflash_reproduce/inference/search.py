@@ -12,10 +12,11 @@ from rich.console import Console
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.store import FolderStore
+from coflash.runs.inputs import inputs_of
 from coflash.sweep import swept
-from coflash.sweep.engine import Place
 from coflash.sweep.goal import Goal
 from coflash.sweep.plan import Plan
+from coflash.sweep.question import Question
 from coflash.sweep.tune import Search
 from coflash_reproduce.inference.definition import Inference, Reading
 
@@ -136,9 +137,8 @@ def _outcome(
     against = ", ".join(f"{target.what} {target.paper:g}" for target in inference.targets)
     goal = Goal(f"residual of {inference.name} against {against}", True, lambda runs, _: inference.best(runs), cases)
     axes = [unknown.axis for unknown in inference.searched(reading)]
-    search = Search(scenario, axes, (), [goal], seeds=1, trials=trials, seed=SEED)
-    place = Place(jobs, search.inputs)
-    tried = search.run(store, place, console).trials
+    question = Question(scenario, inputs_of(scenario), store, jobs, console)
+    tried = Search(question, axes, [goal], seeds=1, trials=trials, seed=SEED).run().trials
     found = [
         Candidate(trial.number, trial.values, places, ours, inference.residual(ours))
         for trial in sorted(tried, key=lambda one: one.number)
@@ -147,8 +147,8 @@ def _outcome(
     best = min(found, key=lambda one: one.residual)
     again = scenario.set(list(best.texts.items()))
     residuals = []
-    plan = Plan.of(again, search.inputs, cases, OTHER_SEEDS)
-    swept(plan, store, place, console)
+    plan = Plan.of(again, question.inputs, cases, OTHER_SEEDS)
+    swept(plan, store, question.place, console)
     for jobs_of_seed in zip(*(point.jobs for point in plan.points), strict=True):
         ours = inference.ours(_metrics(store, [job.key for job in jobs_of_seed]))
         residuals.append(inference.residual(ours[best.places]))
