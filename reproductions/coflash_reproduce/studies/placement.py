@@ -142,7 +142,7 @@ def _tier(workload: str, scale: Scale) -> Scenario:
 
 
 def _draw(runs: Runs) -> list[Chart]:
-    found = []
+    found: list[Chart] = []
     for measure, label in (("waf", "WAF"), ("response", "mean response")):
         query = f"select system, workload, placement, 100 * {measure} from placed order by rank, place"  # noqa: S608
         changes: dict[str, dict[str, dict[str, float]]] = {}
