@@ -40,10 +40,11 @@ def runs_table(
     groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results.in_order()]
     names = results.shortened()
     keys = [key.path for key in results.apart() if not (over_seeds and key.path == "seed")]
-    revised = ["revision"] if results.is_of_several_revisions else []
+    revisions = {run: str(results.document(run).get("revision", 0)) for run in results}
+    revised = ["revision"] if len({*revisions.values()}) > 1 else []
     table = estimated(["run", *revised, *keys, *(["seeds"] if over_seeds else [])], measures, title)
     for runs in groups:
-        revision = [str(results.revision(runs[0]))] if revised else []
+        revision = [revisions[runs[0]]] if revised else []
         values = [_value(results.value(runs[0], key), "") for key in keys]
         count = [str(len(runs))] if over_seeds else []
         metrics = [one for run in runs if (one := results.metrics(run)) is not None]
@@ -67,7 +68,7 @@ def runs_beside(
         for key in results.varied()
         if not (over_seeds and key == "seed")
     ]
-    revisions = [str(results.revision(run)) for run in runs]
+    revisions = [str(results.document(run).get("revision", 0)) for run in runs]
     rows = [(key, texts) for key, texts in (*keys, ("revision", revisions)) if len(set(texts)) > 1]
     if over_seeds:
         rows.append(("seeds", [str(len(group)) for group in groups]))
