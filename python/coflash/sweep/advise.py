@@ -378,7 +378,7 @@ def _hits(runs: Sequence[Result]) -> float | None:
     """Return the share of reads that the cache serves; None without a cache or reads."""
     shares = [run.metrics.at(("hybrid", "read_hits_share")) for run in runs]
     if known := [share for share in shares if share is not None]:
-        return sum(known) / len(known)
+        return float(sum(known) / len(known))
     hits = sum(run.metrics.cache.read_hits for run in runs)
     asked = hits + sum(run.metrics.cache.read_misses for run in runs)
     return hits / asked if asked else None
