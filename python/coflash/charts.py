@@ -6,9 +6,9 @@ A chart is made of rows, dictionaries of what is drawn:
 - `bars`: `row` (and its `label`), `from`, `to`, `name`; an interval from `low` to `high`; a `text` behind `end`.
 - `cells`: `x`, `x2`, `y`, `y2`, and `value`, or `name` and `text`.
 
-Names have looks, in their order: colour, dashes, marker. `beside` puts charts into one picture, and `picture` makes a
-file of it, with the size that is given in inches. The page has the same specifications with holes (`Hole`), which its
-script fills with the rows of the runs that are left.
+Names have looks, in their order: colour, dashes, marker. `upon` lays a chart over another one, and `picture` makes a
+file of one or several, whose sizes are in inches. A page has the same layers with holes (`templates`), and its script
+fills them with the rows of the runs that are left.
 
     chart = lines(rows, Axis("cache size"), Axis("WAF", "ratio"), rules=[(64.0, "working set")])
     write_pictures(folder, [("waf.pdf", picture(chart, "pdf", caption="Means over seeds."))])
@@ -151,7 +151,7 @@ def lines(
     up, drawn, _ = _axis(y, placed, ("y", "low", "high", "from"), from_zero=True)
     for place, row in enumerate(drawn):
         look = styles[row.setdefault("name", "")]
-        row.update(place=place, part=row.get("part", 0), marked=bool(look.marker))
+        row.update(place=place, part=row.get("part", 0), marked=bool(look.marker), opacity=row.get("opacity", 0.7))
     layers = line_layers(
         {"x": across, "y": up, **_channels(styles, by)},
         step=step,
@@ -183,7 +183,8 @@ def line_layers(
     layers = []
     if areas:
         between = {**at, "y2": {"field": "from"}, "color": colour, **joined}
-        layers.append(_layer("area", between, "isValid(datum.from)", interpolate=how, opacity=0.7))
+        opacity = {"opacity": {"field": "opacity", "type": "quantitative", "scale": None, "legend": None}}
+        layers.append(_layer("area", between | opacity, "isValid(datum.from)", interpolate=how, clip=True))
     if intervals:
         low, high = ({**y, "field": end} for end in ("low", "high"))
         spread = "isValid(datum.low) && datum.low != datum.high"
@@ -192,7 +193,7 @@ def line_layers(
             _layer("tick", {"x": x, "y": end, "color": colour}, spread, orient="horizontal") for end in (low, high)
         ]
     dashes = {"color": colour, "strokeDash": channels["strokeDash"]}
-    layers.append(_layer("line", {**at, **dashes, **joined}, "!isValid(datum.from)", interpolate=how, clip=True))
+    layers.append(_layer("line", {**at, **dashes, **joined}, interpolate=how, clip=True))
     marks = {key: channels[key] for key in ("color", "fill", "shape")}
     if markers:
         layers.append(_layer("point", {**at, **marks}, "datum.marked && isValid(datum.y)"))
@@ -425,6 +426,22 @@ def config(
     }
 
 
+def templates() -> Spec:
+    """Return the layers of charts for a page, with holes for axes and looks, and what these are made of."""
+    holes = {name: {"hole": name} for name in ("x", "y", "color", "fill", "shape", "strokeDash")}
+    colours: dict[str, Any] = {name: {"hole": name} for name in ("ink", "soft", "grid", "paper")}
+    units = [*get_args(Unit), "count"]
+    return {
+        "lines": line_layers(holes, areas=True),
+        "steps": line_layers(holes, areas=True, step=True),
+        "bars": bar_layers(holes),
+        "config": config(**colours, size=12),
+        "dashes": DASHES,
+        "markers": MARKERS,
+        "labels": {unit: unit_labels(unit) for unit in units},
+    }
+
+
 def format_of(file: Path, or_else: str = "") -> Format:
     """Return the format of a picture from the suffix of its file.
 
@@ -459,14 +476,11 @@ def write_pictures(folder: Path, pictures: Iterable[tuple[str, bytes]]) -> list[
 
 
 def unit_labels(unit: Unit) -> str:
-    """Return the expression that labels a tick with its unit: 10 µs, 64 MiB, 1.5 %."""
-    steps = SCALES.get(unit) or (((0.01, "%"),) if unit == "share" else ((1.0, unit),))
-    shown = [
-        (least, f"format(datum.value / {least!r}, ',.3~r') + {json.dumps(f' {name}'.rstrip())}")
-        for least, name in steps
-    ]
-    tests = "".join(f"abs(datum.value) >= {least!r} ? {text} : " for least, text in shown[:-1])
-    return f"{tests}{shown[-1][1]}"
+    """Return the expression that labels a tick: with its unit, 10 µs, 64 MiB, 1.5 %, but a count without, 2 million."""
+    steps = SCALES.get(unit) or (((0.01, "%"),) if unit == "share" else ((1e6, "million"), (1.0, "")))
+    texts = [f"format(datum.value / {least!r}, ',.3~r') + {json.dumps(f' {name}'.rstrip())}" for least, name in steps]
+    larger = zip(steps, texts[:-1], strict=False)
+    return "".join(f"abs(datum.value) >= {least!r} ? {text} : " for (least, _), text in larger) + texts[-1]
 
 
 def powers(low: float, high: float, base: int, most: int = 7) -> list[float]:
