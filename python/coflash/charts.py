@@ -26,6 +26,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from string import Template
 from typing import Any, Literal, NamedTuple, get_args
 
 from coflash import palette
@@ -182,7 +183,7 @@ def line_layers(
     at = {"x": x, "y": {**y, "field": "y"}}
     layers = []
     if areas:
-        between = {**at, "y2": {"field": "from"}, "color": colour, **joined}
+        between = {**at, "y2": {"field": "from"}, "color": colour, "detail": joined["detail"]}
         opacity = {"opacity": {"field": "opacity", "type": "quantitative", "scale": None, "legend": None}}
         layers.append(_layer("area", between | opacity, "isValid(datum.from)", interpolate=how, clip=True))
     if intervals:
@@ -386,56 +387,25 @@ def _with_legend(chart: Chart, width: float) -> Spec:
     return look | {"legend": look["legend"] | {"columns": max(1, int(room / each))}}
 
 
-def config(
-    ink: str = INK, soft: str = SOFT, grid: str = "#e4e4e4", paper: str = "#ffffff", size: float = _SIZE
-) -> Spec:
-    """Return the look of all charts, in the colours of paper or of a page."""
-    text = {"labelColor": soft, "titleColor": ink, "labelFontSize": size, "titleFontSize": size + 1}
-    axis = {"titleFontWeight": "normal", "domainColor": soft, "tickColor": soft, "gridColor": grid, "tickSize": 3}
-    above = {
-        "orient": "top",
-        "direction": "horizontal",
-        "offset": 6,
-        "symbolSize": 36,
-        "symbolStrokeWidth": 1.2,
-        "rowPadding": 1,
-    }
-    return {
-        "font": _FONT,
-        "background": paper,
-        "padding": 4,
-        "view": {"stroke": None},
-        "axis": text | axis | {"labelLimit": 0, "titleLimit": 0, "titlePadding": 4},
-        "axisX": {"grid": False, "labelOverlap": "greedy", "labelSeparation": 4},
-        "axisY": {"grid": True, "domain": False, "ticks": False},
-        # The pictures have one font: of several, their order in a PDF is by chance.
-        "legend": {
-            **text,
-            **above,
-            "titleFontWeight": "normal",
-            "titleOrient": "left",
-            "labelLimit": 0,
-            "columnPadding": 8,
-        },
-        "title": {"fontSize": size + 1, "color": ink, "fontWeight": "normal"},
-        "line": {"strokeWidth": 1.3},
-        "rule": {"strokeWidth": 0.8},
-        "tick": {"thickness": 0.8, "bandSize": 5},
-        "point": {"size": 18, "strokeWidth": 1, "opacity": 1},
-        "text": {"fontSize": size, "color": ink, "align": "left", "dx": 3},
-    }
+def config(size: float = _SIZE, **colours: object) -> Spec:
+    """Return the look of all charts (`charts.json`), in the colours of paper or in others."""
+    of_paper = {"ink": INK, "soft": SOFT, "grid": "#e4e4e4", "paper": "#ffffff"}
+    values = {name: json.dumps(value) for name, value in {**of_paper, **colours}.items()}
+    template = Template(Path(__file__).with_suffix(".json").read_text("utf-8"))
+    sizes = {"size": size, "larger": size + 1, "point": round(2.6 * size), "line": round(size / 5.4, 1)}
+    found: Spec = json.loads(template.substitute(values, font=json.dumps(_FONT), **sizes))
+    return found
 
 
 def templates() -> Spec:
     """Return the layers of charts for a page, with holes for axes and looks, and what these are made of."""
     holes = {name: {"hole": name} for name in ("x", "y", "color", "fill", "shape", "strokeDash")}
-    colours: dict[str, Any] = {name: {"hole": name} for name in ("ink", "soft", "grid", "paper")}
     units = [*get_args(Unit), "count"]
     return {
         "lines": line_layers(holes, areas=True),
         "steps": line_layers(holes, areas=True, step=True),
         "bars": bar_layers(holes),
-        "config": config(**colours, size=12),
+        "config": config(12, **{name: {"hole": name} for name in ("ink", "soft", "grid", "paper")}),
         "dashes": DASHES,
         "markers": MARKERS,
         "labels": {unit: unit_labels(unit) for unit in units},
@@ -480,7 +450,8 @@ def unit_labels(unit: Unit) -> str:
     steps = SCALES.get(unit) or (((0.01, "%"),) if unit == "share" else ((1e6, "million"), (1.0, "")))
     texts = [f"format(datum.value / {least!r}, ',.3~r') + {json.dumps(f' {name}'.rstrip())}" for least, name in steps]
     larger = zip(steps, texts[:-1], strict=False)
-    return "".join(f"abs(datum.value) >= {least!r} ? {text} : " for (least, _), text in larger) + texts[-1]
+    tests = (f"abs(datum.value) >= {least!r} ? {text} : " for (least, _), text in larger)
+    return "datum.value == 0 ? '0' : " + "".join(tests) + texts[-1]
 
 
 def powers(low: float, high: float, base: int, most: int = 7) -> list[float]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
-from functools import cache
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 
 from coflash._core import CoflashError, __version__
-from coflash.files import atomic_write
+from coflash.report.library import library
 from coflash.report.payload import payload
 from coflash.results.subject import Subject
 
@@ -59,29 +56,10 @@ def report_html(subject: Subject) -> str:
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.
         data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         details=details,
-        library=library(),
+        library=base64.b64encode(library()).decode("ascii"),
         script="\n".join(asset(name) for name in SCRIPTS),
         version=escape(__version__),
     )
-
-
-@cache
-def library() -> str:
-    """Return Vega-Embed with its libraries, packed: of the versions that draw the files of figures.
-
-    A wheel brings it; in a source tree the first report makes it, which takes some seconds.
-    """
-    file = Path(__file__).with_name("assets") / "vega.js.gz"
-    if not file.is_file():
-        import vl_convert
-
-        bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-        packed = gzip.compress(f"(() => {{{bundle}}})();".encode(), mtime=0)
-        try:
-            atomic_write.write_file(file, packed)
-        except CoflashError:  # an installation that may only be read
-            return base64.b64encode(packed).decode("ascii")
-    return base64.b64encode(file.read_bytes()).decode("ascii")
 
 
 def asset(name: str) -> str:

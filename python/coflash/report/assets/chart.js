@@ -131,7 +131,7 @@ function keyAxis(key, codes) {
 /** The axis of the lengths of bars, with room for the texts behind them. @type {(rows: BarRow[], label: string, unit: Unit) => Axis} */
 function barAxis(rows, label, unit) {
   const most = Math.max(1e-9, ...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, row.from ?? 0)));
-  return { label, unit, low: 0, high: most * (rows.some((row) => row.text) ? 1.15 : 1), show: (value) => show(value, unit) };
+  return { label, unit, low: 0, high: most * (rows.some((row) => row.text) ? 1.3 : 1), show: (value) => show(value, unit) };
 }
 
 /** @type {(chart: LineChart) => object[]} */

@@ -99,7 +99,8 @@ class Figure {
     if (this.chart !== chart) return;
     picture.setAttribute("aria-hidden", "true");
     this.plot.replaceChildren(picture);
-    const [left, top] = view.origin();
+    const padding = view.padding();
+    const [left, top] = [view.origin()[0] + padding.left, view.origin()[1] + padding.top];
     const [x, y] = [view.scale("x"), view.scale("y")];
     const px = (/** @type {number} */ value) => left + x(value);
     chart.at = { left, top, w: view.signal("width"), h: view.signal("height"), px, py: (/** @type {number} */ value) => top + y(value), value: (/** @type {number} */ at) => x.invert(at - left) };
@@ -343,7 +344,7 @@ function valueAt(line, stop) {
 }
 
 /** @type {Record<string, string>} */
-const OUTLINES = { square: "M-3-3h6v6h-6z", diamond: "M0-4.4L4.4 0 0 4.4-4.4 0z", "triangle-up": "M0-4L4 3.2H-4z", cross: "M-4-1.4h2.6V-4h2.8v2.6H4v2.8H1.4V4h-2.8V1.4H-4z" };
+const OUTLINES = { square: "M-3-3h6v6h-6z", diamond: "M0-4.4L4.4 0L0 4.4L-4.4 0z", "triangle-up": "M0-4L4 3.2H-4z", cross: "M-4-1.4h2.6V-4h2.8v2.6H4v2.8H1.4V4h-2.8V1.4H-4z" };
 
 /** @type {(look: Look, colours: Colours, filled: boolean) => SVGElement} */
 function swatch(look, colours, filled) {
