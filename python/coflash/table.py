@@ -12,7 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, final
 
-from coflash import _core
+from coflash import table_files
+from coflash._core import __version__
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.lookup import no_such
 
@@ -101,10 +102,8 @@ class Table:
 
         Raises:
             OSError: The file cannot be written.
-            TypeError: A column is of another type.
         """
-        columns = {name: one.tolist() if one.dtype.kind in "UO" else one for name, one in self._columns.items()}
-        _core.write_table(path, columns)
+        table_files.write_parquet(self, path, {"coflash.version": __version__})
 
     @classmethod
     def read_parquet(cls, path: Path) -> Table:
@@ -122,9 +121,7 @@ class Table:
         Raises:
             OSError: There is no such file, or it is no Parquet file.
         """
-        import numpy as np
-
-        return cls({name: np.asarray(column) for name, column in _core.read_table(path).items()})
+        return cls(table_files.columns(path))
 
     @classmethod
     def of_parquet(cls, path: Path, query: str) -> Table:

@@ -95,7 +95,7 @@ impl ServedDevice {
         self.with(py, coflash_device::ServedDevice::clients)
     }
 
-    /// What flash did since the last call: by session its operations and decisions, as Parquet files, and the operations left out.
+    /// What flash did since the last call: by session its operations and decisions, as streams of Arrow, and the operations left out.
     fn take_live(&self, py: Python<'_>) -> PyResult<Parts> {
         let parts = self.with(py, |served| {
             let written = |(session, piece): coflash_device::Part| {
