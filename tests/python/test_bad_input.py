@@ -267,7 +267,7 @@ def test_it_is_refused_in_a_line(
         (("--verson",), ["--verson", "did you mean --version?"]),
         (("sweep", "demo", "--varry", "seed=1"), ["--varry", "did you mean --vary?", "coflash sweep --help"]),
         (("sweep", "demo"), ["missing option '--vary'"]),
-        (("sweep", "demo", "--vary", "seed=1", "--on", "locl"), ["--on: 'locl'", "tcp://head:8786"]),
+        (("sweep", "demo", "--vary", "seed=1", "--on", "locl"), ["on: 'locl' was given", "tcp://head:8786"]),
         (("sweep", "demo", "--vary", "seed=1", "--seeds", "x"), ["--seeds"]),
         (("sweep", "demo", "--vary"), ["'--vary' requires an argument"]),
         ((*SMALL, "--bogus"), ["--bogus", "coflash run --help"]),

@@ -394,9 +394,7 @@ def test_workers_of_a_cluster_write_their_own_results(
     monkeypatch.setattr(FolderStore, "write", refuse)
     shared = (tmp_path / "there").as_uri()
     with clusters.dask() as address:
-        there = coflash.fleet(
-            trace, VARY, out=shared, scenario=SMALL, engine="dask", address=address, volumes=tmp_path / "parts"
-        )
+        there = coflash.fleet(trace, VARY, out=shared, scenario=SMALL, on=address, volumes=tmp_path / "parts")
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == here.by_volume("waf_host")
     assert sorted(there.sweep.results) == sorted(here.sweep.results)
@@ -436,9 +434,7 @@ def test_workers_fetch_their_volumes_from_a_url(trace: str, tmp_path: Path, foun
     import clusters
 
     with clusters.dask() as address:
-        there = coflash.fleet(
-            trace, VARY, out=f"local://{tmp_path}/out", scenario=SMALL, engine="dask", address=address
-        )
+        there = coflash.fleet(trace, VARY, out=f"local://{tmp_path}/out", scenario=SMALL, on=address)
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == found.by_volume("waf_host")
 

@@ -72,9 +72,7 @@ def calibrate(
     from coflash.calibrate import fit, page, read_csv, read_fio
     from coflash.calibrate.drive import drive_toml
     from coflash.calibrate.sheet import Link, Sheet
-    from coflash.figures.style import needs_matplotlib
 
-    needs_matplotlib()
     image, about = out.with_suffix(".png"), out.with_suffix(".md")
     for file, kind in ((out, kinds.CALIBRATED), (image, kinds.FIGURE), (about, kinds.CALIBRATION)):
         atomic_write.check_file(file, kind)

@@ -24,7 +24,6 @@ from coflash.cli.run_tables import (
     keys_left_out,
     runs_beside,
     runs_table,
-    seeds_note,
     why_command,
     why_lines,
 )
@@ -34,7 +33,7 @@ from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
 from coflash.results.database import check_table, export_table, json_rows, results, results_at
-from coflash.results.differences import METHOD
+from coflash.results.differences import METHOD, notes_on_seeds
 from coflash.results.fio_json import beside, fio_json, read_fio_json
 from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
@@ -69,7 +68,7 @@ def list_(
     show_or_write(runs_table(found, shown, over_seeds=over_seeds), format)
     notes(found.assumed(shown))
     if over_seeds:
-        notes(seeds_note(found, shown))
+        notes(notes_on_seeds(found, shown))
     if (left_out := keys_left_out(found)) and format == "terminal":
         output().print(left_out, style="dim", highlight=False)
     for failure in store_at(folder).failures():
@@ -158,7 +157,7 @@ def compare(
     if intervals:
         notes(METHOD)
     elif over_seeds:
-        notes(seeds_note(found, shown or HEADLINE))
+        notes(notes_on_seeds(found, shown or HEADLINE))
 
 
 @app.command()

@@ -20,8 +20,8 @@ def validity(
     ] = None,
 ) -> None:
     """Draw the share of valid pages in full blocks over time: of each block, and its distribution."""
+    from coflash.charts import format_of
     from coflash.figures import validity as figure  # needs numpy, which --help does not
-    from coflash.figures.style import format_of
 
     form = format_of(file)
     atomic_write.check_file(file, kinds.FIGURE, [decisions])

@@ -9,6 +9,7 @@
 use super::sniff::{Headed, Sniffed, sniff};
 use crate::devices::Devices;
 use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, split, trim};
+use crate::notation::{Column, Columns, Words};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
@@ -16,7 +17,7 @@ use crate::text::{LineParser, TextFormat, lines_of};
 use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Duration, PlacementId};
 use coflash_workload::Op;
-use coflash_workload::recorded::{Column, Columns, TraceOptions, Words};
+use coflash_workload::recorded::TraceOptions;
 
 /// A column and its name in messages.
 pub(crate) type NamedColumn = (&'static str, Column);
@@ -335,9 +336,11 @@ impl TextFormat for UserColumns {
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "offset", "size"]);
 
     fn new(options: &TraceOptions) -> Self {
+        let given =
+            options.columns.as_ref().map(|text| text.parse::<Columns>().expect("options are checked"));
         let mut parser = Self {
             header_lines: options.header_lines,
-            is_auto: options.columns.as_ref().is_none_or(Columns::is_auto),
+            is_auto: given.as_ref().is_none_or(Columns::is_auto),
             headed: None,
             separated: false,
             at_top: options.header_lines == 0 && options.columns.is_some(),
@@ -346,8 +349,8 @@ impl TextFormat for UserColumns {
             // Fields behind the last column are ignored.
             lines: ColumnLines::new(Vec::new(), BLANK, true),
         };
-        if let Some(given) = options.columns.as_ref().filter(|given| !given.is_auto()) {
-            parser.take(given);
+        if let Some(given) = given.filter(|given| !given.is_auto()) {
+            parser.take(&given);
         }
         parser
     }

@@ -18,6 +18,7 @@ use super::sniff::sniff;
 use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::devices::Devices;
 use crate::input::SeekableFile;
+use crate::notation::AUTO;
 use crate::reader::{ReadError, Reader, Records, RequestReader, TimeBase};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::table_files::{self, NextPart, Numbers, Part, TableFile};
@@ -97,7 +98,7 @@ pub(super) fn open(
         );
         return Err(refused(problem));
     }
-    let named = options.columns.as_ref().is_some_and(|columns| !columns.is_auto());
+    let named = options.columns.as_ref().is_some_and(|columns| columns != AUTO);
     let options = TraceOptions { header_lines: u64::from(named), ..options.clone() };
     let text = Text::open(name, input, UserColumns::new(&options))?;
     let is_own = found.is_some_and(|found| found.is_own);
