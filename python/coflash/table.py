@@ -13,7 +13,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, final
 
 from coflash import table_files
-from coflash._core import __version__
 from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.lookup import no_such
 
@@ -98,25 +97,16 @@ class Table:
         return core.Table.from_arrays(arrays, names=self.columns).__arrow_c_stream__(requested_schema)
 
     def write_parquet(self, path: Path) -> None:
-        """Write a Parquet file of numbers and texts; a small one in a fraction of the database's time.
+        """Write a Parquet file of numbers and texts.
 
         Raises:
             OSError: The file cannot be written.
         """
-        table_files.write_parquet(self, path, {"coflash.version": __version__})
+        table_files.write_parquet(self, path)
 
     @classmethod
     def read_parquet(cls, path: Path) -> Table:
-        """Read a Parquet file.
-
-        Raises:
-            OSError: There is no such file, or it is no Parquet file.
-        """
-        return cls.of_parquet(path, "select * from file")
-
-    @classmethod
-    def read_small(cls, path: Path) -> Table:
-        """Read a Parquet file of numbers and texts, in a tenth of the time in which the database opens one.
+        """Read a Parquet file of numbers and texts, a small one in a tenth of the time in which the database opens one.
 
         Raises:
             OSError: There is no such file, or it is no Parquet file.

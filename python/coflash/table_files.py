@@ -32,13 +32,14 @@ _ROWS = 1 << 16
 _BATCHES: dict[str, int] = {} if sys.version_info < (3, 11) else {"batch_size": _ROWS}
 
 _PARQUET = b"PAR1"
+_NOTHING: Mapping[str, str] = {}
 _SEPARATORS = str.maketrans(dict.fromkeys('\t\n\r"', " "))
 
 _Column = tuple["NDArray[Any]", "NDArray[Any] | None"]
 """Whole numbers of 64 bits, and which of them are there; None if all are."""
 
 
-def write_parquet(table: Any, file: Any, about: Mapping[str, str]) -> None:
+def write_parquet(table: Any, file: Any, about: Mapping[str, str] = _NOTHING) -> None:
     """Write a table of any library that exports Arrow data as a Parquet file, in bounded memory.
 
     Args:

@@ -8,7 +8,7 @@ use coflash_base::{AtomicFile, Lpn, Time};
 use coflash_engine::{Given, RunError, Scenario};
 use coflash_ftl::{Candidate, Decision, RecordsDecisions};
 use coflash_media::{BlockId, FlashOperation, Geometry, OperationKind, RecordsOperations};
-use coflash_trace::table::{Column, Kind, TableWriter, Value};
+use coflash_trace::table::{Kind, TableColumn, TableWriter, Value};
 use coflash_trace::table_files::FilePipe;
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -32,30 +32,30 @@ const PIECE_ROWS: usize = 1 << 18;
 const U32: Kind = Kind::Number(4);
 const U64: Kind = Kind::Number(8);
 
-const OPERATIONS: [Column; 9] = [
-    Column::new("time_ns", U64),
-    Column::new("end_ns", U64).optional(),
-    Column::new("kind", Kind::Text),
-    Column::new("cause", Kind::Text),
-    Column::new("block", U32),
-    Column::new("page", U32),
-    Column::new("from_page", U32).optional(),
-    Column::new("lpn", U32).optional(),
-    Column::new("class", U32).optional(),
+const OPERATIONS: [TableColumn; 9] = [
+    TableColumn::new("time_ns", U64),
+    TableColumn::new("end_ns", U64).optional(),
+    TableColumn::new("kind", Kind::Text),
+    TableColumn::new("cause", Kind::Text),
+    TableColumn::new("block", U32),
+    TableColumn::new("page", U32),
+    TableColumn::new("from_page", U32).optional(),
+    TableColumn::new("lpn", U32).optional(),
+    TableColumn::new("class", U32).optional(),
 ];
 
-const DECISIONS: [Column; 11] = [
-    Column::new("decision", U64),
-    Column::new("time_ns", U64),
-    Column::new("pool", U32),
-    Column::new("block", U32),
-    Column::new("pages", U32),
-    Column::new("valid", U32),
-    Column::new("removable", U32),
-    Column::new("cost", Kind::Real),
-    Column::new("age", U64),
-    Column::new("erases", U32),
-    Column::new("chosen", Kind::Flag),
+const DECISIONS: [TableColumn; 11] = [
+    TableColumn::new("decision", U64),
+    TableColumn::new("time_ns", U64),
+    TableColumn::new("pool", U32),
+    TableColumn::new("block", U32),
+    TableColumn::new("pages", U32),
+    TableColumn::new("valid", U32),
+    TableColumn::new("removable", U32),
+    TableColumn::new("cost", Kind::Real),
+    TableColumn::new("age", U64),
+    TableColumn::new("erases", U32),
+    TableColumn::new("chosen", Kind::Flag),
 ];
 
 /// A table that is being written, up to the first error.
@@ -68,7 +68,7 @@ struct Table<W: Write + Send> {
 
 impl<W: Write + Send> Table<W> {
     /// Begin a table about the blocks of a geometry, which are divided over its dies, one after the other.
-    fn begin(output: W, columns: &[Column], geometry: &Geometry, most: usize) -> Self {
+    fn begin(output: W, columns: &[TableColumn], geometry: &Geometry, most: usize) -> Self {
         let [dies, blocks] = [geometry.dies(), geometry.blocks()].map(|count| count.to_string());
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let about = [("coflash.version", version), ("coflash_dies", dies), ("coflash_blocks", blocks)];

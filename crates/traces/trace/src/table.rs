@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
+pub struct TableColumn {
     /// Its name.
     pub name: &'static str,
     /// The type of its values.
@@ -41,7 +41,7 @@ pub enum Value {
     Missing,
 }
 
-impl Column {
+impl TableColumn {
     /// A column that has a value in each row.
     #[must_use]
     pub const fn new(name: &'static str, kind: Kind) -> Self {
@@ -57,7 +57,7 @@ impl Column {
 
 /// The values of a column in a batch.
 struct Values {
-    column: Column,
+    column: TableColumn,
     values: Vec<u8>,
     /// For texts, where each ends in `values`; from the beginning of the first.
     ends: Vec<u8>,
@@ -81,7 +81,7 @@ impl<W: Write> TableWriter<W> {
     /// An error of the output.
     pub fn new(
         output: W,
-        columns: &[Column],
+        columns: &[TableColumn],
         batch_rows: usize,
         about: &[(&str, String)],
     ) -> io::Result<Self> {
@@ -190,7 +190,7 @@ impl<W: Write> std::fmt::Debug for TableWriter<W> {
 }
 
 impl Values {
-    fn new(column: Column) -> Self {
+    fn new(column: TableColumn) -> Self {
         Self { column, values: Vec::new(), ends: vec![0; 4], present: Vec::new(), missing: 0 }
     }
 

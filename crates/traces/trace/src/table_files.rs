@@ -145,7 +145,7 @@ impl FilePipe {
 impl Write for FilePipe {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.as_ref().is_none_or(|sender| sender.send(bytes.to_vec()).is_err()) {
-            // Whoever wrote the file has ended, and says why.
+            // The thread that wrote the file has ended, and says why.
             self.close()?;
             return Err(io::ErrorKind::BrokenPipe.into());
         }

@@ -3,8 +3,8 @@
 
 mod common;
 
-use coflash_trace::{OnError, TraceOptions, formats};
 use coflash_trace::from_reader;
+use coflash_trace::{OnError, TraceOptions, formats};
 use coflash_workload::{Op, Request, WorkloadError};
 use common::{drain, named};
 use std::fs;

@@ -2,18 +2,18 @@
 
 use super::target::Target;
 use crate::formats::table_file::{LAYOUT_KEY, LAYOUT_VERSION, OPS_KEY, op_code, ops};
-use crate::table::{Column, Kind, TableWriter, Value};
+use crate::table::{Kind, TableColumn, TableWriter, Value};
 use crate::table_files::FilePipe;
 use coflash_workload::Request;
 use std::io;
 use std::path::Path;
 
-const COLUMNS: [Column; 5] = [
-    Column::new("time_ns", Kind::Number(8)),
-    Column::new("op", Kind::Number(1)),
-    Column::new("offset", Kind::Number(8)),
-    Column::new("length", Kind::Number(8)),
-    Column::new("placement", Kind::Number(1)).optional(),
+const COLUMNS: [TableColumn; 5] = [
+    TableColumn::new("time_ns", Kind::Number(8)),
+    TableColumn::new("op", Kind::Number(1)),
+    TableColumn::new("offset", Kind::Number(8)),
+    TableColumn::new("length", Kind::Number(8)),
+    TableColumn::new("placement", Kind::Number(1)).optional(),
 ];
 
 /// The rows of a batch; they take 27 bytes each, and some batches are under way.
