@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coflash._core import CoflashError
 from coflash.cli.console import errors, output, plain_table
 from coflash.cli.options import Quiet, Workers
 from coflash_reproduce.studies import NAMES
@@ -48,9 +49,11 @@ def reproduce(
         return
     from coflash_reproduce.inference import infer as search  # slow to import
 
+    if trace:
+        raise CoflashError(f"{paper}: --infer takes no --trace: it searches the workload as well")
     place = out or Path("results/reproduce") / f"{paper}-{scale}"
     console = None if quiet else errors()
-    page = search(paper, scale, trace or (), out=place, publish=publish, jobs=jobs, console=console)
+    page = search(paper, scale, out=place, publish=publish, jobs=jobs, console=console)
     if not quiet:
         output().print(f"page: {page}", highlight=False, soft_wrap=True)
 

@@ -206,7 +206,6 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (("evaluate", "folder"), ["folder", "ends in .py"]),
     (("evaluate", "garbage"), ["garbage", "ends in .py"]),
     (("calibrate", "garbage"), ["garbage", "no text in UTF-8", "byte"]),
-    (("truth", "garbage"), ["garbage", "no text in UTF-8"]),
     (("check", "demo"), ["no such command 'check'", "did you mean coflash device check or coflash scenario check?"]),
     (("results", "jobs", "absent", "good"), ["absent", "no such file"]),
     (("results", "jobs", "garbage", "good"), ["garbage", "no text in UTF-8"]),

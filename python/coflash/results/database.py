@@ -282,9 +282,10 @@ class Results:
         """
         import pyarrow as pa
 
-        return pa.table(self._table(text=text))
+        return pa.table(self.table(text=text))
 
-    def _table(self, *, text: bool = False) -> core.Table:
+    def table(self, *, text: bool = False) -> core.Table:
+        """Convert to a table that any library with Arrow's stream interface takes, as `to_arrow` does."""
         from arro3 import core  # slow to import, and most uses need no table library
 
         names = dict.fromkeys(name for row in self.rows() for name in row) or {"run": None}
@@ -296,13 +297,13 @@ class Results:
         """Convert to a `polars.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[polars]'`."""
         import polars as pl
 
-        return pl.DataFrame(self._table(text=text))
+        return pl.DataFrame(self.table(text=text))
 
     def to_pandas(self, *, text: bool = False) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[pandas]'`."""
         import pandas as pd
 
-        table = self._table(text=text)
+        table = self.table(text=text)
         return pd.DataFrame({name: table[name].to_pylist() for name in table.column_names})
 
     def sql(self, query: str) -> Table:
@@ -349,7 +350,7 @@ class Results:
 
     def _table_for(self, query: str) -> core.Table:
         """Return the table of the runs, with one more column for each short name in quotes, such as "response.p99"."""
-        runs = self._table(text=True)
+        runs = self.table(text=True)
         for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
             path = called(name, self._keys())
             with suppress(CoflashError):
@@ -377,7 +378,7 @@ class Results:
         Raises:
             CoflashError: The name ends otherwise, or the file cannot be written.
         """
-        export_table(self._table(), file)
+        export_table(self.table(), file)
 
     def _repr_html_(self) -> str:
         keys = [key.path for key in self.apart()]

@@ -216,8 +216,8 @@ def sweep(
         design_seed: The seed of a random design.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds.
         scale: A fraction of the drive's blocks, such as `"1/64"` (`Scenario.scaled`); keys vary for the whole drive.
-        on: The number of parallel runs on this machine, by default one on each core; `"dask"` or `"dask:4"` for
-            processes on it; or the address of a Dask scheduler, such as `"tcp://head:8786"`.
+        on: The number of parallel runs on this machine, by default one on each core; or the address of a Dask
+            scheduler, such as `"tcp://head:8786"`.
         progress: Whether to show progress on the standard error stream.
 
     Raises:

@@ -42,6 +42,7 @@ By = Literal["volume", "file"]
 VOLUME, VOLUMES = "volume", "volumes"
 _ROOM, _LARGEST_PAGES, _PAGE_BYTES = 1.04, 2**28, 4096
 """What a device exports for each page of a footprint, and where the search for the least one ends."""
+_PROGRAMS = Measure("flash programs", "pages", lambda one: sum(one.programs_pages.get(cause, 0) for cause in CAUSES))
 _RESAMPLED, _PERCENTILES = 2000, (0, 10, 50, 90, 100)
 _HEADS = ("volumes", "mean", "95 % of fleets", "least", "10 %", "median", "90 %", "most")
 
@@ -183,12 +184,7 @@ class Fleet(Finding):
     @cached_property
     def _programs(self) -> list[dict[str, float]]:
         """For each point the pages programmed by volume."""
-        sums: list[dict[str, float]] = [{} for _ in self.designs]
-        for cause in CAUSES:
-            for so_far, of in zip(sums, self.by_volume(f"programs_pages.{cause}"), strict=True):
-                for name, pages in of.items():
-                    so_far[name] = so_far.get(name, 0.0) + pages
-        return sums
+        return self.by_volume(_PROGRAMS)
 
     @property
     def remarks(self) -> list[str]:
