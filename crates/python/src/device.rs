@@ -3,7 +3,8 @@
 use crate::observer::PythonObserver;
 use crate::{PyRunResult, Scenario, ended, object, refused};
 use coflash_device::{
-    Address, Cut, DeviceError, EndedSession, Folder, Machine, SessionFolder, Side, Told, TwinError, explore,
+    Address, Cut, Description, DeviceError, EndedSession, Folder, Machine, SessionFolder, Side, TwinError,
+    explore,
 };
 use explore::{AtomicUnit, Exploration, Explored};
 use pyo3::prelude::*;
@@ -137,7 +138,7 @@ pub(crate) fn device_info(
     py: Python<'_>,
     folder: PathBuf,
 ) -> PyResult<(Scenario, Bound<'_, PyAny>, Option<String>)> {
-    let Told { info, refusal } =
+    let Description { info, refusal } =
         py.detach(|| coflash_device::info(&Folder::new(&folder))).map_err(refused)?;
     let scenario = coflash_scenario::Scenario::from_toml(&info.format.scenario).map_err(refused)?;
     let numbers = serde_json::json!({
