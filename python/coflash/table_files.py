@@ -114,20 +114,17 @@ def write(stream: TableStream, file: str | os.PathLike[str], format: str) -> Non
 
     given = os.fspath(file)
     with TemporaryDirectory(prefix="coflash-") as folder:
-        again = Path(folder, "again")
-        # A pipe is written once.
-        first = given if Path(given).is_file() else str(again)
+        whole = given if Path(given).is_file() else str(Path(folder, "whole"))  # a pipe is written once
         reader = tables.read_ipc_stream(_Readable(stream))
-        about = _about(reader.schema)
-        _save(reader, first, format, about)
-        if remarks := stream.remarks():  # known at the end alone, and kept at the beginning
+        about = _about(reader.schema) | {"coflash.version": __version__}
+        _save(reader, whole, format, about)
+        if remarks := stream.remarks():  # known at the end alone, and kept beside the columns
             about[_REMARKS] = "\n".join(remarks)
-        elif first == given:
-            return
-        if first == given:
-            shutil.copyfile(given, again)
-        with again.open("rb") as source:
-            _save(_reader(source), given, format, about)
+            with Path(shutil.copyfile(whole, Path(folder, "rows"))).open("rb") as source:
+                _save(_reader(source), whole, format, about)
+        if whole != given:
+            with Path(whole).open("rb") as source, Path(given).open("wb") as pipe:
+                shutil.copyfileobj(source, pipe)
 
 
 def _save(table: Any, file: str, format: str, about: dict[str, str]) -> None:
@@ -136,6 +133,7 @@ def _save(table: Any, file: str, format: str, about: dict[str, str]) -> None:
 
     if format == "parquet":
         write_parquet(table, file, about)
+        _order(file, about)
         return
     if _about(table.schema) != about:
         schema = table.schema.with_metadata(about)
@@ -144,6 +142,29 @@ def _save(table: Any, file: str, format: str, about: dict[str, str]) -> None:
             batches = list(batches)  # this arro3 takes no others
         table = core.RecordBatchReader.from_batches(schema, batches)
     tables.write_ipc(table, file, compression="zstd")
+
+
+def _order(file: str, about: Mapping[str, str]) -> None:
+    """Put the metadata of a Parquet file in order: arro3 writes them in that of a hash table, another one each time."""
+
+    def text(value: str) -> bytes:
+        content = value.encode()
+        length, head = len(content), b"\x18"  # of a text in Thrift
+        while length > 127:
+            head, length = head + bytes([length & 127 | 128]), length >> 7
+        return head + bytes([length]) + content
+
+    entries = [text(key) + text(value) + b"\0" for key, value in sorted(about.items())]
+    with Path(file).open("r+b") as parquet:
+        parquet.seek(-8, os.SEEK_END)
+        length = int.from_bytes(parquet.read(4), "little")
+        begin = parquet.seek(-8 - length, os.SEEK_END)
+        footer = parquet.read(length)
+        first = min((footer.find(entry) for entry in entries), default=-1)
+        ordered = b"".join(entries)
+        if first >= 0 and sorted(footer[first : first + len(ordered)]) == sorted(ordered):
+            parquet.seek(begin + first)
+            parquet.write(ordered)
 
 
 def _about(schema: Any) -> dict[str, str]:

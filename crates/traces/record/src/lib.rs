@@ -70,8 +70,7 @@ impl<W: Write + Send> Table<W> {
     /// Begin a table about the blocks of a geometry, which are divided over its dies, one after the other.
     fn begin(output: W, columns: &[TableColumn], geometry: &Geometry, most: usize) -> Self {
         let [dies, blocks] = [geometry.dies(), geometry.blocks()].map(|count| count.to_string());
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        let about = [("coflash.version", version), ("coflash_dies", dies), ("coflash_blocks", blocks)];
+        let about = [("coflash_dies", dies), ("coflash_blocks", blocks)];
         Self { writer: TableWriter::new(output, columns, BATCH_ROWS, &about), rows: 0, most }
     }
 

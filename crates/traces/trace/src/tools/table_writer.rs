@@ -24,11 +24,7 @@ pub(super) struct TableTarget(TableWriter<FilePipe>);
 
 impl TableTarget {
     pub(super) fn create(file: &Path, format: &'static str) -> io::Result<Self> {
-        let about = [
-            ("coflash.version", env!("CARGO_PKG_VERSION").to_owned()),
-            (LAYOUT_KEY, LAYOUT_VERSION.to_owned()),
-            (OPS_KEY, ops()),
-        ];
+        let about = [(LAYOUT_KEY, LAYOUT_VERSION.to_owned()), (OPS_KEY, ops())];
         TableWriter::new(FilePipe::create(file, format)?, &COLUMNS, BATCH_ROWS, &about).map(Self)
     }
 }

@@ -24,7 +24,7 @@ impl TableFiles for Plain {
         let mut at = 4;
         let next = move || {
             loop {
-                assert_eq!(number(&content, at, 4), u32::MAX.into());
+                assert_eq!(number(&content, at, 4), u64::from(u32::MAX));
                 let begin = at + 8;
                 let metadata = &content[begin..begin + number(&content, at + 4, 4) as usize];
                 let body = begin + metadata.len();
