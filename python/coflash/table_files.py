@@ -88,9 +88,8 @@ def columns(file: Path) -> dict[str, NDArray[Any]]:
 
 def _array(column: Any) -> NDArray[Any]:
     import numpy as np
-    from arro3.core import DataType
 
-    if DataType.is_string(column.type):
+    if _is("string", column.type):
         return np.asarray(column.to_pylist())
     if column.null_count:
         return np.array([np.nan if value is None else value for value in column.to_pylist()], float)
@@ -115,7 +114,8 @@ def write(stream: TableStream, file: str | os.PathLike[str], format: str) -> Non
     given = os.fspath(file)
     with TemporaryDirectory(prefix="coflash-") as folder:
         whole = given if Path(given).is_file() else str(Path(folder, "whole"))  # a pipe is written once
-        reader = tables.read_ipc_stream(_Readable(stream))
+        rows: Any = _Readable(stream)
+        reader = tables.read_ipc_stream(rows)
         about = _about(reader.schema) | {"coflash.version": __version__}
         _save(reader, whole, format, about)
         if remarks := stream.remarks():  # known at the end alone, and kept beside the columns
@@ -251,9 +251,7 @@ def _damaged(source: Any, why: str) -> CoflashError:
 
 def _is_own(schema: Any) -> bool:
     """Whether a table has the columns of coflash's layout, as whole numbers."""
-    from arro3.core import DataType
-
-    whole = {name for name, kind in zip(schema.names, schema.types, strict=True) if DataType.is_integer(kind)}
+    whole = {name for name, kind in zip(schema.names, schema.types, strict=True) if _is("integer", kind)}
     return whole >= {*_COLUMNS} and (_HINT in whole or _HINT not in schema.names)
 
 
@@ -264,9 +262,8 @@ def _numbers_of(batch: Any) -> list[_Column]:
 
 def _numbers(column: Any) -> _Column:
     import numpy as np
-    from arro3.core import DataType
 
-    wide = np.int64 if DataType.is_signed_integer(column.type) else np.uint64
+    wide = np.int64 if _is("signed_integer", column.type) else np.uint64
     if not column.null_count:
         return column.to_numpy().astype(wide, copy=False), None
     if column.null_count == len(column):
@@ -278,10 +275,9 @@ def _numbers(column: Any) -> _Column:
 
 def _names(schema: Any) -> bytes:
     """Return the line of names of a table as text. Those of timestamps get their unit."""
-    from arro3.core import DataType
 
     def name(field: str, kind: Any) -> str:
-        unit = f"_{kind.time_unit}" if DataType.is_timestamp(kind) else ""
+        unit = f"_{kind.time_unit}" if _is("timestamp", kind) else ""
         return _plain(field) + unit
 
     return ("\t".join(map(name, schema.names, schema.types)) + "\n").encode()
@@ -294,12 +290,12 @@ def _text_of(batch: Any) -> bytes:
 
 
 def _texts(column: Any) -> list[str]:
-    from arro3.core import DataType
+    from arro3 import core
 
-    if DataType.is_nested(column.type):
+    if _is("nested", column.type):
         return ["…"] * len(column)
-    if DataType.is_timestamp(column.type):
-        column = column.cast(DataType.int64())
+    if _is("timestamp", column.type):
+        column = column.cast(core.DataType.int64())
     return [_shown(value) for value in column.to_pylist()]
 
 
@@ -318,3 +314,10 @@ def _shown(value: Any) -> str:
 def _plain(text: str) -> str:
     """Return a text without separators of lines and columns."""
     return text.translate(_SEPARATORS)
+
+
+def _is(what: str, kind: Any) -> bool:
+    """Whether the type of a column is one of some types."""
+    from arro3.core import DataType
+
+    return bool(getattr(DataType, f"is_{what}")(kind))
