@@ -229,7 +229,7 @@ def bars(
     styles = styles or looks(str(row.get("name", "")) for row in rows)
     along, drawn, factor = _axis(x, rows, ("from", "to", "end", "low", "high"), from_zero=True)
     for row in drawn:
-        row["row"] = str(row["row"])
+        row.update(row=str(row["row"]), name=row.get("name", ""))
     names = {row["row"]: str(row.get("label", row["row"])) for row in drawn}
     colour = _colours(styles, legend=legend, offset=16 if rules else 6)
     offset = {"yOffset": {"field": "name", "type": "nominal", "sort": list(styles)}} if grouped else {}
