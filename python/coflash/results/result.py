@@ -274,7 +274,7 @@ class Result:
         place = Path(path)
         with _complete(place):
             document = document_of((place / DOCUMENT).read_bytes(), place / DOCUMENT)
-            series, histograms, erases = (Table.read_small(place / file) for file in TABLES.values())
+            series, histograms, erases = (Table.read_parquet(place / file) for file in TABLES.values())
             return cls(document, unstacked(histograms), series, erases["erases"])
 
     def __repr__(self) -> str:
