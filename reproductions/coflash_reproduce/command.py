@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from coflash._core import CoflashError
-from coflash.cli.console import errors, output, plain_table
+from coflash.cli.console import errors, output, show_table
 from coflash.cli.options import Quiet, Workers
+from coflash.text_table import TextTable
 from coflash_reproduce.studies import NAMES
 
 _LOOK: dict[str, Any] = {
@@ -93,10 +94,10 @@ def _carry_out(
         errors().print(f"held before, and not now: {'; '.join(one.claim.what for one in lost)}", markup=False)
     if quiet and not lost:
         return
-    table = plain_table(*COLUMNS["claims" if kind == "paper" else "findings"])
+    table = TextTable(COLUMNS["claims" if kind == "paper" else "findings"], wraps=True)
     for one in done.judged:
-        table.add_row(*one.row())
-    output().print(table)
+        table.add(*one.row())
+    show_table(table)
     output().print(f"page: {done.page}", highlight=False, soft_wrap=True)
     if lost:
         raise typer.Exit(1)

@@ -224,7 +224,6 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     ),
     (("report", "folder", "-o", "report.html"), ["folder", "no result", "`coflash run demo --out folder` makes one"]),
     (("report", "folder", "-o", "absent/report.html"), ["absent/report.html", "no folder"]),
-    (("demo", "--trace", "absent", "--out", "new"), ["absent", "no such file"]),
     # names
     (trace("no\nsuch"), ["no; such", "no such file"]),
     (trace("caf\udce9"), ["caf", "UTF-8"]),

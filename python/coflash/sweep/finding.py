@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from coflash._core import __version__
 from coflash.files import atomic_write
@@ -18,20 +18,10 @@ from coflash.results.result import BEYOND, Result
 from coflash.results.store import Failure
 from coflash.scenario import Scenario
 from coflash.sweep.goal import Condition
+from coflash.text_table import TextTable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-
-class Rows(NamedTuple):
-    """A table as text."""
-
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    below: str = ""
-    """A line below it."""
-    labels: int = 1
-    """The number of columns, from the left, that are no numbers."""
 
 
 class Finding:
@@ -74,7 +64,7 @@ class Finding:
         """Return the sentences, given the names of measures."""
         return self.sentences
 
-    def tables(self, *measures: str) -> Sequence[Rows]:  # noqa: ARG002
+    def tables(self, *measures: str) -> Sequence[TextTable]:  # noqa: ARG002
         """Return the finding as tables; of some findings of measures, given their names."""
         return ()
 

@@ -21,10 +21,11 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, On, open_engine
-from coflash.sweep.finding import Kept, Rows, say, say_bounded
+from coflash.sweep.finding import Kept, say, say_bounded
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
 from coflash.sweep.question import Question, estimates, folder_for
+from coflash.text_table import TextTable
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class Trial:
     """The violation of each condition, as a share of the bound; at most 0 if the condition is met."""
     runs: tuple[str, ...]
     """The names of its runs in the folder of results: for each seed, those of the goal's cases."""
+    is_unbeaten: bool
+    """Whether it is valid, and no other valid trial is as good in all objectives and better in one."""
 
     @property
     def found(self) -> Estimate:
@@ -98,23 +101,9 @@ class Tuning(Kept):
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """The Pareto front: the valid trials that no other dominates (as good in all objectives, better in one).
-
-        A point that was tried several times appears once.
-        """
-        signs = [1 if goal.is_minimum else -1 for goal in self.goals]
-        allowed = [trial for trial in self.trials if trial.is_allowed]
-
-        def cost(trial: Trial) -> tuple[float, ...]:
-            return tuple(sign * (one.mean or 0.0) for sign, one in zip(signs, trial.objectives, strict=True))
-
-        costs = [cost(trial) for trial in allowed]
-
-        def beaten(ours: tuple[float, ...]) -> bool:
-            return any(other != ours and all(a <= b for a, b in zip(other, ours, strict=True)) for other in costs)
-
-        best = [trial for trial, ours in zip(allowed, costs, strict=True) if not beaten(ours)]
-        return tuple({tuple(trial.values.items()): trial for trial in reversed(best)}.values())[::-1]
+        """The Pareto front: the valid trials that no other dominates; a point that was tried several times once."""
+        best = [trial for trial in reversed(self.trials) if trial.is_unbeaten]
+        return tuple({tuple(trial.values.items()): trial for trial in best}.values())[::-1]
 
     @property
     def _shown(self) -> tuple[Trial, ...]:
@@ -126,7 +115,7 @@ class Tuning(Kept):
         stored = results(self.path)
         return [*stored.remarks, *stored.assumed([goal.measure for goal in self.goals])]
 
-    def tables(self, *_: str) -> list[Rows]:
+    def tables(self, *_: str) -> list[TextTable]:
         """Return a row for each of the best trials: its values, the objectives, and each bound."""
 
         def row(trial: Trial) -> list[str]:
@@ -137,7 +126,7 @@ class Tuning(Kept):
             return [*trial.values.values(), *objectives, *bounded]
 
         heads = [*self.best.values, *(goal.measure.label for goal in self.goals), *self.subject_to]
-        return [Rows(heads, [row(trial) for trial in self._shown], labels=len(self.best.values))]
+        return [TextTable.of(heads, map(row, self._shown), "l" * len(self.best.values) + "r")]
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -385,8 +374,9 @@ class Search:
         inputs = (file.sha256 for file in self._question.inputs)
         return digest([self._question.scenario.hash, named_revision(revision), *wanted, self._seed, *inputs])
 
-    def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
-        done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]
+    def _tuning(self, study: optuna.Study, path: Path) -> Tuning:
+        done = [trial for trial in study.trials if "found" in trial.user_attrs]
+        unbeaten = {trial.number for trial in study.best_trials}
         if not done:
             reasons = [trial.user_attrs["failed"] for trial in study.trials if "failed" in trial.user_attrs]
             names = " and ".join(goal.name for goal in self._goals)
@@ -395,20 +385,21 @@ class Search:
             raise CoflashError(msg)
         trials = [
             Trial(
-                number,
-                one["values"],
-                tuple(Estimate(**found) for found in one["found"]),
-                tuple(one["excess"]),
-                tuple(one["runs"]),
+                place,
+                one.user_attrs["values"],
+                tuple(Estimate(**found) for found in one.user_attrs["found"]),
+                tuple(one.user_attrs["excess"]),
+                tuple(one.user_attrs["runs"]),
+                one.number in unbeaten,
             )
-            for number, one in enumerate(done)
+            for place, one in enumerate(done)
         ]
         sign = 1 if self._goals[0].is_minimum else -1
         trials.sort(key=lambda trial: (sum(max(one, 0) for one in trial.excess), sign * (trial.found.mean or 0.0)))
         best = self._question.scenario.set(list(trials[0].values.items()))
         failed = sum(map(_is_settled, study.trials)) - len(trials)
         return Tuning(
-            place, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
+            path, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
         )
 
     def _importance(self, study: optuna.Study, done: int) -> tuple[dict[str, float], ...]:
@@ -418,21 +409,17 @@ class Search:
         """
         if done < _IMPORTANCE_MIN or len(self._axes) < 2:
             return ()
-        importance = _optuna().importance
-
-        def of(place: int, sign: int) -> dict[str, float]:
-            found: dict[str, float] = importance.get_param_importances(
-                study,
-                evaluator=importance.PedAnovaImportanceEvaluator(),
-                target=lambda trial: sign * trial.values[place],
-            )
-            return {key: round(share, 6) for key, share in found.items()}
-
+        importance, found = _optuna().importance, []
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # it is experimental, and it assumes that less is better, which the sign ensures
-            return tuple(of(place, 1 if goal.is_minimum else -1) for place, goal in enumerate(self._goals))
+            # It is experimental, and it assumes that less is better, which the sign ensures.
+            warnings.simplefilter("ignore")
+            for place, goal in enumerate(self._goals):
+                sign, judge = 1 if goal.is_minimum else -1, importance.PedAnovaImportanceEvaluator()
+                shares = importance.get_param_importances(
+                    study, evaluator=judge, target=lambda trial, at=place, by=sign: by * trial.values[at]
+                )
+                found.append({key: round(share, 6) for key, share in shares.items()})
+        return tuple(found)
 
 
 def _suggest(trial: optuna.Trial, axis: Axis) -> str:
