@@ -33,6 +33,7 @@ mod stack;
 mod workload;
 
 pub use built_in::{BUILT_IN, BuiltIn};
+pub use coflash_base::read::without_nulls;
 #[doc(hidden)]
 pub use coflash_level::for_flash_stack;
 pub use effect::conditional_keys;
@@ -45,7 +46,7 @@ pub use read::ScenarioError;
 pub use replay::{ReplayConfig, ReplayMode};
 pub use restart::{RestartConfig, Shutdown};
 pub use scale::{DATA_BLOCKS_MIN, SCALED_KEYS, Scale, Scaled};
-pub use scenario::{Scenario, digest, leaves, to_toml, without_nulls};
+pub use scenario::{Scenario, digest, leaves, to_toml};
 pub use set::settings;
 pub use stack::Stack;
 pub use workload::{Remap, Requests, WorkloadConfig};

@@ -175,8 +175,7 @@ mod tests {
     fn a_recipe_reads_back() {
         for built_in in BUILT_IN {
             let recipe = Recipe::of(&Scenario::built_in(built_in.name).unwrap());
-            let written = serde_json::to_string(&recipe).unwrap();
-            assert_eq!(serde_json::from_str::<Recipe>(&written).unwrap(), recipe);
+            assert_eq!(coflash_base::read::read::<Recipe>(&recipe).unwrap(), recipe);
         }
     }
 }

@@ -236,7 +236,8 @@ pub(crate) fn placements() -> Vec<PlacementConfig> {
 
 /// MiDAS with queues after a few passes.
 fn quick_midas() -> PlacementConfig {
-    serde_json::from_str(r#"{"name":"midas","groups":4,"sampling":1,"epoch":1}"#).expect("it is valid")
+    coflash_base::read::read(&serde_json::json!({"name": "midas", "groups": 4, "sampling": 1, "epoch": 1}))
+        .expect("it is valid")
 }
 
 /// Says which setup failed.

@@ -80,7 +80,7 @@ impl Setup {
             ..GcConfig::default()
         };
         let hybrid = HybridConfig {
-            disks: serde_json::from_value(json!({ "model": {
+            disks: coflash_base::read::read(&json!({ "model": {
                 "name": "constant",
                 "capacity": format!("{}B", u64::from(disk_pages) * SECTOR_BYTES),
             }}))
@@ -116,7 +116,7 @@ impl Setup {
     fn under(mut self, policy: &str) -> Self {
         let by_blocks = EvictionConfig::by_name(policy).is_some_and(|policy| policy.unit_pages() > 1);
         let config = if by_blocks { json!({ "name": policy, "block_pages": 4 }) } else { json!(policy) };
-        self.hybrid.policy = serde_json::from_value(config).expect("a policy");
+        self.hybrid.policy = coflash_base::read::read(&config).expect("a policy");
         self
     }
 
@@ -206,7 +206,9 @@ impl Setup {
     /// Some of all below a cache that holds a part of what the flash cache does. Each scheme meets some of the flash caches, and each of these some of
     /// the schemes.
     fn some_below(number: usize, scheme: &str, is_durable: bool) -> impl Iterator<Item = Self> + use<> {
-        let scheme: CooperationConfig = serde_json::from_str(scheme).expect("a scheme");
+        let scheme: CooperationConfig =
+            coflash_base::read::read(&serde_json::from_str::<serde_json::Value>(scheme).unwrap())
+                .expect("a scheme");
         let mut setups = Self::all();
         // A cache above writes back.
         setups.retain(|setup| !setup.writes_through());

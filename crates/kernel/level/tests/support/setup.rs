@@ -82,7 +82,9 @@ impl Setup {
 
     /// With the cooperation as a scenario writes it, and a cache that goes with it.
     pub(crate) fn with_scheme(mut self, json: &str) -> Self {
-        self.cooperation = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
+        let scheme: serde_json::Value = serde_json::from_str(json).expect("it is JSON");
+        self.cooperation =
+            coflash_base::read::read(&scheme).unwrap_or_else(|error| panic!("{json}: {error}"));
         self.cache.volatile = ["sgc", "twin-discard"].contains(&self.cooperation.name());
         self
     }
