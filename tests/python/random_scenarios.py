@@ -254,20 +254,19 @@ def _flash(rng: random.Random) -> dict[str, Any]:
         },
         "ftl": {
             "spare": {"share": _share(rng, 45, 65), "definition": _word(rng, "ftl.spare.definition")},
-            **{key: _word(rng, f"ftl.{key}") for key in ("summary", "wear_levelling")},
+            "summary": _word(rng, "ftl.summary"),
+            "wear_levelling": _chosen(rng, "ftl.wear_levelling", static={"gap": rng.randint(1, 4)}),
             "chips": "static" if pools == "device" else _word(rng, "ftl.chips"),
             "pools": pools,
             "placement": placement,
             **({} if has_policy else {"shared_streams": streams}),
-            "wear_gap": rng.randint(1, 4),
             "refresh": rng.choice([{}, {}, {"retention": "100ms"}, {"fast_retention": "50ms"}]),
         },
         "gc": {
             "victim": _policy(rng, "gc.victim"),
             "low_mark": rng.randint(6, 9) if has_policy else rng.randint(1, 5),
             "trigger": _word(rng, "gc.trigger"),
-            "mode": _word(rng, "gc.mode"),
-            "steps_max": rng.randint(4, 16),
+            "mode": _chosen(rng, "gc.mode", preemptive={"steps_max": rng.randint(4, 16)}),
         },
         "link": {"lane_rate": rng.choice(["0B", "200MB"]), "per_command": "1us"},
         "replay": {"mode": _word(rng, "replay.mode"), "queue_depth": rng.randint(1, 8)},
@@ -291,6 +290,12 @@ def _synthetic(rng: random.Random) -> dict[str, Any]:
         "align": rng.choice(["512B", "4KiB"]),
         "arrival": _policy(rng, "workload.synthetic.arrival"),
     }
+
+
+def _chosen(rng: random.Random, key: str, **parameters: dict[str, Any]) -> dict[str, Any]:
+    """Any name of a choice, with the parameters given for it."""
+    name = _word(rng, key)
+    return {"name": name, **parameters.get(name, {})}
 
 
 def _policy(rng: random.Random, family: str) -> dict[str, Any]:

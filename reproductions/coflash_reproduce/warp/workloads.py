@@ -14,7 +14,7 @@ UNITS = 985
 EXPORTED_UNITS = EXPORTED_GIB * 4
 """Units of 256 MiB."""
 FIRST, LAZY, IDLE, CALLER = "hard mark only", "and lazy mark", "and idle units", "and copies to the caller"
-_LAZY = {"gc.mode": "lazy", "gc.background_mark": "10%", "gc.lazy_valid": "5%"}
+_LAZY = {"gc.mode": {"name": "lazy", "mark": "10%", "valid": "5%"}}
 READINGS: Mapping[str, Mapping[str, Any]] = {
     FIRST: {},
     LAZY: _LAZY,

@@ -279,6 +279,7 @@ mod tests {
         let d = Parameter { name: "d".into(), default: "2".into(), meaning: "how many".into() };
         assert_eq!(table[1].parameters, [d]);
         assert_eq!(FamilyConfig::NAMES, ["plain", "tuned"]);
+        assert_eq!(FamilyConfig::by_name("plain"), Some(FamilyConfig::default()));
         assert_eq!(FamilyConfig::default().name(), "plain");
         assert_eq!(family_dispatch!(Family::Plain(Plain), _ => 1), 1);
         let _ = Family::Tuned(Tuned);

@@ -304,12 +304,18 @@ impl<'de> de::SeqAccess<'de> for Items {
 /// `{ name = "preemptive", steps_max = 8 }`.
 #[macro_export]
 macro_rules! choice {
-    ($(#[$meta:meta])* $visible:vis enum $choice:ident { $($body:tt)* }) => {
+    ($(#[$meta:meta])* $visible:vis enum $choice:ident $(, default $default:ident)? { $($body:tt)* }) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, ::serde::Serialize, ::schemars::JsonSchema)]
         #[serde(tag = "name", rename_all = "kebab-case")]
         #[schemars(transform = $crate::read::or_its_name)]
         $visible enum $choice { $($body)* }
+
+        $(impl Default for $choice {
+            fn default() -> Self {
+                Self::$default
+            }
+        })?
 
         impl<'de> ::serde::Deserialize<'de> for $choice {
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

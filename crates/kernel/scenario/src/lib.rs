@@ -7,6 +7,7 @@
 //! |---|---|
 //! | keys and hash of a scenario | `scenario.rs`; the type of a table lies in the crate that it configures |
 //! | the reader, errors with key and nearest match | `read.rs` |
+//! | earlier spellings of keys | `renamed.rs` |
 //! | changes of single keys | `set.rs` |
 //! | a fraction of the blocks | `scale.rs` |
 //! | contradictions | `check.rs`, and the constructors of the levels |
@@ -24,6 +25,7 @@ mod measured;
 mod policies;
 mod precondition;
 mod read;
+mod renamed;
 mod replay;
 mod restart;
 mod scale;

@@ -1,6 +1,7 @@
 //! The reader of scenarios.
 
 use crate::policies::policies;
+use crate::renamed::renew;
 use crate::scenario::Scenario;
 use crate::workload::Requests;
 use coflash_base::Misfit;
@@ -35,7 +36,8 @@ impl Scenario {
         Self::from_table(table)
     }
 
-    pub(crate) fn from_table(table: Table) -> Result<Self, ScenarioError> {
+    pub(crate) fn from_table(mut table: Table) -> Result<Self, ScenarioError> {
+        let renewed = renew(&mut table);
         let blocks_given = table.get("flash").and_then(|flash| flash.get("blocks_per_plane")).is_some();
         let mut scenario: Self = read_table(table).map_err(or_elsewhere)?;
         if let Some(blocks) = scenario.ftl.blocks_per_plane(&scenario.flash) {
@@ -48,6 +50,7 @@ impl Scenario {
             }
         }
         scenario.check_parts()?;
+        scenario.limits.extend(renewed);
         Ok(scenario)
     }
 }

@@ -10,7 +10,7 @@ use coflash_scenario::without_nulls;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 4 };
+const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 5 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -95,12 +95,14 @@ impl Checked {
 }
 
 /// Every policy with its defaults, and other valid configurations.
+const PERSISTENTLY: Isolation = Isolation::Persistently { copies: super::fdp::Copies::OfUnit };
+
 fn configs() -> impl Iterator<Item = PlacementConfig> {
     let fdp = |handles, isolation, percent: &[u64]| {
         let shares = percent.iter().map(|&percent| Share::percent(percent)).collect();
         PlacementConfig::Fdp(FdpConfig { handles, isolation, shares, ..FdpConfig::default() })
     };
-    let more = [fdp(1, Isolation::Initially, &[]), fdp(3, Isolation::Persistently, &[10, 90])];
+    let more = [fdp(1, Isolation::Initially, &[]), fdp(3, PERSISTENTLY, &[10, 90])];
     PlacementConfig::NAMES
         .iter()
         .map(|name| PlacementConfig::by_name(name).expect("it is registered"))
@@ -370,7 +372,7 @@ fn eti_finds_hot_extents() {
 fn handles_have_their_shares_of_the_address_space() {
     let mut fdp = PlacementConfig::Fdp(FdpConfig {
         handles: 4,
-        isolation: Isolation::Persistently,
+        isolation: PERSISTENTLY,
         shares: vec![Share::percent(10)],
         ..FdpConfig::default()
     })
@@ -386,7 +388,7 @@ fn handles_have_their_shares_of_the_address_space() {
 /// The hint overrides the address, and GC keeps the handle of the unit.
 #[test]
 fn a_hint_is_the_handle_and_a_copy_stays_with_it() {
-    for isolation in [Isolation::Initially, Isolation::Persistently] {
+    for isolation in [Isolation::Initially, PERSISTENTLY] {
         let mut fdp =
             PlacementConfig::Fdp(FdpConfig { handles: 4, isolation, ..FdpConfig::default() }).build(shape());
         let lpn = Lpn::new(0);
@@ -396,7 +398,7 @@ fn a_hint_is_the_handle_and_a_copy_stays_with_it() {
             assert_eq!(fdp.user_write(write).get(), hint);
             for from in [hint, 4 + hint] {
                 let copy = GcWrite { lpn, stream: WriteStream::Gc, now: 0, from: Class::new(from) };
-                let apart = if isolation == Isolation::Persistently { hint } else { 0 };
+                let apart = if isolation == PERSISTENTLY { hint } else { 0 };
                 assert_eq!(fdp.gc_write(copy).get(), 4 + apart, "{isolation:?}, {hint} from {from}");
             }
         }

@@ -71,10 +71,16 @@ impl Setup {
         // Where streams have blocks of their own, classes have, too.
         let active_blocks =
             if variant.is_multiple_of(3) { ActiveBlocks::ByClass } else { ActiveBlocks::Mixed };
-        let mode = [GcMode::Foreground, GcMode::Background, GcMode::Preemptive][variant % 3];
+        let mode =
+            [GcMode::Foreground, GcMode::Background { mark: None }, GcMode::Preemptive { steps_max: 8 }]
+                [variant % 3];
         let reserve = 1 + u32::from(active_blocks == ActiveBlocks::ByClass);
         let gc = GcConfig {
-            low_mark: FreeMark::Blocks(if mode == GcMode::Preemptive { reserve + 2 } else { reserve }),
+            low_mark: FreeMark::Blocks(if matches!(mode, GcMode::Preemptive { .. }) {
+                reserve + 2
+            } else {
+                reserve
+            }),
             trigger: if variant % 2 == 1 { Trigger::Operation } else { Trigger::Write },
             mode,
             ..GcConfig::default()
@@ -179,9 +185,14 @@ impl Setup {
                 setup.cache.placement = placement;
                 let number = number + index;
                 setup.host = HostConfig {
-                    notices: [Notices::Each, Notices::Batched, Notices::Piggybacked][number % 3],
-                    batch_max: NonZeroU32::new(1 + 3 * (number as u32 % 4)).expect("not zero"),
-                    batch_wait: Duration { ns: 40 },
+                    notices: [
+                        Notices::Each,
+                        Notices::Batched {
+                            max: NonZeroU32::new(1 + 3 * (number as u32 % 4)).expect("not zero"),
+                            wait: Duration { ns: 40 },
+                        },
+                        Notices::default(),
+                    ][number % 3],
                     jitter: Duration { ns: [0, 30][number % 2] },
                     protecting,
                     ..HostConfig::default()

@@ -112,8 +112,7 @@ impl Setup {
         }
         setup.ftl.summary = pick(stream, &[Summary::Off, Summary::On, Summary::FreeInGc]);
         setup.ftl.wear_levelling =
-            pick(stream, &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static]);
-        setup.ftl.wear_gap = 1;
+            pick(stream, &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static { gap: 1 }]);
         if stream.random_range(0..3) == 0 {
             setup.ftl.placement =
                 PlacementConfig::by_name(pick(stream, PlacementConfig::NAMES)).expect("a policy");
@@ -124,9 +123,12 @@ impl Setup {
         }
         setup.gc.victim = VictimConfig::by_name(pick(stream, VictimConfig::NAMES)).expect("a policy");
         setup.gc.trigger = pick(stream, &[Trigger::Write, Trigger::Operation]);
-        setup.gc.mode = pick(stream, &[GcMode::Foreground, GcMode::Background, GcMode::Preemptive]);
+        let steps_max = stream.random_range(1..6);
+        setup.gc.mode = pick(
+            stream,
+            &[GcMode::Foreground, GcMode::Background { mark: None }, GcMode::Preemptive { steps_max }],
+        );
         setup.gc.low_mark = FreeMark::Blocks(stream.random_range(1..3));
-        setup.gc.steps_max = stream.random_range(1..6);
         setup.cache.policy = EvictionConfig::by_name(pick(stream, EvictionConfig::NAMES)).expect("a policy");
         setup.cache.read_allocate = stream.random_range(0..4) > 0;
         let past_cache = stream.random_range(0..4) == 0 && setup.cooperation.name() != "cdm-consistent";

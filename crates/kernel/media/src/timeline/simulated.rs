@@ -118,7 +118,7 @@ impl SimulatedMedia for Timeline {
         report.add(&Self::die_time([self], report.end()));
         let channels = &self.servers.channels;
         report.add(&self.operations);
-        if self.timing.read_priority == ReadPriority::Suspend {
+        if matches!(self.timing.read_priority, ReadPriority::Suspend { .. }) {
             report.add(&Suspensions { suspensions: channels.suspensions().0 });
         }
         if let Some(waits_pages) = channels.buffer().waits() {

@@ -42,9 +42,7 @@ fn over_a_link_that_costs_nothing_the_place_does_not_matter() {
                 let host = [
                     IN_HOST,
                     ("host.notices", "each"),
-                    ("host.answer_time", "0ns"),
                     ("host.protecting", protecting),
-                    ("host.grants", "100%"),
                 ];
                 let host = measured(&scenario(&[&common[..], &host].concat()));
                 let drops = host.count("gc_drops_pages");
@@ -87,7 +85,7 @@ fn over_a_link_that_costs_nothing_consistency_takes_the_same_in_the_host() {
             ("gc.mode", mode),
         ];
         let inside = measured(&scenario(&common));
-        let free = [IN_HOST, ("host.notices", "each"), ("host.answer_time", "0ns")];
+        let free = [IN_HOST, ("host.notices", "each"), ("host.protecting.answer_time", "0ns")];
         let host = measured(&scenario(&[&common[..], &free].concat()));
         let [drops, commits] = ["gc_drops_pages", "consistency.commits"].map(|path| host.count(path));
         assert!(drops > 100 && commits > 30, "{drops} drops, {commits} commits");
