@@ -104,13 +104,13 @@ notebooks: $(DEV_TOOLS) $(CORE) ## Execute the examples, and write them with the
 
 # The static folder opens from disk and from any web server. Without a compiler for browsers it is skipped, and said each time.
 lab: $(CORE) node-packages ## Build the laboratory in a browser: target/lab/index.html
-	@scripts/lab $(BIN)/python $(VENV)/node target/lab
+	@$(ALONE) scripts/lab $(BIN)/python $(VENV)/node target/lab
 
 # The tag says the oldest glibc that will do; the workflow builds in a container that has an old one.
 wheel: lab ## Build a wheel that needs no Rust, and try it in an empty environment: dist/*.whl
 	rm -rf dist
 	@! test -f target/lab/index.html || cp target/lab/index.html $(LAB_OF_WHEEL)
-	$(ALONE) $(BIN)/maturin build --release --locked --strip --compatibility pypi --out dist
+	$(ALONE) COFLASH_COMMIT=$$(git rev-parse HEAD 2>/dev/null) $(BIN)/maturin build --release --locked --strip --compatibility pypi --out dist
 	rm -f $(LAB_OF_WHEEL)
 	$(BIN)/python scripts/try_wheel.py dist
 
@@ -133,10 +133,13 @@ clean: ## Remove all that was built, the Python environment included
 	rm -rf $(VENV) target dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis python/coflash/_core*.so
 	find python reproductions scripts tests -name __pycache__ -prune -exec rm -rf {} +
 
+# A test that hangs fails by its name.
+LIMITED := target."cfg(unix)".runner = ["$(abspath $(BIN)/python)", "$(abspath scripts/rust_tests.py)"]
+
 rust-checks: $(BUILD_TOOLS) clients
 	$(ALONE) cargo fmt --all --check
 	$(ALONE) cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
-	$(ALONE) cargo test --locked --workspace --quiet
+	$(ALONE) cargo test --locked --workspace --quiet --config '$(LIMITED)'
 	$(MAKE) --no-print-directory rustdoc
 
 rustdoc: $(BUILD_TOOLS)

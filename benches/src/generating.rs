@@ -2,8 +2,9 @@
 
 use crate::Measured;
 use coflash_base::Seed;
+use coflash_fio::{JobFile, JobRequests};
 use coflash_trace::like::{FitOptions, fit_source};
-use coflash_workload::fio::{JobFile, JobRequests};
+use coflash_workload::jobs::JobSource;
 use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig};
 use coflash_workload::{Part, Source};
@@ -55,7 +56,10 @@ pub(crate) fn tenants() -> Measured {
 pub(crate) fn job(options: &str) -> Measured {
     let text = format!("[job]\nnumber_ios={REQUESTS}\n{options}\n");
     let file = JobFile::read("job.fio", &mut |_| Ok(text.clone())).expect("it is allowed");
-    drain(JobRequests::new(&file.jobs[0], SPACE_BYTES, Seed(1)).expect("it is allowed"))
+    let mut job = JobRequests::new(&file.jobs[0], SPACE_BYTES, Seed(1)).expect("it is allowed");
+    let start = Instant::now();
+    let requests = std::iter::from_fn(|| black_box(job.draw())).count();
+    Measured { requests_per_second: requests as f64 / start.elapsed().as_secs_f64(), ..Measured::default() }
 }
 
 fn measure(part: &Part) -> Measured {

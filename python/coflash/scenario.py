@@ -176,13 +176,6 @@ class Scenario:
         """
         return self.core.cautions()
 
-    def coupling(self) -> str | None:
-        """Return what keeps a run on one thread: a key, and why.
-
-        None if parts of the device can be simulated side by side.
-        """
-        return self.core.coupling()
-
     @property
     def name(self) -> str:
         """The name of the scenario."""

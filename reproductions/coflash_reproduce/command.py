@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from coflash.cli.console import Quiet, Workers, errors, output, plain_table
+from coflash.cli.console import errors, output, plain_table
+from coflash.cli.options import Quiet, Workers
 from coflash_reproduce.studies import NAMES
 
 _LOOK: dict[str, Any] = {
@@ -22,7 +23,7 @@ _SCALE = "quick: minutes, on a smaller device of the same proportions; full: as 
 _TRACE = "The paper's own trace, or one to study beside the others, where it takes one; repeat for its parts."
 _OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE or results/study/NAME-SCALE."
 _PUBLISH = "Write the page and its images into this folder as well."
-_INFER = "Search what the paper leaves open instead, one run at once unless --workers: which readings give its numbers."
+_INFER = "Search what the paper leaves open instead, one run at once unless --on: which readings give its numbers."
 
 Scale = Annotated[str, typer.Option("--scale", metavar="quick|full", help=_SCALE)]
 Traces = Annotated[list[str] | None, typer.Option("--trace", metavar="FILE", help=_TRACE)]

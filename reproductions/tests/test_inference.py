@@ -16,7 +16,7 @@ from coflash.measures.measure import COPIED, WAF_HOST, Measure
 from coflash.quantity import show_change
 from coflash.sweep import plan
 from coflash.sweep.plan import Point
-from coflash.sweep.tune import folder_for
+from coflash.sweep.question import folder_for
 from coflash_reproduce import inference as inference_of
 from coflash_reproduce.inference import INFERENCES, SCALES, Effort, infer, page, search
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown

@@ -31,7 +31,7 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
         assert columns(seen, "cache") == ["cache", "5%, lru, in the device"]
     listed = types("results list --in runs")
     assert columns(listed, "cdm")[1] == "cdm"
-    compared = types("results compare none cdm --in runs")
+    compared = types("compare none cdm --in runs")
     _, baseline, ours, change = columns(compared, "WAF, by host writes")
     assert float(ours) < float(baseline)
     assert change.startswith("−")
@@ -59,7 +59,7 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
     again = types("sweep scenario.toml --vary cooperation=none,cdm --seeds 3 --out runs/seeds")
     assert "6 of them from before" in again
 
-    chance = types("results compare --in runs/seeds --where cache.size=5% --intervals --measure waf_host")
+    chance = types("compare --in runs/seeds --where cache.size=5% --intervals --measure waf_host")
     assert columns(chance, "to")[1] == "cdm"
     assert float(columns(chance, "from none")[1]) > 1
     assert "n = 3, p" in " ".join(columns(chance, "95 % over seeds"))

@@ -157,7 +157,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (trace("empty"), ["empty", "no requests"]),
     (trace("blank"), ["blank", "no requests"]),
     (trace("no-requests"), ["no-requests", "no requests"]),
-    (trace("garbage"), ["garbage", "known format", "coflash policies", "--columns", "header_lines"]),
+    (trace("garbage"), ["garbage", "known format", "coflash policies", "--read", "header_lines"]),
     (trace("backwards"), ["backwards:3: time", "1000000 ns after 5000000 ns", "time_slack"]),
     (trace("far"), ["far:2: offset", "9223372036854775807", "2^63"]),
     (trace("farther"), ["farther:2: offset", "9223372036854775808", "2^63"]),
@@ -172,13 +172,13 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (trace("truncated.gz"), ["truncated.gz", "gzip", "truncated"]),
     (trace("damaged.gz"), ["damaged.gz", "gzip"]),
     (trace("truncated.zst"), ["truncated.zst", "zstd", "truncated"]),
-    ((*trace("zero"), "--format", "fioo"), ["workload.trace_options.format", 'did you mean "fio"?']),
-    ((*trace("zero"), "--option", "units.sice=4KiB"), ["workload.trace_options.units.sice", 'did you mean "size"?']),
-    ((*trace("zero"), "--on-error", "skip"), ["zero", "no requests", "1 requests have a length of 0"]),
+    ((*trace("zero"), "--read", "format=fioo"), ["workload.trace_options.format", 'did you mean "fio"?']),
+    ((*trace("zero"), "--read", "units.sice=4KiB"), ["workload.trace_options.units.sice", 'did you mean "size"?']),
+    ((*trace("zero"), "--read", "on_error=skip"), ["zero", "no requests", "1 requests have a length of 0"]),
     ((*trace("good"), "--set", "workload.trace_options.format=foi"), ["trace_options.format", 'did you mean "fio"?']),
     ((*trace("good"), "--set", "workload.trace_options.device_stride=0B"), ["trace_options.device_stride", "at least"]),
     (("trace", "info", "typo"), ["typo:2: action"]),
-    (("trace", "info", "good", "--format", "foi"), ["format", 'did you mean "fio"?']),
+    (("trace", "info", "good", "--read", "format=foi"), ["format", 'did you mean "fio"?']),
     # conflicting input
     (
         ("run", "random-5g", "--set", "workload={ synthetic = {}, fio = 'a.fio' }"),
@@ -267,11 +267,11 @@ def test_it_is_refused_in_a_line(
         (("--verson",), ["--verson", "did you mean --version?"]),
         (("sweep", "demo", "--varry", "seed=1"), ["--varry", "did you mean --vary?", "coflash sweep --help"]),
         (("sweep", "demo"), ["missing option '--vary'"]),
-        (("sweep", "demo", "--vary", "seed=1", "--engine", "locl"), ["'--engine'", "'locl'", "'local', 'dask', 'ray'"]),
+        (("sweep", "demo", "--vary", "seed=1", "--on", "locl"), ["on: 'locl' was given", "tcp://head:8786"]),
         (("sweep", "demo", "--vary", "seed=1", "--seeds", "x"), ["--seeds"]),
         (("sweep", "demo", "--vary"), ["'--vary' requires an argument"]),
         ((*SMALL, "--bogus"), ["--bogus", "coflash run --help"]),
-        ((*SMALL, "--on-error", "skp"), ["'--on-error'", "'skp'", "'stop', 'skip'"]),
+        ((*SMALL, "--read", "on_error=skp"), ["on_error", "skp", "stop", "skip"]),
         ((*SMALL, "too", "many"), ["too many"]),
     ],
 )
@@ -305,7 +305,7 @@ def test_what_is_skipped_is_counted_and_shown(
     here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     (here / "mixed").write_bytes(FILES["good"] + b"3 d wrte 0 4096\n4 d write 0 0\n5 d write 0 4096\n")
-    arguments = (*SMALL, "--trace", "mixed", "--on-error", "skip", "--out", "result")
+    arguments = (*SMALL, "--trace", "mixed", "--read", "on_error=skip", "--out", "result")
     assert run_main(arguments, monkeypatch) == 0
     remarks = "1 records were skipped, the first: mixed:4: action", "1 requests have a length of 0"
     told = capfd.readouterr().err

@@ -11,7 +11,7 @@ from rich.console import Console
 
 import coflash
 from coflash.cli.live_display import ServedView, View
-from coflash.cli.run_tables import differences_table, points_table, runs_beside, runs_table
+from coflash.cli.run_tables import differences_table, runs_beside, runs_table
 from coflash.cli.summary import comparison_table, run_table
 from coflash.evaluation import _SUITES
 from coflash.measures.measure import HEADLINE, MEASURES, WAF_HOST, WAF_MEDIA, applying
@@ -84,11 +84,11 @@ def test_tables_of_many_runs_have_both_wafs_where_any_run_differs(parts: coflash
 
 @pytest.mark.parametrize("size", ["4KiB", "16KiB"])
 def test_tables_of_sweeps_have_both_wafs_where_they_differ(size: str, tmp_path: Path) -> None:
-    swept = coflash.sweep(wrote(size), {"gc.victim": ["greedy", "fifo"]}, out=tmp_path, workers=1)
+    swept = coflash.sweep(wrote(size), {"gc.victim": ["greedy", "fifo"]}, out=tmp_path, on=1)
     results, is_shown = swept.results, size == "4KiB"
     measures, runs = results.applying(HEADLINE), results.in_order()
     for table in (
-        points_table(swept, measures),
+        str(swept.tables(*(measure.path for measure in measures))),
         runs_table(results, measures),
         runs_beside(results, runs),
         differences_table(results, runs, measures),
@@ -161,7 +161,7 @@ def test_runs_side_by_side_tell_what_each_takes_for_granted(parts: coflash.Resul
 
 
 def test_tables_of_many_runs_tell_what_their_measures_take_for_granted(tmp_path: Path) -> None:
-    coflash.sweep(wrote("16KiB"), {"flash.cell": ["slc", "tlc"]}, out=tmp_path, workers=1)
+    coflash.sweep(wrote("16KiB"), {"flash.cell": ["slc", "tlc"]}, out=tmp_path, on=1)
     stored = coflash.results(str(tmp_path))
     slc, tlc = (f"{RATED} {text}, {YEARS} 5 (default)" for text in (DEFAULTS[RATED], "3,000 (default of TLC)"))
     found = stored.assumed([MEASURES["endurance.tbw_bytes"]])
@@ -172,8 +172,8 @@ def test_tables_of_many_runs_tell_what_their_measures_take_for_granted(tmp_path:
     beside = printed(runs_beside(stored, stored.runs))
     assert f"{first} {second.removeprefix(f'{RATED} ')} {YEARS} 5 (default) 5 (default)" in beside
     folder = ("--in", str(tmp_path), "--measure", "endurance.life_years")
-    for words in (("list",), ("compare", *stored.in_order())):
-        assert f"note: Endurance: {tlc}" in command("results", *words, *folder).stderr
+    for words in (("results", "list"), ("compare", *stored.in_order())):
+        assert f"note: Endurance: {tlc}" in command(*words, *folder).stderr
 
 
 def test_a_measure_that_repeats_another_names_it() -> None:

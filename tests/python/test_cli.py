@@ -97,8 +97,8 @@ def test_a_run_that_is_not_steady_says_so_and_how_to_begin_steady(tmp_path: Path
     )
     young = coflash("run", str(scenario))
     assert "Write amplification was not steady: " in young.stderr
-    assert "--until-steady" in young.stderr
-    steady = coflash("run", str(scenario), "--until-steady", "--json", "-")
+    assert "precondition.until_steady=true" in young.stderr
+    steady = coflash("run", str(scenario), "--set", "precondition.until_steady=true", "--json", "-")
     assert "not steady" not in steady.stderr
     assert "the workload's own writes went to flash past the cache, in " in steady.stderr
     document = json.loads(steady.stdout)
@@ -181,7 +181,7 @@ def test_lists_and_facts_are_there_for_people_and_for_programs() -> None:
 
 def test_no_command_needs_what_only_extras_bring(tmp_path: Path) -> None:
     """Packages installed for the tests alone are hidden: pyarrow, SciPy, and those for figures, tuning and frames."""
-    extras = ["dask", "distributed", "fsspec", "matplotlib", "optuna", "pandas", "polars", "pyarrow", "ray", "scipy"]
+    extras = ["dask", "distributed", "fsspec", "matplotlib", "optuna", "pandas", "polars", "pyarrow", "scipy"]
     without = f"import sys; sys.modules.update(dict.fromkeys({extras})); from coflash.cli import main; main()"
     small = ("--set", "workload.synthetic.requests=200", "--set", "flash.exported=512MiB")
     for command in (

@@ -56,17 +56,17 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
         assert message in refused.stderr
     means = coflash("results", "list", "--in", out, "--seeds", COLUMNS="80").stdout
     assert means.count("±") == 12  # none is cut off
-    beside = coflash("results", "compare", "--in", out, "--where", "cache.size=1MiB", "--seeds", COLUMNS="60")
+    beside = coflash("compare", "--in", out, "--where", "cache.size=1MiB", "--seeds", COLUMNS="60")
     assert max(map(len, beside.stdout.splitlines())) <= 60
     assert "cooperation.name" in beside.stdout
     # The baseline comes first, here as in the table of all runs.
-    choice = ("results", "compare", "--in", out, "--where", "cache.size=1MiB")
+    choice = ("compare", "--in", out, "--where", "cache.size=1MiB")
     (schemes,) = (line for line in coflash(*choice).stdout.splitlines() if "cooperation.name" in line)
     assert schemes.split() == ["cooperation.name", "none", "none", "cdm", "cdm"]
     apart = coflash(*choice, "--intervals", "--measure", "waf_host").stdout.splitlines()
     assert "from none" in apart[1]
     assert apart[3].split()[0] == "cdm"
-    assert coflash("results", "compare", "--in", out).returncode == 2
+    assert coflash("compare", "--in", out).returncode == 2
     whole = coflash("compare", out, "--where", "cache.size=1MiB", COLUMNS="200").stdout
     assert whole == coflash(*choice, COLUMNS="200").stdout, "a folder of many is compared as a whole"
     lines = coflash("compare", out, COLUMNS="400").stdout.splitlines()
@@ -78,7 +78,7 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     assert "--over: has no effect on a page" in coflash("report", out, "--over", "cache.size").stderr
     assert len(json.loads(coflash("results", "list", "--in", out, "--json").stdout)) == 8
     assert "WAF" in coflash("results", "show", one[:8], "--in", out).stdout
-    compared = coflash("results", "compare", one, other, "--in", out)
+    compared = coflash("compare", one, other, "--in", out)
     assert "change" in compared.stdout
     assert "cdm" in compared.stdout
     # Over the seeds, as in the table of the sweep.
@@ -87,7 +87,7 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     assert len(p99) == 4
     together = coflash("results", "list", "--seeds", "--measure", "response.p99", "--in", out)
     assert sorted(intervals.findall(together.stdout)) == sorted(p99)
-    beside = coflash("results", "compare", one, other, "--seeds", "--measure", "response.p99", "--in", out)
+    beside = coflash("compare", one, other, "--seeds", "--measure", "response.p99", "--in", out)
     assert intervals.findall(beside.stdout) == p99[:2]
     queried = coflash("results", "sql", 'select "cache.size", count(*) from runs group by 1', "--in", out)
     assert "1MiB" in queried.stdout

@@ -130,17 +130,15 @@ def test_a_run_without_a_job_file_is_one_job() -> None:
 @pytest.mark.skipif(CLAT2CSV is None, reason="fio is not installed: scripts/clients installs it")
 def test_a_tool_of_fio_reads_it(job: Path, tmp_path: Path) -> None:
     settings = [f"--set={key}={value}" for key, value in SMALL.items()]
-    for option in ("--output-format", "--format"):
-        out = tmp_path / "out.json"
-        run = CliRunner().invoke(
-            app, ["run", "demo", *settings, "--fio", str(job), option, "fio-json+", "--json", str(out), "-q"]
-        )
-        assert run.exit_code == 0, run.output
-        subprocess.run([str(CLAT2CSV), str(out), str(tmp_path / "out.csv")], check=True, capture_output=True)
-        lines = (tmp_path / "out_job1.csv").read_text().splitlines()
-        times = json.loads(out.read_text())["jobs"][1]["read"]["clat_ns"]
-        assert len(lines) > len(times["bins"])
-        assert str(times["N"]) in lines[-1] or any(str(times["N"]) in line for line in lines)
+    out = tmp_path / "out.json"
+    given = ["--fio", str(job), "--output-format", "fio-json+", "--json", str(out), "-q"]
+    run = CliRunner().invoke(app, ["run", "demo", *settings, *given])
+    assert run.exit_code == 0, run.output
+    subprocess.run([str(CLAT2CSV), str(out), str(tmp_path / "out.csv")], check=True, capture_output=True)
+    lines = (tmp_path / "out_job1.csv").read_text().splitlines()
+    times = json.loads(out.read_text())["jobs"][1]["read"]["clat_ns"]
+    assert len(lines) > len(times["bins"])
+    assert str(times["N"]) in lines[-1] or any(str(times["N"]) in line for line in lines)
 
 
 def test_a_measured_drive_stands_beside_a_simulated_one(result: coflash.Result, tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_the_command_that_mends_a_split_has_its_options_and_a_file_counts_once(
     options = {"columns": "time:us,device,op,offset:bytes,size:bytes", "time_slack": "2ms"}
     volumes.split("my trace.csv", "parts", options)
     Path("parts/a.parquet").write_bytes(b"")
-    mends = f"split 'my trace.csv' --columns {options['columns']} --option time_slack=2ms --out parts` mends it"
+    mends = f"split 'my trace.csv' --read columns={options['columns']} --read time_slack=2ms --out parts` mends it"
     with pytest.raises(CoflashError, match=re.escape(mends)):
         coflash.fleet("parts", VARY, out="out", scenario=SMALL)
     with pytest.raises(CoflashError, match="a file was given twice"):
@@ -354,7 +354,8 @@ def test_the_command_says_how_results_spread_resumes_and_writes_what_is_asked(tr
         str(tmp_path / "out"),
     ]
     args += [
-        "--until-steady",
+        "--set",
+        "precondition.until_steady=true",
         "--measure",
         "waf_host",
         "--table",
@@ -393,9 +394,7 @@ def test_workers_of_a_cluster_write_their_own_results(
     monkeypatch.setattr(FolderStore, "write", refuse)
     shared = (tmp_path / "there").as_uri()
     with clusters.dask() as address:
-        there = coflash.fleet(
-            trace, VARY, out=shared, scenario=SMALL, engine="dask", address=address, volumes=tmp_path / "parts"
-        )
+        there = coflash.fleet(trace, VARY, out=shared, scenario=SMALL, on=address, volumes=tmp_path / "parts")
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == here.by_volume("waf_host")
     assert sorted(there.sweep.results) == sorted(here.sweep.results)
@@ -435,9 +434,7 @@ def test_workers_fetch_their_volumes_from_a_url(trace: str, tmp_path: Path, foun
     import clusters
 
     with clusters.dask() as address:
-        there = coflash.fleet(
-            trace, VARY, out=f"local://{tmp_path}/out", scenario=SMALL, engine="dask", address=address
-        )
+        there = coflash.fleet(trace, VARY, out=f"local://{tmp_path}/out", scenario=SMALL, on=address)
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == found.by_volume("waf_host")
 
@@ -453,7 +450,7 @@ def test_a_fleet_whose_driver_is_killed_goes_on_and_no_volume_is_done_twice(trac
     with clusters.dask() as address:
         command = [
             *(sys.executable, "-m", "coflash", "fleet", trace, "--scenario", str(scenario), *vary),
-            *("--out", out.as_uri(), "--volumes", str(tmp_path / "parts"), "--engine", "dask", "--address", address),
+            *("--out", out.as_uri(), "--volumes", str(tmp_path / "parts"), "--on", address),
         ]
         with begin(*command, encoding="utf-8") as process:
             assert process.stderr is not None

@@ -179,23 +179,23 @@ def test_a_difference_is_paired_by_seed_and_none_is_found_where_there_is_none(pl
 
 
 def test_compare_says_what_its_intervals_cover_and_writes_tables_for_documents(place: Path) -> None:
-    shown = invoke("results", "compare", "--in", str(place), "--where", "link.lanes=1", "--intervals")
+    shown = invoke("compare", "--in", str(place), "--where", "link.lanes=1", "--intervals")
     text = " ".join((shown.stdout + shown.stderr).split())
     for words in ("95 % over seeds", "95 % over slices", "n = 3, p ", "paired t-test", "circular block bootstrap"):
         assert words in text, text
     assert "preconditioning and random choices only" in text
     chosen = ("--where", "link.lanes=1", "--seeds")
-    markdown = invoke("results", "compare", "--in", str(place), *chosen, "--format", "markdown").stdout.splitlines()
+    markdown = invoke("compare", "--in", str(place), *chosen, "--format", "markdown").stdout.splitlines()
     assert {line.count(" | ") for line in markdown if not line.startswith("|-")} == {3}
     assert markdown[1].startswith("|---|---:|")
-    latex = invoke("results", "compare", "--in", str(place), *chosen, "--format", "latex").stdout
+    latex = invoke("compare", "--in", str(place), *chosen, "--format", "latex").stdout
     assert latex.startswith(r"\begin{tabular}{lrrr}") and latex.rstrip().endswith(r"\end{tabular}")
     rows = [line for line in latex.splitlines() if line.endswith(r"\\")]
     assert all(line.count(" & ") == 3 for line in rows)
     assert r"~$\pm$" not in latex and r" $\pm$ " in latex and r"~\%" in latex
     assert not set("−–±µ\N{NO-BREAK SPACE}") & set(latex)
     with pytest.raises(CoflashError, match="at least 2"):
-        invoke("results", "compare", "--in", str(place), coflash.results(place).runs[0], "--intervals")
+        invoke("compare", "--in", str(place), coflash.results(place).runs[0], "--intervals")
 
 
 def test_seeds_of_a_replayed_trace_are_told_from_those_of_a_generated_workload(place: Path, tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def test_seeds_of_a_replayed_trace_are_told_from_those_of_a_generated_workload(p
     trace.write_text("".join(f"0,W,{4096 * (at * 7 % 900)},4096,{10 * at}\n" for at in range(2000)), encoding="utf-8")
     replay = SMALL.with_(workload={"remap": "dense"})
     coflash.sweep(replay, {"cooperation.name": ["none", "cdm"]}, str(trace), seeds=2, out=tmp_path / "runs")
-    for arguments in (("list",), ("compare", "--where", "cooperation.name=cdm")):
-        shown = invoke("results", *arguments, "--in", str(tmp_path / "runs"), "--seeds").stderr
+    for arguments in (("results", "list"), ("compare", "--where", "cooperation.name=cdm")):
+        shown = invoke(*arguments, "--in", str(tmp_path / "runs"), "--seeds").stderr
         assert said in " ".join(shown.split()), arguments
     assert Subject.read([tmp_path / "runs"]).is_replayed
 

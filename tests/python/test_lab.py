@@ -402,7 +402,6 @@ def test_a_served_device_is_a_timeline_that_grows(
         clients: list[Client] = []
         tell(0)
         browser.get(live.address)
-        click(browser, "a[href^=lab]")
         until(lambda: "0 clients are connected" in state())
         assert text(browser, "h1") == "my disk: flash at work"
         clients.append(Client(served.address))

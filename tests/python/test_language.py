@@ -144,10 +144,10 @@ def test_the_shell_is_offered_scenarios_in_files(tmp_path: Path, monkeypatch: py
         (("run", "smal.toml"), ("did you mean small.toml?",)),
         (("run", "demo", "--trace", "smal.csv"), ("did you mean small.csv?",)),
         (("report", "--format", "pdff", "x"), ("did you mean 'pdf'?",)),
-        (("run", "demo", "--trace", "small.csv"), ("--columns", "header_lines", "when,what")),
+        (("run", "demo", "--trace", "small.csv"), ("--read", "header_lines", "when,what")),
         # Options that would have no effect.
-        (("run", "demo", "--format", "msr"), ("--format: has no effect", "--trace")),
-        (("run", "demo", "--columns", "time:us,op,offset:bytes,size:bytes"), ("--columns: has no effect",)),
+        (("run", "demo", "--read", "format=msr"), ("--read: has no effect", "--trace")),
+        (("run", "demo", "--read", "columns=time:us,op,offset:bytes,size:bytes"), ("--read: has no effect",)),
         (("report", "x", "--measure", "waf_host"), ("--measure: has no effect",)),
         (("results", "list", "--json", "--measure", "waf_host"), ("--measure: has no effect",)),
         (("results", "list", "--json", "--seeds"), ("--seeds: has no effect",)),
@@ -189,9 +189,25 @@ def test_the_help_lists_each_command_in_one_of_five_panels() -> None:
     assert sorted(names) == sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
 
-def test_compare_is_the_comparison_of_runs_and_names_of_two_versions_ago_are_gone() -> None:
-    ours, theirs = coflash("compare", "--help"), coflash("results", "compare", "--help")
-    assert ours.stdout.replace("coflash compare", "coflash results compare").split() == theirs.stdout.split()
+@pytest.mark.parametrize(
+    ("arguments", "new"),
+    [
+        (("run", "demo", "--format", "msr"), "--read format=NAME"),
+        (("trace", "info", "x", "--columns=auto"), "--read columns="),
+        (("sweep", "demo", "--vary", "seed=1", "--engine", "dask"), "--on tcp://HOST:PORT"),
+        (("size", "x", "--workers", "2"), "--on N"),
+        (("run", "demo", "--until-steady"), "--set precondition.until_steady=true"),
+        (("trace", "slice", "x", "--from", "1s"), "--time FROM..UNTIL"),
+        (("results", "compare", "x"), "did you mean coflash compare?"),
+    ],
+)
+def test_a_name_of_an_earlier_version_leads_to_the_new_one(arguments: tuple[str, ...], new: str) -> None:
+    done = coflash(*arguments)
+    assert done.returncode == 2
+    assert new in done.stderr
+
+
+def test_names_of_two_versions_ago_are_gone() -> None:
     assert coflash("grade", "--help").returncode == 2
     assert coflash("report", "--metric=waf_host", "--help").returncode == 2
 
@@ -206,7 +222,7 @@ def test_a_short_name_of_two_measures_is_refused_with_both() -> None:
 def test_a_command_of_another_distribution_is_as_the_others_and_installs_no_completion_of_its_own(name: str) -> None:
     done = coflash(name, "--help")
     assert "--quiet" in done.stdout
-    assert "--workers,--jobs" in done.stdout
+    assert "--on" in done.stdout
     assert "completion" not in done.stdout
 
 
@@ -229,10 +245,8 @@ def _options() -> list[list[str]]:
     return [given for command in typer.main.get_command(app).commands for given in of(imported(command))]  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("names", "fewest"), [(["--out", "-o"], 15), (["--workers", "--jobs"], 2), (["--measure"], 4)])
+@pytest.mark.parametrize(("names", "fewest"), [(["--out", "-o"], 15), (["--requests", "-n"], 5), (["--measure"], 4)])
 def test_one_thing_has_the_same_names_in_every_command(names: list[str], fewest: int) -> None:
     places = [given for given in _options() if {*names, "--output"} & set(given)]
-    if ["--jobs"] in places:
-        places.remove(["--jobs"])  # those of `coflash calibrate` are jobs of fio
     assert len(places) >= fewest
     assert all(given == names for given in places), places

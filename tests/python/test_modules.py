@@ -1,4 +1,4 @@
-"""The modules of a crate: no circles between neighbours, so that they can be read one after the other."""
+"""The modules of a crate have no circles between neighbours, and the rooms are floors: both are read from below."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+from rooms import room_of
 
 CRATES = Path(__file__).parents[2] / "crates"
 SOURCES = sorted(manifest.parent / "src" for manifest in CRATES.glob("**/Cargo.toml"))
@@ -122,6 +124,31 @@ def test_a_circle_through_a_name_that_is_passed_on_is_found(tmp_path: Path) -> N
     assert list(circles(source)) == ["few: below -> above -> below"]
     (source / "below.rs").write_text("#[cfg(test)]\nuse crate::Part;\npub struct Wheel;")
     assert list(circles(source)) == []
+
+
+FLOORS = ("kernel", "traces", "device", "laboratory")
+"""The rooms of crates; each uses those before it only. Traces use the kernel or nothing, as the order says."""
+
+
+def test_rooms_are_floors() -> None:
+    """No crate is built from a crate of a room above its own; what only tests need is not counted."""
+    floors: dict[str, tuple[str, int]] = {}
+    uses: dict[str, list[str]] = {}
+    for manifest in [*CRATES.glob("**/Cargo.toml"), *(CRATES.parent / "lab").glob("*/Cargo.toml")]:
+        text = manifest.read_text(encoding="utf-8")
+        name = re.findall(r'^name = "([\w-]+)"', text, re.MULTILINE)[0]
+        room = room_of(manifest.relative_to(CRATES.parent).as_posix())
+        floors[name] = (room, FLOORS.index(room) if room in FLOORS else 0)
+        built = re.sub(r"(?ms)^\[(?:[^\]]*\.)?dev-dependencies\].*?(?=^\[|\Z)", "", text)
+        uses[name] = re.findall(r"^(coflash-[\w-]+) = ", built, re.MULTILINE)
+    up = [
+        f"{name} ({floors[name][0]}) uses {used} ({floors[used][0]})"
+        for name, others in uses.items()
+        for used in others
+        if floors[used][1] > floors[name][1]
+    ]
+    assert up == []
+    assert {room for room, _ in floors.values()} == {*FLOORS, "tests"}
 
 
 def needed(crate: str) -> set[str]:

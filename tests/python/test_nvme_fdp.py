@@ -90,7 +90,7 @@ def test_a_result_stands_beside_a_log(result: coflash.Result, tmp_path: Path) ->
 
 def test_run_writes_the_form(tmp_path: Path) -> None:
     (tmp_path / "d.toml").write_text(coflash.Scenario.of(DEVICE).to_toml())
-    shown = CliRunner().invoke(app, ["run", str(tmp_path / "d.toml"), "--format", "nvme-fdp", "--quiet"])
+    shown = CliRunner().invoke(app, ["run", str(tmp_path / "d.toml"), "--output-format", "nvme-fdp", "--quiet"])
     assert shown.exit_code == 0, shown.output
     assert "Host Bytes with Metadata Written (HBMW): " in shown.output
 

@@ -216,7 +216,7 @@ def test_an_input_is_never_written_over(here: Path) -> None:
     before = (here / "own.parquet").read_bytes()
     for command in (
         ("trace", "convert", "own.parquet", "--out", "own.parquet"),
-        ("trace", "slice", "own.parquet", "--count", "1", "--out", "link.parquet"),
+        ("trace", "slice", "own.parquet", "--requests", "1", "--out", "link.parquet"),
         ("trace", "remap", "link.parquet", "--out", "own.parquet"),
         ("trace", "merge", "source.csv", "own.parquet", "--out", "./own.parquet"),
         ("trace", "like", "own.parquet", "--out", "own.parquet"),

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +14,17 @@ from coflash.figures.publication import (
     Plan,
     Point,
     _joined,
-    _programs,
     points,
     programs,
     typical,
     write_figures,
 )
-from coflash.figures.style import new_figure, picture, style
 from coflash.report import Subject
 from coflash.results.comparison import Comparison
 from coflash.results.histogram import KINDS
+
+SHOWN = r'<(?:text|tspan)(?![^>]*opacity="0")[^>]*>([^<]+)</'
+"""A text of a picture that is not hidden."""
 
 
 def study(comparison: Comparison) -> Subject:
@@ -37,7 +35,7 @@ def study(comparison: Comparison) -> Subject:
     return Subject.of(comparison)
 
 
-@pytest.mark.parametrize(("format", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
+@pytest.mark.parametrize(("format", "start"), [("pdf", b"%PDF"), ("svg", b"<svg"), ("png", b"\x89PNG")])
 def test_figures_are_written_the_same_each_time(
     tmp_path: Path, comparison: Comparison, format: str, start: bytes
 ) -> None:
@@ -49,19 +47,6 @@ def test_figures_are_written_the_same_each_time(
         assert one.read_bytes() == other.read_bytes()
 
 
-def test_a_png_of_lines_has_few_colours_and_one_of_cells_has_all() -> None:
-    def colours(draw: Callable[[Any], Any]) -> int:
-        with style():
-            figure, axes = new_figure(2)
-            draw(axes)
-            with Image.open(BytesIO(picture(figure, "png"))) as drawn:
-                return len(drawn.convert("RGB").getcolors(1 << 24) or ())
-
-    shares = np.linspace(0, 1, 400)
-    assert colours(lambda axes: axes.scatter(shares, shares, c=shares)) <= 48
-    assert colours(lambda axes: axes.imshow([shares])) > 200
-
-
 def test_no_label_is_cut_or_hidden_and_words_are_not_joined(tmp_path: Path, comparison: Comparison) -> None:
     long = "of-a-long-name"
     words = ["none", f"cdm-overwrites-{long}", f"cdm-removable-{long}", f"a-third-scheme-{long}", "b"]
@@ -69,9 +54,11 @@ def test_no_label_is_cut_or_hidden_and_words_are_not_joined(tmp_path: Path, comp
         case.result.document["scenario"].update({"cooperation": {"name": word}, "cache": {"size": "1MiB"}})
     by_words = Subject(tuple(case.result for case in comparison.cases))
     (file, *_) = write_figures(by_words, tmp_path / "svg", "svg", ["waf_host"])
-    assert set(words) <= set(re.findall(r"<text[^>]*>([^<]*)</text>", file.read_text("utf-8")))
-    lines = re.findall(r'<g id="line2d_\d+">\s*<path d="([^"]*)"[^>]*stroke-width: 1.[2-9]', file.read_text("utf-8"))
-    assert not [line for line in lines if line.count("L") >= len(words) - 1], "words have no line through them"
+    assert set(words) <= set(texts(file).split())
+    lines = re.findall(r'class="mark-line.*?</g>', file.read_text("utf-8"))
+    assert lines and not [line for line in lines if line.count("L") >= len(words) - 1], (
+        "words have no line through them"
+    )
     for subject in (by_words, study(comparison)):
         for picture_file in write_figures(subject, tmp_path / "png", "png", ["waf_host", "response_ns.all.mean"]):
             with Image.open(picture_file) as drawn:
@@ -87,9 +74,9 @@ def test_the_pictures_of_the_docs_are_small() -> None:
 
 def test_axes_say_what_is_measured_in_which_unit(tmp_path: Path, comparison: Comparison) -> None:
     mean, tail, _ = write_figures(study(comparison), tmp_path, "svg", ["response_ns.all.mean"])
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", mean.read_text(encoding="utf-8"))
-    assert {"response, mean (µs)", "cache size", "16 MiB", "64 MiB", "no cache", "none", "cdm"} <= set(texts)
-    assert "response time (ms)" in tail.read_text(encoding="utf-8")
+    shown = re.findall(SHOWN, mean.read_text(encoding="utf-8"))
+    assert {"response, mean (µs)", "cache size", "16 MiB", "64 MiB", "no cache", "none", "cdm"} <= set(shown)
+    assert {"response time", "100 µs"} <= set(re.findall(SHOWN, tail.read_text(encoding="utf-8")))
 
 
 def test_a_figure_goes_over_one_column_or_two_and_bears_annotations(tmp_path: Path, comparison: Comparison) -> None:
@@ -99,12 +86,12 @@ def test_a_figure_goes_over_one_column_or_two_and_bears_annotations(tmp_path: Pa
         return [(float(box[1]) / 72, float(box[2]) / 72) for box in boxes if box]
 
     one, two = sizes(None, "one"), sizes(Layout(2, 3.5, ("64MiB=all of it", "no cache=$0")), "two")
-    assert [width for width, _ in one] == [pytest.approx(3.4)] * 3
-    assert [width for width, _ in two] == [pytest.approx(7.05)] * 3
-    assert two[0][1] == pytest.approx(3.5) != one[0][1]
+    assert [width for width, _ in one] == [pytest.approx(3.4, abs=0.01)] * 3
+    assert [width for width, _ in two] == [pytest.approx(7.05, abs=0.01)] * 3
+    assert two[0][1] == pytest.approx(3.5, abs=0.01) != one[0][1]
     assert [height for _, height in two[1:]] == [height for _, height in one[1:]]
     drawn = (tmp_path / "two" / "waf_host.svg").read_text("utf-8")
-    assert {"all of it", "$0"} <= set(re.findall(r"<text[^>]*>([^<]*)</text>", drawn))
+    assert {"all of it", "$0"} <= set(re.findall(SHOWN, drawn))
     for annotation in ("65MiB=x", "no equals sign"):
         with pytest.raises(CoflashError, match=r"VALUE=TEXT is allowed, with a value of cache\.size: .*64 MiB"):
             sizes(Layout(annotations=(annotation,)), "none")
@@ -152,7 +139,7 @@ def swept(result: Result, *scenarios: dict[str, Any], where: tuple[str, ...] = (
 
 
 def texts(file: Path) -> str:
-    return " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", file.read_text(encoding="utf-8")))
+    return " ".join(re.findall(SHOWN, file.read_text(encoding="utf-8")))
 
 
 def test_a_random_design_is_points_and_says_so(tmp_path: Path, result: Result) -> None:
@@ -203,11 +190,6 @@ def test_programs_are_means_over_seeds_with_schemes_side_by_side(tmp_path: Path,
     said = texts(file)
     assert "Means over 3 seeds. 24 of 40 points, evenly spread; the others are left out." in said
     assert all(f"{size} MiB · {name}" in said for size in (1, 20) for name in ("none", "cdm"))
-    with style():
-        figure = _programs(many, Plan.of(many))
-        figure.draw_without_rendering()
-    (axes,) = figure.axes
-    assert 0 < axes.xaxis.label.get_window_extent().x0 < axes.xaxis.label.get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_a_key_is_called_by_less_and_what_is_near_is_named(comparison: Comparison) -> None:
@@ -215,9 +197,3 @@ def test_a_key_is_called_by_less_and_what_is_near_is_named(comparison: Compariso
     assert Plan.of(both, over="cache size", by="cooperation").by is both.varied[0]
     with pytest.raises(CoflashError, match=r"cooperatin: does not vary .*; did you mean cooperation\.name\?"):
         Plan.of(both, by="cooperatin")
-
-
-def test_what_is_missing_is_named(tmp_path: Path, comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(CoflashError, match=r"pip install 'coflash\[plots\]'"):
-        write_figures(study(comparison), tmp_path)

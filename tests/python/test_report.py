@@ -9,8 +9,10 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from typer.testing import CliRunner
 
 from coflash import CoflashError, Histogram, Result, Scenario, Table, palette
+from coflash.cli import app
 from coflash.measures.catalogue import measure
 from coflash.measures.measure import HEADLINE
 from coflash.report import Subject, report_html
@@ -242,3 +244,10 @@ def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -
         Subject.read([tmp_path / "empty"])
     with pytest.raises(CoflashError, match=r"there is no such folder"):
         Subject.read([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize(("option", "value"), [("--columns", "2"), ("--annotate", "1MiB=x")])
+def test_options_of_figures_have_no_effect_on_a_page(option: str, value: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["report", str(tmp_path), option, value])
+    assert isinstance(done.exception, CoflashError)
+    assert f"{option}: has no effect on a page" in str(done.exception)

@@ -165,7 +165,7 @@ def test_differences_have_their_intervals_and_tests(page: WebDriver, results: li
     assert heads == ["measure", "none", "difference", "95 % over seeds", "95 % over slices"]
     rows = rows_of(page, find(page, "#intervals"))
     assert [cells[0] for cells in rows if len(cells) == 1] == [f"{size} MiB, 2 seeds" for size in (1, 2, 4)]
-    # The same numbers as `coflash results compare --intervals` shows.
+    # The same numbers as `coflash compare --intervals` shows.
     varied = (("cooperation", "name"), ("cache", "size"))
     at_1_mib = [
         [one for one in results if [one.scenario.to_dict()[key][of] for key, of in varied] == [scheme, "1MiB"]]

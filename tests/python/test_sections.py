@@ -147,7 +147,7 @@ def test_runs_beside_each_other_have_the_sections_of_any(
     # Their names tell them apart; the number of other keys that differ is said, and the keys are not shown.
     (row,) = (line for line in printed(runs_table(found, [measure("waf_host")])).splitlines() if line[1:7] == "shadow")
     assert row.split()[:2] == ["shadow", "shadowgc-64g"]
-    assert keys_left_out(found).endswith("differ with name (coflash results compare shows all)")
+    assert keys_left_out(found).endswith("differ with name (coflash compare shows all)")
     assert measure("programs_pages.refresh").read(hybrid.metrics) == 0
 
 

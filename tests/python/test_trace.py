@@ -111,7 +111,7 @@ def test_traces_come_from_standard_input(tmp_path: Path) -> None:
 def test_options_say_how_to_read(tmp_path: Path) -> None:
     path = tmp_path / "t.trace"
     path.write_text("1 0 8 16 1\n2 0 24 8 0\n")
-    done = command("trace", "head", str(path), "--option", "units.time=1us", "--option", "units.size=4KiB")
+    done = command("trace", "head", str(path), "--read", "units.time=1us", "--read", "units.size=4KiB")
     assert done.stdout.splitlines()[1].split() == ["1000", "read", "4096", "65536"]
     records = b"".join(
         struct.pack("<IIQQIIIIIHH", 0x65617407, 0, when, 8, 512, action, 1, 8 << 20, 0, 0, 0)
@@ -127,18 +127,18 @@ def test_options_say_how_to_read(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("convert", "{small}", "-o", "{folder}/t.csv"), "its extension tells no format"),
-        (("convert", "{small}", "-o", "{folder}/t", "--to", "csv"), "is not a format that can be written"),
+        (("convert", "{small}", "-o", "{folder}/t"), "its extension tells no format that can be written"),
         (("convert", "{small}", "-o", "/nowhere/t.parquet"), "/nowhere/t.parquet: there is no folder /nowhere"),
         (("convert", "/nowhere/t", "-o", "{folder}/t.parquet"), "/nowhere/t: no such file"),
-        (("convert", "{small}", "-o", "{folder}/t.parquet", "--option", "evnt=Q"), 'did you mean "event"?'),
-        (("convert", "{small}", "-o", "{folder}/t.parquet", "--option", "event"), "write KEY=VALUE"),
-        (("head", "{small}", "-n", "-1"), "0 or more is allowed"),
-        (("head", "{small}", "--format", "fioo"), 'did you mean "fio"?'),
-        (("slice", "{small}", "-o", "{folder}/t.parquet", "--from", "10"), "slice.time_from: "),
-        (("slice", "{small}", "-o", "{folder}/t.parquet", "--from", "9s", "--until", "8s"), "slice: it ends at 8s"),
-        (("slice", "{small}", "-o", "{folder}/t.parquet", "--from", "9s"), "no requests are left"),
+        (("convert", "{small}", "-o", "{folder}/t.parquet", "--read", "evnt=Q"), 'did you mean "event"?'),
+        (("convert", "{small}", "-o", "{folder}/t.parquet", "--read", "event"), "write KEY=VALUE"),
+        (("head", "{small}", "-n", "-1"), "at least 1 and at most"),
+        (("head", "{small}", "--read", "format=fioo"), 'did you mean "fio"?'),
+        (("slice", "{small}", "-o", "{folder}/t.parquet", "--time", "10.."), "slice.time_from: "),
+        (("slice", "{small}", "-o", "{folder}/t.parquet", "--time", "9s..8s"), "slice: it ends at 8s"),
+        (("slice", "{small}", "-o", "{folder}/t.parquet", "--time", "9s.."), "no requests are left"),
         (("merge", "{small}", "{small}", "-o", "{folder}/t.parquet", "--offset", "1GiB"), "1 offsets given for 2"),
-        (("remap", "{small}", "-o", "{folder}/t.parquet", "--place", "modulo"), "modulo needs a size"),
+        (("slice", "{small}", "-o", "{folder}/t.parquet", "-n", "1..x"), "--requests: 'x' was given; a whole number"),
         (("info", "-", "-"), "given twice"),
     ],
 )
@@ -232,7 +232,7 @@ def test_control_c_ends_a_run_that_waits_for_its_trace() -> None:
 def test_columns_say_how_to_read_a_text_in_no_known_format(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("when;what;where;size\n5;R;8;4096\n15;W;16;512\n")
-    columns = ["--columns", "time:us,op,offset:sectors,size:bytes", "--option", "header_lines=1"]
+    columns = ["--read", "columns=time:us,op,offset:sectors,size:bytes", "--read", "header_lines=1"]
     done = command("trace", "head", str(path), *columns)
     assert done.stdout.splitlines()[2].split() == ["10000", "write", "8192", "512"]
     for tool in ("info", "like"):
@@ -241,6 +241,6 @@ def test_columns_say_how_to_read_a_text_in_no_known_format(tmp_path: Path) -> No
     header = ["--set", "workload.trace_options.header_lines=1"]
     ran = run_cli("--trace", "-", *columns[:2], *header, content=path.read_bytes())
     assert json.loads(ran.stdout)["metrics"]["requests"] == 2
-    done = command("trace", "head", str(path), "--columns", "time:us,opp,offset:sectors,size:bytes")
+    done = command("trace", "head", str(path), "--read", "columns=time:us,opp,offset:sectors,size:bytes")
     assert done.returncode == 2
     assert 'did you mean "op"?' in done.stderr

@@ -20,6 +20,7 @@ pub(crate) const RECORDED: Traces = Traces {
     fit: |_, _| {
         Err(WorkloadError::trace("workload.like", "a page does not fit a workload to a trace: use coflash"))
     },
+    open_jobs: Traces::NONE.open_jobs,
 };
 
 /// Take the records of the page.

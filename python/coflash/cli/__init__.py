@@ -3,119 +3,47 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from coflash._core import REVISION, CoflashError, __version__
+from coflash._core import CoflashError
 from coflash.cli.usage import UsageError, problem
 
 _PANELS = {
-    "Simulate": {
-        "demo": (
-            "demo.demo",
-            "Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace.",
-        ),
-        "init": (
-            "init.init",
-            "Write a scenario to start from: a TOML file with the meaning of every key in a comment.",
-        ),
-        "run": ("run.run", "Simulate a scenario and show its measures."),
-        "warm": (
-            "warm.warm",
-            "Precondition a scenario's device and save it, so that runs with --warm start from it.",
-        ),
-        "sweep": (
-            "sweep.sweep",
-            "Run a scenario at many points, on all cores; runs that are in the folder already are not repeated.",
-        ),
-        "tune": (
-            "tune.tune",
-            "Search for the values of some keys that minimise or maximise measures; the same command resumes a search.",
-        ),
-        "size": (
-            "size.size",
-            "Find the cheapest cache and spare space with which a trace or a workload meets goals, and say why.",
-        ),
-        "advise": (
-            "advise.advise",
-            "Tell what cooperation of cache and GC would save on a scenario, by which answer, at what cost, and why.",
-        ),
-        "fleet": (
-            "fleet.fleet",
-            "Run each volume of a trace on a device of its own, and show how results spread over the volumes.",
-        ),
-    },
-    "Study": {
-        "lab": (
-            "lab.lab",
-            "Serve the laboratory to this machine's browsers: two small drives that write the same data, page by page.",
-        ),
-        "results": ("results.app", "List, compare, query and export the results of many runs."),
-        "compare": (
-            "results.compare",
-            "Show runs side by side: the differences of their scenarios and of their measures.",
-        ),
-        "report": (
-            "report.report",
-            "Make a self-contained HTML report of results, which needs no network; or figures for a paper.",
-        ),
-        "validity": (
-            "validity.validity",
-            "Draw the share of valid pages in full blocks over time: of each block, and its distribution.",
-        ),
-        "evaluate": (
-            "evaluate.evaluate",
-            "Compare a policy of your own with the built-in ones. Exit status 1 means that it failed.",
-        ),
-        "calibrate": (
-            "calibrate.calibrate",
-            "Fit a scenario to measurements of a drive, and say how well it predicts those that were held out.",
-        ),
-        "reproduce": (
-            "reproduce.reproduce",
-            "Run a paper's experiments and put its numbers beside ours; part of coflash-reproduce.",
-        ),
-        "study": (
-            "reproduce.study",
-            "Run a study and report which of its hypotheses hold; part of coflash-reproduce.",
-        ),
-        "truth": (
-            "reproduce.truth",
-            "Fit scenarios to measured drives, and report the errors of predictions; part of coflash-reproduce.",
-        ),
-    },
-    "Traces": {
-        "trace": ("generate.app", "Describe, convert, cut, merge and generate block traces."),
-    },
-    "Devices": {
-        "serve": (
-            "device.serve",
-            "Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments.",
-        ),
-        "explore": (
-            "explore.explore",
-            "Run a workload, and check the states that power cuts may leave; exit status 1 means that one is wrong.",
-        ),
-        "device": (
-            "device.app",
-            "Describe and check served devices, cut their power, compare them with the simulation.",
-        ),
-    },
-    "Help": {
-        "scenario": ("scenario.app", "List the built-in scenarios; show, check and import scenarios."),
-        "keys": ("keys.keys", "List the keys of a scenario: types, units, defaults, meanings."),
-        "policies": ("policies.policies", "List every algorithm that a scenario can choose by name."),
-    },
+    "Simulate": "demo init run warm sweep tune size advise fleet",
+    "Study": "lab results compare report validity evaluate calibrate reproduce study truth",
+    "Traces": "trace",
+    "Devices": "serve explore device",
+    "Help": "scenario keys policies",
 }
-"""By panel of the help: the place of each command, and the first line of its help. The list imports no command."""
+"""The commands of each panel of the help."""
 
-_COMMANDS = {name: about for commands in _PANELS.values() for name, about in commands.items()}
+_MODULES = {
+    "compare": "results",
+    "study": "reproduce",
+    "truth": "reproduce",
+    "serve": "device",
+    "trace": "generate",
+    **dict.fromkeys(("sweep", "tune", "size", "advise", "fleet", "evaluate"), "question"),
+}
+"""The modules of the commands that have another name than their module."""
+
+_GROUPS = ("results", "trace", "device", "scenario")
+
+
+def _summary(name: str) -> str:
+    """Read the first line of a command's help, or of a group's module: the list of commands imports none of them."""
+    text = Path(__file__).with_name(f"{_MODULES.get(name, name)}.py").read_text("utf-8")
+    about = re.search(rf'^def {name}\(.*?^    """(.+?)(?:"""|\n)', text, re.DOTALL | re.MULTILINE)
+    return (about or re.match('"""(.+?)"""', text) or [name, name])[1]
 
 
 class Commands(TyperGroup):
@@ -124,9 +52,9 @@ class Commands(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = {
-            name: TyperCommand(name, help=summary, rich_help_panel=panel)
-            for panel, commands in _PANELS.items()
-            for name, (_, summary) in commands.items()
+            name: TyperCommand(name, help=_summary(name), rich_help_panel=panel)
+            for panel, names in _PANELS.items()
+            for name in names.split()
         }
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -137,25 +65,21 @@ class Commands(TyperGroup):
 
 def imported(name: str) -> Any:
     """Import a command."""
-    place, summary = _COMMANDS[name]
-    module, _, attribute = place.partition(".")
-    home = import_module(f"coflash.cli.{module}")
-    found = getattr(home, attribute)
-    if isinstance(found, typer.Typer):
-        found.info.help = summary
+    home = import_module(f"coflash.cli.{_MODULES.get(name, name)}")
+    if name in _GROUPS:
+        single = home.app
+        single.info.help = _summary(name)
     else:
         single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        single.command(name, **getattr(home, "SETTINGS", {}))(found)
-        found = single
-    command = typer.main.get_command(found)
+        single.command(name, **getattr(home, "SETTINGS", {}))(getattr(home, name))
+    command = typer.main.get_command(single)
     command.name = name
     return command
 
 
 def _all_commands() -> list[str]:
-    groups = [name for name, (place, _) in _COMMANDS.items() if place.endswith(".app")]
-    below = [f"coflash {group} {name}" for group in groups for name in imported(group).commands]
-    return [f"coflash {name}" for name in _COMMANDS] + below
+    single = [f"coflash {name}" for names in _PANELS.values() for name in names.split()]
+    return single + [f"coflash {group} {name}" for group in _GROUPS for name in imported(group).commands]
 
 
 app = typer.Typer(
@@ -170,7 +94,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"coflash {__version__}, revision {REVISION} of results")
+        from coflash.cli.version import version
+
+        typer.echo(version())
         raise typer.Exit
 
 

@@ -9,6 +9,7 @@ import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import check_effect, errors, output
+from coflash.cli.options import out_option
 from coflash.files import atomic_write, kinds
 from coflash.quantity import parsed
 
@@ -17,9 +18,7 @@ _RESULTS = "A CSV of measurements, such as used,waf; or the folder of a pack of 
 
 def calibrate(
     results: Annotated[Path | None, typer.Argument(metavar="RESULTS", help=_RESULTS)] = None,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The scenario; its page and figure go beside it.")
-    ] = Path("drive.toml"),
+    out: Annotated[Path, out_option("FILE", "The scenario; its page and figure go beside it.")] = Path("drive.toml"),
     capacity: Annotated[
         str | None, typer.Option("--capacity", metavar="SIZE", help="The user capacity: 800GB.")
     ] = None,
@@ -73,9 +72,7 @@ def calibrate(
     from coflash.calibrate import fit, page, read_csv, read_fio
     from coflash.calibrate.drive import drive_toml
     from coflash.calibrate.sheet import Link, Sheet
-    from coflash.figures.style import needs_matplotlib
 
-    needs_matplotlib()
     image, about = out.with_suffix(".png"), out.with_suffix(".md")
     for file, kind in ((out, kinds.CALIBRATED), (image, kinds.FIGURE), (about, kinds.CALIBRATION)):
         atomic_write.check_file(file, kind)

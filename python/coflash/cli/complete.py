@@ -48,6 +48,12 @@ def assignments(incomplete: str) -> list[tuple[str, str]]:
     return _begun(incomplete, names)
 
 
+def trace_options(incomplete: str) -> list[tuple[str, str]]:
+    """Complete KEY=VALUE of `workload.trace_options`."""
+    table = "workload.trace_options."
+    return [(name.removeprefix(table), about) for name, about in assignments(table + incomplete)]
+
+
 def measures(incomplete: str) -> list[tuple[str, str]]:
     """Complete the name of a measure."""
     from coflash.measures.measure import MEASURES

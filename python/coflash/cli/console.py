@@ -1,4 +1,4 @@
-"""The output of the command line, and options that commands share."""
+"""The output of the command line, and what commands do with the options that they share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -17,7 +17,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from coflash._core import CoflashError
-from coflash.cli import complete
+from coflash.cli.options import TableForm, assigned, trace_options
 from coflash.files import atomic_write, kinds
 from coflash.quantity import counted
 from coflash.results.store import Failure
@@ -33,85 +33,16 @@ _GAP = 2
 _LONG = 100
 """The number of rows above which rich does not lay out a plain table: it takes a millisecond for each row."""
 
-ScenarioName = Annotated[
-    str,
-    typer.Argument(
-        metavar="SCENARIO",
-        help="A built-in scenario ('coflash scenario list'), or a TOML file.",
-        autocompletion=complete.scenarios,
-    ),
-]
-Assignments = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a key ('coflash keys'), such as cache.size=64MiB. May be repeated.",
-        autocompletion=complete.assignments,
-    ),
-]
-Scale = Annotated[
-    str | None,
-    typer.Option(
-        "--scale",
-        metavar="1/N",
-        help="The same drive with a fraction of its blocks and its workload; keys are set for the whole drive.",
-    ),
-]
-UntilSteady = Annotated[
-    bool,
-    typer.Option(
-        "--until-steady",
-        help="First repeat the run's own writes until write amplification is steady (precondition.until_steady).",
-    ),
-]
-JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        "--jobs",
-        metavar="N",
-        min=1,
-        help="Parallel runs, checks, readers; by default one for each core.",
-    ),
-]
-Measures = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--measure",
-        metavar="MEASURE",
-        help="Show this measure, such as response.p99. May be repeated.",
-        autocompletion=complete.measures,
-    ),
-]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="KEY=VALUE",
-        help="Only runs with this value, such as cache.size=64MiB. May be repeated.",
-        autocompletion=complete.assignments,
-    ),
-]
-TableForm = Literal["terminal", "markdown", "latex"]
-TableFormat = Annotated[TableForm, typer.Option("--format", help="Tables for a terminal, or for a document.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
 
-
-def scenario_with(name: str, assignments: list[str] | None, until_steady: bool = False) -> Scenario:
-    """Load a scenario and apply `--set`, and `--until-steady`.
+def scenario_with(name: str, assignments: list[str] | None, read: list[str] | None = None) -> Scenario:
+    """Load a scenario and apply `--set` and `--read`.
 
     Raises:
         CoflashError: There is no such scenario, or an assignment is wrong.
     """
     pairs = assigned("--set", assignments, "cache.size=64MiB")
+    pairs += [(f"workload.trace_options.{key}", value) for key, value in trace_options(read).items()]
     scenario = Scenario.load(name)
-    if until_steady:
-        pairs = [*pairs, ("precondition.until_steady", "true")]
     if not pairs:
         return scenario
     changed = scenario.set(pairs)
@@ -128,22 +59,6 @@ def scaled(scenario: Scenario, scale: str | None, trace: Iterable[str] | None = 
         CoflashError: The scenario, or the trace that it would replay, cannot be scaled.
     """
     return scenario if scale is None else scenario.replaying(list(trace or ())).scaled(scale)
-
-
-def assigned(option: str, assignments: list[str] | None, example: str) -> list[tuple[str, str]]:
-    """Split the values of an option such as `--set` into keys and values.
-
-    Raises:
-        CoflashError: One is not written KEY=VALUE.
-    """
-    pairs = []
-    for assignment in assignments or []:
-        key, equals, value = assignment.partition("=")
-        if not equals or not key.strip():
-            msg = f"{option}: '{assignment}' is no assignment; write KEY=VALUE, such as {example}"
-            raise CoflashError(msg)
-        pairs.append((key.strip(), value.strip()))
-    return pairs
 
 
 def check_effect(given: Mapping[str, Any], why: str) -> None:

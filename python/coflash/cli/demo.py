@@ -9,6 +9,7 @@ import typer
 
 from coflash import demo as job
 from coflash.cli.console import errors, output
+from coflash.cli.options import Force, out_option
 from coflash.cli.summary import comparison_table
 from coflash.files import atomic_write
 from coflash.results import comparison
@@ -16,14 +17,12 @@ from coflash.runs.progress import Display
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = Path(
-        "results/demo"
-    ),
+    out: Annotated[Path, out_option("DIR", "The folder of results.")] = Path("results/demo"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer cache sizes.")] = False,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Another trace than the demo's own.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the results of other runs in --out.")] = False,
+    force: Force = False,
 ) -> None:
     """Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace."""
     from coflash.report import Subject, write_report  # slow to import; no other command needs it

@@ -1,4 +1,4 @@
-"""`coflash serve` and `coflash device`."""
+"""Describe and check served devices, cut their power, compare them with the simulation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import typer
 from coflash import device
 from coflash._core import CoflashError
 from coflash.cli import live_display
-from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
+from coflash.cli.console import errors, notes, output, plain_table, scenario_with
+from coflash.cli.options import Assignments
 from coflash.quantity import show
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -75,7 +76,7 @@ def serve(
     side: Side = "device",
     seed: Seed = 0,
     dashboard: Annotated[
-        bool, typer.Option("--dashboard", help="Show the current measures on a page, for a browser on this machine.")
+        bool, typer.Option("--dashboard", help="Show its flash at work on a page, for a browser on this machine.")
     ] = False,
     live: Annotated[bool, typer.Option("--live", help="Show the current measures on this terminal.")] = False,
 ) -> None:
@@ -90,26 +91,20 @@ def serve(
     from coflash.report.live import LivePage  # needs numpy, which --help does not
 
     with ExitStack() as open_:
+        page = open_.enter_context(LivePage(folder.name)) if dashboard else None
         served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, side=side, seed=seed, **options))
         output().print(served.address, markup=False, highlight=False, soft_wrap=True)
-        views: list[LivePage | live_display.ServedView] = []
-        page: LivePage | None = None
-        if dashboard:
-            page = open_.enter_context(LivePage(served.folder.name, served.assumed))
-            views.append(page)
+        if page:
             output().print(page.address, markup=False, highlight=False, soft_wrap=True)
-        if live:
-            views.append(open_.enter_context(live_display.served(served.folder.name, errors())))
+        view = open_.enter_context(live_display.served(served.folder.name, errors())) if live else None
         shown = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
-            notes(told := served.look())
+            notes(news := served.look())
             if page:
-                page.tell(served.recorded(), served.clients, told)
-            if views and time.monotonic() - shown >= 1:
+                page.tell(served.recorded(), served.clients, news)
+            if view and time.monotonic() - shown >= 1:
                 shown = time.monotonic()
-                values = served.measured()
-                for view in views:
-                    view.show(values)
+                view.show(served.measured())
         notes(served.look())
     for session in served.sessions:
         errors().print(f"result: {session / 'result'}", markup=False, highlight=False, soft_wrap=True)

@@ -16,9 +16,6 @@ from coflash import device
 from coflash._core import CoflashError
 from coflash.cli.console import (
     STANDARD_OUTPUT,
-    Assignments,
-    JsonFile,
-    Workers,
     check_json,
     errors,
     output,
@@ -26,6 +23,7 @@ from coflash.cli.console import (
     write_json,
 )
 from coflash.cli.device import Device, DeviceScenario
+from coflash.cli.options import Assignments, JsonFile, Workers
 from coflash.exploration import Failure, junit
 from coflash.files import atomic_write, kinds
 

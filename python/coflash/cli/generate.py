@@ -1,4 +1,4 @@
-"""`coflash trace generate` and `coflash trace like`: generated workloads, written as traces."""
+"""Describe, convert, cut, merge and generate block traces."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ import typer
 
 from coflash import trace as traces
 from coflash.cli import complete
-from coflash.cli.console import assigned, errors, notes, output, plain_table, show_json
-from coflash.cli.trace import AsJson, Out, To, Trace, write_shown
+from coflash.cli.console import errors, notes, output, plain_table, show_json
+from coflash.cli.options import AsJson, Page, Read, Requests, assigned, out_option, trace_options
+from coflash.cli.trace import Out, Trace, write_shown
 from coflash.cli.trace import app as app
-from coflash.cli.trace_options import TraceOptions, with_trace_options
 from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
 
 _MOST = 2**63 - 1
-
-Requests = Annotated[
-    int | None,
-    typer.Option("--requests", min=1, max=_MOST, help="The number of requests; for phases and tenants the maximum."),
-]
 
 
 @app.command()
@@ -60,48 +55,32 @@ def generate(
             help="The address space; by default that of the scenario's device, or 64GiB.",
         ),
     ] = None,
-    to: To = None,
-    json: AsJson = False,
 ) -> None:
     """Write a generated workload as a trace: the requests of a run of its scenario."""
     settings = dict(assigned("--set", assignments, "read_share=30%"))
     write_shown(
-        json,
         lambda report: traces.generate(
-            workload, out, settings, requests=requests, seed=seed, space=space, format=to, progress=report
-        ),
+            workload, out, settings, requests=requests, seed=seed, space=space, progress=report
+        )
     )
 
 
 @app.command()
-@with_trace_options
 def like(
     trace: Trace,
-    options: TraceOptions,
     out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="The file: .parquet, .arrow, .iolog[.zst]; .toml for a scenario."
-        ),
+        str | None, out_option("FILE", "The file: .parquet, .arrow, .iolog[.zst]; .toml for a scenario.")
     ] = None,
-    requests: Annotated[
-        int | None,
-        typer.Option(
-            "--requests",
-            min=1,
-            max=2**63 - 1,
-            help="The number of requests; by default for as many pages as in the trace.",
-        ),
-    ] = None,
+    requests: Requests = None,
     seed: Annotated[int, typer.Option("--seed", min=0, max=_MOST, help="The seed of the workload.")] = 0,
-    page: Annotated[str, typer.Option("--page", metavar="SIZE", help="The page size for popularity.")] = "4KiB",
-    to: To = None,
+    page: Page = "4KiB",
+    read: Read = None,
     json: AsJson = False,
 ) -> None:
     """Generate a workload like a trace, and compare both."""
     with shown("fitting", errors()) as report:
         found = traces.like(
-            trace, out, requests=requests, seed=seed, page=page, format=to, options=options.settings(), progress=report
+            trace, out, requests=requests, seed=seed, page=page, options=trace_options(read), progress=report
         )
     if json:
         show_json(found)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from coflash.cli import complete
 from coflash.cli.console import output, plain_table, show_json
+from coflash.cli.options import AsJson
 from coflash.keys import keys as known
 
 _KEY = "A table, such as cache, or one key."
@@ -17,7 +18,7 @@ _KEY = "A table, such as cache, or one key."
 
 def keys(
     key: Annotated[str, typer.Argument(metavar="[KEY]", help=_KEY, autocompletion=complete.tables_and_keys)] = "",
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    json: AsJson = False,
 ) -> None:
     """List the keys of a scenario: types, units, defaults, meanings."""
     found = known(key)

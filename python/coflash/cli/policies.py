@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from coflash.cli.console import output, plain_table, show_json
+from coflash.cli.options import AsJson
 from coflash.policies import policies as families
 
 
-def policies(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+def policies(json: AsJson = False) -> None:
     """List every algorithm that a scenario can choose by name."""
     if json:
         show_json([asdict(family) for family in families()])

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from coflash.cli import complete
-from coflash.cli.console import Where, check_effect, notes
+from coflash.cli.console import check_effect, notes
+from coflash.cli.options import Where, out_option
 from coflash.files import atomic_write, kinds
 from coflash.measures.catalogue import named
 
@@ -27,7 +26,7 @@ def report(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="PATH", help=_OUTPUT),
+        out_option("PATH", _OUTPUT),
     ] = None,
     format: Annotated[
         Literal["html", "pdf", "svg", "png"],
@@ -54,20 +53,11 @@ def report(
         typer.Option("--annotate", metavar="VALUE=TEXT", help="For figures: a text at a value. May be repeated."),
     ] = None,
     where: Where = None,
-    serve: Annotated[
-        bool,
-        typer.Option("--serve", help="Serve the page to this machine; it updates while runs are made."),
-    ] = False,
-    port: Annotated[int, typer.Option("--port", metavar="N", help="With --serve: the port; 0 for any.", min=0)] = 0,
 ) -> None:
     """Make a self-contained HTML report of results, which needs no network; or figures for a paper."""
     # Slow to import, and no other command needs it.
     from coflash.report import Subject, report_html
 
-    if serve:
-        _serve(results, where or (), port, format, output)
-        return
-    check_effect({"--port": port}, "without --serve")
     options = {
         "--measure": metrics,
         "--over": over,
@@ -93,17 +83,3 @@ def report(
     notes(subject.assumed([named(name) for name in metrics or METRICS]))
     for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by, layout):
         typer.echo(written)
-
-
-def _serve(results: list[Path], where: Sequence[str], port: int, format: str, output: Path | None) -> None:
-    """Serve the page until Control-C."""
-    from coflash.report.serve import server  # no other use needs it
-
-    check_effect(
-        {"--serve": output is not None or format != "html"},
-        "on a file or on figures; without --out and --format it has one",
-    )
-    with server(results, where, port) as made:
-        typer.echo(f"http://127.0.0.1:{made.server_port}/ (Control-C ends it)")
-        with suppress(KeyboardInterrupt):
-            made.serve_forever()

@@ -1,4 +1,4 @@
-"""`coflash results`."""
+"""List, compare, query and export the results of many runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import (
-    Measures,
-    TableFormat,
-    Where,
     check_effect,
     errors,
     notes,
@@ -21,12 +18,12 @@ from coflash.cli.console import (
     show_or_write,
     show_table,
 )
+from coflash.cli.options import AsJson, Folder, Measures, TableFormat, Where, out_option
 from coflash.cli.run_tables import (
     differences_table,
     keys_left_out,
     runs_beside,
     runs_table,
-    seeds_note,
     why_command,
     why_lines,
 )
@@ -36,7 +33,7 @@ from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
 from coflash.results.database import check_table, export_table, json_rows, results, results_at
-from coflash.results.differences import METHOD
+from coflash.results.differences import METHOD, notes_on_seeds
 from coflash.results.fio_json import beside, fio_json, read_fio_json
 from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
@@ -44,14 +41,9 @@ from coflash.results.store import store_at
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Folder = Annotated[
-    str,
-    typer.Option("--in", metavar="DIR", help="The folder of results, or its URL, with all folders below it."),
-]
 OverSeeds = Annotated[
     bool, typer.Option("--seeds", help="Combine the seeds of a point: means, with 95 % confidence intervals.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 RunName = typer.Argument(metavar="RUN", help="Its name, or the beginning of it.")
 DEFAULT = "results"
 
@@ -76,7 +68,7 @@ def list_(
     show_or_write(runs_table(found, shown, over_seeds=over_seeds), format)
     notes(found.assumed(shown))
     if over_seeds:
-        notes(seeds_note(found, shown))
+        notes(notes_on_seeds(found, shown))
     if (left_out := keys_left_out(found)) and format == "terminal":
         output().print(left_out, style="dim", highlight=False)
     for failure in store_at(folder).failures():
@@ -92,7 +84,6 @@ _RUNS = (
 _CAPACITY = "Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller one."
 _INTERVALS = "Differences from the first: intervals and tests, over seeds and slices."
 _FIRST = "A folder of a result (run --out), or a JSON file of fio or of coflash."
-_OUTPUT_FILE = "Write a .parquet, .csv or .json file instead."
 
 
 @app.command()
@@ -109,7 +100,6 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
     output().print(f"in {found.where(run)}", highlight=False, soft_wrap=True)
 
 
-@app.command()
 def compare(
     runs: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help=_RUNS)] = None,
     folder: Folder = DEFAULT,
@@ -167,7 +157,7 @@ def compare(
     if intervals:
         notes(METHOD)
     elif over_seeds:
-        notes(seeds_note(found, shown or HEADLINE))
+        notes(notes_on_seeds(found, shown or HEADLINE))
 
 
 @app.command()
@@ -188,7 +178,7 @@ def jobs(
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as: select run, waf_host from runs")],
     folder: Folder = DEFAULT,
-    output_file: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help=_OUTPUT_FILE)] = None,
+    output_file: Annotated[Path | None, out_option("FILE", "Write a .parquet, .csv or .json file instead.")] = None,
     format: TableFormat = "terminal",
     json: AsJson = False,
 ) -> None:

@@ -5,22 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 
 import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import (
     STANDARD_OUTPUT,
-    Assignments,
-    JsonFile,
-    Quiet,
-    Scale,
-    ScenarioName,
-    UntilSteady,
     check_effect,
     check_json,
     errors,
@@ -31,8 +24,18 @@ from coflash.cli.console import (
     write_json,
 )
 from coflash.cli.live_display import displayed
+from coflash.cli.options import (
+    Assignments,
+    Force,
+    JsonFile,
+    Quiet,
+    Read,
+    Scale,
+    ScenarioName,
+    Traces,
+    out_option,
+)
 from coflash.cli.summary import run_table
-from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
 from coflash.results.fio_json import fio_text
@@ -46,41 +49,31 @@ from coflash.runs.run import replaying, simulate
 from coflash.scenario import Scenario
 from coflash.trace import Progress
 
-_TRACE = "Replay this trace, a path or a URL; - is the standard input. Repeat it for a trace of several files."
 _DECISIONS = "Write each decision of GC, with its candidates, to this Parquet file."
 _OUTPUT_FORMAT = (
     "The form of --json: coflash's, fio's, or that of nvme fdp stats; all but the first go to - by default."
 )
 _FIO = "Run the jobs of this job file of fio (workload.fio)."
 _WARM = "Start from this warm device, which 'coflash warm' wrote."
-_THREADS = (
-    "Threads that simulate parts of the device side by side, with the same result, where no key couples the parts."
-)
 _CHECKPOINT = (
     "Keep what the run has become every 10 minutes, or at this interval, and on Control-C, in a hidden file beside a "
     "local --out; the same command goes on from there. 0: never."
 )
 _MINUTES_MOST = 1e6
+OUT = out_option("DIR", "Write the result to this folder or URL: JSON, TOML, Parquet.")
 _OPERATIONS = "Write each flash operation to this Parquet file."
 
 
-@with_trace_options
 def run(
     scenario: ScenarioName,
-    trace: Annotated[list[str] | None, typer.Option("--trace", metavar="FILE", help=_TRACE)] = None,
+    trace: Traces = None,
     fio: Annotated[Path | None, typer.Option("--fio", metavar="FILE", help=_FIO)] = None,
-    options: TraceOptions = AS_RECOGNISED,
+    read: Read = None,
     assignments: Assignments = None,
     scale: Scale = None,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Write the result to this folder or URL: JSON, TOML, Parquet."),
-    ] = None,
+    out: Annotated[str | None, OUT] = None,
     warm: Annotated[Path | None, typer.Option("--warm", metavar="FILE", help=_WARM)] = None,
-    until_steady: UntilSteady = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the result of another run in --out, and its checkpoint.")
-    ] = False,
+    force: Force = False,
     json: JsonFile = None,
     operations: Annotated[Path | None, typer.Option("--operations", metavar="FILE", help=_OPERATIONS)] = None,
     decisions: Annotated[Path | None, typer.Option("--decisions", metavar="FILE", help=_DECISIONS)] = None,
@@ -90,24 +83,19 @@ def run(
         typer.Option("--output-format", help=_OUTPUT_FORMAT),
     ] = "coflash",
     live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
-    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, max=65_536, help=_THREADS)] = 1,
     minutes: Annotated[
         float | None, typer.Option("--checkpoint", metavar="MINUTES", min=0, max=_MINUTES_MOST, help=_CHECKPOINT)
     ] = None,
 ) -> None:
     """Simulate a scenario and show its measures."""
-    if options.format in ("fio-json", "fio-json+", "nvme-fdp"):  # no trace has such a format
-        output_format = cast(Literal["fio-json", "fio-json+", "nvme-fdp"], options.format)
-        options = replace(options, format=None)
-    chosen = scenario_with(scenario, assignments, until_steady)
-    chosen = chosen.set([(f"workload.trace_options.{key}", value) for key, value in options.settings().items()])
+    chosen = scenario_with(scenario, assignments, read)
     if fio is not None:
         check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
         chosen = chosen.with_jobs(str(fio))
     chosen = scaled(chosen, scale, trace)
     workload = chosen.to_dict()["workload"]
     if not (trace or workload["trace"] or workload["like"]):
-        check_effect(options.given(), "without a trace; --trace names one")
+        check_effect({"--read": read}, "without a trace; --trace names one")
     if output_format != "coflash" and json is None:
         json = STANDARD_OUTPUT
     check_json(json)
@@ -141,14 +129,8 @@ def run(
         warm=warm,
         operations=operations,
         decisions=decisions,
-        threads=threads,
         checkpoint=kept,
     )
-    if threads > 1:
-        files = {"warm": warm, "operations": operations, "decisions": decisions}
-        given = next((f"--{name}: its file is of the whole device" for name, file in files.items() if file), None)
-        coupled = given or replaying(chosen, trace or ()).coupling()
-        notes([f"one thread serves all requests; {coupled}"] if coupled else [])
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if not quiet:
         notes(chosen.cautions())

@@ -16,30 +16,17 @@ from coflash.quantity import change, show, show_change, signed
 from coflash.results.assumptions import beside
 from coflash.results.database import Results
 from coflash.results.database import results as results_in
-from coflash.results.differences import OF_BINS, SEEDS_OF_A_TRACE, Interval, difference
+from coflash.results.differences import Interval, difference
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
 from coflash.results.why import between, explained, scheme_of
 from coflash.scenario import Scenario
 from coflash.sweep.answers import vary_of
 
 if TYPE_CHECKING:
-    from coflash.sweep import Sweep
-    from coflash.sweep.goal import Condition
-    from coflash.sweep.tune import Trial, Tuning
+    pass
 
-_TRIALS_SHOWN = 10
 _KEYS_SHOWN = 3
 _STYLES = {"better": "green", "worse": "red", "": ""}
-
-
-def points_table(swept: Sweep, measures: Sequence[Measure]) -> Table:
-    """Make a table with a row for each point of a sweep: its values, and the measures as means over the seeds."""
-    table = _table(list(swept.points[0].values), measures)
-    columns = [swept.estimates(measure) for measure in measures]
-    for index, point in enumerate(swept.points):
-        shown = [_estimate(column[index], measure) for column, measure in zip(columns, measures, strict=True)]
-        table.add_row(*point.values.values(), *shown)
-    return table
 
 
 def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: bool = False) -> Table:
@@ -58,14 +45,6 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
     return table
 
 
-def seeds_note(results: Results, measures: Iterable[Measure]) -> list[str]:
-    """State what intervals over seeds cover, if there are several seeds: of percentiles, and of a replayed trace."""
-    if not any(len(runs) > 1 for runs in results.of_one_point()):
-        return []
-    notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
-    return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes
-
-
 def keys_left_out(results: Results) -> str:
     """Name the keys without a column of their own in one line; empty if all have one."""
     with_ = {key.path: key.along for key in results.apart() if key.along}
@@ -74,7 +53,7 @@ def keys_left_out(results: Results) -> str:
         f" {'differs' if len(others) == 1 else 'differ'} with {path}"
         for path, others in with_.items()
     ]
-    return f"{'; '.join(parts)} (coflash results compare shows all)" if parts else ""
+    return f"{'; '.join(parts)} (coflash compare shows all)" if parts else ""
 
 
 def runs_beside(
@@ -193,50 +172,6 @@ def _interval(found: Interval, measure: Measure, pairs: int = 0) -> str:
 def _value(value: object, none: str) -> str:
     """Show a key's value as in a scenario."""
     return none if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def trials_table(tuning: Tuning) -> Table:
-    """Make a table with a row for each of the best trials: its values, the objectives, and each bound.
-
-    A bound that a trial breaks has a cross, and by how much of the bound.
-    """
-    measures = [goal.measure for goal in tuning.goals]
-    table = _table(list(tuning.best.values), measures)
-    for bound in tuning.bounds:
-        table.add_column(bound.text, justify="right", no_wrap=True)
-    for trial in _best_of(tuning):
-        cells = [_estimate(found, measure) for found, measure in zip(trial.objectives, measures, strict=True)]
-        cells += [bound_shown(bound, excess) for bound, excess in zip(tuning.bounds, trial.excess, strict=True)]
-        table.add_row(*trial.values.values(), *cells, style=None if trial.is_allowed else "dim")
-    return table
-
-
-def bound_shown(bound: Condition, excess: float) -> str:
-    """Show the number that a condition bounds, and by how much it breaks the bound: 5.31 ms ✗ +6.2 %."""
-    text = show(bound.value_at(excess), bound.measure.unit)
-    return text if excess <= 0 else f"{text} ✗ {show_change(excess * bound.sign)}"
-
-
-def _best_of(tuning: Tuning) -> Sequence[Trial]:
-    """Choose the trials to show: of several objectives the Pareto front."""
-    return (tuning.front if len(tuning.goals) > 1 and tuning.front else tuning.trials)[:_TRIALS_SHOWN]
-
-
-def trials_line(tuning: Tuning) -> str:
-    """State the number of trials in one line."""
-    shown, tried = len(_best_of(tuning)), len(tuning.trials) + tuning.failed
-    parts = [f"the best {shown} of {tried} trials, {tuning.failed} failed"]
-    if len(tuning.goals) > 1:
-        front = len(tuning.front)
-        more = f", of which {shown} are shown" if shown < front else ""
-        parts = [f"{tried} trials, {tuning.failed} failed", f"{front} on the Pareto front{more}"]
-    if tuning.subject_to:
-        parts.append(f"{sum(trial.is_allowed for trial in tuning.trials)} with {' and '.join(tuning.subject_to)}")
-        for place, bound in enumerate(tuning.bounds):
-            broken = [trial.excess[place] for trial in tuning.trials if trial.excess[place] > 0]
-            by = f", by {show(min(broken), 'share')} to {show(max(broken), 'share')} of the bound" if broken else ""
-            parts.append(f"{len(broken)} break {bound.text}{by}")
-    return "; ".join(parts)
 
 
 def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:

@@ -1,4 +1,4 @@
-"""`coflash scenario`."""
+"""List the built-in scenarios; show, check and import scenarios."""
 
 from __future__ import annotations
 
@@ -10,22 +10,18 @@ import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import (
-    Assignments,
-    Scale,
-    ScenarioName,
     output,
     plain_table,
     scaled,
     scenario_with,
     show_json,
 )
+from coflash.cli.options import AsJson, Assignments, Scale, ScenarioName, out_option
 from coflash.files import atomic_write, kinds
 from coflash.imports import imported
 from coflash.scenario import built_in_scenarios, scenario_schema
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
 @app.command("list")
@@ -74,9 +70,7 @@ def import_(
             "--profile", metavar="NAME", help="NVMeVirt's drive; the number of a scenario of MQSim's workloads."
         ),
     ] = None,
-    output_file: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the scenario to this file.")
-    ] = None,
+    output_file: Annotated[Path | None, out_option("FILE", "Write the scenario to this file.")] = None,
 ) -> None:
     """Convert the configuration of another simulator to a scenario, and list the settings without an equivalent."""
     found = imported(files, profile)

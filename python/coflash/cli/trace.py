@@ -11,8 +11,8 @@ import typer
 
 from coflash import CoflashError
 from coflash import trace as traces
-from coflash.cli.console import Workers, check_effect, errors, noted, notes, output, plain_table, show_json
-from coflash.cli.trace_options import TraceOptions, with_trace_options
+from coflash.cli.console import check_effect, errors, noted, notes, output, plain_table, show_json
+from coflash.cli.options import AsJson, Page, Read, Requests, Workers, out_option, trace_options
 from coflash.cli.trace_table import rows
 from coflash.files.digest import check_lasting
 from coflash.quantity import counted, show
@@ -26,11 +26,7 @@ Trace = Annotated[
     typer.Argument(metavar="FILE...", help="The trace, or its files in order; - is the standard input."),
 ]
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="The trace, or its files in order.")]
-Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="The file: .parquet, .arrow, .iolog[.zst].")]
-To = Annotated[
-    str | None, typer.Option("--to", metavar="FORMAT", help="The format to write; by default that of FILE's name.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+Out = Annotated[str, out_option("FILE", "The file: .parquet, .arrow, .iolog[.zst].")]
 
 _SAMPLE = (
     "The maximum of pages tracked for popularity and miss ratios, which are estimates for larger footprints: "
@@ -41,19 +37,22 @@ _POLICIES = (
     "trace is read once more."
 )
 _SIZES = "The sizes of these caches: 16MiB,64MiB; by default 17 sizes, from the footprint down to a 256th of it."
+_TIME = "Keep the requests that arrive from a time until before another: 10s..20s; one end is enough: 10s.. or ..20s."
+_ADDRESS = "Keep the addresses from one to below another: 1GiB..2GiB, 1GiB.. or ..2GiB."
+_REQUESTS = "Of the rest keep the first N, or those from one number to below another: 500, 1000..2000 or 1000.. ."
+_SIZE = "Take pages modulo this space, in place of numbering them in the order of their first use."
 _PLOT = "Also draw it: a file that ends in .svg, .png or .pdf, or a folder for a PDF of each panel."
 
 
 @app.command()
-@with_trace_options
 def info(
     trace: Trace,
-    options: TraceOptions,
-    page: Annotated[str, typer.Option("--page", metavar="SIZE", help="The page size.")] = "4KiB",
+    page: Page = "4KiB",
     sample: Annotated[str, typer.Option("--sample", metavar="PAGES", help=_SAMPLE)] = "auto",
     policies: Annotated[str | None, typer.Option("--policies", metavar="NAME,NAME...", help=_POLICIES)] = None,
     sizes: Annotated[str | None, typer.Option("--cache-sizes", metavar="SIZE,SIZE...", help=_SIZES)] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="PATH", help=_PLOT)] = None,
+    read: Read = None,
     json: AsJson = False,
 ) -> None:
     """Describe a trace: requests, sizes, footprint, popularity, LRU miss ratios, and assumptions."""
@@ -67,9 +66,9 @@ def info(
             {"--cache-sizes": sizes}, "without --policies, such as --policies lru,sieve: no caches are simulated"
         )
     else:
-        curves = _curves(trace, options, policies, sizes, page, sample)
+        curves = _curves(trace, read, policies, sizes, page, sample)
     with shown("reading", errors()) as report:
-        found = traces.info(trace, options.settings(), report, page=page, sample=sample)
+        found = traces.info(trace, trace_options(read), report, page=page, sample=sample)
     written = [] if plot is None else trace_figures.draw(found, plot, curves)
     if json:
         show_json(found.to_dict() | ({} if curves is None else {"miss_ratio_curves": curves.to_dict()}))
@@ -84,7 +83,7 @@ def info(
 
 
 def _curves(
-    trace: list[str], options: TraceOptions, policies: str, sizes: str | None, page: str, sample: str
+    trace: list[str], read: list[str] | None, policies: str, sizes: str | None, page: str, sample: str
 ) -> MissRatioCurves:
     check_lasting(trace, "--policies reads the trace a second time")
     each = [] if sizes is None else _names(sizes)
@@ -92,7 +91,7 @@ def _curves(
     try:
         with shown("simulating caches", errors()) as report:
             return traces.miss_ratio_curves(
-                trace, _names(policies), options.settings(), report, sizes=each, page=page, sample=most
+                trace, _names(policies), trace_options(read), report, sizes=each, page=page, sample=most
             )
     except CoflashError as error:
         named = re.sub(r"^sizes\.\d+:", "--cache-sizes:", str(error))
@@ -104,14 +103,13 @@ def _names(listed: str) -> list[str]:
 
 
 @app.command()
-@with_trace_options
 def head(
     trace: Trace,
-    options: TraceOptions,
-    count: Annotated[int, typer.Option("--count", "-n", help="The number of requests.")] = 10,
+    requests: Requests = 10,
+    read: Read = None,
 ) -> None:
     """Show the first requests of a trace."""
-    first = traces.head(trace, count, options.settings())
+    first = traces.head(trace, requests or 0, trace_options(read))
     table = plain_table("time ns", "operation", "offset bytes", "length bytes")
     for index, column in enumerate(table.columns):
         column.justify = "left" if index == 1 else "right"
@@ -121,49 +119,32 @@ def head(
 
 
 @app.command()
-@with_trace_options
 def convert(
     trace: Trace,
     out: Out,
-    options: TraceOptions,
-    to: To = None,
-    json: AsJson = False,
+    read: Read = None,
 ) -> None:
     """Write a trace in another format; Parquet is the quickest to read."""
-    write_shown(json, lambda report: traces.convert(trace, out, to, options.settings(), report))
+    write_shown(lambda report: traces.convert(trace, out, options=trace_options(read), progress=report))
 
 
 @app.command("slice")
-@with_trace_options
 def slice_(
     trace: Trace,
     out: Out,
-    options: TraceOptions,
-    time_from: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Leave out requests that arrive before this time: 10s.")
-    ] = None,
-    time_to: Annotated[
-        str | None,
-        typer.Option("--until", metavar="TIME", help="Leave out requests that arrive at this time or later."),
-    ] = None,
-    address_from: Annotated[
-        str | None, typer.Option("--address-from", metavar="SIZE", help="Leave out addresses below this one: 1GiB.")
-    ] = None,
-    address_to: Annotated[
-        str | None, typer.Option("--address-to", metavar="SIZE", help="Leave out this address and those above.")
-    ] = None,
+    time: Annotated[str | None, typer.Option("--time", metavar="FROM..UNTIL", help=_TIME)] = None,
+    address: Annotated[str | None, typer.Option("--address", metavar="FROM..UNTIL", help=_ADDRESS)] = None,
     sample: Annotated[
         int | None,
         typer.Option("--sample", metavar="N", min=1, help="Keep one chunk of 256 KiB in N, moved together."),
     ] = None,
-    skip: Annotated[int | None, typer.Option("--skip", min=0, help="Leave out this number of the rest.")] = None,
-    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Keep this number of the rest.")] = None,
-    to: To = None,
-    json: AsJson = False,
+    requests: Annotated[str | None, typer.Option("--requests", "-n", metavar="FROM..UNTIL", help=_REQUESTS)] = None,
+    read: Read = None,
 ) -> None:
-    """Write a part of a trace: by time, then address, then sample, then count. Its first request is at zero."""
+    """Write a part of a trace: by time, then address, then sample, then number. Its first request is at zero."""
+    (time_from, time_to), (address_from, address_to) = _ends(time), _ends(address)
+    skip, until = (None if end is None else _whole(end) for end in _ends(requests))
     write_shown(
-        json,
         lambda report: traces.slice(
             trace,
             out,
@@ -173,79 +154,75 @@ def slice_(
             address_to=address_to,
             sample=sample,
             skip=skip,
-            count=count,
-            format=to,
-            options=options.settings(),
+            count=None if until is None else until - (skip or 0),
+            options=trace_options(read),
             progress=report,
-        ),
+        )
     )
 
 
+def _ends(given: str | None) -> tuple[str | None, str | None]:
+    """Return the ends of FROM..UNTIL; a single one is the second."""
+    begin, _, end = (given or "").rpartition("..")
+    return begin or None, end or None
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise CoflashError(f"--requests: '{text}' was given; a whole number, or two as in 1000..2000, is allowed")
+    return int(text)
+
+
 @app.command()
-@with_trace_options
 def split(
     trace: Files,
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of the volumes' traces.")],
-    options: TraceOptions,
+    out: Annotated[str, out_option("DIR", "The folder of the volumes' traces.")],
+    read: Read = None,
     workers: Workers = None,
-    json: AsJson = False,
 ) -> None:
     """Write each device or volume of a trace as a trace of its own; `coflash fleet` takes the folder."""
     from coflash.trace import volumes
 
     with noted(), shown("writing", errors()) as report:
-        found = volumes.split(trace, out, options.settings(), report, workers)
-    if json:
-        show_json({"folder": out, "volumes": [vars(one) for one in found]})
-        return
+        found = volumes.split(trace, out, trace_options(read), report, workers)
     requests = sum(one.requests for one in found)
     text = f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them"
     output().print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()
-@with_trace_options
 def merge(
     trace: Annotated[list[str], typer.Argument(metavar="FILE...", help="The traces, a file each.")],
     out: Out,
-    options: TraceOptions,
     offset: Annotated[
         list[str] | None,
         typer.Option("--offset", metavar="SIZE", help="Move a trace up by this size; once for each trace, in order."),
     ] = None,
-    to: To = None,
-    json: AsJson = False,
+    read: Read = None,
 ) -> None:
     """Write several traces as one, by time."""
-    write_shown(json, lambda report: traces.merge(trace, out, offset, to, options.settings(), report))
+    write_shown(lambda report: traces.merge(trace, out, offset, options=trace_options(read), progress=report))
 
 
 @app.command()
-@with_trace_options
 def remap(
     trace: Trace,
     out: Out,
-    options: TraceOptions,
-    place: Annotated[
-        Literal["dense", "modulo"],
-        typer.Option("--place", help="Number pages in the order of their first use, or take them modulo --size."),
-    ] = "dense",
-    page: Annotated[str, typer.Option("--page", metavar="SIZE", help="The page size.")] = "4KiB",
-    size: Annotated[str | None, typer.Option("--size", metavar="SIZE", help="The space for modulo.")] = None,
-    to: To = None,
-    json: AsJson = False,
+    page: Page = "4KiB",
+    size: Annotated[str | None, typer.Option("--size", metavar="SIZE", help=_SIZE)] = None,
+    read: Read = None,
 ) -> None:
     """Write a trace with its addresses moved, so that it fits a smaller device."""
-    write_shown(json, lambda report: traces.remap(trace, out, place, page, size, to, options.settings(), report))
+    place: Literal["dense", "modulo"] = "modulo" if size else "dense"
+    write_shown(
+        lambda report: traces.remap(trace, out, place, page, size, options=trace_options(read), progress=report)
+    )
 
 
-def write_shown(json: bool, work: Callable[[traces.Progress], dict[str, Any]]) -> None:
+def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
     """Run a tool, and describe the file that it wrote."""
     with shown("writing", errors()) as report:
         written = work(report)
-    if json:
-        show_json(written)
-        return
     notes(written["remarks"])
     requests, size = counted(written["requests"], "request"), show(written["bytes"], "bytes")
     output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)

@@ -13,10 +13,34 @@ import typer
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
+_RENAMED = {
+    "--engine": "--on tcp://HOST:PORT for a Dask cluster",
+    "--address": "--on tcp://HOST:PORT for a Dask cluster",
+    "--workers": "--on N",
+    "--jobs": "--on N",
+    "--format": "--read format=NAME",
+    "--columns": "--read columns=time:us,op,offset:sectors,size:bytes",
+    "--on-error": "--read on_error=skip",
+    "--option": "--read KEY=VALUE",
+    "--until-steady": "--set precondition.until_steady=true",
+    "--to": "--out with a name that ends in .parquet, .arrow, .iolog or .iolog.zst",
+    "--from": "--time FROM..UNTIL",
+    "--until": "--time FROM..UNTIL",
+    "--address-from": "--address FROM..UNTIL",
+    "--address-to": "--address FROM..UNTIL",
+    "--skip": "--requests FROM..UNTIL",
+    "--count": "--requests N",
+    "--place": "--size SIZE for modulo, and dense without it",
+}
+"""What stands in place of the options of earlier versions, for the commands that do not have them any more."""
+
+
 def problem(error: Any, commands: Callable[[], Iterable[str]]) -> str:
     """Describe a `UsageError`: the given text, the nearest match, also of all `commands`, and where to look."""
     if number := _number(error):
         return number
+    if new := _RENAMED.get(str(getattr(error, "option_name", ""))):
+        return f"{error.option_name}: is no option any more; in its place: {new}"
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")
     text = text[:1].lower() + text[1:]
     text = text.replace(". Did you mean", "; did you mean").replace("Value error, ", "")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from coflash.cli.console import Assignments, Quiet, ScenarioName, errors, output, scenario_with
+from coflash.cli.console import errors, output, scenario_with
+from coflash.cli.options import Assignments, Quiet, ScenarioName, out_option
 from coflash.files import atomic_write, kinds
 from coflash.quantity import show
 from coflash.runs.progress import shown
@@ -16,7 +15,7 @@ from coflash.runs.warm import warm as warm_up
 
 def warm(
     scenario: ScenarioName,
-    file: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file of the device.")],
+    file: Annotated[Path, out_option("FILE", "The file of the device.")],
     assignments: Assignments = None,
     quiet: Quiet = False,
 ) -> None:

@@ -15,6 +15,8 @@ _ZSTD = b"\x28\xb5\x2f\xfd"
 _IOLOG = b"fio version 3 iolog\n0 coflash add\n"
 RESULT, SCENARIO = "result.json", "scenario.toml"
 """The document and the scenario of a saved result."""
+_DRAWN = (b"drawn by coflash", b"Software\0coflash", b"Matplotlib")
+"""What the files of figures have, those of older versions the last one."""
 _TRACE = b"coflash.trace"
 """An entry of the metadata of each Parquet and Arrow trace."""
 
@@ -111,7 +113,7 @@ RECORD = Kind(
 )
 TABLE = Kind("a table of coflash", _is_table)
 REPORT = Kind("a report of coflash", lambda ends: b'<meta name="generator" content="coflash' in ends.head)
-FIGURE = Kind("a figure of coflash", lambda ends: b"Matplotlib" in ends.head + ends.tail)
+FIGURE = Kind("a figure of coflash", lambda ends: any(by in ends.head + ends.tail for by in _DRAWN))
 JUNIT = Kind("findings of coflash explore", lambda ends: b'<testsuite name="coflash explore"' in ends.head)
 LIKE = Kind("a workload fitted by coflash", lambda ends: ends.head.startswith(LIKE_HEAD.encode()))
 IMPORTED = Kind(

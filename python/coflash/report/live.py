@@ -1,33 +1,24 @@
-"""The live page of a served device: its measures once a second, drawn as in the report, and its flash in the lab."""
+"""The live page of a served device: the laboratory's page, which shows what the flash of the device does."""
 
 from __future__ import annotations
 
 import base64
 import json
 import secrets
-import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from string import Template
 from threading import Condition, Thread
 from typing import Any
 from urllib.parse import quote
 
-from coflash._core import CoflashError, __version__
 from coflash.device import Recorded
-from coflash.measures.measure import CAUSES, HEADLINE, MEASURES, OVERALL
-from coflash.quantity import SCALES
 from coflash.report import lab
 from coflash.report.local import ADDRESS, LocalPage, local_server
-from coflash.report.page import asset
-from coflash.report.payload import described
 
-_SCRIPTS = ("data.js", "plot.js", "figure.js", "live.js")
 _HISTORY = 3_600
-"""The number of events that are kept: an hour of moments."""
+"""The number of events that are kept."""
 _HISTORY_BYTES = 32 << 20
 _WATCHERS_MAX = 8
 
@@ -91,52 +82,38 @@ class _Events:
 
 
 class LivePage:
-    """A read-only page on this machine alone, at an address that cannot be guessed.
-
-    The laboratory's page, where there is one, is beside it, and shows what the flash of the device does.
+    """The laboratory's page, read-only, on this machine alone, at an address that cannot be guessed.
 
     Args:
         title: The name of the device.
-        assumed: What its measures take for granted.
 
     Attributes:
         address: The URL for a browser.
+
+    Raises:
+        CoflashError: The page was not built.
     """
 
-    def __init__(self, title: str, assumed: Sequence[str] = ()) -> None:
-        self._begun = time.monotonic()
-        self._moments, self._flash = _Events(), _Events()
+    def __init__(self, title: str) -> None:
+        self._flash = _Events()
         self._last: tuple[str, int] | None = None
         path = f"/{secrets.token_urlsafe(16)}/"
-        pages = {path: ""}
-        flash = f'<a href="lab#live={quote(title, safe="")}">Flash at work</a>: dies, victims of GC, power cuts.'
-        try:
-            pages[f"{path}lab"] = lab.page()
-        except CoflashError as error:  # a source tree may be without it
-            flash = f"Flash at work is not shown: {escape(str(error))}."
-        pages[path] = _page(title, assumed, flash)
-        streams = {f"{path}events": self._moments, f"{path}operations": self._flash}
+        page, events = lab.page(), self._flash
 
         class Live(LocalPage):
             def answer(self) -> None:
-                given = self.path.encode()
                 # Other users of this machine do not know the path, and response times do not reveal it.
-                found = [one for one in (*pages, *streams) if secrets.compare_digest(given, one.encode())]
-                if not found:
-                    self.send_error(HTTPStatus.NOT_FOUND)
-                elif found[0] in pages:
-                    self.send(pages[found[0]], "text/html")
+                if secrets.compare_digest(self.path.encode(), path.encode()):
+                    self.send(page, "text/html")
+                elif secrets.compare_digest(self.path.encode(), f"{path}operations".encode()):
+                    events.watch(self)
                 else:
-                    streams[found[0]].watch(self)
+                    self.send_error(HTTPStatus.NOT_FOUND)
 
         self._server = local_server(Live)
-        self.address = f"http://{ADDRESS}:{self._server.server_port}{path}"
+        self.address = f"http://{ADDRESS}:{self._server.server_port}{path}#live={quote(title, safe='')}"
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
-
-    def show(self, values: Mapping[str, float]) -> None:
-        """Show the measures so far: numbers by their paths."""
-        self._moments.add({"seconds": time.monotonic() - self._begun, "values": values})
 
     def tell(self, recorded: Iterable[Recorded], clients: int, news: Sequence[str]) -> None:
         """Show what flash did, how many clients are connected, and news such as a power cut, in the laboratory."""
@@ -157,8 +134,7 @@ class LivePage:
 
     def stop(self) -> None:
         """End the page; an open browser keeps its last state."""
-        for events in (self._moments, self._flash):
-            events.end()
+        self._flash.end()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -168,20 +144,3 @@ class LivePage:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-
-
-def _page(title: str, assumed: Sequence[str], flash: str) -> str:
-    # The data that the report's scripts read at their start; there are no runs.
-    nothing: dict[str, list[Any]] = {name: [] for name in ("hashes", "keys", "labels", "details", "series")}
-    shown, headline = dict.fromkeys((*OVERALL, *HEADLINE, *MEASURES.values())), {*OVERALL, *HEADLINE}
-    metrics = [{**described(each), "headline": each in headline, "bin_width": 0, "values": []} for each in shown]
-    data = {**nothing, "metrics": metrics, "causes": CAUSES, "scales": SCALES}
-    return Template(asset("live.html")).substitute(
-        title=escape(title),
-        flash=f"<p>{flash}</p>",
-        assumed="".join(f'<p class="note">{escape(text)}</p>' for text in assumed),
-        style=asset("report.css"),
-        data=json.dumps(data).replace("<", "\\u003c"),
-        script="\n".join(asset(name) for name in _SCRIPTS),
-        version=escape(__version__),
-    )

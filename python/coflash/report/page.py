@@ -8,7 +8,6 @@ from importlib.resources import files
 from string import Template
 
 from coflash._core import CoflashError, __version__
-from coflash.quantity import counted
 from coflash.report.payload import payload
 from coflash.results.subject import Subject
 
@@ -30,21 +29,11 @@ SCRIPTS = (
 """The scripts in their order on the page; each uses those above it."""
 
 
-LIVE = Template("""
-setInterval(async () => {
-  const found = await fetch("/state").then((answer) => answer.text(), () => "$state");
-  if (found !== "$state") location.reload();
-}, 1000);
-""")
-"""The script that reloads a page when the results of its server change. The address keeps the view."""
-
-
-def report_html(subject: Subject, live: str = "") -> str:
+def report_html(subject: Subject) -> str:
     """Write the whole report as one HTML text that needs no other file.
 
     Args:
         subject: The results.
-        live: The state of the results, for a served page, which reloads when it changes; empty for a file.
 
     Raises:
         CoflashError: There is no result.
@@ -52,8 +41,7 @@ def report_html(subject: Subject, live: str = "") -> str:
     if not subject.results:
         raise CoflashError("a report needs a result, and there is none; `coflash run demo --out results` makes one")
     data, details = payload(subject)
-    so_far = [f"{counted(len(subject.results), 'result')} so far; this page updates."] if live else []
-    notes = [*so_far, *(f"Only runs with {condition}." for condition in subject.where), *subject.remarks]
+    notes = [*(f"Only runs with {condition}." for condition in subject.where), *subject.remarks]
     background = (
         f'<details class="background"><summary>Background</summary><p>{escape(subject.background)}</p></details>'
     )
@@ -66,8 +54,7 @@ def report_html(subject: Subject, live: str = "") -> str:
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.
         data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         details=details,
-        script="\n".join([*(asset(name) for name in SCRIPTS), *([LIVE.substitute(state=live)] if live else [])]),
-        connect="'self'" if live else "'none'",
+        script="\n".join(asset(name) for name in SCRIPTS),
         version=escape(__version__),
     )
 

@@ -19,7 +19,7 @@ from coflash.runs.inputs import Input
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
 from coflash.sweep.memory import available_bytes
-from coflash.sweep.plan import Group, Outcomes, execute_all
+from coflash.sweep.plan import Job, Ran, execute
 
 _SECONDS_TO_CONNECT = 30
 
@@ -57,10 +57,10 @@ class DaskEngine:
         self.largest_bytes = max(limits)
         self._client = client
 
-    def submit(self, groups: Sequence[tuple[Group, int]]) -> Sequence[Future[Outcomes]]:
-        """Give groups to the scheduler together, which takes a fraction of the time of one by one."""
-        tasks = self._client.map(_execute, [group for group, _ in groups], pure=False)
-        futures: list[Future[Outcomes]] = [Future() for _ in tasks]
+    def submit(self, jobs: Sequence[Job]) -> Sequence[Future[Ran]]:
+        """Give runs to the scheduler together, which takes a fraction of the time of one by one."""
+        tasks = self._client.map(_execute, list(jobs), pure=False)
+        futures: list[Future[Ran]] = [Future() for _ in tasks]
         self._client.loop.add_callback(_hand_on_all, tasks, futures)
         return futures
 
@@ -107,19 +107,19 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-async def _hand_on_all(tasks: Sequence[Any], to: Sequence[Future[Outcomes]]) -> None:
+async def _hand_on_all(tasks: Sequence[Any], to: Sequence[Future[Ran]]) -> None:
     await asyncio.gather(*map(_hand_on, tasks, to))
 
 
-async def _hand_on(task: Any, to: Future[Outcomes]) -> None:
+async def _hand_on(task: Any, to: Future[Ran]) -> None:
     try:
         to.set_result(await task)
-    except BaseException as error:  # it is raised where the group is waited for
+    except BaseException as error:  # it is raised where the run is waited for
         to.set_exception(error)
 
 
-def _execute(group: Group) -> Outcomes:
-    return execute_all(group, _DEVICES, shipped=True)
+def _execute(job: Job) -> Ran:
+    return execute(job, _DEVICES, shipped=True)
 
 
 def _clear() -> None:

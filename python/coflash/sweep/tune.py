@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,19 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import REVISION, CoflashError
-from coflash.files import atomic_write
 from coflash.keys import check_key
 from coflash.measures.renamed import metrics_of
-from coflash.quantity import counted
-from coflash.results.estimate import Estimate, estimate
-from coflash.results.store import FolderStore, Store, store_at
+from coflash.quantity import counted, show
+from coflash.results.database import results
+from coflash.results.estimate import Estimate, show_estimate
+from coflash.results.store import FolderStore, Store
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
-from coflash.sweep.engine import Engine, EngineName, Place, open_engine
+from coflash.sweep.engine import Engine, On, Place, open_engine
+from coflash.sweep.finding import Finding, Rows, say, say_bounded
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
+from coflash.sweep.question import estimates, folder_for
 from coflash.terminal import errors
 from coflash.trace import Paths
 
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 
     from coflash.sweep.progress import Watch
 
-JOURNAL, DOCUMENT = "tune.journal", "tune.json"
+JOURNAL = "tune.journal"
+_SHOWN = 10
+"""The most trials in a table."""
 ALIKE_MAX = 10
 """The number of trials, failed for the same reason before any has a value, after which a search stops."""
 _IMPORTANCE_MIN = 10
@@ -68,8 +71,10 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(Finding):
     """A search, as far as it has come."""
+
+    DOCUMENT = "tune.json"
 
     path: Path
     """The folder of its results."""
@@ -116,7 +121,52 @@ class Tuning:
         best = [trial for trial, ours in zip(allowed, costs, strict=True) if not beaten(ours)]
         return tuple({tuple(trial.values.items()): trial for trial in reversed(best)}.values())[::-1]
 
-    def document(self) -> dict[str, Any]:
+    @property
+    def _shown(self) -> tuple[Trial, ...]:
+        """The trials of the table: of several objectives the Pareto front."""
+        return (self.front if len(self.goals) > 1 and self.front else self.trials)[:_SHOWN]
+
+    def stored(self) -> list[str]:
+        """Say where the runs are."""
+        return [say("results", place=self.path, before="")]
+
+    def notes(self, *_: str) -> list[str]:
+        """Return what a reader of the numbers should know."""
+        stored = results(self.path)
+        return [*stored.remarks, *stored.assumed([goal.measure for goal in self.goals])]
+
+    def tables(self, *_: str) -> list[Rows]:
+        """Return a row for each of the best trials: its values, the objectives, and each bound."""
+
+        def row(trial: Trial) -> list[str]:
+            pairs = zip(self.goals, trial.objectives, strict=True)
+            objectives = [show_estimate(one, goal.measure.unit) for goal, one in pairs]
+            broken = zip(self.bounds, trial.excess, strict=True)
+            bounded = [say_bounded(bound, Estimate(bound.value_at(by), None, 1), by) for bound, by in broken]
+            return [*trial.values.values(), *objectives, *bounded]
+
+        heads = [*self.best.values, *(goal.measure.label for goal in self.goals), *self.subject_to]
+        return [Rows(heads, [row(trial) for trial in self._shown], labels=len(self.best.values))]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """How many trials there are, which bounds they break, and the best one."""
+        count = {"shown": len(self._shown), "front": len(self.front), "failed": self.failed}
+        count["tried"] = len(self.trials) + self.failed
+        parts = [say("trials" if len(self.goals) == 1 else "front", **count)]
+        if len(self.goals) > 1 and count["shown"] < count["front"]:
+            parts[0] += say("of front", **count)
+        if self.subject_to:
+            allowed = sum(trial.is_allowed for trial in self.trials)
+            parts.append(say("allowed", allowed=allowed, goals=" and ".join(self.subject_to)))
+        for place, bound in enumerate(self.bounds):
+            broken = [trial.excess[place] for trial in self.trials if trial.excess[place] > 0]
+            ends = say("by", least=show(min(broken), "share"), most=show(max(broken), "share")) if broken else ""
+            parts.append(say("break", count=len(broken), goal=bound.text, by=ends))
+        sets = " ".join(f"--set {key}={value}" for key, value in self.best.values.items())
+        return "; ".join(parts), say("best" if self.best.is_allowed else "closest", sets=sets)
+
+    def document(self, *_: str) -> dict[str, Any]:
         """Return the search as plain data: goals, conditions, trials, importance."""
         front = {trial.number for trial in self.front}
         return {
@@ -160,9 +210,7 @@ def tune(
     trials: int = 50,
     seeds: int | Sequence[int] = 1,
     tune_seed: int = 0,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    on: On = None,
     progress: bool = False,
 ) -> Tuning:
     """Search for the values of some keys that minimise or maximise a measure.
@@ -182,9 +230,8 @@ def tune(
         trials: The number of points to try in all.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds. Their mean counts.
         tune_seed: The seed of the search.
-        engine: `"local"`: threads of this process; `"dask"`, `"ray"`: a cluster.
-        workers: The number of parallel runs; None for one on each core.
-        address: The address of the cluster's scheduler; None for a cluster on this machine.
+        on: The number of parallel runs on this machine, by default one on each core; `"dask"` or `"dask:4"` for
+            processes on it; or the address of a Dask scheduler, such as `"tcp://head:8786"`.
         progress: Whether to show progress on the standard error stream.
 
     Raises:
@@ -203,21 +250,8 @@ def tune(
         trials=trials,
         seed=tune_seed,
     )
-    place = Place(engine, workers, address, search.inputs)
+    place = Place(on, search.inputs)
     return search.run(folder_for(out), place, errors() if progress else None)
-
-
-def folder_for(out: str | os.PathLike[str]) -> FolderStore:
-    """Return the store of a search.
-
-    Raises:
-        CoflashError: It is not a folder.
-    """
-    store = store_at(out)
-    if not isinstance(store, FolderStore):
-        msg = f"tune: {store.place} was given; the course of a search is a file that grows, so only a folder is allowed"
-        raise CoflashError(msg)
-    return store
 
 
 @dataclass
@@ -281,12 +315,8 @@ class Search:
             if todo and not _hopeless(study):
                 with open_engine(place) as opened:
                     self._work(study, todo, opened, store, watch)
-        return self._written(study, store)
-
-    def _written(self, study: optuna.Study, store: FolderStore) -> Tuning:
         tuning = self._tuning(study, store.path)
-        text = json.dumps(tuning.document(), indent=2, ensure_ascii=False) + "\n"
-        atomic_write.write_file(store.path / DOCUMENT, text)
+        tuning.write(store.path)
         return tuning
 
     def _work(self, study: optuna.Study, todo: int, opened: Engine, store: FolderStore, watch: Watch) -> None:
@@ -303,7 +333,7 @@ class Search:
             # The course, for a live report. After many trials it is written less often: one more changes little.
             if told % (1 + told // 50) == 0:
                 with suppress(CoflashError):  # while no trial has a value
-                    self._written(study, store)
+                    self._tuning(study, store.path).write(store.path)
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
         for number in range(self._trials - todo, self._trials):
@@ -334,12 +364,11 @@ class Search:
         metrics = {key: metrics_of(document) for key, _, document in store.runs(keys)}
         by_goal = [[metrics[job.key] for job in jobs] for jobs in by_seed] if not opened.reason else []
         scenario = opened.points[0].jobs[0].scenario
-        found = [estimate([goal.value(runs, scenario) for runs in by_goal]) for goal in self._goals]
-        found = [one.widened(goal.bin_width * (one.mean or 0.0)) for goal, one in zip(self._goals, found, strict=True)]
-        bound = [(one, estimate([one.value(runs, scenario) for runs in by_goal]).mean) for one in self._conditions]
+        found, bounded = (estimates(numbers, by_goal, scenario) for numbers in (self._goals, self._conditions))
         means = [one.mean for one in found if one.mean is not None]
-        excess = [limit.excess(mean) for limit, mean in bound if mean is not None]
-        if len(means) < len(found) or len(excess) < len(bound):
+        limits = zip(self._conditions, bounded, strict=True)
+        excess = [limit.excess(number.mean) for limit, number in limits if number.mean is not None]
+        if len(means) < len(found) or len(excess) < len(bounded):
             _fail(study, opened.trial, opened.reason or "a run gives no value of an objective or a condition")
             return
         opened.trial.set_user_attr("values", {axis.key: opened.points[0].values[axis.key] for axis in self._axes})

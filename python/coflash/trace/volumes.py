@@ -219,10 +219,9 @@ def listed(place: str | os.PathLike[str], document: Mapping[str, Any]) -> tuple[
 
 def _command(document: Mapping[str, Any]) -> str:
     """Return the command that wrote a split, but for its folder."""
-    own = {"columns": "--columns", "format": "--format", "on_error": "--on-error"}
     words = ["coflash", "trace", "split", *(one["file"] for one in document["trace"])]
     for key, value in document["options"].items():
-        words += [own[key], value] if key in own else ["--option", f"{key}={value}"]
+        words += ["--read", f"{key}={value}"]
     return shlex.join(words)
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from coflash.figures.style import needs_matplotlib
 from coflash.files import atomic_write
-from coflash.sweep.tune import folder_for
+from coflash.sweep.question import folder_for
 from coflash_reproduce.inference import cdm, opfcl, page, search, shadowgc
 from coflash_reproduce.inference.definition import Inference
 from coflash_reproduce.output import IMAGES, Output

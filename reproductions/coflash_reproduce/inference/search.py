@@ -138,7 +138,7 @@ def _outcome(
     goal = Goal(f"residual of {inference.name} against {against}", True, lambda runs, _: inference.best(runs), cases)
     axes = [unknown.axis for unknown in inference.searched(reading)]
     search = Search(scenario, axes, inference.trace, [goal], seeds=1, trials=trials, seed=SEED)
-    place = Place("local", jobs, None, search.inputs)
+    place = Place(jobs, search.inputs)
     tried = search.run(store, place, console).trials
     found = [
         one

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from coflash.cli.console import Quiet, errors, output
+from coflash.cli.console import errors, output
+from coflash.cli.options import Quiet
 
 app = typer.Typer(
     add_completion=False,  # that of `coflash` is for all commands
@@ -29,7 +30,7 @@ def truth(
     drive: Annotated[
         list[str] | None, typer.Option("--drive", metavar="NAME", help="Only this drive. May be repeated.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--workers", "--jobs", metavar="N", min=1, help="Drives fitted at once.")] = 1,
+    jobs: Annotated[int, typer.Option("--on", metavar="N", min=1, help="Drives fitted at once.")] = 1,
     quiet: Quiet = False,
 ) -> None:
     """Fit every measured drive, predict the points held out, and write the page that says how far off they are."""

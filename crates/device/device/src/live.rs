@@ -2,8 +2,8 @@
 //! them. What recovery does at power on is not among it.
 
 use crate::session::Session;
+use coflash_record::{LiveRecorder, Piece};
 use coflash_scenario::Scenario;
-use coflash_sim::{LiveRecorder, Piece};
 use coflash_store::{Disk, Store};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};

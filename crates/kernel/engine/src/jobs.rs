@@ -14,19 +14,22 @@ use crate::error::RunError;
 use crate::job_report::{JobReport, OpReport};
 use crate::latency::Latency;
 use crate::observer::Observer;
-use coflash_base::suggest::unread;
 use coflash_base::{Duration, Seed, Time};
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
-use coflash_workload::fio::{Job, JobFile, JobRequests, Pace, SteadyState, gap_of_rate};
-use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
+use coflash_workload::jobs::{HostJob, HostJobs, JobSource, Pace, gap_of_rate};
+use coflash_workload::steady::SteadyState;
+use coflash_workload::{BATCH_REQUESTS, Op, Request};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
 
-/// The jobs of a job file, ready to run.
+/// The jobs of a host, ready to run.
 pub(crate) struct Jobs {
-    file: JobFile,
+    /// The job file and its includes.
+    files: Vec<String>,
+    remarks: Vec<String>,
+    phases: u32,
     jobs: Vec<RunningJob>,
     /// Pending answers: (time, job, request's time, operation's index).
     answers: BinaryHeap<Reverse<(Time, u16, Time, u8)>>,
@@ -52,7 +55,7 @@ struct RunningJob {
     pace: Pace,
     phase: u32,
     report: usize,
-    requests: JobRequests,
+    requests: Box<dyn JobSource>,
     /// The next request.
     next: Option<Request>,
     under_way: u32,
@@ -73,7 +76,11 @@ struct RunningJob {
 
 /// The numbers of a report: of a job, or of a group of jobs.
 struct Measured {
-    job: usize,
+    /// Of its first job.
+    name: String,
+    phase: u32,
+    queue_depth: u32,
+    options: Vec<(String, String)>,
     jobs: u32,
     begin: Time,
     runtime: Duration,
@@ -82,39 +89,33 @@ struct Measured {
     steady: Option<SteadyState>,
 }
 
-/// The files that a job file is read from: itself, and its includes, each once.
-///
-/// # Errors
-/// A file that cannot be read, or is no job file.
-pub fn job_files(file: &str) -> Result<Vec<String>, WorkloadError> {
-    read(file).map(|file| file.files)
-}
-
-fn read(file: &str) -> Result<JobFile, WorkloadError> {
-    JobFile::read(file, &mut |path| {
-        std::fs::read_to_string(path).map_err(|error| std::io::Error::new(error.kind(), unread(path, &error)))
-    })
-}
-
 impl Jobs {
-    /// Read a job file and lay out its jobs on a device of `device_bytes`, with a number of handles if it
-    /// takes placement hints.
-    pub(crate) fn open(
-        file: &str,
-        device_bytes: u64,
-        handles: Option<u32>,
-        seed: Seed,
-    ) -> Result<Self, WorkloadError> {
-        let mut file = read(file)?;
-        file.jobs.iter_mut().try_for_each(|job| job.bind_placements(handles))?;
-        let seed = seed.child("workload");
-        let running = |(number, job): (usize, &Job)| {
-            let seed = seed.child(&number.to_string());
-            Ok(RunningJob {
-                pace: job.pace,
-                phase: job.phase,
-                report: job.report as usize,
-                requests: JobRequests::new(job, device_bytes, seed)?,
+    /// Make the jobs ready; `seed` is the workload's.
+    pub(crate) fn new(opened: HostJobs, seed: Seed) -> Self {
+        let HostJobs { jobs: host_jobs, files, remarks, global, .. } = opened;
+        let phases = host_jobs.last().map_or(0, |job| job.phase + 1);
+        let (mut jobs, mut reports) = (Vec::new(), Vec::<Measured>::new());
+        for (number, job) in host_jobs.into_iter().enumerate() {
+            let HostJob { name, phase, report, pace, options, steady, requests } = job;
+            match reports.get_mut(report as usize) {
+                Some(report) => report.jobs += 1,
+                None => reports.push(Measured {
+                    name,
+                    phase,
+                    queue_depth: pace.queue_depth,
+                    options: global.iter().cloned().chain(options).collect(),
+                    jobs: 1,
+                    begin: Time::LAST,
+                    runtime: Duration::ZERO,
+                    ops: std::array::from_fn(|_| (Latency::default(), 0)),
+                    steady,
+                }),
+            }
+            jobs.push(RunningJob {
+                pace,
+                phase,
+                report: report as usize,
+                requests,
                 next: None,
                 under_way: 0,
                 issued: 0,
@@ -124,37 +125,17 @@ impl Jobs {
                 due: [Duration::ZERO; 4],
                 rated_bytes: [0; 4],
                 since_think: 0,
-                gaps: seed.stream("gaps"),
+                gaps: seed.child(&number.to_string()).stream("gaps"),
                 last_answer: Time::ZERO,
                 timed_out: false,
-            })
-        };
-        let jobs = file.jobs.iter().enumerate().map(running).collect::<Result<Vec<_>, WorkloadError>>()?;
-        let mut reports: Vec<Measured> = Vec::new();
-        for (number, job) in file.jobs.iter().enumerate() {
-            match reports.get_mut(job.report as usize) {
-                Some(report) => report.jobs += 1,
-                None => reports.push(Measured {
-                    job: number,
-                    jobs: 1,
-                    begin: Time::LAST,
-                    runtime: Duration::ZERO,
-                    ops: std::array::from_fn(|_| (Latency::default(), 0)),
-                    steady: job.steady.clone(),
-                }),
-            }
+            });
         }
-        Ok(Self { file, jobs, answers: BinaryHeap::new(), phase: 0, reports })
+        Self { files, remarks, phases, jobs, answers: BinaryHeap::new(), phase: 0, reports }
     }
 
     /// The job file and its includes.
     pub(crate) fn files(&self) -> &[String] {
-        &self.file.files
-    }
-
-    /// The jobs in words.
-    pub(crate) fn description(&self) -> String {
-        format!("fio: {}", self.file.description())
+        &self.files
     }
 
     /// Run all jobs to their ends; at most `requests_max` requests.
@@ -166,7 +147,7 @@ impl Jobs {
     ) -> Result<(), RunError> {
         let mut issued = 0;
         let mut begin = Time::ZERO;
-        for phase in 0..self.file.phases() {
+        for phase in 0..self.phases {
             self.phase = phase;
             self.jobs_of_phase().for_each(|job| job.start(begin));
             loop {
@@ -203,15 +184,13 @@ impl Jobs {
     /// The remarks for the reader of a result, and the reports of the jobs.
     pub(crate) fn reports(&self) -> (Vec<String>, Vec<JobReport>) {
         let report = |measured: &Measured| {
-            let job = &self.file.jobs[measured.job];
             let [read, write, trim, flush] = std::array::from_fn(|op| OpReport::of(&measured.ops[op]));
-            let options = self.file.global.iter().chain(&job.options).cloned().collect();
             JobReport {
-                name: job.name.clone(),
-                phase: job.phase,
+                name: measured.name.clone(),
+                phase: measured.phase,
                 jobs: measured.jobs,
-                queue_depth: job.pace.queue_depth,
-                options,
+                queue_depth: measured.queue_depth,
+                options: measured.options.iter().cloned().collect(),
                 begin_ns: measured.begin.ns,
                 runtime_ns: measured.runtime.ns,
                 read,
@@ -221,7 +200,7 @@ impl Jobs {
             }
         };
         let ran = self.reports.iter().filter(|measured| measured.begin < Time::LAST);
-        (self.file.remarks.clone(), ran.map(report).collect())
+        (self.remarks.clone(), ran.map(report).collect())
     }
 
     fn jobs_of_phase(&mut self) -> impl Iterator<Item = &mut RunningJob> {
@@ -231,7 +210,6 @@ impl Jobs {
 
     /// The finished share, where jobs end by size.
     fn progress(&self) -> Option<f64> {
-        use coflash_workload::Source;
         let shares = self.jobs.iter().map(|job| match job.pace.runtime {
             _ if job.phase < self.phase => Some(1.0),
             _ if job.phase > self.phase => Some(0.0),

@@ -103,7 +103,7 @@ pub(crate) fn unsteady(series: &Series, device: &Erasing, began_steady: bool) ->
     let advice = if began_steady {
         "the state before it was steady for the run's own writes past the cache, and"
     } else {
-        "--until-steady (precondition.until_steady) first repeats the run's own writes until it no longer changes, and"
+        "precondition.until_steady=true first repeats the run's own writes until it no longer changes, and"
     };
     let trend = match () {
         () if !has_trend => "without a trend",
@@ -169,6 +169,6 @@ mod tests {
             "a few in each pool"
         );
         let told = unsteady(&series(&[1000; 4], &[6700, 6200, 4100, 4200]), &ONE, true).expect("it falls");
-        assert!(!told.contains("--until-steady"), "{told}");
+        assert!(!told.contains("precondition.until_steady"), "{told}");
     }
 }

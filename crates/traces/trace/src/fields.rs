@@ -3,9 +3,9 @@
 //! Source: Lamport, "Multiple byte processing with full-word instructions" (1975); Lemire, "Quickly parsing eight
 //! digits" (2018). Cost: about ten instructions per eight bytes.
 
+use crate::notation::word_key;
 use crate::numbers::{POWERS_OF_TEN, any_decimal, any_units, units};
 use crate::record::FieldError;
-use coflash_workload::recorded::word_key;
 
 /// The separation of fields in a line.
 pub(crate) trait Separation: Copy {

@@ -6,14 +6,14 @@
 //! | concept | place |
 //! |---|---|
 //! | a trace of one or several files | `source.rs`; merged by time: `merge.rs` |
-//! | options of the reader | `recorded/` of the crate `workload`: a scenario has them, and needs no reader |
+//! | options of the reader | `recorded.rs` of the crate `workload`: a scenario has them, and needs no reader |
 //! | files, standard input, tar archives | `input_file.rs`, `input.rs` |
 //! | decompression | `compression.rs` |
 //! | detection of formats, the list of all formats | `formats/mod.rs` |
 //! | text formats: lines, fields, numbers | `text.rs`, `block_reader.rs`, `fields.rs`, `numbers.rs` |
 //! | words and letters of operations | `operations.rs` |
 //! | columns found by names or values | `formats/sniff.rs` |
-//! | formats given by their columns | `formats/tables.rs`, `formats/columns.rs`; the notation: `recorded/columns.rs` of `workload` |
+//! | formats given by their columns | `formats/tables.rs`, `formats/columns.rs`; the notation: `notation.rs` |
 //! | binary formats | `binary.rs` |
 //! | records, conventions of a format | `record.rs` |
 //! | from records to requests: order, clock, address range | `reader.rs`; reordering: `window.rs` |
@@ -38,6 +38,7 @@ mod input;
 mod input_file;
 pub mod like;
 mod merge;
+pub mod notation;
 mod numbers;
 mod operations;
 mod reader;
@@ -49,7 +50,7 @@ pub mod tools;
 mod window;
 
 pub use coflash_workload::recorded::{
-    Arrangement, Columns, ColumnsError, KvEviction, KvStore, OnError, STANDARD_INPUT, Tap, TraceEvent,
-    TraceOptions, Units,
+    Arrangement, KvEviction, KvStore, OnError, STANDARD_INPUT, Tap, TraceEvent, TraceOptions, Units,
 };
+pub use notation::{Columns, ColumnsError};
 pub use source::{Parts, TraceSource, from_reader, open, open_tapped};

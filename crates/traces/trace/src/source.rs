@@ -11,6 +11,7 @@ use crate::formats::{self, Content, Format};
 use crate::input::Input;
 use crate::input_file::{InputFile, input_files, is_archive};
 use crate::merge::{Merge, MergeInput};
+use crate::notation::Columns;
 use crate::reader::{RequestReader, TimeBase, add_new};
 use crate::text::SAMPLE_BYTES;
 use coflash_base::Bytes;
@@ -198,6 +199,9 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
     }
     if options.columns.is_some() && options.format.is_some() && !by_columns {
         return refuse("columns", "given together with a format that has its own; expected one of the two");
+    }
+    if let Some(Err(error)) = options.columns.as_deref().map(str::parse::<Columns>) {
+        return refuse("columns", error.to_string());
     }
     let values = [
         ("device_stride", Some(options.device_stride.count)),

@@ -9,7 +9,7 @@ use coflash_scenario::Scenario;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Barrier, Condvar, Mutex};
 use std::thread;
 
 const SECTOR: u64 = 512;
@@ -17,6 +17,7 @@ const SECTORS: u64 = 64 * 8;
 const FUA: u16 = 1;
 const READ: u16 = 0;
 const DISCONNECT: u16 = 2;
+const CLIENTS: usize = 3;
 
 /// A client that knows little of the protocol.
 struct Client(UnixStream);
@@ -91,9 +92,11 @@ impl Known {
     }
 }
 
-/// Send requests, some of them ahead of answers, until the disk vanishes.
-fn work(socket: &Path, known: &Known, mut stream: RandomStream) -> io::Result<()> {
+/// Send requests, some of them ahead of answers, until the disk vanishes. All clients connect before the first request: after the
+/// cut the disk is there again, and would not vanish for a client that connects only then.
+fn work(socket: &Path, known: &Known, connected: &Barrier, mut stream: RandomStream) -> io::Result<()> {
     let mut client = Client::connect(socket);
+    connected.wait();
     let mut waiting = 0;
     loop {
         for _ in 0..stream.random_range(1..8) {
@@ -149,13 +152,15 @@ fn a_cut_leaves_of_the_requests_of_several_clients_what_the_model_of_order_allow
             let machine = Machine::start(folder.clone(), Some(&scenario), None, None, within).unwrap();
             let served =
                 ServedDevice::start(machine, &folder, &Address::Unix(socket.clone()), false).unwrap();
-            let known = Known::default();
+            let (known, connected) = (Known::default(), Barrier::new(CLIENTS));
             let seed = Seed(100 * number as u64 + cycle);
             thread::scope(|scope| {
-                for client in 0..3 {
-                    let (socket, known) = (&socket, &known);
+                for client in 0..CLIENTS {
+                    let (socket, known, connected) = (&socket, &known, &connected);
                     let stream = seed.child(&client.to_string()).stream("requests");
-                    scope.spawn(move || work(socket, known, stream).expect_err("the disk vanishes"));
+                    scope.spawn(move || {
+                        work(socket, known, connected, stream).expect_err("the disk vanishes")
+                    });
                 }
                 if within.is_none() {
                     known.await_answers(100 + 40 * cycle as usize);

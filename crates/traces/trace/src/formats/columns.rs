@@ -9,6 +9,7 @@
 use super::sniff::{Headed, Sniffed, sniff};
 use crate::devices::Devices;
 use crate::fields::{BLANK, Blanks, Fields, SEPARATORS, Separation, Separator, split, trim};
+use crate::notation::{Column, Columns, Words};
 use crate::numbers::{DAY_NS, any_decimal, decimal_sign, has_decimal_comma, moment, whole};
 use crate::operations::{Kind, Kinds};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
@@ -16,7 +17,7 @@ use crate::text::{LineParser, TextFormat, lines_of};
 use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Duration, PlacementId};
 use coflash_workload::Op;
-use coflash_workload::recorded::{Column, Columns, TraceOptions, Words};
+use coflash_workload::recorded::TraceOptions;
 
 /// A column and its name in messages.
 pub(crate) type NamedColumn = (&'static str, Column);
@@ -335,9 +336,11 @@ impl TextFormat for UserColumns {
     const CONVENTIONS: Conventions = Conventions::new(Clock::Date, ["time", "device", "offset", "size"]);
 
     fn new(options: &TraceOptions) -> Self {
+        let given =
+            options.columns.as_ref().map(|text| text.parse::<Columns>().expect("options are checked"));
         let mut parser = Self {
             header_lines: options.header_lines,
-            is_auto: options.columns.as_ref().is_none_or(Columns::is_auto),
+            is_auto: given.as_ref().is_none_or(Columns::is_auto),
             headed: None,
             separated: false,
             at_top: options.header_lines == 0 && options.columns.is_some(),
@@ -346,8 +349,8 @@ impl TextFormat for UserColumns {
             // Fields behind the last column are ignored.
             lines: ColumnLines::new(Vec::new(), BLANK, true),
         };
-        if let Some(given) = options.columns.as_ref().filter(|given| !given.is_auto()) {
-            parser.take(given);
+        if let Some(given) = given.filter(|given| !given.is_auto()) {
+            parser.take(&given);
         }
         parser
     }
@@ -381,18 +384,18 @@ impl UserColumns {
     /// How an unknown file that begins with `sample` can be read.
     pub(crate) fn proposal(found: Option<&Sniffed>, sample: &[u8]) -> String {
         let Some(found) = found else {
-            return "it can be read if --columns says what its columns are, as in time:us,op,offset:sectors,size:bytes, and \
-                    --option header_lines=1 that a header comes first"
+            return "it can be read if --read says what its columns are, as in columns=time:us,op,offset:sectors,size:bytes, and \
+                    --read header_lines=1 that a header comes first"
                 .to_owned();
         };
         let Sniffed { columns, why, unknown_units, .. } = found;
         let read = Self::preview(found, sample, LINES_SHOWN).join("; ");
         if !unknown_units.is_empty() {
             return format!(
-                "the unit in {unknown_units} is not known, so --columns must say it, as in --columns {columns}, with which {read}"
+                "the unit in {unknown_units} is not known, so --read must say it, as in columns={columns}, with which {read}"
             );
         }
-        format!("it can be read with --columns {columns} ({why}), which --columns auto takes: {read}")
+        format!("it can be read with --read columns={columns} ({why}), which columns=auto takes: {read}")
     }
 
     /// Read the columns that were found.
@@ -431,7 +434,7 @@ impl LineParser for UserColumns {
             self.refused = Some(Self::proposal(Some(&found), beginning));
             return;
         }
-        self.how.push(format!("read with --columns {}: {}", found.columns, found.why));
+        self.how.push(format!("read with columns={}: {}", found.columns, found.why));
         self.adopt(&found);
     }
 
@@ -484,7 +487,7 @@ impl UserColumns {
         let problem = match (self.headed, &self.refused) {
             (_, Some(refused)) => refused.clone(),
             (Some(headed), None) => format!("\"{}\" is not {}", show(line), headed.info.record),
-            (None, None) => "neither names nor values tell the columns; --columns says what they are, as in time:us,op,offset:sectors,size:bytes"
+            (None, None) => "neither names nor values tell the columns; --read says what they are, as in columns=time:us,op,offset:sectors,size:bytes"
                 .to_owned(),
         };
         FieldError { field: "header", problem }

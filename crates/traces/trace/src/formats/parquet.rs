@@ -20,6 +20,7 @@ use crate::block_reader::{BLOCK_BYTES, BlockReader};
 use crate::catch_panics::catch_panics;
 use crate::devices::Devices;
 use crate::input::{CountedFile, FileCursor};
+use crate::notation::AUTO;
 use crate::reader::{ReadError, Reader, Records, RequestReader, TimeBase};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::table::is_signed;
@@ -136,7 +137,7 @@ pub(super) fn open(
         );
         return Err(refused(problem));
     }
-    let named = options.columns.as_ref().is_some_and(|columns| !columns.is_auto());
+    let named = options.columns.as_ref().is_some_and(|columns| columns != AUTO);
     let options = TraceOptions { header_lines: u64::from(named), ..options.clone() };
     let text = Text::open(name, input, UserColumns::new(&options))?;
     let is_own = found.is_some_and(|found| found.is_own);

@@ -4,11 +4,11 @@
 //! or values tell every unit: then the file is read at once. Otherwise it is proposed.
 
 use crate::fields::{BLANK, SEPARATORS, split};
+use crate::notation::Columns;
 use crate::numbers::{decimal_sign, has_decimal_comma, moment, plain};
 use crate::operations::Kind;
 use crate::record::FormatInfo;
 use crate::text::{COMMENT, is_blank};
-use coflash_workload::recorded::Columns;
 
 /// What is found.
 pub(crate) struct Sniffed {

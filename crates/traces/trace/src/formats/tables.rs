@@ -10,11 +10,11 @@
 use super::columns::ColumnLines;
 use crate::devices::Devices;
 use crate::fields::{BLANK, trim};
+use crate::notation::{Column, Columns};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::LineParser;
 use coflash_base::{Bytes, Duration};
 use coflash_workload::recorded::TraceOptions;
-use coflash_workload::recorded::{Column, Columns};
 
 /// A format defined by its columns.
 pub(crate) struct Table {

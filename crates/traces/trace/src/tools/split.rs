@@ -168,11 +168,10 @@ impl Gathered {
             }
         }
         if devices.is_empty() {
-            let read =
-                parts.iter().flat_map(|part| &part.remarks).find(|remark| remark.contains("--columns"));
+            let read = parts.iter().flat_map(|part| &part.remarks).find(|remark| remark.contains("columns="));
             return Err(refused(&format!(
-                "its records name no devices, so that there is nothing to split{}; where a column does, --columns \
-                 calls it device; `coflash fleet --by file` takes each file as a volume",
+                "its records name no devices, so that there is nothing to split{}; where a column does, --read \
+                 columns=… calls it device; `coflash fleet --by file` takes each file as a volume",
                 read.map_or(String::new(), |read| format!(" ({read})"))
             )));
         }

@@ -136,7 +136,7 @@ fn find(path: &str, format: Option<&str>) -> Result<&'static TargetEntry, Worklo
     TARGETS.iter().find(fits).ok_or_else(|| {
         let known: Vec<_> = TARGETS.iter().flat_map(|t| t.extensions).map(|e| format!(".{e}")).collect();
         let problem = format!(
-            "its extension tells no format that can be written (known: {}): name one, or the format, as in --to parquet",
+            "its extension tells no format that can be written (known: {}): name one, as in trace.parquet",
             known.join(", ")
         );
         WorkloadError::trace(path, problem)

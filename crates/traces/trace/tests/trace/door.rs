@@ -81,7 +81,7 @@ fn a_header_tells_the_columns() {
         };
         assert_eq!(requests[0], (0, offset, 4096, Op::Write), "{header}");
         assert_eq!((requests[1].0, requests[1].2, requests[1].3), (1000, 512, Op::Read), "{header}");
-        assert!(remarks(&text, &TraceOptions::default()).contains("read with --columns"), "{header}");
+        assert!(remarks(&text, &TraceOptions::default()).contains("read with columns="), "{header}");
     }
     let two = "time_ms,disk,op,sector,bytes\n0,sda,W,8,4096\n1,sdb,R,8,4096\n";
     assert_eq!(parse(two, &TraceOptions::default()).unwrap()[1], (1_000_000, STRIDE + 4096, 4096, Op::Read));
@@ -102,8 +102,8 @@ fn an_unknown_text_is_proposed_with_its_first_lines_and_auto_reads_it() {
     let text = "0,W,4096,4096,x\n1,R,8192,512,y\n2,W,4096,1024,z\n9,R,0,512,z\n";
     let error = parse(text, &TraceOptions::default()).unwrap_err();
     for part in [
-        "--columns time:us,op,offset:bytes,size:bytes,skip",
-        "--columns auto",
+        "--read columns=time:us,op,offset:bytes,size:bytes,skip",
+        "columns=auto",
         "\"2,W,4096,1024,z\" is a write of 1KiB",
     ] {
         assert!(error.contains(part), "{part}: {error}");
@@ -191,7 +191,7 @@ fn auto_goes_by_every_name_that_it_knows() {
         for options in [columns("auto"), TraceOptions::default()] {
             let error = parse(&text, &options).unwrap_err();
             assert!(error.contains(&format!("the unit in \"{name}\" is not known")), "{error}");
-            assert!(error.contains("as in --columns time:us,op,offset:"), "{error}");
+            assert!(error.contains("as in columns=time:us,op,offset:"), "{error}");
         }
     }
 }

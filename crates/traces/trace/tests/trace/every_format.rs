@@ -149,7 +149,7 @@ fn a_mistake_further_down_is_still_reported_with_its_line() {
 #[test]
 fn what_no_format_knows_is_shown_with_what_helps() {
     let error = parse("  8,16 what is this?\n", &TraceOptions::default()).unwrap_err();
-    for part in ["its first line is \"8,16 what", "--columns", "header_lines"] {
+    for part in ["its first line is \"8,16 what", "--read", "header_lines"] {
         assert!(error.contains(part), "{error}");
     }
     let error = parse("\u{1}\u{2}binary", &TraceOptions::default()).unwrap_err();

@@ -34,7 +34,7 @@ const CASES: &[Case] = &[
             (647 * US, 2056 * SECTOR, 8192, Op::Write),
         ],
         &[
-            "--columns time:s,text,skip,device,op,offset:sectors,size:bytes,latency:ms",
+            "columns=time:s,text,skip,device,op,offset:sectors,size:bytes,latency:ms",
             "1 records are out of order by up to 167us",
         ],
     ),
@@ -59,7 +59,7 @@ const CASES: &[Case] = &[
             (410 * US, 40_960 * SECTOR, 16_384, Op::Read),
             (977 * US, 8192 * SECTOR, 65_536, Op::Trim),
         ],
-        &["read with --columns time:ns,op,device,offset:sectors,size:bytes"],
+        &["read with columns=time:ns,op,device,offset:sectors,size:bytes"],
     ),
     (
         "perf-trace.txt",
@@ -177,7 +177,7 @@ const CASES: &[Case] = &[
             (1_000_400 * US, 24 * SECTOR, 4096, Op::Trim),
             (1_100_400 * US, 0, 0, Op::Flush),
         ],
-        &["--columns time:iso,op,offset:sectors,size:bytes,skip", "1 requests have a length of 0"],
+        &["columns=time:iso,op,offset:sectors,size:bytes,skip", "1 requests have a length of 0"],
     ),
 ];
 

@@ -1,0 +1,86 @@
+//! Runs whose workload may be a trace.
+
+use coflash_engine::{
+    Checkpoints, FewestPrograms, Given, Observer, RunError, RunResult, Scenario, Traces, WarmDevice,
+};
+use coflash_record::{Records, RunRecording};
+use coflash_trace::like::{FitOptions, config_like};
+
+/// The readers of traces, with all formats, and of job files.
+pub const TRACES: Traces = Traces {
+    open: |files, options, tap| {
+        let source = coflash_trace::open_tapped(files, options, tap)?;
+        let formats = source.formats().to_vec();
+        Ok((Box::new(source), formats))
+    },
+    fit: |source, _| config_like(source, FitOptions::default()),
+    open_jobs: coflash_fio::open,
+};
+
+/// Run a scenario.
+///
+/// # Errors
+/// An invalid scenario, an error of the workload, or a cancellation.
+pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
+    coflash_engine::run(scenario, &Given::only(TRACES), observer)
+}
+
+/// Run a scenario on a warm device, with the same result as [`run`].
+///
+/// # Errors
+/// See [`run`]; a device that was warmed up for another scenario.
+pub fn run_from(
+    warm: &WarmDevice,
+    scenario: &Scenario,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    coflash_engine::run(scenario, &Given { warm: Some(warm), ..Given::only(TRACES) }, observer)
+}
+
+/// Run a scenario, on a warm device if one is given, and record it; with checkpoints, if it is not
+/// recorded.
+///
+/// # Errors
+/// See [`run_from`]; a file that cannot be written.
+pub fn run_recorded(
+    scenario: &Scenario,
+    warm: Option<&WarmDevice>,
+    records: &Records,
+    checkpoints: Option<&Checkpoints>,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    let recording = RunRecording::begin(records, scenario)?;
+    let given = Given { warm, ..recording.given(Given::only(TRACES)) };
+    let result = match checkpoints {
+        Some(checkpoints) if *records == Records::default() => {
+            coflash_engine::run_with_checkpoints(scenario, &given, checkpoints, observer)?
+        }
+        _ => coflash_engine::run(scenario, &given, observer)?,
+    };
+    recording.finish()?;
+    Ok(result)
+}
+
+/// Precondition the device of a scenario.
+///
+/// # Errors
+/// An invalid scenario, an error of the workload, or a cancellation.
+pub fn warm(scenario: &Scenario, observer: &mut dyn Observer) -> Result<WarmDevice, RunError> {
+    coflash_engine::warm(scenario, TRACES, observer)
+}
+
+/// Build the levels of a scenario, open its workload, and describe both.
+///
+/// # Errors
+/// An invalid scenario, or a workload that cannot be opened.
+pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
+    coflash_engine::describe(scenario, TRACES)
+}
+
+/// Compute the fewest flash programs that any cooperation of cache and GC could reach on a scenario's workload.
+///
+/// # Errors
+/// See [`coflash_engine::fewest_programs`].
+pub fn fewest_programs(scenario: &Scenario, observer: &mut dyn Observer) -> Result<FewestPrograms, RunError> {
+    coflash_engine::fewest_programs(scenario, TRACES, observer)
+}
