@@ -148,10 +148,12 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
     }
     if in_host:
         values["host"] = {
-            "notices": _word(rng, "host.notices"),
-            "protecting": _word(rng, "host.protecting"),
-            "grants": _share(rng, 0, 100),
-            "answer_time": rng.choice(["0ns", "5us"]),
+            "protecting": _chosen(
+                rng,
+                "host.protecting",
+                grants={"share": _share(rng, 0, 100)},
+                request={"answer_time": rng.choice(["0ns", "5us"])},
+            ),
             **_messages(rng),
         }
         values["ftl"]["indirection_unit"] = rng.choice(["4KiB", "16KiB"])
@@ -162,7 +164,6 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
             "read_allocate": rng.random() < 0.5,
             "dirty_age_max": rng.choice(["30s", "20ms"]),
             "dirty_share_max": _share(rng, 10, 100),
-            "notices": _word(rng, "host_buffer.notices"),
         }
         values["host"] = _messages(rng)
     if rng.random() < 0.3:
@@ -189,9 +190,12 @@ def _messages(rng: random.Random) -> dict[str, Any]:
     """Notices across the link, and when they arrive."""
     return {
         "notice_size": rng.choice(["0B", "8B", "100B"]),
-        "batch_max": rng.choice([1, 3, 40]),
-        "batch_wait": rng.choice(["0ns", "30us", "3ms"]),
-        "piggyback_max": rng.choice(["0B", "64B", "1KiB"]),
+        "notices": _chosen(
+            rng,
+            "host.notices",
+            batched={"max": rng.choice([1, 3, 40]), "wait": rng.choice(["0ns", "30us", "3ms"])},
+            piggybacked={"bytes_max": rng.choice(["0B", "64B", "1KiB"])},
+        ),
         "jitter": rng.choice(["0ns", "50us"]),
     }
 

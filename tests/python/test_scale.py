@@ -27,7 +27,7 @@ KEPT = {
     "free blocks that GC needs at any size: they are added": "gc.low_mark",
     "counted for each operation, or under way at the same time": (
         "gc.mode.steps_max gc.copy_buffer replay.queue_depth controller.cores controller.write_buffer "
-        "controller.drain_per_s link.lanes link.lane_rate host.notice_size host.batch_max host.piggyback_max "
+        "controller.drain_per_s link.lanes link.lane_rate host.notice_size host.notices.max host.notices.bytes_max "
         "cache.policy.block_pages cache.policy.window"
     ),
     "erases of a block, and years": "endurance.rated_cycles endurance.warranty_years ftl.wear_levelling.gap",

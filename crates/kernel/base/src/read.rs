@@ -5,6 +5,7 @@
 
 use crate::misfit::Misfit;
 use crate::suggest;
+use crate::units::UnitError;
 use serde::Serialize;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use std::fmt;
@@ -298,6 +299,40 @@ impl<'de> de::SeqAccess<'de> for Items {
         };
         self.0.next().map(read).transpose()
     }
+}
+
+/// Read a value that is a number or a text: `read` makes the value of it, if it is one.
+///
+/// # Errors
+/// What is not expected.
+pub fn number_or_text<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    expected: &'static str,
+    read: impl FnOnce(Result<f64, &str>) -> Result<Option<T>, UnitError>,
+) -> Result<T, D::Error> {
+    struct Either<R>(&'static str, R);
+    impl<T, R: FnOnce(Result<f64, &str>) -> Result<Option<T>, UnitError>> Either<R> {
+        fn read<E: de::Error>(self, given: Result<f64, &str>, named: de::Unexpected<'_>) -> Result<T, E> {
+            let Self(expected, read) = self;
+            read(given).map_err(E::custom)?.ok_or_else(|| E::invalid_value(named, &expected))
+        }
+    }
+    impl<T, R: FnOnce(Result<f64, &str>) -> Result<Option<T>, UnitError>> Visitor<'_> for Either<R> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+        fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+            self.read(Ok(number), de::Unexpected::Float(number))
+        }
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+            self.read(Ok(number as f64), de::Unexpected::Signed(number))
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            self.read(Err(text), de::Unexpected::Str(text))
+        }
+    }
+    deserializer.deserialize_any(Either(expected, read))
 }
 
 /// Declare an enumeration of which a scenario chooses one by name: `"foreground"`, or where it takes parameters

@@ -4,10 +4,11 @@ use crate::placement::PlacementConfig;
 use crate::refresh_config::RefreshConfig;
 use crate::stream::{StreamGroups, WriteStream};
 use crate::victim::VictimConfig;
+use coflash_base::read::number_or_text;
 use coflash_base::{Bytes, Misfit, Ratio, Save, Share};
 use coflash_media::Geometry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -246,27 +247,13 @@ impl Serialize for FreeMark {
 
 impl<'de> Deserialize<'de> for FreeMark {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl de::Visitor<'_> for Either {
-            type Value = FreeMark;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a share such as \"5%\" or a number of blocks")
+        number_or_text(deserializer, "a share such as \"5%\" or a number of blocks", |given| match given {
+            Ok(count) => {
+                let is_count = count.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&count);
+                Ok(is_count.then_some(Self::Blocks(count as u32)))
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<FreeMark, E> {
-                text.parse().map(FreeMark::Share).map_err(E::custom)
-            }
-            fn visit_i64<E: de::Error>(self, count: i64) -> Result<FreeMark, E> {
-                u32::try_from(count)
-                    .map(FreeMark::Blocks)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(count), &self))
-            }
-            fn visit_u64<E: de::Error>(self, count: u64) -> Result<FreeMark, E> {
-                u32::try_from(count)
-                    .map(FreeMark::Blocks)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(count), &self))
-            }
-        }
-        deserializer.deserialize_any(Either)
+            Err(text) => text.parse().map(|share| Some(Self::Share(share))),
+        })
     }
 }
 

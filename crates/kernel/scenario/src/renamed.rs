@@ -25,6 +25,15 @@ const RENAMED: &[(&str, &str, &[&str])] = &[
 /// Move the values of earlier keys to those that took their place. Returns a sentence for each.
 pub(crate) fn renew(table: &mut Table) -> Vec<String> {
     let mut sentences = Vec::new();
+    // Either the buffer or a cache in the host is above the link, and only the notices of that one act.
+    if let Some(notices) = take(table, "host_buffer.notices") {
+        let above_a_cache = chosen(table, "cache.placement") == "host";
+        let host = table.entry("host").or_insert_with(|| Value::Table(Table::new()));
+        if let Some(host) = host.as_table_mut().filter(|_| !above_a_cache) {
+            host.insert("notices".to_owned(), notices);
+        }
+        sentences.push("host_buffer.notices is an earlier spelling of host.notices.".to_owned());
+    }
     for (earlier, key, names) in RENAMED {
         let Some(value) = take(table, earlier) else { continue };
         let (choice, parameter) = key.rsplit_once('.').expect("a parameter of a choice");

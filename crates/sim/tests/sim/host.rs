@@ -39,11 +39,7 @@ fn over_a_link_that_costs_nothing_the_place_does_not_matter() {
             let common = [("gc.trigger", trigger), ("gc.mode", mode)];
             let inside = measured(&scenario(&common));
             for protecting in ["request", "grants"] {
-                let host = [
-                    IN_HOST,
-                    ("host.notices", "each"),
-                    ("host.protecting", protecting),
-                ];
+                let host = [IN_HOST, ("host.notices", "each"), ("host.protecting", protecting)];
                 let host = measured(&scenario(&[&common[..], &host].concat()));
                 let drops = host.count("gc_drops_pages");
                 assert!(drops > 500, "{drops} drops");
@@ -129,8 +125,10 @@ fn three_ways_of_sending_and_two_of_protecting() {
         for notices in ["each", "batched", "piggybacked"] {
             let metrics = linked(&[
                 IN_HOST,
-                ("host.notices", notices),
-                ("host.batch_wait", "20ms"),
+                (
+                    "host.notices",
+                    if notices == "batched" { "{ name = 'batched', wait = '20ms' }" } else { notices },
+                ),
                 ("host.protecting", protecting),
             ]);
             let what = format!("{notices}, {protecting}: {:?}", without(&[], &metrics)["host"]);

@@ -59,7 +59,8 @@ pub enum Copies {
 pub struct FdpConfig {
     /// Number of handles: up to 15, or up to 8 if they are persistently isolated.
     pub handles: u32,
-    /// What GC may mix: `initially` lets copies of all handles share reclaim units, `persistently` does not.
+    /// What GC may mix: `initially` lets copies of all handles share reclaim units, `persistently` does not, and has `copies`: whose
+    /// units take them, `of-unit`, or as the faults `of-writer` and `of-caller`.
     pub isolation: Isolation,
     /// Of writes without a hint: the share of the exported capacity of each handle, in the order of addresses; what is left goes to
     /// the last one. By default all are equal. With "100%" they all go to handle 0, as in NVMe.
@@ -76,12 +77,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Default for FdpConfig {
     fn default() -> Self {
-        Self {
-            handles: 2,
-            isolation: Isolation::default(),
-            shares: Vec::new(),
-            idle: Idle::default(),
-        }
+        Self { handles: 2, isolation: Isolation::default(), shares: Vec::new(), idle: Idle::default() }
     }
 }
 

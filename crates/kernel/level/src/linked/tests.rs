@@ -8,8 +8,7 @@ use coflash_ftl::Trigger;
 use std::num::NonZeroU32;
 
 const BATCHED: Notices = Notices::Batched { max: NonZeroU32::MIN, wait: Duration::ZERO };
-const WAYS: [Notices; 3] =
-    [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
+const WAYS: [Notices; 3] = [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
 const REQUEST: Protecting = Protecting::Request { answer_time: Duration { ns: 5_000 } };
 const GRANTS: Protecting = Protecting::Grants { share: Share { ppb: 500_000_000 } };
 
@@ -72,9 +71,7 @@ fn a_link_that_breaks_its_promises_loses_pages() {
 
 #[test]
 fn one_that_keeps_them_loses_none() {
-    for (notices, protecting) in
-        WAYS.into_iter().flat_map(|way| [(way, REQUEST), (way, GRANTS)])
-    {
+    for (notices, protecting) in WAYS.into_iter().flat_map(|way| [(way, REQUEST), (way, GRANTS)]) {
         (0..100).for_each(|seed| storm(seed, Sabotage::None, notices, protecting));
     }
 }

@@ -6,7 +6,7 @@ use crate::power;
 use crate::subject::{Commits, Sabotage, scheme};
 use crate::support::{Checked, Look, Named, Operation, Page, Setup, Tapped, lpn, pick};
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_base::{Duration, Seed, Share};
+use coflash_base::{Bytes, Duration, Seed, Share};
 use coflash_ftl::{CopyAll, GcMode, Io, Trigger};
 use coflash_level::{Notices, Protecting, WriteBack};
 use coflash_media::Side;
@@ -15,8 +15,7 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 
 const BATCHED: Notices = Notices::Batched { max: NonZeroU32::MIN, wait: Duration::ZERO };
-const WAYS: [Notices; 3] =
-    [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
+const WAYS: [Notices; 3] = [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
 const REQUEST: Protecting = Protecting::Request { answer_time: Duration { ns: 5_000 } };
 const GRANTS: Protecting = Protecting::Grants { share: Share::ONE };
 const PROTECTING: [Protecting; 2] = [REQUEST, GRANTS];

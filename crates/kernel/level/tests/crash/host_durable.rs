@@ -68,11 +68,7 @@ fn draw(scheme: &str, stream: &mut RandomStream) -> Setup {
     setup.cache.volatile = false;
     setup.host.notices = pick(
         stream,
-        &[
-            Notices::Each,
-            Notices::Batched { max: NonZeroU32::MIN, wait: Duration::ZERO },
-            Notices::default(),
-        ],
+        &[Notices::Each, Notices::Batched { max: NonZeroU32::MIN, wait: Duration::ZERO }, Notices::default()],
     );
     let max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
     let wait = Duration { ns: pick(stream, &[0, 500, 50_000]) };

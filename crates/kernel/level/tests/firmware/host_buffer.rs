@@ -27,8 +27,7 @@ fn buffered(notices: Notices, dirty_age_max: Duration) -> Rig<Stack, Timeline> {
 /// A notice waits for the next command, or leaves at once and takes its time.
 #[test]
 fn the_device_learns_of_a_dirty_page_when_the_notice_arrives() {
-    for (notices, known) in
-        [(Notices::default(), [false, false, true]), (Notices::Each, [false, true, true])]
+    for (notices, known) in [(Notices::default(), [false, false, true]), (Notices::Each, [false, true, true])]
     {
         let mut rig = buffered(notices, ns(1_000_000));
         let is_known = |rig: &Rig<Stack, Timeline>| rig.flash().marks(X).expect("it is mapped").host;

@@ -109,8 +109,7 @@ fn draw(
 }
 
 const BATCHED: Notices = Notices::Batched { max: NonZeroU32::MIN, wait: Duration::ZERO };
-const WAYS: [Notices; 3] =
-    [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
+const WAYS: [Notices; 3] = [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
 
 /// Conservation: each access of the host is a hit or a miss, each cached version of a page ends in one way,
 /// and every program has a cause. A write in larger units is several accesses.
