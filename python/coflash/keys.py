@@ -176,13 +176,14 @@ def _families() -> frozenset[str]:
 @cache
 def _all() -> tuple[ScenarioKey, ...]:
     schema = scenario_schema()
-    return tuple(_below(schema, schema, "", ()))
+    return tuple(_below(schema, schema, "", set()))
 
 
-def _below(table: Node, schema: Node, prefix: str, within: tuple[str, ...]) -> Iterator[ScenarioKey]:
-    for path, node in tables(table, schema, ""):
+def _below(table: Node, schema: Node, prefix: str, listed: set[str]) -> Iterator[ScenarioKey]:
+    """Yield the keys of a table and of those below it; those of a table in a list where its kind comes first."""
+    for path, node in [("", table)] if prefix else tables(table, schema, ""):
         for name, value in node["properties"].items():
-            if nested(value, schema):
+            if not prefix and nested(value, schema):
                 continue
             whole = prefix + (f"{path}.{name}" if path else name)
             yield _key(whole, value, schema)
@@ -191,8 +192,9 @@ def _below(table: Node, schema: Node, prefix: str, within: tuple[str, ...]) -> I
                     key = _key(f"{whole}.{parameter}", inside, schema)
                     yield replace(key, type=f"with {', '.join(names)}", choices=())
             inner, of = element(value, schema), value.get("items", {}).get("$ref", "")
-            if inner is not None and of not in within:  # such tables may hold lists of themselves
-                yield from _below(inner, schema, f"{whole}[].", (*within, of))
+            if inner is not None and of not in listed:
+                listed.add(of)
+                yield from _below(inner, schema, f"{whole}[].", listed)
 
 
 def _key(path: str, node: Node, schema: Node) -> ScenarioKey:

@@ -36,7 +36,7 @@ KEPT = {
         "seed gc.victim.d cache.policy.sample ftl.placement.regions ftl.placement.groups ftl.placement.logs "
         "ftl.placement.queues ftl.placement.streams ftl.placement.classes ftl.placement.gc_classes "
         "ftl.placement.clusters ftl.placement.sampling ftl.placement.epoch ftl.placement.handles ftl.placement.growth "
-        "ftl.placement.chunk_pages workload.phases[].placement workload.tenants[].placement workload.repeat "
+        "ftl.placement.chunk_pages workload.phases[].placement workload.repeat "
         "workload.synthetic.generator.windows"
     ),
     "sizes and places of requests": (

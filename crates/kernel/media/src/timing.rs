@@ -36,7 +36,7 @@ coflash_base::choice! {
         None,
         /// It overtakes the operations that wait for the die.
         Overtake {
-            /// The maximum number of reads that overtake one operation.
+            /// The maximum number of reads that overtake or suspend one operation.
             #[serde(default = "overtaken_max")]
             overtaken_max: u32,
         },
