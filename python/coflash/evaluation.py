@@ -26,7 +26,8 @@ from coflash.measures.catalogue import named
 from coflash.measures.metrics import Metrics
 from coflash.runs.run import run
 from coflash.scenario import Scenario
-from coflash.sweep.finding import Finding, Rows
+from coflash.sweep.finding import Finding
+from coflash.text_table import TextTable
 
 SuiteName = Literal["gc", "gc-unseen", "cache", "cache-unseen", "placement", "placement-unseen"]
 SUITES: tuple[SuiteName, ...] = get_args(SuiteName)
@@ -56,12 +57,12 @@ class Evaluation(dict[str, float], Finding):
         """The policy's error."""
         return self.note
 
-    def tables(self, *_: str) -> list[Rows]:
+    def tables(self, *_: str) -> list[TextTable]:
         """Return a row for each workload."""
         heads = ("workload", self.name, "best built-in", "", "bound", "score")
         numbers = [(row.workload, row.value, row.best, row.best_value, row.bound, row.score) for row in self.rows]
         rows = [[cell if isinstance(cell, str) else f"{cell:.3f}" for cell in row] for row in numbers]
-        return [Rows(heads, [*rows, ["combined", "", "", "", "", f"{self['combined_score']:.3f}"]])]
+        return [TextTable.of(heads, [*rows, ["combined", "", "", "", "", f"{self['combined_score']:.3f}"]])]
 
     def document(self, *_: str) -> dict[str, Any]:
         """Return the metrics and the note."""

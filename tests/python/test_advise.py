@@ -209,7 +209,7 @@ def test_the_command_prints_a_table_a_picture_and_sentences(tmp_path: Path) -> N
     file.write_text(OWN.to_toml(), encoding="utf-8")
     done = command("advise", str(file), "--requests", "6000", "-o", str(tmp_path / "out"), "--plot", str(picture))
     assert done.returncode == 0, done.stderr
-    head, columns, first, *_ = done.stdout.splitlines()
+    head, columns, _, first, *_ = done.stdout.splitlines()
     assert "6,000 requests" in head and "steady state" in head and "saved (%)" in columns and first.startswith("none")
     assert done.stdout.splitlines()[-1].startswith("The numbers do not tell")
     assert "<svg" in picture.read_text("utf-8")

@@ -206,7 +206,6 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (("evaluate", "folder"), ["folder", "ends in .py"]),
     (("evaluate", "garbage"), ["garbage", "ends in .py"]),
     (("calibrate", "garbage"), ["garbage", "no text in UTF-8", "byte"]),
-    (("truth", "garbage"), ["garbage", "no text in UTF-8"]),
     (("check", "demo"), ["no such command 'check'", "did you mean coflash device check or coflash scenario check?"]),
     (("results", "jobs", "absent", "good"), ["absent", "no such file"]),
     (("results", "jobs", "garbage", "good"), ["garbage", "no text in UTF-8"]),
@@ -225,7 +224,6 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     ),
     (("report", "folder", "-o", "report.html"), ["folder", "no result", "`coflash run demo --out folder` makes one"]),
     (("report", "folder", "-o", "absent/report.html"), ["absent/report.html", "no folder"]),
-    (("demo", "--trace", "absent", "--out", "new"), ["absent", "no such file"]),
     # names
     (trace("no\nsuch"), ["no; such", "no such file"]),
     (trace("caf\udce9"), ["caf", "UTF-8"]),

@@ -34,7 +34,8 @@ def test_a_cluster_gives_what_this_process_gives(tmp_path: Path, kept: Path) -> 
     pytest.importorskip("distributed")
     vary = {"cache.size": "16MiB,32MiB", "workload.remap": "none,dense"}
     here = coflash.sweep(SOME, vary, find_trace(), out=tmp_path / "here")
-    there = coflash.sweep(SOME, vary, find_trace(), out=tmp_path / "there", on="dask:2")
+    with clusters.dask() as address:
+        there = coflash.sweep(SOME, vary, find_trace(), out=tmp_path / "there", on=address)
     assert sorted(there.results) == sorted(here.results)
     assert len(there.results) == 2
     for run in here.results:
@@ -74,7 +75,7 @@ def test_dask_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.Monke
     monkeypatch.delitem(sys.modules, "coflash.sweep.engine_dask", raising=False)
     monkeypatch.delattr(sys.modules["coflash.sweep"], "engine_dask", raising=False)
     with pytest.raises(CoflashError, match=r"pip install 'coflash\[dask\]'"):
-        open_engine(Place("dask"))
+        open_engine(Place("tcp://127.0.0.1:9"))
 
 
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

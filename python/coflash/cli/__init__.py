@@ -148,5 +148,5 @@ def _refuse(problem: str) -> NoReturn:
     from coflash.terminal import errors
 
     line = "; ".join(part for part in f"error: {problem}".splitlines() if part.strip())
-    errors().print(line, style="red", markup=False, highlight=False, soft_wrap=True)
+    errors().print(line, style="red", soft_wrap=True)
     sys.exit(2)

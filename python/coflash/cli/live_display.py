@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.console import Console, Group, RenderableType
@@ -15,12 +15,12 @@ from rich.text import Text
 
 from coflash.measures.record import SoFar
 from coflash.quantity import Unit, counted, show
+from coflash.text_table import sparkline as sparkline
 
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_OF_PACE = 2.0
 _HISTORY = 200
 _LINE_WIDTH = 32
-_BARS = "▁▂▃▄▅▆▇█"
 
 _ROWS: tuple[tuple[str, str, Unit], ...] = (
     ("write amplification", "waf_host", "ratio"),
@@ -90,7 +90,7 @@ class View:
                 history.append(so_far[name])
         if not self._console.is_terminal and time.monotonic() >= self._due:
             self._due = time.monotonic() + _SECONDS_BETWEEN_LINES
-            self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
+            self._console.print(self.line(), soft_wrap=True)
 
     @property
     def requests_per_second(self) -> float | None:
@@ -211,7 +211,7 @@ class ServedView:
                     self._history[label].append(value)
             if not self._console.is_terminal and at >= self._due:
                 self._due = at + _SECONDS_BETWEEN_LINES
-                self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
+                self._console.print(self.line(), soft_wrap=True)
         self._before = at, values
 
     def _rows(self) -> Iterator[tuple[str, str]]:
@@ -238,16 +238,3 @@ def _body() -> Table:
     body.add_column(justify="right", no_wrap=True)
     body.add_column(style="cyan", no_wrap=True)
     return body
-
-
-def sparkline(values: Iterable[float], width: int, low: float | None = None, high: float | None = None) -> str:
-    """Draw values as a row of bars, from the lowest to the highest value unless other bounds are given."""
-    shown = list(values)
-    if len(shown) < 2:
-        return ""
-    if len(shown) > width:
-        shown = [shown[place * (len(shown) - 1) // (width - 1)] for place in range(width)]
-    low = min(shown) if low is None else low
-    high = max(shown) if high is None else high
-    span = high - low or 1.0
-    return "".join(_BARS[min(int((value - low) / span * len(_BARS)), len(_BARS) - 1)] for value in shown)

@@ -78,9 +78,7 @@ Page = Annotated[str, typer.Option("--page", metavar="SIZE", help="The page size
 _ON = "Workers of this machine, by default one for each core"
 On = Annotated[
     str | None,
-    typer.Option(
-        "--on", metavar="N|ADDRESS", help=f"{_ON}; dask for processes on it; or a Dask cluster, tcp://head:8786."
-    ),
+    typer.Option("--on", metavar="N|ADDRESS", help=f"{_ON}; or a Dask cluster, tcp://head:8786."),
 ]
 Workers = Annotated[int | None, typer.Option("--on", metavar="N", min=1, help=f"{_ON}.")]
 

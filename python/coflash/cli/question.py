@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import coflash
+from coflash._core import CoflashError
 from coflash.cli import complete
 from coflash.cli.console import (
     STANDARD_OUTPUT,
@@ -18,9 +19,8 @@ from coflash.cli.console import (
     noted,
     notes,
     output,
-    plain_table,
     scenario_with,
-    show_or_write,
+    show_table,
     write_json,
 )
 from coflash.cli.options import (
@@ -36,14 +36,13 @@ from coflash.cli.options import (
     Scale,
     ScenarioName,
     Seeds,
-    TableFormat,
     Traces,
     Vary,
     trace_options,
 )
 from coflash.evaluation import SuiteName
 from coflash.files import atomic_write, kinds
-from coflash.sweep.design import Design, values_by_key
+from coflash.sweep.design import values_by_key
 from coflash.sweep.finding import Finding, say
 from coflash.sweep.fleet import By
 
@@ -59,7 +58,10 @@ def _objective(name: str, examples: str) -> Any:
     return _option(name, "MEASURE|KEY", f"A measure or key to {name}: {examples}. May be repeated.", complete.measures)
 
 
-_DESIGN = "All combinations; the first value of each key, then the second, …; random points; a Latin hypercube."
+_DESIGN = (
+    "All combinations; the first value of each key, then the second, … (list); N random points (20), drawn by a seed "
+    "(0); or a Latin hypercube of N."
+)
 _WORKLOAD = "The trace, or its files in order; or a generator or preset that is written as one: jesd219."
 _OVER = "The space: lo..hi or lo..hi*2 or a,b. May be repeated."
 _COST = "A cost to minimise: 'cache.size*3 $/GiB + flash.size*0.08'; flash.size includes spare space."
@@ -75,19 +77,22 @@ def sweep(
     read: Read = None,
     assignments: Assignments = None,
     scale: Scale = None,
-    design: Annotated[Design, typer.Option("--design", help=_DESIGN)] = "grid",
-    samples: Annotated[int, _option("samples", "N", "Points of random and lhs.", min=1)] = 20,
-    design_seed: Annotated[int, _option("design-seed", "N", "Seed of random and lhs.", min=0)] = 0,
+    design: Annotated[str, _option("design", "grid|list|random[:N[:SEED]]|lhs[:N[:SEED]]", _DESIGN)] = "grid",
     seeds: Seeds = 1,
     on: On = None,
     out: OutFolder = "results/sweep",
     measures: Measures = None,
-    format: TableFormat = "terminal",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Run a scenario at many points, on all cores; runs that are in the folder already are not repeated."""
-    _ask(coflash.sweep, locals())
+    given = locals()
+    given["design"], *numbers = design.split(":")
+    if len(numbers) > 2 or not all(number.isdecimal() for number in numbers):
+        msg = "grid, list, random:20 or lhs:20:7, of 20 points and the seed 7, is allowed"
+        raise CoflashError(f"--design: '{design}' was given; {msg}")
+    given |= zip(("samples", "design_seed"), map(int, numbers), strict=False)
+    _ask(coflash.sweep, given)
 
 
 def tune(
@@ -102,7 +107,6 @@ def tune(
     assignments: Assignments = None,
     trials: Annotated[int, _option("trials", "N", "Number of points to try.", min=1)] = 50,
     seeds: Seeds = 1,
-    tune_seed: Annotated[int, _option("tune-seed", "N", "Seed of the search.", min=0)] = 0,
     on: On = None,
     out: OutFolder = "results/tune",
     json: JsonFile = None,
@@ -122,10 +126,6 @@ def size(
         list[str] | None, _option("over", "KEY=VALUES", "More choices: gc.victim=greedy,fifo. May be repeated.")
     ] = None,
     assignments: Assignments = None,
-    requests: Requests = None,
-    space: Annotated[
-        str | None, _option("space", "SIZE", "The address space of a workload.", show_default="1GiB")
-    ] = None,
     seeds: Annotated[int, _option("seeds", "N", "Seeds of the answer, its neighbours and its reasons.", min=1)] = 3,
     on: On = None,
     out: OutFolder = "results/size",
@@ -140,11 +140,11 @@ def _explained(sizing: Sizing) -> Sequence[str]:
     """Write the picture and the report of why."""
     from coflash.charts import write_pictures
     from coflash.report import write_report  # slow to import
-    from coflash.results.comparison import REPORT
 
+    page = sizing.path / "report.html"
     (figure,) = write_pictures(sizing.path, [("why.pdf", sizing.draw("pdf"))])
-    write_report(sizing.subject, sizing.path / REPORT)
-    return say("figure", file=figure), say("report", file=sizing.path / REPORT)
+    write_report(sizing.subject, page)
+    return say("figure", file=figure), say("report", file=page)
 
 
 def advise(
@@ -179,16 +179,10 @@ def fleet(
         str, _option("scenario", "NAME|FILE", "The device; its size follows each volume.", complete.scenarios)
     ] = "demo",
     assignments: Assignments = None,
-    volumes: Annotated[
-        str | None, _option("volumes", "DIR|URL", "Where the volumes' traces are kept; by default in --out.")
-    ] = None,
     seeds: Seeds = 1,
     on: On = None,
     out: OutFolder = "results/fleet",
     measures: Measures = None,
-    table: Annotated[
-        Path | None, _option("table", "FILE", "A row for each volume and point: .csv or .parquet.")
-    ] = None,
     plot: Plot = None,
     json: JsonFile = None,
     quiet: Quiet = False,
@@ -204,9 +198,7 @@ def evaluate(
     suite: Annotated[
         SuiteName | None, typer.Option("--suite", help="The workloads; by default those of the policy's key.")
     ] = None,
-    cpu_seconds: Annotated[int, _option("cpu-seconds", "N", "The limit of processor time.", min=1)] = 60,
     json: JsonFile = None,
-    quiet: Quiet = False,
 ) -> None:
     """Compare a policy of your own with the built-in ones. Exit status 1 means that it failed."""
     _ask(coflash.evaluate, locals())
@@ -225,14 +217,10 @@ def _ask(
         also: Writes further files, and says which.
     """
     from coflash.measures.catalogue import named
-    from coflash.results.database import check_table, export_table
 
-    json, quiet, form = given.pop("json"), given.pop("quiet"), given.pop("format", "terminal")
-    plot, table = given.pop("plot", None), given.pop("table", None)
+    json, quiet, plot = given.pop("json"), given.pop("quiet", False), given.pop("plot", None)
     measures = [named(name).path for name in given.pop("measures", None) or ()]
     check_json(json)
-    if table is not None:
-        check_table(table)
     if plot is not None:
         from coflash.charts import format_of
 
@@ -247,34 +235,26 @@ def _ask(
     with noted():
         finding: Any = function(**{name: value for name, value in given.items() if value is not None})
     written = [*finding.stored(), *also(finding)]
-    if table is not None:
-        export_table(finding.table(*measures), table)
     if plot is not None:
         atomic_write.write_file(plot, finding.draw(picture, *measures[:1]))
         written.append(say("picture", file=plot))
     write_json(json, finding.to_json(*measures))
     if not quiet:
-        _show(finding, measures, written, form, errors() if json == STANDARD_OUTPUT else output())
+        _show(finding, measures, written, errors() if json == STANDARD_OUTPUT else output())
     if finding.problem:
-        errors().print(f"error: {finding.problem}", style="red", markup=False, highlight=False, soft_wrap=True)
+        errors().print(f"error: {finding.problem}", style="red", soft_wrap=True)
     end_if_failed(finding.lost, quiet)
     if finding.problem or not finding.is_met:
         raise typer.Exit(1)
 
 
-def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], form: Any, console: Any) -> None:
+def _show(finding: Finding, measures: Sequence[str], written: Sequence[str], console: Any) -> None:
     def show(*lines: str) -> None:
         for line in filter(None, lines):
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+            console.print(line, soft_wrap=True)
 
     notes(finding.notes(*measures))
     show(*finding.asked)
     for table in finding.tables(*measures):
-        rows = plain_table(*table.heads)
-        for cells in table.rows:
-            rows.add_row(*cells)
-        for place, column in enumerate(rows.columns):
-            column.no_wrap, column.justify = True, "left" if place < table.labels else "right"
-        show_or_write(rows, form, console)
-        show(table.below)
+        show_table(table, console=console)
     show(*written, *finding.said(*measures))

@@ -19,6 +19,7 @@ from coflash.cli.console import (
     errors,
     notes,
     output,
+    say,
     scaled,
     scenario_with,
     write_json,
@@ -35,7 +36,7 @@ from coflash.cli.options import (
     Traces,
     out_option,
 )
-from coflash.cli.summary import run_table
+from coflash.cli.summary import summary
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
 from coflash.results.fio_json import fio_text
@@ -153,7 +154,7 @@ def run(
         if not quiet:
             console = errors() if json == STANDARD_OUTPUT else output()
             notes(result.notes)
-            console.print(run_table(result))
+            console.print(summary(result))
 
 
 def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
@@ -188,7 +189,7 @@ def _told_if_stopped(kept: Checkpoint | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if kept:
             begins = f"goes on from {kept.file}" if kept.holds_run else "begins with the first request"
-            errors().print(f"stopped: the same command {begins}", markup=False, highlight=False, soft_wrap=True)
+            say(f"stopped: the same command {begins}", errors())
         raise
 
 
@@ -199,7 +200,7 @@ def _said(line: str, progress: Progress) -> Iterator[Progress]:
 
     def say() -> None:
         while lines:
-            errors().print(lines.pop(), style="dim", markup=False, highlight=False, soft_wrap=True)
+            errors().print(lines.pop(), style="dim", soft_wrap=True)
 
     def report(phase: str, share: float | None, requests: int) -> None:
         say()

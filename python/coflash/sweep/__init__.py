@@ -14,24 +14,25 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError
-from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
 from coflash.quantity import counted, with_units
 from coflash.results.database import Results
 from coflash.results.differences import notes_on_seeds
-from coflash.results.estimate import Estimate, estimate_of, show_estimate
+from coflash.results.estimate import Estimate, estimate_of
 from coflash.results.store import Failure, Store, store_at
+from coflash.results.tables import estimated, shown_estimates
 from coflash.results.why import explained
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import On, Place, open_engine
-from coflash.sweep.finding import Finding, Rows, say
+from coflash.sweep.finding import Finding, say
 from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table
 from coflash.terminal import errors
+from coflash.text_table import TextTable
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
@@ -162,13 +163,14 @@ class Sweep(Finding):
         before = say("from before", runs=runs, before=self.from_before) if self.from_before else ""
         return [say("results", place=self.place, before=before)]
 
-    def tables(self, *measures: str) -> list[Rows]:
+    def tables(self, *measures: str) -> list[TextTable]:
         """Return a row for each point: its values, and the measures as means over the seeds."""
         shown = self.measures(*measures)
-        columns = [[show_estimate(one, measure.unit) for one in self.estimates(measure)] for measure in shown]
-        rows = [[*point.values.values(), *cells] for point, *cells in zip(self.points, *columns, strict=True)]
-        keys = [*self.points[0].values]
-        return [Rows([*keys, *(measure.label for measure in shown)], rows, labels=len(keys))]
+        table = estimated([*self.points[0].values], shown)
+        columns = [self.estimates(measure) for measure in shown]
+        for point, *estimates in zip(self.points, *columns, strict=True):
+            table.add(*point.values.values(), *shown_estimates(shown, estimates))
+        return [table]
 
     def said(self, *measures: str) -> list[str]:
         """Say why schemes differ, and what shared devices saved."""
@@ -180,8 +182,8 @@ class Sweep(Finding):
         (table,) = self.tables()
         failed = f", {len(self.failures)} failed" if self.failures else ""
         ran = f"{counted(len(self.results), 'run')} in {self.place}{failed}"
-        title = f"Sweep of {counted(len(self.points), 'point')}, {ran}"
-        return html_table(table.heads, table.rows[:ROWS_SHOWN], title, len(self.points))
+        table.title = f"Sweep of {counted(len(self.points), 'point')}, {ran}"
+        return table.html(len(self.points))
 
 
 def sweep(
@@ -216,8 +218,8 @@ def sweep(
         design_seed: The seed of a random design.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds.
         scale: A fraction of the drive's blocks, such as `"1/64"` (`Scenario.scaled`); keys vary for the whole drive.
-        on: The number of parallel runs on this machine, by default one on each core; `"dask"` or `"dask:4"` for
-            processes on it; or the address of a Dask scheduler, such as `"tcp://head:8786"`.
+        on: The number of parallel runs on this machine, by default one on each core; or the address of a Dask
+            scheduler, such as `"tcp://head:8786"`.
         progress: Whether to show progress on the standard error stream.
 
     Raises:

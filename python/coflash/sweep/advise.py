@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError
@@ -21,9 +20,10 @@ from coflash.scenario import Scenario, ScenarioLike, flat
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE, TIER, Answer
 from coflash.sweep.design import Assignment
 from coflash.sweep.engine import On
-from coflash.sweep.finding import Finding, Rows, beyond, say, say_interval, say_limits
+from coflash.sweep.finding import Kept, beyond, say, say_limits
 from coflash.sweep.memory import flash_bytes
 from coflash.sweep.question import Question, folder_for
+from coflash.text_table import TextTable
 from coflash.trace import Paths, paths
 
 if TYPE_CHECKING:
@@ -66,12 +66,11 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Advice(Finding):
+class Advice(Kept):
     """The answers on one scenario, and which of them pays."""
 
     DOCUMENT = "advice.json"
 
-    path: Path
     scenario: Scenario
     measure: Measure
     """What is to be saved: flash programs for each host write; before disks the mean response time."""
@@ -92,10 +91,6 @@ class Advice(Finding):
     """The measure of baseline and advised answer with twice the cache, or why there is none."""
     fewest: float | str
     """The fewest flash programs for each host write that any cooperation could reach, or why no bound is known."""
-
-    def stored(self) -> list[str]:
-        """Say where the runs are."""
-        return [say("results", place=self.path, before="")]
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -120,19 +115,10 @@ class Advice(Finding):
         )
         return tuple(one for one in known if one)
 
-    def tables(self, *_: str) -> list[Rows]:
+    def tables(self, *_: str) -> list[TextTable]:
         """Return a row for each answer that ran."""
-        heads = (
-            "answer",
-            self.measure.label,
-            "saved (%)",
-            "95 %",
-            "read hits (points)",
-            "p99",
-            "memory",
-            "stores a page",
-        )
-        return [Rows(heads, [self._row(one) for one in self.tried])]
+        heads = say("advised heads", measure=self.measure).split("|")
+        return [TextTable.of(heads, [self._row(one) for one in self.tried])]
 
     def _row(self, one: Tried) -> list[str]:
         saved, low, high, hits = (
@@ -145,58 +131,38 @@ class Advice(Finding):
         return [one.answer.name, value, saved, between, hits, show_change(one.p99), memory, f"{one.stores:.2f}"]
 
     def _advice(self) -> str:
-        base, best, unit = self.tried[0], self.best, self.measure.unit
+        base, best, measure = self.tried[0], self.best, self.measure
         advice = say("advice" if self.is_steady else "unsure advice")
-        if best is base:
-            if not base.value:
-                requests = counted(base.runs[0].metrics.requests, "request")
-                return say("no advice", requests=requests, longer=self._longer)
-            most = max(self.tried, key=lambda one: one.saved)
-            more = say("most", best=most.answer.name, saved=show(most.saved, "share"))
-            return say("nothing saves", advice=advice, base=base.answer.name, most=more * (most.saved > _NOTHING))
-        return say(
-            "saves",
-            advice=advice,
-            best=best.answer.name,
-            saved=show(best.saved, "share"),
-            sure=say("between", ends=say_interval(best.between, "share"), how=best.how)
-            if best.between
-            else say("unknown spread"),
-            measure=self.measure.label,
-            before=show(base.value, unit),
-            after=show(best.value, unit),
-            ahead=say("ahead", ahead=self.ahead) if self.ahead else "",
-        )
+        if best is not base:
+            sure = say("between", one=best) if best.between else say("unknown spread")
+            ahead = say("ahead", ahead=self.ahead) if self.ahead else ""
+            return say("saves", advice=advice, base=base, best=best, measure=measure, sure=sure, ahead=ahead)
+        if not base.value:
+            return say("no advice", requests=base.runs[0].metrics.requests, longer=self._longer)
+        most = max(self.tried, key=lambda one: one.saved)
+        more = say("most", most=most) if most.saved > _NOTHING else ""
+        return say("nothing saves", advice=advice, base=base, most=more)
 
     def _headroom(self) -> str:
         if isinstance(self.fewest, str):
             return say("no bound", reason=self.fewest) if self.fewest else ""
         if not self.best.value:
             return ""
-        unit, copies = WAF_HOST.unit, _mean(self.best.runs, _COPIES) / _mean(self.best.runs, _WRITTEN)
-        return say(
-            "headroom",
-            best=self.best.answer.name,
-            fewest=show(self.fewest, unit),
-            most=show(self.best.value, unit),
-            left=show(1 - self.fewest / self.best.value, "share"),
-            copies=show(copies, unit),
+        copies, left = (
+            _mean(self.best.runs, _COPIES) / _mean(self.best.runs, _WRITTEN),
+            1 - self.fewest / self.best.value,
         )
+        return say("headroom", best=self.best, fewest=self.fewest, left=left, copies=copies)
 
     def _theory(self) -> str:
-        if self.closed is None:
-            return ""
-        share, left, ran = self.closed
-        return say("closed form", share=show(share, "share"), left=left, ran=ran)
+        return "" if self.closed is None else say("closed form", closed=self.closed)
 
     def _twice(self) -> str:
         if isinstance(self.doubled, str):
             return say("not twice", reason=self.doubled) if self.doubled else ""
-        values = {
-            one.answer.name: f"{one.answer.name} {show(one.value, self.measure.unit)} → {show(then, self.measure.unit)}"
-            for one, then in zip((self.tried[0], self.best), self.doubled, strict=True)
-        }
-        return say("twice", measure=self.measure.label, values=", ".join(values.values()))
+        pairs = zip((self.tried[0], self.best), self.doubled, strict=True)
+        each = (say("from to", one=one, then=then, unit=self.measure.unit) for one, then in pairs)
+        return say("twice", measure=self.measure, values=", ".join(dict.fromkeys(each)))
 
     @property
     def _drifts(self) -> dict[str, float]:
@@ -211,7 +177,7 @@ class Advice(Finding):
     def _steady(self) -> str:
         if not (known := self._drifts):
             return say("too few", longer=self._longer)
-        drifts = ", ".join(f"{name} {show_change(one)}" for name, one in known.items())
+        drifts = ", ".join(say("drift", name=name, drift=one) for name, one in known.items())
         return say("steady" if self.is_steady else "not steady", drifts=drifts, longer=self._longer)
 
     @property
@@ -353,8 +319,7 @@ class _Adviser:
             self._doubled(base.answer, best.answer, measure),
             "" if is_tier else self._fewest(base.runs),
         )
-        advice.write(advice.path)
-        return advice
+        return advice.write()
 
     def _how(self, run: Result) -> str:
         is_steady = self.base.to_dict()["precondition"].get("until_steady")

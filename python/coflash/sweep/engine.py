@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
@@ -14,9 +13,8 @@ from coflash.runs.inputs import Input
 from coflash.sweep.plan import Job, Ran
 
 On = int | str | None
-"""Where runs are executed: the most parallel runs on this machine (None: one for each core); `"dask"`, or `"dask:4"`,
-for processes of Dask on this machine; or the address of a Dask scheduler, such as `"tcp://head:8786"`."""
-_ON = re.compile(r"(?P<here>[1-9]\d*)|dask(:(?P<processes>[1-9]\d*))?|(?P<address>\w+://.+)")
+"""Where runs are executed: the most parallel runs on this machine (None: one for each core), or the address of a Dask
+scheduler, such as `"tcp://head:8786"`."""
 
 
 class Engine(Protocol):
@@ -50,29 +48,19 @@ class Place:
     inputs: tuple[Input, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.on is not None and not _ON.fullmatch(str(self.on)):
-            msg = f"on: {self.on!r} was given; a number of parallel runs on this machine (at least 1), dask, "
-            raise CoflashError(f"{msg}dask:4 or the address of a Dask scheduler, such as tcp://head:8786, is allowed")
+        if self.is_here and not (self.on is None or (str(self.on).isdecimal() and int(self.on))):
+            msg = f"on: {self.on!r} was given; a number of parallel runs on this machine (at least 1), or the address "
+            raise CoflashError(f"{msg}of a Dask scheduler, such as tcp://head:8786, is allowed")
 
     @property
     def is_here(self) -> bool:
         """Whether runs are threads of this process."""
-        return self.on is None or self._part("here") is not None
+        return "://" not in str(self.on)
 
     @property
     def workers(self) -> int | None:
         """The number of parallel runs on this machine; None for one on each core."""
-        count = self._part("here") or self._part("processes")
-        return None if count is None else int(count)
-
-    @property
-    def address(self) -> str | None:
-        """The address of a scheduler; None for this machine."""
-        return self._part("address")
-
-    def _part(self, name: str) -> str | None:
-        matched = _ON.fullmatch(str(self.on))
-        return matched[name] if matched else None
+        return int(self.on) if self.on is not None and self.is_here else None
 
 
 def open_engine(place: Place) -> AbstractContextManager[Engine]:

@@ -1,11 +1,8 @@
-"""Runs on a Dask cluster: an existing one, or one of processes on this machine."""
+"""Runs on a Dask cluster."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -67,12 +64,11 @@ class DaskEngine:
 
 @contextmanager
 def opened(place: Place) -> Iterator[DaskEngine]:
-    """Open the cluster of that address, or a new one with one process for each core."""
-    target: Any = _cluster(place.workers) if place.address is None else place.address
+    """Open the cluster of that address."""
     try:
-        client = distributed.Client(target, timeout=_SECONDS_TO_CONNECT)
+        client = distributed.Client(place.on, timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
-        msg = f"address: no Dask scheduler answers at {place.address}: {error}; `dask scheduler` starts one"
+        msg = f"on: no Dask scheduler answers at {place.on}: {error}; `dask scheduler` starts one"
         raise CoflashError(msg) from error
     try:
         plugin = ShippedInputs(place.inputs)
@@ -80,31 +76,8 @@ def opened(place: Place) -> Iterator[DaskEngine]:
             client.register_plugin(plugin)
         yield DaskEngine(client)
     finally:
-        if place.address is not None:  # its workers stay
-            client.run(_clear, on_error="ignore")
+        client.run(_clear, on_error="ignore")  # its workers stay
         client.close()
-        if place.address is None:
-            target.close()
-
-
-def _cluster(workers: int | None) -> Any:
-    with _deaf():
-        return distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-        )
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Let child processes ignore Control-C; this process handles it and closes them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 async def _hand_on_all(tasks: Sequence[Any], to: Sequence[Future[Ran]]) -> None:

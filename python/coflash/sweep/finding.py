@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from string import Formatter
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from coflash._core import __version__
 from coflash.files import atomic_write
@@ -16,24 +18,14 @@ from coflash.results.result import BEYOND, Result
 from coflash.results.store import Failure
 from coflash.scenario import Scenario
 from coflash.sweep.goal import Condition
+from coflash.text_table import TextTable
 
-
-class Rows(NamedTuple):
-    """A table as text."""
-
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    below: str = ""
-    """A line below it."""
-    labels: int = 1
-    """The number of columns, from the left, that are no numbers."""
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Finding:
     """What the runs of a question tell."""
-
-    DOCUMENT: ClassVar[str] = ""
-    """The name of its file in the folder of the runs."""
 
     @property
     def asked(self) -> Sequence[str]:
@@ -72,7 +64,7 @@ class Finding:
         """Return the sentences, given the names of measures."""
         return self.sentences
 
-    def tables(self, *measures: str) -> Sequence[Rows]:  # noqa: ARG002
+    def tables(self, *measures: str) -> Sequence[TextTable]:  # noqa: ARG002
         """Return the finding as tables; of some findings of measures, given their names."""
         return ()
 
@@ -85,12 +77,28 @@ class Finding:
         document = {"coflash": __version__, **self.document(*measures)}
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
-    def write(self, folder: Path) -> None:
-        """Write the document into a folder."""
-        atomic_write.write_file(folder / self.DOCUMENT, self.to_json())
-
     def __str__(self) -> str:
         return "\n".join(self.sentences)
+
+
+@dataclass(frozen=True)
+class Kept(Finding):
+    """A finding whose document is in the folder of its runs."""
+
+    DOCUMENT: ClassVar[str]
+    """The name of the document."""
+
+    path: Path
+    """The folder of its runs."""
+
+    def stored(self) -> list[str]:
+        """Say where the runs are."""
+        return [say("results", place=self.path, before="")]
+
+    def write(self) -> Self:
+        """Write the document, and return the finding."""
+        atomic_write.write_file(self.path / self.DOCUMENT, self.to_json())
+        return self
 
 
 @cache
@@ -99,21 +107,29 @@ def _sentences() -> Mapping[str, str]:
     return read
 
 
+class _Numbers(Formatter):
+    """Formats numbers by their unit, as in `{saved:share}`; `{drift:change}` is a relative change."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if format_spec == "change":
+            return show_change(value)
+        unit = _UNITS.get(format_spec)
+        return show(value, unit) if unit else super().format_field(value, format_spec)
+
+
+_UNITS: Mapping[str, Unit] = {unit: unit for unit in get_args(Unit)}
+
+
 def say(sentence: str, /, **values: object) -> str:
     """Return a sentence of `sentences.json`, or a part of one, with its values."""
-    return _sentences()[sentence].format(**values)
+    return _Numbers().format(_sentences()[sentence], **values)
 
 
 def say_bounded(goal: Condition, number: Estimate, excess: float, more: str = "") -> str:
     """Say the number that a goal bounds, and by how much it breaks the bound: 5.31 ms ✗ +6.2 %."""
     seeds = say("over seeds", seeds=number.runs) if number.half_width is not None else ""
-    broken = f" ✗ {show_change(excess * goal.sign)}" if excess > 0 else ""
+    broken = say("broken", by=excess * goal.sign) if excess > 0 else ""
     return f"{show_estimate(number, goal.measure.unit)}{seeds}{more}{broken}"
-
-
-def say_interval(ends: tuple[float, float], unit: Unit) -> str:
-    """Say the ends of an interval."""
-    return f"{show(ends[0], unit)} … {show(ends[1], unit)}"
 
 
 def say_limits(scenario: Scenario, *limits: str) -> str:

@@ -25,10 +25,11 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import Sweep, points_of, swept
 from coflash.sweep.design import Assignment, Vary
 from coflash.sweep.engine import On, Place
-from coflash.sweep.finding import Finding, Rows, say
+from coflash.sweep.finding import Finding, say
 from coflash.sweep.plan import Plan, Point, refusal
 from coflash.table import Table
 from coflash.terminal import errors
+from coflash.text_table import TextTable
 from coflash.trace import Options, Paths, paths
 from coflash.trace.volumes import Volume, documents, of_files, split, touched_pages
 
@@ -42,6 +43,7 @@ By = Literal["volume", "file"]
 VOLUME, VOLUMES = "volume", "volumes"
 _ROOM, _LARGEST_PAGES, _PAGE_BYTES = 1.04, 2**28, 4096
 """What a device exports for each page of a footprint, and where the search for the least one ends."""
+_PROGRAMS = Measure("flash programs", "pages", lambda one: sum(one.programs_pages.get(cause, 0) for cause in CAUSES))
 _RESAMPLED, _PERCENTILES = 2000, (0, 10, 50, 90, 100)
 _HEADS = ("volumes", "mean", "95 % of fleets", "least", "10 %", "median", "90 %", "most")
 
@@ -183,12 +185,7 @@ class Fleet(Finding):
     @cached_property
     def _programs(self) -> list[dict[str, float]]:
         """For each point the pages programmed by volume."""
-        sums: list[dict[str, float]] = [{} for _ in self.designs]
-        for cause in CAUSES:
-            for so_far, of in zip(sums, self.by_volume(f"programs_pages.{cause}"), strict=True):
-                for name, pages in of.items():
-                    so_far[name] = so_far.get(name, 0.0) + pages
-        return sums
+        return self.by_volume(_PROGRAMS)
 
     @property
     def remarks(self) -> list[str]:
@@ -230,7 +227,7 @@ class Fleet(Finding):
         known = ", ".join(f"{name_of(design)} {waf:.3f}" for design, waf in wafs if waf)
         return (say("together", wafs=known or say("no programs")),)
 
-    def tables(self, *measures: str) -> list[Rows]:
+    def tables(self, *measures: str) -> list[TextTable]:
         """Return a table for each measure: how it, and what is saved of it, spread over the volumes.
 
         Raises:
@@ -249,7 +246,7 @@ class Fleet(Finding):
                     ends.append(
                         say("ends saved" if what else "ends", name=name, least=spread.least, most=spread.greatest)
                     )
-            found.append(Rows((measure.label, *_HEADS), rows, "; ".join(ends)))
+            found.append(TextTable.of((measure.label, *_HEADS), rows, below="; ".join(ends)))
         return found
 
     def draw(self, form: Format, *measures: str) -> bytes:

@@ -49,7 +49,7 @@ class Question:
         """Where its runs are executed."""
         return Place(self.on, self.inputs)
 
-    def point(self, settings: Assignment, seeds: int = 1) -> Point:
+    def point(self, settings: Assignment, seeds: int | Sequence[int] = 1) -> Point:
         """Return the point of some settings, with a run for each seed."""
         return Point.of(self.scenario, self.inputs, settings, seeds)
 

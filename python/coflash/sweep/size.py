@@ -10,7 +10,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError
@@ -24,7 +23,7 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.answers import scheme_on, whys_of
 from coflash.sweep.design import Assignment, Axis, Choices, assignments, axes_of
 from coflash.sweep.engine import On
-from coflash.sweep.finding import Finding, beyond, say, say_bounded, say_interval, say_limits
+from coflash.sweep.finding import Kept, beyond, say, say_bounded, say_limits
 from coflash.sweep.generated import traced
 from coflash.sweep.goal import Condition, condition, goals, number
 from coflash.sweep.plan import Point, refusal
@@ -100,13 +99,11 @@ class Sized:
 
 
 @dataclass(frozen=True)
-class Sizing(Finding):
+class Sizing(Kept):
     """The answer: the cheapest device that meets the goals, or the nearest to them."""
 
     DOCUMENT = "size.json"
 
-    path: Path
-    """The folder of its runs."""
     goals: tuple[Condition, ...]
     how: tuple[str, ...]
     """How the trace was read, how its time is replayed, and how devices were searched."""
@@ -132,10 +129,6 @@ class Sizing(Finding):
         """Whether the answer meets all goals."""
         return self.answer.is_met
 
-    def stored(self) -> list[str]:
-        """Say where the runs are."""
-        return [say("results", place=self.path, before="")]
-
     @property
     def asked(self) -> tuple[str, ...]:
         """How the answer was found."""
@@ -154,7 +147,7 @@ class Sizing(Finding):
         judged = zip(self.goals, self.answer.bounded, self.answer.excess, self.slices, strict=True)
         numbers = []
         for goal, bounded, excess, ends in judged:
-            over = say("over slices", ends=say_interval(ends, goal.measure.unit)) if ends else ""
+            over = say("over slices", ends=ends, unit=goal.measure.unit) if ends else ""
             numbers.append(f"{goal.measure.label} {say_bounded(goal, bounded, excess, over)}")
         answer = say(
             "sized" if self.answer.is_met else "not sized",
@@ -175,9 +168,8 @@ class Sizing(Finding):
         if (binding := self.binding) is not None:
             parts, place, bound = [say("binds", goal=binding.text)], self.goals.index(binding), binding.bound
             for name, one in self.steps.items():
-                by = one.cost - self.answer.cost
                 size = _cache(one.place[0]) if name.endswith("cache") else one.spare
-                value = show(one.bounded[place].mean, binding.measure.unit, bound)
+                value, by = show(one.bounded[place].mean, binding.measure.unit, bound), one.cost - self.answer.cost
                 price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
                 parts.append(say("step", step=name, size=size, value=value, price=price))
         share, _ = parsed(self.answer.spare) or (0.0, "")
@@ -327,7 +319,7 @@ class _Sizer:
         axes: Sequence[Axis],
         seeds: int,
     ) -> None:
-        self.question, self.trace, self.goals, self.seeds = question, trace, bounds, seeds
+        self.question, self.goals, self.seeds = question, bounds, seeds
         (self.cost,) = goals(None, None, prices)
         self.tried: dict[tuple[str, Assignment], Sized] = {}
         self.problem = ""
@@ -384,10 +376,8 @@ class _Sizer:
         }
         series = [run.series() for run in best.runs]
         slices = tuple(interval(series, goal.measure.path) for goal in self.goals)
-        store = self.question.store
-        answer = Sizing(store.path, self.goals, how, best, tried, slices, steps, variants, explained)
-        answer.write(store.path)
-        return answer
+        path = self.question.store.path
+        return Sizing(path, self.goals, how, best, tried, slices, steps, variants, explained).write()
 
     def _check_size(self) -> None:
         """Check that a device for this trace can be made.
@@ -459,8 +449,7 @@ class _Sizer:
             self._refine({rest: low for rest, (low, _) in ranges.items()})
             return say("bisected")
         axes = [Choices(self.cache, tuple(self.sizes)), Choices(_SPARE, tuple(self.spares)), *self.axes]
-        search = Search(self.base, axes, self.trace, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0)
-        trials = search.run(self.question.store, self.question.place, self.question.console).trials
+        trials = Search(self.question, axes, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0).run().trials
         self._ran([(one.values.pop(self.cache), tuple(one.values.items())) for one in trials if one.is_allowed])
         return say("bisected and tuned", trials=_TRIALS)
 

@@ -6,32 +6,30 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import REVISION, CoflashError
 from coflash.keys import check_key
 from coflash.measures.renamed import metrics_of
-from coflash.quantity import counted, show
+from coflash.quantity import counted
 from coflash.results.database import results
 from coflash.results.estimate import Estimate, show_estimate
-from coflash.results.store import FolderStore, Store
-from coflash.runs.inputs import inputs_of
+from coflash.results.store import Store
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
-from coflash.sweep.engine import Engine, On, Place, open_engine
-from coflash.sweep.finding import Finding, Rows, say, say_bounded
+from coflash.sweep.engine import Engine, On, open_engine
+from coflash.sweep.finding import Kept, say, say_bounded
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
-from coflash.sweep.question import estimates, folder_for
-from coflash.terminal import errors
+from coflash.sweep.question import Question, estimates, folder_for
+from coflash.text_table import TextTable
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
     import optuna
-    from rich.console import Console
 
     from coflash.sweep.progress import Watch
 
@@ -58,6 +56,8 @@ class Trial:
     """The violation of each condition, as a share of the bound; at most 0 if the condition is met."""
     runs: tuple[str, ...]
     """The names of its runs in the folder of results: for each seed, those of the goal's cases."""
+    is_unbeaten: bool
+    """Whether it is valid, and no other valid trial is as good in all objectives and better in one."""
 
     @property
     def found(self) -> Estimate:
@@ -71,13 +71,11 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Tuning(Finding):
+class Tuning(Kept):
     """A search, as far as it has come."""
 
     DOCUMENT = "tune.json"
 
-    path: Path
-    """The folder of its results."""
     goals: tuple[Goal, ...]
     """The objectives."""
     bounds: tuple[Condition, ...]
@@ -103,39 +101,21 @@ class Tuning(Finding):
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """The Pareto front: the valid trials that no other dominates (as good in all objectives, better in one).
-
-        A point that was tried several times appears once.
-        """
-        signs = [1 if goal.is_minimum else -1 for goal in self.goals]
-        allowed = [trial for trial in self.trials if trial.is_allowed]
-
-        def cost(trial: Trial) -> tuple[float, ...]:
-            return tuple(sign * (one.mean or 0.0) for sign, one in zip(signs, trial.objectives, strict=True))
-
-        costs = [cost(trial) for trial in allowed]
-
-        def beaten(ours: tuple[float, ...]) -> bool:
-            return any(other != ours and all(a <= b for a, b in zip(other, ours, strict=True)) for other in costs)
-
-        best = [trial for trial, ours in zip(allowed, costs, strict=True) if not beaten(ours)]
-        return tuple({tuple(trial.values.items()): trial for trial in reversed(best)}.values())[::-1]
+        """The Pareto front: the valid trials that no other dominates; a point that was tried several times once."""
+        best = [trial for trial in reversed(self.trials) if trial.is_unbeaten]
+        return tuple({tuple(trial.values.items()): trial for trial in best}.values())[::-1]
 
     @property
     def _shown(self) -> tuple[Trial, ...]:
         """The trials of the table: of several objectives the Pareto front."""
         return (self.front if len(self.goals) > 1 and self.front else self.trials)[:_SHOWN]
 
-    def stored(self) -> list[str]:
-        """Say where the runs are."""
-        return [say("results", place=self.path, before="")]
-
     def notes(self, *_: str) -> list[str]:
         """Return what a reader of the numbers should know."""
         stored = results(self.path)
         return [*stored.remarks, *stored.assumed([goal.measure for goal in self.goals])]
 
-    def tables(self, *_: str) -> list[Rows]:
+    def tables(self, *_: str) -> list[TextTable]:
         """Return a row for each of the best trials: its values, the objectives, and each bound."""
 
         def row(trial: Trial) -> list[str]:
@@ -146,7 +126,7 @@ class Tuning(Finding):
             return [*trial.values.values(), *objectives, *bounded]
 
         heads = [*self.best.values, *(goal.measure.label for goal in self.goals), *self.subject_to]
-        return [Rows(heads, [row(trial) for trial in self._shown], labels=len(self.best.values))]
+        return [TextTable.of(heads, map(row, self._shown), "l" * len(self.best.values) + "r")]
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -161,7 +141,7 @@ class Tuning(Finding):
             parts.append(say("allowed", allowed=allowed, goals=" and ".join(self.subject_to)))
         for place, bound in enumerate(self.bounds):
             broken = [trial.excess[place] for trial in self.trials if trial.excess[place] > 0]
-            ends = say("by", least=show(min(broken), "share"), most=show(max(broken), "share")) if broken else ""
+            ends = say("by", least=min(broken), most=max(broken)) if broken else ""
             parts.append(say("break", count=len(broken), goal=bound.text, by=ends))
         sets = " ".join(f"--set {key}={value}" for key, value in self.best.values.items())
         return "; ".join(parts), say("best" if self.best.is_allowed else "closest", sets=sets)
@@ -230,28 +210,18 @@ def tune(
         trials: The number of points to try in all.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds. Their mean counts.
         tune_seed: The seed of the search.
-        on: The number of parallel runs on this machine, by default one on each core; `"dask"` or `"dask:4"` for
-            processes on it; or the address of a Dask scheduler, such as `"tcp://head:8786"`.
+        on: The number of parallel runs on this machine, by default one on each core; or the address of a Dask
+            scheduler, such as `"tcp://head:8786"`.
         progress: Whether to show progress on the standard error stream.
 
     Raises:
         CoflashError: An argument cannot be used, or no trial has a value.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    scenario = Scenario.of(scenario)
-    conditions = [condition(text, cost) for text in ([subject_to] if isinstance(subject_to, str) else subject_to)]
-    search = Search(
-        scenario,
-        axes_of(over),
-        trace,
-        goals(minimise, maximise, cost),
-        conditions,
-        seeds=seeds,
-        trials=trials,
-        seed=tune_seed,
-    )
-    place = Place(on, search.inputs)
-    return search.run(folder_for(out), place, errors() if progress else None)
+    question = Question.of(Scenario.of(scenario), trace, folder_for(out), on, progress)
+    bounds = [condition(text, cost) for text in ([subject_to] if isinstance(subject_to, str) else subject_to)]
+    wanted = goals(minimise, maximise, cost)
+    return Search(question, axes_of(over), wanted, bounds, seeds=seeds, trials=trials, seed=tune_seed).run()
 
 
 @dataclass
@@ -271,9 +241,8 @@ class Search:
 
     def __init__(
         self,
-        scenario: Scenario,
+        question: Question,
         axes: Sequence[Axis],
-        trace: Paths,
         wanted: Sequence[Goal],
         conditions: Sequence[Condition] = (),
         *,
@@ -289,13 +258,13 @@ class Search:
             raise CoflashError(msg)
         if trials < 1:
             raise CoflashError(f"trials: {trials} was given; at least 1 is allowed")
-        self.inputs = inputs_of(scenario, trace)
-        self._scenario, self._axes, self._seeds = scenario.with_(workload__trace=[]), axes, seeds
+        self._question = replace(question, scenario=question.scenario.with_(workload__trace=[]))
+        self._axes, self._seeds = axes, seeds
         self._goals, self._conditions, self._cases = tuple(wanted), tuple(conditions), wanted[0].cases
         self._trials, self._seed = trials, seed
         self._open: dict[str, list[_Open]] = {}
 
-    def run(self, store: FolderStore, place: Place, console: Console | None) -> Tuning:
+    def run(self) -> Tuning:
         """Run the remaining trials.
 
         Raises:
@@ -304,23 +273,22 @@ class Search:
         """
         from coflash.sweep.progress import Watch  # needs rich
 
+        store = self._question.store
         store.check()
         study, former = self._study(store.path)
         seeds = self._seeds if isinstance(self._seeds, int) else len(self._seeds)
         runs_each = seeds * len(self._cases)
         todo = max(self._trials - sum(map(_is_settled, study.trials)), 0)
-        with Watch(console, todo * runs_each) as watch:
+        with Watch(self._question.console, todo * runs_each) as watch:
             if former:
                 watch.say(f"a search of {former} trials is there from an earlier revision of results, and is done anew")
             if todo and not _hopeless(study):
-                with open_engine(place) as opened:
-                    self._work(study, todo, opened, store, watch)
-        tuning = self._tuning(study, store.path)
-        tuning.write(store.path)
-        return tuning
+                with open_engine(self._question.place) as opened:
+                    self._work(study, todo, opened, watch)
+        return self._tuning(study, store.path).write()
 
-    def _work(self, study: optuna.Study, todo: int, opened: Engine, store: FolderStore, watch: Watch) -> None:
-        told = 0
+    def _work(self, study: optuna.Study, todo: int, opened: Engine, watch: Watch) -> None:
+        store, told = self._question.store, 0
         for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
             trial = self._open[outcome.job.key].pop()
             trial.left -= 1
@@ -333,7 +301,7 @@ class Search:
             # The course, for a live report. After many trials it is written less often: one more changes little.
             if told % (1 + told // 50) == 0:
                 with suppress(CoflashError):  # while no trial has a value
-                    self._tuning(study, store.path).write(store.path)
+                    self._tuning(study, store.path).write()
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
         for number in range(self._trials - todo, self._trials):
@@ -342,7 +310,7 @@ class Search:
             study.sampler = self._sampler(number)
             trial = study.ask()
             values = tuple((axis.key, _suggest(trial, axis)) for axis in self._axes)
-            tried = tuple(Point.of(self._scenario, self.inputs, (*values, *case), self._seeds) for case in self._cases)
+            tried = tuple(self._question.point((*values, *case), self._seeds) for case in self._cases)
             if refused := next((point for point in tried if point.refused), None):
                 watch.refused(refused)
                 _fail(study, trial, refused.refused)
@@ -403,11 +371,12 @@ class Search:
     def _name(self, revision: int) -> str:
         """Return the name of the search under a revision of results."""
         wanted = map(repr, (self._goals, self._conditions, self._axes, self._seeds))
-        inputs = (file.sha256 for file in self.inputs)
-        return digest([self._scenario.hash, named_revision(revision), *wanted, self._seed, *inputs])
+        inputs = (file.sha256 for file in self._question.inputs)
+        return digest([self._question.scenario.hash, named_revision(revision), *wanted, self._seed, *inputs])
 
-    def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
-        done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]
+    def _tuning(self, study: optuna.Study, path: Path) -> Tuning:
+        done = [trial for trial in study.trials if "found" in trial.user_attrs]
+        unbeaten = {trial.number for trial in study.best_trials}
         if not done:
             reasons = [trial.user_attrs["failed"] for trial in study.trials if "failed" in trial.user_attrs]
             names = " and ".join(goal.name for goal in self._goals)
@@ -416,20 +385,21 @@ class Search:
             raise CoflashError(msg)
         trials = [
             Trial(
-                number,
-                one["values"],
-                tuple(Estimate(**found) for found in one["found"]),
-                tuple(one["excess"]),
-                tuple(one["runs"]),
+                place,
+                one.user_attrs["values"],
+                tuple(Estimate(**found) for found in one.user_attrs["found"]),
+                tuple(one.user_attrs["excess"]),
+                tuple(one.user_attrs["runs"]),
+                one.number in unbeaten,
             )
-            for number, one in enumerate(done)
+            for place, one in enumerate(done)
         ]
         sign = 1 if self._goals[0].is_minimum else -1
         trials.sort(key=lambda trial: (sum(max(one, 0) for one in trial.excess), sign * (trial.found.mean or 0.0)))
-        best = self._scenario.set(list(trials[0].values.items()))
+        best = self._question.scenario.set(list(trials[0].values.items()))
         failed = sum(map(_is_settled, study.trials)) - len(trials)
         return Tuning(
-            place, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
+            path, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
         )
 
     def _importance(self, study: optuna.Study, done: int) -> tuple[dict[str, float], ...]:
