@@ -46,9 +46,8 @@ VICTIMS: dict[str, Any] = {
 STREAMS: dict[str, dict[str, Any]] = {"separate": {}, "shared": {"ftl.shared_streams": [["host", "gc"]]}}
 """Whether GC's copies go to blocks of their own, or share those of host writes."""
 WEAR_GAPS = (16, 8, 4)
-"""The candidate differences in erases: the default of `ftl.wear_levelling.gap`, and less, down to one that uniform writes
-hardly
-reach in as many passes as drives are measured."""
+"""The candidate differences in erases: the default of `ftl.wear_levelling.gap`, and less, down to one that uniform
+writes hardly reach in as many passes as drives are measured."""
 
 
 @dataclass(frozen=True)
