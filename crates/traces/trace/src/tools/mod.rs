@@ -6,10 +6,10 @@
 mod fio_writer;
 pub mod head;
 pub mod merge;
-mod parquet_writer;
 pub mod remap;
 pub mod slice;
 pub mod split;
+mod table_writer;
 mod target;
 mod write;
 
