@@ -84,20 +84,22 @@ impl Setup {
             shared_streams: pick(stream, &shared),
             summary: pick(stream, &[Summary::Off, Summary::On, Summary::FreeInGc]),
             wear_levelling: {
+                let chosen = stream.random_range(0..3);
                 let gap = stream.random_range(1..4);
-                pick(stream, &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static { gap }])
+                [WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static { gap }][chosen]
             },
             ..FtlConfig::default()
         };
-        let background = GcMode::Background { mark: stream.random::<bool>().then_some(FreeMark::Blocks(3)) };
-        let preemptive = GcMode::Preemptive { steps_max: stream.random_range(1..10) };
-        let mode = pick(stream, &[GcMode::Foreground, background, preemptive]);
-        let low_mark = if mode == preemptive { 3 } else { stream.random_range(1..=2) };
+        let mode = stream.random_range(0..3);
+        let low_mark = if mode == 2 { 3 } else { stream.random_range(1..=2) };
+        let trigger = pick(stream, &[Trigger::Write, Trigger::Operation]);
+        let mark = stream.random::<bool>().then_some(FreeMark::Blocks(3));
+        let steps_max = stream.random_range(1..10);
         let gc = GcConfig {
             victim,
             low_mark: FreeMark::Blocks(low_mark),
-            trigger: pick(stream, &[Trigger::Write, Trigger::Operation]),
-            mode,
+            trigger,
+            mode: [GcMode::Foreground, GcMode::Background { mark }, GcMode::Preemptive { steps_max }][mode],
             copy_buffer: None,
         };
         let fractional = stream.random();

@@ -123,12 +123,11 @@ impl Setup {
         }
         setup.gc.victim = VictimConfig::by_name(pick(stream, VictimConfig::NAMES)).expect("a policy");
         setup.gc.trigger = pick(stream, &[Trigger::Write, Trigger::Operation]);
-        let steps_max = stream.random_range(1..6);
-        setup.gc.mode = pick(
-            stream,
-            &[GcMode::Foreground, GcMode::Background { mark: None }, GcMode::Preemptive { steps_max }],
-        );
+        let mode = stream.random_range(0..3);
         setup.gc.low_mark = FreeMark::Blocks(stream.random_range(1..3));
+        let steps_max = stream.random_range(1..6);
+        setup.gc.mode =
+            [GcMode::Foreground, GcMode::Background { mark: None }, GcMode::Preemptive { steps_max }][mode];
         setup.cache.policy = EvictionConfig::by_name(pick(stream, EvictionConfig::NAMES)).expect("a policy");
         setup.cache.read_allocate = stream.random_range(0..4) > 0;
         let past_cache = stream.random_range(0..4) == 0 && setup.cooperation.name() != "cdm-consistent";
