@@ -123,15 +123,7 @@ def run(
             SECONDS if minutes is None else 60 * minutes,
             replaces_another=force,
         )
-    simulated = partial(
-        simulate,
-        chosen,
-        trace or (),
-        warm=warm,
-        operations=operations,
-        decisions=decisions,
-        checkpoint=kept,
-    )
+    simulated = partial(simulate, chosen, trace or (), warm=warm, records=(operations, decisions), checkpoint=kept)
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if not quiet:
         notes(chosen.cautions())

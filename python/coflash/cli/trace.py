@@ -206,15 +206,12 @@ def merge(
 def remap(
     trace: Trace,
     out: Out,
-    page: Page = "4KiB",
     size: Annotated[str | None, typer.Option("--size", metavar="SIZE", help=_SIZE)] = None,
     read: Read = None,
 ) -> None:
     """Write a trace with its addresses moved, so that it fits a smaller device."""
     place: Literal["dense", "modulo"] = "modulo" if size else "dense"
-    write_shown(
-        lambda report: traces.remap(trace, out, place, page, size, options=trace_options(read), progress=report)
-    )
+    write_shown(lambda report: traces.remap(trace, out, place, size=size, options=trace_options(read), progress=report))
 
 
 def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
