@@ -92,7 +92,11 @@ def serve(
         say(served.address)
         if page:
             say(page.address)
-        view = open_.enter_context(live_display.served(served.folder.name, errors())) if live else None
+        view = (
+            open_.enter_context(live_display.displayed(live_display.ServedView(served.folder.name, errors())))
+            if live
+            else None
+        )
         shown = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())

@@ -24,7 +24,7 @@ from coflash.cli.console import (
     scenario_with,
     write_json,
 )
-from coflash.cli.live_display import displayed
+from coflash.cli.live_display import View, displayed
 from coflash.cli.options import (
     Assignments,
     Force,
@@ -131,7 +131,7 @@ def run(
         if quiet:
             result = simulated()
         elif live:
-            with displayed(chosen.name, errors()) as view, _said(first, view.progress) as report:
+            with displayed(View(chosen.name, errors())) as view, _said(first, view.progress) as report:
                 result = simulated(progress=report, measured=view.measured)
         else:
             with shown(chosen.name, errors()) as follow, _said(first, follow) as report:

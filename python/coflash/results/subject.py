@@ -131,7 +131,7 @@ class Subject:
         order = sorted(range(len(results)), key=lambda run: [key.codes[run] for key in keys])
         chosen = tuple(results[run] for run in order)
         search = _search(paths[0]) if len(paths) == 1 else None
-        return cls(chosen, question=question, where=tuple(where), broken=tuple(broken), search=search)
+        return cls(chosen, question=question, where=tuple(where), broken=tuple(sorted(broken)), search=search)
 
 
 def _loaded(place: Path) -> Result | CoflashError:
