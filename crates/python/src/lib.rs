@@ -402,7 +402,7 @@ mod _core {
     #[pymodule_export]
     use crate::trace::{
         PyFittedWorkload, PyGenerated, cache_hits, job_files, miss_ratio_curves, trace_head, trace_info,
-        trace_like, trace_rewrite, trace_split, trace_target, trace_targets,
+        trace_like, trace_rewrite, trace_split, trace_targets,
     };
     #[pymodule_export]
     use crate::{CoflashError, PyRunResult, Scenario, Warm};

@@ -337,7 +337,8 @@ def generate(
     else:
         generated = _core.Generated.named(named(os.fspath(workload)), settings_of(settings or {}))
     asked = generated.with_(requests, seed, space)
-    return _written(out, format, _read_by(workload), lambda file, name: asked.write(file, name, progress))
+    check_file(FilePath(out), TRACE, _read_by(workload))
+    return asked.write(os.fspath(out), format, progress)
 
 
 def named(beginning: str) -> str:
@@ -387,7 +388,7 @@ def like(
         write_file(FilePath(out), LIKE_HEAD + likeness.to_toml(seed))
     elif out is not None:
         fitted = likeness.generated(seed)
-        found["written"] = _written(out, format, given, lambda file, name: fitted.write(file, name, progress))
+        found["written"] = fitted.write(os.fspath(out), format, progress)
     return found
 
 
@@ -449,17 +450,8 @@ def _rewrite(
 ) -> dict[str, Any]:
     how, what = settings_of(options), settings_of(steps)
     given = paths(trace)
-    return _written(out, format, given, lambda file, name: _core.trace_rewrite(given, how, what, file, name, progress))
-
-
-def _written(
-    out: Path, format: str | None, inputs: Iterable[str], write: Callable[[str, str], dict[str, Any]]
-) -> dict[str, Any]:
-    """Write to `out`, which is none of the inputs, given a function that writes a file in a format of the core."""
-    given = os.fspath(out)
-    target = _core.trace_target(given, format)
-    check_file(FilePath(given), TRACE, inputs)
-    return write(given, target)
+    check_file(FilePath(out), TRACE, given)
+    return _core.trace_rewrite(given, how, what, os.fspath(out), format, progress)
 
 
 def _read_by(workload: str | os.PathLike[str] | Scenario) -> list[str]:

@@ -41,14 +41,6 @@ pub fn targets() -> Vec<&'static str> {
     TARGETS.iter().map(|target| target.name).collect()
 }
 
-/// Choose the format of an output file: the given one, or else that of its extension.
-///
-/// # Errors
-/// A format that is not writable, or an unknown extension.
-pub fn target(path: &str, format: Option<&str>) -> Result<&'static str, WorkloadError> {
-    find(path, format).map(|target| target.name)
-}
-
 /// A written trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Written {
