@@ -13,6 +13,8 @@ from coflash.cli import app, imported
 
 ROOT = Path(__file__).parents[2]
 _CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+_DIFF = re.compile(r"^```diff\n.*?^```\n", re.MULTILINE | re.DOTALL)
+"""A diff may add a command."""
 _COMMAND = re.compile(r"(?:^|[\s`(\"'])(?<!from )coflash ([a-z][a-z-]+)(?: ([a-z][a-z-]+))?(?![\w/.=])")
 
 
@@ -32,7 +34,7 @@ def commands() -> dict[str, set[str]]:
 
 def unknown(text: str, known: dict[str, set[str]]) -> list[str]:
     """The commands in the code of a page that are none."""
-    code = " \n".join(match[0] for match in _CODE.finditer(text))
+    code = " \n".join(match[0] for match in _CODE.finditer(_DIFF.sub("", text)))
     called = {(match[1], match[2] or "") for match in _COMMAND.finditer(code)}
     return sorted(
         f"coflash {name} {below}".strip()

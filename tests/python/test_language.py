@@ -210,7 +210,7 @@ def test_a_name_of_an_earlier_version_leads_to_the_new_one(arguments: tuple[str,
 
 
 def test_what_compare_does_is_said_once() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "results.md").read_text("utf-8")
     for way in WAYS.values():
         given, _, compared = way.partition(": ")
         assert f"| {given} | {compared} |" in page
