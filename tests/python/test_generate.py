@@ -50,7 +50,7 @@ def described(scenario: coflash.Scenario, files: list[str] | None = None) -> dic
     "workload",
     [
         "",
-        '[workload.synthetic]\ngenerator = "zipf"\nrequests = 5000\narrival = "self-similar"\n',
+        '[workload.synthetic]\ngenerator = "zipf"\nrequests = 5000\narrival = "poisson"\n',
         '[workload]\nrequests_max = 3000\npreset = "jesd219-enterprise"\n',
         "[workload.disksim]\nrequests = 3000\nspace = '8MiB'\n",
         PUT_TOGETHER,

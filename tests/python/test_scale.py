@@ -47,8 +47,7 @@ KEPT = {
     ),
     "a recorded trace, which is refused": (
         "workload.trace_options.device_stride workload.trace_options.header_lines workload.trace_options.object_stride "
-        "workload.trace_options.units.address workload.trace_options.units.size workload.trace_options.kv_store.object "
-        "workload.trace_options.kv_store.capacity"
+        "workload.trace_options.units.address workload.trace_options.units.size"
     ),
 }
 """Keys that count or measure, and stay, each with the reason. A flash cache before disks (`hybrid`) is refused."""

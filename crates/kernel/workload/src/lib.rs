@@ -12,7 +12,7 @@
 //! | … where requests go | `synthetic/{uniform,sequential,mixed,zipf,fio_zipf,hot_cold,runs,reuse_flows}.rs`; layout in `scatter.rs` |
 //! | … the order of last use | `recency.rs` |
 //! | … how long they are | `synthetic/{size,jesd219}.rs` |
-//! | … when they arrive | `synthetic/{arrival,on_off,self_similar,quantiles}.rs` |
+//! | … when they arrive | `synthetic/{arrival,quantiles}.rs` |
 //! | … portable random draws | `synthetic/draw.rs` |
 //! | phases and tenants: workloads in sequence and side by side | `parts/` |
 //! | preset workloads such as `jesd219-enterprise` | `parts/presets/` |

@@ -284,8 +284,8 @@ fn parts_of_parts_stay_inside_and_repeat() {
 
         [[phases.tenants]]
         phases = [
-            { synthetic = { requests = 5_000, arrival = "self-similar" } },
-            { delay = "1ms", synthetic = { requests = 5_000, arrival = "on-off" } },
+            { synthetic = { requests = 5_000, arrival = "fixed" } },
+            { delay = "1ms", synthetic = { requests = 5_000, arrival = "poisson" } },
         ]
     "#;
     let (first, remarks) = requests(&part(text), GIB, 1);

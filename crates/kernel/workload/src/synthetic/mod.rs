@@ -22,12 +22,10 @@ pub mod hot_cold;
 pub mod jesd219;
 pub mod kv_cache;
 pub mod mixed;
-pub mod on_off;
 pub mod quantiles;
 pub mod reuse_flows;
 pub mod runs;
 mod scatter;
-pub mod self_similar;
 pub mod sequential;
 pub mod size;
 #[cfg(test)]
@@ -156,8 +154,6 @@ coflash_base::policy_family! { ($)
         "uniform" => Uniform(arrival::UniformGapConfig),
         "poisson" => Poisson(arrival::Poisson),
         "fixed" => Fixed(arrival::FixedGapConfig),
-        "on-off" => OnOff(on_off::OnOff),
-        "self-similar" => SelfSimilar(self_similar::SelfSimilar),
         "quantiles" => Quantiles(quantiles::Quantiles),
     }
 }

@@ -200,7 +200,6 @@ fn an_option_without_effect_is_an_error() {
         ("mooncake.jsonl", r#"{ "units": { "time": "1s" } }"#, "units.time"),
         ("biosnoop-bcc.txt", r#"{ "event": "issue" }"#, "event"),
         ("zones.txt", r#"{ "header_lines": 1 }"#, "header_lines"),
-        ("blktrace-v8.0", r#"{ "kv_store": { "eviction": "fifo" } }"#, "kv_store.eviction"),
         ("log-writes.log", r#"{ "device_stride": "1TiB" }"#, "device_stride"),
         ("blktrace-v8.0", r#"{ "columns": "auto" }"#, "columns"),
     ] {
