@@ -110,7 +110,7 @@ lab: $(CORE) node-packages ## Build the laboratory in a browser: target/lab/inde
 wheel: lab ## Build a wheel that needs no Rust, and try it in an empty environment: dist/*.whl
 	rm -rf dist
 	@! test -f target/lab/index.html || cp target/lab/index.html $(LAB_OF_WHEEL)
-	$(ALONE) $(BIN)/maturin build --release --locked --strip --compatibility pypi --out dist
+	$(ALONE) COFLASH_COMMIT=$$(git rev-parse HEAD 2>/dev/null) $(BIN)/maturin build --release --locked --strip --compatibility pypi --out dist
 	rm -f $(LAB_OF_WHEEL)
 	$(BIN)/python scripts/try_wheel.py dist
 

@@ -1,11 +1,12 @@
 """Write the golden results: of small scenarios whole, and of a run of every policy a digest.
 
 Each `tests/golden/NAME.toml` runs on its own workload; `NAME.json` keeps its metrics. `policies.json` has a digest for
-each policy. All of them have the revision of results under which they were written.
+each policy, over the keys in `keys.json`. All of them have the revision of results under which they were written.
 
-Numbers that have changed for the same scenario are refused, unless REVISION in crates/kernel/engine/src/lib.rs was
+Another value of a known key of the same scenario is refused, unless REVISION in crates/kernel/engine/src/lib.rs was
 raised and CHANGELOG.md names the new revision under "Results changed": results of different numbers must not pass for
-equal. With --check, write nothing and fail if a result has changed.
+equal. A new key, such as a new measure, needs no other revision. With --check, write nothing and fail if a result has
+changed.
 """
 
 from __future__ import annotations
@@ -15,17 +16,18 @@ import difflib
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import coflash
 from coflash._core import REVISION
-from golden_policies import digests
+from golden_policies import entry, keys_of
+from golden_policies import numbers as numbers_of_policies
 
 ROOT = Path(__file__).parents[1]
 GOLDEN, CHANGELOG = ROOT / "tests" / "golden", ROOT / "CHANGELOG.md"
-POLICIES = "policies.json"
+POLICIES, KEYS = "policies.json", "keys.json"
 
 Entries = dict[str, dict[str, Any]]
 """Results by name. Each has its `revision` and its `scenario_hash`; the rest are its numbers."""
@@ -38,8 +40,8 @@ class RefusedError(Exception):
 def merged(old: Mapping[str, Mapping[str, Any]], new: Entries, revision: int, changelog: str) -> Entries:
     """Return what to write in place of `old`: `new`, all under `revision`.
 
-    Other numbers of the same scenario need a greater revision, which the changelog names. What is new, and a name that
-    has another scenario, needs neither.
+    Another value of a known key of the same scenario needs a greater revision, which the changelog names. A new result,
+    a new key, and a name that has another scenario need neither.
 
     Args:
         old: The results as they are kept; one without a revision is of revision 0.
@@ -72,9 +74,18 @@ def merged(old: Mapping[str, Mapping[str, Any]], new: Entries, revision: int, ch
 
 
 def _is_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the numbers of the same scenario are others."""
-    numbers = {name: value for name, value in old.items() if name != "revision"}
-    return old["scenario_hash"] == new["scenario_hash"] and numbers != dict(new)
+    """Whether the value of a known key of the same scenario is another."""
+    known = {name: value for name, value in old.items() if name != "revision"}
+    return old["scenario_hash"] == new["scenario_hash"] and not _holds(new, known)
+
+
+def _holds(new: Any, old: Any) -> bool:
+    """Whether a document has all that an older one has, with equal values; it may have more keys."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return all(key in new and _holds(new[key], value) for key, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_holds, new, old))
+    return type(old) is type(new) and bool(old == new)
 
 
 def _listed(names: list[str]) -> str:
@@ -105,17 +116,11 @@ def _numbers(scenario: Path) -> dict[str, Any]:
     return {key: document[key] for key in ("scenario_hash", "seed", "workload", "metrics")}
 
 
-def read() -> tuple[Entries, Entries]:
-    """Return the results that are kept, of scenarios and of policies."""
-    found = {file.name: json.loads(file.read_text("utf-8")) for file in sorted(GOLDEN.glob("*.json"))}
-    policies = found.pop(POLICIES, {})
-    return found, policies
-
-
-def texts(results: Entries, policies: Entries) -> Iterator[tuple[Path, str]]:
-    """Yield the files of results."""
-    for name, entry in {**results, POLICIES: policies}.items():
-        yield GOLDEN / name, json.dumps(entry, indent=2, ensure_ascii=False) + "\n"
+def read() -> tuple[Entries, Entries, frozenset[str]]:
+    """Return the kept results of scenarios, those of policies, and the keys that the digests of policies are over."""
+    kept = {file.name: json.loads(file.read_text("utf-8")) for file in sorted(GOLDEN.glob("*.json"))}
+    policies, keys = kept.pop(POLICIES, {}), frozenset(kept.pop(KEYS, ()))
+    return kept, policies, keys
 
 
 def main() -> int:
@@ -123,16 +128,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail where a result has changed")
     check = parser.parse_args().check
-    (old, old_policies), new, new_policies = read(), golden_results(), digests()
+    (old, old_policies, known), new, policies = read(), golden_results(), numbers_of_policies()
+    keys = frozenset(key for each in policies.values() for key in keys_of(each))
     refused = ""
     try:
-        merged({**old, **old_policies}, {**new, **new_policies}, REVISION, CHANGELOG.read_text("utf-8"))
+        comparable = {name: entry(each, known or keys) for name, each in policies.items()}
+        merged({**old, **old_policies}, {**new, **comparable}, REVISION, CHANGELOG.read_text("utf-8"))
     except RefusedError as error:
         refused = str(error)
+    digests = {name: entry(each, keys) for name, each in policies.items()}
+    stamped = [{name: {"revision": REVISION, **each} for name, each in some.items()} for some in (new, digests)]
     stale = [GOLDEN / name for name in old.keys() - new.keys()]
-    stamped = [{name: {"revision": REVISION, **entry} for name, entry in one.items()} for one in (new, new_policies)]
     changed = False
-    for file, now in texts(*stamped):
+    for name, content in {**stamped[0], POLICIES: stamped[1], KEYS: sorted(keys)}.items():
+        file, now = GOLDEN / name, json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         before = file.read_text(encoding="utf-8") if file.exists() else ""
         if now == before:
             continue

@@ -1,10 +1,13 @@
-"""A short run of every policy, so that an algorithm that changes is seen: its digest is a golden result."""
+"""A short run of every policy, so that an algorithm that changes is seen: its digest is a golden result.
+
+A digest is over the keys that results had when it was written (`keys.json`), so that a new measure changes none.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +47,41 @@ def scenarios() -> Iterator[tuple[str, Scenario]]:
                 yield f"{family.key} {policy.name}", _scenario(family.key, policy.name)
 
 
-def digests() -> dict[str, dict[str, str]]:
-    """Run every policy; return of each its scenario's hash, and a digest of its numbers."""
-    return {name: entry(scenario) for name, scenario in scenarios()}
+def numbers() -> dict[str, dict[str, Any]]:
+    """Run every policy; return of each its scenario's hash, and the numbers of its result."""
+    return {name: numbers_of(scenario) for name, scenario in scenarios()}
 
 
-def entry(scenario: Scenario) -> dict[str, str]:
-    """Run a scenario; return its hash, and a digest of its numbers."""
+def numbers_of(scenario: Scenario) -> dict[str, Any]:
+    """Run a scenario; return its hash, and the numbers of its result."""
     document = coflash.run(scenario).document
-    numbers: dict[str, Any] = {key: document[key] for key in ("seed", "workload", "metrics")}
-    text = json.dumps(numbers, sort_keys=True, ensure_ascii=False)
-    return {"scenario_hash": scenario.hash, "digest": hashlib.sha256(text.encode()).hexdigest()[:16]}
+    return {"scenario_hash": scenario.hash, **{key: document[key] for key in ("seed", "workload", "metrics")}}
+
+
+def entry(numbers: dict[str, Any], keys: Set[str]) -> dict[str, str]:
+    """Return the hash of the scenario of some numbers, and a digest of those under these keys."""
+    counted = {key: value for key, value in numbers.items() if key != "scenario_hash"}
+    text = json.dumps(pruned(counted, keys), sort_keys=True, ensure_ascii=False)
+    return {"scenario_hash": numbers["scenario_hash"], "digest": hashlib.sha256(text.encode()).hexdigest()[:16]}
+
+
+def keys_of(value: Any, path: str = "") -> Iterator[str]:
+    """Yield the keys of a document, with those that contain them; `[]` stands for any item of a list."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield f"{path}.{key}"
+            yield from keys_of(inner, f"{path}.{key}")
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keys_of(inner, f"{path}[]")
+
+
+def pruned(value: Any, keys: Set[str], path: str = "") -> Any:
+    """Return a document without the keys that are not among `keys`."""
+    if isinstance(value, dict):
+        inner = {key: (item, f"{path}.{key}") for key, item in value.items()}
+        return {key: pruned(item, keys, name) for key, (item, name) in inner.items() if name in keys}
+    return [pruned(item, keys, f"{path}[]") for item in value] if isinstance(value, list) else value
 
 
 def _scenario(family: str, policy: str) -> Scenario:

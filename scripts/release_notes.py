@@ -10,19 +10,24 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
+def version() -> str:
+    """Return the version of this source, as Python spells it."""
+    (given,) = re.findall(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text("utf-8"), re.MULTILINE)
+    return re.sub(r"-dev\.(\d+)$", r".dev\1", given)
+
+
 def main() -> int:
     """Print the notes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tag", help="such as v1.0.0")
-    tag = parser.parse_args().tag
-    version = re.findall(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text("utf-8"), re.MULTILINE)[0]
-    if tag != f"v{version}":
-        print(f'error: the tag is "{tag}", and Cargo.toml has version {version}: tag v{version}', file=sys.stderr)
+    tag, wanted = parser.parse_args().tag, version()
+    if tag != f"v{wanted}":
+        print(f'error: the tag is "{tag}", and Cargo.toml has version {wanted}: tag v{wanted}', file=sys.stderr)
         return 1
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    section = re.search(rf"^## {re.escape(version)} \(.+?\)\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
+    section = re.search(rf"^## {re.escape(wanted)} \(.+?\)\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL)
     if section is None:
-        print(f'error: CHANGELOG.md has no section "## {version} (date)": date "Unreleased"', file=sys.stderr)
+        print(f'error: CHANGELOG.md has no section "## {wanted} (date)": date "Unreleased"', file=sys.stderr)
         return 1
     print(section[1].strip())
     return 0

@@ -38,10 +38,15 @@ _CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?\n", re.M)
 def sources() -> dict[str, str]:
     """Return the files of the repository that are pages, with the place of each on the site."""
     docs = {f"docs/{file.relative_to(ROOT / 'docs').as_posix()}" for file in ROOT.glob("docs/**/*.md")}
-    texts = {"README.md": "index.md"} | {name: name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")}
+    names = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "RELEASING.md")
+    texts = {"README.md": "index.md", "tests/README.md": "tests.md"} | {name: name for name in names}
+    designs = {
+        f"crates/{(at := file.relative_to(ROOT / 'crates')).as_posix()}": f"design/{at.parent.name}.md"
+        for file in ROOT.glob("crates/**/DESIGN.md")
+    }
     rooms = {file: f"rooms/{name}.md" for name, file in ROOMS.items()}
     examples = {f"examples/{file.name}": f"examples/{file.stem}.md" for file in ROOT.glob("examples/*.py")}
-    return {file: file.removeprefix("docs/") for file in docs} | texts | rooms | examples
+    return {file: file.removeprefix("docs/") for file in docs} | texts | rooms | designs | examples
 
 
 def page(file: str) -> str:

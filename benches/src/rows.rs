@@ -1,7 +1,7 @@
 //! The list of rows of the table.
 
 use crate::row::{Row, family, row};
-use crate::simulating::{simulate, simulate_on};
+use crate::simulating::simulate;
 use crate::{counting, evicting, generating, parsing, serving, simulating, storing};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::PlacementConfig;
@@ -48,9 +48,7 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         row("standard job, 64 GiB", standard(&[PASS, ("flash.blocks_per_plane", "32768")])),
         row("standard job, 1 TiB", standard(&[PASS, ("flash.blocks_per_plane", "524288")])),
-        row("standard job, two threads", || simulate_on(2, "random-5g", &[])),
         row("standard job, shared channels", standard(SHARED)),
-        row("shared channels, two threads", || simulate_on(2, "random-5g", SHARED)),
         row("sequential writes", standard(&[("workload.synthetic.generator", "sequential")])),
         row("shipped trace, closed loop, cdm", || {
             simulate("demo", &[("workload.trace", &format!("[{TRACE:?}]"))])

@@ -12,11 +12,7 @@ pub(crate) fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
 }
 
 pub(crate) fn simulate(name: &str, assignments: &[(&str, &str)]) -> Measured {
-    simulate_on(1, name, assignments)
-}
-
-pub(crate) fn simulate_on(threads: u32, name: &str, assignments: &[(&str, &str)]) -> Measured {
-    measure(threads, &scenario(name, assignments))
+    measure(&scenario(name, assignments))
 }
 
 /// A placement policy, where nine in ten writes go to a tenth of the pages.
@@ -44,7 +40,7 @@ pub(crate) fn op_fcl_hits(requests: u64) -> Measured {
         "arrival": { "name": "poisson", "mean": "10ms" },
     }));
     scenario.workload.requests = Requests::Synthetic(config.expect("a configuration"));
-    measure(1, &scenario)
+    measure(&scenario)
 }
 
 /// Decisions on the partition of flash, each among 16 × 17 partitions, and their share of a period of 2^16 cache hits.
@@ -97,9 +93,8 @@ pub(crate) fn decisions(by_measures: bool) -> Measured {
     }
 }
 
-fn measure(threads: u32, scenario: &Scenario) -> Measured {
-    let given = Given { threads, ..Given::only(TRACES) };
-    let begun = begin(scenario, &given, &mut NoObserver).expect("it begins");
+fn measure(scenario: &Scenario) -> Measured {
+    let begun = begin(scenario, &Given::only(TRACES), &mut NoObserver).expect("it begins");
     let result = begun.finish(&mut NoObserver).expect("it runs");
     let simulator = result.simulator();
     Measured {

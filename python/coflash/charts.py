@@ -3,7 +3,7 @@
 A chart is made of rows, dictionaries of what is drawn:
 
 - `lines`: `x`, `y`, `name`; an interval from `low` to `high`; `from` where an area begins; `part` of a line in pieces.
-- `bars`: `row`, `from`, `to`, `name`; an interval from `low` to `high`; `text` at the end.
+- `bars`: `row` (and its `label`), `from`, `to`, `name`; an interval from `low` to `high`; a `text` behind `end`.
 - `cells`: `x`, `x2`, `y`, `y2`, and `value`, or `name` and `text`.
 
 Names have looks, in their order: colour, dashes, marker. `beside` puts charts into one picture, and `picture` makes a
@@ -24,7 +24,7 @@ import struct
 import textwrap
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -43,7 +43,7 @@ DASHES: tuple[Sequence[float], ...] = ((1, 0), (4, 1.6), (1, 1.4), (5, 1.5, 1, 1
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 INK, SOFT = "#333333", "#6f7780"
 _DPI, _POINTS = 300, 72
-_SMALL, _LABEL_LETTERS = 6.0, 28
+_SIZE, _SMALL, _LABEL_LETTERS = 7.0, 6.0, 28
 _MARGINS = (44, 40)
 """The room for axes of a chart among several, across and up."""
 _OTHER = {"x": "y", "y": "x", "x2": "y2", "y2": "x2", "xOffset": "yOffset", "yOffset": "xOffset"}
@@ -88,6 +88,8 @@ class Axis:
     high: float | None = None
     ticks: Mapping[float, str] | None = None
     """The texts at places of the axis."""
+    words: bool = False
+    """Whether each of these texts is needed: they are turned where there is no room for all."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,7 @@ def lines(
     y: Axis,
     *,
     styles: Mapping[str, Look] | None = None,
+    by: str = "",
     step: bool = False,
     rules: Sequence[tuple[float, str]] = (),
     inches: tuple[float, float] = (COLUMN_INCHES, 2.3),
@@ -137,6 +140,7 @@ def lines(
         x: The axis across.
         y: The axis up; it begins at 0 unless it is logarithmic or has another beginning.
         styles: The looks of the names; those of `looks` if None.
+        by: What the names are, for the legend.
         step: Whether a value holds until the next one.
         rules: Upright lines at places of the axis across, each with a text.
         inches: Width and height.
@@ -149,12 +153,16 @@ def lines(
         look = styles[row.setdefault("name", "")]
         row.update(place=place, part=row.get("part", 0), marked=bool(look.marker))
     layers = line_layers(
-        {"x": across, "y": up, **_channels(styles)},
+        {"x": across, "y": up, **_channels(styles, by)},
         step=step,
         areas=any("from" in row for row in rows),
         intervals=any(row.get("low") is not None for row in rows),
         markers=any(look.marker for look in styles.values()),
     )
+    texts = list((x.ticks or {}).values()) if x.words else []
+    if _LETTER * _SIZE * sum(len(text) + 2 for text in texts) > 0.8 * _POINTS * inches[0]:
+        across["axis"] |= {"labelAngle": -90, "labelOverlap": False}
+        inches = inches[0], inches[1] + _LETTER * _SIZE * max(map(len, texts)) / _POINTS
     marked = (layer for at, text in rules for layer in _rule(at / factor, text, turned=True))
     return Chart([*layers, *marked], drawn, inches, title)
 
@@ -218,12 +226,12 @@ def bars(
     """
     styles = styles or looks(str(row.get("name", "")) for row in rows)
     along, drawn, factor = _axis(x, rows, ("from", "to", "end", "low", "high"), from_zero=True)
-    names = list(dict.fromkeys(str(row["row"]) for row in rows))
+    names = {str(row["row"]): str(row.get("label", row["row"])) for row in rows}
     colour = _colours(styles, legend=legend, offset=16 if rules else 6)
     offset = {"yOffset": {"field": "name", "type": "nominal", "sort": list(styles)}} if grouped else {}
     layers = bar_layers({"x": along, "y": _names(names, upright=upright), "color": colour, **offset})
     layers += [layer for at, text in rules for layer in _rule(at / factor, text)]
-    breaks = sum(len(_wrapped(name)) - 1 for name in names)
+    breaks = sum(len(_wrapped(name)) - 1 for name in names.values())
     high = 0.8 + 0.19 * len(names) + 0.09 * breaks
     if upright:
         layers = _turned(layers)
@@ -280,13 +288,29 @@ def cells(
     up, drawn, _ = _axis(y, placed, ("y", "y2"))
     at = {"x": {**across, "field": "x"}, "x2": {"field": "x2"}, "y": {**up, "field": "y"}, "y2": {"field": "y2"}}
     if styles is None:
-        shade = {"field": "value", "type": "quantitative", "title": label, "scale": {"range": list(colours)}}
+        shade: Spec = {"field": "value", "type": "quantitative", "title": label, "scale": {"range": list(colours)}}
+        shade["legend"] = {"gradientLength": 80, "gradientThickness": 6}
         return Chart([_layer("rect", {**at, "color": shade})], drawn, inches, title)
     for row in drawn:
         row.update(across=(row["x"] + row["x2"]) / 2, up=(row["y"] + row["y2"]) / 2)
     middle = {"x": {**across, "field": "across"}, "y": {**up, "field": "up"}, "text": {"field": "text"}}
     text = _layer("text", middle, "isValid(datum.text)", align="center", dx=0)
     return Chart([_layer("rect", {**at, "color": _colours(styles)}, opacity=0.35), text], drawn, inches, title)
+
+
+def upon(below: Chart, above: Chart) -> Chart:
+    """Return a chart with another one, of the same axes, drawn over it."""
+    rows = {"data": {"values": list(above.rows)}}
+    return replace(below, layers=[*below.layers, *(rows | layer for layer in above.layers)])
+
+
+def ecdf(values: Iterable[float], name: str) -> list[Row]:
+    """Return the rows of a line with steps: the share of values up to each."""
+    ordered = sorted(values)
+    shares = (
+        [(ordered[0], 0.0), *((each, (at + 1) / len(ordered)) for at, each in enumerate(ordered))] if ordered else []
+    )
+    return [{"x": each, "y": share, "name": name} for each, share in shares]
 
 
 def picture(charts: Chart | Sequence[Chart], format: Format, *, columns: int = 0, caption: str = "") -> bytes:
@@ -356,12 +380,14 @@ def _with_legend(chart: Chart, width: float) -> Spec:
     colours = [layer["encoding"].get("color", {}) for layer in chart.layers]
     names: list[str] = next((each["scale"]["domain"] for each in colours if "domain" in each.get("scale", {})), [])
     labels = max((len(str(row.get("row", ""))[:_LABEL_LETTERS]) for row in chart.rows), default=0)
-    room = width - _LETTER * look["axis"]["labelFontSize"] * labels
-    each = _LETTER * look["legend"]["labelFontSize"] * max(map(len, names), default=0) + 24
+    room = width - _LETTER * _SIZE * labels
+    each = _LETTER * _SIZE * max(map(len, names), default=0) + 24
     return look | {"legend": look["legend"] | {"columns": max(1, int(room / each))}}
 
 
-def config(ink: str = INK, soft: str = SOFT, grid: str = "#e4e4e4", paper: str = "#ffffff", size: float = 7) -> Spec:
+def config(
+    ink: str = INK, soft: str = SOFT, grid: str = "#e4e4e4", paper: str = "#ffffff", size: float = _SIZE
+) -> Spec:
     """Return the look of all charts, in the colours of paper or of a page."""
     text = {"labelColor": soft, "titleColor": ink, "labelFontSize": size, "titleFontSize": size + 1}
     axis = {"titleFontWeight": "normal", "domainColor": soft, "tickColor": soft, "gridColor": grid, "tickSize": 3}
@@ -376,13 +402,20 @@ def config(ink: str = INK, soft: str = SOFT, grid: str = "#e4e4e4", paper: str =
     return {
         "font": _FONT,
         "background": paper,
-        "padding": 2,
+        "padding": 4,
         "view": {"stroke": None},
         "axis": text | axis | {"labelLimit": 0, "titleLimit": 0, "titlePadding": 4},
         "axisX": {"grid": False, "labelOverlap": "greedy", "labelSeparation": 4},
         "axisY": {"grid": True, "domain": False, "ticks": False},
         # The pictures have one font: of several, their order in a PDF is by chance.
-        "legend": {**text, **above, "titleFontWeight": "normal", "title": None, "labelLimit": 0, "columnPadding": 8},
+        "legend": {
+            **text,
+            **above,
+            "titleFontWeight": "normal",
+            "titleOrient": "left",
+            "labelLimit": 0,
+            "columnPadding": 8,
+        },
         "title": {"fontSize": size + 1, "color": ink, "fontWeight": "normal"},
         "line": {"strokeWidth": 1.3},
         "rule": {"strokeWidth": 0.8},
@@ -488,7 +521,7 @@ def _axis(
     return shown | {"title": label or None, "scale": zero | ends, "axis": {"tickCount": 5}}, drawn, factor
 
 
-def _channels(styles: Mapping[str, Look]) -> dict[str, Spec]:
+def _channels(styles: Mapping[str, Look], by: str = "") -> dict[str, Spec]:
     """Return the encodings of names by their looks."""
     names, all_looks = list(styles), list(styles.values())
     marked = any(look.marker for look in all_looks)
@@ -502,7 +535,7 @@ def _channels(styles: Mapping[str, Look]) -> dict[str, Spec]:
     legend: Spec = {"legend": shown} if len(names) > 1 else {"legend": None}
 
     def encoding(key: str) -> Spec:
-        field = {"field": "name", "type": "nominal", "title": None}
+        field = {"field": "name", "type": "nominal", "title": by or None}
         if key == "strokeDash" and marked:
             # A legend has the markers, or else the dashes; of another domain, the dashes stay out of it.
             return field | {"scale": {"domain": [*names, ""], "range": [*ranges[key], [1, 0]]}, "legend": None}
@@ -517,9 +550,9 @@ def _colours(styles: Mapping[str, Look], *, legend: bool = True, offset: float =
     return {**encoding, "legend": {"offset": offset} if legend and len(styles) > 1 else None}
 
 
-def _names(names: Sequence[str], *, upright: bool = False) -> Spec:
+def _names(names: Mapping[str, str], *, upright: bool = False) -> Spec:
     """Return the encoding of the rows of bars, with their names, of which long ones take several lines."""
-    texts = json.dumps(["\n".join(_wrapped(name)) for name in names])
+    texts = json.dumps(["\n".join(_wrapped(name)) for name in names.values()])
     label = f"split({texts}[indexof({json.dumps(list(names))}, datum.value)], '\\n')"
     axis = {"labelExpr": label, "grid": False, "domain": False, "ticks": False, "labelPadding": 4}
     if upright:

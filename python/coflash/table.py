@@ -13,8 +13,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, final
 
 from coflash import _core
-from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.lookup import no_such
+from coflash.text_table import ROWS_SHOWN, TextTable
 
 if TYPE_CHECKING:
     import duckdb
@@ -172,8 +172,10 @@ class Table:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        rows = list(islice(zip(*self._columns.values(), strict=True), ROWS_SHOWN))
-        return html_table(self.columns, rows, of=len(self))
+        shown = TextTable(self.columns)
+        for row in islice(zip(*self._columns.values(), strict=True), ROWS_SHOWN):
+            shown.add(*map(str, row))
+        return shown.html(len(self))
 
 
 @cache

@@ -60,7 +60,7 @@ def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
         with style():
             canvas = figure.draw(runs)
             return _in_each_format(canvas)
-    panels = runs.experiments(figure.experiments)
+    panels = figure.panels(runs)
     with style():
         from matplotlib.figure import Figure as Canvas
 

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from coflash._core import REVISION, __version__
 from coflash.quantity import change, show_change
 from coflash.results.estimate import Estimate
-from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS, NEAR, Judged, counts, each, judge
+from coflash_reproduce.claim import DIRECTION, FAILS, HOLDS, NEAR, Judged, Paper, counts, each, judge
 from coflash_reproduce.drawing import lines_of
 from coflash_reproduce.output import SHOWN
-from coflash_reproduce.paper import Exhibit, Experiment, Figure, Grid, Investigation, Paper, Picture, Runs
-from coflash_reproduce.study import Study, Tested, spread
+from coflash_reproduce.paper import Exhibit, Experiment, Figure, Grid, Investigation, Picture, Runs, spread
+from coflash_reproduce.study import Study, Tested
 
 COLUMNS = {"claims": ("", "", "paper", "here", "refuted by", ""), "findings": ("hypothesis", "refuted by", "found", "")}
 """The columns of the table of claims, and of that of findings."""
@@ -105,7 +105,7 @@ def exhibits(of: Investigation, runs: Runs, images: str) -> Iterator[str]:
 def figure_csv(figure: Figure, runs: Runs) -> str:
     """Write the numbers of a figure as CSV: a row for each run, exactly as in the store."""
     rows = [("experiment", "line", "at", figure.measure.label, "run")]
-    for experiment in runs.experiments(figure.experiments):
+    for experiment in figure.panels(runs):
         if figure.lines is not None:
             lines = figure.lines(runs, experiment)
             rows += [
@@ -149,7 +149,7 @@ def table(grid: Grid) -> str:
 
 
 def _figure_tables(figure: Figure, runs: Runs) -> Iterator[str]:
-    panels = runs.experiments(figure.experiments)
+    panels = figure.panels(runs)
     for experiment in panels:
         if len(panels) > 1:
             yield f"{figure.measure.label[0].upper()}{figure.measure.label[1:]}, {experiment.title}:"

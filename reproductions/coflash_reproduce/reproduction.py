@@ -15,8 +15,9 @@ from coflash._core import CoflashError, hint
 from coflash.figures.style import needs_matplotlib
 from coflash.files import atomic_write
 from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, warp
+from coflash_reproduce.claim import Paper
 from coflash_reproduce.output import IMAGES, Output
-from coflash_reproduce.paper import Exhibit, Paper, Runs
+from coflash_reproduce.paper import Exhibit, Runs
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import NAMES
 from coflash_reproduce.study import Study

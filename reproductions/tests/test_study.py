@@ -13,7 +13,8 @@ from reproduced import documents, rows
 
 from coflash import CoflashError
 from coflash.measures.measure import WAF_HOST
-from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Paper, Runs
+from coflash_reproduce.claim import Paper
+from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Runs
 from coflash_reproduce.reproduction import PAPERS, STUDIES, Done, study
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import NAMES

@@ -32,7 +32,8 @@ NOT_NAMED = [
 
 
 def kept() -> tuple[golden.Entries, golden.Entries]:
-    return golden.read()
+    results, policies, _ = golden.read()
+    return results, policies
 
 
 def bare(entry: dict[str, Any]) -> dict[str, Any]:
@@ -131,11 +132,41 @@ def test_no_two_algorithms_have_the_same_digest() -> None:
 
 def test_a_digest_is_of_the_numbers_of_a_run() -> None:
     scenario = dict(golden_policies.scenarios())["cooperation cdm"]
-    entry = golden_policies.entry(scenario)
-    assert {"revision": REVISION, **entry} == kept()[1]["cooperation cdm"]
-    other = golden_policies.entry(scenario.with_(cooperation__removable_weight=0.5))
+    _, policies, keys = golden.read()
+    entry = golden_policies.entry(golden_policies.numbers_of(scenario), keys)
+    assert {"revision": REVISION, **entry} == policies["cooperation cdm"]
+    other = golden_policies.numbers_of(scenario.with_(cooperation__removable_weight=0.5))
     assert entry["scenario_hash"] != other["scenario_hash"]
-    assert entry["digest"] != other["digest"]
+    assert entry["digest"] != golden_policies.entry(other, keys)["digest"]
+
+
+def test_a_new_measure_changes_no_result() -> None:
+    """Sweeps, warm devices and twins go by the revision: an added number makes none of them stale."""
+    old = {name: {"revision": 2, **copy.deepcopy(bare(entry))} for name, entry in kept()[0].items()}
+    new = {name: copy.deepcopy(bare(entry)) for name, entry in old.items()}
+    for entry in new.values():
+        entry["metrics"]["bypassed_pages"] = 3
+        entry["metrics"]["programs_pages"]["new_cause"] = 0
+    assert merged(old, new, 2, "") == {name: {"revision": 2, **entry} for name, entry in new.items()}
+    for value in ({"flushes": -1}, {}):
+        other = copy.deepcopy(new)
+        del other["cdm-host.json"]["metrics"]["flushes"]
+        other["cdm-host.json"]["metrics"].update(value)
+        with pytest.raises(RefusedError, match=r"^cdm-host\.json: has changed"):
+            merged(old, other, 2, NAMED)
+
+
+def test_a_digest_is_over_the_keys_that_were_known() -> None:
+    numbers = {"scenario_hash": "0", "metrics": {"a": 1, "of": [{"b": 2}, {"b": 3}]}}
+    more: dict[str, Any] = {
+        "scenario_hash": "0",
+        "metrics": {"a": 1, "of": [{"b": 2, "c": 0}, {"b": 3, "c": 1}], "d": {"e": 5}},
+    }
+    keys = frozenset(golden_policies.keys_of(numbers))
+    assert golden_policies.entry(numbers, keys) == golden_policies.entry(more, keys)
+    assert golden_policies.entry(more, keys) != golden_policies.entry(more, keys | {".metrics.of[].c"})
+    more["metrics"]["of"][1]["b"] = 4
+    assert golden_policies.entry(numbers, keys) != golden_policies.entry(more, keys)
 
 
 def test_all_that_is_kept_is_of_this_revision_which_the_changelog_names() -> None:

@@ -18,6 +18,7 @@ import typer
 
 from coflash import CoflashError, Scenario, built_in_scenarios, keys
 from coflash.cli import app, imported
+from coflash.cli.results import WAYS
 from coflash.commented import commented
 from coflash.demo import find_trace
 from coflash.scenario import flat
@@ -84,10 +85,10 @@ def test_init_writes_a_scenario_that_runs_and_overwrites_nothing(
     again = coflash("init")
     assert (again.returncode, Path("scenario.toml").read_bytes()) == (2, before)
     assert "is there already" in again.stderr
-    assert coflash("init", "mine.toml", "--from", "cdm-64g").returncode == 0
+    assert coflash("init", "mine.toml", "cdm-64g").returncode == 0
     assert Scenario.load("mine.toml") == Scenario.load("cdm-64g")
     assert "mine.toml" in coflash("init", "mine").stderr
-    assert 'did you mean "demo"' in coflash("init", "other.toml", "--from", "demmo").stderr
+    assert 'did you mean "demo"' in coflash("init", "other.toml", "demmo").stderr
 
 
 def completed(*words: str) -> list[str]:
@@ -149,9 +150,9 @@ def test_the_shell_is_offered_scenarios_in_files(tmp_path: Path, monkeypatch: py
         (("run", "demo", "--read", "format=msr"), ("--read: has no effect", "--trace")),
         (("run", "demo", "--read", "columns=time:us,op,offset:bytes,size:bytes"), ("--read: has no effect",)),
         (("report", "x", "--measure", "waf_host"), ("--measure: has no effect",)),
-        (("results", "list", "--json", "--measure", "waf_host"), ("--measure: has no effect",)),
-        (("results", "list", "--json", "--seeds"), ("--seeds: has no effect",)),
-        (("results", "sql", "select 1", "--json", "-o", "x.csv"), ("--json: has no effect",)),
+        (("results", "list", "--format", "json", "--measure", "waf_host"), ("--measure: has no effect",)),
+        (("results", "list", "--format", "json", "--seeds"), ("--seeds: has no effect",)),
+        (("results", "sql", "select 1", "--format", "json", "-o", "x.csv"), ("--format: has no effect",)),
     ],
 )
 def test_what_is_almost_right_is_told_what_is(
@@ -205,6 +206,17 @@ def test_a_name_of_an_earlier_version_leads_to_the_new_one(arguments: tuple[str,
     done = coflash(*arguments)
     assert done.returncode == 2
     assert new in done.stderr
+
+
+def test_what_compare_does_is_said_once() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text("utf-8")
+    for way in WAYS.values():
+        given, _, compared = way.partition(": ")
+        assert f"| {given} | {compared} |" in page
+
+
+def test_no_more_options_than_two_hundred() -> None:
+    assert sum(any(name.startswith("-") for name in names) and "--help" not in names for names in _options()) <= 200
 
 
 def test_names_of_two_versions_ago_are_gone() -> None:

@@ -158,7 +158,7 @@ def test_the_command_line_records_and_draws(tmp_path: Path) -> None:
     drawn = runner.invoke(app, ["validity", str(decisions), "-o", str(figure)], catch_exceptions=False)
     assert drawn.stdout.strip() == str(figure)
     text = figure.read_text("utf-8")
-    assert text.startswith("<?xml")
+    assert text.startswith("<svg")
     for label in ("valid pages (%)", "blocks that GC picked", "time ("):
         assert label in text
     assert validity.draw(decisions, "svg") == figure.read_bytes(), "the same figure is the same file"

@@ -29,7 +29,7 @@ def test_a_search_shows_its_course_what_matters_and_the_front(browser: WebDriver
         subject_to="response.p99<50ms",
         out=tmp_path,
         trials=12,
-        workers=1,
+        on=1,
     )
     write_report(Subject.read([tmp_path]), tmp_path / "search.html")
     browser.get((tmp_path / "search.html").as_uri())

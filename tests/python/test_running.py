@@ -5,7 +5,6 @@ import pytest
 
 import coflash
 from coflash.demo import find_trace
-from processes import coflash as coflash_command
 
 
 @pytest.fixture(scope="module")
@@ -154,30 +153,3 @@ def test_fast_data_is_told_when_it_was_refreshed_more_than_written() -> None:
     assert shadows.cautions() == []
     result = coflash.run(shadows)
     assert any("ftl.refresh.fast_retention" in note for note in result.notes)
-
-
-APART = {"workload.synthetic.requests": 3_000, "flash.blocks_per_plane": 64, "flash.pages_per_block": 16}
-
-
-@pytest.mark.parametrize("threads", [2, 5])
-def test_any_number_of_threads_gives_the_same_result(threads: int) -> None:
-    scenario = coflash.Scenario.load("random-5g").with_(APART)
-    assert scenario.coupling() is None
-    one, several = (coflash.run(scenario, threads=number) for number in (1, threads))
-    assert {**several.document, "simulator": None} == {**one.document, "simulator": None}
-    assert several.series() == one.series()
-
-
-def test_an_exception_in_the_progress_call_ends_all_threads() -> None:
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        coflash.run("random-5g", progress=stop, threads=2)
-
-
-def test_a_run_that_needs_one_thread_says_why() -> None:
-    keys = [f"--set={key}={value}" for key, value in {**APART, "cache.size": "64KiB"}.items()]
-    done = coflash_command("run", "random-5g", *keys, "--threads=2")
-    assert "note: one thread serves all requests; cache.size: a cache evicts pages of any die" in done.stderr
-    assert "one thread" not in coflash_command("run", "random-5g", *keys).stderr

@@ -124,10 +124,6 @@ impl Scenario {
         u64::from(self.0.ftl.logical_pages(&self.0.flash)) * self.0.flash.page_size.count
     }
 
-    fn coupling(&self) -> Option<String> {
-        coflash_sim::coupling(&self.0)
-    }
-
     fn cautions(&self) -> PyResult<Vec<String>> {
         self.0.check().map_err(refused)?;
         Ok(coflash_sim::cautions(&self.0))
@@ -319,11 +315,10 @@ fn run(
     measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
     records: (Option<PathBuf>, Option<PathBuf>),
-    course: (u32, Option<KeptCheckpoint>),
+    checkpoint: Option<KeptCheckpoint>,
 ) -> PyResult<PyRunResult> {
     let scenario = external::bound(py, &scenario.0)?;
     let mut observer = PythonObserver::new(progress, measured);
-    let (threads, checkpoint) = course;
     let checkpoints = checkpoint.map(|(file, replaces_another, seconds, told)| {
         observer.checkpoints_every(seconds, told);
         Checkpoints { file, replaces_another }
@@ -331,7 +326,7 @@ fn run(
     let (warm, (operations, decisions)) = (warm.map(|warm| &warm.0), records);
     let records = Records { operations, decisions };
     let mut simulate =
-        || coflash_sim::run_recorded(&scenario, warm, &records, threads, checkpoints.as_ref(), &mut observer);
+        || coflash_sim::run_recorded(&scenario, warm, &records, checkpoints.as_ref(), &mut observer);
     external::take_failure();
     // Release the interpreter during the simulation; observer and policies acquire it when they need it.
     let result = if external::is_called_per_page(&scenario) { simulate() } else { py.detach(&mut simulate) };
@@ -408,6 +403,12 @@ mod _core {
 
     #[pymodule_export]
     const REVISION: u32 = coflash_sim::REVISION;
+    /// The commit that a wheel was made of; empty where none was given to the build.
+    #[pymodule_export]
+    const COMMIT: &str = match option_env!("COFLASH_COMMIT") {
+        Some(commit) => commit,
+        None => "",
+    };
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name")]
     const __version__: &str = coflash_sim::VERSION;

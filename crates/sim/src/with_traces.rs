@@ -38,8 +38,8 @@ pub fn run_from(
     coflash_engine::run(scenario, &Given { warm: Some(warm), ..Given::only(TRACES) }, observer)
 }
 
-/// Run a scenario, on a warm device if one is given, and record it; on up to `threads` threads, if slices of its device are
-/// [independent](coflash_engine::coupling); with checkpoints, if it is not recorded.
+/// Run a scenario, on a warm device if one is given, and record it; with checkpoints, if it is not
+/// recorded.
 ///
 /// # Errors
 /// See [`run_from`]; a file that cannot be written.
@@ -47,12 +47,11 @@ pub fn run_recorded(
     scenario: &Scenario,
     warm: Option<&WarmDevice>,
     records: &Records,
-    threads: u32,
     checkpoints: Option<&Checkpoints>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     let recording = RunRecording::begin(records, scenario)?;
-    let given = Given { warm, threads, ..recording.given(Given::only(TRACES)) };
+    let given = Given { warm, ..recording.given(Given::only(TRACES)) };
     let result = match checkpoints {
         Some(checkpoints) if *records == Records::default() => {
             coflash_engine::run_with_checkpoints(scenario, &given, checkpoints, observer)?

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from coflash._core import REVISION, CoflashError, __version__
+from coflash._core import CoflashError
 from coflash.cli.usage import UsageError, problem
 
 _PANELS = {
@@ -26,7 +26,14 @@ _PANELS = {
 }
 """The commands of each panel of the help."""
 
-_MODULES = {"compare": "results", "study": "reproduce", "truth": "reproduce", "serve": "device", "trace": "generate"}
+_MODULES = {
+    "compare": "results",
+    "study": "reproduce",
+    "truth": "reproduce",
+    "serve": "device",
+    "trace": "generate",
+    **dict.fromkeys(("sweep", "tune", "size", "advise", "fleet", "evaluate"), "question"),
+}
 """The modules of the commands that have another name than their module."""
 
 _GROUPS = ("results", "trace", "device", "scenario")
@@ -87,7 +94,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"coflash {__version__}, revision {REVISION} of results")
+        from coflash.cli.version import version
+
+        typer.echo(version())
         raise typer.Exit
 
 
@@ -139,5 +148,5 @@ def _refuse(problem: str) -> NoReturn:
     from coflash.terminal import errors
 
     line = "; ".join(part for part in f"error: {problem}".splitlines() if part.strip())
-    errors().print(line, style="red", markup=False, highlight=False, soft_wrap=True)
+    errors().print(line, style="red", soft_wrap=True)
     sys.exit(2)

@@ -124,4 +124,4 @@ def _about(failure: Failure) -> str:
 
 
 def _tell(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)
+    console.print(text, soft_wrap=True)

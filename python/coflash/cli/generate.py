@@ -9,12 +9,13 @@ import typer
 
 from coflash import trace as traces
 from coflash.cli import complete
-from coflash.cli.console import errors, notes, output, plain_table, show_json
-from coflash.cli.options import AsJson, Page, Read, Requests, assigned, out_option, trace_options
+from coflash.cli.console import errors, notes, output, show_json, show_table
+from coflash.cli.options import AsJson, Read, Requests, assigned, out_option, trace_options
 from coflash.cli.trace import Out, Trace, write_shown
 from coflash.cli.trace import app as app
 from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
+from coflash.text_table import TextTable
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
 
@@ -75,32 +76,26 @@ def like(
         str | None, out_option("FILE", "The file: .parquet, .arrow, .iolog[.zst]; .toml for a scenario.")
     ] = None,
     requests: Requests = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=_MOST, help="The seed of the workload.")] = 0,
-    page: Page = "4KiB",
     read: Read = None,
     json: AsJson = False,
 ) -> None:
     """Generate a workload like a trace, and compare both."""
     with shown("fitting", errors()) as report:
-        found = traces.like(
-            trace, out, requests=requests, seed=seed, page=page, options=trace_options(read), progress=report
-        )
+        found = traces.like(trace, out, requests=requests, options=trace_options(read), progress=report)
     if json:
         show_json(found)
         return
     notes(found["remarks"])
-    table = plain_table("", "trace", "generated", "change")
-    for column in table.columns[1:]:
-        column.justify = "right"
+    table = TextTable(["", "trace", "generated", "change"], "lr")
     original, fitted = dict(_facts(found["original"])), dict(_facts(found["fitted"]))
     for (label, unit), value in original.items():
         other = fitted.get((label, unit))
-        table.add_row(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
-    output().print(table)
+        table.add(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
+    show_table(table)
     if "written" in found:
         notes(found["written"]["remarks"])
     if out is not None:
-        output().print(f"{out}: {counted(found['workload']['requests'], 'request')}", markup=False, highlight=False)
+        output().print(f"{out}: {counted(found['workload']['requests'], 'request')}")
 
 
 def _facts(profile: dict[str, Any], prefix: str = "", unit: Unit | None = None) -> Iterator[tuple[Any, float | None]]:

@@ -90,7 +90,7 @@ class View:
                 history.append(so_far[name])
         if not self._console.is_terminal and time.monotonic() >= self._due:
             self._due = time.monotonic() + _SECONDS_BETWEEN_LINES
-            self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
+            self._console.print(self.line(), soft_wrap=True)
 
     @property
     def requests_per_second(self) -> float | None:
@@ -211,7 +211,7 @@ class ServedView:
                     self._history[label].append(value)
             if not self._console.is_terminal and at >= self._due:
                 self._due = at + _SECONDS_BETWEEN_LINES
-                self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
+                self._console.print(self.line(), soft_wrap=True)
         self._before = at, values
 
     def _rows(self) -> Iterator[tuple[str, str]]:

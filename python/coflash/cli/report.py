@@ -40,14 +40,6 @@ def report(
         str | None, typer.Option("--over", metavar="KEY", help=_OVER, autocompletion=complete.key_names)
     ] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="KEY", help=_BY, autocompletion=complete.key_names)] = None,
-    columns: Annotated[
-        int,
-        typer.Option("--columns", metavar="N", min=1, max=2, help="For figures: width in columns of a paper."),
-    ] = 1,
-    height: Annotated[
-        float | None,
-        typer.Option("--height", metavar="INCHES", min=1, max=20, help="For figures: height, of those of measures."),
-    ] = None,
     annotations: Annotated[
         list[str] | None,
         typer.Option("--annotate", metavar="VALUE=TEXT", help="For figures: a text at a value. May be repeated."),
@@ -62,8 +54,6 @@ def report(
         "--measure": metrics,
         "--over": over,
         "--by": by,
-        "--columns": columns != 1,
-        "--height": height,
         "--annotate": annotations,
     }
     if format == "html":
@@ -79,7 +69,7 @@ def report(
         return
     from coflash.figures.publication import METRICS, Layout, write_figures  # a page needs no Matplotlib
 
-    layout = Layout(2 if columns == 2 else 1, height, tuple(annotations or ()))
+    layout = Layout(annotations=tuple(annotations or ()))
     notes(subject.assumed([named(name) for name in metrics or METRICS]))
     for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by, layout):
         typer.echo(written)

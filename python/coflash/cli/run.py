@@ -19,6 +19,7 @@ from coflash.cli.console import (
     errors,
     notes,
     output,
+    say,
     scaled,
     scenario_with,
     write_json,
@@ -55,9 +56,6 @@ _OUTPUT_FORMAT = (
 )
 _FIO = "Run the jobs of this job file of fio (workload.fio)."
 _WARM = "Start from this warm device, which 'coflash warm' wrote."
-_THREADS = (
-    "Threads that simulate parts of the device side by side, with the same result, where no key couples the parts."
-)
 _CHECKPOINT = (
     "Keep what the run has become every 10 minutes, or at this interval, and on Control-C, in a hidden file beside a "
     "local --out; the same command goes on from there. 0: never."
@@ -86,7 +84,6 @@ def run(
         typer.Option("--output-format", help=_OUTPUT_FORMAT),
     ] = "coflash",
     live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
-    threads: Annotated[int, typer.Option("--threads", metavar="N", min=1, max=65_536, help=_THREADS)] = 1,
     minutes: Annotated[
         float | None, typer.Option("--checkpoint", metavar="MINUTES", min=0, max=_MINUTES_MOST, help=_CHECKPOINT)
     ] = None,
@@ -133,14 +130,8 @@ def run(
         warm=warm,
         operations=operations,
         decisions=decisions,
-        threads=threads,
         checkpoint=kept,
     )
-    if threads > 1:
-        files = {"warm": warm, "operations": operations, "decisions": decisions}
-        given = next((f"--{name}: its file is of the whole device" for name, file in files.items() if file), None)
-        coupled = given or replaying(chosen, trace or ()).coupling()
-        notes([f"one thread serves all requests; {coupled}"] if coupled else [])
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if not quiet:
         notes(chosen.cautions())
@@ -198,7 +189,7 @@ def _told_if_stopped(kept: Checkpoint | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if kept:
             begins = f"goes on from {kept.file}" if kept.holds_run else "begins with the first request"
-            errors().print(f"stopped: the same command {begins}", markup=False, highlight=False, soft_wrap=True)
+            say(f"stopped: the same command {begins}", errors())
         raise
 
 
@@ -209,7 +200,7 @@ def _said(line: str, progress: Progress) -> Iterator[Progress]:
 
     def say() -> None:
         while lines:
-            errors().print(lines.pop(), style="dim", markup=False, highlight=False, soft_wrap=True)
+            errors().print(lines.pop(), style="dim", soft_wrap=True)
 
     def report(phase: str, share: float | None, requests: int) -> None:
         say()

@@ -11,12 +11,13 @@ import typer
 
 from coflash import CoflashError
 from coflash import trace as traces
-from coflash.cli.console import check_effect, errors, noted, notes, output, plain_table, show_json
+from coflash.cli.console import check_effect, errors, noted, notes, output, say, show_json, show_table
 from coflash.cli.options import AsJson, Page, Read, Requests, Workers, out_option, trace_options
 from coflash.cli.trace_table import rows
 from coflash.files.digest import check_lasting
 from coflash.quantity import counted, show
 from coflash.runs.progress import shown
+from coflash.text_table import TextTable
 from coflash.trace.trace_info import MissRatioCurves
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -73,13 +74,12 @@ def info(
     if json:
         show_json(found.to_dict() | ({} if curves is None else {"miss_ratio_curves": curves.to_dict()}))
         return
-    table = plain_table("", "")
-    table.show_header = False
+    table = TextTable(["", ""], wraps=True)
     for label, text in rows(found, curves):
-        table.add_row(label, text)
-    output().print(table)
+        table.add(label, text)
+    show_table(table)
     for file in written:
-        output().print(str(file), markup=False, highlight=False, soft_wrap=True)
+        say(str(file))
 
 
 def _curves(
@@ -110,12 +110,10 @@ def head(
 ) -> None:
     """Show the first requests of a trace."""
     first = traces.head(trace, requests or 0, trace_options(read))
-    table = plain_table("time ns", "operation", "offset bytes", "length bytes")
-    for index, column in enumerate(table.columns):
-        column.justify = "left" if index == 1 else "right"
+    table = TextTable(["time ns", "operation", "offset bytes", "length bytes"], "rlr")
     for row in zip(*first.to_dict().values(), strict=True):
-        table.add_row(*map(str, row))
-    output().print(table)
+        table.add(*map(str, row))
+    show_table(table)
 
 
 @app.command()
@@ -187,7 +185,7 @@ def split(
         found = volumes.split(trace, out, trace_options(read), report, workers)
     requests = sum(one.requests for one in found)
     text = f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them"
-    output().print(text, markup=False, highlight=False, soft_wrap=True)
+    say(text)
 
 
 @app.command()
@@ -225,4 +223,4 @@ def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
         written = work(report)
     notes(written["remarks"])
     requests, size = counted(written["requests"], "request"), show(written["bytes"], "bytes")
-    output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)
+    output().print(f"{written['file']}: {written['format']}, {requests}, {size}")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from coflash import palette
-from coflash.measures.measure import HEADLINE, Measure, applying, causes
+from coflash.measures.measure import HEADLINE, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.measures.sections import Course, sections
-from coflash.quantity import change, counted, show, show_change
+from coflash.quantity import counted, show
 from coflash.results.assumptions import assumptions_of
 from coflash.results.histogram import Histogram
 
@@ -43,45 +43,6 @@ def result_html(document: Mapping[str, Any], setting: Mapping[str, str], revisio
         f"seed {document['seed']}, revision {revision} of results, "
         f"coflash {escape(str(document['coflash']))}</div></div>"
     )
-
-
-def comparison_html(
-    title: str,
-    baseline: str,
-    rivals: Sequence[str],
-    sizes: Sequence[int],
-    at: Callable[[str, int], Metrics | None],
-    notes: Sequence[str] = (),
-) -> str:
-    """Draw a comparison: every scheme beside the baseline, for each cache size.
-
-    Args:
-        title: The title of the comparison.
-        baseline: The scheme with which the others are compared.
-        rivals: The other schemes.
-        sizes: The cache sizes, in bytes.
-        at: The metrics of a scheme at a cache size; None if there was no run.
-        notes: Notes on the runs.
-    """
-    head = "".join(f'<th style="{_CELL};font-weight:600">{show(size, "bytes")}</th>' for size in sizes)
-    runs = (at(scheme, size) for scheme in (baseline, *rivals) for size in sizes)
-    found = [metrics for metrics in runs if metrics is not None]
-    tables = []
-    for rival in rivals:
-        rows = []
-        for measure in applying(HEADLINE, found):
-            cells = "".join(
-                f'<td style="{_CELL}">{_beside(measure, at(rival, size), at(baseline, size))}</td>' for size in sizes
-            )
-            rows.append(f'<tr><th style="{_NAME};font-weight:400">{escape(measure.label)}</th>{cells}</tr>')
-        tables.append(
-            f'<table style="{_TABLE};margin:.4rem 0 0">'
-            f'<caption style="text-align:left">{escape(rival)}, against {escape(baseline)}</caption>'
-            f'<thead><tr><td style="{_NAME}"></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
-        )
-    told = "".join(f"<div>{escape(note)}</div>" for note in notes)
-    above = f"<strong>{escape(title)}</strong>{told}"
-    return f'<div style="font:0.9rem/1.4 system-ui,sans-serif">{above}{"".join(tables)}</div>'
 
 
 def _parts(document: Mapping[str, Any], metrics: Metrics) -> str:
@@ -131,14 +92,6 @@ def _row(label: str, text: str, about: str = "") -> str:
     title = f' title="{escape(about)}"' if about else ""
     name = f'<th scope="row" style="{_NAME};font-weight:400"{title}>{escape(label)}</th>'
     return f'<tr style="background:none">{name}<td style="{_CELL}">{text}</td></tr>'
-
-
-def _beside(measure: Measure, ours: Metrics | None, theirs: Metrics | None) -> str:
-    if ours is None:
-        return "–"
-    relative = None if theirs is None else change(measure.read(ours), measure.read(theirs))
-    style = _VERDICTS[measure.verdict(relative)]
-    return f'{measure.shown(ours)} <small style="{style}">{show_change(relative)}</small>'
 
 
 def _programs(metrics: Metrics) -> str:

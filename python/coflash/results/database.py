@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, final
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write, kinds
 from coflash.files.errors import named, no_result
-from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
@@ -40,6 +39,7 @@ from coflash.results.result import (
 )
 from coflash.results.selection import called, matching
 from coflash.results.store import FolderStore, LocalFolder, Run, RunFolder, store_at
+from coflash.results.tables import runs_table
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat, leaf
 from coflash.table import Table, copy_to
@@ -282,9 +282,10 @@ class Results:
         """
         import pyarrow as pa
 
-        return pa.table(self._table(text=text))
+        return pa.table(self.table(text=text))
 
-    def _table(self, *, text: bool = False) -> core.Table:
+    def table(self, *, text: bool = False) -> core.Table:
+        """Convert to a table that any library with Arrow's stream interface takes, as `to_arrow` does."""
         from arro3 import core  # slow to import, and most uses need no table library
 
         names = dict.fromkeys(name for row in self.rows() for name in row) or {"run": None}
@@ -296,13 +297,13 @@ class Results:
         """Convert to a `polars.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[polars]'`."""
         import polars as pl
 
-        return pl.DataFrame(self._table(text=text))
+        return pl.DataFrame(self.table(text=text))
 
     def to_pandas(self, *, text: bool = False) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[pandas]'`."""
         import pandas as pd
 
-        table = self._table(text=text)
+        table = self.table(text=text)
         return pd.DataFrame({name: table[name].to_pylist() for name in table.column_names})
 
     def sql(self, query: str) -> Table:
@@ -349,7 +350,7 @@ class Results:
 
     def _table_for(self, query: str) -> core.Table:
         """Return the table of the runs, with one more column for each short name in quotes, such as "response.p99"."""
-        runs = self._table(text=True)
+        runs = self.table(text=True)
         for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
             path = called(name, self._keys())
             with suppress(CoflashError):
@@ -377,22 +378,11 @@ class Results:
         Raises:
             CoflashError: The name ends otherwise, or the file cannot be written.
         """
-        export_table(self._table(), file)
+        export_table(self.table(), file)
 
     def _repr_html_(self) -> str:
-        keys = [key.path for key in self.apart()]
-        names = self.shortened()
-        measures = self.applying(BRIEF)
-        rows = [
-            (
-                names[run],
-                *("" if (value := self.value(run, key)) is None else value for key in keys),
-                *(m.shown(self._metrics[run]) for m in measures),
-            )
-            for run in self.in_order()[:ROWS_SHOWN]
-        ]
         title = f"{counted(len(self), 'run')} in {self.place}"
-        return html_table(("run", *keys, *(measure.label for measure in measures)), rows, title, len(self))
+        return runs_table(self, self.applying(BRIEF), title=title).html(len(self))
 
     def __repr__(self) -> str:
         return f"<Results of {counted(len(self), 'run')} in {self.place}>"

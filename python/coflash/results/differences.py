@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from coflash.measures.measure import Measure
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.result import Result
+
+if TYPE_CHECKING:
+    from coflash.results.database import Results
 
 SEEDS_OF_A_TRACE = (
     "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the "
@@ -97,3 +101,11 @@ def _by_slices(measure: Measure, pairs: Sequence[tuple[Result, Result]]) -> Inte
     # The observed difference itself is counted, so that p is never 0 (Davison and Hinkley, 1997).
     beyond = min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
     return Interval(float(low), float(high), min(1.0, 2 * (int(beyond) + 1) / (RESAMPLES + 1)))
+
+
+def notes_on_seeds(results: Results, measures: Iterable[Measure]) -> list[str]:
+    """State what intervals over seeds cover, if there are several seeds: of percentiles, and of a replayed trace."""
+    if not any(len(runs) > 1 for runs in results.of_one_point()):
+        return []
+    notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
+    return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes

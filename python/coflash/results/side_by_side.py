@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import final
 
 from coflash._core import CoflashError
-from coflash.html_table import html_table
 from coflash.measures.catalogue import named
 from coflash.measures.measure import HEADLINE, OVERALL, WAF_HOST, Measure, applying
 from coflash.measures.sections import sections
-from coflash.quantity import change, counted, show_change
-from coflash.results.assumptions import beside
+from coflash.quantity import change, counted
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.subject import Subject
+from coflash.results.tables import beside_table
 from coflash.results.varying_keys import Key
 from coflash.results.why import Why, explained
 from coflash.table import Table
@@ -78,22 +77,10 @@ class SideBySide:
         return f"<SideBySide of {counted(len(self.results), 'run')}: {', '.join(self.labels)}>"
 
     def _repr_html_(self) -> str:
-        found = [result.metrics for result in self.results]
-        columns = ["", self.labels[0]]
-        columns += [name for label in self.labels[1:] for name in (label, "change")]
-        rows = []
-        for key in self.keys:
-            first, *others = (key.texts[code] for code in key.codes)
-            rows.append([key.path, first, *(cell for text in others for cell in (text, ""))])
-        for section in sections(found):
-            for label, (first, *others) in beside([result.document for result in self.results], section.path).items():
-                rows.append([f"{section.title}: {label}", first, *(cell for text in others for cell in (text, ""))])
-        for measure in self._measures():
-            reference = measure.read(found[0])
-            cells = [(measure.shown(m), show_change(change(measure.read(m), reference))) for m in found[1:]]
-            rows.append([measure.label, measure.shown(found[0]), *(cell for pair in cells for cell in pair)])
         mixed = mixed_revisions(result.document for result in self.results)
-        return html_table(columns, rows, " ".join([*mixed, *(f"{why.said(WAF_HOST)}." for why in self.whys())]))
+        title = " ".join([*mixed, *(f"{why.said(WAF_HOST)}." for why in self.whys())])
+        keys = ((key.path, [key.texts[code] for code in key.codes]) for key in self.keys)
+        return beside_table(self.labels, keys, [[one.document] for one in self.results], title=title).html()
 
 
 def compare(*runs: Result | str | os.PathLike[str]) -> SideBySide:

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,12 @@ from coflash.files.errors import no_result
 from coflash.measures.measure import Measure
 from coflash.quantity import counted
 from coflash.results.assumptions import assumed
-from coflash.results.comparison import Comparison
 from coflash.results.notes import together
 from coflash.results.result import Result, mixed_revisions, replays
 from coflash.results.selection import matching
 from coflash.results.varying_keys import Key, labels, varied_keys
 
-_RESULT, _COMPARISON, _SEARCH = "result.json", "comparison.json", "tune.json"
+_RESULT, _SEARCH = "result.json", "tune.json"
 
 
 @dataclass(frozen=True)
@@ -98,21 +97,10 @@ class Subject:
         return assumed(measures, zip(self.labels, (result.document for result in self.results), strict=True))
 
     @classmethod
-    def of(cls, comparison: Comparison) -> Subject:
-        """Make the subject of a comparison and its question."""
-        return cls(
-            results=tuple(case.result for case in comparison.cases),
-            title=comparison.title,
-            question=comparison.question,
-            background=comparison.background,
-            baseline=comparison.baseline,
-        )
-
-    @classmethod
     def read(cls, paths: Sequence[Path], where: Sequence[str] = ()) -> Subject:
         """Read every result in the given folders and below them, sorted by the varying keys.
 
-        A single comparison is read with its question. A broken result is passed over, and named in `broken`.
+        A broken result is passed over, and named in `broken`.
 
         Args:
             paths: The folders.
@@ -121,10 +109,6 @@ class Subject:
         Raises:
             CoflashError: A folder holds none, all are broken, or none meets the conditions.
         """
-        if len(paths) == 1 and (paths[0] / _COMPARISON).exists():
-            with suppress(CoflashError):  # otherwise its runs are read one by one, and broken ones are named
-                whole = cls.of(Comparison.load(paths[0]))
-                return replace(whole, results=matching(whole.results, where, _scenario), where=tuple(where))
         places = list(dict.fromkeys(place for path in paths for place in _results_below(path)))
         loaded = [_loaded(place) for place in places]
         broken = tuple(str(result) for result in loaded if isinstance(result, CoflashError))

@@ -24,8 +24,6 @@ from coflash.scenario import Scenario, ScenarioLike
 from coflash.trace import Paths, Progress, arrow, info, paths
 from coflash.trace.trace_info import TraceInfo
 
-_THREADS_MOST = 65_536
-
 
 def run(
     scenario: ScenarioLike,
@@ -36,7 +34,6 @@ def run(
     *,
     operations: str | os.PathLike[str] | None = None,
     decisions: str | os.PathLike[str] | None = None,
-    threads: int = 1,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulate a scenario. The same scenario, trace and revision of results give the same result, bit for bit.
@@ -53,8 +50,6 @@ def run(
         warm: A warm device, or the file of one, to start from instead of preconditioning; the result is the same.
         operations: A Parquet file to write, with a row for each flash operation; `docs/records.md` lists its columns.
         decisions: A Parquet file to write, with a row for each candidate of each GC decision.
-        threads: The most threads that simulate parts of the device side by side, where
-            [`Scenario.coupling`][coflash.Scenario.coupling] is None; the result is the same.
         checkpoint: A file that keeps every ten minutes and on Control-C what the run has become. If it is there, the
             same run goes on from it, with the same result; it is removed at the end. The checkpoint of another run is
             refused, and so is any other file.
@@ -66,8 +61,6 @@ def run(
     scenario = Scenario.of(scenario)
     for sentence in replaying(scenario, trace).without_effect():
         warnings.warn(sentence, stacklevel=2)
-    if threads not in range(1, _THREADS_MOST + 1):
-        raise CoflashError(f"threads: {threads!r} was given; a whole number from 1 to {_THREADS_MOST} is allowed")
     kept = None if checkpoint is None else Checkpoint(Path(checkpoint).resolve(), _warn)
     if kept and not kept.file.parent.is_dir():
         raise CoflashError(f"checkpoint: {kept.file}: there is no folder {kept.file.parent}")
@@ -81,7 +74,6 @@ def run(
         warm,
         operations=operations,
         decisions=decisions,
-        threads=threads,
         checkpoint=kept,
     )
     if kept:
@@ -104,10 +96,9 @@ def simulate(
     *,
     operations: str | os.PathLike[str] | None = None,
     decisions: str | os.PathLike[str] | None = None,
-    threads: int = 1,
     checkpoint: Checkpoint | None = None,
 ) -> Result:
-    """Simulate a scenario as [`run`][coflash.run] does, by default on one thread.
+    """Simulate a scenario as [`run`][coflash.run] does.
 
     Only the notes of the result name keys without effect. The file of a checkpoint stays.
     """
@@ -131,7 +122,7 @@ def simulate(
             (checkpoint.file, checkpoint.replaces_another, checkpoint.seconds, checkpoint.tell) if checkpoint else None
         )
         records = (operations, decisions)
-        core = _core.run(scenario.core, progress or None, tell, device, records, (threads, kept))
+        core = _core.run(scenario.core, progress or None, tell, device, records, kept)
     return credited(Result.from_core(core), files, read.local, read.sources)
 
 

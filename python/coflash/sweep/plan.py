@@ -30,6 +30,15 @@ def alike(reason: str) -> str:
     return re.sub(r"\d[\d,.]*", "#", reason)
 
 
+def refusal(scenario: Scenario, settings: Assignment) -> str:
+    """Return why a scenario cannot have some settings; empty if it can."""
+    try:
+        scenario.set(list(settings)).with_digests().check()
+    except CoflashError as error:
+        return str(error)
+    return ""
+
+
 @dataclass(frozen=True)
 class Job:
     """A planned run."""
@@ -205,31 +214,6 @@ def sharing(jobs: Sequence[Job]) -> list[Job]:
     """Return the same runs; those with the same device share it."""
     runs = Counter(job.device_key for job in jobs)
     return [job.shares(count) if (count := runs[job.device_key]) > 1 else job for job in jobs]
-
-
-Group = tuple[Job, ...]
-"""Runs that one worker executes, one after the other."""
-Outcomes = list[Ran | str]
-"""What became of them; of one that failed the reason."""
-
-
-def execute_all(group: Group, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Outcomes:
-    """Execute runs as `execute` does; what was wrong with one is a text in its place.
-
-    Raises:
-        CoflashError: A result cannot be stored (`Unstored`).
-        Stopped: The runs were abandoned.
-    """
-
-    def outcome(job: Job) -> Ran | str:
-        try:
-            return execute(job, devices, progress, shipped=shipped)
-        except (Unstored, Stopped):
-            raise
-        except Exception as error:
-            return str(error) if isinstance(error, CoflashError) else f"{type(error).__name__}: {error}"
-
-    return [outcome(job) for job in group]
 
 
 def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Ran:

@@ -14,8 +14,8 @@ from coflash.results.estimate import Estimate, estimate
 from coflash.results.why import shapley
 from coflash.scenario import Scenario
 from coflash_reproduce.drawing import bars
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, tabled
-from coflash_reproduce.study import Finding, Study, each_holds, shown, spread
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, spread, tabled
+from coflash_reproduce.study import Finding, Study, each_holds, shown
 from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from coflash.runs.run import fewest_programs
 from coflash.scenario import Scenario, leaf
 from coflash.sweep.advise import left_of
 from coflash.sweep.answers import DEVICE, Answer
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, tabled
-from coflash_reproduce.study import Finding, Study, asked, four_dies, spread
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, spread, tabled
+from coflash_reproduce.study import Finding, Study, asked, four_dies
 from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:

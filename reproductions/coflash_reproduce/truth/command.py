@@ -17,14 +17,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_TABLES = "The document of measurements, in Markdown."
 _OUT = "The folder for page, figures and scenarios."
 _PUBLISH = "Write the page and its images into this folder as well."
 
 
 @app.command()
 def truth(
-    tables: Annotated[Path, typer.Argument(metavar="TABLES", help=_TABLES)],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help=_OUT)] = Path("results/truth"),
     publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
     drive: Annotated[
@@ -45,7 +43,7 @@ def truth(
     from coflash_reproduce.truth.others import closed_forms, opfcl, reference_simulator
     from coflash_reproduce.truth.page import image_of, markdown
 
-    known = {measured.name: measured for measured in read_drives(tables)}
+    known = {measured.name: measured for measured in read_drives()}
     for name in drive or ():
         if name not in known:
             raise no_such("drive", name, known)
@@ -62,7 +60,7 @@ def truth(
             if not quiet:
                 errors().print(f"{found.measured.name}: {of_drive.verdict(found)}", markup=False, highlight=False)
     spares = [found.model.parameters.spare for found in fits if found.measured.name == FDP_DRIVE]
-    caches = [one for spare in spares for one in predict_caches(tables, spare)]
+    caches = [one for spare in spares for one in predict_caches(spare)]
     page = place.write_page("truth", markdown(fits, [*closed_forms(), reference_simulator(), *opfcl()], caches))
     if not quiet:
         output().print(f"page: {page}, images: {page.parent / IMAGES}", highlight=False, soft_wrap=True)

@@ -4,8 +4,6 @@
 //! schema, the Python classes, the sections in terminal and report, the columns of the time series and the
 //! reference page.
 
-mod slices;
-
 use crate::Time;
 use serde::Serialize;
 

@@ -1,6 +1,5 @@
 //! The map from the workload's addresses to the device's logical pages.
 
-use crate::slice::Slice;
 use coflash_base::prefetch::prefetch;
 use coflash_base::{Index, Lpn, Save};
 use coflash_scenario::{Remap, Scenario};
@@ -22,9 +21,6 @@ pub(crate) struct AddressMap {
     page_shift: Option<u32>,
     logical_pages: u64,
     places: Places,
-    /// The slice of the device that is served here, if it is not all of it.
-    #[save(skip)]
-    slice: Option<Slice>,
 }
 
 /// The place of each page of the workload.
@@ -42,7 +38,7 @@ enum Places {
     },
 }
 
-/// The logical pages of a request that are served here.
+/// The logical pages of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lpns {
     /// All of them, if they may lie apart.
@@ -50,19 +46,6 @@ pub(crate) struct Lpns {
     /// The first page, if they are adjacent.
     first: usize,
     count: usize,
-    /// Where a slice of the device is served: what it has of the request.
-    elsewhere: Option<Elsewhere>,
-}
-
-/// What other slices have of a request.
-#[derive(Clone, Copy, Debug)]
-struct Elsewhere {
-    /// The pages of the request.
-    pages: u32,
-    /// Whether its first and its last page are theirs.
-    ends: [bool; 2],
-    /// Whether they serve it alone.
-    all: bool,
 }
 
 impl Lpns {
@@ -85,61 +68,6 @@ impl Lpns {
     #[inline(always)]
     pub(crate) fn first(&self) -> Option<Lpn> {
         (self.count > 0).then(|| self.get(0))
-    }
-
-    /// Decided once for a run: without slices nothing is elsewhere.
-    #[inline(always)]
-    fn elsewhere<const SLICED: bool>(&self) -> Option<Elsewhere> {
-        if SLICED { self.elsewhere } else { None }
-    }
-
-    /// Whether the first and the last page of the request are served here.
-    #[inline(always)]
-    pub(crate) fn ends<const SLICED: bool>(&self) -> [bool; 2] {
-        self.elsewhere::<SLICED>().map_or([true; 2], |elsewhere| elsewhere.ends.map(|is_there| !is_there))
-    }
-
-    /// Whether the request is counted here: where it begins.
-    #[inline(always)]
-    pub(crate) fn is_counted<const SLICED: bool>(&self) -> bool {
-        self.elsewhere::<SLICED>().is_none_or(|elsewhere| !elsewhere.ends[0] && !elsewhere.all)
-    }
-
-    /// The pages served here and elsewhere; `None` where the whole request is served here.
-    #[inline(always)]
-    pub(crate) fn shares<const SLICED: bool>(&self) -> Option<[u32; 2]> {
-        let Elsewhere { pages, all, .. } = self.elsewhere::<SLICED>()?;
-        let here = self.count as u32;
-        (all || here < pages).then_some([here, pages - here])
-    }
-
-    /// Keep the pages of a slice, under their numbers there.
-    #[inline(always)]
-    fn keep(&mut self, slice: &Slice) {
-        if let (1, true, Some(here)) =
-            (self.count, self.apart.is_empty(), slice.local(Lpn::from_index(self.first)))
-        {
-            (self.first, self.elsewhere) = (here.index(), None);
-        } else {
-            self.keep_part(slice);
-        }
-    }
-
-    /// As [`keep`](Self::keep), of any pages.
-    #[inline(never)]
-    fn keep_part(&mut self, slice: &Slice) {
-        let pages = self.count as u32;
-        let is_there = |page: Option<Lpn>| page.is_some_and(|page| !slice.has(page));
-        let ends = [self.first(), (pages > 0).then(|| self.get(self.count - 1))].map(is_there);
-        if self.apart.is_empty() {
-            let [start, end] = [0, pages].map(|page| slice.pages_before(self.first as u32 + page));
-            (self.first, self.count) = (start as usize, (end - start) as usize);
-        } else {
-            self.apart.retain_mut(|page| slice.local(*page).inspect(|local| *page = *local).is_some());
-            self.count = self.apart.len();
-        }
-        let all = self.count == 0 && !(pages == 0 && slice.is_first());
-        self.elsewhere = Some(Elsewhere { pages, ends, all });
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Lpn> + '_ {
@@ -170,27 +98,6 @@ impl AddressMap {
                 Remap::Modulo => Places::Modulo,
                 Remap::Dense => Places::Dense { chunks: FxHashMap::default(), touched: 0 },
             },
-            slice: None,
-        }
-    }
-
-    /// Serve the pages of a slice of a device; so far it had those of the slice alone.
-    pub(crate) fn of_slice(self, slice: Slice) -> Self {
-        Self { logical_pages: slice.pages_of_device(self.logical_pages), slice: Some(slice), ..self }
-    }
-
-    /// Whether a request has work here: a page, or that it does not fit. Pages are numbered in their order.
-    #[inline(always)]
-    pub(crate) fn has_work(&mut self, request: &Request, lpns: &mut Lpns) -> bool {
-        let Some(slice) = self.slice else { return true };
-        let pages = self.pages(request);
-        let count = pages.end - pages.start;
-        match &self.places {
-            _ if count == 0 => slice.is_first(),
-            Places::Direct => pages.end > self.logical_pages || slice.has_any(pages.start as u32, count),
-            // Channels divide the pages of the device.
-            Places::Modulo => slice.has_any((pages.start % self.logical_pages) as u32, count),
-            Places::Dense { .. } => !self.look_up::<true>(request, pages, lpns) || lpns.len() > 0,
         }
     }
 
@@ -224,15 +131,10 @@ impl AddressMap {
     /// Look up the logical pages of a request, the pages `pages` of the workload. Returns whether the device has all of them;
     /// otherwise some are missing. Reads and trims access a page like writes.
     #[inline(always)]
-    pub(crate) fn look_up<const SLICED: bool>(
-        &mut self,
-        request: &Request,
-        pages: Range<u64>,
-        lpns: &mut Lpns,
-    ) -> bool {
+    pub(crate) fn look_up(&mut self, request: &Request, pages: Range<u64>, lpns: &mut Lpns) -> bool {
         // Also with remapped addresses: a longer request would overlap itself.
         let fits = request.length <= self.logical_bytes();
-        let fits = match &self.places {
+        match &self.places {
             Places::Direct => {
                 let fits = fits && pages.end <= self.logical_pages;
                 lpns.first = pages.start as usize;
@@ -240,11 +142,7 @@ impl AddressMap {
                 fits
             }
             Places::Modulo | Places::Dense { .. } => self.look_up_apart(fits, pages, lpns),
-        };
-        if let (true, Some(slice)) = (SLICED, &self.slice) {
-            lpns.keep(slice);
         }
-        fits
     }
 
     fn look_up_apart(&mut self, mut fits: bool, mut pages: Range<u64>, lpns: &mut Lpns) -> bool {
@@ -283,11 +181,7 @@ impl AddressMap {
 
     /// Append the first logical pages of requests that were not looked up yet, as far as they are known.
     #[inline(always)]
-    pub(crate) fn look_ahead<'a, const SLICED: bool>(
-        &self,
-        requests: impl Iterator<Item = &'a Request>,
-        lpns: &mut Vec<Lpn>,
-    ) {
+    pub(crate) fn look_ahead<'a>(&self, requests: impl Iterator<Item = &'a Request>, lpns: &mut Vec<Lpn>) {
         let first_pages = |request| {
             let pages = self.pages(request);
             pages.start..pages.end.min(pages.start + LOOK_PAGES)
@@ -312,9 +206,6 @@ impl AddressMap {
                     }
                 }
             }
-        }
-        if let (true, Some(slice)) = (SLICED, &self.slice) {
-            lpns.retain_mut(|page| slice.local(*page).inspect(|local| *page = *local).is_some());
         }
     }
 
@@ -357,8 +248,8 @@ mod tests {
     /// The logical pages, or `None` where the device is too small; looking ahead finds the same.
     fn look_up(map: &mut AddressMap, request: &Request) -> Option<Vec<u32>> {
         let (mut lpns, mut ahead) = (Lpns::default(), Vec::new());
-        let fits = map.look_up::<false>(request, map.pages(request), &mut lpns);
-        map.look_ahead::<false>([request].into_iter(), &mut ahead);
+        let fits = map.look_up(request, map.pages(request), &mut lpns);
+        map.look_ahead([request].into_iter(), &mut ahead);
         assert_eq!((lpns.first(), lpns.len()), (lpns.iter().next(), lpns.iter().count()));
         assert!(lpns.iter().zip(&ahead).all(|(lpn, ahead)| lpn == *ahead) || !fits, "{lpns:?} {ahead:?}");
         fits.then(|| lpns.iter().map(Lpn::get).collect())
@@ -389,7 +280,7 @@ mod tests {
         let mut dense = map("dense");
         dense.prefetch(&[read(7, 1)]);
         let mut ahead = Vec::new();
-        dense.look_ahead::<false>([&read(7, 1)].into_iter(), &mut ahead);
+        dense.look_ahead([&read(7, 1)].into_iter(), &mut ahead);
         assert_eq!(ahead, [], "the map is empty");
         assert_eq!(dense.touched(), Some(0), "a look is no access");
         assert_eq!(look_up(&mut dense, &read((1 << 50) - 1, 3)), Some(vec![0, 1, 2]));

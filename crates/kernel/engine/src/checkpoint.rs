@@ -146,7 +146,7 @@ impl Checkpoints {
 
 /// Run a scenario from its checkpoint, if there is one, and write others when the observer says that one is due.
 ///
-/// A run of jobs, one with code from outside, one of slices side by side and one that reads what can be read only once have none,
+/// A run of jobs, one with code from outside and one that reads what can be read only once have none,
 /// nor has the preconditioning before a run.
 ///
 /// # Errors

@@ -16,15 +16,11 @@ use coflash_workload::{Op, Request};
 
 mod measurement;
 mod restart;
-mod sliced;
 #[cfg(test)]
 mod tests;
 
 use measurement::Meters;
-pub(crate) use measurement::Totals;
 use restart::Restarts;
-pub(crate) use sliced::Share;
-use sliced::Sliced;
 
 /// An outstanding request.
 #[derive(Clone, Copy, Debug, Save)]
@@ -89,9 +85,9 @@ const FAR: usize = Ahead::Far.distance();
 /// The requests of a group: what is far before it is near after it.
 pub(crate) const GROUP: usize = FAR - Ahead::Near.distance();
 
-/// A stack of levels, its media, and the outstanding requests. `SLICED` tells whether it serves a slice of a device.
+/// A stack of levels, its media, and the outstanding requests.
 #[derive(Save)]
-pub struct Engine<L, M: Media, const SLICED: bool = false> {
+pub struct Engine<L, M: Media> {
     level: L,
     media: M,
     dies: u32,
@@ -116,21 +112,12 @@ pub struct Engine<L, M: Media, const SLICED: bool = false> {
     restarts: Option<Restarts<L, M>>,
     erases_before: Vec<u32>,
     owner: u16,
-    /// Where the engine serves a slice of a device: its shares of requests.
-    #[save(skip)]
-    sliced: Option<Box<Sliced>>,
 }
 
 impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Create an engine that measures from the current state of the levels on.
     #[must_use]
     pub fn new(scenario: &Scenario, level: L, media: M) -> Self {
-        Self::of(scenario, level, media)
-    }
-}
-
-impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
-    fn of(scenario: &Scenario, level: L, media: M) -> Self {
         let looks = Ahead::that_pay(level.heap_bytes());
         let mut engine = Self {
             address: AddressMap::new(scenario, level.logical_pages()),
@@ -157,7 +144,6 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
             restarts: None,
             erases_before: level.ftl().erase_counts().collect(),
             owner: 0,
-            sliced: None,
             level,
             media,
         };
@@ -193,7 +179,7 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
         // With the request before them.
         if let Some(group) = upcoming.get(FAR - 1..FAR + GROUP) {
             let apart = group.windows(2).filter(|pair| pair[1].offset != pair[0].offset + pair[0].length);
-            address.look_ahead::<SLICED>(apart.map(|pair| &pair[1]), looked_at);
+            address.look_ahead(apart.map(|pair| &pair[1]), looked_at);
         }
         looked_at.iter().for_each(|&lpn| level.look_ahead(lpn, Ahead::Far));
     }
@@ -228,7 +214,7 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
     ) -> Result<Option<Time>, ServiceError<M::Error>> {
         let pages = self.address.pages(request);
         let first = pages.start;
-        let fits = self.address.look_up::<SLICED>(request, pages, &mut self.lpns);
+        let fits = self.address.look_up(request, pages, &mut self.lpns);
         self.advance(arrival, answered)?;
         if self.meters.series.is_due(arrival) {
             let report = self.report();
@@ -252,10 +238,7 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
         let tail = self.level.end(&mut Self::io(&mut self.media, parts.start))?;
         let Some(tag) = parts.tag else {
             let at = parts.latest + tail;
-            match self.share() {
-                None => self.answer(request.op, arrival, at),
-                Some(share) => self.answer_share(share, request.op, arrival, at),
-            }
+            self.answer(request.op, arrival, at);
             return served.map(|()| Some(at)).map_err(ServiceError::Media);
         };
         let Self { owner, .. } = *self;
@@ -266,7 +249,6 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
         } else {
             self.pending[tag as usize] = pending;
         }
-        self.await_share(tag);
         served.map(|()| None).map_err(ServiceError::Media)
     }
 
@@ -396,7 +378,7 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
     /// Enter a request's pages into the address map without serving it, to count them.
     pub(crate) fn touch(&mut self, request: &Request) {
         let pages = self.address.pages(request);
-        self.address.look_up::<SLICED>(request, pages, &mut self.lpns);
+        self.address.look_up(request, pages, &mut self.lpns);
     }
 
     #[inline(always)]
@@ -410,12 +392,10 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
     ) -> Result<(), M::Error> {
         let bytes = self.address.page_bytes();
         // Only the first and the last page of a request may be parts.
-        let [begins, ends] = self.lpns.ends::<SLICED>();
-        let cut_first = begins && !self.address.begins_page(request.offset);
-        let cut_last = ends && !self.address.begins_page(request.offset + request.length);
+        let [cut_first, cut_last] =
+            [request.offset, request.offset + request.length].map(|end| !self.address.begins_page(end));
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
-        let counted = if self.lpns.is_counted::<SLICED>() { request.length } else { 0 };
-        *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += counted;
+        *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
         let start = self.begin(request, arrival, parts);
         for index in 0..self.lpns.len() {
             let (lpn, page) = (self.lpns.get(index), first + index as u64);
@@ -455,7 +435,7 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
     }
 
     fn flush(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
-        self.meters.host.flushes += u64::from(self.lpns.is_counted::<SLICED>());
+        self.meters.host.flushes += 1;
         let start = self.begin(request, arrival, parts);
         let mut flushed = std::mem::take(&mut self.flushed);
         let outcome = self.level.flush(start, &mut Self::io(&mut self.media, start), &mut flushed);
@@ -519,16 +499,13 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
             let Pending { arrival, op, owner, latest, tail, .. } = *pending;
             self.vacant.push(tag);
             let at = latest + tail;
-            match self.share_of(tag) {
-                None => self.answer(op, arrival, at),
-                Some(share) => self.answer_share(share, op, arrival, at),
-            }
+            self.answer(op, arrival, at);
             answered(Answer { at, arrival, op, owner });
         }
     }
 
     #[inline(always)]
-    pub(crate) fn answer(&mut self, op: Op, arrival: Time, at: Time) {
+    fn answer(&mut self, op: Op, arrival: Time, at: Time) {
         let response = at.since(arrival);
         match op {
             Op::Read => self.meters.read.record(response),

@@ -32,7 +32,7 @@ pub(crate) fn each_request(
             return Ok(true);
         }
         for request in &batch {
-            if !address.look_up::<false>(request, address.pages(request), &mut lpns) {
+            if !address.look_up(request, address.pages(request), &mut lpns) {
                 return Ok(false);
             }
             show(request, &lpns);

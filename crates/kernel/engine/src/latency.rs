@@ -145,16 +145,6 @@ impl LatencyRecorder {
         self.requests
     }
 
-    /// Add the times of others.
-    pub(crate) fn add_slice(&mut self, other: &Self) {
-        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
-        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
-        self.requests += other.requests;
-        self.sum += other.sum;
-        self.squares = self.squares.saturating_add(other.squares);
-        self.max = self.max.max(other.max);
-    }
-
     /// The response times so far.
     pub(crate) fn latency(&self) -> Latency {
         let mut latency = Latency::default();

@@ -7,7 +7,6 @@
 //! | concept | place |
 //! |---|---|
 //! | a run: what is prepared for it; its course, step by step ([`Simulation`]); the replay of its requests | `run.rs`; `simulation.rs`; `replay.rs` |
-//! | a run over slices of its device side by side; what couples them, and keeps a run on one thread | `sliced_run.rs`, `slice.rs`; `coupling.rs` |
 //! | the workload of a run; the reader of traces | `open_workload.rs`; `traces.rs` |
 //! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
 //! | closed loops side by side: the jobs of a job file | `jobs.rs` |
@@ -27,7 +26,6 @@ mod amplification;
 mod beyond;
 mod cancellable;
 mod checkpoint;
-mod coupling;
 mod course;
 mod describe;
 mod device;
@@ -55,8 +53,6 @@ mod retention;
 mod run;
 mod series;
 mod simulation;
-mod slice;
-mod sliced_run;
 mod spare;
 mod state_file;
 mod steady;
@@ -68,7 +64,6 @@ pub use amplification::Amplification;
 pub use cancellable::Cancellable;
 pub use checkpoint::{Checkpoints, run_with_checkpoints};
 pub use coflash_scenario::{self as scenario, BUILT_IN, Scenario, ScenarioError};
-pub use coupling::coupling;
 pub use describe::describe;
 pub use engine::{Engine, ServiceError};
 pub use error::{RunError, StateFileError, WarmError};
@@ -88,13 +83,13 @@ pub use simulation::Simulation;
 pub use traces::{Opened, Traces};
 pub use warm::{WarmDevice, warm, warm_key};
 
-/// The version of coflash in every result.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The version of coflash in every result, as Python spells it: Cargo's `0.3.0-dev.0` is `0.3.0.dev0`.
+pub const VERSION: &str = "0.3.0.dev0";
 
 /// The revision of results: the same scenario, inputs, seed and revision give the same result byte for byte.
 ///
-/// It is raised by one whenever any golden number changes for the same scenario (`scripts/golden.py` does not write them
-/// otherwise), and CHANGELOG.md says under "Results changed" what "revision N" changes. A change that leaves all numbers
-/// of all scenarios alone, such as a new policy or measure, does not raise it. Results of revision 0 are those before it
-/// was counted, all of version 0.1.0: they do not name it.
+/// A change that gives the same scenario another value of a known key raises it by one (`scripts/golden.py` writes no
+/// golden result otherwise), and CHANGELOG.md says under "Results changed" what "revision N" changes. A new policy, a
+/// new scenario or a new measure does not raise it: stored sweeps and warm devices stay usable. Results of revision 0
+/// are those of version 0.1.0, which do not name it.
 pub const REVISION: u32 = 2;

@@ -11,7 +11,7 @@ use coflash_base::Seed;
 use coflash_ftl::placement::Future;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
-use coflash_workload::{Part, ReadAhead, Repeat, Request, Source, WorkloadError};
+use coflash_workload::{Part, ReadAhead, Repeat, Source, WorkloadError};
 
 /// A workload that is ready for replay.
 pub(crate) struct OpenWorkload<'a> {
@@ -55,44 +55,6 @@ impl<'a> OpenWorkload<'a> {
             None
         };
         Ok(Self { supply, description, inputs, logical_bytes, future, remarks: Vec::new() })
-    }
-
-    /// Look at the first requests before the run.
-    ///
-    /// # Errors
-    /// An error of the workload.
-    pub(crate) fn seen(mut self, look: impl FnOnce(&[Request])) -> Result<Self, WorkloadError> {
-        if let Supply::Requests(mut rest) = self.supply {
-            let mut first = Vec::new();
-            rest.next_batch(&mut first)?;
-            look(&first);
-            self.supply = Supply::Requests(Box::new(Seen { first, rest }));
-        }
-        Ok(self)
-    }
-}
-
-/// A source of which the first batch has been read.
-struct Seen {
-    first: Vec<Request>,
-    rest: Box<dyn Source>,
-}
-
-impl Source for Seen {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
-        if self.first.is_empty() {
-            return self.rest.next_batch(batch);
-        }
-        *batch = std::mem::take(&mut self.first);
-        Ok(())
-    }
-
-    fn progress(&self) -> Option<f64> {
-        self.rest.progress()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.rest.remarks()
     }
 }
 

@@ -4,7 +4,6 @@ use crate::course::Course;
 use crate::error::RunError;
 use crate::observer::{Cancelled, Observer};
 use crate::own_writes::write_own;
-use crate::slice::Slice;
 use crate::traces::Traces;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Ahead, Index, Lpn, Permutation, Seed};
@@ -22,33 +21,9 @@ const WINDOWS_PER_PASS: u64 = 4;
 const STEADY_CHANGE: f64 = 0.002;
 const STEADY_PASSES_MAX: u64 = 20;
 
-/// A device, or a slice of one, under the writes to all of it.
-struct Target<'a> {
-    ftl: &'a mut Ftl,
-    slice: Option<&'a Slice>,
-    /// The logical pages of the device.
-    pages: u32,
-    /// The next pages to be written here.
-    next: Vec<Lpn>,
-}
-
-impl Target<'_> {
-    /// Write those of the pages that lie here, with these looks at the next ones. Returns the number of all.
-    fn write(&mut self, pages: impl Iterator<Item = Lpn>, looks: &[Ahead]) -> u64 {
-        let mut count = 0;
-        let pages = pages.inspect(|_| count += 1);
-        self.next.clear();
-        match self.slice {
-            None => self.next.extend(pages),
-            Some(slice) => self.next.extend(pages.filter_map(|page| slice.local(page))),
-        }
-        write(self.ftl, &self.next, looks);
-        count
-    }
-}
-
-/// Write pages, with these looks at the next ones.
-fn write(ftl: &mut Ftl, pages: &[Lpn], looks: &[Ahead]) {
+/// Write pages, with these looks at the next ones. Returns their number.
+fn write(ftl: &mut Ftl, pages: impl Iterator<Item = Lpn>, looks: &[Ahead]) -> u64 {
+    let pages: Vec<_> = pages.collect();
     let mut io = Io { media: &mut Untimed, hook: CopyAll, start: () };
     for (index, &lpn) in pages.iter().enumerate() {
         for &ahead in looks {
@@ -58,6 +33,7 @@ fn write(ftl: &mut Ftl, pages: &[Lpn], looks: &[Ahead]) {
         }
         let Ok(()) = ftl.write(PageWrite::host(lpn, Coverage::Full), (), &mut io);
     }
+    pages.len() as u64
 }
 
 /// The logical pages in indirection units: random writes are of whole ones.
@@ -90,19 +66,18 @@ pub(crate) struct Preconditioned {
     pub(crate) remarks: Vec<String>,
 }
 
-/// Precondition the device of a scenario, or a slice of it.
+/// Precondition the device of a scenario.
 ///
 /// # Errors
 /// A cancellation; an error of the workload, if its own writes precondition the device.
 pub(crate) fn precondition(
     mut ftl: Ftl,
-    slice: Option<&Slice>,
     scenario: &Scenario,
     traces: Traces,
     observer: &mut dyn Observer,
 ) -> Result<Preconditioned, RunError> {
     let mut course = Course { observer, pages: None, before: 0 };
-    let mut remarks: Vec<String> = write_fresh(&mut ftl, slice, scenario, &mut course)?.into_iter().collect();
+    let mut remarks: Vec<String> = write_fresh(&mut ftl, scenario, &mut course)?.into_iter().collect();
     if scenario.precondition.until_steady {
         let (written, remark) = write_own(ftl, scenario, traces, &mut course)?;
         ftl = written;
@@ -117,15 +92,12 @@ pub(crate) fn precondition(
 /// Fill the device, and write at random. Returns a remark if write amplification did not become steady as wanted.
 fn write_fresh(
     ftl: &mut Ftl,
-    slice: Option<&Slice>,
     scenario: &Scenario,
     course: &mut Course<'_>,
 ) -> Result<Option<String>, Cancelled> {
     let (config, seed) = (&scenario.precondition, Seed(scenario.seed));
     let pages = ftl.logical_pages();
-    let pages = slice.map_or(pages, |slice| slice.pages_of_device(pages.into()) as u32);
     let units = Units { pages, pages_per_unit: scenario.pages_per_unit() };
-    let target = &mut Target { ftl, slice, pages, next: Vec::new() };
     let filled = match config.fill {
         Fill::None => return Ok(None),
         Fill::Mapped => 0,
@@ -138,95 +110,95 @@ fn write_fresh(
     course.pages = writes.filter(|_| !config.until_steady).map(|writes| filled + writes);
     match config.fill {
         Fill::None => {}
-        Fill::Mapped => target.ftl.map_all(),
-        Fill::Sequential => fill_in_order(target, config, course)?,
-        Fill::Random => fill_at_random(target, units, &mut seed.stream("precondition/fill"), course)?,
+        Fill::Mapped => ftl.map_all(),
+        Fill::Sequential => fill_in_order(ftl, config, course)?,
+        Fill::Random => fill_at_random(ftl, units, &mut seed.stream("precondition/fill"), course)?,
     }
     course.before = filled;
     let mut draws = seed.stream("precondition");
     match writes {
         Some(writes) => {
-            random_writes(target, units, &mut draws, writes, course)?;
+            random_writes(ftl, units, &mut draws, writes, course)?;
             course.before += writes;
             Ok(None)
         }
-        None => until_steady(target, units, &mut draws, course),
+        None => until_steady(ftl, units, &mut draws, course),
     }
 }
 
 fn fill_in_order(
-    target: &mut Target<'_>,
+    ftl: &mut Ftl,
     config: &PreconditionConfig,
     course: &mut Course<'_>,
 ) -> Result<(), Cancelled> {
-    let pages = u64::from(target.pages);
+    let pages = u64::from(ftl.logical_pages());
     let mut written = 0;
     let full = |ftl: &Ftl, written| {
         written >= pages && config.until_free.is_none_or(|mark| ftl.pools_have_at_most(mark))
     };
-    while !full(target.ftl, written) && written < FILL_PASSES_MAX * pages {
+    while !full(ftl, written) && written < FILL_PASSES_MAX * pages {
         course.report(written.min(pages))?;
         // The mark may be reached within the first pass; the pass is completed in any case.
         let chunk = CHUNK_PAGES.min(if written < pages { pages - written } else { 256 });
         let next = (written..written + chunk).map(|page| Lpn::from_index((page % pages) as usize));
         // The processor itself prefetches what lies in order.
-        written += target.write(next, &[]);
+        written += write(ftl, next, &[]);
     }
     Ok(())
 }
 
 fn fill_at_random(
-    target: &mut Target<'_>,
+    ftl: &mut Ftl,
     units: Units,
     draws: &mut RandomStream,
     course: &mut Course<'_>,
 ) -> Result<(), Cancelled> {
     let order = Permutation::new(units.count().into(), draws);
     let mut order = (0..u64::from(units.count())).map(|number| order.at(number) as u32);
-    write_units(target, units, units.pages.into(), || order.next().expect("a unit is left"), course)
+    write_units(ftl, units, units.pages.into(), || order.next().expect("a unit is left"), course)
 }
 
 fn random_writes(
-    target: &mut Target<'_>,
+    ftl: &mut Ftl,
     units: Units,
     draws: &mut RandomStream,
     writes: u64,
     course: &mut Course<'_>,
 ) -> Result<(), Cancelled> {
-    write_units(target, units, writes, || draws.random_range(0..units.count()), course)
+    write_units(ftl, units, writes, || draws.random_range(0..units.count()), course)
 }
 
 /// Write at least this many pages, in whole units.
 fn write_units(
-    target: &mut Target<'_>,
+    ftl: &mut Ftl,
     units: Units,
     pages: u64,
     mut next_unit: impl FnMut() -> u32,
     course: &mut Course<'_>,
 ) -> Result<(), Cancelled> {
-    let (mut written, looks) = (0, Ahead::that_pay(target.ftl.heap_bytes()));
+    let (mut written, looks) = (0, Ahead::that_pay(ftl.heap_bytes()));
     while written < pages {
         course.report(written)?;
         let chunk = units.of_pages(CHUNK_PAGES.min(pages - written));
-        written += target.write((0..chunk).flat_map(|_| units.pages(next_unit())), looks);
+        written += write(ftl, (0..chunk).flat_map(|_| units.pages(next_unit())), looks);
     }
     Ok(())
 }
 
 /// Write at random until write amplification hardly changes. Returns a remark if it still does after the most passes.
 fn until_steady(
-    target: &mut Target<'_>,
+    ftl: &mut Ftl,
     units: Units,
     draws: &mut RandomStream,
     course: &mut Course<'_>,
 ) -> Result<Option<String>, Cancelled> {
-    let writes = u64::from(target.pages).div_ceil(WINDOWS_PER_PASS);
+    let writes = u64::from(ftl.logical_pages()).div_ceil(WINDOWS_PER_PASS);
     let (mut before, mut change, mut calm) = (f64::NAN, f64::NAN, 0);
     for _ in 0..STEADY_PASSES_MAX * WINDOWS_PER_PASS {
-        let programs = target.ftl.programs().all();
-        random_writes(target, units, draws, writes, course)?;
+        let programs = ftl.programs().all();
+        random_writes(ftl, units, draws, writes, course)?;
         course.before += writes;
-        let waf = (target.ftl.programs().all() - programs) as f64 / writes as f64;
+        let waf = (ftl.programs().all() - programs) as f64 / writes as f64;
         (change, before) = (waf / before - 1.0, waf);
         calm = if change.abs() < STEADY_CHANGE { calm + 1 } else { 0 };
         if calm == 2 {
@@ -264,9 +236,8 @@ mod tests {
             ];
             let scenario = Scenario::default().set(&settings).expect("a scenario");
             let flash = scenario.erased_flash().expect("a device");
-            let flash = precondition(flash, None, &scenario, Traces::NONE, &mut NoObserver)
-                .expect("nobody stops it")
-                .ftl;
+            let flash =
+                precondition(flash, &scenario, Traces::NONE, &mut NoObserver).expect("nobody stops it").ftl;
             let place = |lpn| flash.lookup(Lpn::new(lpn)).expect("the device is full").index();
             let units = flash.logical_pages() / 4;
             let is_whole =

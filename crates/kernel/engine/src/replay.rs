@@ -71,7 +71,7 @@ impl<'a> Replay<'a> {
             *next = place + 1; // where a run goes on that is cancelled here
             observer.progress(Phase::Replay, source.progress(), *served + place as u64)
         };
-        if let Some(place) = issuer.issue_all(engine, batch, places, |_, _| {}, look)? {
+        if let Some(place) = issuer.issue_all(engine, batch, places, look)? {
             return Err(self.out_of_space(place, engine, observer)?);
         }
         self.next = end;
@@ -116,20 +116,6 @@ impl<'a> Replay<'a> {
         Ok(true)
     }
 
-    /// Read the next batch in place of an old one, to be served elsewhere. Returns false if there is none.
-    pub(crate) fn read_into(&mut self, batch: &mut Vec<Request>) -> Result<bool, RunError> {
-        let more = self.read()?;
-        self.served += self.batch.len() as u64;
-        std::mem::swap(&mut self.batch, batch);
-        self.batch.clear();
-        Ok(more)
-    }
-
-    /// Take back requests that were read and not served.
-    pub(crate) fn put_back(&mut self, requests: Vec<Request>) {
-        self.batch = requests;
-    }
-
     /// Write the place in the workload, between two requests.
     pub(crate) fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         (self.served, self.next).save(out)?;
@@ -166,17 +152,17 @@ impl<'a> Replay<'a> {
     }
 
     /// Read the rest of the workload, from a request of the batch on, to determine the required capacity.
-    pub(crate) fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
+    fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         &mut self,
         first: usize,
-        engine: &mut Engine<L, M, SLICED>,
+        engine: &mut Engine<L, M>,
         observer: &mut dyn Observer,
     ) -> Result<RunError, RunError> {
         let Self { scenario, source, batch, .. } = self;
         let dense = scenario.workload.remap == Remap::Dense;
         let device = engine.logical_bytes();
         let (mut end, mut longest) = (0, 0);
-        let mut look = |request: &Request, engine: &mut Engine<L, M, SLICED>| {
+        let mut look = |request: &Request, engine: &mut Engine<L, M>| {
             end = end.max(request.offset + request.length);
             longest = longest.max(request.length);
             // A workload that can never fit is not counted, to save memory.
@@ -227,7 +213,7 @@ impl<'a> Replay<'a> {
 
 /// The remark on a workload without times of its own: more requests arrive first, all at the same time, than
 /// a closed loop has outstanding. `None` for any other workload, and if the scenario sets the mode of replay.
-pub(crate) fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
+fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
     let left = scenario.workload.requests_max.unwrap_or(u64::MAX);
     let first = &first[..first.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
     let depth = scenario.replay.queue_depth;
@@ -253,8 +239,8 @@ fn check_hints(batch: &[Request], handles: u32) -> Result<(), RunError> {
 }
 
 /// The issue times of requests.
-#[derive(Clone, Save)]
-pub(crate) enum Issuer {
+#[derive(Save)]
+enum Issuer {
     Open {
         time_scale: f64,
     },
@@ -268,7 +254,7 @@ pub(crate) enum Issuer {
 }
 
 impl Issuer {
-    pub(crate) fn new(scenario: &Scenario, mode: ReplayMode) -> Self {
+    fn new(scenario: &Scenario, mode: ReplayMode) -> Self {
         match mode {
             ReplayMode::Open => Self::Open { time_scale: scenario.replay.time_scale },
             ReplayMode::Closed => Self::Closed {
@@ -282,7 +268,7 @@ impl Issuer {
 
     /// The arrival time of the request in the workload; ignored in a closed loop.
     #[inline]
-    pub(crate) fn arrival(&self, request: &Request) -> Time {
+    fn arrival(&self, request: &Request) -> Time {
         match self {
             Self::Open { time_scale } if *time_scale == 1.0 => request.arrival,
             Self::Open { time_scale } => {
@@ -292,15 +278,13 @@ impl Issuer {
         }
     }
 
-    /// Issue these requests of a batch, each after a call of `before`, and call `look` at each [`LOOK_PAGES`]. Returns the place of the
-    /// first one that does not fit.
+    /// Issue these requests of a batch, and call `look` at each [`LOOK_PAGES`]. Returns the place of the first one that does not fit.
     #[inline(always)]
-    pub(crate) fn issue_all<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
+    fn issue_all<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         &mut self,
-        engine: &mut Engine<L, M, SLICED>,
+        engine: &mut Engine<L, M>,
         batch: &[Request],
         places: Range<usize>,
-        mut before: impl FnMut(&mut Engine<L, M, SLICED>, usize),
         mut look: impl FnMut(usize) -> Result<(), Cancelled>,
     ) -> Result<Option<usize>, Cancelled> {
         let look_bytes = LOOK_PAGES * engine.page_bytes();
@@ -310,7 +294,6 @@ impl Issuer {
                 engine.look_ahead(&batch[place..]);
             }
             let request = &batch[place];
-            before(engine, place);
             if self.issue(request, engine).is_err() {
                 return Ok(Some(place));
             }
@@ -325,10 +308,10 @@ impl Issuer {
 
     /// Issue `request`.
     #[inline(always)]
-    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
+    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         &mut self,
         request: &Request,
-        engine: &mut Engine<L, M, SLICED>,
+        engine: &mut Engine<L, M>,
     ) -> Result<(), ServiceError<Infallible>> {
         let mut arrival = self.arrival(request);
         let mut answers = match self {
@@ -353,9 +336,9 @@ impl Issuer {
     }
 
     /// The earliest completion, after processing all events before it.
-    fn next_answer<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
+    fn next_answer<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         answers: &mut BinaryHeap<Reverse<Time>>,
-        engine: &mut Engine<L, M, SLICED>,
+        engine: &mut Engine<L, M>,
     ) -> Time {
         loop {
             let known = answers.peek().map_or(Time { ns: u64::MAX }, |Reverse(at)| *at);

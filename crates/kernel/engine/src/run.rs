@@ -1,23 +1,20 @@
 //! A run from its scenario: what is opened and prepared before the first request.
 
-use crate::coupling::coupling;
 use crate::error::RunError;
 use crate::input::Inputs;
 use crate::memory;
 use crate::observer::Observer;
 use crate::open_workload::{OpenWorkload, Supply};
 use crate::precondition::{Preconditioned, precondition};
-use crate::replay::without_times;
 use crate::result::RunResult;
 use crate::simulation::Simulation;
-use crate::sliced_run::{check_slice, precondition_slices};
 use crate::traces::Traces;
 use crate::warm::WarmDevice;
 use coflash_ftl::{DecisionRecorder, Ftl};
 use coflash_hybrid::HybridConfig;
 use coflash_media::{OperationRecorder, Timeline};
 use coflash_scenario::{Scenario, Stack};
-use coflash_workload::{Request, Source};
+use coflash_workload::Source;
 use std::sync::Arc;
 
 /// What a run may be given beside its scenario.
@@ -31,21 +28,13 @@ pub struct Given<'a> {
     pub operations: Option<OperationRecorder>,
     /// What hears of the decisions of GC.
     pub decisions: Option<DecisionRecorder>,
-    /// The most threads that serve requests; more than one where [`coupling`](crate::coupling) finds nothing. The result is the same.
-    pub threads: u32,
 }
 
 impl Given<'_> {
     /// A reader of traces, and nothing else.
     #[must_use]
     pub fn only(traces: Traces) -> Self {
-        Self { traces, warm: None, operations: None, decisions: None, threads: 1 }
-    }
-
-    /// Whether slices of the device are simulated side by side. Records have an order, and a warm device is whole.
-    fn takes_slices(&self, scenario: &Scenario) -> bool {
-        let is_plain = self.warm.is_none() && self.operations.is_none() && self.decisions.is_none();
-        self.threads > 1 && is_plain && coupling(scenario).is_none()
+        Self { traces, warm: None, operations: None, decisions: None }
     }
 
     fn record_decisions(&self, flash: &mut Ftl) {
@@ -122,7 +111,6 @@ pub(crate) fn begin_on<'a>(
             let as_it_is = |ftl, _: &mut dyn Observer| Ok(Preconditioned { ftl, remarks });
             on_flash(scenario, ftl, given, open, observer, as_it_is)
         }
-        (None, None) if given.takes_slices(scenario) => on_slices(scenario, given, open, observer),
         (None, None) => on_erased_flash(scenario, given, open, observer),
     }
 }
@@ -156,8 +144,7 @@ fn on_erased_flash<'a>(
     open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
 ) -> Result<Simulation<'a>, RunError> {
-    let warm_up =
-        |flash, observer: &mut dyn Observer| precondition(flash, None, scenario, given.traces, observer);
+    let warm_up = |flash, observer: &mut dyn Observer| precondition(flash, scenario, given.traces, observer);
     on_flash(scenario, scenario.erased_flash()?, given, open, observer, warm_up)
 }
 
@@ -183,25 +170,6 @@ fn on_flash<'a>(
     given.record_decisions(&mut flash);
     let media = given.record_operations(scenario.timeline());
     Ok(Simulation::of(scenario, Stack::over(levels, flash), media, workload))
-}
-
-/// Open the workload, and prepare the slices of the flash. A trace without times is for a closed loop, which couples them.
-fn on_slices<'a>(
-    scenario: &'a Scenario,
-    given: &Given<'_>,
-    open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
-    observer: &mut dyn Observer,
-) -> Result<Simulation<'a>, RunError> {
-    check_slice(scenario)?;
-    let mut has_times = true;
-    let look = |first: &[Request]| has_times = without_times(scenario, first).is_none();
-    let logical_pages = scenario.ftl.logical_pages(&scenario.flash);
-    let workload = open(scenario, logical_pages, observer)?.seen(look)?;
-    scenario.levels(logical_pages)?;
-    if !has_times {
-        return on_erased_flash(scenario, given, |_, _, _| Ok(workload), observer);
-    }
-    Simulation::of_slices(scenario, precondition_slices(scenario, given.threads, observer)?, workload)
 }
 
 /// Open the workload, and put a flash cache in front of disks.

@@ -109,20 +109,6 @@ impl Recorder {
         now >= self.ends_at
     }
 
-    /// The end of the current window, and the length of windows.
-    pub(crate) fn window(&self) -> (Time, u64) {
-        (self.ends_at, self.window_ns)
-    }
-
-    /// Add the series of another slice of the device, whose windows turned at the same requests.
-    pub(crate) fn add_slice(&mut self, other: &Self) {
-        assert_eq!((self.window_ns, self.windows.len()), (other.window_ns, other.windows.len()));
-        for (window, other) in self.windows.iter_mut().zip(&other.windows) {
-            *window = std::mem::take(window).merge(other);
-        }
-        self.before.iter_mut().zip(&other.before).for_each(|((_, count), (_, more))| *count += more);
-    }
-
     /// Close the current window with the counts and the backlog so far, and open that of `now`.
     #[cold]
     pub(crate) fn turn(&mut self, now: Time, report: &Report, backlog: Duration) {

@@ -7,11 +7,8 @@ use crate::jobs::Jobs;
 use crate::metrics::Metrics;
 use crate::observer::{Observer, Phase, SoFar};
 use crate::open_workload::{OpenWorkload, Supply};
-use crate::precondition::Preconditioned;
 use crate::replay::Replay;
 use crate::result::RunResult;
-use crate::slice::Slice;
-use crate::sliced_run::SlicedRun;
 use crate::steps::{Steps, Told, drain};
 use coflash_base::{Lpn, Save};
 use coflash_ftl::Ftl;
@@ -52,17 +49,6 @@ impl<'a> Simulation<'a> {
             },
             hybrid level => Self(Box::new(Running::new(scenario, Engine::new(scenario, level, media), workload)))
         )
-    }
-
-    /// Simulate the preconditioned slices of a device side by side.
-    pub(crate) fn of_slices(
-        scenario: &'a Scenario,
-        slices: Vec<(Slice, Preconditioned)>,
-        workload: OpenWorkload<'a>,
-    ) -> Result<Self, RunError> {
-        let (told, supply) = Told::of(scenario, workload);
-        let Supply::Requests(source) = supply else { unreachable!("jobs couple the slices") };
-        Ok(Self(Box::new(SlicedRun::new(scenario, slices, Replay::new(scenario, source), told)?)))
     }
 
     /// Serve up to `requests_max` requests, at least one; jobs of a job file run to their end. Returns false if there was none
@@ -237,6 +223,6 @@ impl<L: Level<M> + Save, M: SimulatedMedia<Error = Infallible> + Save> Steps for
         drain(&mut self.engine, &mut || observer.progress(Phase::Replay, fraction, requests))?;
         let (mode, more, jobs) = self.end();
         let Self { engine, told, .. } = *self;
-        Ok(told.result(engine.totals(), engine.blocks(), mode, more, observer)?.with_jobs(jobs))
+        Ok(told.result(&engine, mode, more, observer)?.with_jobs(jobs))
     }
 }

@@ -1,6 +1,6 @@
 //! The course of a run, whatever serves its requests: its steps, and what its result tells beside the measures.
 
-use crate::engine::{Engine, Totals};
+use crate::engine::Engine;
 use crate::error::RunError;
 use crate::input::Inputs;
 use crate::metrics::Metrics;
@@ -67,11 +67,10 @@ impl<'a> Told<'a> {
         self.stopwatch.before.restore(from)
     }
 
-    /// The result of a run, with the measures of its engines, and more remarks on the workload.
-    pub(crate) fn result(
+    /// The result of a run, with the measures of its engine, and more remarks on the workload.
+    pub(crate) fn result<L: Level<M>, M: SimulatedMedia>(
         self,
-        totals: Totals,
-        blocks: (Vec<u32>, Vec<u32>),
+        engine: &Engine<L, M>,
         mode: ReplayMode,
         more: Vec<String>,
         observer: &mut dyn Observer,
@@ -81,13 +80,13 @@ impl<'a> Told<'a> {
         remarks.extend(more);
         let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
         let workload = Workload { description, replay, logical_bytes, inputs, remarks };
-        Ok(totals.result(scenario, mode, blocks, workload, wall_seconds))
+        Ok(engine.result(scenario, mode, workload, wall_seconds))
     }
 }
 
 /// Go on until all requests are completed; `look` reports progress.
-pub(crate) fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>, const SLICED: bool>(
-    engine: &mut Engine<L, M, SLICED>,
+pub(crate) fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    engine: &mut Engine<L, M>,
     look: &mut dyn FnMut() -> Result<(), Cancelled>,
 ) -> Result<(), RunError> {
     loop {

@@ -15,7 +15,6 @@ mod load;
 mod own_writes;
 mod placement;
 mod shadow;
-mod slices;
 mod spare;
 mod superblocks;
 mod warm;

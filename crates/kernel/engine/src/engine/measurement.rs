@@ -40,19 +40,9 @@ impl Meters {
         [&self.other, &self.read, &self.write].into_iter().for_each(|recorder| recorder.add_to(&mut all));
         all
     }
-
-    /// Add those of another slice of the device, but not the counters, which are in the report.
-    fn add_slice(&mut self, other: &Self) {
-        self.read.add_slice(&other.read);
-        self.write.add_slice(&other.write);
-        self.other.add_slice(&other.other);
-        self.series.add_slice(&other.series);
-        self.last_arrival = self.last_arrival.max(other.last_arrival);
-        self.last_answer = self.last_answer.max(other.last_answer);
-    }
 }
 
-impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
+impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// The counters of all levels and of the media.
     #[cold]
     pub(crate) fn report(&self) -> Report {
@@ -67,29 +57,21 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
         report
     }
 
-    /// What was measured so far.
-    pub(crate) fn totals(&self) -> Totals {
-        Totals {
-            meters: self.meters.clone(),
-            report: self.report(),
-            busy_until: self.media.busy_until(),
-            page_bytes: self.address.page_bytes(),
-            logical_bytes: self.logical_bytes(),
-            heap_bytes: self.level.heap_bytes() + self.media.heap_bytes(),
-        }
-    }
-
     /// The interim metrics.
     #[must_use]
     pub fn so_far(&self) -> SoFar {
-        self.totals().so_far()
-    }
-
-    /// The erases of each block in the measured part, and its invalid pages.
-    pub(crate) fn blocks(&self) -> (Vec<u32>, Vec<u32>) {
-        let flash = self.level.ftl();
-        let erases = std::iter::zip(flash.erase_counts(), &self.erases_before);
-        (erases.map(|(after, before)| after - before).collect(), flash.invalid_pages().collect())
+        let mut report = self.report();
+        add_amplification(&mut report, self.address.page_bytes());
+        let (amplification, response) = (report.get::<Amplification>(), self.meters.all());
+        SoFar {
+            simulated_ns: self.meters.last_answer.ns,
+            host_writes_pages: report.get::<HostCounters>().host_writes_pages,
+            programs_pages: report.get::<Programs>().all(),
+            waf_host: amplification.waf_host,
+            waf_media: amplification.waf_media,
+            response_mean_ns: response.mean(),
+            response_p99_ns: response.at(0.99),
+        }
     }
 
     /// End the measurement and add the results: those of the workload, the replay mode and the wall time in
@@ -102,86 +84,41 @@ impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
         workload: Workload,
         wall_seconds: f64,
     ) -> RunResult {
-        self.totals().result(scenario, mode, self.blocks(), workload, wall_seconds)
-    }
-}
-
-/// What was measured of an engine, or of those of all slices of a device.
-pub(crate) struct Totals {
-    meters: Meters,
-    pub(crate) report: Report,
-    busy_until: Time,
-    page_bytes: u64,
-    logical_bytes: u64,
-    /// Heap memory of the stack, without the meters.
-    heap_bytes: usize,
-}
-
-impl Totals {
-    /// Add those of another slice of the device. The shares in the report are those of this one.
-    pub(crate) fn add_slice(&mut self, other: &Self) {
-        self.meters.add_slice(&other.meters);
-        self.report.add_slice(&other.report);
-        self.busy_until = self.busy_until.max(other.busy_until);
-        self.heap_bytes += other.heap_bytes;
-    }
-
-    /// The interim metrics.
-    pub(crate) fn so_far(self) -> SoFar {
-        let Self { mut report, meters, .. } = self;
-        add_amplification(&mut report, self.page_bytes);
-        let (amplification, response) = (report.get::<Amplification>(), meters.all());
-        SoFar {
-            simulated_ns: meters.last_answer.ns,
-            host_writes_pages: report.get::<HostCounters>().host_writes_pages,
-            programs_pages: report.get::<Programs>().all(),
-            waf_host: amplification.waf_host,
-            waf_media: amplification.waf_media,
-            response_mean_ns: response.mean(),
-            response_p99_ns: response.at(0.99),
-        }
-    }
-
-    /// See [`Engine::result`]. `blocks` are the erases and the invalid pages of each block.
-    pub(crate) fn result(
-        self,
-        scenario: &Scenario,
-        mode: ReplayMode,
-        blocks: (Vec<u32>, Vec<u32>),
-        workload: Workload,
-        wall_seconds: f64,
-    ) -> RunResult {
-        let state_bytes_per_page = self.heap_bytes as f64 / f64::from(scenario.flash.pages());
-        let measured = self.measured(scenario, mode, blocks);
+        // Of the stack, without the meters.
+        let heap_bytes = self.level.heap_bytes() + self.media.heap_bytes();
+        let measured = self.measured(scenario, mode);
+        let state_bytes_per_page = heap_bytes as f64 / f64::from(scenario.flash.pages());
         let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
         RunResult::new(scenario.clone(), workload, measured, simulator)
     }
 
     /// The final metrics.
-    fn measured(self, scenario: &Scenario, mode: ReplayMode, blocks: (Vec<u32>, Vec<u32>)) -> Measured {
-        let Self { mut report, meters, .. } = self;
-        let (erases, invalid) = blocks;
+    fn measured(&self, scenario: &Scenario, mode: ReplayMode) -> Measured {
+        let Self { meters, level, media, .. } = self;
+        let mut report = self.report();
+        let erases: Vec<_> = std::iter::zip(level.ftl().erase_counts(), &self.erases_before)
+            .map(|(after, before)| after - before)
+            .collect();
         let all = meters.all();
         let end = End {
             last_arrival: meters.last_arrival,
             last_answer: meters.last_answer,
-            busy_until: self.busy_until,
+            busy_until: media.busy_until(),
             requests: all.count(),
         };
-        let windows: Vec<_> = meters.series.windows().collect();
-        let series = meters.series.finish(&report);
-        add_amplification(&mut report, self.page_bytes);
-        let (load, behind) = load(scenario, mode, windows.into_iter(), end, &report);
+        let series = meters.series.clone().finish(&report);
+        add_amplification(&mut report, self.address.page_bytes());
+        let (load, behind) = load(scenario, mode, meters.series.windows(), end, &report);
         let (read, write) = (meters.read.latency(), meters.write.latency());
         report.add(&AllResponses::from(&all));
         report.add(&ReadResponses::from(&read));
         report.add(&WriteResponses::from(&write));
         report.add(&EraseCounts::of(&erases));
-        let spare = SpareSpace::of(invalid.into_iter(), &erases);
+        let spare = SpareSpace::of(level.ftl().invalid_pages(), &erases);
         report.add(&spare);
         let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
         let fading = fading(scenario, &report);
-        add_device(&mut report, scenario, self.logical_bytes);
+        add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
         let pool_blocks = scenario.ftl.pools.blocks(&scenario.ftl.erase_units(&scenario.flash));
         let erasing = Erasing {
@@ -192,7 +129,7 @@ impl Totals {
         let replay = ReplayConfig { mode: Some(mode), ..scenario.replay.clone() };
         let idle = Scenario { replay, ..scenario.clone() }.without_effect();
         let metrics = Metrics::new(report);
-        let beyond = beyond(&scenario.measured, &metrics, self.logical_bytes / self.page_bytes);
+        let beyond = beyond(&scenario.measured, &metrics, level.logical_pages().into());
         let of_drive = scenario.limits.iter().cloned().chain(beyond);
         let of_run = behind.into_iter().chain(frozen).chain(unsteady).chain(fading);
         let notes = of_drive.chain(of_run).chain(idle).collect();

@@ -54,7 +54,7 @@ impl<L, M: Media> Restarts<L, M> {
     }
 }
 
-impl<L: Level<M>, M: SimulatedMedia, const SLICED: bool> Engine<L, M, SLICED> {
+impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Restart the levels at the times of a scenario.
     #[must_use]
     pub fn with_restarts(self, scenario: &Scenario) -> Self

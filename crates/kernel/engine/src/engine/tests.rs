@@ -41,8 +41,7 @@ fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
         ])
         .expect("a scenario");
     let flash = scenario.erased_flash().expect("a device");
-    let flash =
-        precondition(flash, None, &scenario, Traces::NONE, &mut NoObserver).expect("nobody stops it").ftl;
+    let flash = precondition(flash, &scenario, Traces::NONE, &mut NoObserver).expect("nobody stops it").ftl;
     Engine::new(&scenario, plain(&scenario, flash), scenario.timeline())
 }
 

@@ -46,7 +46,7 @@ pub fn warm(
     let mut inputs = Inputs::of(recipe.files());
     inputs.digest_files(observer)?;
     let written_by = inputs.digests();
-    let device = precondition(scenario.erased_flash()?, None, scenario, traces, observer)?;
+    let device = precondition(scenario.erased_flash()?, scenario, traces, observer)?;
     Ok(WarmDevice(Arc::new(Warm { recipe, device, written_by })))
 }
 

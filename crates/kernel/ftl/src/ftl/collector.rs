@@ -52,7 +52,7 @@ impl Collector {
         dims: &Dimensions,
         gc: &GcConfig,
         requirements: Requirements,
-        seed_of: impl Fn(u32) -> Seed,
+        seed: Seed,
     ) -> Self {
         let unit = if requirements.fractional_costs { Weight::SIXTEENTHS } else { 1 };
         let dearest = Scale::new(unit, Weights::all(requirements.weight_max), dims.data_pages_per_block);
@@ -60,7 +60,7 @@ impl Collector {
             victim: gc.victim.build(victim::Pool {
                 blocks: dims.blocks_per_pool,
                 cost_max: dearest.full_cost,
-                seed: seed_of(index),
+                seed: seed.child(&format!("pool/{index}")),
             }),
             cleaning: None,
         };

@@ -100,21 +100,6 @@ impl Ftl {
         requirements: Requirements,
         seed: Seed,
     ) -> Result<Self, Misfit> {
-        Self::numbered(geometry, config, gc, requirements, seed, |die| die)
-    }
-
-    /// As [`new`](Self::new), for a slice of a device: `die_number` is the number of each of its dies there.
-    ///
-    /// # Errors
-    /// See [`new`](Self::new).
-    pub fn numbered(
-        geometry: &Geometry,
-        config: &FtlConfig,
-        gc: &GcConfig,
-        requirements: Requirements,
-        seed: Seed,
-        die_number: impl Fn(u32) -> u32,
-    ) -> Result<Self, Misfit> {
         gc.victim.check().map_err(|misfit| misfit.within("gc.victim"))?;
         let flash = geometry;
         config.check_reclaim_unit(flash)?;
@@ -126,10 +111,7 @@ impl Ftl {
             blocks: block::erased(geometry.blocks()),
             histories: IdVec::filled(History::default(), geometry.blocks() as usize),
             allocator: Allocator::new(geometry, &dims, config.chips, config.wear_levelling),
-            collector: Collector::new(geometry, &dims, gc, requirements, |pool| {
-                let (die, local) = (pool / dims.pools_per_die, pool % dims.pools_per_die);
-                seed.child(&format!("pool/{}", die_number(die) * dims.pools_per_die + local))
-            }),
+            collector: Collector::new(geometry, &dims, gc, requirements, seed),
             placer: Placer::new(&config.placement, &dims, geometry),
             wear: Wear::new(config, dims.pools(geometry)),
             refresh: Refresh::new(&config.refresh, geometry.blocks()),

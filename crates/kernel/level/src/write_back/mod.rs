@@ -89,12 +89,6 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         self.metadata.layout
     }
 
-    /// The fences of its metadata so far: at most one a request without cached pages.
-    #[must_use]
-    pub fn fences(&self) -> u64 {
-        self.metadata.counters().fences
-    }
-
     /// The scheme.
     #[must_use]
     pub fn scheme(&self) -> &S {

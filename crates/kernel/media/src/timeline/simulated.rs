@@ -115,8 +115,18 @@ impl SimulatedMedia for Timeline {
     }
 
     fn report(&self, report: &mut Report) {
-        report.add(&Self::die_time([self], report.end()));
+        let Busy { gc, other, bus } = self.servers.busy();
+        let end = report.end().max(self.busy_until()).ns;
+        let dies = self.servers.free_at.len() as u64;
         let channels = &self.servers.channels;
+        let buses = if self.servers.by_events { channels.buses() } else { dies };
+        report.add(&DieTime {
+            gc_time_ns: gc.ns,
+            service_time_ns: other.ns,
+            channel_time_ns: bus.ns,
+            die_utilisation: ratio(gc.ns.saturating_add(other.ns), dies.saturating_mul(end)),
+            channel_utilisation: ratio(bus.ns, buses.saturating_mul(end)),
+        });
         report.add(&self.operations);
         if self.timing.read_priority == ReadPriority::Suspend {
             report.add(&Suspensions { suspensions: channels.suspensions().0 });
@@ -146,28 +156,6 @@ impl SimulatedMedia for Timeline {
 }
 
 impl Timeline {
-    /// The time of dies and channels of timelines that are the slices of one device, or all of it, for a run with its last
-    /// completion at `end`.
-    pub fn die_time<'a>(slices: impl IntoIterator<Item = &'a Self>, end: Time) -> DieTime {
-        let (mut all, mut end, mut dies, mut buses) = (Busy::default(), end, 0, 0);
-        for slice in slices {
-            let Busy { gc, other, bus } = slice.servers.busy();
-            all = Busy { gc: all.gc + gc, other: all.other + other, bus: all.bus + bus };
-            end = end.max(slice.busy_until());
-            let servers = slice.servers.free_at.len() as u64;
-            dies += servers;
-            buses += if slice.servers.by_events { slice.servers.channels.buses() } else { servers };
-        }
-        let (gc_time_ns, service_time_ns, channel_time_ns) = (all.gc.ns, all.other.ns, all.bus.ns);
-        DieTime {
-            gc_time_ns,
-            service_time_ns,
-            channel_time_ns,
-            die_utilisation: ratio(gc_time_ns.saturating_add(service_time_ns), dies.saturating_mul(end.ns)),
-            channel_utilisation: ratio(channel_time_ns, buses.saturating_mul(end.ns)),
-        }
-    }
-
     /// Advance time to the next event of dies, channels or disks. Returns false if there is none.
     fn step_once(&mut self, finished: &mut Vec<Finished>) -> bool {
         if !self.unreported.is_empty() {
