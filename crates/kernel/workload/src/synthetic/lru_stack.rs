@@ -15,7 +15,7 @@
 //! each operation and windows are ours. Cost: O(log n) per page, and the rows of a window for each run; some 20 bytes
 //! per page.
 
-use super::draw::{self, AliasTable};
+use super::draw;
 use super::size::{ByOp, ByOpConfig, ChoiceConfig, WeightedSize};
 use super::{AddressPolicy, Length, Placed, SizePolicy, Sizes, Space, refuse};
 use crate::recency::Recency;
@@ -44,8 +44,8 @@ pub fn class_of(depth: u32) -> u32 {
 
 /// The least depth of a class.
 fn least_depth(class: u32) -> u64 {
-    let octave = 1 << (class / 2);
-    if class % 2 == 0 { octave - 1 } else { (3 * octave as u64).div_ceil(2) - 1 }
+    let octave = 1_u64 << (class / 2);
+    if class % 2 == 0 { octave - 1 } else { (3 * octave).div_ceil(2) - 1 }
 }
 
 /// The parameters of `"lru-stack"`.

@@ -376,7 +376,7 @@ impl<'a> Sample<'a> {
         if self.role(at) != Some("end") {
             return;
         }
-        let latency = self.column("latency", Values::are_numbers).filter(|_| !headed);
+        let latency = self.column("latency", are_numbers).filter(|_| !headed);
         let Some(latency) = latency else {
             unclear.push(("times are those of completion".to_owned(), true));
             return;
@@ -412,6 +412,10 @@ impl<'a> Sample<'a> {
     }
 }
 
+fn are_numbers(values: &Values<'_>) -> bool {
+    values.are_numbers()
+}
+
 fn are_times(values: &Values<'_>) -> bool {
     values.are_numbers() || values.are_moments()
 }
@@ -444,9 +448,9 @@ fn by_names(
     let sample = Sample::new(names, rows, separator);
     let names = &sample.names;
     let time = sample.column("time", are_times).or_else(|| sample.column("end", are_times));
-    let offset = sample.column("offset", Values::are_numbers)?;
-    let counted = || sample.column("count", Values::are_numbers);
-    let size = sample.column("size", Values::are_numbers).or_else(counted)?;
+    let offset = sample.column("offset", are_numbers)?;
+    let counted = || sample.column("count", are_numbers);
+    let size = sample.column("size", are_numbers).or_else(counted)?;
     let op = sample.column("op", are_ops);
     let (mut roles, mut unclear) = (vec!["skip".to_owned(); names.len()], Vec::new());
     if let Some(at) = time {
@@ -475,7 +479,7 @@ fn by_names(
     let placement = sample.column("placement", |_| true).map(|at| (at, "placement"));
     let named_op = op.and_then(|at| Some((at, sample.role(at)?)));
     let text = text.map(|(at, _)| (at, "text"));
-    let place = |name| names.iter().position(|given| given.name == name);
+    let place = |name: &str| names.iter().position(|given| given.name == name);
     let extra =
         headed.iter().flat_map(|headed| headed.extra).filter_map(|&(name, role)| Some((place(name)?, role)));
     for (at, role) in [named_op, device, placement, text].into_iter().flatten().chain(extra) {
@@ -576,7 +580,7 @@ fn by_values(lines: &[&[u8]], comments: &[&[u8]]) -> Option<Sniffed> {
 /// The columns of addresses and of sizes, by their names or else among the `free` columns of whole numbers.
 fn place_and_size(sample: &Sample<'_>, free: &[usize]) -> Option<(usize, usize)> {
     let largest = |at: usize| sample.values(at).largest();
-    let fitting = |wanted| sample.fitting(wanted, Values::are_numbers);
+    let fitting = |wanted| sample.fitting(wanted, are_numbers);
     let named_size = fitting("size").or_else(|| fitting("count"));
     let find = |fits: &dyn Fn(usize) -> bool| free.iter().copied().find(|&at| fits(at));
     let size_beside = |offset: usize| {

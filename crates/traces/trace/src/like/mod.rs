@@ -55,7 +55,7 @@ impl Source for Counted<'_> {
     }
 
     fn inner(&self) -> Option<&dyn Source> {
-        Some(self.source)
+        Some(&*self.source)
     }
 }
 
@@ -137,11 +137,10 @@ impl Counters {
             |ChoiceConfig { sizes }: &ChoiceConfig| sizes.iter().map(|entry| entry.size.count).max();
         let space = all.filter_map(longest).max().unwrap_or(0).max(self.uses.pages() * self.page_bytes);
         let gaps = quantiles(&self.gaps);
-        let arrival = match gaps[..] {
-            [] => ArrivalConfig::default(),
-            _ => {
-                ArrivalConfig::Quantiles(QuantilesConfig { clustering: self.clustering.shares(&gaps), gaps })
-            }
+        let arrival = if gaps.is_empty() {
+            ArrivalConfig::default()
+        } else {
+            ArrivalConfig::Quantiles(QuantilesConfig { clustering: self.clustering.shares(&gaps), gaps })
         };
         let page = Bytes { count: self.page_bytes };
         Ok(SyntheticConfig {

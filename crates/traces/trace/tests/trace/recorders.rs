@@ -208,7 +208,7 @@ fn an_option_without_effect_is_an_error() {
     }
     let blocks = options(r#"{ "units": { "address": "4KiB" } }"#);
     assert_eq!(read("nvme.txt", &blocks).unwrap().0[0], (0, 2048 * 4096, 8 * 4096, Op::Write));
-    let objects = options(r#"{ "kv_store": { "object": "1MiB" } }"#);
+    let objects = options(r#"{ "units": { "size": "1MiB" } }"#);
     assert_eq!(read("bailian.jsonl", &objects).unwrap().0[1].1, MIB);
 }
 
