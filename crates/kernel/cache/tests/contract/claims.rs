@@ -3,7 +3,7 @@
 use crate::order::config;
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_cache::{Cache, EvictionConfig, SlotTable};
+use coflash_cache::{Cache, EvictionConfig};
 
 /// Uses a page; whether the cache had it.
 fn access(cache: &mut Cache, page: Lpn, dirty: bool) -> bool {

@@ -7,7 +7,7 @@ use super::tests::requests;
 use super::*;
 use coflash_base::Duration;
 use proptest::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 const PAGE: u64 = 4096;
 const GIB: u64 = 1 << 30;

@@ -122,7 +122,7 @@ impl Counters {
     }
 
     fn config(&self) -> Result<SyntheticConfig, WorkloadError> {
-        let requests = self.ops.iter().sum();
+        let requests: u64 = self.ops.iter().sum();
         let share = |op: Op| Share {
             ppb: (u128::from(self.ops[op as usize]) * 1_000_000_000 / u128::from(requests.max(1))) as u64,
         };
