@@ -6,9 +6,9 @@ A chart is made of rows, dictionaries of what is drawn:
 - `bars`: `row` (and its `label`), `from`, `to`, `name`; an interval from `low` to `high`; a `text` behind `end`.
 - `cells`: `x`, `x2`, `y`, `y2`, and `value`, or `name` and `text`.
 
-Names have looks, in their order: colour, dashes, marker. `beside` puts charts into one picture, and `picture` makes a
-file of it, with the size that is given in inches. The page has the same specifications with holes (`Hole`), which its
-script fills with the rows of the runs that are left.
+Names have looks, in their order: colour, dashes, marker. `upon` lays a chart over another one, and `picture` makes a
+file of one or several, whose sizes are in inches. A page has the same layers with holes (`templates`), and its script
+fills them with the rows of the runs that are left.
 
     chart = lines(rows, Axis("cache size"), Axis("WAF", "ratio"), rules=[(64.0, "working set")])
     write_pictures(folder, [("waf.pdf", picture(chart, "pdf", caption="Means over seeds."))])
@@ -26,6 +26,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from string import Template
 from typing import Any, Literal, NamedTuple, get_args
 
 from coflash import palette
@@ -151,7 +152,7 @@ def lines(
     up, drawn, _ = _axis(y, placed, ("y", "low", "high", "from"), from_zero=True)
     for place, row in enumerate(drawn):
         look = styles[row.setdefault("name", "")]
-        row.update(place=place, part=row.get("part", 0), marked=bool(look.marker))
+        row.update(place=place, part=row.get("part", 0), marked=bool(look.marker), opacity=row.get("opacity", 0.7))
     layers = line_layers(
         {"x": across, "y": up, **_channels(styles, by)},
         step=step,
@@ -182,8 +183,9 @@ def line_layers(
     at = {"x": x, "y": {**y, "field": "y"}}
     layers = []
     if areas:
-        between = {**at, "y2": {"field": "from"}, "color": colour, **joined}
-        layers.append(_layer("area", between, "isValid(datum.from)", interpolate=how, opacity=0.7))
+        between = {**at, "y2": {"field": "from"}, "color": colour, "detail": joined["detail"]}
+        opacity = {"opacity": {"field": "opacity", "type": "quantitative", "scale": None, "legend": None}}
+        layers.append(_layer("area", between | opacity, "isValid(datum.from)", interpolate=how, clip=True))
     if intervals:
         low, high = ({**y, "field": end} for end in ("low", "high"))
         spread = "isValid(datum.low) && datum.low != datum.high"
@@ -192,7 +194,7 @@ def line_layers(
             _layer("tick", {"x": x, "y": end, "color": colour}, spread, orient="horizontal") for end in (low, high)
         ]
     dashes = {"color": colour, "strokeDash": channels["strokeDash"]}
-    layers.append(_layer("line", {**at, **dashes, **joined}, "!isValid(datum.from)", interpolate=how, clip=True))
+    layers.append(_layer("line", {**at, **dashes, **joined}, interpolate=how, clip=True))
     marks = {key: channels[key] for key in ("color", "fill", "shape")}
     if markers:
         layers.append(_layer("point", {**at, **marks}, "datum.marked && isValid(datum.y)"))
@@ -385,43 +387,28 @@ def _with_legend(chart: Chart, width: float) -> Spec:
     return look | {"legend": look["legend"] | {"columns": max(1, int(room / each))}}
 
 
-def config(
-    ink: str = INK, soft: str = SOFT, grid: str = "#e4e4e4", paper: str = "#ffffff", size: float = _SIZE
-) -> Spec:
-    """Return the look of all charts, in the colours of paper or of a page."""
-    text = {"labelColor": soft, "titleColor": ink, "labelFontSize": size, "titleFontSize": size + 1}
-    axis = {"titleFontWeight": "normal", "domainColor": soft, "tickColor": soft, "gridColor": grid, "tickSize": 3}
-    above = {
-        "orient": "top",
-        "direction": "horizontal",
-        "offset": 6,
-        "symbolSize": 36,
-        "symbolStrokeWidth": 1.2,
-        "rowPadding": 1,
-    }
+def config(size: float = _SIZE, **colours: object) -> Spec:
+    """Return the look of all charts (`charts.json`), in the colours of paper or in others."""
+    of_paper = {"ink": INK, "soft": SOFT, "grid": "#e4e4e4", "paper": "#ffffff"}
+    values = {name: json.dumps(value) for name, value in {**of_paper, **colours}.items()}
+    template = Template(Path(__file__).with_suffix(".json").read_text("utf-8"))
+    sizes = {"size": size, "larger": size + 1, "point": round(2.6 * size), "line": round(size / 5.4, 1)}
+    found: Spec = json.loads(template.substitute(values, font=json.dumps(_FONT), **sizes))
+    return found
+
+
+def templates() -> Spec:
+    """Return the layers of charts for a page, with holes for axes and looks, and what these are made of."""
+    holes = {name: {"hole": name} for name in ("x", "y", "color", "fill", "shape", "strokeDash")}
+    units = [*get_args(Unit), "count"]
     return {
-        "font": _FONT,
-        "background": paper,
-        "padding": 4,
-        "view": {"stroke": None},
-        "axis": text | axis | {"labelLimit": 0, "titleLimit": 0, "titlePadding": 4},
-        "axisX": {"grid": False, "labelOverlap": "greedy", "labelSeparation": 4},
-        "axisY": {"grid": True, "domain": False, "ticks": False},
-        # The pictures have one font: of several, their order in a PDF is by chance.
-        "legend": {
-            **text,
-            **above,
-            "titleFontWeight": "normal",
-            "titleOrient": "left",
-            "labelLimit": 0,
-            "columnPadding": 8,
-        },
-        "title": {"fontSize": size + 1, "color": ink, "fontWeight": "normal"},
-        "line": {"strokeWidth": 1.3},
-        "rule": {"strokeWidth": 0.8},
-        "tick": {"thickness": 0.8, "bandSize": 5},
-        "point": {"size": 18, "strokeWidth": 1, "opacity": 1},
-        "text": {"fontSize": size, "color": ink, "align": "left", "dx": 3},
+        "lines": line_layers(holes, areas=True),
+        "steps": line_layers(holes, areas=True, step=True),
+        "bars": bar_layers(holes),
+        "config": config(12, **{name: {"hole": name} for name in ("ink", "soft", "grid", "paper")}),
+        "dashes": DASHES,
+        "markers": MARKERS,
+        "labels": {unit: unit_labels(unit) for unit in units},
     }
 
 
@@ -459,14 +446,12 @@ def write_pictures(folder: Path, pictures: Iterable[tuple[str, bytes]]) -> list[
 
 
 def unit_labels(unit: Unit) -> str:
-    """Return the expression that labels a tick with its unit: 10 µs, 64 MiB, 1.5 %."""
-    steps = SCALES.get(unit) or (((0.01, "%"),) if unit == "share" else ((1.0, unit),))
-    shown = [
-        (least, f"format(datum.value / {least!r}, ',.3~r') + {json.dumps(f' {name}'.rstrip())}")
-        for least, name in steps
-    ]
-    tests = "".join(f"abs(datum.value) >= {least!r} ? {text} : " for least, text in shown[:-1])
-    return f"{tests}{shown[-1][1]}"
+    """Return the expression that labels a tick: with its unit, 10 µs, 64 MiB, 1.5 %, but a count without, 2 million."""
+    steps = SCALES.get(unit) or (((0.01, "%"),) if unit == "share" else ((1e6, "million"), (1.0, "")))
+    texts = [f"format(datum.value / {least!r}, ',.3~r') + {json.dumps(f' {name}'.rstrip())}" for least, name in steps]
+    larger = zip(steps, texts[:-1], strict=False)
+    tests = (f"abs(datum.value) >= {least!r} ? {text} : " for (least, _), text in larger)
+    return "datum.value == 0 ? '0' : " + "".join(tests) + texts[-1]
 
 
 def powers(low: float, high: float, base: int, most: int = 7) -> list[float]:

@@ -23,6 +23,7 @@ _GAP = "  "
 _NARROW = 24
 """A column is wrapped to the width of its longest word, or to this width if that is less."""
 _UNLIMITED = 10**6
+_BARS = "▁▂▃▄▅▆▇█"
 _MARKDOWN = str.maketrans({sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"})
 _LATEX = str.maketrans(
     {
@@ -220,3 +221,16 @@ def _width(text: Any) -> int:
     from rich.cells import cell_len
 
     return max(map(cell_len, text.split("\n")))
+
+
+def sparkline(values: Iterable[float], width: int, low: float | None = None, high: float | None = None) -> str:
+    """Draw values as a row of bars, from the lowest to the highest value unless other bounds are given."""
+    shown = list(values)
+    if len(shown) < 2:
+        return ""
+    if len(shown) > width:
+        shown = [shown[place * (len(shown) - 1) // (width - 1)] for place in range(width)]
+    low = min(shown) if low is None else low
+    high = max(shown) if high is None else high
+    span = high - low or 1.0
+    return "".join(_BARS[min(int((value - low) / span * len(_BARS)), len(_BARS) - 1)] for value in shown)

@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+from coflash.charts import Chart
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import Unit, change, show, show_change
@@ -31,9 +32,6 @@ from coflash.results.result import FILES, Result
 from coflash.results.store import RunFolder
 from coflash.scenario import Scenario
 from coflash_reproduce.text import Text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 
 @dataclass(frozen=True)
@@ -308,7 +306,7 @@ class Picture:
     """A figure of the paper that is not a measure over an axis."""
 
     name: str
-    draw: Callable[[Runs], Canvas]
+    draw: Callable[[Runs], list[Chart]]
     grid: Callable[[Runs], Grid]
     """Its numbers."""
     notes: Notes = lambda _: ()

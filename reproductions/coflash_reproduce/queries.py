@@ -10,7 +10,8 @@ those of `SHARED`, and those of the module; an argument of the type `Run` is a r
 - `sql views` is run before all queries;
 - `sql notes` gives sentences that follow the section, a row each;
 - `sql holds` tests a hypothesis: rows of whether it holds, and of the numbers on which that rests;
-- `sql numbers` gives a row with the numbers of the section "answer", by the names of the columns;
+- `sql numbers` gives a row with the numbers of the section "answer", by the names of the columns, `sql notes` there
+  what follows it;
 - `toml figure` describes a figure, `toml bars` bars beside or upon each other, `toml cells` a map.
 """
 
@@ -30,6 +31,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import quantity
+from coflash.charts import Chart
 from coflash.measures.measure import MEASURES, Measure
 from coflash.quantity import show, show_change
 from coflash.results.database import Results
@@ -38,11 +40,11 @@ from coflash_reproduce import drawing
 from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Paper, climb, valley
 from coflash_reproduce.data import toml, toml_beside
 from coflash_reproduce.paper import Axis, Exhibit, Experiment, Figure, Grid, Line, Picture, Runs, spread
+from coflash_reproduce.study import Finding, Hypothesis, Study
 from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
     import duckdb
-    from matplotlib.figure import Figure as Canvas
 
 
 def _shown(value: float | None, unit: str) -> str:
@@ -55,6 +57,12 @@ def _shown_change(relative: float | None) -> str:
 
 def _spread(values: list[float], unit: str) -> str:
     return spread(estimate(values), unit)  # type: ignore[arg-type]
+
+
+def _measured(values: list[float], path: str) -> str:
+    measure = MEASURES[path]
+    mean_of = estimate(values)
+    return spread(mean_of.widened(measure.bin_width * (mean_of.mean or 0.0)), measure.unit)
 
 
 def _mean(values: list[float]) -> float:
@@ -81,6 +89,7 @@ SHARED: Mapping[str, Callable[..., Any]] = {
     "shown": _shown,
     "show_change": _shown_change,
     "spread": _spread,
+    "measured": _measured,
     "mean_of": _mean,
     "climb": _climb,
     "valley": _valley,
@@ -172,7 +181,7 @@ class Queries:
         return lambda runs: [row[0] for row in self.rows(query, runs)[1] if row[0]] if query else []
 
     def exhibits(
-        self, pictures: Mapping[str, Callable[[Runs], Canvas]], tables: Mapping[str, Callable[[Runs], Grid]]
+        self, pictures: Mapping[str, Callable[[Runs], list[Chart]]], tables: Mapping[str, Callable[[Runs], Grid]]
     ) -> tuple[Exhibit | Figure | Picture, ...]:
         """Return the exhibits in the order of their sections; pictures and tables are those that the module makes."""
         found: list[Exhibit | Figure | Picture] = []
@@ -184,7 +193,7 @@ class Queries:
             if "sql across" in blocks:
                 grid = self._across(self.grid(blocks["sql across"]))
             if "toml bars" in blocks:
-                found.append(self._bars(name, **toml(blocks["toml bars"])))
+                found.append(self._bars(name, grid, **toml(blocks["toml bars"])))
             elif "toml cells" in blocks and grid:
                 found.append(self._cells(name, grid, **toml(blocks["toml cells"])))
             elif name in pictures and grid:
@@ -219,7 +228,9 @@ class Queries:
         known |= {key: lines(known[key]) for key in ("lines", "beside") if key in known}
         return Figure(name, **known, notes=self.notes(name))
 
-    def _bars(self, name: str, values: str, label: str, form: str, stacked: bool = False) -> Picture:
+    def _bars(
+        self, name: str, table: Callable[[Runs], Grid] | None, values: str, label: str, form: str, stacked: bool = False
+    ) -> Picture:
         """Return bars: rows of their group, their line and a number, whose form is "share" or one of Python's."""
 
         def groups(runs: Runs) -> dict[str, dict[str, float]]:
@@ -237,23 +248,29 @@ class Queries:
             rows = ((group, *(shown(of[line]) for line in columns if line in of)) for group, of in found.items())
             return Grid(("", *columns), tuple(rows))
 
-        def draw(runs: Runs) -> Canvas:
+        def draw(runs: Runs) -> list[Chart]:
             factor = 100 if form == "share" else 1
             found = {group: {line: factor * one for line, one in of.items()} for group, of in groups(runs).items()}
-            return drawing.bars(found, label, stacked=stacked)
+            return [drawing.bars(found, label, stacked=stacked)]
 
-        return Picture(name, draw, grid, self.notes(name))
+        return Picture(name, draw, table or grid, self.notes(name))
 
     def _cells(self, name: str, grid: Callable[[Runs], Grid], values: str, x: str, y: str) -> Picture:
         """Return a map: rows of the panel, the place on either axis, and the label and the text of the cell."""
 
-        def draw(runs: Runs) -> Canvas:
+        def draw(runs: Runs) -> list[Chart]:
             panels: dict[str, dict[str, list[tuple[str, str]]]] = {}
             places: dict[str, None] = {}
             for panel, above, across, label, text in self.rows(values, runs)[1]:
                 panels.setdefault(panel, {}).setdefault(above, []).append((label, text))
                 places[across] = None
-            return drawing.cells({panel: [*rows.values()] for panel, rows in panels.items()}, [*places], x, y)
+            colours = drawing.colours_of(
+                [label for rows in panels.values() for row in rows.values() for label, _ in row]
+            )
+            return [
+                drawing.cells([*rows.values()], (x, [*places]), (y, [*rows]), colours, panel)
+                for panel, rows in panels.items()
+            ]
 
         return Picture(name, draw, grid, self.notes(name))
 
@@ -268,6 +285,23 @@ class Queries:
         for key in found[2].split(".")[1:]:
             constant = constant[int(key) if key.isdigit() else key]
         return tuple(constant) if isinstance(constant, list) else constant
+
+    def hypotheses(self) -> Iterator[Hypothesis]:
+        """Yield the test of each hypothesis, named as its section."""
+        for name, blocks in self.text.blocks.items():
+            if "sql holds" in blocks:
+                test = partial(self._test, blocks["sql holds"])
+                test.__name__ = name  # type: ignore[attr-defined]
+                yield test
+
+    def _test(self, query: str, runs: Runs) -> Finding:
+        rows = self.rows(query, runs)[1]
+        return Finding(all(row[0] for row in rows), "; ".join(row[1] for row in rows))
+
+    def numbers(self, query: str, runs: Runs) -> dict[str, Any]:
+        """Return the numbers of a row by the names of its columns."""
+        names, (row,) = self.rows(query, runs)
+        return dict(zip(names, row, strict=True))
 
     def claims(self, module: str) -> Iterator[Claim]:
         """Yield the claims of the file beside a module; of those for several values one for each combination."""
@@ -349,7 +383,7 @@ def paper(
     workloads: ModuleType,
     functions: ModuleType,
     *,
-    pictures: Mapping[str, Callable[[Runs], Canvas]] = {},
+    pictures: Mapping[str, Callable[[Runs], list[Chart]]] = {},
     tables: Mapping[str, Callable[[Runs], Grid]] = {},
 ) -> Paper:
     """Return the paper of a package: its text and its claims are files beside the module, its numbers are queries.
@@ -361,11 +395,10 @@ def paper(
         pictures: What draws an exhibit that is no measure over an axis.
         tables: What makes a table that is no query.
     """
-    name = Path(module).parent.name
     constants = {**toml_beside(module, "claims.toml")["paper"], **vars(workloads), **vars(functions)}
-    queries = Queries(Text.beside(module, constants), constants, _of_runs(functions))
+    queries = Queries(Text.beside(module, constants), constants, _of_runs(vars(functions)))
     return Paper(
-        name=name,
+        name=Path(module).parent.name,
         text=queries.text,
         experiments=workloads.experiments,
         exhibits=queries.exhibits(pictures, tables),
@@ -374,11 +407,32 @@ def paper(
     )
 
 
-def _of_runs(module: ModuleType) -> dict[str, Callable[..., Any]]:
+def study(
+    names: Mapping[str, Any],
+    *,
+    pictures: Mapping[str, Callable[[Runs], list[Chart]]] = {},
+    tables: Mapping[str, Callable[[Runs], Grid]] = {},
+) -> Study:
+    """Return the study of a module, given by its names: the text beside it has its hypotheses and tables."""
+    queries = Queries(Text.beside(names["__file__"], names), names, _of_runs(names))
+    answer = queries.text.blocks["answer"].get("sql numbers")
+    return Study(
+        name=Path(names["__file__"]).stem.replace("_", "-"),
+        text=queries.text,
+        experiments=names["experiments"],
+        exhibits=queries.exhibits(pictures, tables),
+        hypotheses=tuple(queries.hypotheses()),
+        answer=lambda runs: queries.numbers(answer, runs) if answer else {},
+        explanation=queries.notes("answer"),
+        queries=queries,
+    )
+
+
+def _of_runs(names: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
     """Return the public functions of a module whose arguments and result have types of queries."""
     found: dict[str, Callable[..., Any]] = {}
-    for name, function in vars(module).items():
-        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_"):
+    for name, function in names.items():
+        if inspect.isfunction(function) and function.__module__ == names["__name__"] and not name.startswith("_"):
             signature = inspect.signature(function)
             kinds = [one.annotation for one in signature.parameters.values()]
             if all(_type(str(kind)) for kind in (*kinds, signature.return_annotation)):

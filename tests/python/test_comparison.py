@@ -3,10 +3,9 @@ from __future__ import annotations
 from rich.console import Console
 
 from coflash import Result, compare
-from coflash.cli.summary import run_table
 from coflash.measures.measure import HEADLINE, applying
 from coflash.report import Subject
-from coflash.results.tables import beside_table
+from coflash.results.tables import beside_table, run_table
 from coflash.text_table import TextTable
 
 

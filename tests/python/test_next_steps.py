@@ -33,7 +33,7 @@ STEPS: list[tuple[str, str]] = [
     ("run demo --out file.csv", "file.csv: is a file; give a folder"),
     ("sweep demo --vary seed=1 --out file.csv", "file.csv is a file; give a folder"),
     ("warm demo -o absent/w", "there is no folder absent"),
-    ("advise demo --trace file.csv", "all 8 runs failed: see above"),
+    ("advise demo --trace file.csv", "columns=auto takes"),
     ("size emptydir --goal waf_host<2", "emptydir: is a folder; give a file"),
     ("size zipff --goal waf_host<2", 'did you mean "zipf"?'),
     ("fleet emptydir --vary cooperation=none", "`coflash trace split TRACE --out emptydir` writes some"),

@@ -243,7 +243,7 @@ def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Subject) -> N
         Subject.read([tmp_path / "nowhere"])
 
 
-@pytest.mark.parametrize(("option", "value"), [("--by", "cache.size"), ("--annotate", "1MiB=x")])
+@pytest.mark.parametrize(("option", "value"), [("--by", "cache.size"), ("--over", "cache.size")])
 def test_options_of_figures_have_no_effect_on_a_page(option: str, value: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["report", str(tmp_path), option, value])
     assert isinstance(done.exception, CoflashError)

@@ -106,9 +106,8 @@ def test_the_columns_of_a_table_are_equally_long() -> None:
 
 def test_notebooks_show_the_measures_and_a_tables_head(result: Result) -> None:
     shown = result._repr_html_()
-    assert re.search("pages copied by GC</th><td[^>]*>900</td>", shown)
+    assert re.search("pages copied by GC</td><td[^>]*>900</td>", shown)
     assert "made &lt;by&gt; hand" in shown
-    assert "1,916 pages programmed" in shown
-    assert "<svg" in shown
+    assert re.search("pages programmed, GC copies</td><td[^>]*>900</td>", shown)
     assert "<script" not in shown
     assert "<th>start_ns</th>" in result.series()._repr_html_()

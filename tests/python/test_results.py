@@ -146,7 +146,7 @@ def test_runs_of_different_revisions_are_told_and_marked(found: Results, mixed: 
     results = coflash.results(mixed)
     (note,) = results.cautions
     assert note.endswith("1 of revision 0 (coflash 0.1.0), 2 of revision 2 (coflash 0.3.0)")
-    assert [results.revision(run) for run in ("before", "after1")] == [0, 2]
+    assert [results[run].revision for run in ("before", "after1")] == [0, 2]
     assert {row["run"]: row["revision"] for row in results.rows()} == {"before": 0, "after1": 2, "after2": 2}
     assert sorted(results.of_one_point(), key=len) == [("before",), ("after1", "after2")]
     assert Subject([results[run] for run in results]).remarks[0] == note

@@ -8,13 +8,12 @@ from rich.console import Console
 import coflash
 import systems
 from coflash.cli.run_tables import keys_left_out
-from coflash.cli.summary import run_table
 from coflash.measures.catalogue import measure, metric_names
 from coflash.measures.measure import CAUSES, Measure, causes
 from coflash.measures.sections import SECTIONS, Section, can_act, sections
 from coflash.report import Subject
 from coflash.report.payload import divided, payload
-from coflash.results.tables import runs_beside, runs_table
+from coflash.results.tables import run_table, runs_beside, runs_table
 from coflash.scenario import flat
 
 CACHE, HOST_BUFFER, HYBRID, SHADOWS = (SECTIONS[path] for path in ("cache", "host_buffer", "hybrid", "shadows"))
@@ -166,5 +165,5 @@ def test_the_report_and_the_notebook_have_them(
     assert "sections" in data and not payload(Subject([result]))[0]["sections"]
     for run, title in ((hybrid, HYBRID.title), (shadow, SHADOWS.title)):
         assert title in run._repr_html_()
-    assert "How flash is divided" in hybrid._repr_html_()
-    assert "How flash is divided" not in shadow._repr_html_()
+    assert "read cache, at the end" in hybrid._repr_html_()
+    assert "read cache, at the end" not in shadow._repr_html_()

@@ -135,7 +135,7 @@ def test_the_table_says_what_is_known_and_how(small: Path) -> None:
     lines = {line[:20].strip(): line[20:].strip() for line in done.stdout.splitlines()}
     assert lines["working set written"] == "12 KiB (3 pages)"
     assert lines["write hottest"].startswith("1 % of pages 33.3\N{NO-BREAK SPACE}% · 5 % of pages 33.3")
-    assert lines["LRU miss ratio"] == "4 KiB 87.5\N{NO-BREAK SPACE}% · 16 KiB 50.0\N{NO-BREAK SPACE}%"
+    assert lines["LRU miss ratio"] == "4 KiB 87.5\N{NO-BREAK SPACE}% · 12 KiB 50.0\N{NO-BREAK SPACE}%"
     assert "exact" in done.stdout
     assert "histogram" not in done.stdout
     sampled = coflash("trace", "info", str(find_trace()), "--sample", "4096")

@@ -31,7 +31,6 @@ _MODULES = {
     "study": "reproduce",
     "truth": "reproduce",
     "serve": "device",
-    "trace": "generate",
     **dict.fromkeys(("sweep", "tune", "size", "advise", "fleet", "evaluate"), "question"),
 }
 """The modules of the commands that have another name than their module."""

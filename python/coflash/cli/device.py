@@ -61,9 +61,6 @@ def serve(
             "--insecure", help="Let --listen take an address that other machines reach: no password, no encryption."
         ),
     ] = False,
-    connections: Annotated[
-        int, typer.Option("--connections", min=1, metavar="N", help="How many clients may be connected.")
-    ] = 256,
     emulate: Annotated[
         bool, typer.Option("--emulate", help="Delay each answer until the simulated device would give it.")
     ] = False,
@@ -82,7 +79,7 @@ def serve(
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     is_path = listen is not None and ("/" in listen or ":" not in listen)
     options: dict[str, Any] = {"size": size, "socket" if is_path else "listen": listen}
-    options |= {"insecure": insecure, "connections": connections, "emulate": emulate}
+    options |= {"insecure": insecure, "emulate": emulate}
     stop = threading.Event()
     # An exception could come while a result is being saved.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -95,7 +92,11 @@ def serve(
         say(served.address)
         if page:
             say(page.address)
-        view = open_.enter_context(live_display.served(served.folder.name, errors())) if live else None
+        view = (
+            open_.enter_context(live_display.displayed(live_display.ServedView(served.folder.name, errors())))
+            if live
+            else None
+        )
         shown = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())

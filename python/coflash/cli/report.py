@@ -40,10 +40,6 @@ def report(
         str | None, typer.Option("--over", metavar="KEY", help=_OVER, autocompletion=complete.key_names)
     ] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="KEY", help=_BY, autocompletion=complete.key_names)] = None,
-    annotations: Annotated[
-        list[str] | None,
-        typer.Option("--annotate", metavar="VALUE=TEXT", help="For figures: a text at a value. May be repeated."),
-    ] = None,
     where: Where = None,
 ) -> None:
     """Make a self-contained HTML report of results, which needs no network; or figures for a paper."""
@@ -54,7 +50,6 @@ def report(
         "--measure": metrics,
         "--over": over,
         "--by": by,
-        "--annotate": annotations,
     }
     if format == "html":
         why = "on a page, which draws any measure over any key; --format pdf, svg or png makes figures"
@@ -67,9 +62,8 @@ def report(
         atomic_write.write_file(file, report_html(subject))
         typer.echo(file)
         return
-    from coflash.figures.publication import METRICS, Layout, write_figures  # a page needs no Matplotlib
+    from coflash.figures.publication import METRICS, write_figures  # a page needs no Matplotlib
 
-    layout = Layout(annotations=tuple(annotations or ()))
     notes(subject.assumed([named(name) for name in metrics or METRICS]))
-    for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by, layout):
+    for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by):
         typer.echo(written)

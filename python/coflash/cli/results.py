@@ -11,19 +11,19 @@ from coflash._core import CoflashError
 from coflash.cli.console import check_effect, errors, notes, output, say, show_json, show_table
 from coflash.cli.options import Folder, Measures, TableFormat, Where, out_option
 from coflash.cli.run_tables import keys_left_out, why_command, why_lines
-from coflash.cli.summary import run_table
+from coflash.cli.summary import summary
 from coflash.files.errors import text_of
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
 from coflash.results.database import Results, check_table, export_table, json_rows, results, results_at
-from coflash.results.differences import METHOD, notes_on_seeds
+from coflash.results.differences import METHOD, differences_table, notes_on_seeds
 from coflash.results.fio_json import beside, fio_json, read_fio_json
 from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
-from coflash.results.tables import differences_table, runs_beside, runs_table
+from coflash.results.tables import runs_beside, runs_table
 from coflash.text_table import TextTable
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -83,7 +83,7 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT) -> None:
     notes(found.cautions)
     result = found[run]
     notes(result.notes)
-    output().print(run_table(result))
+    output().print(summary(result))
     say(f"in {found.where(run)}")
 
 

@@ -24,7 +24,7 @@ from coflash.cli.console import (
     scenario_with,
     write_json,
 )
-from coflash.cli.live_display import displayed
+from coflash.cli.live_display import View, displayed
 from coflash.cli.options import (
     Assignments,
     Force,
@@ -36,7 +36,7 @@ from coflash.cli.options import (
     Traces,
     out_option,
 )
-from coflash.cli.summary import run_table
+from coflash.cli.summary import summary
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
 from coflash.results.fio_json import fio_text
@@ -123,15 +123,7 @@ def run(
             SECONDS if minutes is None else 60 * minutes,
             replaces_another=force,
         )
-    simulated = partial(
-        simulate,
-        chosen,
-        trace or (),
-        warm=warm,
-        operations=operations,
-        decisions=decisions,
-        checkpoint=kept,
-    )
+    simulated = partial(simulate, chosen, trace or (), warm=warm, records=(operations, decisions), checkpoint=kept)
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if not quiet:
         notes(chosen.cautions())
@@ -139,7 +131,7 @@ def run(
         if quiet:
             result = simulated()
         elif live:
-            with displayed(chosen.name, errors()) as view, _said(first, view.progress) as report:
+            with displayed(View(chosen.name, errors())) as view, _said(first, view.progress) as report:
                 result = simulated(progress=report, measured=view.measured)
         else:
             with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
@@ -154,7 +146,7 @@ def run(
         if not quiet:
             console = errors() if json == STANDARD_OUTPUT else output()
             notes(result.notes)
-            console.print(run_table(result))
+            console.print(summary(result))
 
 
 def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:

@@ -48,9 +48,9 @@ def show(scenario: ScenarioName, assignments: Assignments = None, scale: Scale =
 
 
 @app.command()
-def check(scenario: ScenarioName, assignments: Assignments = None, scale: Scale = None) -> None:
+def check(scenario: ScenarioName, assignments: Assignments = None) -> None:
     """Check a scenario without running it."""
-    chosen = scaled(scenario_with(scenario, assignments), scale)
+    chosen = scenario_with(scenario, assignments)
     for remark in chosen.check():
         typer.echo(f"note: {remark}")
     typer.echo(f"{chosen.name}: ok, {chosen.hash}")

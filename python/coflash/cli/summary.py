@@ -1,58 +1,26 @@
-"""The tables of one run."""
+"""What the terminal shows of one run."""
 
 from __future__ import annotations
 
 from rich.console import Group
 from rich.text import Text
 
-from coflash.cli.live_display import sparkline
-from coflash.measures.measure import HEADLINE, OVERALL, applying, causes
-from coflash.measures.sections import sections
 from coflash.quantity import show
-from coflash.results.assumptions import assumptions_of
 from coflash.results.result import Result
+from coflash.results.tables import run_table
 from coflash.text_table import Cell, TextTable
 
 _MUCH = 0.3
 """The share of a run's time from which it is told that hooks took it."""
-_COURSE_WIDTH = 24
 
 
-def run_table(result: Result) -> Group:
-    """Make the tables of one run: scenario, common measures, then a section for each part that only some runs have."""
+def summary(result: Result) -> Group:
+    """Show one run: its scenario, its table, and the speed of the simulation."""
     setting = TextTable(["", ""], wraps=True)
     for label, text in result.setting.items():
         if text:
             setting.add(label, Cell(text, "bold"))
-    metrics = result.metrics
-    table = TextTable(["", "", ""], "lrl")
-
-    def add(label: str, text: str, share: float | None = None) -> None:
-        table.add(label, text, Cell("" if share is None else show(share, "share").rjust(7), "dim"))
-
-    for measure in applying(HEADLINE, [metrics]):
-        add(measure.label, measure.shown(metrics))
-    table.begin()
-    programs = sum(metrics.programs_pages.values())
-    for cause, name in causes([metrics]).items():
-        if pages := metrics.programs_pages.get(cause):
-            add(f"pages programmed, {name}", show(pages, "pages"), pages / programs)
-    table.begin()
-    for measure in applying(OVERALL, [metrics]):
-        add(measure.short, measure.shown(metrics), measure.share(metrics))
-    for section in sections([metrics]):
-        table.begin(section.title)
-        for label, one in assumptions_of(result.document, section.path).items():
-            table.add(f"  {label}", one.shown, Cell(one.origin, "dim"))
-        for measure in applying(section.measures, [metrics]):
-            add(f"  {measure.short}", measure.shown(metrics), measure.share(metrics))
-        for course in section.courses(metrics):
-            if course.shares:
-                drawn = Cell(sparkline(course.shares, _COURSE_WIDTH, 0.0, 1.0), "dim")
-                table.add(f"  {course.label}, at the end", show(course.shares[-1], "share"), drawn)
-    table.begin()
-    add("simulated time", show(metrics.simulated_ns, "ns"))
-    return Group(setting, "", table, "", Text(simulator_line(result), style="dim"))
+    return Group(setting, "", run_table(result), "", Text(simulator_line(result), style="dim"))
 
 
 def simulator_line(result: Result) -> str:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from coflash.measures.measure import Measure
+from coflash.quantity import change, show, show_change, signed
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.result import Result
+from coflash.text_table import TextTable
 
 if TYPE_CHECKING:
     from coflash.results.database import Results
@@ -109,3 +111,31 @@ def notes_on_seeds(results: Results, measures: Iterable[Measure]) -> list[str]:
         return []
     notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
     return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes
+
+
+def differences_table(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> TextTable:
+    """Make a table of the paired differences of other points from the first, with intervals and tests."""
+    points = results.of_one_point()
+    members = {run: [results[one] for one in next(group for group in points if run in group)] for run in runs}
+    first, *others = results.labels(runs)
+    heads = ["to", "measure", f"from {first}", "difference", "95 % over seeds", "95 % over slices"]
+    table = TextTable(heads, "llr")
+    for label, run in zip(others, runs[1:], strict=True):
+        for measure in measures:
+            found = difference(measure, members[runs[0]], members[run])
+            if found is None:
+                continue
+            seeds = f"n = {found.pairs}"
+            if found.over_seeds is not None:
+                seeds = _interval(found.over_seeds, measure, found.pairs)
+            slices = "–" if found.over_slices is None else _interval(found.over_slices, measure)
+            relative = show_change(change(found.baseline + found.mean, found.baseline))
+            shift = f"{signed(found.mean, measure.unit)} ({relative})" if relative else signed(found.mean, measure.unit)
+            table.add(label, measure.label, show(found.baseline, measure.unit), shift, seeds, slices)
+    return table
+
+
+def _interval(found: Interval, measure: Measure, pairs: int = 0) -> str:
+    test = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    ends = f"[{signed(found.low, measure.unit)}, {signed(found.high, measure.unit)}]"
+    return f"{ends}, {f'n = {pairs}, ' if pairs else ''}{test}"

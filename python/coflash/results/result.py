@@ -282,9 +282,13 @@ class Result:
         return f"<Result of {counted(self.metrics.requests, 'request')}, scenario {self.scenario_hash}>"
 
     def _repr_html_(self) -> str:
-        from coflash.results.card import result_html  # needs numpy
+        from coflash.results.tables import run_table
 
-        return result_html(self.document, self.setting, self.revision, self.histogram())
+        table = run_table(self)
+        table.title = " · ".join(filter(None, self.setting.values()))
+        by = f"revision {self.revision} of results, coflash {self.document['coflash']}"
+        table.below = f"scenario {self.scenario_hash}, seed {self.seed}, {by}"
+        return table.html()
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import final
 
 from coflash._core import CoflashError
@@ -20,26 +19,13 @@ from coflash.table import Table
 
 
 @final
-@dataclass(frozen=True)
-class SideBySide:
+class SideBySide(Subject):
     """Runs compared with the first of them."""
-
-    results: tuple[Result, ...]
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """The keys in which the scenarios differ."""
-        return Subject(self.results).varied
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Notes on these runs: a mixture of revisions, and notes on single runs."""
-        return Subject(self.results).remarks
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of the runs: the values of these keys."""
-        return Subject(self.results).labels
+        return self.varied
 
     def table(self) -> Table:
         """Return a row for each measure: its path, its value in each run, and the relative changes from the first.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,9 +19,10 @@ from coflash.results.assumptions import assumed
 from coflash.results.notes import together
 from coflash.results.result import Result, mixed_revisions, replays
 from coflash.results.selection import matching
+from coflash.results.store import FolderStore
 from coflash.results.varying_keys import Key, labels, varied_keys
 
-_RESULT, _SEARCH = "result.json", "tune.json"
+_SEARCH = "tune.json"
 
 
 @dataclass(frozen=True)
@@ -109,19 +109,29 @@ class Subject:
         Raises:
             CoflashError: A folder holds none, all are broken, or none meets the conditions.
         """
-        places = list(dict.fromkeys(place for path in paths for place in _results_below(path)))
-        loaded = [_loaded(place) for place in places]
-        broken = tuple(str(result) for result in loaded if isinstance(result, CoflashError))
-        if len(broken) == len(loaded):
-            raise CoflashError(broken[0])
-        results = matching([result for result in loaded if isinstance(result, Result)], where, _scenario)
+        loaded: dict[Path, Result] = {}
+        broken: dict[str, None] = {}
+        for path in paths:
+            store = FolderStore(path)
+            places = [folder.here() for _, folder, _ in store.all_runs()]
+            if not places and not store.broken:
+                raise no_result(path)
+            for place, run in zip(places, map(_loaded, places), strict=True):
+                if isinstance(run, Result):
+                    loaded[place] = run
+                else:
+                    broken[str(run)] = None
+            broken |= dict.fromkeys(store.broken)
+        if not loaded:
+            raise CoflashError(next(iter(broken)))
+        results = matching(loaded.values(), where, _scenario)
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         question = descriptions.pop() if len(descriptions) == 1 else ""
         keys = cls(results).varied
         order = sorted(range(len(results)), key=lambda run: [key.codes[run] for key in keys])
         chosen = tuple(results[run] for run in order)
         search = _search(paths[0]) if len(paths) == 1 else None
-        return cls(chosen, question=question, where=tuple(where), broken=broken, search=search)
+        return cls(chosen, question=question, where=tuple(where), broken=tuple(sorted(broken)), search=search)
 
 
 def _loaded(place: Path) -> Result | CoflashError:
@@ -142,27 +152,3 @@ def _search(folder: Path) -> Mapping[str, Any] | None:
 def _scenario(result: Result) -> Mapping[str, Any]:
     scenario: Mapping[str, Any] = result.document["scenario"]
     return scenario
-
-
-def result_files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the documents of all results in and below the folders, in a fixed order, and that of a search."""
-    for path in paths:
-        yield from (place / _RESULT for place in _walk(path))
-        yield path / _SEARCH
-
-
-def _results_below(path: Path) -> Iterable[Path]:
-    found = _walk(path)
-    if not found:
-        raise no_result(path)
-    return found
-
-
-def _walk(path: Path) -> list[Path]:
-    """Return the folders with a result in and below a folder, in a fixed order."""
-    found = []
-    for folder, below, files in os.walk(path):
-        below[:] = [name for name in below if not name.startswith(".")]
-        if _RESULT in files:
-            found.append(Path(folder))
-    return sorted(found, key=lambda place: place.as_posix())

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying
+from coflash.measures.measure import HEADLINE, MEASURES, OVERALL, Measure, applying, causes, sum_of
+from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.measures.sections import sections
-from coflash.quantity import change, show, show_change, signed
-from coflash.results.assumptions import beside
-from coflash.results.differences import Interval, difference
+from coflash.quantity import change, show, show_change
+from coflash.results.assumptions import assumptions_of, beside
 from coflash.results.estimate import Estimate, estimate_of, show_estimate
-from coflash.text_table import Cell, TextTable
+from coflash.text_table import Cell, TextTable, sparkline
 
 if TYPE_CHECKING:
     from coflash.results.database import Results
+    from coflash.results.result import Result
+
+_SHARE_WIDTH, _COURSE_WIDTH = 7, 24
 
 
 def estimated(keys: Sequence[str], measures: Sequence[Measure], title: str = "") -> TextTable:
@@ -36,10 +40,11 @@ def runs_table(
     groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results.in_order()]
     names = results.shortened()
     keys = [key.path for key in results.apart() if not (over_seeds and key.path == "seed")]
-    revised = ["revision"] if results.is_of_several_revisions else []
+    revisions = {run: str(results.document(run).get("revision", 0)) for run in results}
+    revised = ["revision"] if len({*revisions.values()}) > 1 else []
     table = estimated(["run", *revised, *keys, *(["seeds"] if over_seeds else [])], measures, title)
     for runs in groups:
-        revision = [str(results.revision(runs[0]))] if revised else []
+        revision = [revisions[runs[0]]] if revised else []
         values = [_value(results.value(runs[0], key), "") for key in keys]
         count = [str(len(runs))] if over_seeds else []
         metrics = [one for run in runs if (one := results.metrics(run)) is not None]
@@ -63,7 +68,7 @@ def runs_beside(
         for key in results.varied()
         if not (over_seeds and key == "seed")
     ]
-    revisions = [str(results.revision(run)) for run in runs]
+    revisions = [str(results.document(run).get("revision", 0)) for run in runs]
     rows = [(key, texts) for key, texts in (*keys, ("revision", revisions)) if len(set(texts)) > 1]
     if over_seeds:
         rows.append(("seeds", [str(len(group)) for group in groups]))
@@ -81,6 +86,8 @@ def beside_table(
 ) -> TextTable:
     """Make a table with a column for each group of runs, which are compared with the first one.
 
+    Beside the numbers of a single run stand shares and courses.
+
     Args:
         names: The names of the groups.
         keys: The rows above the measures: a name, and the text of each group.
@@ -89,27 +96,63 @@ def beside_table(
         title: The title.
     """
     first, *others = names
-    table = TextTable(
-        ["", first, *(name for other in others for name in (other, "change"))], "lr", wraps=True, title=title
-    )
+    is_one = len(groups) == 1
+    columns = ["", first, *([""] if is_one else []), *(name for other in others for name in (other, "change"))]
+    table = TextTable(columns, "lrl" if is_one else "lr", wraps=True, title=title)
+    metrics = [[metrics_of(document) for document in group] for group in groups]
+    whole = [one for group in metrics for one in group]
 
     def add(label: str, texts: Sequence[str]) -> None:
         table.add(label, texts[0], *(cell for text in texts[1:] for cell in (text, "")))
 
+    def add_measures(shown: Iterable[Measure], *, are_short: bool = True, indent: str = "") -> None:
+        for measure in shown:
+            cells = changes(measure, [estimate_of(measure, group) for group in metrics])
+            if is_one and (share := measure.share(whole[0])) is not None:
+                cells.append(Cell(show(share, "share").rjust(_SHARE_WIDTH), "dim"))
+            table.add(indent + (measure.short if are_short else measure.label), *cells)
+
     for key, texts in keys:
         add(key, texts)
     table.begin()
-    metrics = [[metrics_of(document) for document in group] for group in groups]
-    whole = [one for group in metrics for one in group]
-    for measure in measures or applying(dict.fromkeys((*HEADLINE, *OVERALL)), whole):
-        table.add(measure.label, *changes(measure, [estimate_of(measure, group) for group in metrics]))
-    for section in [] if measures else sections(whole):
+    add_measures(measures or applying(HEADLINE, whole), are_short=False)
+    if measures:
+        return table
+    table.begin()
+    add_measures(_programs(whole), are_short=False)
+    table.begin()
+    add_measures(applying(OVERALL, whole))
+    for section in sections(whole):
         table.begin(section.title)
-        for label, texts in beside([group[0] for group in groups], section.path).items():
+        for label, texts in beside([group[0] for group in groups], section.path).items() if not is_one else ():
             add(f"  {label}", texts)
-        for measure in applying(section.measures, whole):
-            table.add(f"  {measure.short}", *changes(measure, [estimate_of(measure, group) for group in metrics]))
+        for label, one in assumptions_of(groups[0][0], section.path).items() if is_one else ():
+            table.add(f"  {label}", one.shown, Cell(one.origin, "dim"))
+        add_measures(applying(section.measures, whole), indent="  ")
+        for course in section.courses(whole[0]) if is_one else ():
+            if course.shares:
+                drawn = Cell(sparkline(course.shares, _COURSE_WIDTH, 0.0, 1.0), "dim")
+                table.add(f"  {course.label}, at the end", show(course.shares[-1], "share"), drawn)
+    table.begin()
+    add_measures([MEASURES["simulated_ns"]])
     return table
+
+
+def _programs(runs: Sequence[Metrics]) -> list[Measure]:
+    """Return the pages programmed by each cause that occurred, as parts of all."""
+    names = causes(runs)
+    known = [MEASURES[f"programs_pages.{cause}"] for cause in names]
+    whole = sum_of(measure.path for measure in known)
+    programs = (
+        replace(measure, label=f"pages programmed, {name}", whole=whole, is_rare=True)
+        for measure, name in zip(known, names.values(), strict=True)
+    )
+    return applying(programs, runs)
+
+
+def run_table(result: Result) -> TextTable:
+    """Make the table of one run: common measures, then a section for each part that only some runs have."""
+    return beside_table([""], (), [[result.document]])
 
 
 def changes(measure: Measure, estimates: Sequence[Estimate]) -> list[Cell]:
@@ -120,34 +163,6 @@ def changes(measure: Measure, estimates: Sequence[Estimate]) -> list[Cell]:
         relative = change(one.mean, estimates[0].mean)
         cells += [Cell(text), Cell(show_change(relative), measure.verdict(relative))]
     return cells
-
-
-def differences_table(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> TextTable:
-    """Make a table of the paired differences of other points from the first, with intervals and tests."""
-    points = results.of_one_point()
-    members = {run: [results[one] for one in next(group for group in points if run in group)] for run in runs}
-    first, *others = results.labels(runs)
-    heads = ["to", "measure", f"from {first}", "difference", "95 % over seeds", "95 % over slices"]
-    table = TextTable(heads, "llr")
-    for label, run in zip(others, runs[1:], strict=True):
-        for measure in measures:
-            found = difference(measure, members[runs[0]], members[run])
-            if found is None:
-                continue
-            seeds = f"n = {found.pairs}"
-            if found.over_seeds is not None:
-                seeds = _interval(found.over_seeds, measure, found.pairs)
-            slices = "–" if found.over_slices is None else _interval(found.over_slices, measure)
-            relative = show_change(change(found.baseline + found.mean, found.baseline))
-            shift = f"{signed(found.mean, measure.unit)} ({relative})" if relative else signed(found.mean, measure.unit)
-            table.add(label, measure.label, show(found.baseline, measure.unit), shift, seeds, slices)
-    return table
-
-
-def _interval(found: Interval, measure: Measure, pairs: int = 0) -> str:
-    test = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
-    ends = f"[{signed(found.low, measure.unit)}, {signed(found.high, measure.unit)}]"
-    return f"{ends}, {f'n = {pairs}, ' if pairs else ''}{test}"
 
 
 def _value(value: object, none: str) -> str:

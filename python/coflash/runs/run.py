@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -66,16 +66,7 @@ def run(
         raise CoflashError(f"checkpoint: {kept.file}: there is no folder {kept.file.parent}")
     if kept and (operations or decisions):
         raise CoflashError("checkpoint: has no effect beside operations or decisions, whose files are written at once")
-    result = simulate(
-        scenario,
-        trace,
-        progress,
-        measured,
-        warm,
-        operations=operations,
-        decisions=decisions,
-        checkpoint=kept,
-    )
+    result = simulate(scenario, trace, progress, measured, warm, (operations, decisions), kept)
     if kept:
         kept.remove()
     return result
@@ -93,19 +84,17 @@ def simulate(
     progress: Progress | bool = False,
     measured: Callable[[SoFar], None] | None = None,
     warm: Warm | str | os.PathLike[str] | None = None,
-    *,
-    operations: str | os.PathLike[str] | None = None,
-    decisions: str | os.PathLike[str] | None = None,
+    records: Sequence[str | os.PathLike[str] | None] = (None, None),
     checkpoint: Checkpoint | None = None,
 ) -> Result:
-    """Simulate a scenario as [`run`][coflash.run] does.
+    """Simulate a scenario as [`run`][coflash.run] does; records are the files of operations and of decisions.
 
     Only the notes of the result name keys without effect. The file of a checkpoint stays.
     """
     scenario = Scenario.of(scenario)
     read = _Read.of(scenario, trace)
-    check_apart(operations, decisions)
-    for record in (operations, decisions):
+    check_apart(*records)
+    for record in records:
         if record is not None:
             check_file(Path(record), RECORD, read.local)
     if warm is not None and not isinstance(warm, Warm):
@@ -118,11 +107,8 @@ def simulate(
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        kept = (
-            (checkpoint.file, checkpoint.replaces_another, checkpoint.seconds, checkpoint.tell) if checkpoint else None
-        )
-        records = (operations, decisions)
-        core = _core.run(scenario.core, progress or None, tell, device, records, kept)
+        kept = None if (to := checkpoint) is None else (to.file, to.replaces_another, to.seconds, to.tell)
+        core = _core.run(scenario.core, progress or None, tell, device, (records[0], records[1]), kept)
     return credited(Result.from_core(core), files, read.local, read.sources)
 
 

@@ -291,16 +291,15 @@ class _Adviser:
         ran = self._ran({one: one.on(self.base) for one in open_ones}, reasons) if len(open_ones) > 1 else {}
         if len(ran) < 2 or answers[0] not in ran:
             asked = open_ones if len(open_ones) > 1 else answers  # what fails tells more than what is not there
-            known = dict.fromkeys(reasons[one].rstrip(".") for one in asked if reasons.get(one))
-            raise CoflashError(f"advise: there is nothing to compare: {'; '.join(known)}")
+            why = dict.fromkeys(reasons[one].rstrip(".") for one in asked if reasons.get(one))
+            raise CoflashError(f"advise: there is nothing to compare: {'; '.join(why)}")
         base, *rest = tried = [_tried(one, runs, ran[answers[0]], measure) for one, runs in ran.items()]
         sure = sorted((one for one in rest if one.is_sure), key=lambda one: one.value)
         best, ahead = _cheapest(sure, measure) if sure else (base, "")
         steps = {one: one.on(self.base) for one in answers if one.is_step and one.parts < best.answer.parts}
-        steps = {one: of for one, of in steps.items() if not one.refused(self.base)}
-        of = {
-            one.parts: [_value(run, measure) for run in runs] for one, runs in (ran | self._ran(steps, reasons)).items()
-        }
+        ran |= self._ran({one: settings for one, settings in steps.items() if not one.refused(self.base)}, reasons)
+        numbers = {one.parts: [_value(run, measure) for run in runs] for one, runs in ran.items()}
+        known = {reason: tuple(one.name for one in reasons if reasons[one] == reason) for reason in reasons.values()}
         advice = Advice(
             self.question.store.path,
             self.base,
@@ -309,12 +308,8 @@ class _Adviser:
             tuple(tried),
             best,
             ahead,
-            {
-                reason: tuple(one.name for one in reasons if reasons[one] == reason)
-                for reason in reasons.values()
-                if reason
-            },
-            None if best is base else whole(base.answer.name, best.answer.name, of, best.answer.parts),
+            {reason: names for reason, names in known.items() if reason},
+            None if best is base else whole(base.answer.name, best.answer.name, numbers, best.answer.parts),
             None if is_tier else _closed(tried),
             self._doubled(base.answer, best.answer, measure),
             "" if is_tier else self._fewest(base.runs),
@@ -323,15 +318,8 @@ class _Adviser:
 
     def _how(self, run: Result) -> str:
         is_steady = self.base.to_dict()["precondition"].get("until_steady")
-        return say(
-            "advised",
-            scenario=self.base.name,
-            requests=counted(run.metrics.requests, "request"),
-            workload=run.workload["description"],
-            replay=run.workload["replay"],
-            begin=say("begins steady" if is_steady else "begins as given"),
-            seeds=counted(self.seeds, "seed"),
-        )
+        begin = say("begins steady" if is_steady else "begins as given")
+        return say("advised", base=self.base, run=run, begin=begin, seeds=counted(self.seeds, "seed"))
 
     def _doubled(self, base: Answer, best: Answer, measure: Measure) -> tuple[float, float] | str:
         """Run baseline and advised answer with twice the cache; of flash before disks with twice the flash."""
@@ -388,11 +376,9 @@ def _tried(answer: Answer, runs: tuple[Result, ...], base: tuple[Result, ...], m
 
 def _hits(runs: Sequence[Result]) -> float | None:
     """Return the share of reads that the cache serves; None without a cache or reads."""
-    shares: list[float] = [
-        share for run in runs if (share := run.metrics.at(("hybrid", "read_hits_share"))) is not None
-    ]
-    if shares:
-        return sum(shares) / len(shares)
+    shares = [run.metrics.at(("hybrid", "read_hits_share")) for run in runs]
+    if known := [share for share in shares if share is not None]:
+        return float(sum(known) / len(known))
     hits = sum(run.metrics.cache.read_hits for run in runs)
     asked = hits + sum(run.metrics.cache.read_misses for run in runs)
     return hits / asked if asked else None
@@ -415,17 +401,16 @@ def drift(runs: Sequence[Result], measure: Measure) -> float | None:
     """Return the change of a measure from the first half of the requests to the second; None without slices."""
     from coflash.results.slices import sliced  # needs numpy
 
-    cut = [sliced(run.series(), measure.path) for run in runs]
-    known = [one for one in cut if one is not None]
+    known = [one for run in runs if (one := sliced(run.series(), measure.path)) is not None]
     if not known:
         return None
     middle = len(known[0].above) // 2
-    halves = [
-        (part, sum(one.above[part].sum() for one in known), sum(one.below[part].sum() for one in known))
-        for part in (slice(middle), slice(middle, None))
-    ]
-    first, second = (float(above / below) if below else math.nan for _, above, below in halves)
-    found = change(second, first)
+
+    def mean(part: slice) -> float:
+        below = sum(one.below[part].sum() for one in known)
+        return float(sum(one.above[part].sum() for one in known) / below) if below else math.nan
+
+    found = change(mean(slice(middle, None)), mean(slice(middle)))
     return found if found is not None and math.isfinite(found) else None
 
 

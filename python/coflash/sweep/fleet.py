@@ -19,7 +19,7 @@ from coflash._core import CoflashError, quantity
 from coflash.files import remote
 from coflash.measures.measure import CAUSES, Measure
 from coflash.quantity import counted, show
-from coflash.results.store import Failure, Store, store_at
+from coflash.results.store import Failure, store_at
 from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import Sweep, points_of, swept
@@ -34,9 +34,6 @@ from coflash.trace import Options, Paths, paths
 from coflash.trace.volumes import Volume, documents, of_files, split, touched_pages
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from coflash.charts import Format
 
 By = Literal["volume", "file"]
@@ -152,27 +149,20 @@ class Fleet(Finding):
         """
         import numpy as np
 
-        of = {one.name: one for one in self.volumes}
-        rows = [of[point.values[VOLUME]] for point in self.sweep.points]
+        volume = {one.name: one for one in self.volumes}
+        rows = [volume[point.values[VOLUME]] for point in self.sweep.points]
         whole = self.sweep.table(*measures).to_dict()
+        exported = [_PAGE_BYTES * max(self.least_pages, self.needed_pages[one.name]) for one in rows]
         about = {
             "requests": np.array([one.requests for one in rows]),
             "written_bytes": np.array([one.written_bytes for one in rows]),
             "footprint_pages": np.array([one.footprint_pages for one in rows]),
-            "exported_bytes": np.array(
-                [_PAGE_BYTES * max(self.least_pages, self.needed_pages[one.name]) for one in rows]
-            ),
-            "host_writes_pages": self._column(self.by_volume("host_writes_pages")),
-            "programs_pages": self._column(self._programs),
+            "exported_bytes": np.array(exported),
         }
+        for name, pages in (("host_writes_pages", "host_writes_pages"), ("programs_pages", _PROGRAMS)):
+            about[name] = np.array([one.mean for one in self.sweep.estimates(pages)], np.float64)
         keys = {key: whole.pop(key) for key in [*whole][: len(self.sweep.points[0].values)]}  # their names have units
         return Table({**keys, **about, **whole})
-
-    def _column(self, found: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
-        """Return a value for each point of the sweep; NaN where its runs failed."""
-        import numpy as np
-
-        return np.array([found[place].get(name, np.nan) for place, name in self._places])
 
     @property
     def whole(self) -> dict[str, Any]:
@@ -342,52 +332,33 @@ def fleet(
     if twice := next((name for name in names if names.count(name) > 1), None):
         msg = f'fleet: two volumes have the name "{twice}": split the files apart, or rename one'
         raise CoflashError(msg)
-    return _run(
-        base,
-        writers,
-        found,
-        how,
-        points_of(vary, "grid", 0, 0),
-        store,
-        place,
-        seeds,
-        progress,
-    )
-
-
-def _run(
-    base: Scenario,
-    writers: Sequence[Volume],
-    found: Sequence[Volume],
-    options: Options,
-    assignments: Sequence[Assignment],
-    store: Store,
-    place: Place,
-    seeds: int | Sequence[int],
-    progress: bool,
-) -> Fleet:
-    rows: list[tuple[Point, ...]] = []
-    least, needed = _least_pages(base, assignments), _needed_pages(base, assignments, writers, options)
+    assignments = points_of(vary, "grid", 0, 0)
+    least, needed = _least_pages(base, assignments), _needed_pages(base, assignments, writers, how)
+    rows = []
     for one in writers:
-        shared = not place.is_here and not remote.is_url(one.file)
-        source = f"file://{remote.path_of(one.file).resolve()}" if shared else one.file
-        try:
-            device = base.with_({"name": one.name, **_sized(max(least, needed[one.name]))})
-            rows.append(Plan.of(device, (Input(source, one.sha256),), assignments, seeds).points)
-        except CoflashError as error:  # of a volume that is too large, say; the others go on
-            rows.append(tuple(Point(dict(assignment), refused=str(error)) for assignment in assignments))
+        is_shared = not place.is_here and not remote.is_url(one.file)
+        source = f"file://{remote.path_of(one.file).resolve()}" if is_shared else one.file
+        sized = {"name": one.name, **_sized(max(least, needed[one.name]))}
+        rows.append(_points(base, sized, Input(source, one.sha256), assignments, seeds))
     # A point is named as a valid scenario shows it.
-    designs = [
-        next((point.values for point in of if not point.refused), of[0].values) for of in zip(*rows, strict=True)
-    ]
+    designs = [next((one for one in same if not one.refused), same[0]).values for same in zip(*rows, strict=True)]
     points = [
         _named(replace(point, values=values), one.name)
-        for one, of in zip(writers, rows, strict=True)
-        for point, values in zip(of, designs, strict=True)
+        for one, row in zip(writers, rows, strict=True)
+        for point, values in zip(row, designs, strict=True)
     ]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
-    left_out = tuple(one for one in found if not one.written_bytes)
-    return Fleet(tuple(writers), left_out, needed, least, done)
+    return Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done)
+
+
+def _points(
+    base: Scenario, keys: Mapping[str, str], file: Input, assignments: Sequence[Assignment], seeds: int | Sequence[int]
+) -> tuple[Point, ...]:
+    """Return the points of a volume; if it is too large for a device, say, all are refused: the others go on."""
+    try:
+        return Plan.of(base.with_(keys), (file,), assignments, seeds).points
+    except CoflashError as error:
+        return tuple(Point(dict(assignment), refused=str(error)) for assignment in assignments)
 
 
 def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:

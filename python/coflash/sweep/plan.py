@@ -174,20 +174,13 @@ class Plan:
         """
         if not 1 <= (seeds if isinstance(seeds, int) else len(seeds)) <= POINTS_MAX:
             raise CoflashError(f"seeds: {seeds} was given; at least 1 and at most {POINTS_MAX} is allowed")
-        points = []
-        good, bad = set[tuple[str, str]](), dict[tuple[str, str], str]()
-        for assignment in assignments:
-            points.append(point := Point.of(scenario, inputs, assignment, seeds, scale))
-            if point.refused:
-                bad |= dict.fromkeys(assignment, point.refused)
-            else:
-                good |= set(assignment)
-        if points and all(point.refused for point in points):
-            raise CoflashError(points[0].refused)
-        for key, text in bad:
-            if (key, text) not in good:
-                _check_word(scenario, key, text)
-        return cls(tuple(points))
+        pairs = [(given, Point.of(scenario, inputs, given, seeds, scale)) for given in assignments]
+        if pairs and all(point.refused for _, point in pairs):
+            raise CoflashError(pairs[0][1].refused)
+        good = {value for given, point in pairs if not point.refused for value in given}
+        for key, text in dict.fromkeys(value for given, _ in pairs for value in given if value not in good):
+            _check_word(scenario, key, text)
+        return cls(tuple(point for _, point in pairs))
 
     def jobs(self) -> list[Job]:
         """Return the runs, each once, those with the same device next to each other."""

@@ -195,10 +195,8 @@ class Sizing(Kept):
         best = min(known, key=lambda name: known[name])
         if known[own] - known[best] <= _NOTABLE * abs(known[own]):
             return []
-        value, key = (
-            show(abs(known[best]), measure.unit, bound),
-            "hybrid.scheme" if self.answer.is_tier else "cooperation",
-        )
+        value = show(abs(known[best]), measure.unit, bound)
+        key = "hybrid.scheme" if self.answer.is_tier else "cooperation"
         return [say("better scheme", best=best, own=own, value=value, key=key)]
 
     @property
@@ -232,10 +230,9 @@ class Sizing(Kept):
 
         measure = self._explained
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
-        device, is_flat = f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}", "none" in self.variants
-        caption = (
-            say("variants", device=device, cache=self._cache_of_schemes) if is_flat else f"{device}, under each scheme."
-        )
+        caption = say("under each", device=f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}")
+        if "none" in self.variants:
+            caption += say("variants", cache=self._cache_of_schemes)
         return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
     def document(self, *_: str) -> dict[str, Any]:

@@ -409,21 +409,17 @@ class Search:
         """
         if done < _IMPORTANCE_MIN or len(self._axes) < 2:
             return ()
-        importance = _optuna().importance
-
-        def of(place: int, sign: int) -> dict[str, float]:
-            found: dict[str, float] = importance.get_param_importances(
-                study,
-                evaluator=importance.PedAnovaImportanceEvaluator(),
-                target=lambda trial: sign * trial.values[place],
-            )
-            return {key: round(share, 6) for key, share in found.items()}
-
+        importance, found = _optuna().importance, []
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # it is experimental, and it assumes that less is better, which the sign ensures
-            return tuple(of(place, 1 if goal.is_minimum else -1) for place, goal in enumerate(self._goals))
+            # It is experimental, and it assumes that less is better, which the sign ensures.
+            warnings.simplefilter("ignore")
+            for place, goal in enumerate(self._goals):
+                sign, judge = 1 if goal.is_minimum else -1, importance.PedAnovaImportanceEvaluator()
+                shares = importance.get_param_importances(
+                    study, evaluator=judge, target=lambda trial, at=place, by=sign: by * trial.values[at]
+                )
+                found.append({key: round(share, 6) for key, share in shares.items()})
+        return tuple(found)
 
 
 def _suggest(trial: optuna.Trial, axis: Axis) -> str:

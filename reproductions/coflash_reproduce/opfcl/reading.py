@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import mean
-from typing import TYPE_CHECKING
 
 from coflash import costmodel
+from coflash.charts import Axis, Chart, lines, looks
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash_reproduce.claim import climb
 from coflash_reproduce.opfcl import model
 from coflash_reproduce.opfcl.workloads import OP
 from coflash_reproduce.paper import Run, Runs
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 PAGE_BYTES = 4096
 WITHIN = 0.05
@@ -128,30 +124,21 @@ def tracker_share(run: Run, with_index: bool) -> float:
     return float((tier.tracker_bytes - index_bytes) / (tier.flash_pages * PAGE_BYTES))
 
 
-def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:
+def draw_sizes(names: Sequence[str], runs: Runs) -> list[Chart]:
     """Draw the caches of OP-FCL over logical time, as shares of the flash."""
-    from matplotlib.figure import Figure
-
-    panels = runs.experiments(names)
-    canvas = Figure(figsize=(max(3.8, 2.4 * len(panels)), 2.5), layout="constrained")
-    several = canvas.subplots(1, len(panels), squeeze=False)[0]
-    for axes, experiment in zip(several, panels, strict=True):
-        _sizes_panel(axes, *runs.of(experiment.name, OP))
-        axes.set_title(experiment.title, fontsize=8)
-    several[0].set_ylabel("share of the flash (%)")
-    canvas.legend(*several[0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    return canvas
+    return [_sizes_of(*runs.of(experiment.name, OP)) for experiment in runs.experiments(names)]
 
 
-def _sizes_panel(axes: Axes, run: Run) -> None:
-    from coflash import palette
-    from coflash.figures.style import DASHES
-
-    found = {"caching space": caching(run), "read cache": read_limits(run)}
-    found["data in flash"] = _over_time(run.metrics, "clean", "dirty")
-    for index, (label, values) in enumerate(found.items()):
-        colour, dashes = palette.LINES[index], DASHES[2 if index == 2 else 0]
-        axes.plot(logical(run), [100 * one for one in values], label=label, color=colour, linestyle=dashes)
-    axes.set_xlabel("requests (million)")
-    axes.set(xlim=(0, None), ylim=(0, 100))
-    axes.grid(axis="y")
+def _sizes_of(run: Run) -> Chart:
+    data = _over_time(run.metrics, "clean", "dirty")
+    curves = {"caching space": caching(run), "read cache": read_limits(run), "data in flash": data}
+    requests = logical(run)
+    rows = [
+        {"x": at, "y": share, "name": label}
+        for label, shares in curves.items()
+        for at, share in zip(requests, shares, strict=True)
+    ]
+    up = Axis("of the flash", "share", low=0, high=1)
+    across = Axis("requests (million)", low=0)
+    styles = looks(curves, markers=False)
+    return lines(rows, across, up, styles=styles, inches=(2.4, 2.5), title=run.experiment.title)

@@ -25,9 +25,6 @@ _PUBLISH = "Write the page and its images into this folder as well."
 def truth(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help=_OUT)] = Path("results/truth"),
     publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
-    drive: Annotated[
-        list[str] | None, typer.Option("--drive", metavar="NAME", help="Only this drive. May be repeated.")
-    ] = None,
     jobs: Annotated[int, typer.Option("--on", metavar="N", min=1, help="Drives fitted at once.")] = 1,
     quiet: Quiet = False,
 ) -> None:
@@ -36,19 +33,14 @@ def truth(
     from coflash.calibrate import page as of_drive
     from coflash.calibrate.drive import drive_toml
     from coflash.files import atomic_write
-    from coflash.lookup import no_such
     from coflash_reproduce.output import IMAGES, Output
     from coflash_reproduce.truth.cache import predict_caches
     from coflash_reproduce.truth.drives import FDP_DRIVE, read_drives
     from coflash_reproduce.truth.others import closed_forms, opfcl, reference_simulator
     from coflash_reproduce.truth.page import image_of, markdown
 
-    known = {measured.name: measured for measured in read_drives()}
-    for name in drive or ():
-        if name not in known:
-            raise no_such("drive", name, known)
     place = Output(out, publish)
-    chosen = [known[name] for name in drive or known]
+    chosen = list(read_drives())
     fits = []
     with ProcessPoolExecutor(min(jobs, len(chosen))) as pool:
         for found in pool.map(fit, chosen):
