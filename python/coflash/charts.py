@@ -228,7 +228,9 @@ def bars(
     """
     styles = styles or looks(str(row.get("name", "")) for row in rows)
     along, drawn, factor = _axis(x, rows, ("from", "to", "end", "low", "high"), from_zero=True)
-    names = {str(row["row"]): str(row.get("label", row["row"])) for row in rows}
+    for row in drawn:
+        row.update(row=str(row["row"]), name=row.get("name", ""))
+    names = {row["row"]: str(row.get("label", row["row"])) for row in drawn}
     colour = _colours(styles, legend=legend, offset=16 if rules else 6)
     offset = {"yOffset": {"field": "name", "type": "nominal", "sort": list(styles)}} if grouped else {}
     layers = bar_layers({"x": along, "y": _names(names, upright=upright), "color": colour, **offset})

@@ -24,6 +24,7 @@ from coflash.measures.metrics import Metrics
 from coflash.results.assumptions import assumed
 from coflash.results.result import Result
 from coflash.scenario import Scenario
+from coflash.table_files import parquet_of
 
 _RESULT, _METADATA = "result", "metadata"
 _P = ParamSpec("_P")
@@ -123,7 +124,7 @@ class Served:
     def recorded(self) -> list[Recorded]:
         """Return what flash did since the last call; the first call begins to record. Recovery is not recorded."""
         parts = self._core.take_live()
-        return [Recorded(Path(session), operations, decisions, out) for session, operations, decisions, out in parts]
+        return [Recorded(Path(place), parquet_of(ops), parquet_of(gc), out) for place, ops, gc, out in parts]
 
     def cut(self, seed: int = 0, side: str = "device") -> Loss:
         """Cut the power of a side, and power it on again. Clients lose their connections, and may connect anew.

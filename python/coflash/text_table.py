@@ -156,6 +156,7 @@ class TextTable:
             yield from turned._lines(room)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        from rich.control import strip_control_codes
         from rich.segment import Segment
         from rich.style import Style as RichStyle
 
@@ -168,7 +169,7 @@ class TextTable:
                 line = line[:-1]
             for place, cell in enumerate(line):
                 text = cell.text if place < len(line) - 1 else cell.text.rstrip(" ")
-                yield from (Segment(_GAP if place else ""), Segment(text, styles[cell.style]))
+                yield from (Segment(_GAP if place else ""), Segment(strip_control_codes(text), styles[cell.style]))
             yield Segment.line()
         if self.below:
             yield from (Segment(self.below), Segment.line())

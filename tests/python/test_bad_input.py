@@ -207,8 +207,8 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     (("evaluate", "garbage"), ["garbage", "ends in .py"]),
     (("calibrate", "garbage"), ["garbage", "no text in UTF-8", "byte"]),
     (("check", "demo"), ["no such command 'check'", "did you mean coflash device check or coflash scenario check?"]),
-    (("results", "jobs", "absent", "good"), ["absent", "no such file"]),
-    (("results", "jobs", "garbage", "good"), ["garbage", "no text in UTF-8"]),
+    (("compare", "absent", "good"), ["absent", "there is no such folder"]),
+    (("compare", "garbage", "good"), ["garbage", "no text in UTF-8"]),
     (("device", "twin", "folder"), ["folder", "no device"]),
     (("device", "twin", "absent"), ["absent", "no device"]),
     # output paths

@@ -121,7 +121,7 @@ def completed(*words: str) -> list[str]:
         # As bash splits words.
         (("run", "demo", "--set", "cooperation", "=", "cdm-h"), ["cdm-hgc"]),
         (("run", "demo", "--set", "cooperation", "="), ["none", "cdm", "sgc"]),
-        (("keys", "host_buffer.n"), ["host_buffer.notices"]),
+        (("keys", "host_buffer.re"), ["host_buffer.read_allocate"]),
         (("sweep", "demo", "--measure", "waf"), ["waf_host", "waf_ftl"]),
         (("sweep", "demo", "--vary", "link.la"), ["link.lanes=", "link.lane_rate="]),
         (("trace", "generate", "zi"), ["zipf"]),

@@ -116,7 +116,7 @@ WRITERS = {
     "sweep.json": ("sweep", "small.toml", "--vary", "seed=1", "--out", "results", "--quiet", "--json"),
     "operations.parquet": (*RUN, "--operations"),
     "decisions.parquet": (*RUN, "--decisions"),
-    "warm": ("warm", "demo", "--quiet", "--out"),
+    "warm": ("warm", "demo", "--out"),
     "page.html": ("report", "results", "--out"),
     "runs.csv": ("results", "list", "--in", "results", "--out"),
     "runs.json": ("results", "list", "--in", "results", "--out"),

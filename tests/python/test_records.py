@@ -22,7 +22,7 @@ SYSTEMS: list[dict[str, Any]] = [
     {"cooperation": "cdm", "gc.mode": "preemptive"},
     {"timing.channel": "private", "cooperation": "cdm-hgc", "gc.victim": "cost-benefit"},
     {"ftl.placement": "sepbit", "cooperation": "hgc"},
-    {"ftl.wear_levelling": "static", "ftl.wear_gap": 1, "gc.victim": "score"},
+    {"ftl.wear_levelling": {"name": "static", "gap": 1}, "gc.victim": "score"},
     {"cache.placement": "host", "ftl.summary": "on"},
     {"ftl.pools": "device", "flash.planes_per_die": 2, "timing.read_priority": "suspend"},
 ]

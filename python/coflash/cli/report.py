@@ -62,7 +62,7 @@ def report(
         atomic_write.write_file(file, report_html(subject))
         typer.echo(file)
         return
-    from coflash.figures.publication import METRICS, write_figures  # a page needs no Matplotlib
+    from coflash.figures.publication import METRICS, write_figures  # a page needs none
 
     notes(subject.assumed([named(name) for name in metrics or METRICS]))
     for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by):

@@ -9,8 +9,6 @@ import gzip
 from contextlib import suppress
 from pathlib import Path
 
-import vl_convert
-
 _FILE = Path(__file__).with_name("assets") / "vega.js.gz"
 
 
@@ -18,6 +16,8 @@ def library() -> bytes:
     """Return the library, packed."""
     if _FILE.is_file():
         return _FILE.read_bytes()
+    import vl_convert  # large, and of no use where the file is
+
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     packed = gzip.compress(f"(() => {{{bundle}}})();".encode(), mtime=0)
     with suppress(OSError):  # an installation that may only be read

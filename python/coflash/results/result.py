@@ -73,9 +73,8 @@ def check_place(place: str | Path, run: Callable[[], Identity], scenario: Scenar
         file = remote.path_of(place) / DOCUMENT
         with named(file, "read"):
             found = [file.read_bytes()] if file.exists() else []
-    if found:
-        told = f'of "{scenario.name}" ({scenario.hash})'
-        check_replaces(place, [document_of(content, place) for content in found], [run()], told)
+    for content in found:
+        check_replaces(place, document_of(content, place), run(), f'of "{scenario.name}" ({scenario.hash})')
 
 
 def revision_of(document: Mapping[str, Any]) -> int:
@@ -275,7 +274,7 @@ class Result:
         place = Path(path)
         with _complete(place):
             document = document_of((place / DOCUMENT).read_bytes(), place / DOCUMENT)
-            series, histograms, erases = (Table.read_small(place / file) for file in TABLES.values())
+            series, histograms, erases = (Table.read_parquet(place / file) for file in TABLES.values())
             return cls(document, unstacked(histograms), series, erases["erases"])
 
     def __repr__(self) -> str:

@@ -243,7 +243,7 @@ class Fleet(Finding):
         """Draw the distribution of a measure, given its name, and of what is saved of it, over the volumes.
 
         Raises:
-            CoflashError: There is no such measure, or matplotlib is missing.
+            CoflashError: There is no such measure.
         """
         from coflash.figures.fleet import draw  # slow to import
 

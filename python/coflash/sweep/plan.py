@@ -249,7 +249,7 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
     if found != [file.sha256 for file in job.inputs]:
         files = ", ".join(file.source for file in job.inputs)
         raise CoflashError(f"{files}: has changed since the sweep began: give the same command again")
-    result = credited(result, local, local, [file.source for file in job.inputs])
+    result = credited(result, local, [file.source for file in job.inputs])
     if job.place is not None:
         try:
             store_at(job.place).write(job.key, result)

@@ -334,6 +334,6 @@ def _restarted(scale: Scale, main: Scenario) -> Experiment:
 def _with_short_notices(main: Scenario) -> Experiment:
     cases: list[Case] = []
     for room in NOTICES:
-        short = {"host.notice_size": f"{NOTICE_BYTES}B", "host.piggyback_max": f"{room * NOTICE_BYTES}B"}
+        short = {"host.notice_size": f"{NOTICE_BYTES}B", "host.notices.bytes_max": f"{room * NOTICE_BYTES}B"}
         cases += _cases((SGC,), room, short if room else {})
     return Experiment("notices", TITLES[MAIN], main, tuple(cases))

@@ -146,8 +146,10 @@ def _drive(name: str, workload: str, requests: int) -> Scenario:
 
 def _buffers(drive: Scenario) -> Scenario:
     """Return a drive with ShadowGC's memories, and the blocks that GC needs to fill two at once."""
-    own, least = drive.to_dict()["gc"], {"low_mark": 2, "background_mark": 3}
-    marks = {f"gc.{key}": max(mark, own[key]) for key, mark in least.items() if key in own}
+    own = drive.to_dict()["gc"]
+    marks = {"gc.low_mark": max(2, own["low_mark"])}
+    if "mark" in own["mode"]:
+        marks["gc.mode.mark"] = max(3, own["mode"]["mark"])
     return drive.with_(
         {"cache.size": "5%", "cache.volatile": True, "host_buffer.size": "5%", "cooperation": NONE, **marks}
     )

@@ -40,15 +40,21 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
         written = trace(workload, handles, divisor, FILLS, logged=False)
         return Experiment(name, f"{workload}, {handles}", drive(divisor), cases, (written,))
 
+    kept = placement(PERSISTENTLY) | {"handles": HANDLES}
     copies = tuple(
-        Case(line, 0, {"ftl.placement": placement(PERSISTENTLY, copies=kind) | {"handles": HANDLES}})
+        Case(line, 0, {"ftl.placement": kept | {"isolation": {"name": PERSISTENTLY, "copies": kind}}})
         for line, kind in ((KEPT, "of-unit"), (BROKEN, "of-writer"))
     )
-    kept = {"ftl.placement": placement(PERSISTENTLY) | {"handles": HANDLES}}
     schemes: Mapping[str, Any] = {ALONE: "none", CDM: {"name": "cdm", "removable_weight": 1.0}}
     above = (
-        *(Case(line, 0, {**kept, "cache.size": CACHE, "cooperation": scheme}) for line, scheme in schemes.items()),
-        *(Case(line, 0, {**kept, **_BUFFERS, **_FAST, "cooperation": line.lower()}) for line in (GGC, HGC, DGC, SGC)),
+        *(
+            Case(line, 0, {"ftl.placement": kept, "cache.size": CACHE, "cooperation": scheme})
+            for line, scheme in schemes.items()
+        ),
+        *(
+            Case(line, 0, {"ftl.placement": kept, **_BUFFERS, **_FAST, "cooperation": line.lower()})
+            for line in (GGC, HGC, DGC, SGC)
+        ),
     )
     noisy = tuple(of(noise, OWN, f"noise-{noise}", copies) for noise in NOISES)
     return noisy + tuple(of(on, side, f"above-{on}-{side}", above) for on in ABOVE for side in SIDES)

@@ -14,12 +14,13 @@ UNITS = 985
 EXPORTED_UNITS = EXPORTED_GIB * 4
 """Units of 256 MiB."""
 FIRST, LAZY, IDLE, CALLER = "hard mark only", "and lazy mark", "and idle units", "and copies to the caller"
-_LAZY = {"gc.mode": "lazy", "gc.background_mark": "10%", "gc.lazy_valid": "5%"}
+INITIALLY, PERSISTENTLY = "initially", "persistently"
+_LAZY = {"gc.mode": {"name": "lazy", "mark": "10%", "valid": "5%"}}
 READINGS: Mapping[str, Mapping[str, Any]] = {
     FIRST: {},
     LAZY: _LAZY,
     IDLE: {**_LAZY, "idle": "open"},
-    CALLER: {**_LAZY, "idle": "open", "copies": "of-caller"},
+    CALLER: {**_LAZY, "idle": "open", "isolation": {"name": PERSISTENTLY, "copies": "of-caller"}},
 }
 """The readings, each with one more than the one before it. None has a number that was chosen for the curves."""
 SETTLED = CALLER
@@ -32,7 +33,6 @@ COUNTED = tuple(name for name, (_, handles) in CURVES.items() if handles != NONE
 """The curves that are counted: those of which a log has the mix, but for the overwriting stream of a shared handle."""
 PROVISION = {5: "5 %", 7: "7 %", 10: "10 %", 14: "14 %"}
 """The over-provisioning of the drives of initial and persistent isolation, in percent."""
-INITIALLY, PERSISTENTLY = "initially", "persistently"
 OP, EVEN, SIZES, MIXES, STREAM, RATES = "over-provisioning", "uniform-own", "size", "mix", "one-stream", "rates"
 ANYWHERE, ONCE = "any place each time", "each place once a pass"
 ORDERS = (ONCE, ANYWHERE)
@@ -89,8 +89,8 @@ def placement(isolation: str, **more: Any) -> dict[str, Any]:
 def case(line: str, at: float, reading: str) -> Case:
     """Return a case under a reading."""
     changes = dict(READINGS[reading])
-    of_handles = {key: changes.pop(key) for key in ("idle", "copies") if key in changes}
-    return Case(line, at, {**changes, "ftl.placement": placement(PERSISTENTLY, **of_handles)})
+    of_handles = {key: changes.pop(key) for key in ("idle", "isolation") if key in changes}
+    return Case(line, at, {**changes, "ftl.placement": placement(PERSISTENTLY) | of_handles})
 
 
 def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:

@@ -91,7 +91,8 @@ pub struct Engine<L, M: Media> {
     level: L,
     media: M,
     dies: u32,
-    gc: GcMode,
+    /// Whether GC works on idle dies.
+    collects_idly: bool,
     address: AddressMap,
     /// The logical pages of the request being issued.
     #[save(skip)]
@@ -127,7 +128,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             looked_at: Vec::new(),
             near: Vec::new(),
             dies: scenario.flash.dies(),
-            gc: scenario.gc.mode,
+            collects_idly: matches!(scenario.gc.mode, GcMode::Background { .. }),
             pending: Vec::new(),
             vacant: Vec::new(),
             finished: Vec::new(),
@@ -277,7 +278,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     #[inline(always)]
     fn advance_media(&mut self, until: Time, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
-        if self.gc == GcMode::Background {
+        if self.collects_idly {
             self.advance_idly(until, answered)?;
         }
         while !self.media.advance(until, &mut self.finished) {
@@ -294,11 +295,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         until: Time,
         mut answered: impl FnMut(Answer),
     ) -> Result<bool, M::Error> {
-        let is_over = match self.gc {
-            GcMode::Background => self.await_report_idly(until)?,
-            GcMode::Foreground | GcMode::Preemptive | GcMode::Lazy => {
-                self.media.run(until, &mut self.finished)
-            }
+        let is_over = if self.collects_idly {
+            self.await_report_idly(until)?
+        } else {
+            self.media.run(until, &mut self.finished)
         };
         self.settle(&mut answered)?;
         Ok(is_over)

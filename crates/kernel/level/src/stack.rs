@@ -129,7 +129,7 @@ impl<'a> StackConfig<'a> {
     pub fn levels(self, logical_pages: u32) -> Result<Levels<'a>, Misfit> {
         let (memory, grants) = match self.device.cache.placement {
             Placement::InStorage => (Memory::Device, false),
-            Placement::Host => (Memory::Host, self.host.protecting == Protecting::Grants),
+            Placement::Host => (Memory::Host, matches!(self.host.protecting, Protecting::Grants { .. })),
         };
         let (setting, scheme) = self.device.cache(memory, logical_pages, grants)?;
         let buffer = self.buffer(logical_pages)?;
@@ -155,7 +155,7 @@ impl<'a> StackConfig<'a> {
     where
         Linked<L>: Cooperates,
     {
-        let host = self.host.under_buffer(self.buffer.notices);
+        let host = self.host.under_buffer();
         let link = Linked::new(device, buffer, &host, &self.link, self.device.seed);
         WriteBack::in_host(link, self.buffer, buffer)
     }

@@ -94,6 +94,9 @@ class Figure {
 
   /** @type {(chart: Chart) => Promise<void>} */
   async show(chart) {
+    // Each in a task of its own: what is typed meanwhile comes first. Paper does not wait.
+    if (!onPaper) await new Promise((go) => { setTimeout(go); });
+    if (this.chart !== chart) return;
     const width = Math.max(this.width, 200);
     const { view, picture } = await drawn(specOf(chart, width, this.heightOf(width, chart), theme()));
     if (this.chart !== chart) return;

@@ -25,7 +25,7 @@ fn fit_source(source: &mut dyn Source) -> Fitted {
 }
 
 fn fitted(text: &str, device_bytes: u64) -> Fitted {
-    let part: Part = toml::from_str(text).unwrap();
+    let part: Part = coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap();
     fit_source(&mut part.open(device_bytes, Seed(1)).unwrap())
 }
 
@@ -86,7 +86,11 @@ fn parameters_of_a_synthetic_workload_are_recovered() {
     assert_near("writes of read pages", sum(5, 1, 0), 1000.0, 20.0);
     assert!((60.0..150.0).contains(&sum(4, 0, 1)), "{} runs of reads", sum(4, 0, 1));
     let text = toml::to_string(&fitted.config).unwrap();
-    assert_eq!(toml::from_str::<SyntheticConfig>(&text).unwrap(), fitted.config, "{text}");
+    assert_eq!(
+        coflash_base::read::read::<SyntheticConfig>(&text.parse::<toml::Table>().unwrap()).unwrap(),
+        fitted.config,
+        "{text}"
+    );
 }
 
 #[test]
@@ -107,7 +111,8 @@ fn ends_of_the_range_can_be_fitted() {
         let ratio = (bytes(&fitted) + 1.0) / (bytes(&original) + 1.0);
         assert!((0.93..1.07).contains(&ratio), "{text}: {ratio}");
     }
-    let flushes: Part = toml::from_str("synthetic = { flush_share = \"100%\", requests = 10 }").unwrap();
+    let text = "synthetic = { flush_share = \"100%\", requests = 10 }";
+    let flushes: Part = coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap();
     let error = fit(&mut flushes.open(1 << 30, Seed(1)).unwrap(), PAGE);
     assert!(error.unwrap_err().to_string().contains("no request has an address"));
     let page = Bytes { count: 1000 };

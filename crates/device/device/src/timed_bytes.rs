@@ -10,7 +10,7 @@ use coflash_media::{
 use coflash_store::StoreError;
 
 /// A store, or nothing, and the timeline. The store executes an operation first: a failed one takes no time.
-pub(crate) struct Served<S> {
+pub(crate) struct TimedBytes<S> {
     pub(crate) store: S,
     pub(crate) timeline: Timeline,
 }
@@ -23,7 +23,7 @@ macro_rules! moment {
     }};
 }
 
-impl<S: DeviceBytes> Clock for Served<S> {
+impl<S: DeviceBytes> Clock for TimedBytes<S> {
     type When = When;
 
     fn later(&self, after: When, by: Duration) -> When {
@@ -39,7 +39,7 @@ impl<S: DeviceBytes> Clock for Served<S> {
     }
 }
 
-impl<S: DeviceBytes> Flash for Served<S> {
+impl<S: DeviceBytes> Flash for TimedBytes<S> {
     type Error = StoreError;
 
     fn read(&mut self, page: Ppn, to: Place, cause: Cause, after: When) -> Result<When, StoreError> {
@@ -78,7 +78,7 @@ impl<S: DeviceBytes> Flash for Served<S> {
     }
 }
 
-impl<S: DeviceBytes> Nvm for Served<S> {
+impl<S: DeviceBytes> Nvm for TimedBytes<S> {
     fn access(&mut self, slot: Slot, access: Access, after: When) -> When {
         self.store.access(slot, access, ());
         self.timeline.access(slot, access, after)
@@ -101,7 +101,7 @@ impl<S: DeviceBytes> Nvm for Served<S> {
     }
 }
 
-impl<S: DeviceBytes> HostPage for Served<S> {
+impl<S: DeviceBytes> HostPage for TimedBytes<S> {
     fn host_writes(&mut self, start: usize, data: &[u8]) {
         self.store.host_writes(start, data);
     }
@@ -111,7 +111,7 @@ impl<S: DeviceBytes> HostPage for Served<S> {
     }
 }
 
-impl<S: DeviceBytes> SimulatedMedia for Served<S> {
+impl<S: DeviceBytes> SimulatedMedia for TimedBytes<S> {
     fn tell(&mut self, when: When, tag: u32) {
         self.timeline.tell(when, tag);
     }
