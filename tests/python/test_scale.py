@@ -28,15 +28,15 @@ KEPT = {
     "counted for each operation, or under way at the same time": (
         "gc.mode.steps_max gc.copy_buffer replay.queue_depth controller.cores controller.write_buffer "
         "controller.drain_per_s link.lanes link.lane_rate host.notice_size host.notices.max host.notices.bytes_max "
-        "cache.policy.block_pages cache.policy.window"
+        "cache.policy.block_pages"
     ),
     "erases of a block, and years": "endurance.rated_cycles endurance.warranty_years ftl.wear_levelling.gap",
     "measurements of the drive": "measured.reads_per_s measured.writes_per_s measured.request_size",
     "draws, groups and multiples": (
         "seed gc.victim.d cache.policy.sample ftl.placement.regions ftl.placement.groups ftl.placement.logs "
-        "ftl.placement.queues ftl.placement.streams ftl.placement.classes ftl.placement.gc_classes "
+        "ftl.placement.classes ftl.placement.gc_classes "
         "ftl.placement.clusters ftl.placement.sampling ftl.placement.epoch ftl.placement.handles ftl.placement.growth "
-        "ftl.placement.chunk_pages workload.phases[].placement workload.repeat "
+        "workload.phases[].placement workload.repeat "
         "workload.synthetic.generator.windows"
     ),
     "sizes and places of requests": (

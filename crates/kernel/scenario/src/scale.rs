@@ -68,7 +68,6 @@ pub const SCALED_KEYS: &[(&str, Scaled)] = &[
     ("cooperation.commit_interval", Scaled::Time),
     ("cooperation.deletions_max", Scaled::Count),
     ("cooperation.sole_copies_max", Scaled::Bytes),
-    ("ftl.placement.decay_pages", Scaled::Count),
     ("ftl.refresh.fast_retention", Scaled::Time),
     ("ftl.refresh.power_off", Scaled::Time),
     ("ftl.refresh.retention", Scaled::Time),
