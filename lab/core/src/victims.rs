@@ -1,7 +1,7 @@
 //! A recorder of GC's victims, and of what becomes of each of their pages.
 
 use coflash_base::{Lpn, Time};
-use coflash_ftl::{Candidate, Decision, RecordsDecisions, Source};
+use coflash_ftl::{Candidate, CopySource, Decision, RecordsDecisions};
 use coflash_media::{BlockId, Mode};
 
 /// The victims since they were last taken, in words: for each one its block, the number of its pages that follow, and for each
@@ -37,8 +37,8 @@ impl Answer {
             Decision::Drop | Decision::Evict => Self::Drop,
             Decision::MoveIn(_) => Self::MoveIn,
             Decision::Copy { mode: Mode::Fast, .. } => Self::Fast,
-            Decision::Copy { source: Source::Slot(_), .. } => Self::FromBuffer,
-            Decision::Copy { source: Source::Flash, .. } | Decision::CopyUnmarked => Self::Copy,
+            Decision::Copy { source: CopySource::Slot(_), .. } => Self::FromBuffer,
+            Decision::Copy { source: CopySource::Flash, .. } | Decision::CopyUnmarked => Self::Copy,
         }
     }
 }

@@ -12,7 +12,7 @@ pub enum Decision {
     /// The page is written to another block.
     Copy {
         /// The source of its data.
-        source: Source,
+        source: CopySource,
         /// The stream of the target block: [`WriteStream::Gc`], or a stream of the FTL's
         /// [requirements](crate::Requirements).
         stream: WriteStream,
@@ -32,7 +32,8 @@ pub enum Decision {
 
 impl Decision {
     /// A copy from flash to GC's own stream, for a page that no other memory holds.
-    pub const COPY: Self = Self::Copy { source: Source::Flash, stream: WriteStream::Gc, mode: Mode::Normal };
+    pub const COPY: Self =
+        Self::Copy { source: CopySource::Flash, stream: WriteStream::Gc, mode: Mode::Normal };
 
     /// Whether the page takes no place in flash from now on.
     #[must_use]
@@ -49,7 +50,7 @@ impl Decision {
 
 /// The source of the data when GC moves a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
-pub enum Source {
+pub enum CopySource {
     /// The page of the victim.
     Flash,
     /// A slot of the device's cache, with the same or newer data. The mark of the device's memory is cleared.
@@ -67,7 +68,7 @@ pub trait GcHook {
     /// the slot held until now, clean: flash keeps it, without its mark.
     fn moved_in<M: Media>(&mut self, page: Lpn, slot: Slot, media: &mut M) -> Lpn;
 
-    /// A page was programmed from [`Source::Slot`]: flash now holds the data of the slot. After a power cut the copy may
+    /// A page was programmed from [`CopySource::Slot`]: flash now holds the data of the slot. After a power cut the copy may
     /// not count until [`GcHook::moved`], so the slot must still be found as dirty.
     fn programmed_from(&mut self, slot: Slot);
 

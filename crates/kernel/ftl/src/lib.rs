@@ -47,7 +47,7 @@ pub use config::{
 };
 pub use counters::{FtlCounters, PlacementClass, Programs, UsedSpace};
 pub use ftl::{BlockState, BlockView, FastBlockCounters, Ftl, Io, PageView, SlcCounters};
-pub use hook::{CopyAll, Decision, GcHook, Source};
+pub use hook::{CopyAll, CopySource, Decision, GcHook};
 pub use ids::LocalBlock;
 pub use marks::Marks;
 pub use page::{Coverage, PageRead, PageWrite};

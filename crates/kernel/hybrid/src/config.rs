@@ -5,7 +5,7 @@ use crate::workload_tracker;
 use crate::write_policy::WritePolicy;
 use coflash_base::{Bytes, Misfit, Save, Share};
 use coflash_cache::EvictionConfig;
-use coflash_ftl::{Decision, Requirements, Source, WriteStream};
+use coflash_ftl::{CopySource, Decision, Requirements, WriteStream};
 use coflash_media::Mode;
 use coflash_media::disk::DisksConfig;
 use schemars::JsonSchema;
@@ -52,7 +52,7 @@ impl ActiveBlocks {
             Self::Mixed => WriteStream::Gc,
             Self::ByClass => WriteStream::Evict,
         };
-        Decision::Copy { source: Source::Flash, stream, mode: Mode::Normal }
+        Decision::Copy { source: CopySource::Flash, stream, mode: Mode::Normal }
     }
 
     /// The requirements on the FTL.

@@ -21,7 +21,7 @@ use crate::recency::Recency;
 use coflash_base::{Lpn, Save, Time};
 use coflash_cache::SlotId;
 use coflash_ftl::{
-    Coverage, Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Source, Weights, WriteStream,
+    CopySource, Coverage, Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights, WriteStream,
 };
 use coflash_media::{Cause, DieId, Media, Place, Slot};
 
@@ -76,7 +76,7 @@ impl<H: GcHook> GcHook for Tiers<'_, H> {
             if !decision.frees() {
                 let unmarked = matches!(
                     decision,
-                    Decision::CopyUnmarked | Decision::Copy { source: Source::Slot(_), .. }
+                    Decision::CopyUnmarked | Decision::Copy { source: CopySource::Slot(_), .. }
                 );
                 if unmarked {
                     self.above.unmarked(page);

@@ -12,7 +12,7 @@ use super::collector::Cleaning;
 use super::{Ftl, Io};
 use crate::block::State;
 use crate::config::Summary;
-use crate::hook::{Decision, GcHook, Source};
+use crate::hook::{CopySource, Decision, GcHook};
 use crate::ids::PoolId;
 use crate::marks::Marks;
 use crate::stream::WriteStream;
@@ -438,7 +438,7 @@ impl Ftl {
         self.record_answer(victim, from, lpn, decision);
         let (source, stream, mode) = match decision {
             Decision::Copy { source, stream, mode } => (source, stream, mode),
-            Decision::CopyUnmarked => (Source::Flash, WriteStream::Gc, Mode::Normal),
+            Decision::CopyUnmarked => (CopySource::Flash, WriteStream::Gc, Mode::Normal),
             Decision::Drop | Decision::MoveIn(_) | Decision::Evict => {
                 self.pages.map.clear(lpn);
                 if decision != Decision::Evict {
@@ -456,8 +456,8 @@ impl Ftl {
         let mode = if moves_cold { Mode::Normal } else { mode };
         let oob = self.stamp(Some(lpn), cause, mode);
         match source {
-            Source::Flash => io.media.copy(from, to.page, oob, cause, io.start)?,
-            Source::Slot(slot) => {
+            CopySource::Flash => io.media.copy(from, to.page, oob, cause, io.start)?,
+            CopySource::Slot(slot) => {
                 let programmed = io.media.program(to.page, oob, Place::Slot(slot), cause, io.start)?;
                 io.hook.programmed_from(slot);
                 programmed
@@ -465,7 +465,7 @@ impl Ftl {
         };
         self.counters.gc_copies_pages += u64::from(cause == Cause::Gc);
         self.slc_cache.copied(victim, 1);
-        let device = marks.device && source == Source::Flash;
+        let device = marks.device && source == CopySource::Flash;
         let left = if decision == Decision::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
         let age = self.pages.ages.get(victim, from);
         self.put(lpn, to, pool, left);

@@ -6,8 +6,8 @@ use coflash_base::seed::{RandomStream as Draws, RngExt, Seed};
 use coflash_base::{Duration, Index, Lpn, Misfit, Time};
 use coflash_ftl::PlacementConfig;
 use coflash_ftl::{
-    Candidate, Decision, FreeMark, Ftl, FtlConfig, GcHook, GcMode, Io, Marks, RecordsDecisions,
-    RefreshConfig, Requirements, Source, Spare, WearLevelling, Weight, Weights, WriteStream,
+    Candidate, CopySource, Decision, FreeMark, Ftl, FtlConfig, GcHook, GcMode, Io, Marks, RecordsDecisions,
+    RefreshConfig, Requirements, Spare, WearLevelling, Weight, Weights, WriteStream,
 };
 use coflash_media::{Access, BlockId, Cause, Flash, HostPage, Media, Memory, Mode, Nvm, Place, Slot};
 use coflash_testing::{Done, Image};
@@ -39,7 +39,7 @@ impl GcHook for TwoMemories {
 
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Decision {
         assert_eq!(marks, self.marks[page.index()], "{page:?}: the FTL's marks");
-        let source = if marks.device { Source::Slot(slot(page)) } else { Source::Flash };
+        let source = if marks.device { CopySource::Slot(slot(page)) } else { CopySource::Flash };
         if marks.device {
             self.flash[page.index()] = Some(self.slots[page.index()]);
             self.marks[page.index()].device = false;
@@ -220,7 +220,7 @@ impl Checked {
             };
             assert_eq!(
                 (lpn, from_slot),
-                (asked, matches!(source, Source::Slot(_))),
+                (asked, matches!(source, CopySource::Slot(_))),
                 "where it is taken from"
             );
             assert!(mode == oob.mode || cause == Cause::WearLevelling, "{lpn:?}: its mode");

@@ -177,7 +177,7 @@ impl Setup {
     }
 
     /// Groups of pages that GC copies to.
-    fn copied_to(&self) -> u32 {
+    pub(crate) fn copied_to(&self) -> u32 {
         match self.classes() {
             Classes::Streams => 1,
             Classes::Own { .. } => self.ftl.placement.targets(),

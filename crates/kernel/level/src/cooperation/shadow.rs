@@ -42,7 +42,7 @@ use coflash_base::measure::Report;
 use coflash_base::policy::NoParameters;
 use coflash_base::{Lpn, Misfit, Policy, Save};
 use coflash_cache::Cache;
-use coflash_ftl::{Decision, Ftl, Marks, Requirements, Source, Weight, Weights, WriteStream};
+use coflash_ftl::{CopySource, Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
 use coflash_media::{Memory, Mode, Slot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -254,7 +254,7 @@ coflash_base::measures! {
 
 /// GC's decision about a page that is dirty in the host's buffer, under `hgc`.
 const HGC_DECISION: Decision =
-    Decision::Copy { source: Source::Flash, stream: WriteStream::Shadow, mode: Mode::Fast };
+    Decision::Copy { source: CopySource::Flash, stream: WriteStream::Shadow, mode: Mode::Fast };
 
 impl ShadowCounters {
     /// Decide about a page that is not dirty in the device as `hgc` does, and count it.
@@ -359,9 +359,9 @@ impl<P: ShadowVariant> Scheme for Shadow<P> {
         let source = if from_buffer && marks.device {
             let slot = cache.lookup(lpn).expect("a device-shadow is in the buffer");
             self.counters.from_buffer_pages += 1;
-            Source::Slot(Slot { memory: Memory::Device, number: slot.get() })
+            CopySource::Slot(Slot { memory: Memory::Device, number: slot.get() })
         } else {
-            Source::Flash
+            CopySource::Flash
         };
         if marks.host && separate.host || marks.device && separate.device {
             let mode = if fast { Mode::Fast } else { Mode::Normal };

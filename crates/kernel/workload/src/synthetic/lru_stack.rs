@@ -17,7 +17,7 @@
 
 use super::draw;
 use super::size::{ByOp, ByOpConfig, ChoiceConfig, WeightedSize};
-use super::{AddressPolicy, Length, Placed, SizePolicy, Sizes, Space, refuse};
+use super::{AddressPolicy, Length, PlacedRequest, RequestSizes, SizePolicy, Space, refuse};
 use crate::recency::Recency;
 use crate::{Op, WorkloadError};
 use coflash_base::{Bytes, Policy, RandomStream};
@@ -211,9 +211,9 @@ impl AddressPolicy for LruStack {
         start.min((self.pages * self.page_units).saturating_sub(length_units))
     }
 
-    fn place(&mut self, _: Op, sizes: &mut Sizes<'_>, stream: &mut RandomStream) -> Placed {
+    fn place(&mut self, _: Op, sizes: &mut RequestSizes<'_>, stream: &mut RandomStream) -> PlacedRequest {
         let (op, start, length) = self.next(&mut |op| sizes.draw(op), stream);
-        Placed { op, start, length }
+        PlacedRequest { op, start, length }
     }
 }
 

@@ -61,9 +61,9 @@ pub trait AddressPolicy: Policy {
     /// Draw a request, `op` being drawn: the operation, length and place of a request are independent unless the
     /// generator repeats earlier requests.
     #[inline]
-    fn place(&mut self, op: Op, sizes: &mut Sizes<'_>, stream: &mut RandomStream) -> Placed {
+    fn place(&mut self, op: Op, sizes: &mut RequestSizes<'_>, stream: &mut RandomStream) -> PlacedRequest {
         let length = sizes.draw(op);
-        Placed { op, start: self.start(op, length.units, stream), length }
+        PlacedRequest { op, start: self.start(op, length.units, stream), length }
     }
 }
 
@@ -181,7 +181,7 @@ impl Generator {
 }
 
 /// A request with a range.
-pub struct Placed {
+pub struct PlacedRequest {
     /// Its operation.
     pub op: Op,
     /// Its first unit.
@@ -191,12 +191,12 @@ pub struct Placed {
 }
 
 /// The sizes of a workload, with their random stream.
-pub struct Sizes<'a> {
+pub struct RequestSizes<'a> {
     size: &'a mut Size,
     stream: &'a mut RandomStream,
 }
 
-impl Sizes<'_> {
+impl RequestSizes<'_> {
     /// Draw the length of a request.
     #[inline(always)]
     pub fn draw(&mut self, op: Op) -> Length {
@@ -394,12 +394,12 @@ impl Synthetic {
     /// Draw the operations and places of requests.
     fn draw_places(&mut self, batch: &mut [Request]) {
         let Self { generator, ops, only, size, align, streams, .. } = self;
-        let mut sizes = Sizes { size, stream: &mut streams.size };
+        let mut sizes = RequestSizes { size, stream: &mut streams.size };
         with_generator!(generator, generator => for request in batch {
             let op = only.unwrap_or_else(|| OPS[ops.draw(&mut streams.op)]);
             // A flush has no place.
             if op != Op::Flush {
-                let Placed { op, start, length } = generator.place(op, &mut sizes, &mut streams.place);
+                let PlacedRequest { op, start, length } = generator.place(op, &mut sizes, &mut streams.place);
                 *request = Request { offset: start * *align, length: length.bytes, op, ..*request };
             }
         });
