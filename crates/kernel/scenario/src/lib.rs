@@ -34,7 +34,6 @@ mod workload;
 
 pub use built_in::{BUILT_IN, BuiltIn};
 #[doc(hidden)]
-pub use coflash_level::for_flash_stack;
 pub use effect::conditional_keys;
 pub use endurance::EnduranceConfig;
 pub use energy::EnergyConfig;

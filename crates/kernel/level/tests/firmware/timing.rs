@@ -236,8 +236,7 @@ fn a_part_waits_for_eviction_and_read() {
     ] {
         let mut setup = if buffered { setup.clone().with_buffer(1) } else { setup.clone().with_slots(1) };
         setup.cache.eviction = eviction;
-        let mut timed =
-            timed(&setup, &timing(Channel::Private), Stack::new(&setup), |rig| write_all(rig, &[X]));
+        let mut timed = timed(&setup, &timing(Channel::Private), setup.stack(), |rig| write_all(rig, &[X]));
         if erases {
             timed.erase_on_last_die();
         }
