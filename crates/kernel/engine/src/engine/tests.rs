@@ -96,9 +96,10 @@ fn private_and_shared_channels_know_the_same_idle_time() {
 #[test]
 fn after_the_last_request_nothing_is_idle() {
     let mut engine = engine("shared");
-    let before = engine.report().count("gc_steps");
-    while engine.drain(1) == Ok(true) {}
-    assert_eq!(engine.report().count("gc_steps"), before);
+    let (engine, levels) = &mut engine;
+    let before = engine.report(levels).count("gc_steps");
+    while engine.drain(levels, 1) == Ok(true) {}
+    assert_eq!(engine.report(levels).count("gc_steps"), before);
 }
 
 /// A stack that records its calls; the test sets the completion of each part.
