@@ -211,4 +211,5 @@ $(VENV)/.core-%: $(BUILD_TOOLS) $(CORE_SOURCES) reproductions/pyproject.toml
 	@rm -f $(VENV)/.core-*
 	$(ALONE) $(BIN)/maturin develop --group build --profile $* --locked
 	$(BIN)/python -m pip install --no-deps --no-build-isolation --editable reproductions
+	$(BIN)/python python/coflash/report/library.py
 	@touch $@

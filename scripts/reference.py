@@ -16,7 +16,7 @@ from typing import Any
 
 import coflash
 from coflash import _core
-from coflash.keys import default, described, element, kind, nested, tables
+from coflash.keys import default, described, element, is_policy, kind, nested, parameters, tables
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -50,6 +50,11 @@ def scenario_page(schema: dict[str, Any]) -> str:
             text.append(
                 row(f"`{dotted}{key}`", kind(value, schema), shown(default(value, schema)), described(value, schema))
             )
+            for name, inside, names in () if is_policy(value, schema) else parameters(value, schema):
+                meaning = f"With `{'`, `'.join(names)}`: {described(inside, schema)}"
+                text.append(
+                    row(f"`{dotted}{key}.{name}`", kind(inside, schema), shown(default(inside, schema)), meaning)
+                )
         text.append("")
     for name, found in lists.items():
         table = schema["$defs"][name]

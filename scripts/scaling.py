@@ -76,7 +76,7 @@ def runs(device: str, workload: str, scale: str) -> Sweep | None:
         whole.with_(keys).scaled(scale)
     except coflash.CoflashError:
         return None
-    return coflash.sweep(whole, [keys], out=RUNS, seeds=SEEDS, scale=scale, workers=1, progress=True)
+    return coflash.sweep(whole, [keys], out=RUNS, seeds=SEEDS, scale=scale, on=1, progress=True)
 
 
 def blocks(device: str, scale: str) -> str:

@@ -54,7 +54,7 @@ def main() -> None:
 
     def swept(workers: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            coflash.sweep(SCENARIO, {"seed": range(options.runs)}, out=folder, workers=workers)
+            coflash.sweep(SCENARIO, {"seed": range(options.runs)}, out=folder, on=workers)
 
     def round_of_three() -> tuple[float, float, float]:
         _, bare_cpu, _ = timed(bare)

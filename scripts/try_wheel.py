@@ -21,7 +21,7 @@ _STEPS = (
     ("run", "small.toml", "--out", "runs/small"),
     ("results", "list", "--in", "runs"),
     ("results", "sql", "select run, waf_host from runs", "--in", "runs"),
-    ("results", "export", "runs.csv", "--in", "runs"),
+    ("results", "list", "--out", "runs.csv", "--in", "runs"),
     ("report", "runs", "-o", "small.html"),
 )
 _LEFT = ("demo/report.html", "runs/small/result.json", "small.html")

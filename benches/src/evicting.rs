@@ -82,7 +82,7 @@ const ACCESSES: u64 = 20_000_000;
 
 /// The keys of the rows of eviction, drawn before the clock starts.
 fn keys() -> Vec<Lpn> {
-    let config: SyntheticConfig = serde_json::from_value(serde_json::json!({
+    let config: SyntheticConfig = coflash_base::read::read(&serde_json::json!({
         "generator": { "name": "zipf", "exponent": 1.0 },
         "requests": ACCESSES,
     }))

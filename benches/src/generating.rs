@@ -39,7 +39,7 @@ pub(crate) fn arrival(name: &str) -> Measured {
 
 pub(crate) fn preset(name: &str) -> Measured {
     let preset: PresetConfig =
-        serde_json::from_value(serde_json::json!({ "name": name, "requests": REQUESTS }))
+        coflash_base::read::read(&serde_json::json!({ "name": name, "requests": REQUESTS }))
             .expect("every preset has the given number of requests");
     measure(&Part::from(preset))
 }

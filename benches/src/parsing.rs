@@ -4,8 +4,7 @@ use crate::Measured;
 use crate::machine::cpu_seconds;
 use crate::peers;
 use coflash_trace::info::{InfoOptions, summarise};
-use coflash_trace::tools::write;
-use coflash_trace::{TraceOptions, TraceSource, from_reader, open};
+use coflash_trace::{TraceOptions, TraceSource, from_reader};
 use coflash_workload::Source;
 use std::fmt::Write as _;
 use std::io::Cursor;
@@ -21,9 +20,6 @@ pub(crate) fn generated(format: &str) -> Measured {
 fn generated_of(format: &str, requests: u64) -> Measured {
     let columns = "time:us,op,offset:sectors,size:bytes".parse().ok().filter(|_| format == "columns");
     let options = TraceOptions { format: Some(format.to_owned()), columns, ..TraceOptions::default() };
-    if format == "parquet" {
-        return written(format, requests);
-    }
     let measured = from_memory(format, data(format, requests), &options);
     // Of the five events of a request blkparse has one line each.
     Measured { note: format!("{} of {requests} records", measured.note), ..measured }
@@ -64,22 +60,6 @@ pub(crate) fn inspected(name: &str) -> Measured {
 fn from_memory(name: &str, data: Vec<u8>, options: &TraceOptions) -> Measured {
     let bytes = data.len() as u64;
     read(bytes, || from_reader(name, Box::new(Cursor::new(data)), options).expect("a trace"))
-}
-
-/// A format that coflash writes, from a file; the system caches the file, since it was just written.
-fn written(format: &str, requests: u64) -> Measured {
-    let name = format!("coflash-bench-{}.{format}", std::process::id());
-    let path = std::env::temp_dir().join(name).to_string_lossy().into_owned();
-    let options = TraceOptions::default();
-    let input = Box::new(Cursor::new(text("fio", requests).into_bytes()));
-    let mut source = from_reader("fio", input, &options).expect("a trace");
-    let start = Instant::now();
-    let file = write(&mut source, &path, None).expect("a file that can be written");
-    let rate = requests as f64 / start.elapsed().as_secs_f64() / 1e6;
-    let measured = read(file.bytes, || open(std::slice::from_ref(&path), &options).expect("a trace"));
-    // It is only a copy.
-    let _ = std::fs::remove_file(&path);
-    Measured { note: format!("{}; written from fio at {rate:.1} M/s", measured.note), ..measured }
 }
 
 fn read(bytes: u64, open: impl FnOnce() -> TraceSource) -> Measured {

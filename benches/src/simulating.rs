@@ -31,7 +31,7 @@ pub(crate) fn placement(name: &str) -> Measured {
 /// Read of a set that is soon cached, with the workload tracked.
 pub(crate) fn op_fcl_hits(requests: u64) -> Measured {
     let mut scenario = scenario("opfcl-config1", &[]);
-    let config = serde_json::from_value(serde_json::json!({
+    let config = coflash_base::read::read(&serde_json::json!({
         "generator": { "name": "zipf", "exponent": 1.0 },
         "requests": requests,
         "read_share": "100%",

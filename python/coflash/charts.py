@@ -3,12 +3,12 @@
 A chart is made of rows, dictionaries of what is drawn:
 
 - `lines`: `x`, `y`, `name`; an interval from `low` to `high`; `from` where an area begins; `part` of a line in pieces.
-- `bars`: `row`, `from`, `to`, `name`; an interval from `low` to `high`; `text` at the end.
+- `bars`: `row` (and its `label`), `from`, `to`, `name`; an interval from `low` to `high`; a `text` behind `end`.
 - `cells`: `x`, `x2`, `y`, `y2`, and `value`, or `name` and `text`.
 
-Names have looks, in their order: colour, dashes, marker. `beside` puts charts into one picture, and `picture` makes a
-file of it, with the size that is given in inches. The page has the same specifications with holes (`Hole`), which its
-script fills with the rows of the runs that are left.
+Names have looks, in their order: colour, dashes, marker. `upon` lays a chart over another one, and `picture` makes a
+file of one or several, whose sizes are in inches. A page has the same layers with holes (`templates`), and its script
+fills them with the rows of the runs that are left.
 
     chart = lines(rows, Axis("cache size"), Axis("WAF", "ratio"), rules=[(64.0, "working set")])
     write_pictures(folder, [("waf.pdf", picture(chart, "pdf", caption="Means over seeds."))])
@@ -24,8 +24,9 @@ import struct
 import textwrap
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from string import Template
 from typing import Any, Literal, NamedTuple, get_args
 
 from coflash import palette
@@ -43,7 +44,7 @@ DASHES: tuple[Sequence[float], ...] = ((1, 0), (4, 1.6), (1, 1.4), (5, 1.5, 1, 1
 MARKERS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
 INK, SOFT = "#333333", "#6f7780"
 _DPI, _POINTS = 300, 72
-_SMALL, _LABEL_LETTERS = 6.0, 28
+_SIZE, _SMALL, _LABEL_LETTERS = 7.0, 6.0, 28
 _MARGINS = (44, 40)
 """The room for axes of a chart among several, across and up."""
 _OTHER = {"x": "y", "y": "x", "x2": "y2", "y2": "x2", "xOffset": "yOffset", "yOffset": "xOffset"}
@@ -88,6 +89,8 @@ class Axis:
     high: float | None = None
     ticks: Mapping[float, str] | None = None
     """The texts at places of the axis."""
+    words: bool = False
+    """Whether each of these texts is needed: they are turned where there is no room for all."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,7 @@ def lines(
     y: Axis,
     *,
     styles: Mapping[str, Look] | None = None,
+    by: str = "",
     step: bool = False,
     rules: Sequence[tuple[float, str]] = (),
     inches: tuple[float, float] = (COLUMN_INCHES, 2.3),
@@ -137,6 +141,7 @@ def lines(
         x: The axis across.
         y: The axis up; it begins at 0 unless it is logarithmic or has another beginning.
         styles: The looks of the names; those of `looks` if None.
+        by: What the names are, for the legend.
         step: Whether a value holds until the next one.
         rules: Upright lines at places of the axis across, each with a text.
         inches: Width and height.
@@ -147,14 +152,18 @@ def lines(
     up, drawn, _ = _axis(y, placed, ("y", "low", "high", "from"), from_zero=True)
     for place, row in enumerate(drawn):
         look = styles[row.setdefault("name", "")]
-        row.update(place=place, part=row.get("part", 0), marked=bool(look.marker))
+        row.update(place=place, part=row.get("part", 0), marked=bool(look.marker), opacity=row.get("opacity", 0.7))
     layers = line_layers(
-        {"x": across, "y": up, **_channels(styles)},
+        {"x": across, "y": up, **_channels(styles, by)},
         step=step,
         areas=any("from" in row for row in rows),
         intervals=any(row.get("low") is not None for row in rows),
         markers=any(look.marker for look in styles.values()),
     )
+    texts = list((x.ticks or {}).values()) if x.words else []
+    if _LETTER * _SIZE * sum(len(text) + 2 for text in texts) > 0.8 * _POINTS * inches[0]:
+        across["axis"] |= {"labelAngle": -90, "labelOverlap": False}
+        inches = inches[0], inches[1] + _LETTER * _SIZE * max(map(len, texts)) / _POINTS
     marked = (layer for at, text in rules for layer in _rule(at / factor, text, turned=True))
     return Chart([*layers, *marked], drawn, inches, title)
 
@@ -174,8 +183,9 @@ def line_layers(
     at = {"x": x, "y": {**y, "field": "y"}}
     layers = []
     if areas:
-        between = {**at, "y2": {"field": "from"}, "color": colour, **joined}
-        layers.append(_layer("area", between, "isValid(datum.from)", interpolate=how, opacity=0.7))
+        between = {**at, "y2": {"field": "from"}, "color": colour, "detail": joined["detail"]}
+        opacity = {"opacity": {"field": "opacity", "type": "quantitative", "scale": None, "legend": None}}
+        layers.append(_layer("area", between | opacity, "isValid(datum.from)", interpolate=how, clip=True))
     if intervals:
         low, high = ({**y, "field": end} for end in ("low", "high"))
         spread = "isValid(datum.low) && datum.low != datum.high"
@@ -184,7 +194,7 @@ def line_layers(
             _layer("tick", {"x": x, "y": end, "color": colour}, spread, orient="horizontal") for end in (low, high)
         ]
     dashes = {"color": colour, "strokeDash": channels["strokeDash"]}
-    layers.append(_layer("line", {**at, **dashes, **joined}, "!isValid(datum.from)", interpolate=how, clip=True))
+    layers.append(_layer("line", {**at, **dashes, **joined}, interpolate=how, clip=True))
     marks = {key: channels[key] for key in ("color", "fill", "shape")}
     if markers:
         layers.append(_layer("point", {**at, **marks}, "datum.marked && isValid(datum.y)"))
@@ -218,12 +228,14 @@ def bars(
     """
     styles = styles or looks(str(row.get("name", "")) for row in rows)
     along, drawn, factor = _axis(x, rows, ("from", "to", "end", "low", "high"), from_zero=True)
-    names = list(dict.fromkeys(str(row["row"]) for row in rows))
+    for row in drawn:
+        row.update(row=str(row["row"]), name=row.get("name", ""))
+    names = {row["row"]: str(row.get("label", row["row"])) for row in drawn}
     colour = _colours(styles, legend=legend, offset=16 if rules else 6)
     offset = {"yOffset": {"field": "name", "type": "nominal", "sort": list(styles)}} if grouped else {}
     layers = bar_layers({"x": along, "y": _names(names, upright=upright), "color": colour, **offset})
     layers += [layer for at, text in rules for layer in _rule(at / factor, text)]
-    breaks = sum(len(_wrapped(name)) - 1 for name in names)
+    breaks = sum(len(_wrapped(name)) - 1 for name in names.values())
     high = 0.8 + 0.19 * len(names) + 0.09 * breaks
     if upright:
         layers = _turned(layers)
@@ -280,13 +292,29 @@ def cells(
     up, drawn, _ = _axis(y, placed, ("y", "y2"))
     at = {"x": {**across, "field": "x"}, "x2": {"field": "x2"}, "y": {**up, "field": "y"}, "y2": {"field": "y2"}}
     if styles is None:
-        shade = {"field": "value", "type": "quantitative", "title": label, "scale": {"range": list(colours)}}
+        shade: Spec = {"field": "value", "type": "quantitative", "title": label, "scale": {"range": list(colours)}}
+        shade["legend"] = {"gradientLength": 80, "gradientThickness": 6}
         return Chart([_layer("rect", {**at, "color": shade})], drawn, inches, title)
     for row in drawn:
         row.update(across=(row["x"] + row["x2"]) / 2, up=(row["y"] + row["y2"]) / 2)
     middle = {"x": {**across, "field": "across"}, "y": {**up, "field": "up"}, "text": {"field": "text"}}
     text = _layer("text", middle, "isValid(datum.text)", align="center", dx=0)
     return Chart([_layer("rect", {**at, "color": _colours(styles)}, opacity=0.35), text], drawn, inches, title)
+
+
+def upon(below: Chart, above: Chart) -> Chart:
+    """Return a chart with another one, of the same axes, drawn over it."""
+    rows = {"data": {"values": list(above.rows)}}
+    return replace(below, layers=[*below.layers, *(rows | layer for layer in above.layers)])
+
+
+def ecdf(values: Iterable[float], name: str) -> list[Row]:
+    """Return the rows of a line with steps: the share of values up to each."""
+    ordered = sorted(values)
+    shares = (
+        [(ordered[0], 0.0), *((each, (at + 1) / len(ordered)) for at, each in enumerate(ordered))] if ordered else []
+    )
+    return [{"x": each, "y": share, "name": name} for each, share in shares]
 
 
 def picture(charts: Chart | Sequence[Chart], format: Format, *, columns: int = 0, caption: str = "") -> bytes:
@@ -356,39 +384,33 @@ def _with_legend(chart: Chart, width: float) -> Spec:
     colours = [layer["encoding"].get("color", {}) for layer in chart.layers]
     names: list[str] = next((each["scale"]["domain"] for each in colours if "domain" in each.get("scale", {})), [])
     labels = max((len(str(row.get("row", ""))[:_LABEL_LETTERS]) for row in chart.rows), default=0)
-    room = width - _LETTER * look["axis"]["labelFontSize"] * labels
-    each = _LETTER * look["legend"]["labelFontSize"] * max(map(len, names), default=0) + 24
+    room = width - _LETTER * _SIZE * labels
+    each = _LETTER * _SIZE * max(map(len, names), default=0) + 24
     return look | {"legend": look["legend"] | {"columns": max(1, int(room / each))}}
 
 
-def config(ink: str = INK, soft: str = SOFT, grid: str = "#e4e4e4", paper: str = "#ffffff", size: float = 7) -> Spec:
-    """Return the look of all charts, in the colours of paper or of a page."""
-    text = {"labelColor": soft, "titleColor": ink, "labelFontSize": size, "titleFontSize": size + 1}
-    axis = {"titleFontWeight": "normal", "domainColor": soft, "tickColor": soft, "gridColor": grid, "tickSize": 3}
-    above = {
-        "orient": "top",
-        "direction": "horizontal",
-        "offset": 6,
-        "symbolSize": 36,
-        "symbolStrokeWidth": 1.2,
-        "rowPadding": 1,
-    }
+def config(size: float = _SIZE, **colours: object) -> Spec:
+    """Return the look of all charts (`charts.json`), in the colours of paper or in others."""
+    of_paper = {"ink": INK, "soft": SOFT, "grid": "#e4e4e4", "paper": "#ffffff"}
+    values = {name: json.dumps(value) for name, value in {**of_paper, **colours}.items()}
+    template = Template(Path(__file__).with_suffix(".json").read_text("utf-8"))
+    sizes = {"size": size, "larger": size + 1, "point": round(2.6 * size), "line": round(size / 5.4, 1)}
+    found: Spec = json.loads(template.substitute(values, font=json.dumps(_FONT), **sizes))
+    return found
+
+
+def templates() -> Spec:
+    """Return the layers of charts for a page, with holes for axes and looks, and what these are made of."""
+    holes = {name: {"hole": name} for name in ("x", "y", "color", "fill", "shape", "strokeDash")}
+    units = [*get_args(Unit), "count"]
     return {
-        "font": _FONT,
-        "background": paper,
-        "padding": 2,
-        "view": {"stroke": None},
-        "axis": text | axis | {"labelLimit": 0, "titleLimit": 0, "titlePadding": 4},
-        "axisX": {"grid": False, "labelOverlap": "greedy", "labelSeparation": 4},
-        "axisY": {"grid": True, "domain": False, "ticks": False},
-        # The pictures have one font: of several, their order in a PDF is by chance.
-        "legend": {**text, **above, "titleFontWeight": "normal", "title": None, "labelLimit": 0, "columnPadding": 8},
-        "title": {"fontSize": size + 1, "color": ink, "fontWeight": "normal"},
-        "line": {"strokeWidth": 1.3},
-        "rule": {"strokeWidth": 0.8},
-        "tick": {"thickness": 0.8, "bandSize": 5},
-        "point": {"size": 18, "strokeWidth": 1, "opacity": 1},
-        "text": {"fontSize": size, "color": ink, "align": "left", "dx": 3},
+        "lines": line_layers(holes, areas=True),
+        "steps": line_layers(holes, areas=True, step=True),
+        "bars": bar_layers(holes),
+        "config": config(12, **{name: {"hole": name} for name in ("ink", "soft", "grid", "paper")}),
+        "dashes": DASHES,
+        "markers": MARKERS,
+        "labels": {unit: unit_labels(unit) for unit in units},
     }
 
 
@@ -426,14 +448,12 @@ def write_pictures(folder: Path, pictures: Iterable[tuple[str, bytes]]) -> list[
 
 
 def unit_labels(unit: Unit) -> str:
-    """Return the expression that labels a tick with its unit: 10 µs, 64 MiB, 1.5 %."""
-    steps = SCALES.get(unit) or (((0.01, "%"),) if unit == "share" else ((1.0, unit),))
-    shown = [
-        (least, f"format(datum.value / {least!r}, ',.3~r') + {json.dumps(f' {name}'.rstrip())}")
-        for least, name in steps
-    ]
-    tests = "".join(f"abs(datum.value) >= {least!r} ? {text} : " for least, text in shown[:-1])
-    return f"{tests}{shown[-1][1]}"
+    """Return the expression that labels a tick: with its unit, 10 µs, 64 MiB, 1.5 %, but a count without, 2 million."""
+    steps = SCALES.get(unit) or (((0.01, "%"),) if unit == "share" else ((1e6, "million"), (1.0, "")))
+    texts = [f"format(datum.value / {least!r}, ',.3~r') + {json.dumps(f' {name}'.rstrip())}" for least, name in steps]
+    larger = zip(steps, texts[:-1], strict=False)
+    tests = (f"abs(datum.value) >= {least!r} ? {text} : " for (least, _), text in larger)
+    return "datum.value == 0 ? '0' : " + "".join(tests) + texts[-1]
 
 
 def powers(low: float, high: float, base: int, most: int = 7) -> list[float]:
@@ -488,7 +508,7 @@ def _axis(
     return shown | {"title": label or None, "scale": zero | ends, "axis": {"tickCount": 5}}, drawn, factor
 
 
-def _channels(styles: Mapping[str, Look]) -> dict[str, Spec]:
+def _channels(styles: Mapping[str, Look], by: str = "") -> dict[str, Spec]:
     """Return the encodings of names by their looks."""
     names, all_looks = list(styles), list(styles.values())
     marked = any(look.marker for look in all_looks)
@@ -502,7 +522,7 @@ def _channels(styles: Mapping[str, Look]) -> dict[str, Spec]:
     legend: Spec = {"legend": shown} if len(names) > 1 else {"legend": None}
 
     def encoding(key: str) -> Spec:
-        field = {"field": "name", "type": "nominal", "title": None}
+        field = {"field": "name", "type": "nominal", "title": by or None}
         if key == "strokeDash" and marked:
             # A legend has the markers, or else the dashes; of another domain, the dashes stay out of it.
             return field | {"scale": {"domain": [*names, ""], "range": [*ranges[key], [1, 0]]}, "legend": None}
@@ -517,9 +537,9 @@ def _colours(styles: Mapping[str, Look], *, legend: bool = True, offset: float =
     return {**encoding, "legend": {"offset": offset} if legend and len(styles) > 1 else None}
 
 
-def _names(names: Sequence[str], *, upright: bool = False) -> Spec:
+def _names(names: Mapping[str, str], *, upright: bool = False) -> Spec:
     """Return the encoding of the rows of bars, with their names, of which long ones take several lines."""
-    texts = json.dumps(["\n".join(_wrapped(name)) for name in names])
+    texts = json.dumps(["\n".join(_wrapped(name)) for name in names.values()])
     label = f"split({texts}[indexof({json.dumps(list(names))}, datum.value)], '\\n')"
     axis = {"labelExpr": label, "grid": False, "domain": False, "ticks": False, "labelPadding": 4}
     if upright:

@@ -5,17 +5,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coflash._core import demo_trace
 from coflash.files.atomic_write import write_file
 from coflash.files.kept import kept_folder
-from coflash.quantity import show
-from coflash.results.comparison import Case, Comparison
-from coflash.results.identity import Identity, check_replaces
+from coflash.measures.measure import HEADLINE
+from coflash.results.store import store_at
+from coflash.results.subject import Subject
+from coflash.results.tables import beside_table
 from coflash.runs.inputs import inputs_of
-from coflash.runs.progress import Display
-from coflash.runs.run import run
 from coflash.scenario import Scenario
+from coflash.sweep import Sweep, swept
+from coflash.sweep.engine import Place
+from coflash.sweep.plan import Plan
+from coflash.text_table import TextTable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 SCENARIO = "demo"
 TRACE = Path("examples/traces/pgbench-oltp-400k.iolog.zst")
@@ -38,46 +45,41 @@ BACKGROUND = (
 )
 
 
-def cases(sizes_bytes: tuple[int, ...]) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """Yield the runs: scheme, cache size, and changes to the scenario."""
-    yield "no cache", 0, {"cache.size": "0B", "cooperation.name": BASELINE}
-    for size_bytes in sizes_bytes:
-        for scheme in (BASELINE, RIVAL):
-            yield scheme, size_bytes, {"cache.size": f"{size_bytes // MIB}MiB", "cooperation.name": scheme}
+def points(sizes_bytes: tuple[int, ...]) -> list[tuple[tuple[str, str], ...]]:
+    """Return the points: no cache, then for each cache size both schemes."""
+    sizes = [f"{size_bytes // MIB}MiB" for size_bytes in sizes_bytes]
+    cached = [(("cooperation", scheme), ("cache.size", size)) for size in sizes for scheme in (BASELINE, RIVAL)]
+    return [(("cooperation", BASELINE), ("cache.size", "0B")), *cached]
 
 
-def compare(display: Display, trace: Path, sizes_bytes: tuple[int, ...]) -> Comparison:
-    """Run all cases.
+def compare(out: str, trace: Path, sizes_bytes: tuple[int, ...], console: Console | None = None) -> Sweep:
+    """Run all points.
 
     Raises:
         CoflashError: The trace or the scenario cannot be used.
     """
     scenario = Scenario.load(SCENARIO)
-    done = []
-    for scheme, size_bytes, changes in cases(sizes_bytes):
-        label = f"{scheme}, {show(size_bytes, 'bytes')}" if size_bytes else scheme
-        with display.run(label) as report:
-            done.append(Case(scheme, size_bytes, run(scenario.with_(changes), trace, report)))
-    return Comparison(
-        title="Cooperative data management on an OLTP trace",
-        question=QUESTION,
-        background=BACKGROUND,
-        cases=tuple(done),
-        baseline=BASELINE,
-    )
+    inputs = inputs_of(scenario, [str(trace)])
+    plan = Plan.of(scenario, inputs, points(sizes_bytes), 1)
+    return swept(plan, store_at(out), Place(None, inputs), console)
 
 
-def check_place(out: Path, trace: Path, sizes_bytes: tuple[int, ...]) -> None:
-    """Check that a folder holds no result but of runs that are made again.
+def tables(found: Sweep) -> Iterator[TextTable]:
+    """Make a table for each cache size: both schemes, and the device without a cache, beside the baseline."""
+    documents = [[found.results.document(job.key) for job in point.jobs] for point in found.points]
+    bare, *cached = zip(found.points, documents, strict=True)
+    measures = found.results.applying(HEADLINE)
+    for (point, baseline), (_, rival) in zip(cached[::2], cached[1::2], strict=True):
+        groups = {BASELINE: baseline, RIVAL: rival, "no cache": bare[1]}
+        title = f"cache of {point.values['cache.size']}"
+        yield beside_table(list(groups), (), list(groups.values()), measures, title)
 
-    Raises:
-        CoflashError: It does, or the trace cannot be read.
-    """
-    if kept := Comparison.documents(out):
-        scenario = Scenario.load(SCENARIO).replaying([str(trace)])
-        digests = [file.sha256 for file in inputs_of(scenario)]
-        runs = [Identity.of(scenario.with_(changes), digests) for _, _, changes in cases(sizes_bytes)]
-        check_replaces(out, kept, runs, f"the demo of {len(runs)} runs")
+
+def subject(found: Sweep) -> Subject:
+    """Return what the page is about."""
+    runs = tuple(found.results[job.key] for point in found.points for job in point.jobs)
+    title = "Cooperative data management on an OLTP trace"
+    return Subject(runs, title, QUESTION, BACKGROUND, baseline=BASELINE)
 
 
 def find_trace() -> Path:

@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from coflash import external, trace
-from coflash._core import CoflashError, __version__, hint, quantity
+from coflash._core import CoflashError, hint, quantity
 from coflash.files.errors import near_file
 from coflash.measures.catalogue import named
 from coflash.measures.metrics import Metrics
 from coflash.runs.run import run
 from coflash.scenario import Scenario
+from coflash.sweep.finding import Finding
+from coflash.text_table import TextTable
 
 SuiteName = Literal["gc", "gc-unseen", "cache", "cache-unseen", "placement", "placement-unseen"]
 SUITES: tuple[SuiteName, ...] = get_args(SuiteName)
@@ -33,7 +35,7 @@ _PATIENCE = 20
 """The limit of wall time over that of processor time; code waits on a busy machine."""
 
 
-class Evaluation(dict[str, float]):
+class Evaluation(dict[str, float], Finding):
     """Metrics by name: of each workload the measure, its bound and the score; and `combined_score`.
 
     A score is the measure of the best built-in policy, divided by that of the policy: 1 is as good as the best one,
@@ -47,9 +49,24 @@ class Evaluation(dict[str, float]):
     rows: tuple[Row, ...] = ()
     """The workloads that were run."""
 
-    def to_json(self) -> str:
-        """Return the metrics and the note as a JSON object."""
-        return json.dumps({"coflash": __version__, **self, "note": self.note}, indent=2, ensure_ascii=False) + "\n"
+    name: str = ""
+    """The name of the policy."""
+
+    @property
+    def problem(self) -> str:
+        """The policy's error."""
+        return self.note
+
+    def tables(self, *_: str) -> list[TextTable]:
+        """Return a row for each workload."""
+        heads = ("workload", self.name, "best built-in", "", "bound", "score")
+        numbers = [(row.workload, row.value, row.best, row.best_value, row.bound, row.score) for row in self.rows]
+        rows = [[cell if isinstance(cell, str) else f"{cell:.3f}" for cell in row] for row in numbers]
+        return [TextTable.of(heads, [*rows, ["combined", "", "", "", "", f"{self['combined_score']:.3f}"]])]
+
+    def document(self, *_: str) -> dict[str, Any]:
+        """Return the metrics and the note."""
+        return {**self, "note": self.note}
 
 
 @dataclass(frozen=True)
@@ -121,26 +138,26 @@ def evaluate(
     """
     if suite is not None:
         _suite(suite)
-    of: SuiteName
     if isinstance(policy, type):
-        file = Path(external.source_file(policy))
-        of, values, note = _in_process(file, policy.__qualname__, suite, cpu_seconds, memory_bytes)
+        name, file = policy.__qualname__, Path(external.source_file(policy))
+        judged = _in_process(file, name, suite, cpu_seconds, memory_bytes)
     elif isinstance(policy, Mapping):
-        of = suite or "gc"
-        values, note = _values(of, policy), ""
-    elif not str(name := os.fspath(policy)).endswith(".py"):
-        if Path(name).exists():
-            msg = f"{name}: a file of Python, whose name ends in .py, or the name of a built-in policy is allowed"
-            raise CoflashError(msg)
-        of = suite or [*(each for each in SUITES if name in _SUITES[each].built_in), SUITES[0]][0]
-        values, note = _values(of, str(name)), ""
-    else:
-        file = Path(policy)
+        judged = _values(suite or "gc", policy)
+        name = str(policy.get("name", ""))
+    elif (file := Path(policy)).suffix == ".py":
         if not file.is_file():
             raise CoflashError(f"{file}: no such file{near_file(str(file))}")
-        of, values, note = _in_process(file, None, suite, cpu_seconds, memory_bytes)
+        name, judged = file.stem, _in_process(file, None, suite, cpu_seconds, memory_bytes)
+    else:
+        name = os.fspath(policy)
+        if file.exists():
+            msg = f"{name}: a file of Python, whose name ends in .py, or the name of a built-in policy is allowed"
+            raise CoflashError(msg)
+        own: SuiteName = suite or [*(each for each in SUITES if name in _SUITES[each].built_in), SUITES[0]][0]
+        judged = _values(own, name)
+    of, values, note = judged
     chosen, found = _suite(of), Evaluation()
-    found.note = note
+    found.name, found.note = name, note
     found.rows = tuple(Row(workload, value, *_compared(of, workload)) for workload, value in values.items())
     for row in found.rows:
         found[f"{row.workload}.{chosen.measure}"] = row.value
@@ -162,11 +179,15 @@ def _suite(name: str) -> Suite:
     return _SUITES[name]
 
 
-def _values(suite: SuiteName, policy: Any) -> dict[str, float]:
+Judged = tuple[SuiteName, Mapping[str, float], str]
+"""A suite, the value of each of its workloads that ended, and the error of the policy."""
+
+
+def _values(suite: SuiteName, policy: Any) -> Judged:
     chosen = _SUITES[suite]
     if policy in chosen.built_in:
-        return {name: _measured(chosen, _built_in(suite, name, policy)) for name in chosen.workloads}
-    return {name: _value(chosen, scenario, policy) for name, scenario in chosen.scenarios().items()}
+        return suite, {name: _measured(chosen, _built_in(suite, name, policy)) for name in chosen.workloads}, ""
+    return suite, {name: _value(chosen, scenario, policy) for name, scenario in chosen.scenarios().items()}, ""
 
 
 def _value(suite: Suite, scenario: Scenario, policy: Any) -> float:
@@ -204,9 +225,7 @@ def _belady(scenario: Scenario, metrics: Metrics, policy: str = "belady") -> flo
         return trace.miss_ratio(file, policy, f"{metrics.cache.capacity_pages * page_bytes}B", page=page)
 
 
-def _in_process(
-    file: Path, name: str | None, suite: SuiteName | None, cpu_seconds: int, memory_bytes: int
-) -> tuple[SuiteName, dict[str, float], str]:
+def _in_process(file: Path, name: str | None, suite: SuiteName | None, cpu_seconds: int, memory_bytes: int) -> Judged:
     """Evaluate code in a process of its own; returns the suite, the values of the workloads that ended, the error."""
     if find_spec("resource") is None:
         raise CoflashError(
@@ -227,15 +246,14 @@ def _in_process(
         except subprocess.TimeoutExpired:
             status = None
         lines = [json.loads(line) for line in out.read_text("utf-8").splitlines() if line.endswith("]")]
-    values = {line[0]: line[1] for line in lines if len(line) == 2}
-    notes = [line[0] for line in lines if len(line) == 1]
-    told: list[SuiteName] = [line[2] for line in lines if len(line) == 3]
-    chosen = next(iter(told), suite or "gc")
-    if notes:
-        return chosen, values, notes[0]
-    if status is None or -status == _SIGXCPU:
-        return chosen, values, f"it took more than {cpu_seconds} s of processor time, or did not end"
-    return chosen, values, "" if status == 0 else f"its process ended with status {status}, as for want of memory"
+    known: dict[str, Any] = {kind: value for kind, value in lines if isinstance(value, str)}
+    note = known.get("note", "")
+    if not note and (status is None or -status == _SIGXCPU):
+        note = f"it took more than {cpu_seconds} s of processor time, or did not end"
+    elif not note and status:
+        note = f"its process ended with status {status}, as for want of memory"
+    values = {workload: value for workload, value in lines if not isinstance(value, str)}
+    return known.get("suite", suite or "gc"), values, note
 
 
 _SIGXCPU = 24
@@ -256,12 +274,12 @@ def work() -> None:
             if suite is None:
                 key = external.key_of(policy)
                 suite = next((each for each in SUITES if _SUITES[each].key == key), "gc")
-                print(json.dumps(["", "", suite]), file=lines, flush=True)
+                print(json.dumps(["suite", suite]), file=lines, flush=True)
             chosen = _SUITES[suite]
             for workload, scenario in chosen.scenarios().items():
                 print(json.dumps([workload, _value(chosen, scenario, policy)]), file=lines, flush=True)
         except (CoflashError, MemoryError) as error:
-            print(json.dumps([str(error) or "out of memory"]), file=lines, flush=True)
+            print(json.dumps(["note", str(error) or "out of memory"]), file=lines, flush=True)
 
 
 def _read_suites() -> dict[str, Suite]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from coflash._core import CoflashError, hint, scenario_schema
-from coflash.policies import Parameter, PolicyFamily, policies
+from coflash.policies import policies
 
 _NAMES = {"object": "table", "string": "text", "integer": "whole number", "boolean": "`true`, `false`"}
 
@@ -137,30 +137,64 @@ def described(node: Node, schema: Node) -> str:
     """Return the description of `node`, or else of its type, in one line, then those of its choices."""
     own = node.get("description", referred(node, schema).get("description", ""))
     choices = [
-        f"`{json.dumps(option['const'])}`: {option['description']}"
+        f"`{json.dumps(name)}`: {option['description']}"
         for option in alternatives(node, schema)
-        if "const" in option and "description" in option
+        if (name := option.get("const", chosen(option))) and option.get("description", f"`{name}`") != f"`{name}`"
     ]
     return "<br>".join(" ".join(part.split()) for part in [own, *choices] if part)
 
 
+def chosen(option: Node) -> str:
+    """Return the name of a choice with parameters; empty if `option` is none."""
+    name: str = option.get("properties", {}).get("name", {}).get("const", "")
+    return name
+
+
+def parameters(node: Node, schema: Node) -> Iterator[tuple[str, Node, list[str]]]:
+    """Yield the keys that only some names of a choice take; twice where two mean or default to something else."""
+    names: dict[str, list[str]] = {}
+    for option in alternatives(node, schema):
+        if (name := chosen(option)) not in ("", "external"):
+            for key, value in option["properties"].items():
+                if key != "name":
+                    names.setdefault(json.dumps((key, value)), []).append(name)
+    keys = list(dict.fromkeys(json.loads(each)[0] for each in names))
+    for each in sorted(names, key=lambda each: keys.index(json.loads(each)[0])):
+        yield *json.loads(each), names[each]
+
+
+def is_policy(node: Node, schema: Node) -> bool:
+    """Return whether a key chooses a policy, whose names the page of policies describes."""
+    return any(option.get("description") == f"`{chosen(option)}`" for option in alternatives(node, schema))
+
+
+@cache
+def _families() -> frozenset[str]:
+    return frozenset(family.key for family in policies())
+
+
 @cache
 def _all() -> tuple[ScenarioKey, ...]:
-    schema, families = scenario_schema(), {family.key: family for family in policies()}
-    found = [[key, *_parameters(key.path, families)] for key in _below(schema, schema, "", ())]
-    return tuple(key for group in found for key in group)
+    schema = scenario_schema()
+    return tuple(_below(schema, schema, "", set()))
 
 
-def _below(table: Node, schema: Node, prefix: str, within: tuple[str, ...]) -> Iterator[ScenarioKey]:
-    for path, node in tables(table, schema, ""):
+def _below(table: Node, schema: Node, prefix: str, listed: set[str]) -> Iterator[ScenarioKey]:
+    """Yield the keys of a table and of those below it; those of a table in a list where its kind comes first."""
+    for path, node in [("", table)] if prefix else tables(table, schema, ""):
         for name, value in node["properties"].items():
-            if nested(value, schema):
+            if not prefix and nested(value, schema):
                 continue
             whole = prefix + (f"{path}.{name}" if path else name)
             yield _key(whole, value, schema)
+            if whole in _families() or not is_policy(value, schema):
+                for parameter, inside, names in parameters(value, schema):
+                    key = _key(f"{whole}.{parameter}", inside, schema)
+                    yield replace(key, type=f"with {', '.join(names)}", choices=())
             inner, of = element(value, schema), value.get("items", {}).get("$ref", "")
-            if inner is not None and of not in within:  # such tables may hold lists of themselves
-                yield from _below(inner, schema, f"{whole}[].", (*within, of))
+            if inner is not None and of not in listed:
+                listed.add(of)
+                yield from _below(inner, schema, f"{whole}[].", listed)
 
 
 def _key(path: str, node: Node, schema: Node) -> ScenarioKey:
@@ -171,14 +205,3 @@ def _key(path: str, node: Node, schema: Node) -> ScenarioKey:
     shown = "" if standard is None else json.dumps(standard, ensure_ascii=False)
     meaning = described(node, schema).replace("<br>", " ").replace("`", "")
     return ScenarioKey(path, kind(node, schema).replace("`", ""), shown, meaning, choices)
-
-
-def _parameters(path: str, families: dict[str, PolicyFamily]) -> Iterator[ScenarioKey]:
-    """Yield the keys that only some policies of a family have; twice where two mean or default to something else."""
-    of: dict[Parameter, list[str]] = {}
-    for policy in families[path].policies if path in families else ():
-        for each in policy.parameters:
-            of.setdefault(each, []).append(policy.name)
-    for each, names in sorted(of.items(), key=lambda pair: [known.name for known in of].index(pair[0].name)):
-        default = "" if each.default == "null" else each.default
-        yield ScenarioKey(f"{path}.{each.name}", f"with {', '.join(names)}", default, each.meaning, ())

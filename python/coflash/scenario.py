@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeAlias, final
 
 from coflash import _core, external
 from coflash._core import CoflashError
-from coflash.html_table import html_table
+from coflash.text_table import TextTable
 
 LABELS = ("name", "description", "limits")
 """The keys that describe a scenario and do not influence its numbers."""
@@ -227,7 +227,11 @@ class Scenario:
         defaults = flat(Scenario.from_dict({}).to_dict())
         own = [(key, as_text(value)) for key, value in flat(self.to_dict()).items() if value != defaults.get(key)]
         title = f"Scenario {self.name} ({self.hash}): {self.description}. Keys that differ from their defaults:"
-        return html_table(("key", "value"), [pair for pair in own if pair[0] not in LABELS], title)
+        shown = TextTable(["key", "value"], title=title)
+        for key, value in own:
+            if key not in LABELS:
+                shown.add(key, str(value))
+        return shown.html()
 
 
 ScenarioLike: TypeAlias = Scenario | Mapping[str, Any] | str | os.PathLike[str]

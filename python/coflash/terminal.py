@@ -21,4 +21,4 @@ def errors() -> Console:
 def _console(*, stderr: bool) -> Console:
     from rich.console import Console  # slow to import, and most uses do not need it
 
-    return Console(stderr=stderr, markup=False, emoji=False)
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)

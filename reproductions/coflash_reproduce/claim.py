@@ -22,10 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from coflash.quantity import show_change
-from coflash_reproduce.paper import Experiment, Grid, Runs
-from coflash_reproduce.study import HOLDS
-
-__all__ = ["HOLDS", "Claim", "Judged", "Kind", "climb", "counts", "each", "judge", "valley"]
+from coflash_reproduce.paper import Experiment, Grid, Investigation, Runs
 
 NEAR = 0.2
 """A number of the paper holds if ours is within this share of it."""
@@ -33,6 +30,7 @@ LEAST = 0.01
 """The least change that is an effect, not chance."""
 FALLS, RISES = -1.0, 1.0
 """The directions of a change."""
+HOLDS, REFUTED = "holds", "refuted"
 DIRECTION, FAILS, NOTHING = "direction holds", "does not hold", "says nothing"
 INPUT, READING = "input", "another reading"
 
@@ -112,6 +110,13 @@ class Claim:
         """Show numbers as its own are shown."""
         as_change = self.is_change or self.kind is Kind.EFFECT
         return " … ".join(show_change(number) if as_change else f"{number:.2f}" for number in numbers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper(Investigation):
+    """A paper; its sections "source", "idea" and "open questions" say what it is and what it leaves open."""
+
+    claims: tuple[Claim, ...]
 
 
 @dataclass(frozen=True)

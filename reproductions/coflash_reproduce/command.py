@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from coflash.cli.console import errors, output, plain_table
+from coflash._core import CoflashError
+from coflash.cli.console import errors, output, show_table
 from coflash.cli.options import Quiet, Workers
+from coflash.text_table import TextTable
 from coflash_reproduce.studies import NAMES
 
 _LOOK: dict[str, Any] = {
@@ -48,9 +50,11 @@ def reproduce(
         return
     from coflash_reproduce.inference import infer as search  # slow to import
 
+    if trace:
+        raise CoflashError(f"{paper}: --infer takes no --trace: it searches the workload as well")
     place = out or Path("results/reproduce") / f"{paper}-{scale}"
     console = None if quiet else errors()
-    page = search(paper, scale, trace or (), out=place, publish=publish, jobs=jobs, console=console)
+    page = search(paper, scale, out=place, publish=publish, jobs=jobs, console=console)
     if not quiet:
         output().print(f"page: {page}", highlight=False, soft_wrap=True)
 
@@ -90,10 +94,10 @@ def _carry_out(
         errors().print(f"held before, and not now: {'; '.join(one.claim.what for one in lost)}", markup=False)
     if quiet and not lost:
         return
-    table = plain_table(*COLUMNS["claims" if kind == "paper" else "findings"])
+    table = TextTable(COLUMNS["claims" if kind == "paper" else "findings"], wraps=True)
     for one in done.judged:
-        table.add_row(*one.row())
-    output().print(table)
+        table.add(*one.row())
+    show_table(table)
     output().print(f"page: {done.page}", highlight=False, soft_wrap=True)
     if lost:
         raise typer.Exit(1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from coflash.figures.style import Format
+from coflash.charts import Format
 from coflash.files import atomic_write
 
 IMAGES = "images"

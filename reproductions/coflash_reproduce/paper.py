@@ -16,24 +16,22 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
+from coflash.charts import Chart
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
-from coflash.quantity import change, show_change
+from coflash.quantity import Unit, change, show, show_change
+from coflash.results.estimate import Estimate
 from coflash.results.result import FILES, Result
 from coflash.results.store import RunFolder
 from coflash.scenario import Scenario
 from coflash_reproduce.text import Text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
-    from coflash_reproduce.claim import Claim
 
 
 @dataclass(frozen=True)
@@ -121,8 +119,9 @@ class Run:
         """All pages that were programmed."""
         return sum(self.metrics.programs_pages.to_dict().values())
 
+    @cached_property
     def late_ns(self) -> float:
-        """Return the mean response of requests that arrive in the second half of the simulated time."""
+        """The mean response of requests that arrive in the second half of the simulated time."""
         series = self.result().series()
         late = slice(len(series) // 2, None)
         requests, means = series["requests"][late], series["response_mean_ns"][late]
@@ -149,6 +148,14 @@ class Runs:
     """All runs of a paper's experiments, in their order."""
 
     runs: tuple[Run, ...]
+    _opened: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def opened(self, by: Callable[[Runs], T]) -> T:
+        """Return what a function makes of the runs, which is made once."""
+        if by not in self._opened:
+            self._opened[by] = by(self)
+        found: T = self._opened[by]
+        return found
 
     def __iter__(self) -> Iterator[Run]:
         return iter(self.runs)
@@ -235,6 +242,8 @@ class Figure:
     """Whether the axis of the measure begins at 0; otherwise the lines fill the panel."""
     only: tuple[str, ...] = ()
     """The lines to show; all of them if empty."""
+    is_one_panel: bool = False
+    """Whether the first experiment that was run has the lines of all."""
     lines: Callable[[Runs, Experiment], Sequence[Line]] | None = None
     """The lines of a panel, if they are not those of its cases."""
     across: tuple[str, ...] = ()
@@ -242,6 +251,11 @@ class Figure:
     beside: Callable[[Runs], Sequence[Line]] = lambda _: ()
     """Lines beside the runs."""
     notes: Notes = lambda _: ()
+
+    def panels(self, runs: Runs) -> list[Experiment]:
+        """Return the experiments that have a panel."""
+        found = runs.experiments(self.experiments)
+        return found[:1] if self.is_one_panel else found
 
 
 @dataclass(frozen=True)
@@ -261,6 +275,7 @@ class Grid:
 
 Row = tuple[str, ...]
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def tabled(columns: str) -> Callable[[Callable[P, Iterable[Row]]], Callable[P, Grid]]:
@@ -291,7 +306,7 @@ class Picture:
     """A figure of the paper that is not a measure over an axis."""
 
     name: str
-    draw: Callable[[Runs], Canvas]
+    draw: Callable[[Runs], list[Chart]]
     grid: Callable[[Runs], Grid]
     """Its numbers."""
     notes: Notes = lambda _: ()
@@ -307,10 +322,14 @@ class Investigation:
     experiments: Callable[[str, tuple[str, ...]], tuple[Experiment, ...]]
     """The experiments of a scale, given the traces of the user."""
     exhibits: tuple[Figure | Picture | Exhibit, ...]
+    queries: Any = None
+    """The queries of its text (`queries.Queries`)."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Paper(Investigation):
-    """A paper; its sections "source", "idea" and "open questions" say what it is and what it leaves open."""
-
-    claims: tuple[Claim, ...]
+def spread(found: Estimate, unit: Unit) -> str:
+    """Show a mean with the half-width of its interval: 1.16 ± 0.01; without it where no seed changes the number."""
+    if not found.half_width:
+        return show(found.mean, unit)
+    half = show(found.half_width, unit)
+    known = half if re.search("[1-9]", half) else re.sub(r"0(?=\D*$)", "1", f"<{half}")  # not of a width of zero
+    return f"{show(found.mean, unit)} ± {known}"

@@ -12,11 +12,11 @@ from typing import Any, Literal
 from rich.console import Console
 
 from coflash._core import CoflashError, hint
-from coflash.figures.style import needs_matplotlib
 from coflash.files import atomic_write
 from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, warp
+from coflash_reproduce.claim import Paper
 from coflash_reproduce.output import IMAGES, Output
-from coflash_reproduce.paper import Exhibit, Paper, Runs
+from coflash_reproduce.paper import Exhibit, Runs
 from coflash_reproduce.runs import run_all
 from coflash_reproduce.studies import NAMES
 from coflash_reproduce.study import Study
@@ -75,7 +75,6 @@ def reproduce(
     experiments = of.experiments(scale, tuple(traces))
     if traces and experiments == of.experiments(scale, ()):
         raise CoflashError(f"{name}: takes no trace: leave out --trace {traces[0]}")
-    needs_matplotlib()
     output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)
     runs = run_all(experiments, out / _STORE, jobs, console)

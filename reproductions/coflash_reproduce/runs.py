@@ -40,7 +40,7 @@ def run_all(experiments: Sequence[Experiment], folder: Path, jobs: int | None, c
         points += map(_named, planned, [experiment] * len(experiment.cases), experiment.cases)
     store = store_at(folder)
     different = {tuple(job.key for job in point.jobs): point for point in points}  # experiments may share runs
-    done = swept(Plan(tuple(different.values())), store, Place("local", jobs, None, tuple(inputs.values())), console)
+    done = swept(Plan(tuple(different.values())), store, Place(jobs, tuple(inputs.values())), console)
     if done.failures:
         failed = "; ".join(f"{failure.label}: {failure.error}" for failure in done.failures[:3])
         msg = f"{len(done.failures)} of {sum(len(one.jobs) for one in different.values())} runs failed: {failed}"

@@ -6,17 +6,16 @@ paper has them, and hypotheses in place of a paper's numbers.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, NamedTuple
 
 from coflash.measures.measure import Measure
-from coflash.quantity import Unit, show
 from coflash.results.estimate import Estimate, estimate_of
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Investigation, Run, Runs
+from coflash_reproduce.claim import HOLDS, REFUTED
+from coflash_reproduce.paper import Investigation, Run, Runs, spread
 
 
 class Finding(NamedTuple):
@@ -27,7 +26,6 @@ class Finding(NamedTuple):
     """The numbers on which the answer rests."""
 
 
-HOLDS, REFUTED = "holds", "refuted"
 Hypothesis = Callable[[Runs], Finding]
 """The test of a hypothesis; the section of its name says what would hold, and what would refute it."""
 
@@ -102,14 +100,5 @@ def at(runs: Runs, experiment: str, line: str, place: float, measure: Measure) -
 
 
 def shown(found: Estimate, measure: Measure) -> str:
-    """Show the mean of a measure as [`spread`][coflash_reproduce.study.spread] does."""
+    """Show the mean of a measure as [`spread`][coflash_reproduce.paper.spread] does."""
     return spread(found, measure.unit)
-
-
-def spread(found: Estimate, unit: Unit) -> str:
-    """Show a mean with the half-width of its interval: 1.16 ± 0.01; without it where no seed changes the number."""
-    if not found.half_width:
-        return show(found.mean, unit)
-    half = show(found.half_width, unit)
-    known = half if re.search("[1-9]", half) else re.sub(r"0(?=\D*$)", "1", f"<{half}")  # not of a width of zero
-    return f"{show(found.mean, unit)} ± {known}"

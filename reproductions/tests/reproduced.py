@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from coflash.figures import style
-from coflash.figures.style import Format
+from coflash.charts import Format
 from coflash_reproduce import drawing
 from coflash_reproduce.paper import Investigation
 from coflash_reproduce.reproduction import Done
@@ -34,7 +33,6 @@ def tiny_scale(
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(workloads.SCALES, "tiny", scale)
         patch.setitem(paper.text.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
-        patch.setitem(style._common(), "savefig.dpi", 50)  # which takes half the time of a picture
         patch.setattr(drawing, "FORMATS", formats)
         if recorded is not None:
             patch.setattr(workloads, "find_trace", lambda: recorded)

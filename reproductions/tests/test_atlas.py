@@ -8,9 +8,9 @@ import pytest
 from reproduced import documents, rows, tiny_scale
 
 from coflash.results.estimate import Estimate
+from coflash_reproduce.paper import spread
 from coflash_reproduce.reproduction import Done, study
 from coflash_reproduce.studies import atlas
-from coflash_reproduce.study import spread
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,13 @@ from coflash.measures.measure import COPIED, WAF_HOST, Measure
 from coflash.quantity import show_change
 from coflash.sweep import plan
 from coflash.sweep.plan import Point
-from coflash.sweep.tune import folder_for
+from coflash.sweep.question import folder_for
 from coflash_reproduce import inference as inference_of
-from coflash_reproduce.inference import INFERENCES, SCALES, Effort, infer, page, search
-from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown
+from coflash_reproduce.inference import TRIALS, infer, page, search
+from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown, inferences
 from coflash_reproduce.inference.search import FIT, OPEN, OUT, Candidate, Inferred, Outcome
+from coflash_reproduce.reproduction import PAPERS
+from processes import coflash as coflash_command
 from sweeps import SMALL
 
 SPACE, TRUE_SPACE = "workload.synthetic.space", "40MiB"
@@ -209,9 +211,9 @@ def test_two_workloads_share_one_choice_of_sizes(known: Inference) -> None:
     assert page.joint(done, [one, other]) == (large, [0.2, 0.4])
 
 
-@pytest.mark.parametrize("paper", INFERENCES)
+@pytest.mark.parametrize("paper", TRIALS["quick"])
 def test_every_reading_can_be_run_at_both_ends_of_its_unknowns(paper: str) -> None:
-    for one in INFERENCES[paper](SCALES["quick"][paper].divisor, ()):
+    for one in inferences(paper, PAPERS[paper].queries.constant):
         names = [reading.name for reading in one.readings]
         assert len(set(names)) == len(names)
         for reading in one.readings:
@@ -224,36 +226,37 @@ def test_every_reading_can_be_run_at_both_ends_of_its_unknowns(paper: str) -> No
 
 def test_the_page_of_a_search(known: Inference, searched_only: Inference, tmp_path: Path, monkeypatch: Any) -> None:
     two = (searched_only, replace(searched_only, title="it again"))
-    monkeypatch.setitem(inference_of.INFERENCES, "cdm", lambda *_: two)
-    monkeypatch.setitem(inference_of.SCALES, "tiny", {"cdm": Effort(2, 1)})
+    monkeypatch.setattr(inference_of, "inferences", lambda *_: two)
+    monkeypatch.setitem(TRIALS, "tiny", {"cdm": 2})
     file = infer("cdm", "tiny", out=tmp_path / "out", publish=tmp_path / "published")
     text = file.read_text("utf-8")
     assert (tmp_path / "published" / file.name).read_text("utf-8") == text
-    assert (tmp_path / "published/images/cdm-inference-planted.svg").read_bytes().startswith(b"<?xml")
+    assert (tmp_path / "published/images/cdm-inference-planted.svg").read_bytes().startswith(b"<svg")
     assert (tmp_path / "out/images/cdm-inference-planted.png").read_bytes().startswith(b"\x89PNG")
     assert re.search(r"\| the baseline drains \|.*\| excluded \|", text)
     assert "## A planted set-up and it again together" in text
     assert f"{known.targets[0].paper * 100:.1f}".lstrip("-") in text
     # Without a choice of places there is none to share.
     alone = tuple(replace(one, selections=(), selected={}) for one in two)
-    monkeypatch.setitem(inference_of.INFERENCES, "cdm", lambda *_: alone)
+    monkeypatch.setattr(inference_of, "inferences", lambda *_: alone)
     assert "together" not in infer("cdm", "tiny", out=tmp_path / "alone").read_text("utf-8")
     assert not re.search(r"\bnan\b|\binf\b|None|\{", text)
 
 
 @pytest.mark.parametrize(
-    ("paper", "scale", "traces", "message"),
+    ("paper", "scale", "message"),
     [
-        ("opfc", "quick", (), r'--infer: "opfc" was given.*cdm, opfcl, shadowgc'),
-        ("cdmm", "quick", (), 'did you mean "cdm"'),
-        ("cdm", "ful", (), 'did you mean "full"'),
-        ("shadowgc", "quick", ("a.csv",), "takes no --trace"),
-        ("opfcl", "quick", ("a.csv",), "takes no --trace"),
-        ("cdm", "quick", ("a.csv",), r"a\.csv"),
+        ("opfc", "quick", r'--infer: "opfc" was given.*cdm, opfcl, shadowgc'),
+        ("cdmm", "quick", 'did you mean "cdm"'),
+        ("cdm", "ful", 'did you mean "full"'),
     ],
 )
-def test_what_cannot_be_searched_is_said(
-    paper: str, scale: str, traces: tuple[str, ...], message: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_searched_is_said(paper: str, scale: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(CoflashError, match=message):
-        infer(paper, scale, traces, out=tmp_path)
+        infer(paper, scale, out=tmp_path)
+
+
+def test_a_search_takes_no_trace(tmp_path: Path) -> None:
+    found = coflash_command("reproduce", "cdm", "--infer", "--trace", "a.csv", "--out", str(tmp_path))
+    assert found.returncode == 2
+    assert "cdm: --infer takes no --trace" in found.stderr

@@ -15,9 +15,10 @@ from reproduced import documents, rows, tiny_scale
 
 from coflash import CoflashError, Scenario, trace
 from coflash.quantity import show, show_change
+from coflash_reproduce.paper import Picture
 from coflash_reproduce.reproduction import Done, reproduce
 from coflash_reproduce.runs import run_all
-from coflash_reproduce.shadowgc import PAPER, reading, workloads
+from coflash_reproduce.shadowgc import PAPER, workloads
 from coflash_reproduce.shadowgc.workloads import (
     BOTH,
     COMPARED,
@@ -113,7 +114,7 @@ def test_each_experiment_has_its_shares() -> None:
     for of_host in workloads.SHARES_PERCENT:
         for percent, (host, device) in shares(workloads.by_host(of_host)).items():
             assert (host, device) == pytest.approx((of_host / 100, percent / 100), abs=tolerance)
-    for name in reading.TERABYTE:
+    for name in map(workloads.on_1_tib, workloads.LAYOUTS):
         assert set(shares(name)) == {100, 10, 1, 0.1}
         for host, device in shares(name).values():
             assert (host, device) == pytest.approx((256 / 2**20, 128 / 2**20), abs=tolerance)
@@ -201,7 +202,8 @@ def test_the_map_has_the_best_scheme_of_each_cell(done: Done) -> None:
 def test_delay_costs_from_the_weight_after_which_it_always_does(done: Done) -> None:
     delay = sorted((run.case.at, change_of(done, run)) for run in done.runs.of("lambda", "+ delay"))
     costs = [at for index, (at, _) in enumerate(delay) if all(value > 0 for _, value in delay[index:])]
-    assert reading.degrades_from(done.runs) == (costs[0] if costs else None)
+    said = f"Delay alone costs from λ = {costs[0]:g} on." if costs else "Delay alone costs at no weight."
+    assert PAPER.queries.notes("lambda")(done.runs) == [said]
 
 
 def change_of(done: Done, run: Any) -> float:
@@ -231,7 +233,8 @@ def test_double_caching_sets_the_device_alone_beside_the_device_behind_a_host_bu
     for row, name in zip(rows(done, "double-caching"), workloads.TITLES, strict=True):
         (off,), on = (done.runs.of(of, GGC)[:1] for of in (workloads.alone(name), name))
         assert off.metrics.get("host_buffer") is None
-        assert (row["GGC, off"], row["GGC, on"]) == (off.shown(reading.WAF), on[0].shown(reading.WAF))
+        both = (show(waf(dict(run.document["metrics"])), "ratio") for run in (off, on[0]))
+        assert (row["GGC, off"], row["GGC, on"]) == tuple(both)
         share = 1 - to_the_device(dict(on[0].document["metrics"])) / to_the_device(dict(off.document["metrics"]))
         assert row["absorbed by it"] == show(share, "share")
 
@@ -289,7 +292,8 @@ def test_what_shadowgc_costs_is_counted_in_its_runs(done: Done) -> None:
 def test_a_block_for_shadows_that_was_chosen_too_seldom_says_nothing(done: Done) -> None:
     (run, *_) = done.runs.of("pgbench", SGC)
     assert run.metrics["fast_blocks"]["victims_blocks"] < 100
-    assert reading.left_valid([run]) is None
+    row = next(row for row in rows(done, "overheads") if row[""] == run.experiment.title)
+    assert row["valid pages in these"] == "–"
 
 
 def test_each_trace_that_is_given_is_a_workload_on_a_device_that_fits_it(tmp_path: Path) -> None:
@@ -310,10 +314,12 @@ def test_a_given_trace_stands_on_the_page(tmp_path: Path) -> None:
     file = iolog(tmp_path / "fast.iolog", 1, pause_us=10)
     wanted = [one for one in workloads.experiments("tiny", (str(file),)) if one.name == "trace-1"]
     runs = run_all(wanted, tmp_path / "store", 1, None)
-    assert set(reading.normalised(runs, COMPARED, reading.WAF)) == {"fast", "average"}
+    (bars,) = (one for one in PAPER.exhibits if one.name == "figure-6")
+    assert isinstance(bars, Picture) and [row[0] for row in bars.grid(runs).rows] == ["fast", "average"]
     claim = next(one for one in PAPER.claims if one.what == "WAF, SGC, mean change")
-    assert claim.ours(runs, "") == reading.changed(runs, "trace-1", SGC, reading.WAF)
-    (warned,) = reading.about_given(runs)
+    query = "select change from changed where experiment = 'trace-1' and line = $SGC and measure = 'WAF'"
+    assert [claim.ours(runs, "")] == PAPER.queries.rows(query, runs)[1]
+    (warned,) = PAPER.queries.notes("figure-7")(runs)
     assert warned.startswith("**fast: its requests come faster than the device serves them.**")
 
 

@@ -90,7 +90,8 @@ def test_cooperation_lowers_write_amplification_beside_placement(tmp_path: Path)
     with tiny_scale(placement.STUDY, placement, scale):
         done = study("placement", "tiny", out=tmp_path, jobs=1)
     for system in placement.SYSTEMS:
-        changes = {row.title: row.change(WAF_HOST) for row in placement.rows(done.runs, system)}
+        query = "select title || ', ' || placement, waf from placed where system = $system"
+        changes = dict(placement.STUDY.queries.rows(query, done.runs, system=system)[1])
         assert all(change < 0 for title, change in changes.items() if "dac" not in title), (system, changes)
     scenarios = [one["scenario"] for one in documents(done).values()]
     under = {(one["ftl"]["placement"]["name"], "hybrid" in one) for one in scenarios}
@@ -106,12 +107,13 @@ def test_overwrites_of_one_handle_raise_what_another_one_pays(tmp_path: Path) ->
     assert handles.waf_of(noisy, 1) > handles.waf_of(quiet, 1)
     assert len(done.judged) == len(handles.STUDY.hypotheses)
     for system in handles.BASES:
-        shares = handles.exact_shares(done.runs, "zoned", system)
+        query = "select parts from shares where workload = 'zoned' and system = $system"
+        ((shares,),) = handles.STUDY.queries.rows(query, done.runs, system=system)[1]
         none, own = (
             done.runs.of(f"above-zoned-{side}", line)[0].read(WAF_HOST)
             for side, line in (("none", handles.BASES[system]), ("own", system))
         )
-        assert sum(shares.values()) == pytest.approx(1 - own / none)
+        assert sum(shares) == pytest.approx(1 - own / none)
 
 
 def test_no_flash_cache_stands_above_handles_and_the_study_of_them_says_so() -> None:

@@ -1,4 +1,4 @@
-"""The measured drives: how their document is read, and that the page says what was found."""
+"""The measured drives: how their tables are read, and that the page says what was found."""
 
 from __future__ import annotations
 
@@ -7,51 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from coflash import CoflashError, Scenario
+from coflash import Scenario
 from coflash.calibrate import Fit, Measured, Point, Prediction, fit
 from coflash.calibrate.model import Model, Parameters
 from coflash.calibrate.pattern import Pattern
 from coflash.calibrate.sheet import Link, Sheet
-from coflash_reproduce.truth.drives import FITTED, _pattern, _quarters, _tables, _value, read_drives
+from coflash_reproduce.truth.drives import is_unsteady, read_drives
 from coflash_reproduce.truth.others import Other
-from coflash_reproduce.truth.page import image_of, is_unsteady, markdown
+from coflash_reproduce.truth.page import image_of, markdown
 
 ROOT = Path(__file__).parents[2]
-DOCUMENT = ROOT.parent / "shared" / "DRIVES.md"
-at_hand = pytest.mark.skipif(not DOCUMENT.exists(), reason="the document of measurements does not ship with coflash")
+FITTED = (
+    "sequential",
+    "uniform",
+    "zipf 0.8",
+    "zipf 1",
+    "read-only 0.4",
+    *(f"zones {zones} trimmed" for zones in ("1 x 1GiB", "1 x 16GiB", "8 x 8GiB")),
+)
+"""The patterns that the page says are fitted."""
 
 
 @pytest.fixture(scope="module")
 def drives() -> dict[str, Measured]:
-    return {drive.name: drive for drive in read_drives(DOCUMENT)}
+    return {drive.name: drive for drive in read_drives()}
 
 
-def test_tables_have_their_section_and_caption() -> None:
-    text = "## 3. A\nprose\n|a|b|\n|---|---|\n|1|2|\n\n## 4. B\n\n**C**\n\nx|y\n---|---\n3|4\n5|6\n"
-    first, second = _tables(text)
-    assert (first.section, first.caption, first.columns, first.rows) == ("## 3. A", "prose", ("a", "b"), (("1", "2"),))
-    assert (second.section, second.caption, second.rows) == ("## 4. B", "**C**", (("3", "4"), ("5", "6")))
-
-
-def test_numbers_patterns_and_courses() -> None:
-    assert _value("1,118 GiB") == 1118
-    assert _value("2–8 (±5)") == pytest.approx(4)
-    assert [_pattern(text) for text in ("uni", "z1.0", "tz0.95", "ro0.4")] == [
-        "uniform",
-        "zipf 1",
-        "two-zone 0.95",
-        "read-only 0.4",
-    ]
-    assert _quarters("0–.25 2.04 · .25–.5 3.62 · then 3.52±.01") == [2.04, 3.62]
-
-
-def test_a_document_without_its_tables(tmp_path: Path) -> None:
-    (tmp_path / "a.md").write_text("nothing")
-    with pytest.raises(CoflashError, match=r"a\.md: no table with a column 'pattern'"):
-        read_drives(tmp_path / "a.md")
-
-
-@at_hand
 def test_most_points_are_held_out(drives: dict[str, Measured]) -> None:
     assert len(drives) == 7
     for drive in drives.values():
@@ -62,7 +43,6 @@ def test_most_points_are_held_out(drives: dict[str, Measured]) -> None:
             assert point.used == 1, point
 
 
-@at_hand
 def test_data_sheets_are_read(drives: dict[str, Measured]) -> None:
     sheet = drives["PM9A3"].sheet
     assert list(sheet.stated()) == ["PCIe 4.0 x4", "reads of at most 6.50 GB/s", "at most 580,000 reads per second"]
@@ -71,7 +51,6 @@ def test_data_sheets_are_read(drives: dict[str, Measured]) -> None:
     assert drives["PM9D3a (drive A)"].sheet == Sheet()
 
 
-@at_hand
 def test_spare_space_is_found_and_the_write_amplification_at_other_fills_predicted(drives: dict[str, Measured]) -> None:
     drive = drives["7450 MAX"]
     by_fill = [p for p in drive.points if p.pattern.kind in ("uniform", "sequential") and p.writes_per_s is None]
@@ -82,7 +61,6 @@ def test_spare_space_is_found_and_the_write_amplification_at_other_fills_predict
     assert all(abs(one.error) < 0.02 for one in held)
 
 
-@at_hand
 def test_one_stream_on_the_drive_with_fdp(drives: dict[str, Measured]) -> None:
     found = fit(drives["PM9D3a (drive A)"])
     held = [one for one in found.predictions if one.point.held_out]

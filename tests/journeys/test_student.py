@@ -44,7 +44,7 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
     )
     sweep = command.split(": coflash ")[1]
     assert "--vary cooperation=none,cdm-overwrites,cdm-removable,cdm --out results/why-" in sweep
-    why = "why: from none (a cache without cooperation) to cdm WAF, by host writes changes from"
+    why = "Why, in exact shares: from none (a cache without cooperation) to cdm WAF, by host writes changes from"
     assert why in types(sweep)
     again, place = stderr("compare runs/none runs/cdm"), sweep.split(" --out ")[1]
     assert why in again and f"why: the schemes between ran in {place}" in again

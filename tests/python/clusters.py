@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -30,23 +30,13 @@ def dask() -> Iterator[str]:
 
 
 @contextmanager
-def ray(place: Path, environment: Mapping[str, str]) -> Iterator[str]:
-    """`ray start --head` with two processors; yields its address."""
-    head = ("ray", "start", "--head", "--block", "--num-cpus=2", "--include-dashboard=false", "--disable-usage-stats")
-    where = ("--port=0", f"--temp-dir={place}", "--node-ip-address=127.0.0.1")
-    with _begun((*head, *where), r"ray start --address='(\S+?)'", environment) as address:
-        yield address
-
-
-@contextmanager
-def _begun(command: tuple[str, ...], told: str, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+def _begun(command: tuple[str, ...], told: str) -> Iterator[str]:
     """A process, from its printed address until it and all its children are killed."""
     process = subprocess.Popen(
         [_BIN / command[0], *command[1:]],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, **(environment or {})},
         start_new_session=True,  # a group of its own, which can be killed as one
     )
     alarm = threading.Timer(PATIENCE_S, lambda: os.killpg(process.pid, signal.SIGKILL))

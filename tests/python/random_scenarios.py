@@ -148,10 +148,12 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
     }
     if in_host:
         values["host"] = {
-            "notices": _word(rng, "host.notices"),
-            "protecting": _word(rng, "host.protecting"),
-            "grants": _share(rng, 0, 100),
-            "answer_time": rng.choice(["0ns", "5us"]),
+            "protecting": _chosen(
+                rng,
+                "host.protecting",
+                grants={"share": _share(rng, 0, 100)},
+                request={"answer_time": rng.choice(["0ns", "5us"])},
+            ),
             **_messages(rng),
         }
         values["ftl"]["indirection_unit"] = rng.choice(["4KiB", "16KiB"])
@@ -162,7 +164,6 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
             "read_allocate": rng.random() < 0.5,
             "dirty_age_max": rng.choice(["30s", "20ms"]),
             "dirty_share_max": _share(rng, 10, 100),
-            "notices": _word(rng, "host_buffer.notices"),
         }
         values["host"] = _messages(rng)
     if rng.random() < 0.3:
@@ -189,9 +190,12 @@ def _messages(rng: random.Random) -> dict[str, Any]:
     """Notices across the link, and when they arrive."""
     return {
         "notice_size": rng.choice(["0B", "8B", "100B"]),
-        "batch_max": rng.choice([1, 3, 40]),
-        "batch_wait": rng.choice(["0ns", "30us", "3ms"]),
-        "piggyback_max": rng.choice(["0B", "64B", "1KiB"]),
+        "notices": _chosen(
+            rng,
+            "host.notices",
+            batched={"max": rng.choice([1, 3, 40]), "wait": rng.choice(["0ns", "30us", "3ms"])},
+            piggybacked={"bytes_max": rng.choice(["0B", "64B", "1KiB"])},
+        ),
         "jitter": rng.choice(["0ns", "50us"]),
     }
 
@@ -254,20 +258,19 @@ def _flash(rng: random.Random) -> dict[str, Any]:
         },
         "ftl": {
             "spare": {"share": _share(rng, 45, 65), "definition": _word(rng, "ftl.spare.definition")},
-            **{key: _word(rng, f"ftl.{key}") for key in ("summary", "wear_levelling")},
+            "summary": _word(rng, "ftl.summary"),
+            "wear_levelling": _chosen(rng, "ftl.wear_levelling", static={"gap": rng.randint(1, 4)}),
             "chips": "static" if pools == "device" else _word(rng, "ftl.chips"),
             "pools": pools,
             "placement": placement,
             **({} if has_policy else {"shared_streams": streams}),
-            "wear_gap": rng.randint(1, 4),
             "refresh": rng.choice([{}, {}, {"retention": "100ms"}, {"fast_retention": "50ms"}]),
         },
         "gc": {
             "victim": _policy(rng, "gc.victim"),
             "low_mark": rng.randint(6, 9) if has_policy else rng.randint(1, 5),
             "trigger": _word(rng, "gc.trigger"),
-            "mode": _word(rng, "gc.mode"),
-            "steps_max": rng.randint(4, 16),
+            "mode": _chosen(rng, "gc.mode", preemptive={"steps_max": rng.randint(4, 16)}),
         },
         "link": {"lane_rate": rng.choice(["0B", "200MB"]), "per_command": "1us"},
         "replay": {"mode": _word(rng, "replay.mode"), "queue_depth": rng.randint(1, 8)},
@@ -291,6 +294,12 @@ def _synthetic(rng: random.Random) -> dict[str, Any]:
         "align": rng.choice(["512B", "4KiB"]),
         "arrival": _policy(rng, "workload.synthetic.arrival"),
     }
+
+
+def _chosen(rng: random.Random, key: str, **parameters: dict[str, Any]) -> dict[str, Any]:
+    """Any name of a choice, with the parameters given for it."""
+    name = _word(rng, key)
+    return {"name": name, **parameters.get(name, {})}
 
 
 def _policy(rng: random.Random, family: str) -> dict[str, Any]:

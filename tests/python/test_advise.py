@@ -10,7 +10,7 @@ import coflash
 from coflash import CoflashError
 from coflash.quantity import show
 from coflash.results.why import whole
-from coflash.sweep.advise import DOCUMENT, drift, left_of
+from coflash.sweep.advise import drift, left_of
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE
 from processes import coflash as command
 from sweeps import SMALL
@@ -78,7 +78,7 @@ def test_an_advice_is_a_sweep_that_is_not_run_again(advice: coflash.Advice) -> N
     assert len(runs) >= len(advice.tried) + 1, "with those of twice the cache"
     again = coflash.advise(OWN, out=advice.path)
     assert set(coflash.results(advice.path)) == runs and again.document() == advice.document()
-    assert json.loads((advice.path / DOCUMENT).read_text("utf-8"))["advice"] == advice.best.answer.name
+    assert json.loads((advice.path / advice.DOCUMENT).read_text("utf-8"))["advice"] == advice.best.answer.name
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_the_command_prints_a_table_a_picture_and_sentences(tmp_path: Path) -> N
     file.write_text(OWN.to_toml(), encoding="utf-8")
     done = command("advise", str(file), "--requests", "6000", "-o", str(tmp_path / "out"), "--plot", str(picture))
     assert done.returncode == 0, done.stderr
-    head, columns, first, *_ = done.stdout.splitlines()
+    head, columns, _, first, *_ = done.stdout.splitlines()
     assert "6,000 requests" in head and "steady state" in head and "saved (%)" in columns and first.startswith("none")
     assert done.stdout.splitlines()[-1].startswith("The numbers do not tell")
     assert "<svg" in picture.read_text("utf-8")

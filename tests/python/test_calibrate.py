@@ -338,7 +338,7 @@ def test_the_scenario_of_a_drive_runs_and_has_its_write_amplification() -> None:
 def test_the_scenario_of_a_drive_has_its_streams_and_its_wear_levelling(program_us: float) -> None:
     parameters = replace(KNOWN, streams="shared", wear_gap=8, program_us=program_us, read_us=80.0, write_us=10.0)
     keys = drive_scenario(Fit(Measured("worn", ()), Model(parameters), (), ()))
-    expected = {"ftl.wear_levelling": "static", "ftl.wear_gap": 8, "ftl.shared_streams": [["host", "gc"]]}
+    expected = {"ftl.wear_levelling": {"name": "static", "gap": 8}, "ftl.shared_streams": [["host", "gc"]]}
     expected["flash.cell"] = "tlc"  # on which the endurance depends
     assert keys.with_(expected) == keys
 

@@ -97,6 +97,13 @@ def test_the_points_have_their_intervals_looks_and_places() -> None:
     assert [layer["mark"]["type"] for layer in TAIL.layers] == ["line"], "a name without a marker has no points"
 
 
+def test_rows_of_one_label_stand_apart() -> None:
+    rows = [{"row": place, "label": "a scheme", "from": 0.0, "to": 1.0} for place in range(3)]
+    drawn = picture(bars(rows, Axis("copies")), "svg").decode()
+    assert drawn.count(">a scheme</text>") == 3
+    assert "undefined" not in drawn
+
+
 def test_bars_of_a_row_stand_one_behind_the_other() -> None:
     assert [(row["from"], row["to"]) for row in CAUSES.rows] == [(0.0, 3.0), (3.0, 4.0), (0.0, 3.0), (3.0, 3.5)]
     assert [layer["encoding"]["xOffset"]["field"] for layer in STANDING.layers[:1]] == ["name"]

@@ -366,7 +366,7 @@ def histograms_add_up(result: Result) -> None:
 def test_the_series_has_every_program() -> None:
     """Otherwise write amplification over time would be too low."""
     device = {"flash": {"channels": 1, "blocks_per_plane": 40, "pages_per_block": 16}, "gc": {"low_mark": 2}}
-    ftl = {"spare": {"share": "40%"}, "wear_levelling": "static", "wear_gap": 1, "refresh": {"retention": "100ms"}}
+    ftl = {"spare": {"share": "40%"}, "wear_levelling": {"name": "static", "gap": 1}, "refresh": {"retention": "100ms"}}
     synthetic = {"requests": 2_000, "generator": "hot-cold", "arrival": {"name": "fixed", "interval": "500us"}}
     result = run(Scenario.from_dict({**device, "ftl": ftl, "workload": {"synthetic": synthetic}}))
     programs, series = result.metrics.programs_pages, result.series()

@@ -1,10 +1,8 @@
-"""The engines of clusters, on clusters of two workers on this machine: new ones and existing ones."""
+"""The engine of clusters, on clusters of two workers on this machine: new ones and existing ones."""
 
 from __future__ import annotations
 
-import secrets
-import subprocess
-import tempfile
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,9 @@ import clusters
 import coflash
 from coflash import CoflashError
 from coflash.demo import find_trace
-from coflash.sweep.engine import EngineName, Place, open_engine
-from sweeps import SMALL, command
+from coflash.sweep.engine import Place, open_engine
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of Dask and Ray are not ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of Dask are not ours
 
 SOME = coflash.Scenario.load("demo").with_(workload__requests_max=2000)
 
@@ -33,12 +30,12 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "kept"
 
 
-@pytest.mark.parametrize("engine", ["dask", "ray"])
-def test_a_cluster_gives_what_this_process_gives(engine: EngineName, tmp_path: Path, kept: Path) -> None:
-    pytest.importorskip({"dask": "distributed", "ray": "ray"}[engine])
+def test_a_cluster_gives_what_this_process_gives(tmp_path: Path, kept: Path) -> None:
+    pytest.importorskip("distributed")
     vary = {"cache.size": "16MiB,32MiB", "workload.remap": "none,dense"}
     here = coflash.sweep(SOME, vary, find_trace(), out=tmp_path / "here")
-    there = coflash.sweep(SOME, vary, find_trace(), out=tmp_path / "there", engine=engine, workers=2)
+    with clusters.dask() as address:
+        there = coflash.sweep(SOME, vary, find_trace(), out=tmp_path / "there", on=address)
     assert sorted(there.results) == sorted(here.results)
     assert len(there.results) == 2
     for run in here.results:
@@ -59,7 +56,7 @@ def test_dask_takes_the_address_of_a_scheduler_and_a_trace_by_url(tmp_path: Path
     trace = find_trace().resolve().as_uri()
 
     def swept(vary: Any) -> coflash.Sweep:
-        return coflash.sweep(SOME, vary, trace, out=tmp_path, engine="dask", address=address)
+        return coflash.sweep(SOME, vary, trace, out=tmp_path, on=address)
 
     with clusters.dask() as address:
         found = swept({"cache.size": "8MiB..64MiB*2"})
@@ -73,48 +70,16 @@ def test_dask_takes_the_address_of_a_scheduler_and_a_trace_by_url(tmp_path: Path
     assert not kept.exists()
 
 
-def test_ray_takes_the_address_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray")
-    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    for name, value in token.items():
-        monkeypatch.setenv(name, value)
-    with (
-        tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as place,
-        clusters.ray(Path(place), token) as address,
-    ):
-        # In a process of its own: Ray reads its environment only once.
-        done = subprocess.run(
-            command(tmp_path / "out", "--vary", "seed=1..4", "--engine", "ray", "--address", address),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-    here = coflash.sweep(SMALL, {"seed": "1..4"}, out=tmp_path / "here")
-    there = coflash.results(tmp_path / "out")
-    assert len(there) == 4
-    for run in here.results:
-        ours, theirs = here.results[run], there[run]
-        assert {**theirs.document, "simulator": None} == {**ours.document, "simulator": None}
+def test_dask_that_is_not_installed_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "coflash.sweep.engine_dask", raising=False)
+    monkeypatch.delattr(sys.modules["coflash.sweep"], "engine_dask", raising=False)
+    with pytest.raises(CoflashError, match=r"pip install 'coflash\[dask\]'"):
+        open_engine(Place("tcp://127.0.0.1:9"))
 
 
-@pytest.mark.parametrize(("engine", "module"), [("dask", "distributed"), ("ray", "ray")])
-def test_an_engine_that_is_not_installed_says_how_to_get_it(
-    engine: EngineName, module: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.delitem(sys.modules, f"coflash.sweep.engine_{engine}", raising=False)
-    with pytest.raises(CoflashError, match=rf"pip install 'coflash\[{engine}\]'"):
-        open_engine(Place(engine, None, None, ()))
-
-
-@pytest.mark.parametrize(("engine", "module"), [("dask", "distributed"), ("ray", "ray")])
-def test_a_cluster_that_does_not_answer_is_named(
-    engine: EngineName, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip(module)
-    monkeypatch.setattr(import_module(f"coflash.sweep.engine_{engine}"), "_SECONDS_TO_CONNECT", 1)
+def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(import_module("coflash.sweep.engine_dask"), "_SECONDS_TO_CONNECT", 1)
     with pytest.raises(CoflashError, match=r"127\.0\.0\.1:9: "):
-        coflash.sweep(SOME, {"seed": "1"}, find_trace(), out=tmp_path, engine=engine, address="127.0.0.1:9")
+        coflash.sweep(SOME, {"seed": "1"}, find_trace(), out=tmp_path, on="tcp://127.0.0.1:9")

@@ -228,18 +228,18 @@ class Mine:
 
 def test_a_sweep_takes_classes_and_goes_on_after_a_failure(tmp_path: Path) -> None:
     choices = [Greedy, Raising, "greedy", {"name": "score", "score": "-u"}]
-    swept = coflash.sweep(BUSY, {"gc.victim": choices}, out=tmp_path, seeds=2, workers=2)
+    swept = coflash.sweep(BUSY, {"gc.victim": choices}, out=tmp_path, seeds=2, on=2)
     assert len(swept.results) == 6
     assert {failure.error for failure in swept.failures} == {RAISED}
     waf = [estimate.mean for estimate in swept.estimates("waf_host")]
     assert waf[0] == waf[2] == waf[3]
-    assert coflash.sweep(BUSY, {"gc.victim": choices}, out=tmp_path, seeds=2, workers=2).from_before == 6
+    assert coflash.sweep(BUSY, {"gc.victim": choices}, out=tmp_path, seeds=2, on=2).from_before == 6
 
 
 def test_tune_takes_parameters_of_a_class(tmp_path: Path) -> None:
     scenario = BUSY.with_(gc__victim=CostBenefit)
     over = {"gc.victim.parameters.offset": "0..3"}
-    tuned = coflash.tune(scenario, over, minimise="waf_host", trials=4, out=tmp_path, workers=1)
+    tuned = coflash.tune(scenario, over, minimise="waf_host", trials=4, out=tmp_path, on=1)
     assert len(tuned.trials) == 4
 
 
@@ -463,7 +463,7 @@ scenario = SPACIOUS.with_({key: of[key]})
 if does == "run":
     coflash.run(scenario)
 else:
-    coflash.sweep(scenario, {"seed": [1, 2]}, out=out, workers=2)
+    coflash.sweep(scenario, {"seed": [1, 2]}, out=out, on=2)
 """
 
 

@@ -150,7 +150,7 @@ def test_a_measured_drive_stands_beside_a_simulated_one(result: coflash.Result, 
     row = rows["fill", "write: requests a second"]
     assert row.second == pytest.approx(2 * row.first)  # type: ignore[operator]
     assert ("mixed", "read: response time, 99 %") in rows
-    shown = CliRunner().invoke(app, ["results", "jobs", str(tmp_path / "simulated"), str(tmp_path / "measured.json")])
+    shown = CliRunner().invoke(app, ["compare", str(tmp_path / "simulated"), str(tmp_path / "measured.json")])
     assert shown.exit_code == 0 and "+100" in shown.output, shown.output
     measured["jobs"] = [{**job, "jobname": "other"} for job in measured["jobs"]]
     with pytest.raises(CoflashError, match="one has fill, mixed, the other other"):

@@ -358,8 +358,6 @@ def test_the_command_says_how_results_spread_resumes_and_writes_what_is_asked(tr
         "precondition.until_steady=true",
         "--measure",
         "waf_host",
-        "--table",
-        str(tmp_path / "t.csv"),
         "--plot",
         str(tmp_path / "f.svg"),
         "--json",
@@ -375,7 +373,6 @@ def test_the_command_says_how_results_spread_resumes_and_writes_what_is_asked(tr
     assert all(kept[run].scenario.to_dict()["precondition"]["until_steady"] for run in kept)
     document = json.loads((tmp_path / "f.json").read_text())
     assert set(document["measures"]["waf_host"]["by_volume"][0]) == {"64", "7", "7/x"}
-    assert len((tmp_path / "t.csv").read_text().splitlines()) == 7
     assert "share of volumes" in (tmp_path / "f.svg").read_text() or (tmp_path / "f.svg").stat().st_size > 5000
 
 
@@ -394,9 +391,7 @@ def test_workers_of_a_cluster_write_their_own_results(
     monkeypatch.setattr(FolderStore, "write", refuse)
     shared = (tmp_path / "there").as_uri()
     with clusters.dask() as address:
-        there = coflash.fleet(
-            trace, VARY, out=shared, scenario=SMALL, engine="dask", address=address, volumes=tmp_path / "parts"
-        )
+        there = coflash.fleet(trace, VARY, out=shared, scenario=SMALL, on=address, volumes=tmp_path / "parts")
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == here.by_volume("waf_host")
     assert sorted(there.sweep.results) == sorted(here.sweep.results)
@@ -436,9 +431,7 @@ def test_workers_fetch_their_volumes_from_a_url(trace: str, tmp_path: Path, foun
     import clusters
 
     with clusters.dask() as address:
-        there = coflash.fleet(
-            trace, VARY, out=f"local://{tmp_path}/out", scenario=SMALL, engine="dask", address=address
-        )
+        there = coflash.fleet(trace, VARY, out=f"local://{tmp_path}/out", scenario=SMALL, on=address)
     assert not there.sweep.failures
     assert there.by_volume("waf_host") == found.by_volume("waf_host")
 
@@ -454,7 +447,7 @@ def test_a_fleet_whose_driver_is_killed_goes_on_and_no_volume_is_done_twice(trac
     with clusters.dask() as address:
         command = [
             *(sys.executable, "-m", "coflash", "fleet", trace, "--scenario", str(scenario), *vary),
-            *("--out", out.as_uri(), "--volumes", str(tmp_path / "parts"), "--on", address),
+            *("--out", out.as_uri(), "--on", address),
         ]
         with begin(*command, encoding="utf-8") as process:
             assert process.stderr is not None

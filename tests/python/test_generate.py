@@ -182,9 +182,6 @@ def test_the_comparison_is_shown(tmp_path: Path) -> None:
     assert trace.info(out)["requests"] == 250
     code, said, _ = cli("like", str(small), "--json")
     assert set(json.loads(said)) == {"workload", "original", "fitted", "remarks"}
-    code, _, problem = cli("like", str(small), "--page", "1000B")
-    assert code == 2
-    assert "a power of two" in problem
 
 
 def test_a_sweep_over_a_workload_like_a_trace_knows_it_by_its_content(tmp_path: Path) -> None:

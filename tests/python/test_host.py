@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 import coflash
-from coflash.cli.summary import run_table
 from coflash.measures.catalogue import named
 from coflash.measures.metrics import Host
+from coflash.results.tables import run_table
 
 SMALL = coflash.Scenario.from_dict({
     "flash": {"channels": 2, "blocks_per_plane": 64},

@@ -99,9 +99,9 @@ def test_a_value_that_is_an_argument_is_left_to_the_reader() -> None:
 def test_spare_suspension_and_buffer_of_femu_have_counterparts() -> None:
     values = values_of("femu_spare.sh")
     assert imported([INPUTS / "femu_spare.sh"]).scenario.check()[0].startswith("exports 341.")
-    assert (values["timing.read_priority"], values["timing.suspend_overhead"]) == ("suspend", "20000ns")
+    assert values["timing.read_priority"] == {"name": "suspend", "overhead": "20000ns"}
     assert (values["cache.size"], values["cache.volatile"]) == (f"{922 * 4096}B", True), "90 % of 1024 pages"
-    assert (values["gc.mode"], values["gc.low_mark"], values["gc.background_mark"]) == ("background", "5%", "8%")
+    assert (values["gc.mode"], values["gc.low_mark"]) == ({"name": "background", "mark": "8%"}, "5%")
 
 
 def test_a_drive_without_spare_space_is_written_with_a_remark() -> None:
@@ -114,8 +114,7 @@ def test_a_drive_with_fdp_is_the_one_that_the_script_describes() -> None:
     assert found.values["ftl.pools"] == "device" and found.values["precondition.fill"] == "none"
     placement = {"name": "fdp", "handles": 8, "isolation": "persistently", "shares": ["100%"], "idle": "open"}
     assert found.values["ftl.placement"] == placement
-    lazy = {key: found.values[f"gc.{key}"] for key in ("mode", "background_mark", "lazy_valid")}
-    assert lazy == {"mode": "lazy", "background_mark": "10%", "lazy_valid": "5%"}
+    assert found.values["gc.mode"] == {"name": "lazy", "mark": "10%", "valid": "5%"}
     assert (found.values["gc.low_mark"], found.values["flash.blocks_per_plane"]) == ("1%", 985)
     assert found.scenario.check()[0].startswith("exports 224.00 GiB "), found.scenario.check()[0]
     assert {"id", "nqn", "subsys", "fdp.nrg"} < found.missing.keys()
@@ -146,7 +145,7 @@ def test_elements_of_other_tools_and_empty_ones_change_nothing() -> None:
     device = imported([INPUTS / "mqsim_device.xml"])
     assert device.values["flash.channels"] == 4 and device.values["seed"] == 0
     assert list(device.missing) == ["Of_Another_Tool/Flash_Channel_Count"]
-    assert (device.values["timing.read_priority"], device.values["timing.suspend_overhead"]) == ("suspend", "30000ns")
+    assert device.values["timing.read_priority"] == {"name": "suspend", "overhead": "30000ns"}
     flows = imported([INPUTS / "mqsim_flows.xml"])
     (flow,) = flows.values["workload.tenants"]
     assert flow["duration"] == "2000000000ns" and "Of_Another_Tool" in flows.missing
@@ -174,7 +173,7 @@ def test_a_parameter_has_a_counterpart_or_a_reason(system: str) -> None:
 
 
 WORDS = {
-    "suspend": "timing.suspend_overhead",
+    "suspend": "timing.read_priority",
     "slc": "ftl.slc_cache",
     "cache": "cache",
     "buffer": "controller.write_buffer",

@@ -146,19 +146,19 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two schemes and a scheme under another name, three seeds each."""
     out = tmp_path_factory.mktemp("runs")
     busy = SMALL.with_(workload__synthetic__requests=20_000)
-    coflash.sweep(busy, {"cooperation.name": ["none", "cdm"], "ftl.wear_gap": [16, 17]}, seeds=3, out=out)
+    coflash.sweep(busy, {"cooperation.name": ["none", "cdm"], "controller.cores": [1, 2]}, seeds=3, out=out)
     return out
 
 
 def test_a_difference_is_paired_by_seed_and_none_is_found_where_there_is_none(place: Path) -> None:
     runs = coflash.results(place)
 
-    def of(scheme: str, gap: int) -> list[coflash.Result]:
-        rows = [row for row in runs.rows() if (row["cooperation.name"], row["ftl.wear_gap"]) == (scheme, gap)]
+    def of(scheme: str, cores: int) -> list[coflash.Result]:
+        rows = [row for row in runs.rows() if (row["cooperation.name"], row["controller.cores"]) == (scheme, cores)]
         return [runs[row["run"]] for row in rows]
 
     waf = named("waf_host")
-    plain, other, alike = of("none", 16), of("cdm", 16), of("none", 17)
+    plain, other, alike = of("none", 1), of("cdm", 1), of("none", 2)
     found = difference(waf, plain, other[::-1])
     assert found is not None and found.over_seeds is not None and found.over_slices is not None
     by_seed = [{result.seed: result.metrics.waf_host for result in results} for results in (plain, other)]
@@ -169,7 +169,7 @@ def test_a_difference_is_paired_by_seed_and_none_is_found_where_there_is_none(pl
     assert (found.over_seeds.low, found.over_seeds.high) == pytest.approx((low, high))
     assert found.over_slices.low < found.mean < found.over_slices.high < 0
     assert found.over_slices.p < 0.01
-    same = difference(waf, plain, alike)  # the gap has no effect without wear levelling
+    same = difference(waf, plain, alike)  # cores have no effect without a time of the firmware
     assert same is not None and same.over_slices is not None and same.over_seeds is not None
     assert (same.mean, same.over_slices.low, same.over_slices.p, same.over_seeds.p) == (0, 0, 1, 1)
     percentile = difference(named("response.p99"), plain, other)
@@ -179,12 +179,12 @@ def test_a_difference_is_paired_by_seed_and_none_is_found_where_there_is_none(pl
 
 
 def test_compare_says_what_its_intervals_cover_and_writes_tables_for_documents(place: Path) -> None:
-    shown = invoke("compare", "--in", str(place), "--where", "ftl.wear_gap=16", "--intervals")
+    shown = invoke("compare", "--in", str(place), "--where", "controller.cores=1", "--intervals")
     text = " ".join((shown.stdout + shown.stderr).split())
     for words in ("95 % over seeds", "95 % over slices", "n = 3, p ", "paired t-test", "circular block bootstrap"):
         assert words in text, text
     assert "preconditioning and random choices only" in text
-    chosen = ("--where", "ftl.wear_gap=16", "--seeds")
+    chosen = ("--where", "controller.cores=1", "--seeds")
     markdown = invoke("compare", "--in", str(place), *chosen, "--format", "markdown").stdout.splitlines()
     assert {line.count(" | ") for line in markdown if not line.startswith("|-")} == {3}
     assert markdown[1].startswith("|---|---:|")

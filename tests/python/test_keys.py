@@ -132,9 +132,10 @@ def test_a_key_that_changes_nothing_is_refused_or_told() -> None:
     assert set(silent(small())) == set(SILENT)
 
 
-@pytest.mark.parametrize("key", ["gc.lazy_valid", "gc.low_mark", "cache.size", "hybrid.decay", "cache.policy.window"])
+@pytest.mark.parametrize("key", ["gc.mode.valid", "gc.low_mark", "cache.size", "hybrid.decay", "cache.policy.window"])
 def test_a_part_of_a_whole_is_at_most_the_whole(key: str) -> None:
-    policy = {"cache.policy": "cflru", "cooperation": "none"} if key.startswith("cache.policy") else {}
+    policies = {"cache": {"cache.policy": "cflru", "cooperation": "none"}, "gc": {"gc.mode": "lazy"}}
+    policy = policies.get(key.split(".")[0], {})
     with pytest.raises(CoflashError, match=r'^[a-z_.]+(: [a-z_]+)?: "101%" is not a share from 0% to 100%$'):
         small(**policy).with_({key: "101%"})
 
@@ -180,6 +181,6 @@ def test_each_default_of_a_policy_is_the_one_that_is_taken() -> None:
                 value = at(taken, path)
                 shown = json.loads(names[0].default or "null")
                 # What is at its default may be left out of a document.
-                assert value in (None, shown, without_nulls(shown)), (path, policy.name, shown, value)
+                assert value in (None, shown, without_nulls(shown), {"name": shown}), (path, policy.name, shown, value)
                 compared += value is not None
     assert compared > 60

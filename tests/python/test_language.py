@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import typer
 
 from coflash import CoflashError, Scenario, built_in_scenarios, keys
 from coflash.cli import app, imported
+from coflash.cli.results import WAYS
 from coflash.commented import commented
 from coflash.demo import find_trace
 from coflash.scenario import flat
@@ -84,10 +86,10 @@ def test_init_writes_a_scenario_that_runs_and_overwrites_nothing(
     again = coflash("init")
     assert (again.returncode, Path("scenario.toml").read_bytes()) == (2, before)
     assert "is there already" in again.stderr
-    assert coflash("init", "mine.toml", "--from", "cdm-64g").returncode == 0
+    assert coflash("init", "mine.toml", "cdm-64g").returncode == 0
     assert Scenario.load("mine.toml") == Scenario.load("cdm-64g")
     assert "mine.toml" in coflash("init", "mine").stderr
-    assert 'did you mean "demo"' in coflash("init", "other.toml", "--from", "demmo").stderr
+    assert 'did you mean "demo"' in coflash("init", "other.toml", "demmo").stderr
 
 
 def completed(*words: str) -> list[str]:
@@ -119,7 +121,7 @@ def completed(*words: str) -> list[str]:
         # As bash splits words.
         (("run", "demo", "--set", "cooperation", "=", "cdm-h"), ["cdm-hgc"]),
         (("run", "demo", "--set", "cooperation", "="), ["none", "cdm", "sgc"]),
-        (("keys", "host_buffer.n"), ["host_buffer.notices"]),
+        (("keys", "host_buffer.re"), ["host_buffer.read_allocate"]),
         (("sweep", "demo", "--measure", "waf"), ["waf_host", "waf_ftl"]),
         (("sweep", "demo", "--vary", "link.la"), ["link.lanes=", "link.lane_rate="]),
         (("trace", "generate", "zi"), ["zipf"]),
@@ -149,9 +151,9 @@ def test_the_shell_is_offered_scenarios_in_files(tmp_path: Path, monkeypatch: py
         (("run", "demo", "--read", "format=msr"), ("--read: has no effect", "--trace")),
         (("run", "demo", "--read", "columns=time:us,op,offset:bytes,size:bytes"), ("--read: has no effect",)),
         (("report", "x", "--measure", "waf_host"), ("--measure: has no effect",)),
-        (("results", "list", "--json", "--measure", "waf_host"), ("--measure: has no effect",)),
-        (("results", "list", "--json", "--seeds"), ("--seeds: has no effect",)),
-        (("results", "sql", "select 1", "--json", "-o", "x.csv"), ("--json: has no effect",)),
+        (("results", "list", "--format", "json", "--measure", "waf_host"), ("--measure: has no effect",)),
+        (("results", "list", "--format", "json", "--seeds"), ("--seeds: has no effect",)),
+        (("results", "sql", "select 1", "--format", "json", "-o", "x.csv"), ("--format: has no effect",)),
     ],
 )
 def test_what_is_almost_right_is_told_what_is(
@@ -205,6 +207,21 @@ def test_a_name_of_an_earlier_version_leads_to_the_new_one(arguments: tuple[str,
     done = coflash(*arguments)
     assert done.returncode == 2
     assert new in done.stderr
+
+
+def test_what_compare_does_is_said_once() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text("utf-8")
+    for way in WAYS.values():
+        given, _, compared = way.partition(": ")
+        assert f"| {given} | {compared} |" in page
+
+
+def test_no_more_options_than_two_hundred() -> None:
+    ours = [names for names in _options() if names[0].startswith("-") and "--help" not in names]
+    commands = [command.load() for command in entry_points(group="coflash.commands")]
+    apps = [typer.main.get_command(app) if isinstance(app, typer.Typer) else app for app in commands]
+    theirs = [option for app in apps for option in app.params if option.opts[0].startswith("-")]
+    assert len(ours) + len([option for option in theirs if "--help" not in option.opts]) <= 200
 
 
 def test_names_of_two_versions_ago_are_gone() -> None:

@@ -10,7 +10,8 @@ from rich.console import Console
 
 import coflash
 from coflash.cli import live_display
-from coflash.cli.live_display import ServedView, View, displayed, sparkline
+from coflash.cli.live_display import ServedView, View, displayed
+from coflash.text_table import sparkline
 
 SO_FAR = coflash.SoFar(
     {
@@ -75,7 +76,7 @@ def test_a_terminal_shows_pace_time_amplification_and_latency() -> None:
     view.progress("replay", 0.5, 350_000)
     for waf in (1.0, 2.0, 2.5):
         view.measured(coflash.SoFar({**SO_FAR, "waf_host": waf}))
-    view._console.print(view)
+    view.console.print(view)
     text = written.getvalue()
     for part in ("small · replay", "50%", "requests/s", "350,000 so far", "2.50 s", "2.500", "120 µs", "900 µs", "▁▆█"):
         assert part in text, part
@@ -84,7 +85,7 @@ def test_a_terminal_shows_pace_time_amplification_and_latency() -> None:
 def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_display, "_SECONDS_BETWEEN_LINES", 0.0)
     written = io.StringIO()
-    with displayed("small", Console(file=written, width=80)) as view:
+    with displayed(View("small", Console(file=written, width=80))) as view:
         view.progress("replay", 0.5, 1_000)
         view.measured(SO_FAR)
     (line,) = written.getvalue().splitlines()
@@ -107,7 +108,7 @@ def test_a_served_device_shows_its_load_and_what_gc_does(monkeypatch: pytest.Mon
         "disk · requests a second 20,000 · queue depth 7.25 · response of the server, mean 50 µs · "
         "write amplification 1.500 · cache hits 75.0\N{NO-BREAK SPACE}% · GC copies a second 500"
     ), "what came since power on, after a power cut"
-    view._console.print(view)
+    view.console.print(view)
     assert "GC copies a second" in written.getvalue()
     assert "█▁" in written.getvalue()
 

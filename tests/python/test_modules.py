@@ -169,6 +169,6 @@ def needed(crate: str) -> set[str]:
 
 
 def test_a_device_is_read_and_simulated_without_the_libraries_of_traces() -> None:
-    libraries = {"parquet", "bzip2", "liblzma", "tar", "flate2"}
+    libraries = {"bzip2", "liblzma", "tar", "flate2"}
     assert libraries <= needed("coflash-sim")
     assert not libraries & needed("coflash-engine"), "coflash_engine::Traces is given to a run"

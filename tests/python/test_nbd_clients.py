@@ -28,7 +28,7 @@ def uri(request: pytest.FixtureRequest, program: str, tmp_path: Path) -> Iterato
     if request.param == "memory":
         disk = served_memory(program, SIZE, socket)
     else:
-        disk = served_device(tmp_path / "device", "ssd", "--size", f"{SIZE}B", "--socket", socket)
+        disk = served_device(tmp_path / "device", "ssd", "--size", f"{SIZE}B", "--listen", socket)
     with disk as uri:
         yield uri
 

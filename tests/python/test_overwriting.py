@@ -14,11 +14,10 @@ import fsspec
 import pytest
 
 import coflash
-from coflash import CoflashError, Scenario, demo
+from coflash import CoflashError, Scenario
 from coflash._core import REVISION
 from coflash.demo import find_trace
 from coflash.report import Subject, write_report
-from coflash.results.comparison import Case, Comparison
 from coflash.results.identity import Identity
 from coflash.runs.inputs import inputs_of
 from coflash.sweep.plan import Plan, named_revision
@@ -110,36 +109,6 @@ def test_a_run_is_the_same_as_in_a_sweep(tmp_path: Path) -> None:
         assert hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16] == job.key
 
 
-def test_a_demo_replaces_only_runs_that_it_makes_again(tmp_path: Path) -> None:
-    trace = DEMO_TRACE
-    scenario = Scenario.load(demo.SCENARIO)
-
-    def kept(sizes: tuple[int, ...]) -> None:
-        """Leaves a demo of these sizes, whose measures nobody reads."""
-        document = coflash.run(SMALL).document
-        workload = {**document["workload"], "inputs": [{"sha256": inputs_of(SMALL, str(trace))[0].sha256}]}
-        shutil.rmtree(tmp_path / "out", ignore_errors=True)
-        (tmp_path / "out").mkdir()
-        cases = tuple(
-            Case(
-                scheme,
-                size,
-                coflash.run(SMALL).with_document(
-                    {**document, "workload": workload, "scenario": scenario.with_(changes).to_dict()}
-                ),
-            )
-            for scheme, size, changes in demo.cases(sizes)
-        )
-        Comparison("title", "question", cases).write_files(tmp_path / "out")
-
-    kept(demo.QUICK_CACHE_SIZES_BYTES)
-    demo.check_place(tmp_path / "out", trace, demo.QUICK_CACHE_SIZES_BYTES)
-    demo.check_place(tmp_path / "out", trace, demo.CACHE_SIZES_BYTES)
-    kept(demo.CACHE_SIZES_BYTES)
-    with pytest.raises(CoflashError, match=r"holds the result of another run.*this is the demo of 5 runs"):
-        demo.check_place(tmp_path / "out", trace, demo.QUICK_CACHE_SIZES_BYTES)
-
-
 RUN, GENERATE = ("run", "demo", "--trace", "source.csv", "--quiet"), ("trace", "generate", "zipf", "--requests", "100")
 WRITERS = {
     "result.json": (*RUN, "--json"),
@@ -147,10 +116,10 @@ WRITERS = {
     "sweep.json": ("sweep", "small.toml", "--vary", "seed=1", "--out", "results", "--quiet", "--json"),
     "operations.parquet": (*RUN, "--operations"),
     "decisions.parquet": (*RUN, "--decisions"),
-    "warm": ("warm", "demo", "--quiet", "--out"),
+    "warm": ("warm", "demo", "--out"),
     "page.html": ("report", "results", "--out"),
-    "runs.csv": ("results", "export", "--in", "results"),
-    "runs.json": ("results", "export", "--in", "results"),
+    "runs.csv": ("results", "list", "--in", "results", "--out"),
+    "runs.json": ("results", "list", "--in", "results", "--out"),
     "runs.parquet": ("results", "sql", "select run from runs", "--in", "results", "--out"),
     "like.toml": ("trace", "like", "source.csv", "--out"),
     "imported.toml": ("scenario", "import", "start_femu.sh", "--out"),
@@ -270,7 +239,7 @@ def test_two_outputs_are_two_files(here: Path) -> None:
 
 def test_a_table_of_a_user_is_none_of_coflash(here: Path) -> None:
     (here / "measured.csv").write_text("load,p99_us\n1,2\n", encoding="utf-8")
-    refused = command_line("results", "export", "measured.csv", "--in", "results")
+    refused = command_line("results", "list", "--out", "measured.csv", "--in", "results")
     assert refused.returncode == 2
     assert "measured.csv: exists and has other columns; delete it or name another" in refused.stderr
     assert (here / "measured.csv").read_text(encoding="utf-8") == "load,p99_us\n1,2\n"

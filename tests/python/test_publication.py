@@ -1,9 +1,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,30 +14,29 @@ from coflash.figures.publication import (
     Plan,
     Point,
     _joined,
-    _programs,
     points,
     programs,
     typical,
     write_figures,
 )
-from coflash.figures.style import new_figure, picture, style
 from coflash.report import Subject
-from coflash.results.comparison import Comparison
 from coflash.results.histogram import KINDS
 
-
-def study(comparison: Comparison) -> Subject:
-    """The comparison with scenarios that differ as its cases do."""
-    for case in comparison.cases:
-        scenario = {"cooperation": {"name": case.scheme}, "cache": {"size": f"{case.cache_bytes}B"}}
-        case.result.document["scenario"].update(scenario)
-    return Subject.of(comparison)
+SHOWN = r'<(?:text|tspan)(?![^>]*opacity="0")[^>]*>([^<]+)</'
+"""A text of a picture that is not hidden."""
 
 
-@pytest.mark.parametrize(("format", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
-def test_figures_are_written_the_same_each_time(
-    tmp_path: Path, comparison: Comparison, format: str, start: bytes
-) -> None:
+def study(comparison: Subject) -> Subject:
+    """The comparison with scenarios that differ as its schemes and sizes do."""
+    cases = [("no cache", 0), *((scheme, size << 20) for size in (16, 64) for scheme in ("none", "cdm"))]
+    for (scheme, size), result in zip(cases, comparison.results, strict=True):
+        scenario = {"cooperation": {"name": scheme}, "cache": {"size": f"{size}B"}}
+        result.document["scenario"].update(scenario)
+    return comparison
+
+
+@pytest.mark.parametrize(("format", "start"), [("pdf", b"%PDF"), ("svg", b"<svg"), ("png", b"\x89PNG")])
+def test_figures_are_written_the_same_each_time(tmp_path: Path, comparison: Subject, format: str, start: bytes) -> None:
     files = [write_figures(study(comparison), tmp_path / name, format, ["waf_host"]) for name in ("a", "b")]  # type: ignore[arg-type]
     assert [file.stem for file in files[0]] == ["waf_host", "response-times", "programs-by-cause"]
 
@@ -49,29 +45,18 @@ def test_figures_are_written_the_same_each_time(
         assert one.read_bytes() == other.read_bytes()
 
 
-def test_a_png_of_lines_has_few_colours_and_one_of_cells_has_all() -> None:
-    def colours(draw: Callable[[Any], Any]) -> int:
-        with style():
-            figure, axes = new_figure(2)
-            draw(axes)
-            with Image.open(BytesIO(picture(figure, "png"))) as drawn:
-                return len(drawn.convert("RGB").getcolors(1 << 24) or ())
-
-    shares = np.linspace(0, 1, 400)
-    assert colours(lambda axes: axes.scatter(shares, shares, c=shares)) <= 48
-    assert colours(lambda axes: axes.imshow([shares])) > 200
-
-
-def test_no_label_is_cut_or_hidden_and_words_are_not_joined(tmp_path: Path, comparison: Comparison) -> None:
+def test_no_label_is_cut_or_hidden_and_words_are_not_joined(tmp_path: Path, comparison: Subject) -> None:
     long = "of-a-long-name"
     words = ["none", f"cdm-overwrites-{long}", f"cdm-removable-{long}", f"a-third-scheme-{long}", "b"]
-    for case, word in zip(comparison.cases, words, strict=True):
-        case.result.document["scenario"].update({"cooperation": {"name": word}, "cache": {"size": "1MiB"}})
-    by_words = Subject(tuple(case.result for case in comparison.cases))
+    for result, word in zip(comparison.results, words, strict=True):
+        result.document["scenario"].update({"cooperation": {"name": word}, "cache": {"size": "1MiB"}})
+    by_words = Subject(comparison.results)
     (file, *_) = write_figures(by_words, tmp_path / "svg", "svg", ["waf_host"])
-    assert set(words) <= set(re.findall(r"<text[^>]*>([^<]*)</text>", file.read_text("utf-8")))
-    lines = re.findall(r'<g id="line2d_\d+">\s*<path d="([^"]*)"[^>]*stroke-width: 1.[2-9]', file.read_text("utf-8"))
-    assert not [line for line in lines if line.count("L") >= len(words) - 1], "words have no line through them"
+    assert set(words) <= set(texts(file).split())
+    lines = re.findall(r'class="mark-line.*?</g>', file.read_text("utf-8"))
+    assert lines and not [line for line in lines if line.count("L") >= len(words) - 1], (
+        "words have no line through them"
+    )
     for subject in (by_words, study(comparison)):
         for picture_file in write_figures(subject, tmp_path / "png", "png", ["waf_host", "response_ns.all.mean"]):
             with Image.open(picture_file) as drawn:
@@ -85,26 +70,26 @@ def test_the_pictures_of_the_docs_are_small() -> None:
     assert sum(file.stat().st_size for file in docs.rglob("*.png")) <= 3_000_000
 
 
-def test_axes_say_what_is_measured_in_which_unit(tmp_path: Path, comparison: Comparison) -> None:
+def test_axes_say_what_is_measured_in_which_unit(tmp_path: Path, comparison: Subject) -> None:
     mean, tail, _ = write_figures(study(comparison), tmp_path, "svg", ["response_ns.all.mean"])
-    texts = re.findall(r"<text[^>]*>([^<]*)</text>", mean.read_text(encoding="utf-8"))
-    assert {"response, mean (µs)", "cache size", "16 MiB", "64 MiB", "no cache", "none", "cdm"} <= set(texts)
-    assert "response time (ms)" in tail.read_text(encoding="utf-8")
+    shown = re.findall(SHOWN, mean.read_text(encoding="utf-8"))
+    assert {"response, mean (µs)", "cache size", "16 MiB", "64 MiB", "no cache", "none", "cdm"} <= set(shown)
+    assert {"response time", "100 µs"} <= set(re.findall(SHOWN, tail.read_text(encoding="utf-8")))
 
 
-def test_a_figure_goes_over_one_column_or_two_and_bears_annotations(tmp_path: Path, comparison: Comparison) -> None:
+def test_a_figure_goes_over_one_column_or_two_and_bears_annotations(tmp_path: Path, comparison: Subject) -> None:
     def sizes(layout: Layout | None, name: str) -> list[tuple[float, float]]:
         files = write_figures(study(comparison), tmp_path / name, "svg", ["waf_host"], layout=layout)
         boxes = [re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', file.read_text("utf-8")) for file in files]
         return [(float(box[1]) / 72, float(box[2]) / 72) for box in boxes if box]
 
     one, two = sizes(None, "one"), sizes(Layout(2, 3.5, ("64MiB=all of it", "no cache=$0")), "two")
-    assert [width for width, _ in one] == [pytest.approx(3.4)] * 3
-    assert [width for width, _ in two] == [pytest.approx(7.05)] * 3
-    assert two[0][1] == pytest.approx(3.5) != one[0][1]
+    assert [width for width, _ in one] == [pytest.approx(3.4, abs=0.01)] * 3
+    assert [width for width, _ in two] == [pytest.approx(7.05, abs=0.01)] * 3
+    assert two[0][1] == pytest.approx(3.5, abs=0.01) != one[0][1]
     assert [height for _, height in two[1:]] == [height for _, height in one[1:]]
     drawn = (tmp_path / "two" / "waf_host.svg").read_text("utf-8")
-    assert {"all of it", "$0"} <= set(re.findall(r"<text[^>]*>([^<]*)</text>", drawn))
+    assert {"all of it", "$0"} <= set(re.findall(SHOWN, drawn))
     for annotation in ("65MiB=x", "no equals sign"):
         with pytest.raises(CoflashError, match=r"VALUE=TEXT is allowed, with a value of cache\.size: .*64 MiB"):
             sizes(Layout(annotations=(annotation,)), "none")
@@ -117,7 +102,7 @@ def test_requests_that_all_take_the_same_are_drawn(tmp_path: Path, result: Resul
     assert [file.stem for file in files] == ["response-times", "programs-by-cause"]
 
 
-def test_keys_are_chosen_by_what_varied(comparison: Comparison) -> None:
+def test_keys_are_chosen_by_what_varied(comparison: Subject) -> None:
     plan = Plan.of(study(comparison))
     assert plan.over is not None
     assert plan.by is not None
@@ -129,7 +114,7 @@ def test_keys_are_chosen_by_what_varied(comparison: Comparison) -> None:
         Plan.of(study(comparison), over="gc.victim")
 
 
-def test_an_unknown_measure_is_refused_with_those_that_are(tmp_path: Path, comparison: Comparison) -> None:
+def test_an_unknown_measure_is_refused_with_those_that_are(tmp_path: Path, comparison: Subject) -> None:
     with pytest.raises(CoflashError, match=r'no measure "waf"; did you mean "waf'):
         write_figures(study(comparison), tmp_path, "png", ["waf"])
     with pytest.raises(CoflashError, match=r"these runs have no such measure; they have requests, .*waf_host"):
@@ -137,7 +122,7 @@ def test_an_unknown_measure_is_refused_with_those_that_are(tmp_path: Path, compa
     assert write_figures(study(comparison), tmp_path, "svg", ["response.p99"])[0].stem == "response_ns-all-p99"
 
 
-def test_runs_that_differ_in_seed_have_a_confidence_interval(comparison: Comparison) -> None:
+def test_runs_that_differ_in_seed_have_a_confidence_interval(comparison: Subject) -> None:
     one, two = frozenset({(0,)}), frozenset({(0,), (1,)})
     confident = Point.of([1.0, 2.0, 3.0], one)
     assert confident.high - confident.mean == pytest.approx(4.303 / 3**0.5, rel=1e-3)
@@ -152,7 +137,7 @@ def swept(result: Result, *scenarios: dict[str, Any], where: tuple[str, ...] = (
 
 
 def texts(file: Path) -> str:
-    return " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", file.read_text(encoding="utf-8")))
+    return " ".join(re.findall(SHOWN, file.read_text(encoding="utf-8")))
 
 
 def test_a_random_design_is_points_and_says_so(tmp_path: Path, result: Result) -> None:
@@ -203,21 +188,10 @@ def test_programs_are_means_over_seeds_with_schemes_side_by_side(tmp_path: Path,
     said = texts(file)
     assert "Means over 3 seeds. 24 of 40 points, evenly spread; the others are left out." in said
     assert all(f"{size} MiB · {name}" in said for size in (1, 20) for name in ("none", "cdm"))
-    with style():
-        figure = _programs(many, Plan.of(many))
-        figure.draw_without_rendering()
-    (axes,) = figure.axes
-    assert 0 < axes.xaxis.label.get_window_extent().x0 < axes.xaxis.label.get_window_extent().x1 <= figure.bbox.x1
 
 
-def test_a_key_is_called_by_less_and_what_is_near_is_named(comparison: Comparison) -> None:
+def test_a_key_is_called_by_less_and_what_is_near_is_named(comparison: Subject) -> None:
     both = study(comparison)
     assert Plan.of(both, over="cache size", by="cooperation").by is both.varied[0]
     with pytest.raises(CoflashError, match=r"cooperatin: does not vary .*; did you mean cooperation\.name\?"):
         Plan.of(both, by="cooperatin")
-
-
-def test_what_is_missing_is_named(tmp_path: Path, comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(CoflashError, match=r"pip install 'coflash\[plots\]'"):
-        write_figures(study(comparison), tmp_path)

@@ -22,7 +22,7 @@ SYSTEMS: list[dict[str, Any]] = [
     {"cooperation": "cdm", "gc.mode": "preemptive"},
     {"timing.channel": "private", "cooperation": "cdm-hgc", "gc.victim": "cost-benefit"},
     {"ftl.placement": "sepbit", "cooperation": "hgc"},
-    {"ftl.wear_levelling": "static", "ftl.wear_gap": 1, "gc.victim": "score"},
+    {"ftl.wear_levelling": {"name": "static", "gap": 1}, "gc.victim": "score"},
     {"cache.placement": "host", "ftl.summary": "on"},
     {"ftl.pools": "device", "flash.planes_per_die": 2, "timing.read_priority": "suspend"},
 ]
@@ -158,7 +158,7 @@ def test_the_command_line_records_and_draws(tmp_path: Path) -> None:
     drawn = runner.invoke(app, ["validity", str(decisions), "-o", str(figure)], catch_exceptions=False)
     assert drawn.stdout.strip() == str(figure)
     text = figure.read_text("utf-8")
-    assert text.startswith("<?xml")
+    assert text.startswith("<svg")
     for label in ("valid pages (%)", "blocks that GC picked", "time ("):
         assert label in text
     assert validity.draw(decisions, "svg") == figure.read_bytes(), "the same figure is the same file"

@@ -17,7 +17,6 @@ from coflash.measures.catalogue import measure
 from coflash.measures.measure import HEADLINE
 from coflash.report import Subject, report_html
 from coflash.report.payload import erase_histogram, merged, payload, thinned
-from coflash.results.comparison import Comparison
 from coflash.results.histogram import KINDS, Kind
 from coflash.results.varying_keys import varied_keys
 
@@ -113,14 +112,14 @@ def test_values_of_several_kinds_are_words() -> None:
     assert key.texts == ("5%", "64MiB", "–", "['gc']", "yes")
 
 
-def test_the_report_fetches_nothing(comparison: Comparison) -> None:
-    page = report_html(Subject.of(comparison)).replace("http://www.w3.org/2000/svg", "")
+def test_the_report_fetches_nothing(comparison: Subject) -> None:
+    page = report_html(comparison).replace("http://www.w3.org/2000/svg", "")
     assert "default-src 'none'" in page
     assert not re.search(r"https?://|//cdn|@import|url\(['\"]|<link(?! rel=\"icon\" href=\"data:)|\ssrc=", page)
 
 
-def test_text_cannot_become_markup(comparison: Comparison, result: Result) -> None:
-    page = report_html(Subject.of(comparison))
+def test_text_cannot_become_markup(comparison: Subject, result: Result) -> None:
+    page = report_html(comparison)
     assert "Which is &lt;better&gt;?" in page
     assert "<better>" not in page
     evil = Subject(runs(result, {"name": "</script><b>"}, {"name": "x", "description": "<!--<script>"}))
@@ -139,14 +138,14 @@ def test_there_is_something_to_report() -> None:
         report_html(Subject([]))
 
 
-def test_every_run_has_its_details_where_the_page_looks_for_them(comparison: Comparison) -> None:
-    data, blob = payload(Subject.of(comparison))
+def test_every_run_has_its_details_where_the_page_looks_for_them(comparison: Subject) -> None:
+    data, blob = payload(comparison)
     raw = base64.b64decode(blob)
     start = 0
-    for shape, case in zip(data["details"], comparison.cases, strict=True):
+    for shape, result in zip(data["details"], comparison.results, strict=True):
         all_, read, write, windows, window_ns, erases, sizes = shape
         numbers = np.frombuffer(raw, "<f4", offset=start, count=2 * all_)
-        assert numbers[all_ - 1 : all_].item() == np.float32(case.result.histogram().values_ns[-1])
+        assert numbers[all_ - 1 : all_].item() == np.float32(result.histogram().values_ns[-1])
         assert numbers[-1] == 1000
         assert (windows, window_ns) == (4, 1e9)
         floats = 2 * (all_ + read + write) + windows * len(data["series"]) + 2 * erases + 4 * sizes
@@ -213,32 +212,30 @@ def test_every_metric_has_a_name_and_a_unit() -> None:
     assert measure("host_writes_pages").better == "neither"
 
 
-def test_every_colour_is_in_both_colour_schemes(comparison: Comparison) -> None:
-    page = report_html(Subject.of(comparison))
+def test_every_colour_is_in_both_colour_schemes(comparison: Subject) -> None:
+    page = report_html(comparison)
     for name in re.findall(r"--[\w-]+(?=:)", page.split("@media")[0]):
         assert len(re.findall(rf"{name}: #[0-9a-f]{{6}};", page)) == 2, name
 
 
-def test_paper_has_the_colours_of_the_page_in_light(comparison: Comparison) -> None:
-    light = report_html(Subject.of(comparison)).split("@media")[0]
+def test_paper_has_the_colours_of_the_page_in_light(comparison: Subject) -> None:
+    light = report_html(comparison).split("@media")[0]
     for place, colour in enumerate(palette.LINES):
         assert f"--series-{place}: {colour};" in light
     for cause, colour in palette.CAUSES.items():
         assert f"--cause-{cause.replace('_', '-')}: {colour};" in light
 
 
-def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -> None:
-    (tmp_path / "comparison").mkdir()
-    comparison.write_files(tmp_path / "comparison")
-    whole = Subject.read([tmp_path / "comparison"])
-    assert (whole.title, whole.baseline, len(whole.results)) == ("A & B", "none", 5)
-    (tmp_path / "half").mkdir()
-    comparison.write_files(tmp_path / "half")
-    (tmp_path / "half" / "runs" / "no-cache" / "result.json").unlink()
-    assert len(Subject.read([tmp_path / "half"]).results) == 4
-    loose = Subject.read([tmp_path / "comparison" / "runs", tmp_path / "comparison" / "runs" / "no-cache"])
+def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Subject) -> None:
+    runs = tmp_path / "many" / "runs"
+    for place, result in enumerate(comparison.results):
+        result.save(runs / str(place), force=True)
+    assert len(Subject.read([tmp_path / "many"]).results) == 5
+    loose = Subject.read([runs, runs / "0"])
     assert len(loose.results) == 5
     assert loose.heading == "by hand"
+    (runs / "0" / "result.json").unlink()
+    assert len(Subject.read([tmp_path / "many"]).results) == 4
     with pytest.raises(CoflashError, match=r"holds no result of coflash; `coflash run demo --out"):
         (tmp_path / "empty").mkdir()
         Subject.read([tmp_path / "empty"])
@@ -246,7 +243,7 @@ def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -
         Subject.read([tmp_path / "nowhere"])
 
 
-@pytest.mark.parametrize(("option", "value"), [("--columns", "2"), ("--annotate", "1MiB=x")])
+@pytest.mark.parametrize(("option", "value"), [("--by", "cache.size"), ("--over", "cache.size")])
 def test_options_of_figures_have_no_effect_on_a_page(option: str, value: str, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["report", str(tmp_path), option, value])
     assert isinstance(done.exception, CoflashError)

@@ -255,7 +255,8 @@ def test_any_measure_is_drawn_over_any_key(page: WebDriver) -> None:
     assert "none" in label
     svg = find(drawn, ".plot > svg").get_attribute("outerHTML")
     assert svg is not None
-    assert "response, writes, p99 (ms)" in svg
+    assert ">response, writes, p99<" in svg
+    assert " ms</text>" in svg, "a tick has its unit"
     assert len(texts(page, "#explore figure:first-of-type .legend li")) == 3
     Select(find(page, "#axis")).select_by_visible_text("logarithmic")
     click(page, find(drawn, ".legend button"))

@@ -29,7 +29,7 @@ def test_a_search_shows_its_course_what_matters_and_the_front(browser: WebDriver
         subject_to="response.p99<50ms",
         out=tmp_path,
         trials=12,
-        workers=1,
+        on=1,
     )
     write_report(Subject.read([tmp_path]), tmp_path / "search.html")
     browser.get((tmp_path / "search.html").as_uri())
@@ -107,12 +107,8 @@ def test_a_random_design_is_points_and_no_pairs(browser: WebDriver, results: lis
     assert texts(browser, ".varied dt") == ["cache.size", "gc.low_mark", "x"]
     assert texts(browser, "#findings") == []
     drawn = figure(browser, "WAF, by host writes")
-    ((path,),) = run(
-        browser,
-        "return [$$('.plot > svg > g > path', arguments[0]).slice(0, 1).map((one) => one.getAttribute('d'))]",
-        drawn,
-    )
-    assert (path.count("M"), path.count("L")) == (20, 0)
+    lines = "return $$('.plot .mark-line path', arguments[0]).map((one) => one.getAttribute('d'))"
+    assert [(path.count("M"), path.count("L")) for path in run(browser, lines, drawn)] == [(1, 0)] * 20
     said = "Each point is one run (n = 1). Points that are not joined differ in GC low mark, x as well."
     assert texts(browser, "#explore figcaption p")[0].endswith(said)
     assert "different revisions of results" in texts(browser, "header .remarks")[0]
@@ -156,10 +152,10 @@ def test_nothing_that_a_user_wrote_is_a_script(browser: WebDriver, results: list
 
 OFF_THE_LINES = """
 const [plot] = arguments;
-const lines = $$("svg > g:not(.cursor) > path:not([fill])", plot).map((line) => Array.from({ length: 4000 },
-  (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength())));
-return $$(".cursor path", plot).slice(1).map((dot) => dot.getBBox()).map((box) => Math.min(
-  ...lines.flat().map(({ x, y }) => Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2))));
+const lines = $$(".mark-line path", plot).map((line) => Array.from({ length: 4000 },
+  (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength()).matrixTransform(line.getCTM())));
+return $$(".cursor circle", plot).map((dot) => dot.getBBox()).map((box) => lines.flat().reduce((least, { x, y }) =>
+  Math.min(least, Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2)), Infinity));
 """
 """How far the dots under the cursor are from the nearest line."""
 
@@ -208,7 +204,7 @@ def test_parts_that_only_some_systems_have_are_shown_for_these(
     said = (find(divided, ".plot").get_attribute("aria-label") or "").replace("\N{NO-BREAK SPACE}", " ")
     for course in found.courses(hybrid.metrics):
         assert f"{course.label} {course.shares[-1]:.1%}".replace("%", " %") in said
-    assert len(run(browser, "return $$('.plot > svg path[fill-opacity]', arguments[0])", divided)) == 3
+    assert len(run(browser, "return $$('.plot .mark-area path', arguments[0])", divided)) == 3
     figure(browser, "Shadows among the pages that were moved")
     assert set(titles) <= set(run(browser, "return $$('#metric optgroup').map((one) => one.label)"))
     assert complaints(browser) == []

@@ -77,26 +77,27 @@ def test_a_table_goes_to_any_library_and_numbers_are_not_copied(tmp_path: Path) 
     assert Table.read_parquet(tmp_path / "t.parquet") == table
 
 
-def test_a_small_table_is_read_as_the_database_reads_it(tmp_path: Path) -> None:
+def test_a_table_is_read_as_the_database_reads_it(tmp_path: Path) -> None:
     numbers = np.array([0, 7, 2**32 - 1])
     columns: dict[str, Any] = {name: numbers.astype(name) for name in ("uint32", "uint64", "int64", "float64")}
     columns |= {"signs": np.array([-1, 0, 1], np.int32), "flags": numbers > 0, "kind": np.array(["all", "read", "é"])}
     columns |= {'a "name".of its=own': np.array([None, "", "é"], object), "every_other": np.arange(6)[::2]}
     table = Table(columns)
     table.write_parquet(tmp_path / "t.parquet")
-    small = Table.read_small(tmp_path / "t.parquet")
-    assert small == Table.read_parquet(tmp_path / "t.parquet") == table
+    small = Table.read_parquet(tmp_path / "t.parquet")
+    assert small == Table.of_parquet(tmp_path / "t.parquet", "select * from file") == table
     assert [small[name].dtype for name in columns] == [table[name].dtype for name in columns]
     some = pl.DataFrame({"some": [None, 7, 2**32 - 1], "kind": [None, "read", "é"]})
     copy_to(tmp_path / "gaps.parquet", some, "format parquet")
-    gaps = Table.read_small(tmp_path / "gaps.parquet")
+    gaps = Table.read_parquet(tmp_path / "gaps.parquet")
     np.testing.assert_array_equal(gaps["some"], [np.nan, 7, 2**32 - 1])
     assert gaps["kind"].tolist() == [None, "read", "é"]
-    with pytest.raises(TypeError, match=r'column "half": .*32-bit or 64-bit'):
-        Table({"half": np.zeros(1, np.float16)}).write_parquet(tmp_path / "half.parquet")
+    half = Table({"half": np.zeros(1, np.float16)})
+    half.write_parquet(tmp_path / "half.parquet")
+    assert Table.read_parquet(tmp_path / "half.parquet") == half
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     with pytest.raises(OSError, match=r"t\.parquet"):
-        Table.read_small(tmp_path / "t.parquet")
+        Table.read_parquet(tmp_path / "t.parquet")
 
 
 def test_the_columns_of_a_table_are_equally_long() -> None:
@@ -106,9 +107,8 @@ def test_the_columns_of_a_table_are_equally_long() -> None:
 
 def test_notebooks_show_the_measures_and_a_tables_head(result: Result) -> None:
     shown = result._repr_html_()
-    assert re.search("pages copied by GC</th><td[^>]*>900</td>", shown)
+    assert re.search("pages copied by GC</td><td[^>]*>900</td>", shown)
     assert "made &lt;by&gt; hand" in shown
-    assert "1,916 pages programmed" in shown
-    assert "<svg" in shown
+    assert re.search("pages programmed, GC copies</td><td[^>]*>900</td>", shown)
     assert "<script" not in shown
     assert "<th>start_ns</th>" in result.series()._repr_html_()

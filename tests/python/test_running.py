@@ -80,18 +80,18 @@ def test_a_trace_that_is_given_runs_in_place_of_the_workload_of_the_scenario(own
 
 
 def test_keys_without_effect_are_a_warning_and_a_note() -> None:
-    needs = "gc.steps_max has no effect without gc.mode = "
-    scenario = coflash.Scenario.load("demo").with_(gc__steps_max=3, workload__requests_max=1000)
+    needs = "controller.cores has no effect without a time of the firmware "
+    scenario = coflash.Scenario.load("demo").with_(controller__cores=3, workload__requests_max=1000)
     with pytest.warns(UserWarning, match=needs):
         ran = coflash.run(scenario, find_trace())
     assert [note.startswith(needs) for note in ran.notes] == [True]
     assert [sentence in ran.notes for sentence in scenario.without_effect()] == [True]
     assert any(sentence.startswith(needs) for sentence in scenario.check())
-    preemptive = scenario.with_(gc__mode="preemptive")
-    assert preemptive.without_effect() == []
-    assert coflash.run(preemptive, find_trace()).notes == ()
+    timed = scenario.with_(controller__read_command="1us")
+    assert timed.without_effect() == []
+    assert coflash.run(timed, find_trace()).notes == ()
     open_loop = {"replay.mode": "open", "replay.queue_depth": 32, "replay.time_scale": 2, "cache.size": "0B"}
-    timed = scenario.with_({**open_loop, "gc.steps_max": 8, "workload.trace": [str(find_trace())]})
+    timed = scenario.with_({**open_loop, "controller.cores": None, "workload.trace": [str(find_trace())]})
     lost = "cooperation, cooperation.removable_weight and cooperation.rewrite_stream have no effect without a cache"
     assert [sentence[: len(lost)] for sentence in timed.without_effect()] == [lost]
     with pytest.warns(UserWarning, match=lost):

@@ -21,22 +21,22 @@ KEPT = {
     "dies, channels and blocks, so that times stay": (
         "flash.channels flash.chips_per_channel flash.dies_per_chip flash.planes_per_die flash.pages_per_block "
         "flash.page_size flash.sector_size ftl.reclaim_unit ftl.indirection_unit timing.pages_per_type "
-        "timing.one_shot_pages timing.overtaken_max"
+        "timing.one_shot_pages timing.read_priority.overtaken_max"
     ),
     "it follows from the data that pools hold": "flash.blocks_per_plane flash.exported",
     "free blocks that GC needs at any size: they are added": "gc.low_mark",
     "counted for each operation, or under way at the same time": (
-        "gc.steps_max gc.copy_buffer replay.queue_depth controller.cores controller.write_buffer "
-        "controller.drain_per_s link.lanes link.lane_rate host.notice_size host.batch_max host.piggyback_max "
+        "gc.mode.steps_max gc.copy_buffer replay.queue_depth controller.cores controller.write_buffer "
+        "controller.drain_per_s link.lanes link.lane_rate host.notice_size host.notices.max host.notices.bytes_max "
         "cache.policy.block_pages cache.policy.window"
     ),
-    "erases of a block, and years": "endurance.rated_cycles endurance.warranty_years ftl.wear_gap",
+    "erases of a block, and years": "endurance.rated_cycles endurance.warranty_years ftl.wear_levelling.gap",
     "measurements of the drive": "measured.reads_per_s measured.writes_per_s measured.request_size",
     "draws, groups and multiples": (
         "seed gc.victim.d cache.policy.sample ftl.placement.regions ftl.placement.groups ftl.placement.logs "
         "ftl.placement.queues ftl.placement.streams ftl.placement.classes ftl.placement.gc_classes "
         "ftl.placement.clusters ftl.placement.sampling ftl.placement.epoch ftl.placement.handles ftl.placement.growth "
-        "ftl.placement.chunk_pages workload.phases[].placement workload.tenants[].placement workload.repeat "
+        "ftl.placement.chunk_pages workload.phases[].placement workload.repeat "
         "workload.synthetic.generator.windows"
     ),
     "sizes and places of requests": (
@@ -109,9 +109,9 @@ def test_a_part_of_a_workload_is_scaled_as_the_whole() -> None:
 
 
 def test_marks_in_blocks_keep_their_distance_from_the_low_mark_in_proportion() -> None:
-    marked = WHOLE.with_({"gc.mode": "background", "gc.background_mark": 43, "precondition.until_free": 30})
+    marked = WHOLE.with_({"gc.mode": {"name": "background", "mark": 43}, "precondition.until_free": 30})
     small = marked.scaled("1/13").to_dict()
-    assert (small["gc"]["background_mark"], small["precondition"]["until_free"]) == (4 + 39 // 13, 4 + 26 // 13)
+    assert (small["gc"]["mode"]["mark"], small["precondition"]["until_free"]) == (4 + 39 // 13, 4 + 26 // 13)
 
 
 @pytest.mark.parametrize("generator", ["uniform", {"name": "zipf", "exponent": 1.1}])

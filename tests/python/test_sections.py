@@ -7,13 +7,13 @@ from rich.console import Console
 
 import coflash
 import systems
-from coflash.cli.run_tables import keys_left_out, runs_beside, runs_table
-from coflash.cli.summary import run_table
+from coflash.cli.run_tables import keys_left_out
 from coflash.measures.catalogue import measure, metric_names
 from coflash.measures.measure import CAUSES, Measure, causes
 from coflash.measures.sections import SECTIONS, Section, can_act, sections
 from coflash.report import Subject
 from coflash.report.payload import divided, payload
+from coflash.results.tables import run_table, runs_beside, runs_table
 from coflash.scenario import flat
 
 CACHE, HOST_BUFFER, HYBRID, SHADOWS = (SECTIONS[path] for path in ("cache", "host_buffer", "hybrid", "shadows"))
@@ -145,7 +145,7 @@ def test_runs_beside_each_other_have_the_sections_of_any(
     cells = next(line for line in text.splitlines() if line.strip().startswith("write hits")).split()
     assert cells[-1] == "–", "a write buffer's cache is no hybrid's"
     # Their names tell them apart; the number of other keys that differ is said, and the keys are not shown.
-    (row,) = (line for line in printed(runs_table(found, [measure("waf_host")])).splitlines() if line[1:7] == "shadow")
+    (row,) = (line for line in printed(runs_table(found, [measure("waf_host")])).splitlines() if line[:6] == "shadow")
     assert row.split()[:2] == ["shadow", "shadowgc-64g"]
     assert keys_left_out(found).endswith("differ with name (coflash compare shows all)")
     assert measure("programs_pages.refresh").read(hybrid.metrics) == 0
@@ -165,5 +165,5 @@ def test_the_report_and_the_notebook_have_them(
     assert "sections" in data and not payload(Subject([result]))[0]["sections"]
     for run, title in ((hybrid, HYBRID.title), (shadow, SHADOWS.title)):
         assert title in run._repr_html_()
-    assert "How flash is divided" in hybrid._repr_html_()
-    assert "How flash is divided" not in shadow._repr_html_()
+    assert "read cache, at the end" in hybrid._repr_html_()
+    assert "read cache, at the end" not in shadow._repr_html_()

@@ -100,7 +100,7 @@ def test_a_goal_out_of_reach_ends_in_the_nearest_device_and_status_1(
     assert done.returncode == 1, done.stderr
     assert "in steps of about 20 %" in done.stdout and "meets response.p99<1ns; the nearest is" in done.stdout
     assert (out / "why.pdf").is_file() and (out / "report.html").is_file()
-    assert json.loads((out / sizes.DOCUMENT).read_text("utf-8"))["met"] is False
+    assert json.loads((out / sizes.Sizing.DOCUMENT).read_text("utf-8"))["met"] is False
     assert '"target":"cdm"' in (out / "report.html").read_text("utf-8"), "the report begins with the answer's scheme"
     assert "+0 ns" not in done.stdout and "growing queue" not in done.stdout
     monkeypatch.setattr(sizes, "_BEHIND", -1.0)

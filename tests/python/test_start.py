@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import copy
-import io
 import subprocess
 import sys
 from collections.abc import Callable
 
 import pytest
 import typer
-from rich.console import Console
 
 import coflash
-from coflash.cli import app, console, imported
-from coflash.cli.run_tables import _table
-from coflash.measures.measure import BRIEF
+from coflash.cli import app, imported
 
 COMMANDS = list(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 
@@ -98,19 +94,3 @@ def test_a_function_hides_the_module_of_its_name() -> None:
     code = "import coflash, coflash.sweep.design, coflash.keys; print(coflash.sweep, coflash.keys, coflash.results)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.count("<function") == 3, done.stdout
-
-
-@pytest.mark.parametrize("width", [40, 200])
-def test_a_long_table_looks_as_rich_lays_it_out(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without rich a row takes a tenth of the processor time."""
-    table = _table(["run", "cache.size"], BRIEF)
-    for row in range(200):
-        table.add_row(f"{row:x}" * 3, "日本" if row % 7 else "", f"{row / 7:.3f}", f"{row} µs", "–")
-    shown = []
-    for rows in (100, 1000):
-        monkeypatch.setattr(console, "_LONG", rows)
-        file = io.StringIO()
-        console.show_table(table, Console(file=file, width=width))
-        shown.append(file.getvalue())
-    assert shown[0] == shown[1]
-    assert shown[0].count("\n") > 200

@@ -29,7 +29,7 @@ from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis
 from coflash.sweep.devices import Devices, Sharing
 from coflash.sweep.driver import work
-from coflash.sweep.plan import Group, Outcomes, Plan
+from coflash.sweep.plan import Plan
 from coflash.sweep.progress import Watch
 from processes import PATIENCE_S, interrupt
 from sweeps import ENDLESS, SMALL, command, start
@@ -145,7 +145,7 @@ def test_what_is_there_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monk
         return coflash.run(scenario, *rest)
 
     monkeypatch.setattr(plan, "simulate", run)
-    coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB"}, out=tmp_path, workers=1)
+    coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB"}, out=tmp_path, on=1)
     assert len(ran) == 2
     # The same under another name, and more of it.
     again = coflash.sweep(SMALL.with_(name="other"), {"cache.size": ["2MiB", "4MiB", "1024KiB"]}, out=tmp_path)
@@ -158,7 +158,7 @@ def test_runs_of_an_earlier_revision_are_told_and_done_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     vary = {"cache.size": "1MiB,2MiB"}
-    now = coflash.sweep(SMALL, vary, out=tmp_path, workers=1)
+    now = coflash.sweep(SMALL, vary, out=tmp_path, on=1)
     (one, other) = (job for point in now.points for job in point.jobs)
     # Before revisions were counted, the version stood in their place.
     before = hashlib.sha256(f"{one.scenario.hash}\n0.1.0".encode()).hexdigest()[:16]
@@ -168,7 +168,7 @@ def test_runs_of_an_earlier_revision_are_told_and_done_anew(
     document = json.loads(kept.read_text("utf-8"))
     del document["revision"]
     kept.write_text(json.dumps({**document, "coflash": "0.1.0"}), encoding="utf-8")
-    again = coflash.sweep(SMALL, vary, out=tmp_path, workers=1, progress=True)
+    again = coflash.sweep(SMALL, vary, out=tmp_path, on=1, progress=True)
     told = "1 of these runs is there from an earlier revision of results, and is done anew"
     assert told in capsys.readouterr().err
     assert (again.from_before, again.outdated, runs_of(again)) == (1, 1, [one.key, other.key])
@@ -300,35 +300,29 @@ def test_what_does_not_fit_into_memory_is_not_started(tmp_path: Path, monkeypatc
             under_way -= 1
 
     monkeypatch.setattr(plan, "simulate", run)
-    assert not coflash.sweep(SMALL, {"seed": "2..7"}, out=tmp_path, workers=4).failures
+    assert not coflash.sweep(SMALL, {"seed": "2..7"}, out=tmp_path, on=4).failures
     assert at_once == [1] * 6
 
 
-def test_of_a_group_that_its_worker_lost_each_run_is_done_by_itself(tmp_path: Path) -> None:
+def test_a_run_that_its_worker_lost_is_a_failure_and_the_others_are_stored(tmp_path: Path) -> None:
     jobs = Plan.of(SMALL, (), [(("seed", str(seed)),) for seed in range(1, 8)], 1).jobs()
-    sizes: list[int] = []
 
     class Losing:
         workers, slots, shares_memory, memory_bytes, largest_bytes = 1, 2, False, 2**40, 2**40
 
-        def submit(self, groups: Sequence[tuple[Group, int]]) -> list[Future[Outcomes]]:
-            futures: list[Future[Outcomes]] = []
-            for group, needed in groups:
-                assert needed == max(job.needed_bytes for job in group)
-                sizes.append(len(group))
-                future: Future[Outcomes] = Future()
-                futures.append(future)
-                if jobs[3] in group:
+        def submit(self, jobs_now: Sequence[plan.Job]) -> list[Future[plan.Ran]]:
+            futures: list[Future[plan.Ran]] = [Future() for _ in jobs_now]
+            for job, future in zip(jobs_now, futures, strict=True):
+                if job is jobs[3]:
                     future.set_exception(OSError("the worker died"))
                 else:
-                    future.set_result(plan.execute_all(group, Devices()))
+                    future.set_result(plan.execute(job, Devices()))
             return futures
 
     store = store_at(tmp_path)
     store.check()
     with Watch(None, len(jobs)) as watch:
-        outcomes = list(work(iter(jobs), Losing(), store, watch, together=3))
-    assert sorted(sizes) == [1, 1, 1, 1, 3, 3]
+        outcomes = list(work(iter(jobs), Losing(), store, watch))
     assert {outcome.job.key for outcome in outcomes} == {job.key for job in jobs}
     assert [outcome.failure for outcome in outcomes if outcome.failure] == watch.failures
     (failure,) = watch.failures
@@ -391,7 +385,7 @@ def test_runs_that_share_a_device_give_what_bare_runs_give(
         "cache.size": "1MiB,4MiB",
         "timing.page_read": "25us,50us",
     }
-    swept = coflash.sweep(SMALL, vary, out=tmp_path, seeds=2, workers=3)
+    swept = coflash.sweep(SMALL, vary, out=tmp_path, seeds=2, on=3)
     assert len(started_from) == 24
     assert set(started_from) == set(warmed)
     monkeypatch.setattr(plan, "simulate", simulate)
@@ -410,7 +404,7 @@ def test_runs_that_share_a_device_give_what_bare_runs_give(
 
 
 def test_a_search_shares_devices_too(tmp_path: Path, warmed: list[str]) -> None:
-    coflash.tune(SMALL, {"cache.size": "1MiB..16MiB"}, minimise="waf_host", out=tmp_path, trials=6, workers=2)
+    coflash.tune(SMALL, {"cache.size": "1MiB..16MiB"}, minimise="waf_host", out=tmp_path, trials=6, on=2)
     assert warmed == [SMALL.warm_key]
 
 
@@ -438,7 +432,7 @@ def test_a_device_is_let_go_when_its_last_run_has_had_it() -> None:
 def test_a_device_that_cannot_be_warmed_up_fails_each_run_and_holds_up_none(tmp_path: Path) -> None:
     # Its flash is too small, which is found only when it is built.
     few = SMALL.with_({"flash.blocks_per_plane": 50, "ftl.spare.share": "20%"})
-    swept = coflash.sweep(few, {"ftl.spare.share": "1%,20%", "cache.size": "1MiB,2MiB"}, out=tmp_path, workers=4)
+    swept = coflash.sweep(few, {"ftl.spare.share": "1%,20%", "cache.size": "1MiB,2MiB"}, out=tmp_path, on=4)
     assert len(swept.failures) == 2
     assert all("too small" in failure.error for failure in swept.failures)
     assert len(swept.results) == 2
@@ -494,9 +488,8 @@ def test_a_metric_is_called_by_its_path_or_by_less() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"engine": "lokal"}, 'did you mean "local"'),
-        ({"address": "tcp://x:1"}, "local has none"),
-        ({"workers": 0}, "at least 1"),
+        ({"on": "lokal"}, "'lokal' was given; a number of parallel runs"),
+        ({"on": 0}, "at least 1"),
         ({"seeds": 0}, "at least 1"),
         ({"seeds": 10**21}, "at most 1000000"),
         ({"seeds": []}, "at least 1"),

@@ -83,8 +83,8 @@ def test_the_head_of_a_trace(small: Path) -> None:
     assert first["time_ns"].dtype == np.uint64
     assert len(trace.head(small, 0)) == 0
     shown = command("trace", "head", str(small), "-n", "2").stdout.splitlines()
-    assert len(shown) == 3
-    assert shown[1].split() == ["10000", "read", "4096", "8192"]
+    assert len(shown) == 4
+    assert shown[2].split() == ["10000", "read", "4096", "8192"]
 
 
 def test_a_slice_a_merge_and_a_remap(small: Path, tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_options_say_how_to_read(tmp_path: Path) -> None:
     path = tmp_path / "t.trace"
     path.write_text("1 0 8 16 1\n2 0 24 8 0\n")
     done = command("trace", "head", str(path), "--read", "units.time=1us", "--read", "units.size=4KiB")
-    assert done.stdout.splitlines()[1].split() == ["1000", "read", "4096", "65536"]
+    assert done.stdout.splitlines()[2].split() == ["1000", "read", "4096", "65536"]
     records = b"".join(
         struct.pack("<IIQQIIIIIHH", 0x65617407, 0, when, 8, 512, action, 1, 8 << 20, 0, 0, 0)
         for when, action in ((5, 1 << 16 | 1), (7, 1 << 16 | 7))
@@ -234,7 +234,7 @@ def test_columns_say_how_to_read_a_text_in_no_known_format(tmp_path: Path) -> No
     path.write_text("when;what;where;size\n5;R;8;4096\n15;W;16;512\n")
     columns = ["--read", "columns=time:us,op,offset:sectors,size:bytes", "--read", "header_lines=1"]
     done = command("trace", "head", str(path), *columns)
-    assert done.stdout.splitlines()[2].split() == ["10000", "write", "8192", "512"]
+    assert done.stdout.splitlines()[3].split() == ["10000", "write", "8192", "512"]
     for tool in ("info", "like"):
         assert command("trace", tool, str(path), *columns, "--json").returncode == 0
     assert command("trace", "convert", str(path), "-o", str(tmp_path / "t.parquet"), *columns).returncode == 0

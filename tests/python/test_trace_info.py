@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import get_type_hints
 
@@ -136,7 +135,7 @@ def test_the_table_says_what_is_known_and_how(small: Path) -> None:
     lines = {line[:20].strip(): line[20:].strip() for line in done.stdout.splitlines()}
     assert lines["working set written"] == "12 KiB (3 pages)"
     assert lines["write hottest"].startswith("1 % of pages 33.3\N{NO-BREAK SPACE}% · 5 % of pages 33.3")
-    assert lines["LRU miss ratio"] == "4 KiB 87.5\N{NO-BREAK SPACE}% · 16 KiB 50.0\N{NO-BREAK SPACE}%"
+    assert lines["LRU miss ratio"] == "4 KiB 87.5\N{NO-BREAK SPACE}% · 12 KiB 50.0\N{NO-BREAK SPACE}%"
     assert "exact" in done.stdout
     assert "histogram" not in done.stdout
     sampled = coflash("trace", "info", str(find_trace()), "--sample", "4096")
@@ -156,7 +155,7 @@ def test_json_has_everything_also_from_standard_input(small: Path) -> None:
     assert json.loads(done.stdout) == expected
 
 
-@pytest.mark.parametrize(("ending", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
+@pytest.mark.parametrize(("ending", "start"), [("pdf", b"%PDF"), ("svg", b"<svg"), ("png", b"\x89PNG")])
 def test_a_picture_has_all_panels_and_is_the_same_each_time(
     recorded: TraceInfo, tmp_path: Path, ending: str, start: bytes
 ) -> None:
@@ -167,8 +166,8 @@ def test_a_picture_has_all_panels_and_is_the_same_each_time(
     assert files[0].read_bytes() == files[1].read_bytes()
     if ending == "svg":
         texts = set(re.findall(r"<text[^>]*>([^<]*)</text>", files[0].read_text(encoding="utf-8")))
-        labels = {"request size", "time between arrivals", "LRU cache", "miss ratio (%)", "hottest pages (%)"}
-        assert labels | {"pages written (GiB)", "time (s)", "throughput asked for (MiB/s)", "reads", "writes"} <= texts
+        labels = {"request size", "time between arrivals", "LRU cache", "miss ratio (%)", "hottest pages"}
+        assert labels | {"pages written (GiB)", "time (s)", "throughput asked for (MB/s)", "reads", "writes"} <= texts
 
 
 def test_a_folder_gets_a_file_for_each_panel(small: Path, tmp_path: Path) -> None:
@@ -184,7 +183,7 @@ def test_a_trace_without_anything_to_show_is_drawn(tmp_path: Path) -> None:
     flushes.write_text("fio version 3 iolog\n5 d sync 0 0\n5 d sync 0 0\n")
     out = tmp_path / "t.svg"
     trace_figures.draw(trace.info(flushes), out)
-    assert out.read_text(encoding="utf-8").count("nothing to show") == len(trace_figures.PANELS)
+    assert out.read_text(encoding="utf-8").count(">nothing to show<") == len(trace_figures.PANELS)
 
 
 @pytest.mark.parametrize(
@@ -201,13 +200,3 @@ def test_a_place_that_is_none_is_refused_before_the_trace_is_read(tmp_path: Path
     assert (done.returncode, done.stdout) == (2, "")
     assert f"error: {tmp_path}/{message}" in done.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == ["small"]
-
-
-def test_without_matplotlib_it_is_named_first(
-    recorded: TraceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for attempt in (trace_figures.check_place, lambda place: trace_figures.draw(recorded, place)):
-        with pytest.raises(CoflashError, match=r"pip install 'coflash\[plots\]'"):
-            attempt(tmp_path / "t.svg")
-    assert list(tmp_path.iterdir()) == []

@@ -29,10 +29,10 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
 
     monkeypatch.setattr(plan, "simulate", run)
     with pytest.raises(KeyboardInterrupt):
-        coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, workers=1)
+        coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, on=1)
     before = len(coflash.results(tmp_path))
     assert before <= 3
-    tuning = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, workers=1)
+    tuning = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, on=1)
     assert len(tuning.trials) == 12
     assert len(ran) <= 13
     assert tuning.objective == "waf_host"
@@ -42,7 +42,7 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
     assert tuning.scenario.to_dict()["cache"]["size"] == tuning.best.values["cache.size"]
     assert coflash.results(tmp_path)[tuning.best.runs[0]].metrics.waf_host == tuning.best.found.mean
     # It is the same as a search that was never stopped.
-    fresh = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path / "fresh", trials=12, workers=1)
+    fresh = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path / "fresh", trials=12, on=1)
     assert fresh.trials == tuning.trials
     # Nothing is left to do.
     assert coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12).trials == tuning.trials
@@ -52,7 +52,7 @@ def test_a_search_of_an_earlier_revision_is_told_and_done_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def search(trials: int) -> Any:
-        return coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=trials, workers=1, progress=True)
+        return coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=trials, on=1, progress=True)
 
     with monkeypatch.context() as earlier:
         for module in (plan, tune):
@@ -76,7 +76,7 @@ def test_the_course_of_a_search_is_there_while_it_runs(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(plan, "simulate", run)
     over = {"cache.size": "1MiB..16MiB:4KiB"}
-    coflash.tune(SMALL, over, minimise="waf_host", out=tmp_path, trials=4, workers=1)
+    coflash.tune(SMALL, over, minimise="waf_host", out=tmp_path, trials=4, on=1)
     assert seen == [0, 1, 2, 3]
     study = Subject.read([tmp_path])
     assert study.search is not None and len(study.search["trials"]) == 4
@@ -131,17 +131,13 @@ def test_a_search_stops_where_all_is_refused_for_one_reason_and_says_why_also_wh
     large = SMALL.with_(workload__synthetic={"space": "1GiB"})
     for _ in range(2):
         with pytest.raises(CoflashError, match=r"after 10 that failed for the same reason: .*space.*1GiB"):
-            coflash.tune(
-                large, {"ftl.spare.share": "20%..40%"}, minimise="waf_host", out=tmp_path, trials=40, workers=1
-            )
+            coflash.tune(large, {"ftl.spare.share": "20%..40%"}, minimise="waf_host", out=tmp_path, trials=40, on=1)
     assert len(ran) == 10
 
 
 def test_of_several_objectives_there_is_a_front_and_the_best_meets_the_conditions(tmp_path: Path) -> None:
     over = {"cache.size": "1MiB..16MiB", "cooperation.name": ["none", "cdm"]}
-    tuning = coflash.tune(
-        SMALL, over, minimise="waf_host", maximise="throughput.iops", out=tmp_path, trials=14, workers=1
-    )
+    tuning = coflash.tune(SMALL, over, minimise="waf_host", maximise="throughput.iops", out=tmp_path, trials=14, on=1)
     pairs = {
         trial.number: (trial.objectives[0].mean or 0.0, trial.objectives[1].mean or 0.0) for trial in tuning.trials
     }
@@ -162,7 +158,7 @@ def test_of_several_objectives_there_is_a_front_and_the_best_meets_the_condition
 
     middle = sorted(trial.found.mean or 0.0 for trial in tuning.trials)[7]
     bounded = coflash.tune(
-        SMALL, over, maximise="waf_host", subject_to=f"waf_host<{middle}", out=tmp_path, trials=14, workers=1
+        SMALL, over, maximise="waf_host", subject_to=f"waf_host<{middle}", out=tmp_path, trials=14, on=1
     )
     best = bounded.best.found.mean or 0.0
     assert bounded.best.is_allowed and best <= middle
@@ -200,7 +196,7 @@ def test_a_key_or_a_cost_is_an_objective_and_a_bound(tmp_path: Path) -> None:
     cost = "cache.size*3 $/GiB + flash.size*0.08"
     bounds = ["waf_host<0.9", "cost<0.05"]
     tuning = coflash.tune(
-        SMALL, over, minimise="cache.size", cost=cost, subject_to=bounds, out=tmp_path, trials=10, workers=1
+        SMALL, over, minimise="cache.size", cost=cost, subject_to=bounds, out=tmp_path, trials=10, on=1
     )
     assert [goal.name for goal in tuning.goals] == ["cache.size", f"cost {cost}"]
     cheapest = tuning.trials[0]

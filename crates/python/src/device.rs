@@ -3,7 +3,8 @@
 use crate::observer::PythonObserver;
 use crate::{PyRunResult, Scenario, ended, object, refused};
 use coflash_device::{
-    Address, Cut, DeviceError, EndedSession, Folder, Machine, SessionFolder, Side, Told, TwinError, explore,
+    Address, Cut, Description, DeviceError, EndedSession, Folder, Machine, SessionFolder, Side, TwinError,
+    explore,
 };
 use explore::{AtomicUnit, Exploration, Explored};
 use pyo3::prelude::*;
@@ -95,7 +96,7 @@ impl ServedDevice {
         self.with(py, coflash_device::ServedDevice::clients)
     }
 
-    /// What flash did since the last call: by session its operations and decisions, as Parquet files, and the operations left out.
+    /// What flash did since the last call: by session its operations and decisions, as streams of Arrow, and the operations left out.
     fn take_live(&self, py: Python<'_>) -> PyResult<Parts> {
         let parts = self.with(py, |served| {
             let written = |(session, piece): coflash_device::Part| {
@@ -137,7 +138,7 @@ pub(crate) fn device_info(
     py: Python<'_>,
     folder: PathBuf,
 ) -> PyResult<(Scenario, Bound<'_, PyAny>, Option<String>)> {
-    let Told { info, refusal } =
+    let Description { info, refusal } =
         py.detach(|| coflash_device::info(&Folder::new(&folder))).map_err(refused)?;
     let scenario = coflash_scenario::Scenario::from_toml(&info.format.scenario).map_err(refused)?;
     let numbers = serde_json::json!({

@@ -7,7 +7,7 @@ mod costmodel;
 mod device;
 mod external;
 mod observer;
-mod table;
+mod table_files;
 mod trace;
 
 use coflash_base::measure::SectionInfo;
@@ -328,8 +328,13 @@ fn run(
     let mut simulate =
         || coflash_sim::run_recorded(&scenario, warm, &records, checkpoints.as_ref(), &mut observer);
     external::take_failure();
-    // Release the interpreter during the simulation; observer and policies acquire it when they need it.
-    let result = if external::is_called_per_page(&scenario) { simulate() } else { py.detach(&mut simulate) };
+    // Release the interpreter during the simulation; observer and policies acquire it when they need it. Files of tables need it
+    // on other threads.
+    let has_tables = records != Records::default()
+        || matches!(&scenario.workload.requests, Requests::Trace(files) | Requests::Like(files)
+            if files.iter().any(|file| coflash_trace::table_files::is_table_file(file)));
+    let is_kept = external::is_called_per_page(&scenario) && !has_tables;
+    let result = if is_kept { simulate() } else { py.detach(&mut simulate) };
     settled(py, result, observer).map(PyRunResult)
 }
 
@@ -376,6 +381,12 @@ fn observed<T: Send>(
 
 #[pymodule]
 mod _core {
+    #[pymodule_init]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        coflash_trace::table_files::provide(&crate::table_files::PythonTableFiles);
+        Ok(())
+    }
+
     #[pymodule_export]
     use crate::costmodel::{cost_of_request, cost_of_write, least_cost, solve};
     #[cfg(unix)]
@@ -387,11 +398,11 @@ mod _core {
     #[pymodule_export]
     use crate::external::{Candidates, hook_seconds};
     #[pymodule_export]
-    use crate::table::{read_table, write_table};
+    use crate::table_files::TableStream;
     #[pymodule_export]
     use crate::trace::{
         PyFittedWorkload, PyGenerated, cache_hits, job_files, miss_ratio_curves, trace_head, trace_info,
-        trace_like, trace_rewrite, trace_split, trace_target, trace_targets,
+        trace_like, trace_rewrite, trace_split, trace_targets,
     };
     #[pymodule_export]
     use crate::{CoflashError, PyRunResult, Scenario, Warm};

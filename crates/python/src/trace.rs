@@ -4,7 +4,7 @@ use crate::{Scenario, Settings, object, observed, refused};
 use coflash_sim::{FittedWorkload, Generated};
 use coflash_trace::TraceOptions;
 use coflash_trace::like::FitOptions;
-use coflash_trace::tools::{head::head, target, targets};
+use coflash_trace::tools::{head::head, targets};
 use coflash_workload::Request;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -194,9 +194,4 @@ pub(crate) fn job_files(file: &str) -> PyResult<Vec<String>> {
 #[pyfunction]
 pub(crate) fn trace_targets() -> Vec<&'static str> {
     targets()
-}
-
-#[pyfunction]
-pub(crate) fn trace_target(out: &str, format: Option<&str>) -> PyResult<&'static str> {
-    target(out, format).map_err(refused)
 }

@@ -39,8 +39,12 @@ _ROUNDING, _AGREES = 1.05, 1.25
 _LINE = re.compile(r"""(\w+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^#"']*?))\s*(?:#.*)?""")
 
 
-def read_sheet(file: Path) -> dict[str, Any]:
+def read_sheet(file: Path, *, alone: bool = True) -> dict[str, Any]:
     """Read a data sheet: lines `name = value`, as in TOML.
+
+    Args:
+        file: The file.
+        alone: Whether a drive follows from it alone, without measurements.
 
     Raises:
         CoflashError: A line is none of a data sheet, or what is needed is missing.
@@ -62,6 +66,8 @@ def read_sheet(file: Path) -> dict[str, Any]:
         )
         if not stated[found[1]]:
             raise CoflashError(f"{file}:{number}: {found[1]}: '{text}' was given; {meaning} is allowed")
+    if not alone:
+        return stated
     if missing := [name for name in ("capacity", "sequential_write", "random_write") if name not in stated]:
         raise CoflashError(f"{file}: {', '.join(missing)}: is missing; the spare space follows from it")
     if against := list(contradictions(stated)):

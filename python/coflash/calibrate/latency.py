@@ -105,8 +105,7 @@ class Service:
                 "program_distribution": "exponential",
                 "block_erase": "0ns",
                 "sector_transfer": "0ns",
-                "read_priority": "overtake",
-                "overtaken_max": 4096,
+                "read_priority": {"name": "overtake", "overtaken_max": 4096},
             },
             "controller": {
                 "read_command": f"{round(1000 * (self.read_us - read_us))}ns",
@@ -116,7 +115,7 @@ class Service:
             "ftl.chips": "least-busy",
             "ftl.spare": spare(physical, pages),
             "gc.low_mark": 1,
-            **({"gc.mode": "background", "gc.background_mark": ahead} if ahead > 1 else {}),
+            **({"gc.mode": {"name": "background", "mark": ahead}} if ahead > 1 else {}),
             "precondition": {"fill": "sequential", "random_passes": 2},
         }
 

@@ -139,14 +139,16 @@ class Measured:
         return keys
 
 
-def read_csv(file: Path, capacity_bytes: float | None = None, source: str = "", sheet: Sheet = UNSTATED) -> Measured:
-    """Read a table.
+def read_csv(
+    file: Path, capacity_bytes: float | None = None, source: str = "", sheet: Sheet = UNSTATED, name: str = ""
+) -> Measured:
+    """Read a table; the drive has the name of the file unless it is given.
 
     Raises:
         CoflashError: The file cannot be read, a column is unknown, or a cell is missing or absurd.
     """
     points = _points(file, csv.reader(io.StringIO(text_of(file)), skipinitialspace=True))
-    return Measured(file.stem, tuple(points), capacity_bytes, source, sheet)
+    return Measured(name or file.stem, tuple(points), capacity_bytes, source, sheet)
 
 
 def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = "", sheet: Sheet = UNSTATED) -> Measured:

@@ -46,8 +46,8 @@ VICTIMS: dict[str, Any] = {
 STREAMS: dict[str, dict[str, Any]] = {"separate": {}, "shared": {"ftl.shared_streams": [["host", "gc"]]}}
 """Whether GC's copies go to blocks of their own, or share those of host writes."""
 WEAR_GAPS = (16, 8, 4)
-"""The candidate differences in erases: the default of `ftl.wear_gap`, and less, down to one that uniform writes hardly
-reach in as many passes as drives are measured."""
+"""The candidate differences in erases: the default of `ftl.wear_levelling.gap`, and less, down to one that uniform
+writes hardly reach in as many passes as drives are measured."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def slowdown(waf: float, read_cost: float, scattered: bool) -> float:
 
 def wear(gap: int | None) -> dict[str, Any]:
     """Return the keys for a difference in erases."""
-    return {} if gap is None else {"ftl.wear_levelling": "static", "ftl.wear_gap": gap}
+    return {} if gap is None else {"ftl.wear_levelling": {"name": "static", "gap": gap}}
 
 
 def waf_between(result: Result, pages: int, begin: float, end: float) -> float:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from coflash import palette
 from coflash.calibrate.fit import Fit, Prediction, goal
 from coflash.calibrate.measured import LATENCIES, MEASURES, Point
-from coflash.figures.style import picture, style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from coflash.charts import Axis, Chart, Look, Row, lines, picture
 
 _BY_RATE = ("read_p50_us", "write_p50_us")
-_FILLED, _OPEN = palette.LINES[0], palette.LINES[1]
+_ROLES = {
+    "fitted": Look(palette.LINES[0], marker="circle"),
+    "held out": Look(palette.LINES[1], marker="circle", hollow=True),
+}
 _TICKS_PERCENT = (-100, -30, -10, -5, 0, 5, 10, 30, 100, 300)
 """The ticks of the axis of errors, which is linear up to 10 % and logarithmic beyond."""
 
@@ -154,22 +153,11 @@ def plain(text: str) -> str:
 
 
 def figure(fit: Fit) -> bytes:
-    """Draw measured and predicted curves, if any, and the error of every point, as a PNG.
-
-    Raises:
-        CoflashError: matplotlib is missing.
-    """
+    """Draw measured and predicted curves, if any, and the error of every point, as a PNG."""
     curves = [by for by in ("used", "writes_per_s") if len(_curve(fit, by)) > 2]
-    with style(2):
-        from matplotlib.figure import Figure
-
-        rows = len({one.point.conditions() for one in fit.predictions})
-        canvas = Figure(figsize=(3.6 * (1 + len(curves)), max(2.6, 0.16 * rows + 0.8)), layout="constrained")
-        panels = canvas.subplots(1, 1 + len(curves), squeeze=False)[0]
-        for axes, by in zip(panels, curves, strict=False):
-            _draw_curve(axes, fit, by)
-        _draw_errors(panels[-1], fit)
-        return picture(canvas, "png")
+    rows = len({one.point.conditions() for one in fit.predictions})
+    inches = 3.6, max(2.6, 0.16 * rows + 0.8)
+    return picture([*(_drawn_curve(fit, by, inches) for by in curves), _errors_chart(fit, inches)], "png")
 
 
 def _curve(fit: Fit, by: str) -> list[Prediction]:
@@ -183,56 +171,47 @@ def _curve(fit: Fit, by: str) -> list[Prediction]:
     return [p for p in fit.predictions if p.point.measure in _BY_RATE]
 
 
-def _draw_curve(axes: Axes, fit: Fit, by: str) -> None:
-    points = _curve(fit, by)
-    for index, measure in enumerate(dict.fromkeys(one.point.measure for one in points)):
-        of = sorted((one for one in points if one.point.measure == measure), key=lambda one: getattr(one.point, by))
-        colour = palette.LINES[index]
-        axes.plot(
-            [getattr(o.point, by) for o in of], [o.value for o in of], color=colour, label=MEASURES[measure].label
-        )
-        for held in (False, True):
-            shown = [o for o in of if o.point.held_out is held]
-            axes.plot(
-                [getattr(o.point, by) for o in shown],
-                [o.point.value for o in shown],
-                linestyle="none",
-                marker="o",
-                color=colour,
-                fillstyle="none" if held else "full",
-                label=f"measured, {'held out' if held else 'fitted'}" if shown else None,
-            )
-    axes.set_xlabel("used part of the capacity" if by == "used" else "writes per second")
-    axes.set_ylabel(MEASURES["waf"].label if by == "used" else "latency, µs")
-    if by != "used":
-        axes.set_yscale("log")
-    axes.legend()
-    axes.grid(axis="y")
+def _drawn_curve(fit: Fit, by: str, inches: tuple[float, float]) -> Chart:
+    rows: list[Row] = []
+    styles: dict[str, Look] = {}
+    for index, measure in enumerate(dict.fromkeys(each.point.measure for each in _curve(fit, by))):
+        members = [each for each in _curve(fit, by) if each.point.measure == measure]
+        label, colour = MEASURES[measure].label, palette.LINES[index]
+        styles[label] = Look(colour)
+        for each in sorted(members, key=lambda each: float(getattr(each.point, by))):
+            role = "held out" if each.point.held_out else "fitted"
+            name, at = f"{label}, measured, {role}", getattr(each.point, by)
+            styles[name] = _ROLES[role]._replace(colour=colour)
+            rows += [{"x": at, "y": each.value, "name": label}]
+            rows += [{"x": at, "y": each.point.value, "name": name, "part": len(rows)}]
+    if by == "used":
+        across, up = Axis("used part of the capacity"), Axis(MEASURES["waf"].label, low=1)
+    else:
+        across, up = Axis("writes per second"), Axis("latency, µs", log=10)
+    return lines(rows, across, up, styles=styles, inches=inches)
 
 
-def _draw_errors(axes: Axes, fit: Fit) -> None:
-    labels = list(dict.fromkeys(one.point.conditions() for one in fit.predictions))
-    for held, colour in ((False, _FILLED), (True, _OPEN)):
-        of = [one for one in fit.predictions if one.point.held_out is held]
-        axes.plot(
-            [100 * one.error for one in of],
-            [labels.index(one.point.conditions()) for one in of],
-            linestyle="none",
-            marker="o",
-            fillstyle="none" if held else "full",
-            color=colour,
-            label="held out" if held else "fitted",
-        )
-    axes.axvline(0, color="#555555", linewidth=0.6)
-    axes.set_yticks(range(len(labels)), labels, fontsize=5.5)
-    axes.invert_yaxis()
-    axes.set_xscale("symlog", linthresh=10)
-    low, high = axes.get_xlim()
-    axes.set_xticks([percent for percent in _TICKS_PERCENT if low <= percent <= high])
-    axes.xaxis.set_major_formatter("{x:+g}")
-    axes.set_xlabel("error (%)")
-    axes.legend(loc="best")
-    axes.grid(axis="x")
+def _errors_chart(fit: Fit, inches: tuple[float, float]) -> Chart:
+    labels = list(dict.fromkeys(each.point.conditions() for each in fit.predictions))
+    places = {float(-at): label for at, label in enumerate(labels)}
+    rows: list[Row] = [
+        {
+            "x": _symmetric(100 * each.error),
+            "y": float(-labels.index(each.point.conditions())),
+            "name": "held out" if each.point.held_out else "fitted",
+            "part": part,
+        }
+        for part, each in enumerate(fit.predictions)
+    ]
+    far = [row["x"] for row in rows]
+    ticks = [tick for tick in _TICKS_PERCENT if min(far) <= _symmetric(tick) <= max(far) or not tick]
+    across = Axis("error (%)", ticks={_symmetric(tick): f"{tick:+d}" if tick else "0" for tick in ticks})
+    return lines(rows, across, Axis("", ticks=places), styles=_ROLES, rules=[(0.0, "")], inches=inches)
+
+
+def _symmetric(percent: float) -> float:
+    """Return the place of an error: linear up to 10 %, and logarithmic beyond."""
+    return percent / 10 if abs(percent) <= 10 else math.copysign(1 + math.log10(abs(percent) / 10), percent)
 
 
 def _kind(point: Point) -> str:

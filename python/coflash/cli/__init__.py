@@ -26,7 +26,13 @@ _PANELS = {
 }
 """The commands of each panel of the help."""
 
-_MODULES = {"compare": "results", "study": "reproduce", "truth": "reproduce", "serve": "device", "trace": "generate"}
+_MODULES = {
+    "compare": "results",
+    "study": "reproduce",
+    "truth": "reproduce",
+    "serve": "device",
+    **dict.fromkeys(("sweep", "tune", "size", "advise", "fleet", "evaluate"), "question"),
+}
 """The modules of the commands that have another name than their module."""
 
 _GROUPS = ("results", "trace", "device", "scenario")
@@ -141,5 +147,5 @@ def _refuse(problem: str) -> NoReturn:
     from coflash.terminal import errors
 
     line = "; ".join(part for part in f"error: {problem}".splitlines() if part.strip())
-    errors().print(line, style="red", markup=False, highlight=False, soft_wrap=True)
+    errors().print(line, style="red", soft_wrap=True)
     sys.exit(2)

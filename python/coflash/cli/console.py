@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
-from rich.measure import Measurement
-from rich.table import Table
+from rich.console import Console
 
 from coflash._core import CoflashError
 from coflash.cli.options import TableForm, assigned, trace_options
@@ -24,14 +19,9 @@ from coflash.results.store import Failure
 from coflash.scenario import Scenario
 from coflash.terminal import errors as errors
 from coflash.terminal import output as output
+from coflash.text_table import TextTable
 
 STANDARD_OUTPUT = Path("-")
-
-_WIDEST = 10_000
-_GAP = 2
-"""The blanks between columns."""
-_LONG = 100
-"""The number of rows above which rich does not lay out a plain table: it takes a millisecond for each row."""
 
 
 def scenario_with(name: str, assignments: list[str] | None, read: list[str] | None = None) -> Scenario:
@@ -96,131 +86,26 @@ def show_json(value: Any) -> None:
     output().print_json(data=value)
 
 
-def show_table(table: Table, console: Console) -> None:
-    """Print a whole table; if it is wider than the terminal, its rows become columns, as many as fit side by side.
+def show_table(table: TextTable, form: TableForm = "terminal", console: Console | None = None) -> None:
+    """Print a table for a terminal, or write it for a document.
 
     Where there is no terminal, and no COLUMNS that gives a width, lines are as long as they are.
     """
-    if (
-        table.row_count > _LONG
-        and (lines := _lines(table))
-        and (cell_len(lines[-1]) <= console.width or not (console.is_terminal or "COLUMNS" in os.environ))
-    ):
-        head = len(lines) - table.row_count - 1
-        console.out("\n".join(lines[:head]), style="bold", highlight=False)
-        console.out("\n".join(lines[head:]), highlight=False)
-        return
-    wide = console.options.update(max_width=_WIDEST)
-    for column in table.columns:
-        if column.no_wrap:  # rich would cut its cells
-            column.min_width = max(_width(cell) for cell in (column.header, *column.cells))
-    needed = Measurement.get(console, wide, table).minimum
-    if needed <= console.width:
-        console.print(table)
-    elif console.is_terminal or "COLUMNS" in os.environ:
-        console.print(_on_its_side(table, console.width))
-    else:
-        console.width = needed
-        console.print(table, crop=False)
-
-
-def _lines(table: Table) -> list[str]:
-    """Lay a table out as rich does, if its cells are plain words on one line and its only rule is below the head."""
-    given = [[*column.cells] for column in table.columns]
-    cells = [[cell for cell in column if isinstance(cell, str) and "\n" not in cell] for column in given]
-    if table.box is not SIMPLE_HEAD or cells != given:
-        return []
-    heads = [str(column.header).split("\n") for column in table.columns]
-    height = max(map(len, heads))
-    widths = [max(map(cell_len, (*head, *column))) for head, column in zip(heads, cells, strict=True)]
-    rights = [column.justify == "right" for column in table.columns]
-
-    def line(words: Iterable[str]) -> str:
-        blanks = [(word, " " * (width - cell_len(word))) for word, width in zip(words, widths, strict=True)]
-        sides = (blank + word if right else word + blank for (word, blank), right in zip(blanks, rights, strict=True))
-        return f" {'  '.join(sides)} "
-
-    top = [line(words) for words in zip(*([""] * (height - len(head)) + head for head in heads), strict=True)]
-    empty = line([""] * len(cells))
-    return [empty, *top, f" {'─' * (len(empty) - 2)} ", *map(line, zip(*cells, strict=True)), empty]
-
-
-def _width(cell: RenderableType) -> int:
-    return max(map(cell_len, str(cell).split("\n")))
-
-
-def show_or_write(table: Table, form: TableForm, console: Console | None = None) -> None:
-    """Print a table for a terminal, or write it for a document."""
     if form == "terminal":
-        show_table(table, console or output())
+        (console or output()).print(table, soft_wrap=True)
     else:
-        typer.echo(written(table, form))
+        typer.echo(table.document(form))
 
 
-def written(table: Table, form: Literal["markdown", "latex"]) -> str:
-    """Write a table for a document: Markdown, or LaTeX with the rules of `booktabs`."""
-    body = zip(*(column.cells for column in table.columns), strict=True)
-    rows = [[str(column.header) for column in table.columns], *body]
-    cells = [[str(cell).replace("\n", " ").strip(" ") for cell in row] for row in rows]
-    rights = [column.justify == "right" for column in table.columns]
-    if form == "markdown":
-        lines = ["| " + " | ".join(cell.translate(_MARKDOWN) for cell in row) + " |" for row in cells]
-        lines.insert(1, "|" + "|".join("---:" if right else "---" for right in rights) + "|")
-        return "\n".join(lines)
-    lines = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in cells]
-    columns = "".join("r" if right else "l" for right in rights)
-    begin = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule"]
-    return "\n".join([*begin, *lines[1:], r"\bottomrule", r"\end{tabular}"])
-
-
-_MARKDOWN = str.maketrans({**{sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"}})
-_LATEX = str.maketrans(
-    {
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "−": "$-$",
-        "–": "--",
-        "±": r"$\pm$",
-        "µ": r"\textmu{}",
-        "\u00a0": "~",
-        "\u202f": r"\,",
-    }
-)
-
-
-def _on_its_side(table: Table, width: int) -> Group:
-    names = [" ".join(str(column.header).split()) for column in table.columns]
-    beside: list[list[tuple[RenderableType, ...]]] = []
-    room = 0
-    for row in zip(*(column.cells for column in table.columns), strict=True):
-        needed = max(map(_width, row)) + _GAP
-        if needed > room:
-            beside.append([])
-            room = width - max(map(cell_len, names)) - _GAP
-        beside[-1].append(row)
-        room -= needed
-    return Group(*(_turned(names, rows) for rows in beside))
-
-
-def _turned(names: list[str], rows: list[tuple[RenderableType, ...]]) -> Table:
-    turned = plain_table("", *("" for _ in rows))
-    turned.show_header = False
-    for name, *cells in zip(names, *rows, strict=True):
-        if any(map(str, cells)):
-            # What a row is called has no name.
-            turned.add_row(name, *cells, style=None if name else "bold")
-    turned.add_row("")
-    return turned
+def say(text: str, console: Console | None = None) -> None:
+    """Print a text as it is, each line whole."""
+    (console or output()).print(text, soft_wrap=True)
 
 
 def notes(remarks: Iterable[str]) -> None:
     """Print assumptions and other remarks on the standard error stream."""
     for remark in remarks:
-        errors().print(f"note: {remark}", style="yellow", highlight=False, soft_wrap=True)
+        errors().print(f"note: {remark}", style="yellow", soft_wrap=True)
 
 
 def end_if_failed(failures: Sequence[Failure], quiet: bool) -> None:
@@ -228,7 +113,7 @@ def end_if_failed(failures: Sequence[Failure], quiet: bool) -> None:
     if failures:
         first = f"; the first: {failures[0].label}: {failures[0].error}" if quiet else ", see above"
         told = f"{counted(len(failures), 'run')} failed{first}"
-        errors().print(told, style="red", markup=False, soft_wrap=True)
+        errors().print(told, style="red", soft_wrap=True)
         raise typer.Exit(1)
 
 
@@ -239,11 +124,3 @@ def noted() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         yield
     notes(str(one.message) for one in found)
-
-
-def plain_table(*columns: str) -> Table:
-    """Make a table without vertical lines."""
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, _GAP, 0, 0))
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table

@@ -14,9 +14,10 @@ import typer
 from coflash import device
 from coflash._core import CoflashError
 from coflash.cli import live_display
-from coflash.cli.console import errors, notes, output, plain_table, scenario_with
+from coflash.cli.console import errors, notes, output, say, scenario_with, show_table
 from coflash.cli.options import Assignments
 from coflash.quantity import show
+from coflash.text_table import TextTable
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -41,20 +42,18 @@ Side = Annotated[
 _SECONDS_BETWEEN_LOOKS = 0.2
 
 
-_TRACE = "The file for the recorded trace. Default: in the folder of the session."
-
-
 def serve(
     folder: Device,
     scenario: DeviceScenario = None,
     assignments: Assignments = None,
     size: Annotated[str | None, typer.Option("--size", help="The capacity, such as 8GiB.")] = None,
-    socket: Annotated[
-        Path | None, typer.Option("--socket", metavar="PATH", help="A Unix socket. Default: DIR/nbd.")
-    ] = None,
     listen: Annotated[
         str | None,
-        typer.Option("--listen", metavar="HOST:PORT", help="A TCP address, such as 127.0.0.1:10809."),
+        typer.Option(
+            "--listen",
+            metavar="PATH|HOST:PORT",
+            help="A Unix socket, by its path, or a TCP address, such as 127.0.0.1:10809. Default: DIR/nbd.",
+        ),
     ] = None,
     insecure: Annotated[
         bool,
@@ -62,10 +61,6 @@ def serve(
             "--insecure", help="Let --listen take an address that other machines reach: no password, no encryption."
         ),
     ] = False,
-    connections: Annotated[
-        int, typer.Option("--connections", min=1, metavar="N", help="How many clients may be connected.")
-    ] = 256,
-    trace: Annotated[Path | None, typer.Option("--trace", metavar="FILE", help=_TRACE)] = None,
     emulate: Annotated[
         bool, typer.Option("--emulate", help="Delay each answer until the simulated device would give it.")
     ] = False,
@@ -82,8 +77,9 @@ def serve(
 ) -> None:
     """Serve a device as a network block device until Control-C. Do not keep data on it: it is for experiments."""
     chosen = None if scenario is None else scenario_with(scenario, assignments)
-    options: dict[str, Any] = {"size": size, "socket": socket, "listen": listen, "trace": trace, "emulate": emulate}
-    options |= {"insecure": insecure, "connections": connections}
+    is_path = listen is not None and ("/" in listen or ":" not in listen)
+    options: dict[str, Any] = {"size": size, "socket" if is_path else "listen": listen}
+    options |= {"insecure": insecure, "emulate": emulate}
     stop = threading.Event()
     # An exception could come while a result is being saved.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -93,10 +89,14 @@ def serve(
     with ExitStack() as open_:
         page = open_.enter_context(LivePage(folder.name)) if dashboard else None
         served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, side=side, seed=seed, **options))
-        output().print(served.address, markup=False, highlight=False, soft_wrap=True)
+        say(served.address)
         if page:
-            output().print(page.address, markup=False, highlight=False, soft_wrap=True)
-        view = open_.enter_context(live_display.served(served.folder.name, errors())) if live else None
+            say(page.address)
+        view = (
+            open_.enter_context(live_display.displayed(live_display.ServedView(served.folder.name, errors())))
+            if live
+            else None
+        )
         shown = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(news := served.look())
@@ -107,23 +107,22 @@ def serve(
                 view.show(served.measured())
         notes(served.look())
     for session in served.sessions:
-        errors().print(f"result: {session / 'result'}", markup=False, highlight=False, soft_wrap=True)
+        say(f"result: {session / 'result'}", errors())
 
 
 @app.command()
 def info(folder: DeviceFolder) -> None:
     """Describe a device: its scenario, its size, and the data on it."""
     scenario, numbers = device.info(folder)
-    table = plain_table("", "")
-    table.show_header = False
-    table.add_row("scenario", f"{scenario.name} {scenario.hash}")
+    table = TextTable(["", ""])
+    table.add("scenario", f"{scenario.name} {scenario.hash}")
     for name, number in numbers.items():
         is_bytes = name.endswith("_bytes")
-        table.add_row(name.replace("_", " "), show(number, "bytes") if is_bytes else f"{number:,}")
-    table.add_row("sessions", str(len(device.sessions(folder))))
+        table.add(name.replace("_", " "), show(number, "bytes") if is_bytes else f"{number:,}")
+    table.add("sessions", str(len(device.sessions(folder))))
     if reason := device.refusal(folder):
-        table.add_row("read-only", reason)
-    output().print(table)
+        table.add("read-only", reason)
+    show_table(table)
 
 
 @app.command()
@@ -131,7 +130,7 @@ def check(folder: DeviceFolder) -> None:
     """Check every record and all data of a device; exit status 1 means damage."""
     damage = device.check(folder)
     for line in damage or ["nothing is damaged"]:
-        output().print(line, markup=False, highlight=False, soft_wrap=True)
+        say(line)
     if damage:
         raise typer.Exit(1)
 
@@ -139,7 +138,7 @@ def check(folder: DeviceFolder) -> None:
 @app.command()
 def cut(folder: DeviceFolder, side: Side = "device", seed: Seed = 0) -> None:
     """Cut the power of a device that is being served, or of its host, power it on again, and say what was lost."""
-    output().print(device.cut(folder, seed, side).told, markup=False, highlight=False, soft_wrap=True)
+    output().print(device.cut(folder, seed, side).told, soft_wrap=True)
 
 
 @app.command()
@@ -159,10 +158,10 @@ def twin(folder: DeviceFolder) -> None:
             differences = device.twin(session)
         except CoflashError as error:  # the other sessions may have an answer
             failed += 1
-            errors().print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            errors().print(f"error: {error}", style="red", soft_wrap=True)
             continue
         failed += bool(differences)
         line = ", ".join(f"{key}: {one} served, {other} simulated" for key, (one, other) in differences.items())
-        output().print(f"{session.name}: {line or 'equal'}", markup=False, highlight=False, soft_wrap=True)
+        say(f"{session.name}: {line or 'equal'}")
     if failed:
         raise typer.Exit(1)

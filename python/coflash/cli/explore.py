@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from coflash import device
@@ -19,6 +18,7 @@ from coflash.cli.console import (
     check_json,
     errors,
     output,
+    say,
     scenario_with,
     write_json,
 )
@@ -81,7 +81,7 @@ def explore(
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     if state is not None:
         place, failure = device.explore_again(folder, state)
-        _tell(output(), _about(failure) if failure else f"state {state} is right\n  look: {place}/look.sh")
+        say(_about(failure) if failure else f"state {state} is right\n  look: {place}/look.sh")
         raise typer.Exit(int(failure is not None))
     if run is None or check is None:
         msg = f"{'--check' if run else '--run'} is missing: the commands of the workload and of the check are necessary"
@@ -110,7 +110,7 @@ def explore(
             raise
     speed = f"{found.states / (time.monotonic() - begun):,.1f} states a second"
     console = errors() if json_file == STANDARD_OUTPUT else output()
-    _tell(console, "\n\n".join([f"{found.summary()}\n{speed}", *map(_about, found.failures)]))
+    say("\n\n".join([f"{found.summary()}\n{speed}", *map(_about, found.failures)]), console)
     write_json(json_file, found.to_json())
     if junit_file is not None:
         atomic_write.write_file(junit_file, found.to_junit())
@@ -121,7 +121,3 @@ def explore(
 def _about(failure: Failure) -> str:
     said = failure.output.strip()[-300:]
     return f"{failure.story}  the check: {failure.ended}; {said}\n  look: {failure.folder}/look.sh"
-
-
-def _tell(console: Console, text: str) -> None:
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

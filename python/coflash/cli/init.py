@@ -9,11 +9,12 @@ import typer
 
 from coflash._core import CoflashError
 from coflash.cli import complete
-from coflash.cli.console import output
+from coflash.cli.console import say
 from coflash.commented import commented
 from coflash.files import atomic_write
 from coflash.scenario import Scenario
 
+_START_FROM = "Begin with this scenario, a built-in one or a TOML file, instead of a small SSD."
 _START = {
     "description": "A 1 GiB SSD whose cache and garbage collection cooperate",
     "cooperation": "cdm",
@@ -30,13 +31,7 @@ _START = {
 def init(
     file: Annotated[Path, typer.Argument(metavar="[FILE]", help="The file to write.")] = Path("scenario.toml"),
     start: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            metavar="SCENARIO",
-            help="Begin with this scenario, a built-in one or a TOML file, instead of a small SSD.",
-            autocompletion=complete.scenarios,
-        ),
+        str | None, typer.Argument(metavar="[SCENARIO]", help=_START_FROM, autocompletion=complete.scenarios)
     ] = None,
 ) -> None:
     """Write a scenario to start from: a TOML file with the meaning of every key in a comment."""
@@ -48,4 +43,4 @@ def init(
         raise CoflashError(msg)
     chosen = Scenario.from_dict({"name": file.stem, **_START}) if start is None else Scenario.load(start)
     atomic_write.write_file(file, commented(chosen))
-    output().print(f"{file}; coflash run {file} simulates it", highlight=False, soft_wrap=True)
+    say(f"{file}; coflash run {file} simulates it")

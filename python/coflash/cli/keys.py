@@ -6,12 +6,12 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from coflash.cli import complete
-from coflash.cli.console import output, plain_table, show_json
+from coflash.cli.console import show_json, show_table
 from coflash.cli.options import AsJson
 from coflash.keys import keys as known
+from coflash.text_table import Cell, TextTable
 
 _KEY = "A table, such as cache, or one key."
 
@@ -25,10 +25,8 @@ def keys(
     if json:
         show_json([asdict(each) for each in found])
         return
-    table = plain_table("key", "default", "meaning")
-    table.columns[0].no_wrap = True
+    table = TextTable(["key", "default", "meaning"], wraps=True)
     for each in found:
-        table.add_row(
-            Text(each.path, style="bold"), Text(each.default), Text.assemble((each.type, "dim"), "\n", each.meaning)
-        )
-    output().print(table)
+        table.add(Cell(each.path, "bold"), each.default, Cell(each.type, "dim"))
+        table.add("", "", each.meaning)
+    show_table(table)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from typing import TypeVar
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -15,12 +16,12 @@ from rich.text import Text
 
 from coflash.measures.record import SoFar
 from coflash.quantity import Unit, counted, show
+from coflash.text_table import Cell, TextTable, sparkline
 
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_OF_PACE = 2.0
 _HISTORY = 200
 _LINE_WIDTH = 32
-_BARS = "▁▂▃▄▅▆▇█"
 
 _ROWS: tuple[tuple[str, str, Unit], ...] = (
     ("write amplification", "waf_host", "ratio"),
@@ -35,41 +36,65 @@ def _bytes_differ(values: Mapping[str, float | None]) -> bool:
     return show(values.get("waf_media"), "ratio") != show(values.get("waf_host"), "ratio")
 
 
-@contextmanager
-def displayed(label: str, console: Console) -> Iterator[View]:
-    """Show one run; yields the callbacks for the core. The last display stays on the screen."""
-    view = View(label, console)
-    with _in_place(view, console):
-        yield view
+class _View:
+    """A state as text: in place on a terminal, line by line in a log."""
+
+    def __init__(self, label: str, console: Console, names: Iterable[str]) -> None:
+        self._label, self.console = label, console
+        self._history: dict[str, deque[float]] = {name: deque(maxlen=_HISTORY) for name in names}
+        self._due = time.monotonic() + _SECONDS_BETWEEN_LINES
+
+    def _take(self, values: Mapping[str, float | None], at: float) -> None:
+        """Keep measures for their courses; print a line in a log, if that is due."""
+        for name, history in self._history.items():
+            if (value := values.get(name)) is not None:
+                history.append(value)
+        if not self.console.is_terminal and at >= self._due:
+            self._due = at + _SECONDS_BETWEEN_LINES
+            self.console.print(self.line(), soft_wrap=True)
+
+    def _rows(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the labels of the measures, their values as text, and their names."""
+        raise NotImplementedError
+
+    def line(self) -> str:
+        """Return the state in one line."""
+        return " · ".join((self._label, *(f"{label} {text}" for label, text, _ in self._rows())))
+
+    def _table(self, *first: tuple[str, str, str]) -> TextTable:
+        """Make a table of some rows, and of the measures with their courses."""
+        table = TextTable(["", "", ""], "lrl")
+        rows = ((label, text, sparkline(self._history[name], _LINE_WIDTH)) for label, text, name in self._rows())
+        for label, text, course in (*first, *rows):
+            table.add(Cell(label, "dim"), text, Cell(course, "dim"))
+        return table
+
+    def __rich__(self) -> RenderableType:
+        return Group(Text(self._label, style="bold"), self._table())
+
+
+_Any = TypeVar("_Any", bound=_View)
 
 
 @contextmanager
-def served(label: str, console: Console) -> Iterator[ServedView]:
-    """Show one served device; yields the callback for its measures. The last display stays on the screen."""
-    view = ServedView(label, console)
-    with _in_place(view, console):
+def displayed(view: _Any) -> Iterator[_Any]:
+    """Show a view while its block lasts; the last display stays on the screen."""
+    with Live(view, console=view.console, refresh_per_second=8) if view.console.is_terminal else nullcontext():
         yield view
 
 
-def _in_place(view: RenderableType, console: Console) -> AbstractContextManager[object]:
-    return Live(view, console=console, refresh_per_second=8) if console.is_terminal else nullcontext()
-
-
-class View:
-    """The state of a run as text: in place on a terminal, line by line in a log."""
+class View(_View):
+    """The state of a run."""
 
     def __init__(self, label: str, console: Console) -> None:
-        self._label = label
-        self._console = console
+        super().__init__(label, console, [name for _, name, _ in _ROWS])
         self._phase = "opening"
         self._fraction: float | None = None
         self._phase_begun = 0.0
         self._requests = 0
-        self._started = self._phase_started = time.monotonic()
-        self._due = self._started + _SECONDS_BETWEEN_LINES
+        self._phase_started = time.monotonic()
         self._pace: deque[tuple[float, int]] = deque()
         self._so_far: SoFar | None = None
-        self._history: dict[str, deque[float]] = {name: deque(maxlen=_HISTORY) for _, name, _ in _ROWS}
 
     def progress(self, phase: str, fraction: float | None, requests: int) -> None:
         """Set the phase, its finished share, and the number of requests so far."""
@@ -85,12 +110,7 @@ class View:
     def measured(self, so_far: SoFar) -> None:
         """Set the measures so far."""
         self._so_far = so_far
-        for name, history in self._history.items():
-            if so_far[name] is not None:
-                history.append(so_far[name])
-        if not self._console.is_terminal and time.monotonic() >= self._due:
-            self._due = time.monotonic() + _SECONDS_BETWEEN_LINES
-            self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
+        self._take(so_far, time.monotonic())
 
     @property
     def requests_per_second(self) -> float | None:
@@ -118,16 +138,11 @@ class View:
             Text("" if self._fraction is None else f"{self._fraction:.0%}"),
             Text("" if left is None else f"{left:.0f} s left", style="dim"),
         )
-        body = _body()
-        body.add_row("simulating", self._pace_text(), Text(f"{self._requests:,} so far", style="dim"))
         simulated = None if self._so_far is None else self._so_far.simulated_ns
-        body.add_row("simulated time", show(simulated, "ns"), Text(self._speed(simulated), style="dim"))
-        for label, text, name in self._rows():
-            body.add_row(label, text, sparkline(self._history[name], _LINE_WIDTH))
-        return Group(head, body)
+        pace = ("simulating", self._pace_text(), f"{self._requests:,} so far")
+        return Group(head, self._table(pace, ("simulated time", show(simulated, "ns"), self._speed(simulated))))
 
     def _rows(self) -> Iterator[tuple[str, str, str]]:
-        """Yield the labels of the measures, their values as text, and their names."""
         values: Mapping[str, float | None] = self._so_far or {}
         for label, name, unit in _ROWS:
             if name != "waf_media" or _bytes_differ(values):
@@ -189,16 +204,13 @@ _SERVED_ROWS: Mapping[str, tuple[Unit, _Reading]] = {
 """The displayed values of a served device, by their labels."""
 
 
-class ServedView:
-    """The state of a served device as text: in place on a terminal, line by line in a log."""
+class ServedView(_View):
+    """The state of a served device."""
 
     def __init__(self, label: str, console: Console) -> None:
-        self._label = label
-        self._console = console
+        super().__init__(label, console, _SERVED_ROWS)
         self._before: tuple[float, Mapping[str, float]] | None = None
         self._now: dict[str, float | None] = {}
-        self._history: dict[str, deque[float]] = {label: deque(maxlen=_HISTORY) for label in _SERVED_ROWS}
-        self._due = time.monotonic() + _SECONDS_BETWEEN_LINES
 
     def show(self, values: Mapping[str, float]) -> None:
         """Take measures, as `coflash.device.Served.measured` returns them."""
@@ -206,48 +218,10 @@ class ServedView:
         if self._before is not None:
             then, before = self._before
             self._now = {label: read(values, before, at - then) for label, (_, read) in _SERVED_ROWS.items()}
-            for label, value in self._now.items():
-                if value is not None:
-                    self._history[label].append(value)
-            if not self._console.is_terminal and at >= self._due:
-                self._due = at + _SECONDS_BETWEEN_LINES
-                self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
+            self._take(self._now, at)
         self._before = at, values
 
-    def _rows(self) -> Iterator[tuple[str, str]]:
-        """Yield the labels of the measures, and their values as text."""
+    def _rows(self) -> Iterator[tuple[str, str, str]]:
         for label, value in self._now.items():
             if value is not None:
-                yield label, show(value, _SERVED_ROWS[label][0])
-
-    def line(self) -> str:
-        """Return the state in one line."""
-        return " · ".join((self._label, *(f"{label} {text}" for label, text in self._rows())))
-
-    def __rich__(self) -> RenderableType:
-        body = _body()
-        for label, text in self._rows():
-            body.add_row(label, text, sparkline(self._history[label], _LINE_WIDTH))
-        return Group(Text(self._label, style="bold"), body)
-
-
-def _body() -> Table:
-    """Make an empty table of labels, values and their courses."""
-    body = Table.grid(padding=(0, 2))
-    body.add_column(style="dim", no_wrap=True)
-    body.add_column(justify="right", no_wrap=True)
-    body.add_column(style="cyan", no_wrap=True)
-    return body
-
-
-def sparkline(values: Iterable[float], width: int, low: float | None = None, high: float | None = None) -> str:
-    """Draw values as a row of bars, from the lowest to the highest value unless other bounds are given."""
-    shown = list(values)
-    if len(shown) < 2:
-        return ""
-    if len(shown) > width:
-        shown = [shown[place * (len(shown) - 1) // (width - 1)] for place in range(width)]
-    low = min(shown) if low is None else low
-    high = max(shown) if high is None else high
-    span = high - low or 1.0
-    return "".join(_BARS[min(int((value - low) / span * len(_BARS)), len(_BARS) - 1)] for value in shown)
+                yield label, show(value, _SERVED_ROWS[label][0]), label

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,32 +9,6 @@ import typer
 
 from coflash._core import CoflashError
 from coflash.cli import complete
-
-
-@dataclass(frozen=True)
-class Engine:
-    """Where runs are made."""
-
-    engine: Literal["local", "dask"]
-    workers: int | None
-    """The number of workers of this machine; None for one on each core."""
-    address: str | None
-    """The cluster."""
-
-
-def _engine(text: str | Engine) -> Engine:
-    if isinstance(text, Engine):  # the default
-        return text
-    if "://" in text:
-        return Engine("dask", None, text)
-    if text.isdecimal() and int(text):
-        return Engine("local", int(text), None)
-    allowed = "a number of workers from 1, or the address of a Dask cluster, such as tcp://head:8786, is allowed"
-    raise CoflashError(f"--on: '{text}' was given; {allowed}")
-
-
-HERE = Engine("local", None, None)
-"""One worker on each core of this machine."""
 
 ScenarioName = Annotated[
     str,
@@ -104,8 +77,8 @@ Page = Annotated[str, typer.Option("--page", metavar="SIZE", help="The page size
 # Where it runs.
 _ON = "Workers of this machine, by default one for each core"
 On = Annotated[
-    Engine,
-    typer.Option("--on", metavar="N|ADDRESS", parser=_engine, help=f"{_ON}; or a Dask cluster, tcp://head:8786."),
+    str | None,
+    typer.Option("--on", metavar="N|ADDRESS", help=f"{_ON}; or a Dask cluster, tcp://head:8786."),
 ]
 Workers = Annotated[int | None, typer.Option("--on", metavar="N", min=1, help=f"{_ON}.")]
 

@@ -6,9 +6,10 @@ from dataclasses import asdict
 
 from rich.text import Text
 
-from coflash.cli.console import output, plain_table, show_json
+from coflash.cli.console import output, show_json, show_table
 from coflash.cli.options import AsJson
 from coflash.policies import policies as families
+from coflash.text_table import Cell, TextTable
 
 
 def policies(json: AsJson = False) -> None:
@@ -19,10 +20,9 @@ def policies(json: AsJson = False) -> None:
     console = output()
     for family in families():
         console.print(Text.assemble("\n", (family.key, "bold"), f": {family.decides}"))
-        table = plain_table("name", "description", "source")
+        table = TextTable(["name", "description", "source"], wraps=True)
         for policy in family.policies:
-            table.add_row(policy.name, Text(policy.summary), Text(policy.source))
+            table.add(policy.name, policy.summary, policy.source)
             for parameter in policy.parameters:
-                meaning = f"{parameter.name} = {parameter.default}: {parameter.meaning}"
-                table.add_row("", Text(meaning, style="dim"), "")
-        console.print(table)
+                table.add("", Cell(f"{parameter.name} = {parameter.default}: {parameter.meaning}", "dim"))
+        show_table(table)

@@ -40,18 +40,6 @@ def report(
         str | None, typer.Option("--over", metavar="KEY", help=_OVER, autocompletion=complete.key_names)
     ] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="KEY", help=_BY, autocompletion=complete.key_names)] = None,
-    columns: Annotated[
-        int,
-        typer.Option("--columns", metavar="N", min=1, max=2, help="For figures: width in columns of a paper."),
-    ] = 1,
-    height: Annotated[
-        float | None,
-        typer.Option("--height", metavar="INCHES", min=1, max=20, help="For figures: height, of those of measures."),
-    ] = None,
-    annotations: Annotated[
-        list[str] | None,
-        typer.Option("--annotate", metavar="VALUE=TEXT", help="For figures: a text at a value. May be repeated."),
-    ] = None,
     where: Where = None,
 ) -> None:
     """Make a self-contained HTML report of results, which needs no network; or figures for a paper."""
@@ -62,9 +50,6 @@ def report(
         "--measure": metrics,
         "--over": over,
         "--by": by,
-        "--columns": columns != 1,
-        "--height": height,
-        "--annotate": annotations,
     }
     if format == "html":
         why = "on a page, which draws any measure over any key; --format pdf, svg or png makes figures"
@@ -77,9 +62,8 @@ def report(
         atomic_write.write_file(file, report_html(subject))
         typer.echo(file)
         return
-    from coflash.figures.publication import METRICS, Layout, write_figures  # a page needs no Matplotlib
+    from coflash.figures.publication import METRICS, write_figures  # a page needs none
 
-    layout = Layout(2 if columns == 2 else 1, height, tuple(annotations or ()))
     notes(subject.assumed([named(name) for name in metrics or METRICS]))
-    for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by, layout):
+    for written in write_figures(subject, output or Path("figures"), format, metrics or METRICS, over, by):
         typer.echo(written)

@@ -3,49 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from coflash._core import CoflashError
-from coflash.cli.console import (
-    check_effect,
-    errors,
-    notes,
-    output,
-    plain_table,
-    show_json,
-    show_or_write,
-    show_table,
-)
-from coflash.cli.options import AsJson, Folder, Measures, TableFormat, Where, out_option
-from coflash.cli.run_tables import (
-    differences_table,
-    keys_left_out,
-    runs_beside,
-    runs_table,
-    seeds_note,
-    why_command,
-    why_lines,
-)
-from coflash.cli.summary import run_table
+from coflash.cli.console import check_effect, errors, notes, output, say, show_json, show_table
+from coflash.cli.options import Folder, Measures, TableFormat, Where, out_option
+from coflash.cli.run_tables import keys_left_out, why_command, why_lines
+from coflash.cli.summary import summary
+from coflash.files.errors import text_of
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.quantity import change, number_in, show_change
 from coflash.quantity import show as shown_as
-from coflash.results.database import check_table, export_table, json_rows, results, results_at
-from coflash.results.differences import METHOD
+from coflash.results.database import Results, check_table, export_table, json_rows, results, results_at
+from coflash.results.differences import METHOD, differences_table, notes_on_seeds
 from coflash.results.fio_json import beside, fio_json, read_fio_json
 from coflash.results.nvme_fdp import beside_log, read_fdp_log, remarks_of
 from coflash.results.result import DOCUMENT, Result
 from coflash.results.store import store_at
+from coflash.results.tables import runs_beside, runs_table
+from coflash.text_table import TextTable
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 OverSeeds = Annotated[
     bool, typer.Option("--seeds", help="Combine the seeds of a point: means, with 95 % confidence intervals.")
 ]
+RowFormat = Annotated[
+    Literal["terminal", "markdown", "latex", "json"],
+    typer.Option("--format", help="A table for a terminal or a document, or JSON with all values."),
+]
 RunName = typer.Argument(metavar="RUN", help="Its name, or the beginning of it.")
+OutFile = Annotated[Path | None, out_option("FILE", "Write all columns to a .parquet, .csv or .json file instead.")]
 DEFAULT = "results"
 
 
@@ -55,54 +46,75 @@ def list_(
     measures: Measures = None,
     over_seeds: OverSeeds = False,
     where: Where = None,
-    format: TableFormat = "terminal",
-    json: AsJson = False,
+    out: OutFile = None,
+    format: RowFormat = "terminal",
 ) -> None:
     """List the runs: their varying keys, and their measures."""
-    if json:
-        check_effect({"--measure": measures, "--seeds": over_seeds}, "on --json, which has every measure of every run")
-        show_json(results(folder, where or ()).rows())
-        return
+    if format == "json" or out is not None:
+        why = f"{'with --format json' if out is None else 'on --out'}, which has every measure of every run"
+        check_effect({"--measure": measures, "--seeds": over_seeds, "--format": out and format != "terminal"}, why)
+    if out is not None:
+        check_table(out)
     found = results(folder, where or ())
+    if format == "json":
+        show_json(found.rows())
+        return
+    if out is not None:
+        notes(found.cautions)
+        found.export(out)
+        typer.echo(out)
+        return
     notes(found.remarks)
     shown = [named(name) for name in measures] if measures else found.applying(BRIEF)
-    show_or_write(runs_table(found, shown, over_seeds=over_seeds), format)
+    show_table(runs_table(found, shown, over_seeds=over_seeds), format)
     notes(found.assumed(shown))
     if over_seeds:
-        notes(seeds_note(found, shown))
+        notes(notes_on_seeds(found, shown))
     if (left_out := keys_left_out(found)) and format == "terminal":
-        output().print(left_out, style="dim", highlight=False)
+        output().print(left_out, style="dim")
     for failure in store_at(folder).failures():
-        errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
-
-
-_RUNS = (
-    "Two or more, names or folders, compared with the first; all of a folder of many; with --where, all that it "
-    "leaves; or a result and a log of nvme fdp stats."
-)
-
-
-_CAPACITY = "Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller one."
-_INTERVALS = "Differences from the first: intervals and tests, over seeds and slices."
-_FIRST = "A folder of a result (run --out), or a JSON file of fio or of coflash."
+        errors().print(f"failed: {failure.label}: {failure.error}", style="red", soft_wrap=True)
 
 
 @app.command()
-def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = False) -> None:
+def show(run: Annotated[str, RunName], folder: Folder = DEFAULT) -> None:
     """Show the measures of one run."""
     found = results(folder)
     notes(found.cautions)
     result = found[run]
-    if json:
-        show_json(result.document)
-        return
     notes(result.notes)
-    output().print(run_table(result))
-    output().print(f"in {found.where(run)}", highlight=False, soft_wrap=True)
+    output().print(summary(result))
+    say(f"in {found.where(run)}")
+
+
+WAYS = {
+    "jobs": "A B, one of them a JSON file of fio: bandwidth, rates and response times of each job that both have",
+    "log": "DIR LOG of nvme fdp stats: the WAF of a result (run --out) and of the log, each quarter of a fill",
+    "folder": "DIR of many runs: all of them",
+    "runs": "RUN RUN...: results by their folders, or by the beginnings of their names in --in, with the first one",
+    "where": "--where KEY=VALUE: all runs of --in with this value",
+}
+"""What is compared, by what is given; the first that fits counts."""
+_CAPACITY = "Beside a log of nvme fdp stats: what its drive exports, where the run has a smaller one."
+_INTERVALS = "Differences from the first: intervals and tests, over seeds and slices."
+
+
+def _way(runs: list[str], folder: str, where: list[str]) -> str:
+    places = [Path(run) for run in runs]
+    if len(runs) == 2 and any(place.is_file() and '"jobs"' in text_of(place) for place in places):
+        return "jobs"
+    if len(runs) == 2 and places[0].is_dir() and places[1].is_file():
+        return "log"
+    if len(runs) == 1 and folder == DEFAULT and places[0].is_dir() and not (places[0] / DOCUMENT).exists():
+        return "folder"
+    if runs or where:
+        return "runs" if runs else "where"
+    msg = "compare: no run was given; names of runs are allowed, or --where KEY=VALUE for all that have a value"
+    raise CoflashError(msg)
 
 
 def compare(
-    runs: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help=_RUNS)] = None,
+    runs: Annotated[list[str] | None, typer.Argument(metavar="RUN...", help="; ".join(WAYS.values()))] = None,
     folder: Folder = DEFAULT,
     measures: Measures = None,
     over_seeds: OverSeeds = False,
@@ -112,104 +124,88 @@ def compare(
     format: TableFormat = "terminal",
 ) -> None:
     """Show runs side by side: the differences of their scenarios and of their measures."""
-    if runs and len(runs) == 1 and folder == DEFAULT and not (whole := Path(runs[0]) / DOCUMENT).exists():
-        folder, runs = (runs[0], []) if whole.parent.is_dir() else (folder, runs)
-    elif not runs and not where:
-        msg = "compare: no run was given; names of runs are allowed, or --where KEY=VALUE for all that have a value"
-        raise CoflashError(msg)
-    if runs and len(runs) == 2 and Path(runs[0]).is_dir() and Path(runs[1]).is_file():
-        check_effect(
-            {"--measure": measures, "--where": where, "--intervals": intervals}, "beside a log of nvme fdp stats"
-        )
-        table = plain_table("WAF", runs[0], runs[1], "difference")
-        log, result = read_fdp_log(Path(runs[1])), Result.load(runs[0])
-        least = result.scenario.core.exported_bytes()
-        size, unit = number_in(capacity) or (0.0, "") if capacity else (least, "bytes")
-        if unit != "bytes" or size < least:
-            msg = f'--capacity: "{capacity}" was given; {least}B'
-            raise CoflashError(f"{msg}, which the drive of the run exports, or more is allowed")
-        notes(remarks_of(log, log.stats[-1].host / size))
-        for row in beside_log(result, log, int(size)):
-            table.add_row(*row)
-        show_table(table, output())
+    runs, where = runs or [], where or []
+    way = _way(runs, folder, where)
+    if way in ("jobs", "log"):
+        given = {"--measure": measures, "--where": where, "--intervals": intervals, "--seeds": over_seeds}
+        check_effect(given, f"beside {'a JSON file of fio' if way == 'jobs' else 'a log of nvme fdp stats'}")
+        first, second = runs
+        show_table(_jobs(first, second) if way == "jobs" else _log(first, second, capacity), format)
         return
     check_effect({"--capacity": capacity}, "without a folder of a run and a log of nvme fdp stats")
-    # Folders of `run --out` are named as they are; other names are those of runs in --in.
-    places = [Path(run) for run in runs or () if not where]
-    apart = places and all((place / DOCUMENT).is_file() for place in places)
-    apart = apart or (folder == DEFAULT and any(place.exists() for place in places))
-    found = results_at(list(map(Path, runs or ()))) if apart else results(folder, where or ())
-    names = [found.name(run) for run in runs or found.in_order()]
-    if (over_seeds or intervals) and not runs:
+    found = _named(runs, folder, where) if way == "runs" else results(runs[0] if runs else folder, where)
+    names = [found.name(run) for run in (runs if way == "runs" else found.in_order())]
+    if (over_seeds or intervals) and way != "runs":
         names = [group[0] for group in found.of_one_point()]
     notes(found.remarks)
-    shown = [named(name) for name in measures or ()]
     if intervals and len(names) < 2:
         msg = f"compare: --intervals are of differences; {len(names)} point was given, and at least 2 are allowed"
         raise CoflashError(msg)
+    shown = [named(name) for name in measures or ()]
     if intervals:
         table = differences_table(found, names, shown or found.applying(HEADLINE))
     else:
         table = runs_beside(found, names, shown, over_seeds=over_seeds)
-    show_or_write(table, format)
+    show_table(table, format)
     for line in why_lines(found, names, shown or BRIEF) or why_command(found, names, shown or BRIEF):
-        errors().print(line, highlight=False, markup=False, soft_wrap=True)
+        say(line, errors())
     notes(found.assumed(shown))
-    if intervals:
-        notes(METHOD)
-    elif over_seeds:
-        notes(seeds_note(found, shown or HEADLINE))
+    notes(METHOD if intervals else notes_on_seeds(found, shown or HEADLINE) if over_seeds else ())
 
 
-@app.command()
-def jobs(
-    first: Annotated[Path, typer.Argument(metavar="FIRST", help=_FIRST)],
-    second: Annotated[Path, typer.Argument(metavar="SECOND", help="The same; such as what fio measured on a drive.")],
-) -> None:
-    """Show two results job by job: a simulated drive, and what fio measured on a real one."""
-    documents = [fio_json(Result.load(place)) if place.is_dir() else read_fio_json(place) for place in (first, second)]
-    table = plain_table("job", "measure", str(first), str(second), "difference")
+def _named(runs: list[str], folder: str, where: list[str]) -> Results:
+    """Read the results of folders of `run --out`; other names are those of runs in --in."""
+    places = [Path(run) for run in runs]
+    are_folders = all((place / DOCUMENT).is_file() for place in places)
+    if not where and (are_folders or (folder == DEFAULT and any(place.exists() for place in places))):
+        return results_at(places)
+    return results(folder, where)
+
+
+def _jobs(first: str, second: str) -> TextTable:
+    documents = [fio_json(Result.load(run)) if Path(run).is_dir() else read_fio_json(run) for run in (first, second)]
+    table = TextTable(["job", "measure", first, second, "difference"], "llr")
     for row in beside(*documents):
         numbers = (shown_as(number, row.unit) for number in (row.first, row.second))
-        table.add_row(row.job, row.label, *numbers, show_change(change(row.second, row.first)))
-    show_table(table, output())
+        table.add(row.job, row.label, *numbers, show_change(change(row.second, row.first)))
+    return table
+
+
+def _log(folder: str, file: str, capacity: str | None) -> TextTable:
+    log, result = read_fdp_log(Path(file)), Result.load(folder)
+    least = result.scenario.core.exported_bytes()
+    size, unit = number_in(capacity) or (0.0, "") if capacity else (least, "bytes")
+    if unit != "bytes" or size < least:
+        msg = f'--capacity: "{capacity}" was given; {least}B'
+        raise CoflashError(f"{msg}, which the drive of the run exports, or more is allowed")
+    notes(remarks_of(log, log.stats[-1].host / size))
+    table = TextTable(["WAF", folder, file, "difference"], "lr")
+    for row in beside_log(result, log, int(size)):
+        table.add(*row)
+    return table
 
 
 @app.command()
 def sql(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Such as: select run, waf_host from runs")],
     folder: Folder = DEFAULT,
-    output_file: Annotated[Path | None, out_option("FILE", "Write a .parquet, .csv or .json file instead.")] = None,
-    format: TableFormat = "terminal",
-    json: AsJson = False,
+    out: OutFile = None,
+    format: RowFormat = "terminal",
 ) -> None:
     """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""
-    if output_file is not None:
-        check_effect({"--json": json}, "beside --out, whose file says the format by its name")
-        check_table(output_file)
+    if out is not None:
+        check_effect({"--format": format != "terminal"}, "beside --out, whose file says the format by its name")
+        check_table(out)
     runs = results(folder)
     notes(runs.cautions)
     found = runs.sql(query)
-    if output_file is not None:
-        export_table(found, output_file)
-        typer.echo(output_file)
-    elif json:
+    if out is not None:
+        export_table(found, out)
+        typer.echo(out)
+    elif format == "json":
         show_json(json_rows(found))
     else:
-        table = plain_table(*found.columns)
+        table = TextTable(found.columns)
         for row in json_rows(found):
-            table.add_row(*("" if value is None else str(value) for value in row.values()))
-        show_or_write(table, format)
-
-
-@app.command()
-def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .parquet, .csv or .json file.")],
-    folder: Folder = DEFAULT,
-) -> None:
-    """Write a row for each run, with its scenario and all its measures."""
-    check_table(file)
-    found = results(folder)
-    notes(found.cautions)
-    found.export(file)
-    typer.echo(file)
+            table.add(*("" if value is None else str(value) for value in row.values()))
+        show_table(table, format)

@@ -19,11 +19,12 @@ from coflash.cli.console import (
     errors,
     notes,
     output,
+    say,
     scaled,
     scenario_with,
     write_json,
 )
-from coflash.cli.live_display import displayed
+from coflash.cli.live_display import View, displayed
 from coflash.cli.options import (
     Assignments,
     Force,
@@ -35,7 +36,7 @@ from coflash.cli.options import (
     Traces,
     out_option,
 )
-from coflash.cli.summary import run_table
+from coflash.cli.summary import summary
 from coflash.files import atomic_write, remote
 from coflash.files.digest import is_there_once
 from coflash.results.fio_json import fio_text
@@ -122,15 +123,7 @@ def run(
             SECONDS if minutes is None else 60 * minutes,
             replaces_another=force,
         )
-    simulated = partial(
-        simulate,
-        chosen,
-        trace or (),
-        warm=warm,
-        operations=operations,
-        decisions=decisions,
-        checkpoint=kept,
-    )
+    simulated = partial(simulate, chosen, trace or (), warm=warm, records=(operations, decisions), checkpoint=kept)
     first = f"{chosen.name or 'without a name'}: {replaying(chosen, trace or ()).replay}"
     if not quiet:
         notes(chosen.cautions())
@@ -138,7 +131,7 @@ def run(
         if quiet:
             result = simulated()
         elif live:
-            with displayed(chosen.name, errors()) as view, _said(first, view.progress) as report:
+            with displayed(View(chosen.name, errors())) as view, _said(first, view.progress) as report:
                 result = simulated(progress=report, measured=view.measured)
         else:
             with shown(chosen.name, errors()) as follow, _said(first, follow) as report:
@@ -153,7 +146,7 @@ def run(
         if not quiet:
             console = errors() if json == STANDARD_OUTPUT else output()
             notes(result.notes)
-            console.print(run_table(result))
+            console.print(summary(result))
 
 
 def _check_same(out: str, scenario: Scenario, trace: list[str]) -> None:
@@ -188,7 +181,7 @@ def _told_if_stopped(kept: Checkpoint | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if kept:
             begins = f"goes on from {kept.file}" if kept.holds_run else "begins with the first request"
-            errors().print(f"stopped: the same command {begins}", markup=False, highlight=False, soft_wrap=True)
+            say(f"stopped: the same command {begins}", errors())
         raise
 
 
@@ -199,7 +192,7 @@ def _said(line: str, progress: Progress) -> Iterator[Progress]:
 
     def say() -> None:
         while lines:
-            errors().print(lines.pop(), style="dim", markup=False, highlight=False, soft_wrap=True)
+            errors().print(lines.pop(), style="dim", soft_wrap=True)
 
     def report(phase: str, share: float | None, requests: int) -> None:
         say()

@@ -10,16 +10,16 @@ import typer
 
 from coflash._core import CoflashError
 from coflash.cli.console import (
-    output,
-    plain_table,
     scaled,
     scenario_with,
     show_json,
+    show_table,
 )
 from coflash.cli.options import AsJson, Assignments, Scale, ScenarioName, out_option
 from coflash.files import atomic_write, kinds
 from coflash.imports import imported
 from coflash.scenario import built_in_scenarios, scenario_schema
+from coflash.text_table import TextTable
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -31,10 +31,10 @@ def list_(json: AsJson = False) -> None:
     if json:
         show_json(known)
         return
-    table = plain_table("scenario", "purpose")
+    table = TextTable(["scenario", "purpose"], wraps=True)
     for name, description in known.items():
-        table.add_row(name, description)
-    output().print(table)
+        table.add(name, description)
+    show_table(table)
 
 
 @app.command()
@@ -48,9 +48,9 @@ def show(scenario: ScenarioName, assignments: Assignments = None, scale: Scale =
 
 
 @app.command()
-def check(scenario: ScenarioName, assignments: Assignments = None, scale: Scale = None) -> None:
+def check(scenario: ScenarioName, assignments: Assignments = None) -> None:
     """Check a scenario without running it."""
-    chosen = scaled(scenario_with(scenario, assignments), scale)
+    chosen = scenario_with(scenario, assignments)
     for remark in chosen.check():
         typer.echo(f"note: {remark}")
     typer.echo(f"{chosen.name}: ok, {chosen.hash}")

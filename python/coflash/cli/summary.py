@@ -1,56 +1,26 @@
-"""Tables that summarise runs."""
+"""What the terminal shows of one run."""
 
 from __future__ import annotations
 
-from rich import box
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
-from coflash.cli.console import plain_table
-from coflash.cli.live_display import sparkline
-from coflash.measures.measure import HEADLINE, OVERALL, Measure, applying, causes
-from coflash.measures.sections import Section, sections
-from coflash.quantity import change, show, show_change
-from coflash.results.assumptions import assumptions_of
-from coflash.results.comparison import Comparison
+from coflash.quantity import show
 from coflash.results.result import Result
+from coflash.results.tables import run_table
+from coflash.text_table import Cell, TextTable
 
-_STYLES = {"better": "green", "worse": "red", "": ""}
 _MUCH = 0.3
 """The share of a run's time from which it is told that hooks took it."""
-_SHARE_WIDTH, _COURSE_WIDTH = 7, 24
 
 
-def run_table(result: Result) -> Group:
-    """Make the tables of one run: scenario, common measures, then a section for each part that only some runs have."""
-    metrics = result.metrics
-    setting = plain_table("", "")
-    setting.show_header = False
+def summary(result: Result) -> Group:
+    """Show one run: its scenario, its table, and the speed of the simulation."""
+    setting = TextTable(["", ""], wraps=True)
     for label, text in result.setting.items():
         if text:
-            setting.add_row(label, Text(text, style="bold"))
-    table = Table(box=box.SIMPLE_HEAD, show_header=False)
-    table.add_column("measure")
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("share or course", style="dim", no_wrap=True)
-    for measure in applying(HEADLINE, [metrics]):
-        table.add_row(measure.label, measure.shown(metrics))
-    table.add_section()
-    programs = sum(metrics.programs_pages.values())
-    for cause, name in causes([metrics]).items():
-        if pages := metrics.programs_pages.get(cause):
-            table.add_row(
-                f"pages programmed, {name}", show(pages, "pages"), show(pages / programs, "share").rjust(_SHARE_WIDTH)
-            )
-    table.add_section()
-    for measure in applying(OVERALL, [metrics]):
-        table.add_row(measure.short, measure.shown(metrics), _share(measure.share(metrics)))
-    for section in sections([metrics]):
-        _add(table, section, result)
-    table.add_section()
-    table.add_row("simulated time", show(metrics.simulated_ns, "ns"))
-    return Group(setting, table, Text(simulator_line(result), style="dim"))
+            setting.add(label, Cell(text, "bold"))
+    return Group(setting, "", run_table(result), "", Text(simulator_line(result), style="dim"))
 
 
 def simulator_line(result: Result) -> str:
@@ -63,54 +33,3 @@ def simulator_line(result: Result) -> str:
         return line
     took = show(hooks * 1e9, "ns")
     return f"{line} Hooks of a policy in Python took {took}, preconditioning included (docs/own_policies.md)."
-
-
-def _add(table: Table, section: Section, result: Result) -> None:
-    metrics = result.metrics
-    table.add_section()
-    table.add_row(section.title, style="bold")
-    for label, one in assumptions_of(result.document, section.path).items():
-        table.add_row(f"  {label}", one.shown, one.origin)
-    for measure in applying(section.measures, [metrics]):
-        table.add_row(f"  {measure.short}", measure.shown(metrics), _share(measure.share(metrics)))
-    for course in section.courses(metrics):
-        if course.shares:
-            drawn = sparkline(course.shares, _COURSE_WIDTH, 0.0, 1.0)
-            table.add_row(f"  {course.label}, at the end", show(course.shares[-1], "share"), drawn)
-
-
-def _share(share: float | None) -> str:
-    return "" if share is None else show(share, "share").rjust(_SHARE_WIDTH)
-
-
-def comparison_table(comparison: Comparison) -> Table:
-    """Make the table of a comparison: every scheme beside the baseline, for each cache size; improvements are green."""
-    table = Table(title=comparison.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    for case in comparison.without_cache:
-        table.add_column(case.scheme, justify="right", style="dim", no_wrap=True)
-    table.add_column(comparison.baseline, justify="right", no_wrap=True)
-    for rival in comparison.rivals:
-        table.add_column(rival, justify="right", no_wrap=True)
-        table.add_column("change", justify="right", no_wrap=True)
-    measures = applying(HEADLINE, (case.result.metrics for case in comparison.cases))
-    for size_bytes in comparison.cache_sizes_bytes:
-        table.add_row(f"cache of {show(size_bytes, 'bytes')}", style="bold")
-        for measure in measures:
-            table.add_row(f"  {measure.short}", *_cells(comparison, size_bytes, measure))
-        table.add_section()
-    return table
-
-
-def _cells(comparison: Comparison, size_bytes: int, measure: Measure) -> list[str | Text]:
-    cells: list[str | Text] = [measure.shown(case.result.metrics) for case in comparison.without_cache]
-    reference = comparison.at(comparison.baseline, size_bytes)
-    cells.append("–" if reference is None else measure.shown(reference.metrics))
-    for rival in comparison.rivals:
-        result = comparison.at(rival, size_bytes)
-        cells.append("–" if result is None else measure.shown(result.metrics))
-        relative = None
-        if result is not None and reference is not None:
-            relative = change(measure.read(result.metrics), measure.read(reference.metrics))
-        cells.append(Text(show_change(relative), style=_STYLES[measure.verdict(relative)]))
-    return cells

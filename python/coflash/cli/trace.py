@@ -1,9 +1,9 @@
-"""`coflash trace`."""
+"""Describe, convert, cut, merge and generate block traces."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,12 +11,14 @@ import typer
 
 from coflash import CoflashError
 from coflash import trace as traces
-from coflash.cli.console import check_effect, errors, noted, notes, output, plain_table, show_json
-from coflash.cli.options import AsJson, Page, Read, Requests, Workers, out_option, trace_options
+from coflash.cli import complete
+from coflash.cli.console import check_effect, errors, noted, notes, output, say, show_json, show_table
+from coflash.cli.options import AsJson, Page, Read, Requests, Workers, assigned, out_option, trace_options
 from coflash.cli.trace_table import rows
 from coflash.files.digest import check_lasting
-from coflash.quantity import counted, show
+from coflash.quantity import Unit, change, counted, show, show_change
 from coflash.runs.progress import shown
+from coflash.text_table import TextTable
 from coflash.trace.trace_info import MissRatioCurves
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -28,6 +30,9 @@ Trace = Annotated[
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="The trace, or its files in order.")]
 Out = Annotated[str, out_option("FILE", "The file: .parquet, .arrow, .iolog[.zst].")]
 
+_UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
+
+_MOST = 2**63 - 1
 _SAMPLE = (
     "The maximum of pages tracked for popularity and miss ratios, which are estimates for larger footprints: "
     "auto (16,384), exact (no maximum), or a number."
@@ -73,13 +78,12 @@ def info(
     if json:
         show_json(found.to_dict() | ({} if curves is None else {"miss_ratio_curves": curves.to_dict()}))
         return
-    table = plain_table("", "")
-    table.show_header = False
+    table = TextTable(["", ""], wraps=True)
     for label, text in rows(found, curves):
-        table.add_row(label, text)
-    output().print(table)
+        table.add(label, text)
+    show_table(table)
     for file in written:
-        output().print(str(file), markup=False, highlight=False, soft_wrap=True)
+        say(str(file))
 
 
 def _curves(
@@ -110,12 +114,10 @@ def head(
 ) -> None:
     """Show the first requests of a trace."""
     first = traces.head(trace, requests or 0, trace_options(read))
-    table = plain_table("time ns", "operation", "offset bytes", "length bytes")
-    for index, column in enumerate(table.columns):
-        column.justify = "left" if index == 1 else "right"
+    table = TextTable(["time ns", "operation", "offset bytes", "length bytes"], "rlr")
     for row in zip(*first.to_dict().values(), strict=True):
-        table.add_row(*map(str, row))
-    output().print(table)
+        table.add(*map(str, row))
+    show_table(table)
 
 
 @app.command()
@@ -187,7 +189,7 @@ def split(
         found = volumes.split(trace, out, trace_options(read), report, workers)
     requests = sum(one.requests for one in found)
     text = f"{out}: {counted(len(found), 'volume')}, {counted(requests, 'request')}; {volumes.DOCUMENT} lists them"
-    output().print(text, markup=False, highlight=False, soft_wrap=True)
+    say(text)
 
 
 @app.command()
@@ -208,15 +210,12 @@ def merge(
 def remap(
     trace: Trace,
     out: Out,
-    page: Page = "4KiB",
     size: Annotated[str | None, typer.Option("--size", metavar="SIZE", help=_SIZE)] = None,
     read: Read = None,
 ) -> None:
     """Write a trace with its addresses moved, so that it fits a smaller device."""
     place: Literal["dense", "modulo"] = "modulo" if size else "dense"
-    write_shown(
-        lambda report: traces.remap(trace, out, place, page, size, options=trace_options(read), progress=report)
-    )
+    write_shown(lambda report: traces.remap(trace, out, place, size=size, options=trace_options(read), progress=report))
 
 
 def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
@@ -225,4 +224,93 @@ def write_shown(work: Callable[[traces.Progress], dict[str, Any]]) -> None:
         written = work(report)
     notes(written["remarks"])
     requests, size = counted(written["requests"], "request"), show(written["bytes"], "bytes")
-    output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)
+    output().print(f"{written['file']}: {written['format']}, {requests}, {size}")
+
+
+@app.command()
+def generate(
+    workload: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKLOAD",
+            help="A generator (zipf), a workload preset (jesd219-enterprise; 'coflash policies' lists both), or a "
+            "scenario, whose workload is written.",
+            autocompletion=complete.workloads,
+        ),
+    ],
+    out: Out,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A key of workload.synthetic (generator.exponent=0.9), of workload.preset, or of the scenario, "
+            "depending on WORKLOAD. May be repeated.",
+        ),
+    ] = None,
+    requests: Requests = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, max=_MOST, help="The seed; by default the scenario's, or 0.", show_default=False),
+    ] = None,
+    space: Annotated[
+        str | None,
+        typer.Option(
+            "--space",
+            metavar="SIZE",
+            help="The address space; by default that of the scenario's device, or 64GiB.",
+        ),
+    ] = None,
+) -> None:
+    """Write a generated workload as a trace: the requests of a run of its scenario."""
+    settings = dict(assigned("--set", assignments, "read_share=30%"))
+    write_shown(
+        lambda report: traces.generate(
+            workload, out, settings, requests=requests, seed=seed, space=space, progress=report
+        )
+    )
+
+
+@app.command()
+def like(
+    trace: Trace,
+    out: Annotated[
+        str | None, out_option("FILE", "The file: .parquet, .arrow, .iolog[.zst]; .toml for a scenario.")
+    ] = None,
+    requests: Requests = None,
+    read: Read = None,
+    json: AsJson = False,
+) -> None:
+    """Generate a workload like a trace, and compare both."""
+    with shown("fitting", errors()) as report:
+        found = traces.like(trace, out, requests=requests, options=trace_options(read), progress=report)
+    if json:
+        show_json(found)
+        return
+    notes(found["remarks"])
+    table = TextTable(["", "trace", "generated", "change"], "lr")
+    original, fitted = dict(_facts(found["original"])), dict(_facts(found["fitted"]))
+    for (label, unit), value in original.items():
+        other = fitted.get((label, unit))
+        table.add(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
+    show_table(table)
+    if "written" in found:
+        notes(found["written"]["remarks"])
+    if out is not None:
+        output().print(f"{out}: {counted(found['workload']['requests'], 'request')}")
+
+
+def _facts(profile: dict[str, Any], prefix: str = "", unit: Unit | None = None) -> Iterator[tuple[Any, float | None]]:
+    """Yield every number with its label and its unit, which is the last word of its name."""
+    for name, value in profile.items():
+        *words, last = name.split("_")
+        own = _UNITS.get(last, unit)
+        label = prefix + (" ".join(words) if words and last in _UNITS else name.replace("_", " "))
+        if isinstance(value, dict):
+            yield from _facts(value, f"{label} ", own)
+        else:
+            yield (label if own != "share" or "share" in label else f"{label} share", own), value
+
+
+def _shown(value: float | None, unit: Unit | None) -> str:
+    return show(value, unit or ("ratio" if isinstance(value, float) else "requests"))

@@ -29,11 +29,11 @@ def rows(found: TraceInfo, curves: MissRatioCurves | None = None) -> Iterator[tu
     if found.reuse is not None:
         yield "first accesses", show(found.reuse.first_share, "share")
         curve = found.reuse.curve
-        yield "LRU miss ratio", _misses(curve.cache_pages, curve.miss_ratio, page_bytes, curve.miss_ratio_error)
+        yield "LRU miss ratio", _curve(curve.cache_pages, curve.miss_ratio, page_bytes, curve.miss_ratio_error)
         yield "", _followed(found.sampling, with_errors=bool(curve.miss_ratio_error))
     if curves is not None:
         for policy, ratios in curves.miss_ratio.items():
-            yield f"{policy} simulated", _simulated(curves.cache_pages, ratios, page_bytes)
+            yield f"{policy} simulated", _curve(curves.cache_pages, ratios, page_bytes)
         yield "", _followed(curves.sampling, with_errors=False)
 
 
@@ -52,25 +52,13 @@ def _facts(facts: Mapping[str, Any], page_bytes: int, prefix: str = "") -> Itera
             yield prefix + label, _shown(value, unit)
 
 
-def _misses(sizes: list[int], ratios: list[float], page_bytes: int, errors: list[float] | None = None) -> str:
-    """Show miss ratios at every fourth power of two between the smallest and the largest cache size."""
-    if not sizes:
-        return "100 % at any size"
-    first, last = (sizes[0] - 1).bit_length(), (sizes[-1] - 1).bit_length()
-    texts = []
-    for power in sorted({last, *range(first + (last - first) % 2, last, 2)})[-8:]:
-        row = max((row for row, size in enumerate(sizes) if size <= 2**power), default=None)
-        missed = _estimate(1.0) if row is None else _estimate(ratios[row], errors[row] if errors else None)
-        texts.append(f"{show(2**power * page_bytes, 'bytes')} {missed}")
-    return " · ".join(texts)
-
-
-def _simulated(sizes: list[int], ratios: list[float], page_bytes: int) -> str:
-    """Show the miss ratios of the simulated sizes: eight of them at most, from the smallest to the largest."""
+def _curve(sizes: list[int], ratios: list[float], page_bytes: int, errors: list[float] | None = None) -> str:
+    """Show a curve of miss ratios: eight sizes at most, from the smallest to the largest."""
     if not sizes:
         return "100 % at any size"
     rows = sorted({round(place * (len(sizes) - 1) / 7) for place in range(8)}) if len(sizes) > 8 else range(len(sizes))
-    return " · ".join(f"{show(sizes[row] * page_bytes, 'bytes')} {_estimate(ratios[row])}" for row in rows)
+    texts = (_estimate(ratios[row], errors[row] if errors else None) for row in rows)
+    return " · ".join(f"{show(sizes[row] * page_bytes, 'bytes')} {text}" for row, text in zip(rows, texts, strict=True))
 
 
 def _estimate(share: float, error: float | None = None) -> str:

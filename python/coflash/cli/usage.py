@@ -30,6 +30,14 @@ _RENAMED = {
     "--address-to": "--address FROM..UNTIL",
     "--skip": "--requests FROM..UNTIL",
     "--count": "--requests N",
+    "--samples": "--design random:N",
+    "--design-seed": "--design random:N:SEED",
+    "--space": "coflash trace generate, which writes the workload as a trace",
+    "--table": "--json FILE",
+    "--socket": "--listen PATH",
+    "--link": "--sheet FILE",
+    "--read-bandwidth": "--sheet FILE",
+    "--read-iops": "--sheet FILE",
     "--place": "--size SIZE for modulo, and dense without it",
 }
 """What stands in place of the options of earlier versions, for the commands that do not have them any more."""

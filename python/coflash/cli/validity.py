@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from coflash.cli.console import output
+from coflash.cli.console import say
 from coflash.cli.options import out_option
 from coflash.files import atomic_write, kinds
 
@@ -20,10 +20,10 @@ def validity(
     ] = None,
 ) -> None:
     """Draw the share of valid pages in full blocks over time: of each block, and its distribution."""
+    from coflash.charts import format_of
     from coflash.figures import validity as figure  # needs numpy, which --help does not
-    from coflash.figures.style import format_of
 
     form = format_of(file)
     atomic_write.check_file(file, kinds.FIGURE, [decisions])
     atomic_write.write_file(file, figure.draw(decisions, form, pool))
-    output().print(str(file), markup=False, highlight=False, soft_wrap=True)
+    say(str(file))

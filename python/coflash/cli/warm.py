@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from coflash.cli.console import errors, output, scenario_with
-from coflash.cli.options import Assignments, Quiet, ScenarioName, out_option
+from coflash.cli.console import errors, say, scenario_with
+from coflash.cli.options import Assignments, ScenarioName, out_option
 from coflash.files import atomic_write, kinds
 from coflash.quantity import show
 from coflash.runs.progress import shown
@@ -17,15 +17,11 @@ def warm(
     scenario: ScenarioName,
     file: Annotated[Path, out_option("FILE", "The file of the device.")],
     assignments: Assignments = None,
-    quiet: Quiet = False,
 ) -> None:
     """Precondition a scenario's device and save it, so that runs with --warm start from it."""
     chosen = scenario_with(scenario, assignments)
     atomic_write.check_file(file, kinds.WARM, [scenario])
-    if quiet:
-        warm_up(chosen, file)
-        return
     with shown(chosen.name, errors()) as report:
         device = warm_up(chosen, file, report)
     size = show(file.stat().st_size, "bytes")
-    output().print(f"{file}: {size}, warm key {device.key}", markup=False, highlight=False, soft_wrap=True)
+    say(f"{file}: {size}, warm key {device.key}")

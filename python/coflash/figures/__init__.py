@@ -1,1 +1,1 @@
-"""Figures for papers, drawn with matplotlib."""
+"""Figures for papers, as charts."""

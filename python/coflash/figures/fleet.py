@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import numpy as np
-
-from coflash import palette
-from coflash.figures.style import Format, axis_unit, new_figure, picture, style
+from coflash.charts import COLUMN_INCHES, Axis, Format, ecdf, lines, looks, picture
 from coflash.measures.measure import Measure
 from coflash.quantity import counted
 
-_HEIGHT_INCHES = 2.6
-_DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 1.5, 1, 1.5)))
+_INCHES = (COLUMN_INCHES, 2.6)
 
 
 def draw(
@@ -31,31 +26,23 @@ def draw(
         found: For each point the measure of each volume.
         saved: For each point the share that each volume saves.
         form: The format.
-
-    Raises:
-        CoflashError: matplotlib is missing.
     """
-    with style(2):
-        figure, left = new_figure(_HEIGHT_INCHES)
-        grid = figure.add_gridspec(1, 2)
-        left.set_subplotspec(grid[0])
-        right = figure.add_subplot(grid[1])
-        most = max((value for of in found for value in of.values()), default=1.0)
-        factor, unit = axis_unit(measure.unit, most)
-        for place, (name, of, less) in enumerate(zip(designs, found, saved, strict=True)):
-            line: dict[str, Any] = {
-                "color": palette.LINES[place % len(palette.LINES)],
-                "linestyle": _DASHES[place % len(_DASHES)],
-            }
-            left.ecdf(np.array(list(of.values())) / factor, label=f"{name} ({counted(len(of), 'volume')})", **line)
-            if place:
-                right.ecdf(100 * np.array(list(less.values())), label=name, **line)
-        left.set_xlabel(f"{measure.label} ({unit})" if unit else measure.label)
-        left.set_ylabel("share of volumes")
-        left.legend(loc="lower right")
-        right.axvline(0, color=palette.LINES[4], linewidth=0.6)
-        right.set_xlabel(f"less than {designs[0]} (%)")
-        right.set_yticklabels([])
-        if len(designs) > 2:
-            right.legend(loc="upper left")
-        return picture(figure, form)
+    names = [f"{name} ({counted(len(each), 'volume')})" for name, each in zip(designs, found, strict=True)]
+    styles, shares = looks(names, markers=False), Axis("share of volumes", "share", low=0, high=1)
+    values = [row for name, each in zip(names, found, strict=True) for row in ecdf(each.values(), name)]
+    less = [row for name, each in zip(names[1:], saved[1:], strict=True) for row in ecdf(each.values(), name)]
+    return picture(
+        [
+            lines(values, Axis(measure.label, measure.unit), shares, styles=styles, step=True, inches=_INCHES),
+            lines(
+                less,
+                Axis(f"less than {designs[0]}", "share"),
+                shares,
+                styles=styles,
+                step=True,
+                rules=[(0.0, "")],
+                inches=_INCHES,
+            ),
+        ],
+        form,
+    )

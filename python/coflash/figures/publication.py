@@ -3,31 +3,34 @@
 Axis and lines are chosen as in the report: a numeric key makes the axis, a key with words the lines, and runs that
 differ in nothing else are averaged, with an interval. A line joins two points only if their runs are alike in all keys
 but the axis and the seed; those of a random design stay points. A note below each figure states what is averaged, over
-how many runs, and what is left out. Needs `pip install 'coflash[plots]'`.
+how many runs, and what is left out.
 """
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from coflash import palette
 from coflash._core import CoflashError
-from coflash.figures.style import (
+from coflash.charts import (
     COLUMN_INCHES,
-    DASHES,
-    MARKERS,
+    GUTTER_INCHES,
+    Axis,
+    Chart,
     Format,
-    axis_unit,
-    new_figure,
+    Look,
+    Row,
+    bars,
+    lines,
+    looks,
     picture,
-    style,
+    stacked,
     write_pictures,
 )
 from coflash.figures.why import draw as draw_why
@@ -35,21 +38,15 @@ from coflash.measures.catalogue import is_number, measure, metric
 from coflash.measures.measure import WAF_HOST, Measure, causes
 from coflash.quantity import number_in
 from coflash.results.estimate import estimate
+from coflash.results.histogram import Histogram
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.selection import key_called
 from coflash.results.subject import Subject
 from coflash.results.varying_keys import Key
 from coflash.results.why import Why, explained, scheme_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
 _BARS_MAX, _LINES_MAX = 24, 6
-_GAP = (math.nan,) * 4
-_CAPTION_LETTERS, _LABEL_LETTERS = 78, 28
-_LABEL_GAP_POINTS = 4
 
 
 @dataclass(frozen=True)
@@ -63,31 +60,17 @@ class Layout:
     annotations: tuple[str, ...] = ()
     """Texts at values of the axis, each as `VALUE=TEXT`, such as `"64MiB=working set"`."""
 
-    def apply(self, figure: Figure, over: Key) -> None:
-        """Apply size and annotations to the figure of a measure.
+    def inches(self, height_inches: float) -> tuple[float, float]:
+        """Return width and height of a figure."""
+        return self.columns * COLUMN_INCHES + (self.columns - 1) * GUTTER_INCHES, height_inches
+
+    def rules(self, over: Key) -> list[tuple[float, str]]:
+        """Return the places of the annotations on the axis, with their texts.
 
         Raises:
             CoflashError: An annotation is not written VALUE=TEXT, or the axis has no such value.
         """
-        if self.height_inches is not None:
-            figure.set_figheight(self.height_inches)
-        (axes,) = figure.get_axes()
-        for annotation in self.annotations:
-            at = _place(annotation, over)
-            axes.axvline(at, color="#555555", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-            text = annotation.partition("=")[2].replace("$", r"\$")
-            axes.annotate(
-                text,
-                (at, 1),
-                (2, -2),
-                xycoords=("data", "axes fraction"),
-                textcoords="offset points",
-                rotation=90,
-                ha="left",
-                va="top",
-                fontsize=6.5,
-                color="#333333",
-            )
+        return [(_place(each, over), each.partition("=")[2]) for each in self.annotations]
 
 
 def _place(annotation: str, over: Key) -> float:
@@ -174,13 +157,10 @@ def write_figures(
         layout: Size and annotations; one column without annotations if None.
 
     Raises:
-        CoflashError: matplotlib is missing, a measure, a key or the place of an annotation is unknown, or the folder
-            cannot be written.
+        CoflashError: A measure, a key or the place of an annotation is unknown, or the folder cannot be written.
     """
-    layout = layout or Layout()
-    with style(layout.columns):
-        figures = _figures(subject, metrics, Plan.of(subject, over, by), layout)
-        drawn = [(f"{name}.{format}", picture(figure, format)) for name, figure in figures]
+    figures = _figures(subject, metrics, Plan.of(subject, over, by), layout or Layout())
+    drawn = [(f"{name}.{format}", picture(chart, format, caption=caption)) for name, chart, caption in figures]
     drawn += [(f"why.{format}", content) for content in _why(subject, format)]
     return write_pictures(folder, drawn)
 
@@ -201,7 +181,8 @@ def _why(subject: Subject, form: Format) -> Iterator[bytes]:
     yield draw_why(variants, WAF_HOST, groups[middle], form, caption=caption)
 
 
-def _figures(subject: Subject, metrics: Sequence[str], plan: Plan, layout: Layout) -> Iterator[tuple[str, Figure]]:
+def _figures(subject: Subject, metrics: Sequence[str], plan: Plan, layout: Layout) -> Iterator[tuple[str, Chart, str]]:
+    """Yield the name of each figure, its chart, and the text below."""
     rows = [result.metrics.flat() for result in subject.results]
     known = dict.fromkeys(name for row in rows for name, value in row.items() if is_number(value))
     for name in metrics:
@@ -209,14 +190,14 @@ def _figures(subject: Subject, metrics: Sequence[str], plan: Plan, layout: Layou
         if path not in known:
             raise CoflashError(f"{name}: these runs have no such measure; they have {', '.join(known)}")
         if plan.over is not None:
-            figure = _measure(subject, measure(path), [row.get(path) for row in rows], plan, plan.over)
-            layout.apply(figure, plan.over)
-            yield path.replace(".", "-"), figure
+            found = points(subject, [row.get(path) for row in rows], plan, measure(path).bin_width)
+            chart = _measure(measure(path), found, plan, plan.over, layout)
+            yield path.replace(".", "-"), chart, _captioned(subject, *_averaged(subject, plan, found))
         elif layout.annotations:
             msg = f"annotation {layout.annotations[0]!r}: these runs differ in no key, so that there is no axis"
             raise CoflashError(msg)
-    yield "response-times", _tail(subject, plan)
-    yield "programs-by-cause", _programs(subject, plan)
+    yield "response-times", *_tail(subject, plan, layout)
+    yield "programs-by-cause", *_programs(subject, plan, layout)
 
 
 def points(
@@ -237,60 +218,21 @@ def points(
     return {line: {at: point(runs) for at, runs in sorted(of.items())} for line, of in sorted(groups.items())}
 
 
-def _measure(subject: Subject, what: Measure, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
-    figure, axes = new_figure(2.3)
-    lines = points(subject, values, plan, what.bin_width)
-    most = max((point.high for line in lines.values() for point in line.values()), default=1.0)
-    factor, unit = axis_unit(what.unit, most)
-    places = _places(over)
-    for line, of in lines.items():
-        joined = _joined(of)
-        rows = [
-            (places[at], of[at].mean / factor, of[at].low / factor, of[at].high / factor) if at is not None else _GAP
-            for part in joined
-            for at in (*part, None)
-        ]
-        x, mean, low, high = np.array(rows).T
-        spread = np.abs([mean - low, high - mean])
-        axes.errorbar(
-            x,
-            mean,
-            yerr=spread if np.nan_to_num(spread).any() else None,
-            label=plan.by.texts[line] if plan.by else None,
-            color=palette.LINES[line % len(palette.LINES)],
-            linestyle=DASHES[line % len(DASHES)] if len(joined) < len(of) and over.numbers is not None else "none",
-            marker=MARKERS[line % len(MARKERS)],
-            capsize=2,
-            elinewidth=0.8,
-        )
-    axes.set_xticks(places, over.texts)
-    axes.set_xlabel(over.label)
-    axes.set_ylabel(f"{what.label} ({unit})" if unit else what.label)
-    if most > 0:
-        low, high = axes.get_ylim()
-        axes.set_ylim(min(0.0, low), 1.03 * high)  # otherwise the edge cuts the highest mark
-    axes.grid(axis="y")
-    if plan.by is not None:
-        axes.legend(title=plan.by.label, title_fontsize=7)
-    _leave_legible(figure, axes, is_words=over.numbers is None)
-    return _captioned(figure, subject, *_averaged(subject, plan, lines))
-
-
-def _leave_legible(figure: Figure, axes: Axes, *, is_words: bool) -> None:
-    """Hide the numbers of the x axis that would run into the one before; turn words, of which each is needed."""
-    figure.draw_without_rendering()
-    end = -math.inf
-    for label in axes.get_xticklabels():
-        box = label.get_window_extent()
-        if box.x0 <= end and is_words:
-            axes.tick_params(axis="x", rotation=90)
-            figure.draw_without_rendering()
-            longest = max(label.get_window_extent().height for label in axes.get_xticklabels())
-            figure.set_figheight(figure.get_figheight() + longest / figure.dpi)
-            return
-        label.set_visible(box.x0 > end)
-        if label.get_visible():
-            end = box.x1 + _LABEL_GAP_POINTS * figure.dpi / 72
+def _measure(what: Measure, found: dict[int, dict[int, Point]], plan: Plan, over: Key, layout: Layout) -> Chart:
+    places, rows = _places(over), list[Row]()
+    for line, of in found.items():
+        joined = _joined(of) if over.numbers is not None else [[at] for at in of]
+        for part, members in enumerate(joined):
+            for point, at in ((of[at], at) for at in members):
+                ends = {"low": point.low, "high": point.high} if point.high > point.low else {}
+                name = plan.by.texts[line] if plan.by else ""
+                rows.append({"x": places[at], "y": point.mean, "name": name, "part": part, **ends})
+    axis = Axis(over.label, ticks=dict(zip(places, over.texts, strict=True)), words=over.numbers is None)
+    inches = layout.inches(layout.height_inches or 2.3)
+    styles = looks(plan.by.texts if plan.by else [""])
+    by = plan.by.label if plan.by else ""
+    up = Axis(what.label, what.unit)
+    return lines(rows, axis, up, styles=styles, by=by, rules=layout.rules(over), inches=inches)
 
 
 def _joined(points: dict[int, Point]) -> list[list[int]]:
@@ -324,53 +266,43 @@ def _averaged(subject: Subject, plan: Plan, lines: dict[int, dict[int, Point]]) 
         yield f"Points that are not joined differ in {', '.join(key.label for key in rest)} as well."
 
 
-def _captioned(figure: Figure, subject: Subject, *sentences: str) -> Figure:
-    """Put sentences below a figure, and the conditions by which its runs were chosen."""
+def _captioned(subject: Subject, *sentences: str) -> str:
+    """Return the text below a figure: sentences, and the conditions by which its runs were chosen."""
     chosen = (f"Only runs with {', '.join(subject.where)}.",) if subject.where else ()
     mixed = mixed_revisions(result.document for result in subject.results)
-    text = " ".join((*sentences, *chosen, *("Runs of different revisions of results are mixed." for _ in mixed)))
-    # A $ would begin a formula.
-    letters = round(_CAPTION_LETTERS * figure.get_figwidth() / COLUMN_INCHES)
-    lines = textwrap.fill(text.replace("$", r"\$"), letters)
-    if lines:
-        figure.supxlabel(lines, x=0.01, ha="left", fontsize=6, color="#555555")
-    return figure
+    return " ".join((*sentences, *chosen, *("Runs of different revisions of results are mixed." for _ in mixed)))
 
 
-def _tail(subject: Subject, plan: Plan) -> Figure:
-    figure, axes = new_figure(2.5)
+def _tail(subject: Subject, plan: Plan, layout: Layout) -> tuple[Chart, str]:
     chosen = typical(subject, plan)
-    for place, run in enumerate(chosen):
-        histogram = subject.results[run].histogram()
-        beyond = histogram.exceeded_by()
-        seen = beyond > 0
-        code = plan.by.codes[run] if plan.by else place
-        if not len(beyond):
-            continue
-        # The line begins just below the shortest time and ends at the longest: all times may be equal.
-        times_ns = [0.98 * histogram.values_ns[0], *histogram.values_ns[seen], histogram.values_ns[-1]]
-        shares = [1.0, *beyond[seen]]
-        axes.step(
-            np.maximum(times_ns, 1.0) / 1e6,
-            [*shares, shares[-1]],
-            where="post",
-            label=subject.labels[run],
-            color=palette.LINES[code % len(palette.LINES)],
-            linestyle=DASHES[code % len(DASHES)],
-        )
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_xlabel("response time (ms)")
-    axes.set_ylabel("requests that take longer (share)")
-    axes.grid()
-    axes.legend(loc="lower left")
-    return _captioned(
-        figure, subject, f"{len(chosen)} of {len(subject.results)} runs." if len(chosen) > 1 else "One run."
+    rows = [row for run in chosen for row in _beyond(subject.results[run].histogram(), subject.labels[run])]
+    codes = [plan.by.codes[run] if plan.by else place for place, run in enumerate(chosen)]
+    every = list(looks(map(str, range(1 + max(codes))), markers=False).values())
+    chart = lines(
+        rows,
+        Axis("response time", "ns", log=10),
+        Axis("requests that take longer", "share", log=10),
+        styles={subject.labels[run]: every[code] for run, code in zip(chosen, codes, strict=True)},
+        step=True,
+        inches=layout.inches(2.5),
     )
+    said = f"{len(chosen)} of {len(subject.results)} runs." if len(chosen) > 1 else "One run."
+    return chart, _captioned(subject, said)
 
 
-def _programs(subject: Subject, plan: Plan) -> Figure:
+def _beyond(histogram: Histogram, name: str) -> Iterator[Row]:
+    """Yield the share of requests that take longer than each time, from below the shortest one: all may be equal."""
+    beyond = histogram.exceeded_by()
+    if not len(beyond):
+        return
+    seen = beyond > 0
+    times_ns = [0.98 * histogram.values_ns[0], *histogram.values_ns[seen], histogram.values_ns[-1]]
+    shares = [1.0, *beyond[seen]]
+    for time_ns, share in zip(times_ns, [*shares, shares[-1]], strict=True):
+        yield {"x": max(1.0, float(time_ns)), "y": float(share), "name": name}
+
+
+def _programs(subject: Subject, plan: Plan, layout: Layout) -> tuple[Chart, str]:
     points = programs(subject, plan)
     whole = sum(len(of) for of in points)
     # As many settings as fit, evenly spread, each with all its schemes side by side.
@@ -379,31 +311,24 @@ def _programs(subject: Subject, plan: Plan) -> Figure:
     shown = [runs for of in kept for runs in of]
     keys = [key for key in subject.varied if key.path != "seed"]
     keys.sort(key=lambda key: key == plan.by)
-    labels = [textwrap.fill(text, _LABEL_LETTERS) for text in subject.labelled((runs[0] for runs in shown), keys)]
-    lines = sum(label.count("\n") for label in labels)
+    labels = subject.labelled((runs[0] for runs in shown), keys)
     names = causes(subject.results[run].metrics for runs in shown for run in runs)
     pages = {
-        cause: np.array([np.mean([_pages(subject.results[run], cause) for run in runs]) for runs in shown])
-        for cause in names
+        label: {
+            name: float(np.mean([_pages(subject.results[run], cause) for run in runs])) for cause, name in names.items()
+        }
+        for label, runs in zip(labels, shown, strict=True)
     }
-    figure, axes = new_figure(0.95 + 0.19 * len(shown) + 0.09 * lines)
-    factor, unit = axis_unit("pages", float(max(np.sum(list(pages.values()), axis=0), default=1)))
-    left = np.zeros(len(shown))
-    places = np.arange(len(shown))
-    for cause, name in names.items():
-        if pages[cause].any():
-            axes.barh(places, pages[cause] / factor, left=left, height=0.7, label=name, color=palette.CAUSES[cause])
-            left += pages[cause] / factor
-    axes.set_yticks(places, labels)
-    axes.invert_yaxis()
-    axes.set_xlabel(f"flash programs ({unit})", loc="right")
-    axes.grid(axis="x")
-    axes.tick_params(axis="y", length=0)
-    figure.legend(loc="outside upper center", ncols=3, columnspacing=1.2, handlelength=1.2)
+    styles = {
+        name: Look(palette.CAUSES[cause]) for cause, name in names.items() if any(p[name] for p in pages.values())
+    }
+    parts = {label: {name: of[name] for name in styles} for label, of in pages.items()}
     counts = sorted({len(runs) for runs in shown})
     means = f"Means over {'–'.join(map(str, counts))} seeds." if counts[-1] > 1 else ""
     left_out = f"{len(shown)} of {whole} points, evenly spread; the others are left out." if len(shown) < whole else ""
-    return _captioned(figure, subject, *filter(None, (means, left_out)))
+    chart = bars(stacked(parts), Axis("flash programs", "pages"), styles=styles)
+    chart = replace(chart, inches=layout.inches(chart.inches[1]))
+    return chart, _captioned(subject, *filter(None, (means, left_out)))
 
 
 def programs(subject: Subject, plan: Plan) -> list[list[list[int]]]:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from coflash import palette
 from coflash._core import CoflashError
-from coflash.figures.style import Format, axis_unit, picture, style
+from coflash.charts import Axis, Format, Look, Row, cells, lines, picture, upon
 from coflash.table import Table
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import NDArray
-
-_TIMES_MAX, _BLOCKS_MAX, _LEVELS = 300, 256, 32
+_TIMES_MAX, _BLOCKS_MAX, _LEVELS = 150, 64, 32
 """The largest number of cells of the maps: times, groups of neighbouring blocks, and shares of valid pages."""
-_HEIGHT_INCHES = 3.6
+_INCHES = (7.05, 1.9)
+_PICKED = "blocks that GC picked (mean)"
 
 
 def draw(decisions: Path, form: Format, pool: int | None = None) -> bytes:
@@ -30,26 +24,15 @@ def draw(decisions: Path, form: Format, pool: int | None = None) -> bytes:
         pool: Only blocks of this pool; of all if None.
 
     Raises:
-        CoflashError: matplotlib is missing, or the file holds no decisions.
+        CoflashError: The file holds no decisions.
     """
-    with style(2):
-        from matplotlib.figure import Figure
-
-        cells = _Cells(decisions, pool)
-        figure = Figure(figsize=(7.05, _HEIGHT_INCHES), layout="constrained")
-        above, below = figure.subplots(2, 1, sharex=True)
-        blocks = cells.first_block, cells.last_block + 1
-        of_blocks = cells.map(above, cells.by_block(), blocks, cmap="viridis", vmin=0, vmax=100)
-        above.set_ylabel("block")
-        figure.colorbar(of_blocks, ax=above, label="valid pages (%)")
-        of_shares = cells.map(below, cells.by_share(), (0, 100), cmap="Greys", vmin=0)
-        below.set_ylabel("valid pages (%)")
-        figure.colorbar(of_shares, ax=below, label="blocks (%)")
-        times, shares = cells.picked()
-        below.plot(times, shares, color=palette.LINES[0], linewidth=1.0, label="blocks that GC picked (mean)")
-        below.legend(loc="lower right")
-        below.set_xlabel(cells.time_label)
-        return picture(figure, form)
+    found = _Cells(decisions, pool)
+    time, shares = Axis("time", "ns"), Axis("valid pages", "share", low=0, high=1)
+    greys = ("#f7f7f7", "#404040")
+    of_shares = cells(found.by_share(), time, shares, label="blocks (%)", colours=greys, inches=_INCHES)
+    mean = lines(found.picked(), time, shares, styles={_PICKED: Look(palette.LINES[0])}, inches=_INCHES)
+    by_block = cells(found.by_block(), time, Axis("block"), label="valid pages (%)", inches=_INCHES)
+    return picture([by_block, upon(of_shares, mean)], form, columns=1, caption=f"Line: {_PICKED}.")
 
 
 class _Cells:
@@ -65,13 +48,11 @@ class _Cells:
             of = "" if pool is None else f" of pool {pool}"
             raise CoflashError(f"{decisions}: has no decisions{of}")
         self.first_block, self.last_block = int(found["first_block"][0]), int(found["last_block"][0])
-        first_ns, last_ns = int(found["first_ns"][0]), int(found["last_ns"][0])
+        self._first_ns, last_ns = int(found["first_ns"][0]), int(found["last_ns"][0])
         # Each pool should decide at each time.
         self._times = int(min(_TIMES_MAX, max(1, found["times"][0] // 4)))
-        self._time = f"(time_ns - {first_ns}) * {self._times} // {last_ns + 1 - first_ns} as time"
-        factor, unit = axis_unit("ns", last_ns)
-        self._limits = first_ns / factor, (last_ns + 1) / factor
-        self.time_label = f"time ({unit})"
+        self._time = f"(time_ns - {self._first_ns}) * {self._times} // {last_ns + 1 - self._first_ns} as time"
+        self._each_ns = (last_ns + 1 - self._first_ns) / self._times
 
     def _ask(self, columns: str, rest: str = "") -> Table:
         # Only numbers are put into the query.
@@ -85,34 +66,30 @@ class _Cells:
             what = "is a folder" if Path(self._file).is_dir() else f"holds no decisions of GC ({error})"
             raise CoflashError(f"{self._file}: {what}; `coflash run demo --decisions FILE` writes some") from error
 
-    def by_block(self) -> NDArray[Any]:
-        """Return the mean share of valid pages in percent of each group of blocks at each time; NaN if none is full."""
+    def by_block(self) -> list[Row]:
+        """Return the mean share of valid pages in percent of each group of blocks at each time."""
         span = self.last_block + 1 - self.first_block
         groups = min(_BLOCKS_MAX, span)
         place = f"(block - {self.first_block}) * {groups} // {span} as place"
-        found = self._ask(f"{self._time}, {place}, avg(100 * valid / pages) as value", "group by all")
-        return self._filled(found, groups, np.nan)
+        found = self._ask(f"{self._time}, {place}, avg(100 * valid / pages) as value", "group by all order by all")
+        return self._cells(found, self.first_block, span / groups)
 
-    def by_share(self) -> NDArray[Any]:
-        """Return the percentage of full blocks with each share of valid pages at each time; NaN without a decision."""
+    def by_share(self) -> list[Row]:
+        """Return the percentage of full blocks with each share of valid pages at each time."""
         place = f"least(valid * {_LEVELS} // pages, {_LEVELS - 1}) as place"
-        counts = self._filled(self._ask(f"{self._time}, {place}, count(*) as value", "group by all"), _LEVELS, 0.0)
-        full = counts.sum(axis=0)
-        shares: NDArray[Any] = 100 * counts / np.where(full > 0, full, np.nan)
-        return shares
+        share = "100 * count(*) / sum(count(*)) over (partition by time) as value"
+        return self._cells(
+            self._ask(f"{self._time}, {place}, {share}", "group by time, place order by all"), 0, 1 / _LEVELS
+        )
 
-    def picked(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the times at which GC picked blocks, and their mean shares of valid pages in percent."""
-        found = self._ask(f"{self._time}, avg(100 * valid / pages) as value", "and chosen group by all order by time")
-        first, last = self._limits
-        return first + (found["time"] + 0.5) / self._times * (last - first), found["value"]
+    def picked(self) -> list[Row]:
+        """Return the times at which GC picked blocks, and their mean shares of valid pages."""
+        found = self._ask(f"{self._time}, avg(valid / pages) as value", "and chosen group by all order by time")
+        times = self._first_ns + (found["time"] + 0.5) * self._each_ns
+        return [{"x": float(x), "y": float(y), "name": _PICKED} for x, y in zip(times, found["value"], strict=True)]
 
-    def _filled(self, found: Table, places: int, rest: float) -> NDArray[Any]:
-        cells = np.full((places, self._times), rest)
-        cells[found["place"].astype(int), found["time"].astype(int)] = found["value"]
-        return cells
-
-    def map(self, axes: Axes, cells: NDArray[Any], heights: tuple[float, float], **look: Any) -> Any:
-        """Draw cells, with rows between two heights."""
-        extent = (*self._limits, *heights)
-        return axes.imshow(cells, aspect="auto", origin="lower", interpolation="nearest", extent=extent, **look)
+    def _cells(self, found: Table, first: float, high: float) -> list[Row]:
+        """Return cells, whose places are so high, and begin at the first."""
+        columns = zip(found["time"], found["place"], found["value"], strict=True)
+        corners = ((self._first_ns + int(x) * self._each_ns, first + int(y) * high, value) for x, y, value in columns)
+        return [{"x": x, "x2": x + self._each_ns, "y": y, "y2": y + high, "value": float(v)} for x, y, v in corners]

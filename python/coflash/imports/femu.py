@@ -65,9 +65,9 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     lazy, hard = 1 - given.number("gc_thres_pcent", 75) / 100, 1 - given.number("gc_thres_pcent_high", 95) / 100
     if "lazy_gc_pcent" in given:
         valid = given.number("lazy_gc_pcent", 0) / 100
-        values |= {"gc.mode": "lazy", "gc.background_mark": percent(lazy), "gc.lazy_valid": percent(valid)}
+        values |= {"gc.mode": {"name": "lazy", "mark": percent(lazy), "valid": percent(valid)}}
     elif hard < lazy < (spare or 1 / 8):
-        values |= {"gc.mode": "background", "gc.background_mark": percent(lazy)}
+        values |= {"gc.mode": {"name": "background", "mark": percent(lazy)}}
     elif hard < lazy and "gc_thres_pcent" in given:
         given.forget("gc_thres_pcent")  # with this spare space there are never as many free blocks
     values |= _memory(given, page, remarks)
@@ -77,7 +77,7 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
         values["flash.cell"] = cell
         remarks.append("nand_cell_type has array times of its own; here they are pg_rd_lat, pg_wr_lat, blk_er_lat.")
     if given.switch("pe_suspend"):
-        values |= {"timing.read_priority": "suspend", "timing.suspend_overhead": time_ns(given.number("tsusp_ns", 0))}
+        values |= {"timing.read_priority": {"name": "suspend", "overhead": time_ns(given.number("tsusp_ns", 0))}}
     if "link.lane_rate" in values:
         values["link.sharing"] = "shared"
     if command := values.get("controller.read_command"):

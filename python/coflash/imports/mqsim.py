@@ -112,13 +112,14 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
     }
     if suspended := _SUSPENDED.get(given.text("CMD_Suspension_Support", "NONE")):
         overhead = max(given.number(f"Suspend_{operation}_Time", 0) for operation in suspended)
-        values |= {"timing.read_priority": "suspend", "timing.suspend_overhead": time_ns(overhead)}
+        values |= {"timing.read_priority": {"name": "suspend", "overhead": time_ns(overhead)}}
         if len(suspended) == 1:
             remarks.append(
                 f"CMD_Suspension_Support: only its {suspended[0].lower()}s are suspended; here both kinds are."
             )
     if wear == "static":
-        values["ftl.wear_gap"] = given.whole("Static_Wearleveling_Threshold", 100)
+        gap = given.whole("Static_Wearleveling_Threshold", 100)
+        values["ftl.wear_levelling"] = {"name": "static", "gap": gap}
     if given.text("Caching_Mechanism", "SIMPLE") != "NONE" and given.whole("Data_Cache_Capacity", 0, least=0) > 0:
         values |= {"cache.size": f"{given.whole('Data_Cache_Capacity')}B", "cache.volatile": True}
     remarks.append('timing.planes = "serial": in MQSim, planes work together only on pages of one number, a rare case.')

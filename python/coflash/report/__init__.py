@@ -1,9 +1,9 @@
 """The HTML report: one file that opens anywhere, offline, in light and dark mode, on a desktop and on a phone.
 
-Its input is any number of results; the keys that vary are found from their scenarios. A script on the page draws the
-charts instead of a plotting library, so that a page of nine runs has a tenth of a megabyte instead of five. The charts
-are SVG: screen readers read them, arrow keys walk through their values, and they are saved as they are. A thousand runs
-open within two seconds.
+Its input is any number of results; the keys that vary are found from their scenarios. The page brings the library that
+draws its charts (`library.py`), packed in 0.4 MB, and fills specifications of `coflash.charts` with the runs that the
+filter leaves. The charts are SVG, and are saved as they are; arrow keys read their values aloud. A thousand runs open
+within two seconds.
 """
 
 from __future__ import annotations

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from html import escape
 from importlib.resources import files
 from string import Template
 
 from coflash._core import CoflashError, __version__
+from coflash.report.library import library
 from coflash.report.payload import payload
 from coflash.results.subject import Subject
 
 SCRIPTS = (
     "data.js",
-    "plot.js",
+    "chart.js",
     "figure.js",
     "filter.js",
     "waterfall.js",
@@ -54,6 +56,7 @@ def report_html(subject: Subject) -> str:
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.
         data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         details=details,
+        library=base64.b64encode(library()).decode("ascii"),
         script="\n".join(asset(name) for name in SCRIPTS),
         version=escape(__version__),
     )

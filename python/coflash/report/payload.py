@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coflash._core import __version__
+from coflash.charts import templates
 from coflash.measures.catalogue import is_number, measure
 from coflash.measures.measure import HEADLINE, Measure, applying, causes
 from coflash.measures.metrics import Metrics
@@ -83,6 +84,7 @@ def payload(subject: Subject) -> tuple[dict[str, Any], str]:
         "search": _search(subject.search) if subject.search else None,
         "scales": SCALES,
         "units": worths(),
+        "charts": templates(),
     }
     blob = b"".join(_padded(numbers) for _, numbers in details)
     return data, base64.b64encode(blob).decode("ascii")

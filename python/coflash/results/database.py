@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, final
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write, kinds
 from coflash.files.errors import named, no_result
-from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric, metric_names, short
 from coflash.measures.measure import BRIEF, Measure, applying
 from coflash.measures.metrics import Metrics
@@ -39,7 +38,8 @@ from coflash.results.result import (
     revision_of,
 )
 from coflash.results.selection import called, matching
-from coflash.results.store import FolderStore, LocalFolder, Run, RunFolder, store_at
+from coflash.results.store import FolderStore, LocalFolder, Run, store_at
+from coflash.results.tables import runs_table
 from coflash.results.varying_keys import Key, labels, varied_keys
 from coflash.scenario import LABELS, as_text, flat, leaf
 from coflash.table import Table, copy_to
@@ -76,37 +76,14 @@ class Results:
         is_replayed: Whether any run replayed a trace, which is the same for every seed.
     """
 
-    __slots__ = (
-        "_apart",
-        "_broken",
-        "_documents",
-        "_folders",
-        "_metrics",
-        "_remarks",
-        "_rows",
-        "_scenarios",
-        "is_replayed",
-        "place",
-    )
-
     def __init__(self, place: str, runs: Iterable[Run], broken: Sequence[str] = ()) -> None:
-        self.place = place
-        self._broken = broken
-        self._folders: dict[str, RunFolder] = {}
-        self._documents: dict[str, Mapping[str, Any]] = {}
+        known = list(runs)
+        self.place, self._broken = place, broken
+        self._folders = {name: folder for name, folder, _ in known}
+        self._documents: dict[str, Mapping[str, Any]] = {name: document for name, _, document in known}
+        self._metrics = {name: metrics_of(document) for name, document in self._documents.items()}
         self._scenarios: dict[str, dict[str, Any]] = {}  # of the runs that were asked for
-        self._apart: tuple[Key, ...] | None = None
-        self._rows: list[dict[str, Any]] | None = None
-        self._metrics: dict[str, Metrics] = {}
-        self.is_replayed = False
-        notes = []
-        for name, folder, document in runs:
-            self._folders[name] = folder
-            self.is_replayed |= replays(document)
-            notes.append((name, notes_of(document)))
-            self._metrics[name] = metrics_of(document)
-            self._documents[name] = document
-        self._remarks = together(notes)
+        self.is_replayed = any(map(replays, self._documents.values()))
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -175,9 +152,11 @@ class Results:
 
     def apart(self) -> tuple[Key, ...]:
         """Find the keys that distinguish the runs; parameters of a policy belong to its name."""
-        if self._apart is None:
-            self._apart = varied_keys([document["scenario"] for document in self._documents.values()])
         return self._apart
+
+    @cached_property
+    def _apart(self) -> tuple[Key, ...]:
+        return varied_keys([document["scenario"] for document in self._documents.values()])
 
     def in_order(self) -> list[str]:
         """List the runs, sorted by the keys that distinguish them."""
@@ -211,7 +190,7 @@ class Results:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes on the runs, each once: cautions, and assumptions about the workloads."""
-        return (*self.cautions, *self._remarks)
+        return (*self.cautions, *together((name, notes_of(one)) for name, one in self._documents.items()))
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -222,15 +201,6 @@ class Results:
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of a run by its full name; None if there is no such run."""
         return self._metrics.get(run)
-
-    def revision(self, run: str) -> int:
-        """Return the revision of a run by its full name."""
-        return revision_of(self._documents[run])
-
-    @property
-    def is_of_several_revisions(self) -> bool:
-        """Whether runs of several revisions of results are mixed."""
-        return len(set(map(revision_of, self._documents.values()))) > 1
 
     def document(self, run: str) -> Mapping[str, Any]:
         """Return the document of a run by its full name: the whole result without its arrays."""
@@ -257,22 +227,24 @@ class Results:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
-        if self._rows is None:  # most uses need few of the numbers
-            self._rows = [
-                {
-                    "run": name,
-                    "coflash": document["coflash"],
-                    "revision": revision_of(document),
-                    "scenario_hash": document["scenario_hash"],
-                    "inputs": " ".join(file["sha256"] for file in document["workload"]["inputs"]),
-                    **self.scenario(name),
-                    **self._metrics[name].flat(),
-                    **{f"assumed.{section}": text for section, text in texts_of(document).items()},
-                    **{f"simulator.{name}": value for name, value in document["simulator"].items()},
-                }
-                for name, document in self._documents.items()
-            ]
         return self._rows
+
+    @cached_property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "run": name,
+                "coflash": document["coflash"],
+                "revision": revision_of(document),
+                "scenario_hash": document["scenario_hash"],
+                "inputs": " ".join(file["sha256"] for file in document["workload"]["inputs"]),
+                **self.scenario(name),
+                **self._metrics[name].flat(),
+                **{f"assumed.{section}": text for section, text in texts_of(document).items()},
+                **{f"simulator.{name}": value for name, value in document["simulator"].items()},
+            }
+            for name, document in self._documents.items()
+        ]
 
     def to_arrow(self, *, text: bool = False) -> pa.Table:
         """Convert to a `pyarrow.Table`. Needs `pip install 'coflash[arrow]'`.
@@ -282,9 +254,10 @@ class Results:
         """
         import pyarrow as pa
 
-        return pa.table(self._table(text=text))
+        return pa.table(self.table(text=text))
 
-    def _table(self, *, text: bool = False) -> core.Table:
+    def table(self, *, text: bool = False) -> core.Table:
+        """Convert to a table that any library with Arrow's stream interface takes, as `to_arrow` does."""
         from arro3 import core  # slow to import, and most uses need no table library
 
         names = dict.fromkeys(name for row in self.rows() for name in row) or {"run": None}
@@ -296,13 +269,13 @@ class Results:
         """Convert to a `polars.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[polars]'`."""
         import polars as pl
 
-        return pl.DataFrame(self._table(text=text))
+        return pl.DataFrame(self.table(text=text))
 
     def to_pandas(self, *, text: bool = False) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`, as `to_arrow` does. Needs `pip install 'coflash[pandas]'`."""
         import pandas as pd
 
-        table = self._table(text=text)
+        table = self.table(text=text)
         return pd.DataFrame({name: table[name].to_pylist() for name in table.column_names})
 
     def sql(self, query: str) -> Table:
@@ -349,7 +322,7 @@ class Results:
 
     def _table_for(self, query: str) -> core.Table:
         """Return the table of the runs, with one more column for each short name in quotes, such as "response.p99"."""
-        runs = self._table(text=True)
+        runs = self.table(text=True)
         for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
             path = called(name, self._keys())
             with suppress(CoflashError):
@@ -377,22 +350,11 @@ class Results:
         Raises:
             CoflashError: The name ends otherwise, or the file cannot be written.
         """
-        export_table(self._table(), file)
+        export_table(self.table(), file)
 
     def _repr_html_(self) -> str:
-        keys = [key.path for key in self.apart()]
-        names = self.shortened()
-        measures = self.applying(BRIEF)
-        rows = [
-            (
-                names[run],
-                *("" if (value := self.value(run, key)) is None else value for key in keys),
-                *(m.shown(self._metrics[run]) for m in measures),
-            )
-            for run in self.in_order()[:ROWS_SHOWN]
-        ]
         title = f"{counted(len(self), 'run')} in {self.place}"
-        return html_table(("run", *keys, *(measure.label for measure in measures)), rows, title, len(self))
+        return runs_table(self, self.applying(BRIEF), title=title).html(len(self))
 
     def __repr__(self) -> str:
         return f"<Results of {counted(len(self), 'run')} in {self.place}>"

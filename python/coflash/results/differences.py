@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from coflash.measures.measure import Measure
+from coflash.quantity import change, show, show_change, signed
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.result import Result
+from coflash.text_table import TextTable
+
+if TYPE_CHECKING:
+    from coflash.results.database import Results
 
 SEEDS_OF_A_TRACE = (
     "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the "
@@ -97,3 +103,39 @@ def _by_slices(measure: Measure, pairs: Sequence[tuple[Result, Result]]) -> Inte
     # The observed difference itself is counted, so that p is never 0 (Davison and Hinkley, 1997).
     beyond = min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
     return Interval(float(low), float(high), min(1.0, 2 * (int(beyond) + 1) / (RESAMPLES + 1)))
+
+
+def notes_on_seeds(results: Results, measures: Iterable[Measure]) -> list[str]:
+    """State what intervals over seeds cover, if there are several seeds: of percentiles, and of a replayed trace."""
+    if not any(len(runs) > 1 for runs in results.of_one_point()):
+        return []
+    notes = [OF_BINS] if any(measure.bin_width for measure in measures) else []
+    return [*notes, SEEDS_OF_A_TRACE] if results.is_replayed else notes
+
+
+def differences_table(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> TextTable:
+    """Make a table of the paired differences of other points from the first, with intervals and tests."""
+    points = results.of_one_point()
+    members = {run: [results[one] for one in next(group for group in points if run in group)] for run in runs}
+    first, *others = results.labels(runs)
+    heads = ["to", "measure", f"from {first}", "difference", "95 % over seeds", "95 % over slices"]
+    table = TextTable(heads, "llr")
+    for label, run in zip(others, runs[1:], strict=True):
+        for measure in measures:
+            found = difference(measure, members[runs[0]], members[run])
+            if found is None:
+                continue
+            seeds = f"n = {found.pairs}"
+            if found.over_seeds is not None:
+                seeds = _interval(found.over_seeds, measure, found.pairs)
+            slices = "–" if found.over_slices is None else _interval(found.over_slices, measure)
+            relative = show_change(change(found.baseline + found.mean, found.baseline))
+            shift = f"{signed(found.mean, measure.unit)} ({relative})" if relative else signed(found.mean, measure.unit)
+            table.add(label, measure.label, show(found.baseline, measure.unit), shift, seeds, slices)
+    return table
+
+
+def _interval(found: Interval, measure: Measure, pairs: int = 0) -> str:
+    test = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    ends = f"[{signed(found.low, measure.unit)}, {signed(found.high, measure.unit)}]"
+    return f"{ends}, {f'n = {pairs}, ' if pairs else ''}{test}"

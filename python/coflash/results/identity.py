@@ -7,7 +7,7 @@ result.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -69,26 +69,24 @@ class Identity:
         return self.scenario == other.scenario and (self.inputs == other.inputs or None in (self.inputs, other.inputs))
 
 
-def check_replaces(place: object, kept: Iterable[Mapping[str, Any]], new: Collection[Identity], told: str) -> None:
-    """Check that every result in a place is one of the runs that are to replace it.
+def check_replaces(place: object, kept: Mapping[str, Any], new: Identity, told: str) -> None:
+    """Check that the result in a place is of the run that is to replace it.
 
     Args:
         place: The folder or URL.
-        kept: The documents of its results.
-        new: The runs.
-        told: What they are, for the message.
+        kept: The document of its result.
+        new: The run.
+        told: What it is, for the message.
 
     Raises:
-        CoflashError: A result is of another run.
+        CoflashError: The result is of another run.
     """
-    for document in kept:
-        identity = Identity.of_result(document)
-        if not any(identity.may_equal(run) for run in new):
-            name = document["scenario"].get("name") or "without a name"
-            raise CoflashError(
-                f'{place}: holds the result of another run, of scenario "{name}" ({document["scenario_hash"]}); this '
-                f"is {told}, or the traces differ; give another folder, or --force to replace it (Python: force=True)"
-            )
+    if not Identity.of_result(kept).may_equal(new):
+        name = kept["scenario"].get("name") or "without a name"
+        raise CoflashError(
+            f'{place}: holds the result of another run, of scenario "{name}" ({kept["scenario_hash"]}); this '
+            f"is {told}, or the traces differ; give another folder, or --force to replace it (Python: force=True)"
+        )
 
 
 def replaced_inputs(place: str, documents: Iterable[Mapping[str, Any]]) -> list[str]:

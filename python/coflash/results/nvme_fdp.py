@@ -89,7 +89,7 @@ def _handles(result: Result) -> Iterator[tuple[int, tuple[int, int]]]:
     if not isinstance(placement, dict) or placement["name"] != "fdp":
         return
     classes, handles = result.document["metrics"]["placement"], int(placement["handles"])
-    own = placement["isolation"] == "persistently"
+    own = placement["isolation"]["name"] == "persistently"
     for handle, of in enumerate(classes[: handles if own else handles + 1]):
         copies = classes[handles + handle]["media_bytes"] if own else 0
         yield handle, (of["host_bytes"], of["media_bytes"] + copies)

@@ -73,9 +73,8 @@ def check_place(place: str | Path, run: Callable[[], Identity], scenario: Scenar
         file = remote.path_of(place) / DOCUMENT
         with named(file, "read"):
             found = [file.read_bytes()] if file.exists() else []
-    if found:
-        told = f'of "{scenario.name}" ({scenario.hash})'
-        check_replaces(place, [document_of(content, place) for content in found], [run()], told)
+    for content in found:
+        check_replaces(place, document_of(content, place), run(), f'of "{scenario.name}" ({scenario.hash})')
 
 
 def revision_of(document: Mapping[str, Any]) -> int:
@@ -275,16 +274,20 @@ class Result:
         place = Path(path)
         with _complete(place):
             document = document_of((place / DOCUMENT).read_bytes(), place / DOCUMENT)
-            series, histograms, erases = (Table.read_small(place / file) for file in TABLES.values())
+            series, histograms, erases = (Table.read_parquet(place / file) for file in TABLES.values())
             return cls(document, unstacked(histograms), series, erases["erases"])
 
     def __repr__(self) -> str:
         return f"<Result of {counted(self.metrics.requests, 'request')}, scenario {self.scenario_hash}>"
 
     def _repr_html_(self) -> str:
-        from coflash.results.card import result_html  # needs numpy
+        from coflash.results.tables import run_table
 
-        return result_html(self.document, self.setting, self.revision, self.histogram())
+        table = run_table(self)
+        table.title = " · ".join(filter(None, self.setting.values()))
+        by = f"revision {self.revision} of results, coflash {self.document['coflash']}"
+        table.below = f"scenario {self.scenario_hash}, seed {self.seed}, {by}"
+        return table.html()
 
 
 @contextmanager

@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import final
 
 from coflash._core import CoflashError
-from coflash.html_table import html_table
 from coflash.measures.catalogue import named
 from coflash.measures.measure import HEADLINE, OVERALL, WAF_HOST, Measure, applying
 from coflash.measures.sections import sections
-from coflash.quantity import change, counted, show_change
-from coflash.results.assumptions import beside
+from coflash.quantity import change, counted
 from coflash.results.result import Result, mixed_revisions
 from coflash.results.subject import Subject
+from coflash.results.tables import beside_table
 from coflash.results.varying_keys import Key
 from coflash.results.why import Why, explained
 from coflash.table import Table
 
 
 @final
-@dataclass(frozen=True)
-class SideBySide:
+class SideBySide(Subject):
     """Runs compared with the first of them."""
-
-    results: tuple[Result, ...]
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """The keys in which the scenarios differ."""
-        return Subject(self.results).varied
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """Notes on these runs: a mixture of revisions, and notes on single runs."""
-        return Subject(self.results).remarks
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The labels of the runs: the values of these keys."""
-        return Subject(self.results).labels
+        return self.varied
 
     def table(self) -> Table:
         """Return a row for each measure: its path, its value in each run, and the relative changes from the first.
@@ -78,22 +63,10 @@ class SideBySide:
         return f"<SideBySide of {counted(len(self.results), 'run')}: {', '.join(self.labels)}>"
 
     def _repr_html_(self) -> str:
-        found = [result.metrics for result in self.results]
-        columns = ["", self.labels[0]]
-        columns += [name for label in self.labels[1:] for name in (label, "change")]
-        rows = []
-        for key in self.keys:
-            first, *others = (key.texts[code] for code in key.codes)
-            rows.append([key.path, first, *(cell for text in others for cell in (text, ""))])
-        for section in sections(found):
-            for label, (first, *others) in beside([result.document for result in self.results], section.path).items():
-                rows.append([f"{section.title}: {label}", first, *(cell for text in others for cell in (text, ""))])
-        for measure in self._measures():
-            reference = measure.read(found[0])
-            cells = [(measure.shown(m), show_change(change(measure.read(m), reference))) for m in found[1:]]
-            rows.append([measure.label, measure.shown(found[0]), *(cell for pair in cells for cell in pair)])
         mixed = mixed_revisions(result.document for result in self.results)
-        return html_table(columns, rows, " ".join([*mixed, *(f"{why.said(WAF_HOST)}." for why in self.whys())]))
+        title = " ".join([*mixed, *(f"{why.said(WAF_HOST)}." for why in self.whys())])
+        keys = ((key.path, [key.texts[code] for code in key.codes]) for key in self.keys)
+        return beside_table(self.labels, keys, [[one.document] for one in self.results], title=title).html()
 
 
 def compare(*runs: Result | str | os.PathLike[str]) -> SideBySide:

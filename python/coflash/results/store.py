@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 from coflash._core import CoflashError
 from coflash.files import atomic_write, remote
@@ -44,91 +44,6 @@ class Failure:
 
 class Unstored(CoflashError):  # noqa: N818 - a word that says it
     """A result cannot be stored where it was computed: further runs would be lost, too."""
-
-
-class RunFolder(Protocol):
-    """The files of a run, wherever they are; `str` gives the place."""
-
-    def here(self, *names: str) -> Path:
-        """Return a folder on this machine with the named files, fetched if necessary.
-
-        Raises:
-            CoflashError: One cannot be fetched.
-        """
-        ...
-
-
-Run = tuple[str, RunFolder, dict[str, Any]]
-"""The name of a run, its files, and its document."""
-
-
-class Store(Protocol):
-    """The runs of a folder or below a URL, by key."""
-
-    @property
-    def place(self) -> str:
-        """The folder or the URL."""
-        ...
-
-    def check(self) -> None:
-        """Check that results can be written.
-
-        Raises:
-            CoflashError: They cannot.
-        """
-        ...
-
-    @property
-    def broken(self) -> list[str]:
-        """The runs that `runs` and `all_runs` passed over because their document cannot be read, with the reason."""
-        ...
-
-    def __contains__(self, key: object) -> bool:
-        """Whether there is a complete run of this key; a broken one must be repeated."""
-        ...
-
-    def runs(self, keys: Iterable[str]) -> Iterator[Run]:
-        """Yield the existing runs of these keys; broken ones are passed over."""
-        ...
-
-    def all_runs(self) -> Iterator[Run]:
-        """Yield every run, at any depth; broken ones are passed over.
-
-        A run's name is its path, without the folders that are named "runs". Runs that are being written or removed are
-        left out.
-
-        Raises:
-            CoflashError: There is no such place.
-        """
-        ...
-
-    def write(self, key: str, result: Result) -> None:
-        """Store a result, unless there is a complete one under this key, which is then the same.
-
-        Raises:
-            CoflashError: It cannot be written.
-        """
-        ...
-
-    def checkpoint(self, key: str) -> Path:
-        """Return the file for the checkpoint of a run on this machine, in a folder that has no other files."""
-        ...
-
-    def added(self, key: str) -> None:
-        """Take note that a result was stored, here or by another process."""
-        ...
-
-    def fail(self, failure: Failure) -> None:
-        """Store a failure.
-
-        Raises:
-            CoflashError: It cannot be written.
-        """
-        ...
-
-    def failures(self) -> list[Failure]:
-        """Return the failures of the last attempts."""
-        ...
 
 
 def store_at(place: str | os.PathLike[str]) -> Store:
@@ -161,24 +76,39 @@ class FolderStore:
         self.path, self.place = path, place or str(path)
         self.broken: list[str] = []
 
-    def check(self) -> None:  # noqa: D102 - as the protocol says, here and below
+    def check(self) -> None:
+        """Check that results can be written.
+
+        Raises:
+            CoflashError: They cannot.
+        """
         atomic_write.make_folder(self.path / _RUNS)
 
     def _folder(self, key: str) -> Path:
         return self.path / _RUNS / key
 
     def __contains__(self, key: object) -> bool:
+        """Whether there is a complete run of this key; a broken one must be repeated."""
         folder = self._folder(str(key))
         with suppress(CoflashError):
             return _read(folder / DOCUMENT) is not None and all((folder / name).exists() for name in FILES)
         return False
 
-    def runs(self, keys: Iterable[str]) -> Iterator[Run]:  # noqa: D102
+    def runs(self, keys: Iterable[str]) -> Iterator[Run]:
+        """Yield the existing runs of these keys; broken ones are passed over."""
         for key in keys:
             if (content := self._known(self._folder(key) / DOCUMENT)) is not None:
                 yield key, LocalFolder(self._folder(key)), content
 
-    def all_runs(self) -> Iterator[Run]:  # noqa: D102
+    def all_runs(self) -> Iterator[Run]:
+        """Yield every run, at any depth; broken ones are passed over.
+
+        A run's name is its path, without the folders that are named "runs". Runs that are being written or removed are
+        left out.
+
+        Raises:
+            CoflashError: There is no such place.
+        """
         if not self.path.is_dir():
             raise no_result(self.path)
         for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
@@ -194,13 +124,20 @@ class FolderStore:
             self.broken.append(str(error))
             return None
 
-    def checkpoint(self, key: str) -> Path:  # noqa: D102
+    def checkpoint(self, key: str) -> Path:
+        """Return the file for the checkpoint of a run on this machine, in a folder that has no other files."""
         return self.path / ".checkpoints" / key
 
-    def added(self, key: str) -> None:  # noqa: D102
-        pass  # each look is at the folder itself
+    def added(self, key: str) -> None:
+        """Take note that a result was stored, here or by another process."""
+        # each look is at the folder itself
 
-    def write(self, key: str, result: Result) -> None:  # noqa: D102
+    def write(self, key: str, result: Result) -> None:
+        """Store a result, unless there is a complete one under this key, which is then the same.
+
+        Raises:
+            CoflashError: It cannot be written.
+        """
         folder = self._folder(key)
         if folder.exists() and key not in self:
             shutil.rmtree(folder)
@@ -208,16 +145,22 @@ class FolderStore:
             result.write_files(new)
         (self.path / _FAILED / f"{key}.json").unlink(missing_ok=True)
 
-    def fail(self, failure: Failure) -> None:  # noqa: D102
+    def fail(self, failure: Failure) -> None:
+        """Store a failure.
+
+        Raises:
+            CoflashError: It cannot be written.
+        """
         (self.path / _FAILED).mkdir(exist_ok=True)
         atomic_write.write_file(self.path / _FAILED / f"{failure.run}.json", _text(failure))
 
-    def failures(self) -> list[Failure]:  # noqa: D102
+    def failures(self) -> list[Failure]:
+        """Return the failures of the last attempts."""
         return [Failure(**json.loads(file.read_text("utf-8"))) for file in sorted((self.path / _FAILED).glob("*.json"))]
 
 
 class UrlStore:
-    """The runs below a URL."""
+    """The runs below a URL; its methods are those of `FolderStore`."""
 
     def __init__(self, url: str) -> None:
         self._tree = remote.Tree(url)
@@ -233,7 +176,7 @@ class UrlStore:
         whole = [name for name in documents if {name.replace(DOCUMENT, file) for file in FILES} <= names]
         return {name for name, _ in self._documents(whole)}
 
-    def check(self) -> None:  # noqa: D102
+    def check(self) -> None:  # noqa: D102 - as for a folder, here and below
         self._tree.check()
 
     def __contains__(self, key: object) -> bool:
@@ -330,3 +273,9 @@ def _read(document: Path) -> dict[str, Any] | None:
         return None
     except OSError as error:
         raise CoflashError(f"{document}: is no result of coflash: {error}") from error
+
+
+RunFolder: TypeAlias = LocalFolder | _RemoteFolder
+Store: TypeAlias = FolderStore | UrlStore
+Run = tuple[str, RunFolder, dict[str, Any]]
+"""The name of a run, its files, and its document."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,13 @@ from coflash.files.errors import no_result
 from coflash.measures.measure import Measure
 from coflash.quantity import counted
 from coflash.results.assumptions import assumed
-from coflash.results.comparison import Comparison
 from coflash.results.notes import together
 from coflash.results.result import Result, mixed_revisions, replays
 from coflash.results.selection import matching
+from coflash.results.store import FolderStore
 from coflash.results.varying_keys import Key, labels, varied_keys
 
-_RESULT, _COMPARISON, _SEARCH = "result.json", "comparison.json", "tune.json"
+_SEARCH = "tune.json"
 
 
 @dataclass(frozen=True)
@@ -98,21 +97,10 @@ class Subject:
         return assumed(measures, zip(self.labels, (result.document for result in self.results), strict=True))
 
     @classmethod
-    def of(cls, comparison: Comparison) -> Subject:
-        """Make the subject of a comparison and its question."""
-        return cls(
-            results=tuple(case.result for case in comparison.cases),
-            title=comparison.title,
-            question=comparison.question,
-            background=comparison.background,
-            baseline=comparison.baseline,
-        )
-
-    @classmethod
     def read(cls, paths: Sequence[Path], where: Sequence[str] = ()) -> Subject:
         """Read every result in the given folders and below them, sorted by the varying keys.
 
-        A single comparison is read with its question. A broken result is passed over, and named in `broken`.
+        A broken result is passed over, and named in `broken`.
 
         Args:
             paths: The folders.
@@ -121,23 +109,29 @@ class Subject:
         Raises:
             CoflashError: A folder holds none, all are broken, or none meets the conditions.
         """
-        if len(paths) == 1 and (paths[0] / _COMPARISON).exists():
-            with suppress(CoflashError):  # otherwise its runs are read one by one, and broken ones are named
-                whole = cls.of(Comparison.load(paths[0]))
-                return replace(whole, results=matching(whole.results, where, _scenario), where=tuple(where))
-        places = list(dict.fromkeys(place for path in paths for place in _results_below(path)))
-        loaded = [_loaded(place) for place in places]
-        broken = tuple(str(result) for result in loaded if isinstance(result, CoflashError))
-        if len(broken) == len(loaded):
-            raise CoflashError(broken[0])
-        results = matching([result for result in loaded if isinstance(result, Result)], where, _scenario)
+        loaded: dict[Path, Result] = {}
+        broken: dict[str, None] = {}
+        for path in paths:
+            store = FolderStore(path)
+            places = [folder.here() for _, folder, _ in store.all_runs()]
+            if not places and not store.broken:
+                raise no_result(path)
+            for place, run in zip(places, map(_loaded, places), strict=True):
+                if isinstance(run, Result):
+                    loaded[place] = run
+                else:
+                    broken[str(run)] = None
+            broken |= dict.fromkeys(store.broken)
+        if not loaded:
+            raise CoflashError(next(iter(broken)))
+        results = matching(loaded.values(), where, _scenario)
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         question = descriptions.pop() if len(descriptions) == 1 else ""
         keys = cls(results).varied
         order = sorted(range(len(results)), key=lambda run: [key.codes[run] for key in keys])
         chosen = tuple(results[run] for run in order)
         search = _search(paths[0]) if len(paths) == 1 else None
-        return cls(chosen, question=question, where=tuple(where), broken=broken, search=search)
+        return cls(chosen, question=question, where=tuple(where), broken=tuple(sorted(broken)), search=search)
 
 
 def _loaded(place: Path) -> Result | CoflashError:
@@ -158,27 +152,3 @@ def _search(folder: Path) -> Mapping[str, Any] | None:
 def _scenario(result: Result) -> Mapping[str, Any]:
     scenario: Mapping[str, Any] = result.document["scenario"]
     return scenario
-
-
-def result_files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield the documents of all results in and below the folders, in a fixed order, and that of a search."""
-    for path in paths:
-        yield from (place / _RESULT for place in _walk(path))
-        yield path / _SEARCH
-
-
-def _results_below(path: Path) -> Iterable[Path]:
-    found = _walk(path)
-    if not found:
-        raise no_result(path)
-    return found
-
-
-def _walk(path: Path) -> list[Path]:
-    """Return the folders with a result in and below a folder, in a fixed order."""
-    found = []
-    for folder, below, files in os.walk(path):
-        below[:] = [name for name in below if not name.startswith(".")]
-        if _RESULT in files:
-            found.append(Path(folder))
-    return sorted(found, key=lambda place: place.as_posix())

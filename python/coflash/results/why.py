@@ -158,10 +158,7 @@ def whys(runs: Iterable[tuple[str, Any, float | None]]) -> list[Why]:
         pairs = [pair for pair in of[frozenset()] if all(values.get(pair) is not None for values in of.values())]
         if not pairs:
             continue
-        known = [{parts: values[pair] or 0.0 for parts, values in of.items()} for pair in pairs]
         before, *_, after = lattice
-        by_pair = [shapley(sorted(lattice[after]), numbers.__getitem__) for numbers in known]
-        base, whole = (estimate([numbers[lattice[end]] for numbers in known]) for end in (before, after))
-        shares = {part: estimate([one[part] for one in by_pair]) for part in by_pair[0]}
-        explained.append(Why(before, after, base, whole, shares))
+        numbers = {parts: [values[pair] or 0.0 for pair in pairs] for parts, values in of.items()}
+        explained.append(whole(before, after, numbers, lattice[after]))
     return explained

@@ -98,23 +98,19 @@ def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
     return tuple(Input(path, digest_of(path)) for path in files)
 
 
-def credited(result: Result, read: Sequence[str], local: Sequence[str], sources: Sequence[str]) -> Result:
+def credited(result: Result, local: Sequence[str], sources: Sequence[str]) -> Result:
     """Return a result that names its inputs as they were given.
 
     Args:
         result: The result of the core.
-        read: The files that it read; a Parquet file stands for an Arrow file.
-        local: The paths of the same files on this machine.
+        local: The files that it read.
         sources: Their paths or URLs, as they were given.
     """
-    if list(read) == list(sources):
+    if list(local) == list(sources):
         return result
     text = json.dumps(result.document)
-    for here, given in zip(read, sources, strict=True):
+    for here, given in zip(local, sources, strict=True):
         text = text.replace(json.dumps(here)[1:-1], json.dumps(given)[1:-1])
     document = json.loads(text)
-    for entry, here, file in zip(document["workload"]["inputs"], read, local, strict=True):
-        if here != file:
-            entry.update(bytes=Path(file).stat().st_size, sha256=digest_of(file))
     document["scenario_hash"] = Scenario.of_result(document).hash
     return result.with_document(document)

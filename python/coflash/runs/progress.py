@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from coflash.terminal import errors
@@ -57,40 +57,31 @@ class Display:
         self._started += 1
         if self._runs > 1:
             label = f"{self._started}/{self._runs} {label}"
-        follow = self._bar if self._console.is_terminal else self._lines
-        start = time.monotonic()
-        with follow(label) as report:
-            yield report
+        start, task = time.monotonic(), self._bars.add_task(label, total=None)
+        try:
+            yield self._bar(label, task) if self._console.is_terminal else self._lines(label)
+        finally:
+            self._bars.remove_task(task)
+            self._bars.refresh()  # otherwise the next printed line would show the bar again
         self._console.print(Text(f"{label} · {time.monotonic() - start:.1f} s", style="dim"))
 
-    @contextmanager
-    def _bar(self, label: str) -> Iterator[Report]:
-        task = self._bars.add_task(label, total=None)
+    def _bar(self, label: str, task: TaskID) -> Report:
         current = ""
 
         def report(phase: str, fraction: float | None, requests: int) -> None:
             nonlocal current
+            done = fraction or 0.0
             if phase != current:
                 # Pace and remaining time are of one phase, from where it begins: a run may go on from a checkpoint.
-                begins: Any = fraction or 0.0
+                begins: Any = done
                 self._bars.reset(task, description=f"{label} · {phase}", completed=begins, before=requests)
                 current = phase
-            self._bars.update(
-                task,
-                total=None if fraction is None else 1.0,
-                completed=fraction or 0.0,
-                done=requests,
-                unit=_unit(phase),
-            )
+            total = None if fraction is None else 1.0
+            self._bars.update(task, total=total, completed=done, done=requests, unit=_unit(phase))
 
-        try:
-            yield report
-        finally:
-            self._bars.remove_task(task)
-            self._bars.refresh()  # otherwise the next printed line would show the bar again
+        return report
 
-    @contextmanager
-    def _lines(self, label: str) -> Iterator[Report]:
+    def _lines(self, label: str) -> Report:
         due = time.monotonic() + _SECONDS_BETWEEN_LINES
 
         def report(phase: str, fraction: float | None, requests: int) -> None:
@@ -98,10 +89,9 @@ class Display:
             if time.monotonic() >= due:
                 due = time.monotonic() + _SECONDS_BETWEEN_LINES
                 done = "" if fraction is None else f" {fraction:.0%}"
-                line = f"{label} · {phase}{done} · {requests:,} {_unit(phase)}"
-                self._console.print(Text(line))
+                self._console.print(Text(f"{label} · {phase}{done} · {requests:,} {_unit(phase)}"))
 
-        yield report
+        return report
 
 
 class _Requests(ProgressColumn):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -21,7 +21,7 @@ from coflash.runs.checkpoint import Checkpoint
 from coflash.runs.inputs import credited, own_files
 from coflash.runs.warm import Warm
 from coflash.scenario import Scenario, ScenarioLike
-from coflash.trace import Paths, Progress, arrow, info, paths
+from coflash.trace import Paths, Progress, info, paths
 from coflash.trace.trace_info import TraceInfo
 
 
@@ -66,16 +66,7 @@ def run(
         raise CoflashError(f"checkpoint: {kept.file}: there is no folder {kept.file.parent}")
     if kept and (operations or decisions):
         raise CoflashError("checkpoint: has no effect beside operations or decisions, whose files are written at once")
-    result = simulate(
-        scenario,
-        trace,
-        progress,
-        measured,
-        warm,
-        operations=operations,
-        decisions=decisions,
-        checkpoint=kept,
-    )
+    result = simulate(scenario, trace, progress, measured, warm, (operations, decisions), kept)
     if kept:
         kept.remove()
     return result
@@ -93,37 +84,32 @@ def simulate(
     progress: Progress | bool = False,
     measured: Callable[[SoFar], None] | None = None,
     warm: Warm | str | os.PathLike[str] | None = None,
-    *,
-    operations: str | os.PathLike[str] | None = None,
-    decisions: str | os.PathLike[str] | None = None,
+    records: Sequence[str | os.PathLike[str] | None] = (None, None),
     checkpoint: Checkpoint | None = None,
 ) -> Result:
-    """Simulate a scenario as [`run`][coflash.run] does.
+    """Simulate a scenario as [`run`][coflash.run] does; records are the files of operations and of decisions.
 
     Only the notes of the result name keys without effect. The file of a checkpoint stays.
     """
     scenario = Scenario.of(scenario)
     read = _Read.of(scenario, trace)
-    check_apart(operations, decisions)
-    for record in (operations, decisions):
+    check_apart(*records)
+    for record in records:
         if record is not None:
             check_file(Path(record), RECORD, read.local)
     if warm is not None and not isinstance(warm, Warm):
         warm = Warm.load(warm)
     device = warm.core if warm else None
     tell = None if measured is None else lambda fields: measured(SoFar(fields))
-    with arrow.converted(read.local) as files, ExitStack() as stack:
-        scenario = read.by(scenario, files)
+    with ExitStack() as stack:
+        scenario = read.by(scenario)
         if progress is True:
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        kept = (
-            (checkpoint.file, checkpoint.replaces_another, checkpoint.seconds, checkpoint.tell) if checkpoint else None
-        )
-        records = (operations, decisions)
-        core = _core.run(scenario.core, progress or None, tell, device, records, kept)
-    return credited(Result.from_core(core), files, read.local, read.sources)
+        kept = None if (to := checkpoint) is None else (to.file, to.replaces_another, to.seconds, to.tell)
+        core = _core.run(scenario.core, progress or None, tell, device, (records[0], records[1]), kept)
+    return credited(Result.from_core(core), read.local, read.sources)
 
 
 def fewest_programs(scenario: ScenarioLike, trace: Paths = (), progress: Progress | None = None) -> FewestPrograms:
@@ -147,8 +133,7 @@ def fewest_programs(scenario: ScenarioLike, trace: Paths = (), progress: Progres
     """
     scenario = Scenario.of(scenario)
     read = _Read.of(scenario, trace)
-    with arrow.converted(read.local) as files:
-        return FewestPrograms(_core.fewest_programs(read.by(scenario, files).core, progress))
+    return FewestPrograms(_core.fewest_programs(read.by(scenario).core, progress))
 
 
 class FewestPrograms(Record):
@@ -184,11 +169,11 @@ class _Read(NamedTuple):
         sources = given or own_files(workload)
         return cls(sources, [fetched(source) for source in sources], not given)
 
-    def by(self, scenario: Scenario, files: list[str]) -> Scenario:
-        """Return the scenario that reads these files in their place."""
+    def by(self, scenario: Scenario) -> Scenario:
+        """Return the scenario that reads the local files in their place."""
         if not self.is_own:
-            return scenario.replaying(files)
-        return scenario if files == self.sources else reading(scenario, files)
+            return scenario.replaying(self.local)
+        return scenario if self.local == self.sources else reading(scenario, self.local)
 
 
 def replaying(scenario: Scenario, trace: Paths) -> Scenario:

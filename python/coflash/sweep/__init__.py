@@ -11,24 +11,28 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError
-from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF, Measure
 from coflash.quantity import counted, with_units
 from coflash.results.database import Results
-from coflash.results.estimate import Estimate, estimate_of, show_estimate
+from coflash.results.differences import notes_on_seeds
+from coflash.results.estimate import Estimate, estimate_of
 from coflash.results.store import Failure, Store, store_at
+from coflash.results.tables import estimated, shown_estimates
+from coflash.results.why import explained
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
-from coflash.sweep.engine import EngineName, Place, open_engine
+from coflash.sweep.engine import On, Place, open_engine
+from coflash.sweep.finding import Finding, say
 from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table
 from coflash.terminal import errors
+from coflash.text_table import TextTable
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
@@ -39,12 +43,8 @@ if TYPE_CHECKING:
 __all__ = ["Estimate", "Point", "Sweep", "sweep"]
 
 
-_TOGETHER = 8
-"""The most runs in a group that a worker of a cluster gets, and the fewest such groups for each worker."""
-
-
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Finding):
     """A finished sweep."""
 
     place: str
@@ -66,6 +66,14 @@ class Sweep:
         keys = dict.fromkeys(job.key for point in self.points for job in point.jobs)
         store = store_at(self.place)
         return Results(self.place, store.runs(keys), store.broken)
+
+    def measures(self, *names: str) -> list[Measure]:
+        """Return the measures of these names; without any those of tables of many runs.
+
+        Raises:
+            CoflashError: There is no such measure.
+        """
+        return [named(name) for name in names] or self.results.applying(BRIEF)
 
     def estimates(self, measure: Measure | str) -> list[Estimate]:
         """Estimate a measure, given itself or its name, at each point, over its seeds.
@@ -94,7 +102,7 @@ class Sweep:
 
         values = {key: [point.values[key] for point in self.points] for key in self.points[0].values}
         columns = {key: np.array(of) for key, of in (values if text else with_units(values)).items()}
-        for measure in [named(name) for name in measures] or self.results.applying(BRIEF):
+        for measure in self.measures(*measures):
             name, found = measure.path, self.estimates(measure)
             columns[name] = np.array([one.mean for one in found], np.float64)
             columns[f"{name}.ci95"] = np.array([one.half_width for one in found], np.float64)
@@ -121,18 +129,61 @@ class Sweep:
                 found.append(f"{key} differs, too: {each}; a table sets it: {table}={{ name = …, … }}")
         return found
 
-    def _repr_html_(self) -> str:
-        measures = self.results.applying(BRIEF)
-        columns = [self.estimates(measure) for measure in measures]
-        rows = [
-            (*point.values.values(), *(show_estimate(c[place], m.unit) for c, m in zip(columns, measures, strict=True)))
-            for place, point in enumerate(self.points[:ROWS_SHOWN])
+    def document(self, *measures: str) -> dict[str, Any]:
+        """Return the sweep as plain data.
+
+        Raises:
+            CoflashError: There is no such measure.
+        """
+        columns = {measure.path: self.estimates(measure) for measure in self.measures(*measures)}
+        points = [
+            {
+                "values": point.values,
+                "runs": [job.key for job in point.jobs],
+                "measures": {name: column[place]._asdict() for name, column in columns.items()},
+            }
+            for place, point in enumerate(self.points)
         ]
+        failures = [vars(failure) for failure in self.failures]
+        return {"points": points, "failures": failures, "warming": self.warming._asdict()}
+
+    @property
+    def lost(self) -> tuple[Failure, ...]:
+        """The runs that failed."""
+        return self.failures
+
+    def notes(self, *measures: str) -> list[str]:
+        """Return what a reader of the numbers should know."""
+        known, shown = self.results, self.measures(*measures)
+        return [*self.remarks, *known.remarks, *known.assumed(shown), *notes_on_seeds(known, shown)]
+
+    def stored(self, more: str = "") -> list[str]:
+        """Say where its runs are, and how many were there before."""
+        runs = f"{counted(len(self.results), 'run')}{more}"
+        before = say("from before", runs=runs, before=self.from_before) if self.from_before else ""
+        return [say("results", place=self.place, before=before)]
+
+    def tables(self, *measures: str) -> list[TextTable]:
+        """Return a row for each point: its values, and the measures as means over the seeds."""
+        shown = self.measures(*measures)
+        table = estimated([*self.points[0].values], shown)
+        columns = [self.estimates(measure) for measure in shown]
+        for point, *estimates in zip(self.points, *columns, strict=True):
+            table.add(*point.values.values(), *shown_estimates(shown, estimates))
+        return [table]
+
+    def said(self, *measures: str) -> list[str]:
+        """Say why schemes differ, and what shared devices saved."""
+        runs = [(run.document, run.metrics) for run in map(self.results.__getitem__, self.results)]
+        whys = [(measure, why) for measure in self.measures(*measures) for _, why in explained(runs, measure.read)]
+        return [*(say("why", why=why.said(measure)) for measure, why in whys), self.warming.said]
+
+    def _repr_html_(self) -> str:
+        (table,) = self.tables()
         failed = f", {len(self.failures)} failed" if self.failures else ""
         ran = f"{counted(len(self.results), 'run')} in {self.place}{failed}"
-        title = f"Sweep of {counted(len(self.points), 'point')}, {ran}"
-        names = (*self.points[0].values, *(measure.label for measure in measures))
-        return html_table(names, rows, title, len(self.points))
+        table.title = f"Sweep of {counted(len(self.points), 'point')}, {ran}"
+        return table.html(len(self.points))
 
 
 def sweep(
@@ -146,9 +197,7 @@ def sweep(
     design_seed: int = 0,
     seeds: int | Sequence[int] = 1,
     scale: str | None = None,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    on: On = None,
     progress: bool = False,
 ) -> Sweep:
     """Run a scenario at every point of a design, on all cores, and store each result at once.
@@ -169,27 +218,25 @@ def sweep(
         design_seed: The seed of a random design.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds.
         scale: A fraction of the drive's blocks, such as `"1/64"` (`Scenario.scaled`); keys vary for the whole drive.
-        engine: `"local"`: threads of this process; `"dask"`, `"ray"`: a cluster.
-        workers: The number of parallel runs; None for one on each core.
-        address: The address of the cluster's scheduler; None for a cluster on this machine.
+        on: The number of parallel runs on this machine, by default one on each core; or the address of a Dask
+            scheduler, such as `"tcp://head:8786"`.
         progress: Whether to show progress on the standard error stream.
 
     Raises:
         CoflashError: An argument cannot be used, the results cannot be written, or all runs failed.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    scenario = Scenario.of(scenario)
-    inputs = inputs_of(scenario, trace)
-    planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds, scale)
-    place = Place(engine, workers, address, inputs)
+    scenario, points = Scenario.of(scenario), points_of(vary, design, samples, design_seed)
+    place = Place(on, inputs_of(scenario, trace))
+    planned = Plan.of(scenario, place.inputs, points, seeds, scale)
     return swept(planned, store_at(out), place, errors() if progress else None)
 
 
-def swept(planned: Plan, store: Store, place: Place, console: Console | None) -> Sweep:
+def swept(planned: Plan, store: Store, place: Place, console: Console | None, *, may_fail: bool = False) -> Sweep:
     """Run a plan.
 
     Raises:
-        CoflashError: The engine cannot be used, a result cannot be stored, or all runs failed.
+        CoflashError: The engine cannot be used, a result cannot be stored, or all runs failed and may not.
         KeyboardInterrupt: Control-C was pressed.
     """
     from coflash.sweep.progress import Watch  # needs rich
@@ -201,17 +248,15 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
         for point in refused:
             watch.refused(point)
         missing = sharing([job for job in jobs if job.key not in store])
-        if place.engine == "local" or "://" in store.place:  # workers reach it, and write their results themselves
+        if place.is_here or "://" in store.place:  # workers reach it, and write their results themselves
             missing = [replace(job, place=store.place) for job in missing]
         watch.kept(len(jobs) - len(missing))
         watch.outdated(sum(any(key in store for key in job.former_keys) for job in missing))
         if missing:
             with open_engine(place) as opened:
-                # Each worker gets several groups, so that none waits long for the last ones.
-                together = max(1, min(_TOGETHER, len(missing) // (_TOGETHER * opened.workers)))
-                for _ in work(iter(missing), opened, store, watch, together=1 if opened.shares_memory else together):
+                for _ in work(iter(missing), opened, store, watch):
                     pass
-    if jobs and len(watch.failures) == watch.runs:
+    if jobs and len(watch.failures) == watch.runs and not may_fail:
         raise CoflashError(f"all {watch.runs} runs failed: {'see above' if console else watch.failures[0].error}")
     return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming, watch.redone)
 

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from coflash._core import CoflashError, __version__
-from coflash.files import atomic_write
+from coflash._core import CoflashError
 from coflash.measures.measure import MEAN, MEASURES, P99, WAF_HOST, Measure
 from coflash.quantity import change, counted, parsed, show, show_change
 from coflash.results.differences import difference
 from coflash.results.identity import own_key
-from coflash.results.result import BEYOND, Result
-from coflash.results.store import FolderStore
+from coflash.results.result import Result
 from coflash.results.why import OVERWRITES, Why, whole
-from coflash.runs.inputs import Input, inputs_of
 from coflash.runs.run import fewest_programs
 from coflash.scenario import Scenario, ScenarioLike, flat
-from coflash.sweep import swept
 from coflash.sweep.answers import BEFORE_DISKS, DEVICE, TIER, Answer
 from coflash.sweep.design import Assignment
-from coflash.sweep.engine import Place
+from coflash.sweep.engine import On
+from coflash.sweep.finding import Kept, beyond, say, say_limits
 from coflash.sweep.memory import flash_bytes
-from coflash.sweep.plan import Plan, Point
-from coflash.sweep.tune import folder_for
-from coflash.terminal import errors
-from coflash.trace import Paths
+from coflash.sweep.question import Question, folder_for
+from coflash.text_table import TextTable
+from coflash.trace import Paths, paths
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from coflash.charts import Format
 
-    from coflash.figures.style import Format
-
-DOCUMENT, REQUESTS = "advice.json", 400_000
+REQUESTS = 400_000
 _LONGER = 4
 """The factor by which runs are longer that were not steady."""
 _STEADY = 0.05
@@ -45,11 +37,6 @@ _STEADY = 0.05
 _NOTHING = 0.001
 """The share of a measure that is no change."""
 _COPIES, _WRITTEN = MEASURES["programs_pages.gc"], MEASURES["host_writes_pages"]
-_LIMITS = (
-    "other workloads than this one, and another history of the device",
-    "tails of writes from anything but GC and queues: of many drives they are not modelled",
-    "processor time and energy of a scheme, and what a power cut takes (docs/consistent_cdm.md)",
-)
 
 
 @dataclass(frozen=True)
@@ -77,26 +64,13 @@ class Tried:
         """Whether it saves more than noise."""
         return self.saved > _NOTHING and (self.between is None or self.between[0] > 0)
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """Its row of the table, without the value."""
-        saved, low, high, hits = (
-            "–" if one is None else f"{round(100 * one, 1) + 0.0:.1f}".replace("-", "−")
-            for one in (self.saved if self.how else None, *(self.between or (None, None)), self.hits)
-        )
-        ends = f"{low} … {high}" if self.between else "–"
-        memory = "–" if self.memory_bytes is None else show(self.memory_bytes, "bytes")
-        return saved, ends, hits, show_change(self.p99), memory, f"{self.stores:.2f}"
-
-
-HEADS = ("saved (%)", "95 %", "read hits (points)", "p99", "memory", "stores a page")
-
 
 @dataclass(frozen=True)
-class Advice:
+class Advice(Kept):
     """The answers on one scenario, and which of them pays."""
 
-    path: Path
+    DOCUMENT = "advice.json"
+
     scenario: Scenario
     measure: Measure
     """What is to be saved: flash programs for each host write; before disks the mean response time."""
@@ -118,76 +92,77 @@ class Advice:
     fewest: float | str
     """The fewest flash programs for each host write that any cooperation could reach, or why no bound is known."""
 
-    def __str__(self) -> str:
-        return "\n".join(self.sentences)
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """What ran."""
+        return (self.how,)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The advice in sentences; the last says what the numbers do not tell."""
-        why = "" if self.why is None else f"Why, in exact shares: {self.why.said(self.measure)}."
-        no = (f"Not open: {', '.join(names)}: {reason.rstrip('.')}." for reason, names in self.refused.items())
-        found = (
+        why = "" if self.why is None else say("why", why=self.why.said(self.measure))
+        notes = ((one.answer.name, beyond(one.runs[:1])) for one in dict.fromkeys((self.tried[0], self.best)))
+        known = (
             self._advice(),
             why,
             self._headroom(),
             self._theory(),
             self._twice(),
             self._steady(),
-            *self._beyond(),
-            *no,
+            *(f"{name}: {note}" for name, note in notes if note),
+            *(say("not open", names=", ".join(n), reason=reason.rstrip(".")) for reason, n in self.refused.items()),
+            say_limits(self.scenario, say("history of a scenario"), say("host side")),
         )
-        fitted = " ".join(self.scenario.to_dict()["limits"]).rstrip(".")
-        limits = (*_LIMITS, f"more of the drive than this: {fitted}" if fitted else "of a drive: none was fitted")
-        return (*(one for one in found if one), f"The numbers do not tell {'; nor '.join(limits)}.")
+        return tuple(one for one in known if one)
+
+    def tables(self, *_: str) -> list[TextTable]:
+        """Return a row for each answer that ran."""
+        heads = say("advised heads", measure=self.measure).split("|")
+        return [TextTable.of(heads, [self._row(one) for one in self.tried])]
+
+    def _row(self, one: Tried) -> list[str]:
+        saved, low, high, hits = (
+            "–" if share is None else f"{round(100 * share, 1) + 0.0:.1f}".replace("-", "−")
+            for share in (one.saved if one.how else None, *(one.between or (None, None)), one.hits)
+        )
+        memory = "–" if one.memory_bytes is None else show(one.memory_bytes, "bytes")
+        between = f"{low} … {high}" if one.between else "–"
+        value = show(one.value, self.measure.unit)
+        return [one.answer.name, value, saved, between, hits, show_change(one.p99), memory, f"{one.stores:.2f}"]
 
     def _advice(self) -> str:
-        base, best, unit = self.tried[0], self.best, self.measure.unit
-        if best is base:
-            if not base.value:
-                of = f"none of its {counted(base.runs[0].metrics.requests, 'request')} had flash write a page"
-                less = f"a smaller one (--set cache.size=1%) or {self._longer} would tell"
-                return f"No advice: {of}. The cache holds all that is written so far; {less}."
-            most = max(self.tried, key=lambda one: one.saved)
-            beyond = f": the most, {most.answer.name}, saves {show(most.saved, 'share')}, not beyond noise"
-            return f"{self._said} {base.answer.name}. No answer saves{beyond if most.saved > _NOTHING else ''}."
-        ends = best.between
-        sure = f" ({show(ends[0], 'share')} … {show(ends[1], 'share')}, {best.how})" if ends else ", of unknown spread"
-        more = f"; {self.ahead} saves no more beyond noise, and takes more" if self.ahead else ""
-        values = f"{self.measure.label} {show(base.value, unit)} → {show(best.value, unit)}"
-        return f"{self._said} {best.answer.name} saves {show(best.saved, 'share')}{sure}: {values}{more}."
+        base, best, measure = self.tried[0], self.best, self.measure
+        advice = say("advice" if self.is_steady else "unsure advice")
+        if best is not base:
+            sure = say("between", one=best) if best.between else say("unknown spread")
+            ahead = say("ahead", ahead=self.ahead) if self.ahead else ""
+            return say("saves", advice=advice, base=base, best=best, measure=measure, sure=sure, ahead=ahead)
+        if not base.value:
+            return say("no advice", requests=base.runs[0].metrics.requests, longer=self._longer)
+        most = max(self.tried, key=lambda one: one.saved)
+        more = say("most", most=most) if most.saved > _NOTHING else ""
+        return say("nothing saves", advice=advice, base=base, most=more)
 
     def _headroom(self) -> str:
         if isinstance(self.fewest, str):
-            return f"No lower bound: {self.fewest}." if self.fewest else ""
-        most, unit = self.best.value, WAF_HOST.unit
-        if not most:
+            return say("no bound", reason=self.fewest) if self.fewest else ""
+        if not self.best.value:
             return ""
-        copies = _mean(self.best.runs, _COPIES) / _mean(self.best.runs, _WRITTEN)
-        return (
-            f"Lower bound, the future known: with this cache no cooperation needs less than {show(self.fewest, unit)} "
-            f"programs a host write. Under {self.best.answer.name} they are {show(most, unit)}, so that at most "
-            f"{show(1 - self.fewest / most, 'share')} are left to save. {show(copies, unit)} of them are copies by GC, "
-            "of which the bound knows nothing: it is that of a device with enough spare space."
+        copies, left = (
+            _mean(self.best.runs, _COPIES) / _mean(self.best.runs, _WRITTEN),
+            1 - self.fewest / self.best.value,
         )
+        return say("headroom", best=self.best, fewest=self.fewest, left=left, copies=copies)
 
     def _theory(self) -> str:
-        if self.closed is None:
-            return ""
-        share, left, ran = self.closed
-        return (
-            f"Closed form, as if writes were uniform: D/U = {show(share, 'share')} in sole copies on average, so that "
-            f"known overwrites (cdm-overwrites) leave {left:.3f} of the programs; the runs left {ran:.3f}. "
-            "U is all that is stored; the form promises too much where the cache is a tenth of it or more."
-        )
+        return "" if self.closed is None else say("closed form", closed=self.closed)
 
     def _twice(self) -> str:
         if isinstance(self.doubled, str):
-            return f"Twice the cache was not run: {self.doubled}." if self.doubled else ""
-        unit, (base, best) = self.measure.unit, self.doubled
-        names = dict.fromkeys((self.tried[0].answer.name, self.best.answer.name))
-        values = zip(names, (self.tried[0].value, self.best.value), (base, best), strict=False)
-        each = (f"{name} {show(now, unit)} → {show(then, unit)}" for name, now, then in values)
-        return f"With twice the cache {self.measure.label}: {', '.join(each)}."
+            return say("not twice", reason=self.doubled) if self.doubled else ""
+        pairs = zip((self.tried[0], self.best), self.doubled, strict=True)
+        each = (say("from to", one=one, then=then, unit=self.measure.unit) for one, then in pairs)
+        return say("twice", measure=self.measure, values=", ".join(dict.fromkeys(each)))
 
     @property
     def _drifts(self) -> dict[str, float]:
@@ -199,23 +174,11 @@ class Advice:
         """Whether the runs are known to have been steady."""
         return bool(self._drifts) and all(abs(one) <= _STEADY for one in self._drifts.values())
 
-    @property
-    def _said(self) -> str:
-        return "Advice:" if self.is_steady else "No sure advice, since runs are not known to be steady (see below):"
-
     def _steady(self) -> str:
         if not (known := self._drifts):
-            return f"Not known to be steady: too few requests for slices; {self._longer} would tell."
-        is_so, more = self.is_steady, f"; {self._longer} would tell"
-        each = ", ".join(f"{name} {show_change(one)}" for name, one in known.items())
-        said = "Steady" if is_so else "Not steady"
-        return f"{said} from the first half of the requests to the second: {each}{more * (not is_so)}."
-
-    def _beyond(self) -> Iterator[str]:
-        """Yield what runs beyond the measurements of a fitted drive say of themselves."""
-        for one in dict.fromkeys((self.tried[0], self.best)):
-            if found := next((note for note in one.runs[0].notes if BEYOND in note), ""):
-                yield f"{one.answer.name}: {found}"
+            return say("too few", longer=self._longer)
+        drifts = ", ".join(say("drift", name=name, drift=one) for name, one in known.items())
+        return say("steady" if self.is_steady else "not steady", drifts=drifts, longer=self._longer)
 
     @property
     def has_more(self) -> bool:
@@ -230,18 +193,14 @@ class Advice:
         return more if self.has_more else f"{more} with --set workload.repeat={_LONGER * rounds}"
 
     def draw(self, form: Format) -> bytes:
-        """Draw what each answer saves, and where the advised one's saving comes from.
-
-        Raises:
-            CoflashError: matplotlib is missing.
-        """
+        """Draw what each answer saves, and where the advised one's saving comes from."""
         from coflash.figures.why import draw  # slow to import
 
         variants = {one.answer.name: one.runs for one in self.tried}
         whys, fewest = () if self.why is None else (self.why,), None if isinstance(self.fewest, str) else self.fewest
         return draw(variants, self.measure, whys, form, fewest=fewest, caption=self.how)
 
-    def document(self) -> dict[str, Any]:
+    def document(self, *_: str) -> dict[str, Any]:
         """Return the advice as plain data."""
 
         def row(one: Tried) -> dict[str, Any]:
@@ -251,7 +210,6 @@ class Advice:
             return {"answer": one.answer.name, "settings": settings, **numbers, "drift": drift(one.runs, self.measure)}
 
         return {
-            "coflash": __version__,
             "measure": self.measure.path,
             "how": self.how,
             "answers": [row(one) for one in self.tried],
@@ -273,8 +231,9 @@ def advise(
     out: str | os.PathLike[str],
     requests: int | None = None,
     steady: bool = True,
+    scale: str | None = None,
     seeds: int = 1,
-    workers: int | None = None,
+    on: On = None,
     progress: bool = False,
 ) -> Advice:
     """Compare all answers that GC may give on a scenario, from short runs.
@@ -285,38 +244,43 @@ def advise(
         out: The folder of results.
         requests: The most requests of a run; by default 400,000, or four times as many if these are not steady.
         steady: Whether runs begin in a steady state (`precondition.until_steady`), where the scenario fills the device.
+        scale: As of [`sweep`][coflash.sweep.sweep].
         seeds: The number of seeds.
-        workers: The number of parallel runs; None for one on each core.
+        on: As of [`sweep`][coflash.sweep.sweep].
         progress: Whether to show progress on the standard error stream.
 
     Raises:
         CoflashError: An argument cannot be used, no answer but the baseline is open, or runs failed.
     """
-    base, store = Scenario.of(scenario), folder_for(out)
-    keys = flat(base.to_dict())
-    asked = requests or REQUESTS
-    most = min(asked, keys.get("workload.requests_max") or asked)
-    changes: dict[str, Any] = {"workload.requests_max": most}
-    if steady and keys["precondition.fill"] != "none" and (trace or not keys.get("workload.fio")):  # jobs do not repeat
-        changes["precondition.until_steady"] = True
-    inputs, console = inputs_of(base, trace), errors() if progress else None
-    found = _Adviser(base.with_(changes), inputs, store, seeds, workers, console).run()
+    scenario = Scenario.of(scenario)
+    if scale is not None:
+        scenario = scenario.replaying(paths(trace)).scaled(scale)
+    question = Question.of(scenario, trace, folder_for(out), on, progress)
+    keys = flat(question.scenario.to_dict())
+
+    def advised(most: int) -> Advice:
+        changes: dict[str, Any] = {"workload.requests_max": min(most, keys.get("workload.requests_max") or most)}
+        if steady and keys["precondition.fill"] != "none" and (trace or not keys.get("workload.fio")):
+            changes["precondition.until_steady"] = True  # jobs of fio do not repeat
+        return _Adviser(replace(question, scenario=question.scenario.with_(changes)), seeds).run()
+
+    most = requests or REQUESTS
+    found = advised(most)
     if requests or found.is_steady or not found.has_more:
         return found
-    changes["workload.requests_max"] = min(_LONGER * most, keys.get("workload.requests_max") or _LONGER * most)
-    return _Adviser(base.with_(changes), inputs, store, seeds, workers, console).run()
+    return advised(_LONGER * min(most, keys.get("workload.requests_max") or most))
 
 
 @dataclass(frozen=True)
 class _Adviser:
     """The runs of an advice."""
 
-    base: Scenario
-    inputs: tuple[Input, ...]
-    store: FolderStore
+    question: Question
     seeds: int
-    workers: int | None
-    console: Console | None
+
+    @property
+    def base(self) -> Scenario:
+        return self.question.scenario
 
     def run(self) -> Advice:
         is_tier = bool(self.base.to_dict().get(TIER))
@@ -327,44 +291,35 @@ class _Adviser:
         ran = self._ran({one: one.on(self.base) for one in open_ones}, reasons) if len(open_ones) > 1 else {}
         if len(ran) < 2 or answers[0] not in ran:
             asked = open_ones if len(open_ones) > 1 else answers  # what fails tells more than what is not there
-            known = dict.fromkeys(reasons[one].rstrip(".") for one in asked if reasons.get(one))
-            raise CoflashError(f"advise: there is nothing to compare: {'; '.join(known)}")
+            why = dict.fromkeys(reasons[one].rstrip(".") for one in asked if reasons.get(one))
+            raise CoflashError(f"advise: there is nothing to compare: {'; '.join(why)}")
         base, *rest = tried = [_tried(one, runs, ran[answers[0]], measure) for one, runs in ran.items()]
         sure = sorted((one for one in rest if one.is_sure), key=lambda one: one.value)
         best, ahead = _cheapest(sure, measure) if sure else (base, "")
         steps = {one: one.on(self.base) for one in answers if one.is_step and one.parts < best.answer.parts}
-        steps = {one: of for one, of in steps.items() if not one.refused(self.base)}
-        of = {
-            one.parts: [_value(run, measure) for run in runs] for one, runs in (ran | self._ran(steps, reasons)).items()
-        }
-        refused: dict[str, tuple[str, ...]] = {}
-        for one, reason in reasons.items():
-            if reason:
-                refused[reason] = (*refused.get(reason, ()), one.name)
-        found = Advice(
-            self.store.path,
+        ran |= self._ran({one: settings for one, settings in steps.items() if not one.refused(self.base)}, reasons)
+        numbers = {one.parts: [_value(run, measure) for run in runs] for one, runs in ran.items()}
+        known = {reason: tuple(one.name for one in reasons if reasons[one] == reason) for reason in reasons.values()}
+        advice = Advice(
+            self.question.store.path,
             self.base,
             measure,
             self._how(base.runs[0]),
             tuple(tried),
             best,
             ahead,
-            refused,
-            None if best is base else whole(base.answer.name, best.answer.name, of, best.answer.parts),
+            {reason: names for reason, names in known.items() if reason},
+            None if best is base else whole(base.answer.name, best.answer.name, numbers, best.answer.parts),
             None if is_tier else _closed(tried),
             self._doubled(base.answer, best.answer, measure),
             "" if is_tier else self._fewest(base.runs),
         )
-        text = json.dumps(found.document(), indent=2, ensure_ascii=False) + "\n"
-        atomic_write.write_file(self.store.path / DOCUMENT, text)
-        return found
+        return advice.write()
 
     def _how(self, run: Result) -> str:
         is_steady = self.base.to_dict()["precondition"].get("until_steady")
-        begin = "begins in a steady state" if is_steady else "begins with the scenario's own warm-up"
-        about, seeds = run.workload, f"{self.seeds} seeds" if self.seeds > 1 else "1 seed"
-        count = f"{counted(run.metrics.requests, 'request')} of {about['description']}"
-        return f"{self.base.name}: {count}; {about['replay']}; each run {begin}; {seeds}."
+        begin = say("begins steady" if is_steady else "begins as given")
+        return say("advised", base=self.base, run=run, begin=begin, seeds=counted(self.seeds, "seed"))
 
     def _doubled(self, base: Answer, best: Answer, measure: Measure) -> tuple[float, float] | str:
         """Run baseline and advised answer with twice the cache; of flash before disks with twice the flash."""
@@ -378,7 +333,7 @@ class _Adviser:
         return "; ".join(failed.values()) or (_mean(ran[base], measure), _mean(ran[best], measure))
 
     def _fewest(self, runs: Sequence[Result]) -> float | str:
-        trace = [] if own_key(self.base.to_dict()["workload"]) else [one.local() for one in self.inputs]
+        trace = [] if own_key(self.base.to_dict()["workload"]) else [one.local() for one in self.question.inputs]
         try:
             found = [fewest_programs(run.scenario, trace).waf_host for run in runs]
         except CoflashError as error:
@@ -388,22 +343,10 @@ class _Adviser:
 
     def _ran(self, places: Mapping[Answer, Assignment], reasons: dict[Answer, str]) -> dict[Answer, tuple[Result, ...]]:
         """Run answers; the reasons of those that fail are added."""
-        points = {one: Point.of(self.base, self.inputs, settings, self.seeds) for one, settings in places.items()}
-        place, failed = Place("local", self.workers, None, self.inputs), dict[str, str]()
-        made = tuple(point for point in points.values() if not point.refused)
-        try:
-            failed = {one.run: one.error for one in swept(Plan(made), self.store, place, self.console).failures}
-        except CoflashError as error:  # no run of these
-            failed = {job.key: str(error) for point in made for job in point.jobs}
-        found: dict[Answer, tuple[Result, ...]] = {}
-        for one, point in points.items():
-            wanted = [job.key for job in point.jobs]
-            if reason := point.refused or next((failed[key] for key in wanted if key in failed), ""):
-                reasons[one] = reason
-            else:
-                runs = (Result.load(folder.here()) for _, folder, _ in self.store.runs(wanted))
-                found[one] = tuple(sorted(runs, key=lambda run: run.seed))
-        return found
+        points = [self.question.point(settings, self.seeds) for settings in places.values()]
+        ran = dict(zip(places, self.question.ran(points), strict=True))
+        reasons |= {one: runs for one, runs in ran.items() if isinstance(runs, str)}
+        return {one: runs for one, runs in ran.items() if not isinstance(runs, str)}
 
 
 def _mean(runs: Sequence[Result], measure: Measure) -> float:
@@ -433,11 +376,9 @@ def _tried(answer: Answer, runs: tuple[Result, ...], base: tuple[Result, ...], m
 
 def _hits(runs: Sequence[Result]) -> float | None:
     """Return the share of reads that the cache serves; None without a cache or reads."""
-    shares: list[float] = [
-        share for run in runs if (share := run.metrics.at(("hybrid", "read_hits_share"))) is not None
-    ]
-    if shares:
-        return sum(shares) / len(shares)
+    shares = [run.metrics.at(("hybrid", "read_hits_share")) for run in runs]
+    if known := [share for share in shares if share is not None]:
+        return float(sum(known) / len(known))
     hits = sum(run.metrics.cache.read_hits for run in runs)
     asked = hits + sum(run.metrics.cache.read_misses for run in runs)
     return hits / asked if asked else None
@@ -460,17 +401,16 @@ def drift(runs: Sequence[Result], measure: Measure) -> float | None:
     """Return the change of a measure from the first half of the requests to the second; None without slices."""
     from coflash.results.slices import sliced  # needs numpy
 
-    cut = [sliced(run.series(), measure.path) for run in runs]
-    known = [one for one in cut if one is not None]
+    known = [one for run in runs if (one := sliced(run.series(), measure.path)) is not None]
     if not known:
         return None
     middle = len(known[0].above) // 2
-    halves = [
-        (part, sum(one.above[part].sum() for one in known), sum(one.below[part].sum() for one in known))
-        for part in (slice(middle), slice(middle, None))
-    ]
-    first, second = (float(above / below) if below else math.nan for _, above, below in halves)
-    found = change(second, first)
+
+    def mean(part: slice) -> float:
+        below = sum(one.below[part].sum() for one in known)
+        return float(sum(one.above[part].sum() for one in known) / below) if below else math.nan
+
+    found = change(mean(slice(middle, None)), mean(slice(middle)))
     return found if found is not None and math.isfinite(found) else None
 
 

@@ -16,6 +16,7 @@ from coflash.results.result import Result
 from coflash.results.why import OVERWRITES, REMOVABLE, Parts, Why, whole, whys
 from coflash.scenario import Scenario, flat, toml_value
 from coflash.sweep.design import Assignment
+from coflash.sweep.plan import refusal
 
 _CACHE, _BUFFER, TIER = "cache.size", "host_buffer.size", "hybrid"
 _NEEDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -65,12 +66,8 @@ class Answer:
                     mend = {**mend, _VOLATILE: "true"}
             sets = " ".join(f"--set {key}={value}" for key, value in mend.items())
             return f"{why} ({sets})" if sets else why
-        try:
-            scenario.set(list(self.on(scenario))).with_digests().check()
-        except CoflashError as error:
-            name = re.escape(self.settings[0][1])
-            return re.sub(rf"(?<![\w-]){name}(?![\w-])", "it", str(error))  # alike for all that it refuses
-        return ""
+        name = re.escape(self.settings[0][1])  # the same text for all that it refuses
+        return re.sub(rf"(?<![\w-]){name}(?![\w-])", "it", refusal(scenario, self.on(scenario)))
 
     @property
     def declared(self) -> str:

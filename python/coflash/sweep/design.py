@@ -124,11 +124,27 @@ def axis(assignment: str) -> Axis:
     Raises:
         CoflashError: The text is not an axis.
     """
+    ((key, values),) = values_by_key([assignment]).items()
+    return axis_of(key, values)
+
+
+def values_by_key(assignments: Iterable[str]) -> dict[str, str]:
+    """Split texts such as `cache.size=64MiB,128MiB` into keys and values.
+
+    Raises:
+        CoflashError: One is not written so, or a key is varied twice.
+    """
+    pairs = list(map(_key_and_values, assignments))
+    check_keys(key for key, _ in pairs)
+    return dict(pairs)
+
+
+def _key_and_values(assignment: str) -> tuple[str, str]:
     key, equals, values = assignment.partition("=")
     if not equals or not key.strip():
         msg = f"'{assignment}' was given; KEY=VALUES is allowed, such as cache.size=64MiB,128MiB or seed=1..8"
         raise CoflashError(msg)
-    return axis_of(key.strip(), values)
+    return key.strip(), values
 
 
 def axis_of(key: str, values: str | Sequence[Any]) -> Axis:

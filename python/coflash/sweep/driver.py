@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from coflash._core import CoflashError
 from coflash.quantity import show
 from coflash.results.store import Failure, Store, Unstored
+from coflash.sweep.devices import Sharing
 from coflash.sweep.engine import Engine
-from coflash.sweep.plan import Group, Job, Outcomes, Ran
+from coflash.sweep.plan import Job, Ran
 
 if TYPE_CHECKING:
     from coflash.sweep.progress import Watch
@@ -32,9 +33,7 @@ _LOOK_S = 0.2
 """The longest wait for a run before signals are looked at."""
 
 
-def work(
-    jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahead: bool = True, together: int = 1
-) -> Iterator[Outcome]:
+def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahead: bool = True) -> Iterator[Outcome]:
     """Run jobs and store their results; yields the outcome of each job when it ends, in any order.
 
     The next job is requested when there is room for it, so it may depend on the outcomes so far. Runs in the store are
@@ -47,60 +46,45 @@ def work(
         watch: The display of progress.
         ahead: Whether workers get their next job before the current one ends, so that none waits while a result is
             written; otherwise a job is requested as late as possible.
-        together: The runs that a worker gets at once. Those that it lost are done one by one.
 
     Raises:
         CoflashError: A result cannot be stored.
     """
     at_once = engine.slots if ahead else engine.workers
-    under_way: dict[Future[Outcomes], Group] = {}
-    ended: SimpleQueue[Future[Outcomes]] = SimpleQueue()
+    under_way: dict[Future[Ran], Job] = {}
+    ended: SimpleQueue[Future[Ran]] = SimpleQueue()
     memory = _Memory(engine)
     able = _able(jobs, engine, store, watch)
-    lost: list[Job] = []
-    held: Group = ()  # requested, but there is no room for it yet
+    held: Job | None = None  # requested, but there is no room for it yet
     try:
         while True:
-            new: list[tuple[Group, int]] = []
-            while len(under_way) + len(new) < at_once:
-                group, outcome = (held, None) if held else _group(able, lost, together)
-                held = ()
-                if outcome is not None:
-                    yield outcome
-                elif not group:
+            new: list[Job] = []
+            while len(under_way) + len(new) < at_once and (job := held or next(able, None)) is not None:
+                held = None
+                if isinstance(job, Outcome):
+                    yield job
+                elif (under_way or new) and not memory.fits(job):
+                    held = job
                     break
-                if group and (under_way or new) and not memory.fits(group):
-                    held = group
-                    break
-                if group:
-                    memory.take(group)
-                    new.append((group, _alone(group)))
-            for future, (group, _) in zip(engine.submit(new) if new else (), new, strict=True):
-                under_way[future] = group
+                else:
+                    memory.take(job)
+                    new.append(job)
+            for future, job in zip(engine.submit(new) if new else (), new, strict=True):
+                under_way[future] = job
                 future.add_done_callback(ended.put)
             if not under_way:
                 return
-            watch.under_way(min(sum(map(len, under_way.values())), engine.workers))
+            watch.under_way(min(len(under_way), engine.workers))
             for future in _all(ended):
-                group = under_way.pop(future)
-                memory.give_back(group)
-                error = future.exception()
-                if isinstance(error, (KeyboardInterrupt, Unstored)):
-                    raise error
-                if error is not None and len(group) > 1:
-                    lost += group
-                    continue
-                told = future.result() if error is None else [f"{type(error).__name__}: {error}"]
-                for job, ran in zip(group, told, strict=True):
-                    yield _settled(job, ran, store, watch)
+                job = under_way.pop(future)
+                memory.give_back(job)
+                yield _settled(job, future, store, watch)
     finally:
         # Runs remain only if the sweep was stopped: those that have ended by now are stored.
-        for future, group in under_way.items():
+        for future, job in under_way.items():
             if future.done() and not future.cancelled() and future.exception() is None:
-                for job, ran in zip(group, future.result(), strict=True):
-                    if isinstance(ran, Ran):
-                        with suppress(CoflashError):
-                            _store(store, job, ran)
+                with suppress(CoflashError):
+                    _store(store, job, future.result())
 
 
 def _able(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch) -> Iterator[Job | Outcome]:
@@ -110,61 +94,40 @@ def _able(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch) -> It
             watch.kept()
             yield Outcome(job)
             continue
-        if _alone((job,)) > engine.largest_bytes:
+        if job.needed_bytes + job.shared_bytes > engine.largest_bytes:
             job = replace(job, sharing=None)
-        if (needed := _alone((job,))) > engine.largest_bytes:
-            much, room = show(needed, "bytes"), show(engine.largest_bytes, "bytes")
+        if job.needed_bytes > engine.largest_bytes:
+            much, room = show(job.needed_bytes, "bytes"), show(engine.largest_bytes, "bytes")
             yield _failed(job, f"it needs up to {much} of memory; {room} are free", store, watch)
         else:
             yield job
 
 
-def _group(able: Iterator[Job | Outcome], lost: list[Job], together: int) -> tuple[Group, Outcome | None]:
-    """Return the next runs, as many as go together, or fewer with the outcome of another."""
-    if lost:
-        return (lost.pop(),), None
-    group: list[Job] = []
-    while len(group) < together and (one := next(able, None)) is not None:
-        if isinstance(one, Outcome):
-            return tuple(group), one
-        group.append(one)
-    return tuple(group), None
-
-
-def _alone(group: Group) -> int:
-    return max(job.needed_bytes + job.shared_bytes for job in group)
-
-
 class _Memory:
-    """The memory that groups take together; a device that several share counts once where they share memory."""
+    """The memory that runs take together; a device that several share counts once where they share memory."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._bytes = engine, 0
-        self._devices: Counter[str] = Counter()
+        self._devices: Counter[Sharing | None] = Counter()
 
-    def fits(self, group: Group) -> bool:
-        return self._bytes + self._more(group) <= self._engine.memory_bytes
+    def fits(self, job: Job) -> bool:
+        return self._bytes + self._more(job) <= self._engine.memory_bytes
 
-    def take(self, group: Group) -> None:
-        self._bytes += self._more(group)
-        self._devices.update(_devices(group))
+    def take(self, job: Job) -> None:
+        self._bytes += self._more(job)
+        self._devices[job.sharing] += 1
 
-    def give_back(self, group: Group) -> None:
-        self._devices.subtract(_devices(group))
-        self._bytes -= self._more(group)
+    def give_back(self, job: Job) -> None:
+        self._devices[job.sharing] -= 1
+        self._bytes -= self._more(job)
 
-    def _more(self, group: Group) -> int:
-        if self._engine.shares_memory and any(self._devices[key] > 0 for key in _devices(group)):
-            return max(job.needed_bytes for job in group)
-        return _alone(group)
-
-
-def _devices(group: Group) -> set[str]:
-    return {job.sharing.key for job in group if job.sharing is not None}
+    def _more(self, job: Job) -> int:
+        is_there = self._engine.shares_memory and self._devices[job.sharing] > 0
+        return job.needed_bytes + (0 if is_there else job.shared_bytes)
 
 
-def _all(ended: SimpleQueue[Future[Outcomes]]) -> Iterator[Future[Outcomes]]:
-    """Wait for a group, and yield all that have ended by then."""
+def _all(ended: SimpleQueue[Future[Ran]]) -> Iterator[Future[Ran]]:
+    """Wait for a run, and yield all that have ended by then."""
     first = None
     while first is None:
         # A signal that comes just before a wait does not end it, but is seen after it.
@@ -176,11 +139,15 @@ def _all(ended: SimpleQueue[Future[Outcomes]]) -> Iterator[Future[Outcomes]]:
             yield ended.get_nowait()
 
 
-def _settled(job: Job, ran: Ran | str, store: Store, watch: Watch) -> Outcome:
-    if isinstance(ran, str):
-        return _failed(job, ran, store, watch)
-    _store(store, job, ran)
-    watch.done(job.label, ran)
+def _settled(job: Job, future: Future[Ran], store: Store, watch: Watch) -> Outcome:
+    error = future.exception()
+    if isinstance(error, (KeyboardInterrupt, Unstored)):
+        raise error
+    if error is not None:
+        reason = str(error) if isinstance(error, CoflashError) else f"{type(error).__name__}: {error}"
+        return _failed(job, reason, store, watch)
+    _store(store, job, future.result())
+    watch.done(job.label, future.result())
     return Outcome(job)
 
 

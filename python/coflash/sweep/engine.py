@@ -1,85 +1,80 @@
-"""Engines, which execute runs: the protocol, and the engines by name."""
+"""Engines, which execute runs: the protocol, and the place where runs are executed."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
-from coflash._core import CoflashError, hint
+from coflash._core import CoflashError
 from coflash.runs.inputs import Input
-from coflash.sweep.plan import Group, Outcomes
+from coflash.sweep.plan import Job, Ran
 
-EngineName = Literal["local", "dask", "ray"]
-ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+On = int | str | None
+"""Where runs are executed: the most parallel runs on this machine (None: one for each core), or the address of a Dask
+scheduler, such as `"tcp://head:8786"`."""
 
 
 class Engine(Protocol):
     """An executor of parallel runs; leaving its `with` block abandons the current runs."""
 
-    @property
-    def workers(self) -> int:
-        """The number of parallel runs."""
-        ...
+    workers: int
+    """The number of parallel runs."""
+    slots: int
+    """The number of runs to hand over in advance, so that each worker has its next run ready."""
+    memory_bytes: int
+    """The memory for all current runs together."""
+    largest_bytes: int
+    """The memory for one run."""
+    shares_memory: bool
+    """Whether all runs share warm devices; otherwise each worker has its own."""
 
-    @property
-    def slots(self) -> int:
-        """The number of runs to hand over in advance, so that each worker has its next run ready."""
-        ...
-
-    @property
-    def memory_bytes(self) -> int:
-        """The memory for all current runs together."""
-        ...
-
-    @property
-    def largest_bytes(self) -> int:
-        """The memory for one run."""
-        ...
-
-    @property
-    def shares_memory(self) -> bool:
-        """Whether all runs share warm devices; otherwise each worker has its own."""
-        ...
-
-    def submit(self, groups: Sequence[tuple[Group, int]]) -> Sequence[Future[Outcomes]]:
-        """Start groups of runs, each with the memory that it needs: a future for each."""
+    def submit(self, jobs: Sequence[Job]) -> Sequence[Future[Ran]]:
+        """Start runs: a future for each."""
         ...
 
 
 @dataclass(frozen=True)
 class Place:
-    """An engine, and the arguments to open it."""
+    """Where runs are executed, and the files that they read.
 
-    engine: EngineName
-    workers: int | None
-    """The number of parallel runs; None for one on each core."""
-    address: str | None
-    """The address of an existing cluster; None for a cluster on this machine."""
-    inputs: tuple[Input, ...]
+    Raises:
+        CoflashError: There is no such place.
+    """
 
+    on: On = None
+    inputs: tuple[Input, ...] = ()
 
-Opener = Callable[[Place], AbstractContextManager[Engine]]
+    def __post_init__(self) -> None:
+        if self.is_here and not (self.on is None or (str(self.on).isdecimal() and int(self.on))):
+            msg = f"on: {self.on!r} was given; a number of parallel runs on this machine (at least 1), or the address "
+            raise CoflashError(f"{msg}of a Dask scheduler, such as tcp://head:8786, is allowed")
+
+    @property
+    def is_here(self) -> bool:
+        """Whether runs are threads of this process."""
+        return "://" not in str(self.on)
+
+    @property
+    def workers(self) -> int | None:
+        """The number of parallel runs on this machine; None for one on each core."""
+        return int(self.on) if self.on is not None and self.is_here else None
 
 
 def open_engine(place: Place) -> AbstractContextManager[Engine]:
     """Open the engine of a place.
 
     Raises:
-        CoflashError: There is no such engine, it is not installed, or `place` does not fit it.
+        CoflashError: Dask is not installed, or no scheduler answers.
     """
-    name = place.engine
-    if name not in ENGINES:
-        raise CoflashError(f'engine: "{name}" was given{hint(str(name), ENGINES)}')
-    if place.workers is not None and place.workers < 1:
-        raise CoflashError(f"workers: {place.workers} was given; at least 1 is allowed")
-    if name == "local" and place.address is not None:
-        raise CoflashError(f"address: {place.address!r} was given; the engine local has none (dask and ray have)")
+    if place.is_here:
+        from coflash.sweep.engine_local import opened
+
+        return opened(place)
     try:
-        opener: Opener = importlib.import_module(f"coflash.sweep.engine_{name}").opened
+        from coflash.sweep import engine_dask  # an extra
     except ImportError as error:
-        raise CoflashError(f"the engine {name} is not installed: pip install 'coflash[{name}]' ({error})") from error
-    return opener(place)
+        raise CoflashError(f"Dask is not installed: pip install 'coflash[dask]' ({error})") from error
+    return engine_dask.opened(place)

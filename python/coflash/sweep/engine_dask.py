@@ -1,11 +1,8 @@
-"""Runs on a Dask cluster: an existing one, or one of processes on this machine."""
+"""Runs on a Dask cluster."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-import signal
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -19,7 +16,7 @@ from coflash.runs.inputs import Input
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
 from coflash.sweep.memory import available_bytes
-from coflash.sweep.plan import Group, Outcomes, execute_all
+from coflash.sweep.plan import Job, Ran, execute
 
 _SECONDS_TO_CONNECT = 30
 
@@ -57,22 +54,21 @@ class DaskEngine:
         self.largest_bytes = max(limits)
         self._client = client
 
-    def submit(self, groups: Sequence[tuple[Group, int]]) -> Sequence[Future[Outcomes]]:
-        """Give groups to the scheduler together, which takes a fraction of the time of one by one."""
-        tasks = self._client.map(_execute, [group for group, _ in groups], pure=False)
-        futures: list[Future[Outcomes]] = [Future() for _ in tasks]
+    def submit(self, jobs: Sequence[Job]) -> Sequence[Future[Ran]]:
+        """Give runs to the scheduler together, which takes a fraction of the time of one by one."""
+        tasks = self._client.map(_execute, list(jobs), pure=False)
+        futures: list[Future[Ran]] = [Future() for _ in tasks]
         self._client.loop.add_callback(_hand_on_all, tasks, futures)
         return futures
 
 
 @contextmanager
 def opened(place: Place) -> Iterator[DaskEngine]:
-    """Open the cluster of that address, or a new one with one process for each core."""
-    target: Any = _cluster(place.workers) if place.address is None else place.address
+    """Open the cluster of that address."""
     try:
-        client = distributed.Client(target, timeout=_SECONDS_TO_CONNECT)
+        client = distributed.Client(place.on, timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
-        msg = f"address: no Dask scheduler answers at {place.address}: {error}; `dask scheduler` starts one"
+        msg = f"on: no Dask scheduler answers at {place.on}: {error}; `dask scheduler` starts one"
         raise CoflashError(msg) from error
     try:
         plugin = ShippedInputs(place.inputs)
@@ -80,46 +76,23 @@ def opened(place: Place) -> Iterator[DaskEngine]:
             client.register_plugin(plugin)
         yield DaskEngine(client)
     finally:
-        if place.address is not None:  # its workers stay
-            client.run(_clear, on_error="ignore")
+        client.run(_clear, on_error="ignore")  # its workers stay
         client.close()
-        if place.address is None:
-            target.close()
 
 
-def _cluster(workers: int | None) -> Any:
-    with _deaf():
-        return distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-        )
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Let child processes ignore Control-C; this process handles it and closes them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-async def _hand_on_all(tasks: Sequence[Any], to: Sequence[Future[Outcomes]]) -> None:
+async def _hand_on_all(tasks: Sequence[Any], to: Sequence[Future[Ran]]) -> None:
     await asyncio.gather(*map(_hand_on, tasks, to))
 
 
-async def _hand_on(task: Any, to: Future[Outcomes]) -> None:
+async def _hand_on(task: Any, to: Future[Ran]) -> None:
     try:
         to.set_result(await task)
-    except BaseException as error:  # it is raised where the group is waited for
+    except BaseException as error:  # it is raised where the run is waited for
         to.set_exception(error)
 
 
-def _execute(group: Group) -> Outcomes:
-    return execute_all(group, _DEVICES, shipped=True)
+def _execute(job: Job) -> Ran:
+    return execute(job, _DEVICES, shipped=True)
 
 
 def _clear() -> None:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
 from coflash.sweep.memory import available_bytes
-from coflash.sweep.plan import Group, Outcomes, Stopped, execute_all
+from coflash.sweep.plan import Job, Ran, Stopped, execute
 
 
 class LocalEngine:
@@ -33,9 +33,9 @@ class LocalEngine:
         self._stop = threading.Event()
         self._busy = set[int]()
 
-    def submit(self, groups: Sequence[tuple[Group, int]]) -> Sequence[Future[Outcomes]]:
-        """Start each group as soon as a thread is free."""
-        return [self._pool.submit(self._execute, group) for group, _ in groups]
+    def submit(self, jobs: Sequence[Job]) -> Sequence[Future[Ran]]:
+        """Start each run as soon as a thread is free."""
+        return [self._pool.submit(self._execute, job) for job in jobs]
 
     def stop(self) -> None:
         """Abandon the current runs, within a twentieth of a second: the core reports that often.
@@ -46,11 +46,11 @@ class LocalEngine:
         for thread in tuple(self._busy):
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
 
-    def _execute(self, group: Group) -> Outcomes:
+    def _execute(self, job: Job) -> Ran:
         thread = threading.get_ident()
         self._busy.add(thread)
         try:
-            return execute_all(group, self._devices, self._look)
+            return execute(job, self._devices, self._look)
         finally:
             self._busy.discard(thread)
 

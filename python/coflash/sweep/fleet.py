@@ -7,39 +7,42 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cached_property
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from coflash._core import CoflashError, quantity
 from coflash.files import remote
-from coflash.measures.catalogue import named
-from coflash.measures.measure import BRIEF, CAUSES, Measure
+from coflash.measures.measure import CAUSES, Measure
 from coflash.quantity import counted, show
-from coflash.results.store import Store, store_at
+from coflash.results.store import Failure, store_at
 from coflash.runs.inputs import Input
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep import Sweep, points_of, swept
 from coflash.sweep.design import Assignment, Vary
-from coflash.sweep.engine import EngineName, Place
-from coflash.sweep.plan import Plan, Point
-from coflash.sweep.size import DEVICE
+from coflash.sweep.engine import On, Place
+from coflash.sweep.finding import Finding, say
+from coflash.sweep.plan import Plan, Point, refusal
 from coflash.table import Table
 from coflash.terminal import errors
-from coflash.trace import Options, Paths, Progress, paths
+from coflash.text_table import TextTable
+from coflash.trace import Options, Paths, paths
 from coflash.trace.volumes import Volume, documents, of_files, split, touched_pages
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from coflash.charts import Format
 
 By = Literal["volume", "file"]
 VOLUME, VOLUMES = "volume", "volumes"
 _ROOM, _LARGEST_PAGES, _PAGE_BYTES = 1.04, 2**28, 4096
 """What a device exports for each page of a footprint, and where the search for the least one ends."""
+_PROGRAMS = Measure("flash programs", "pages", lambda one: sum(one.programs_pages.get(cause, 0) for cause in CAUSES))
 _RESAMPLED, _PERCENTILES = 2000, (0, 10, 50, 90, 100)
+_HEADS = ("volumes", "mean", "95 % of fleets", "least", "10 %", "median", "90 %", "most")
 
 
 class Spread(NamedTuple):
@@ -56,9 +59,14 @@ class Spread(NamedTuple):
     """The volume with the least value."""
     greatest: str
 
+    def cells(self, text: Callable[[float], str]) -> list[str]:
+        """Return its numbers as text."""
+        low, high = self.mean_between
+        return [f"{self.volumes:,}", text(self.mean), f"{text(low)} … {text(high)}", *map(text, self.percentiles)]
+
 
 @dataclass(frozen=True)
-class Fleet:
+class Fleet(Finding):
     """A finished fleet."""
 
     volumes: tuple[Volume, ...]
@@ -141,27 +149,20 @@ class Fleet:
         """
         import numpy as np
 
-        of = {one.name: one for one in self.volumes}
-        rows = [of[point.values[VOLUME]] for point in self.sweep.points]
+        volume = {one.name: one for one in self.volumes}
+        rows = [volume[point.values[VOLUME]] for point in self.sweep.points]
         whole = self.sweep.table(*measures).to_dict()
+        exported = [_PAGE_BYTES * max(self.least_pages, self.needed_pages[one.name]) for one in rows]
         about = {
             "requests": np.array([one.requests for one in rows]),
             "written_bytes": np.array([one.written_bytes for one in rows]),
             "footprint_pages": np.array([one.footprint_pages for one in rows]),
-            "exported_bytes": np.array(
-                [_PAGE_BYTES * max(self.least_pages, self.needed_pages[one.name]) for one in rows]
-            ),
-            "host_writes_pages": self._column(self.by_volume("host_writes_pages")),
-            "programs_pages": self._column(self._programs),
+            "exported_bytes": np.array(exported),
         }
+        for name, pages in (("host_writes_pages", "host_writes_pages"), ("programs_pages", _PROGRAMS)):
+            about[name] = np.array([one.mean for one in self.sweep.estimates(pages)], np.float64)
         keys = {key: whole.pop(key) for key in [*whole][: len(self.sweep.points[0].values)]}  # their names have units
         return Table({**keys, **about, **whole})
-
-    def _column(self, found: Sequence[Mapping[str, float]]) -> NDArray[np.float64]:
-        """Return a value for each point of the sweep; NaN where its runs failed."""
-        import numpy as np
-
-        return np.array([found[place].get(name, np.nan) for place, name in self._places])
 
     @property
     def whole(self) -> dict[str, Any]:
@@ -174,40 +175,104 @@ class Fleet:
     @cached_property
     def _programs(self) -> list[dict[str, float]]:
         """For each point the pages programmed by volume."""
-        sums: list[dict[str, float]] = [{} for _ in self.designs]
-        for cause in CAUSES:
-            for so_far, of in zip(sums, self.by_volume(f"programs_pages.{cause}"), strict=True):
-                for name, pages in of.items():
-                    so_far[name] = so_far.get(name, 0.0) + pages
-        return sums
-
-    @property
-    def _idle(self) -> list[list[Volume]]:
-        """For each point the volumes that programmed nothing."""
-        return [[one for one in self.volumes if of.get(one.name) == 0] for of in self._programs]
+        return self.by_volume(_PROGRAMS)
 
     @property
     def remarks(self) -> list[str]:
         """What was assumed, left out or changed."""
-        said = []
-        if self.left_out:
-            said.append(f"{_some(self.left_out)} left out: nothing is written ({_names(self.left_out)})")
+
+        def some(volumes: Sequence[Volume]) -> dict[str, str]:
+            names = [one.name for one in volumes]
+            more = f" and {len(names) - 4:,} more" if len(names) > 4 else ""
+            return {"volumes": counted(len(names), "volume"), "names": ", ".join(names[:4]) + more}
+
+        said = [say("left out", **some(self.left_out))] if self.left_out else []
         if larger := self.larger:
             most = self.least_pages / min(one.footprint_pages for one in larger)
-            text = f"the least device that the scenario's parts fit, {show(_PAGE_BYTES * self.least_pages, 'bytes')}"
-            much = f"up to {most:.3g} times what they touch; shares such as cache.size=5% are shares of the device"
-            said.append(f"{_some(larger)} got {text}, {much} ({_names(larger)})")
-        for design, idle in zip(self.designs, self._idle, strict=True):
-            if idle:
-                said.append(
-                    f"{name_of(design)}: {_some(idle)} never wrote to flash, and count with a WAF of 0 ({_names(idle)})"
-                )
-        assumed: dict[str, int] = {}
-        for one in self.volumes:
-            for remark in one.remarks:
-                assumed[remark] = assumed.get(remark, 0) + 1
-        said += [f"{remark} ({count} of {counted(len(self.volumes), 'volume')})" for remark, count in assumed.items()]
-        return said
+            said.append(say("larger", least=show(_PAGE_BYTES * self.least_pages, "bytes"), most=most, **some(larger)))
+        for design, programs in zip(self.designs, self._programs, strict=True):
+            if idle := [one for one in self.volumes if programs.get(one.name) == 0]:
+                said.append(say("idle", design=name_of(design), **some(idle)))
+        assumed = Counter(remark for one in self.volumes for remark in one.remarks)
+        every = counted(len(self.volumes), "volume")
+        return [*said, *(f"{remark} ({count} of {every})" for remark, count in assumed.items())]
+
+    @property
+    def lost(self) -> tuple[Failure, ...]:
+        """The runs that failed."""
+        return self.sweep.failures
+
+    def notes(self, *_: str) -> list[str]:
+        """Return what a reader of the numbers should know."""
+        return [*self.remarks, *self.sweep.results.remarks]
+
+    def stored(self) -> list[str]:
+        """Say where the runs are."""
+        return self.sweep.stored(f" of {counted(len(self.volumes), 'volume')}")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The write amplification of all volumes together."""
+        wafs = zip(self.designs, self.whole["waf_host"], strict=True)
+        known = ", ".join(f"{name_of(design)} {waf:.3f}" for design, waf in wafs if waf)
+        return (say("together", wafs=known or say("no programs")),)
+
+    def tables(self, *measures: str) -> list[TextTable]:
+        """Return a table for each measure: how it, and what is saved of it, spread over the volumes.
+
+        Raises:
+            CoflashError: There is no such measure.
+        """
+        found = []
+        for measure in self.sweep.measures(*measures):
+            rows, ends = list[list[str]](), []
+            for what, spreads, text in (
+                ("", self.spread(measure), partial(show, unit=measure.unit)),
+                (" saves", self.spread_of_saved(measure), _percent),
+            ):
+                for spread in spreads:
+                    name = f"{name_of(spread.values)}{what}"
+                    rows.append([name, *spread.cells(text)])
+                    ends.append(
+                        say("ends saved" if what else "ends", name=name, least=spread.least, most=spread.greatest)
+                    )
+            found.append(TextTable.of((measure.label, *_HEADS), rows, below="; ".join(ends)))
+        return found
+
+    def draw(self, form: Format, *measures: str) -> bytes:
+        """Draw the distribution of a measure, given its name, and of what is saved of it, over the volumes.
+
+        Raises:
+            CoflashError: There is no such measure.
+        """
+        from coflash.figures.fleet import draw  # slow to import
+
+        measure, *_ = self.sweep.measures(*measures)
+        names = list(map(name_of, self.designs))
+        return draw(names, measure, self.by_volume(measure), self.saved(measure), form)
+
+    def document(self, *measures: str) -> dict[str, Any]:
+        """Return the fleet as plain data.
+
+        Raises:
+            CoflashError: There is no such measure.
+        """
+        return {
+            "volumes": [asdict(one) for one in self.volumes],
+            "left_out": [one.name for one in self.left_out],
+            "points": self.designs,
+            "whole": self.whole,
+            "measures": {
+                measure.path: {
+                    "by_volume": self.by_volume(measure),
+                    "spread": [one._asdict() for one in self.spread(measure)],
+                    "saved": [one._asdict() for one in self.spread_of_saved(measure)],
+                }
+                for measure in self.sweep.measures(*measures)
+            },
+            "failures": [vars(failure) for failure in self.sweep.failures],
+            "remarks": self.remarks,
+        }
 
 
 def fleet(
@@ -216,15 +281,12 @@ def fleet(
     *,
     out: str | os.PathLike[str],
     by: By = "volume",
-    scenario: ScenarioLike = DEVICE,
+    scenario: ScenarioLike = "demo",
     volumes: str | os.PathLike[str] | None = None,
     options: Options | None = None,
     seeds: int | Sequence[int] = 1,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    on: On = None,
     progress: bool = False,
-    reading: Progress | None = None,
 ) -> Fleet:
     """Run each volume of a trace on a device of its own size, at every point of a design.
 
@@ -237,18 +299,15 @@ def fleet(
         volumes: The folder of the volumes' traces, or its URL; by default `volumes` in `out`.
         options: How to read the trace.
         seeds: As of `sweep`.
-        engine: As of `sweep`; workers of a cluster read the volumes, and write their results where `out` is a URL. A
+        on: As of `sweep`; workers of a cluster read the volumes, and write their results where `out` is a URL. A
             folder that all of them share is a URL, too: `file:///shared/out`.
-        workers: As of `sweep`.
-        address: As of `sweep`.
         progress: Whether to show progress on the standard error stream.
-        reading: Called as the trace is split.
 
     Raises:
         CoflashError: An argument cannot be used, no volume writes, or all runs failed.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    read, files, base = options or {}, paths(traces), Scenario.of(scenario)
+    read, files, base, place = options or {}, paths(traces), Scenario.of(scenario), Place(on)
     if twice := next((file for file in files if files.count(file) > 1), None):
         msg = f"fleet: {twice} was given twice; each file is allowed once"
         raise CoflashError(msg)
@@ -259,13 +318,11 @@ def fleet(
         found, how = of_files(folders, read), read
         base = base.with_({f"workload.trace_options.{key}": value for key, value in read.items()})
     else:
-        found = split(
-            traces,
-            f"{out}/{VOLUMES}" if volumes is None else volumes,
-            read,
-            reading,
-            workers if engine == "local" else None,
-        )
+        from coflash.runs.progress import shown  # needs rich
+
+        parts, workers = f"{out}/{VOLUMES}" if volumes is None else volumes, place.workers if place.is_here else None
+        with shown("reading") if progress else nullcontext(None) as reading:
+            found = split(traces, parts, read, reading, workers)
     writers = [one for one in found if one.written_bytes]
     if not writers:
         none = f"none of {counted(len(found), 'volume')} writes"
@@ -275,52 +332,33 @@ def fleet(
     if twice := next((name for name in names if names.count(name) > 1), None):
         msg = f'fleet: two volumes have the name "{twice}": split the files apart, or rename one'
         raise CoflashError(msg)
-    return _run(
-        base,
-        writers,
-        found,
-        how,
-        points_of(vary, "grid", 0, 0),
-        store,
-        Place(engine, workers, address, ()),
-        seeds,
-        progress,
-    )
-
-
-def _run(
-    base: Scenario,
-    writers: Sequence[Volume],
-    found: Sequence[Volume],
-    options: Options,
-    assignments: Sequence[Assignment],
-    store: Store,
-    place: Place,
-    seeds: int | Sequence[int],
-    progress: bool,
-) -> Fleet:
-    rows: list[tuple[Point, ...]] = []
-    least, needed = _least_pages(base, assignments), _needed_pages(base, assignments, writers, options)
+    assignments = points_of(vary, "grid", 0, 0)
+    least, needed = _least_pages(base, assignments), _needed_pages(base, assignments, writers, how)
+    rows = []
     for one in writers:
-        shared = place.engine != "local" and not remote.is_url(one.file)
-        source = f"file://{remote.path_of(one.file).resolve()}" if shared else one.file
-        try:
-            device = base.with_({"name": one.name, **_sized(max(least, needed[one.name]))})
-            rows.append(Plan.of(device, (Input(source, one.sha256),), assignments, seeds).points)
-        except CoflashError as error:  # of a volume that is too large, say; the others go on
-            rows.append(tuple(Point(dict(assignment), refused=str(error)) for assignment in assignments))
+        is_shared = not place.is_here and not remote.is_url(one.file)
+        source = f"file://{remote.path_of(one.file).resolve()}" if is_shared else one.file
+        sized = {"name": one.name, **_sized(max(least, needed[one.name]))}
+        rows.append(_points(base, sized, Input(source, one.sha256), assignments, seeds))
     # A point is named as a valid scenario shows it.
-    designs = [
-        next((point.values for point in of if not point.refused), of[0].values) for of in zip(*rows, strict=True)
-    ]
+    designs = [next((one for one in same if not one.refused), same[0]).values for same in zip(*rows, strict=True)]
     points = [
         _named(replace(point, values=values), one.name)
-        for one, of in zip(writers, rows, strict=True)
-        for point, values in zip(of, designs, strict=True)
+        for one, row in zip(writers, rows, strict=True)
+        for point, values in zip(row, designs, strict=True)
     ]
     done = swept(Plan(tuple(points)), store, place, errors() if progress else None)
-    left_out = tuple(one for one in found if not one.written_bytes)
-    return Fleet(tuple(writers), left_out, needed, least, done)
+    return Fleet(tuple(writers), tuple(one for one in found if not one.written_bytes), needed, least, done)
+
+
+def _points(
+    base: Scenario, keys: Mapping[str, str], file: Input, assignments: Sequence[Assignment], seeds: int | Sequence[int]
+) -> tuple[Point, ...]:
+    """Return the points of a volume; if it is too large for a device, say, all are refused: the others go on."""
+    try:
+        return Plan.of(base.with_(keys), (file,), assignments, seeds).points
+    except CoflashError as error:
+        return tuple(Point(dict(assignment), refused=str(error)) for assignment in assignments)
 
 
 def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
@@ -344,13 +382,9 @@ def _least_pages(base: Scenario, assignments: Sequence[Assignment]) -> int:
 
 def _problem(base: Scenario, pages: int, assignments: Sequence[Assignment]) -> str:
     """Return why not all points can have a device of this size; empty if they can."""
-    try:
-        device = base.with_(_sized(pages))
-        for assignment in assignments:
-            device.set(list(assignment)).with_digests().check()
-    except CoflashError as error:
-        return str(error)
-    return ""
+    sized = [(key, value) for key, value in _sized(pages).items()]
+    reasons = (refusal(base, (*sized, *assignment)) for assignment in assignments)
+    return next(filter(None, reasons), "")
 
 
 def _needed_pages(
@@ -408,19 +442,5 @@ def _spreads(designs: Sequence[dict[str, str]], found: Sequence[dict[str, float]
     return spreads
 
 
-def _some(volumes: Sequence[Volume]) -> str:
-    return counted(len(volumes), "volume")
-
-
-def _names(volumes: Iterable[Volume]) -> str:
-    names = [one.name for one in volumes]
-    return ", ".join(names[:4]) + (f" and {len(names) - 4:,} more" if len(names) > 4 else "")
-
-
-def measures_of(names: Iterable[str], found: Sweep) -> list[Measure]:
-    """Return the measures of these names; without any those of tables of many runs.
-
-    Raises:
-        CoflashError: There is no such measure.
-    """
-    return [named(name) for name in names] or found.results.applying(BRIEF)
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %".replace("-", "−")

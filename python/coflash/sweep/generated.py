@@ -6,6 +6,7 @@ from pathlib import Path
 
 from coflash._core import CoflashError
 from coflash.quantity import counted
+from coflash.sweep.finding import say
 from coflash.trace import Paths, generate, named, paths
 
 _REQUESTS, _SPACE = 400_000, "1GiB"
@@ -27,4 +28,5 @@ def traced(trace: Paths, folder: Path, requests: int | None, space: str | None) 
         wrote = generate(name, file, requests=count, space=within)
     except CoflashError as error:
         raise CoflashError(f"{name}: no such file; as a workload: {error}") from None
-    return file, [f"Generated {counted(wrote['requests'], 'request')} of {name} over {within}, seed 0, into {file}."]
+    requests_made = counted(wrote["requests"], "request")
+    return file, [say("generated", requests=requests_made, workload=name, space=within, file=file)]

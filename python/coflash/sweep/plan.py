@@ -30,6 +30,15 @@ def alike(reason: str) -> str:
     return re.sub(r"\d[\d,.]*", "#", reason)
 
 
+def refusal(scenario: Scenario, settings: Assignment) -> str:
+    """Return why a scenario cannot have some settings; empty if it can."""
+    try:
+        scenario.set(list(settings)).with_digests().check()
+    except CoflashError as error:
+        return str(error)
+    return ""
+
+
 @dataclass(frozen=True)
 class Job:
     """A planned run."""
@@ -165,20 +174,13 @@ class Plan:
         """
         if not 1 <= (seeds if isinstance(seeds, int) else len(seeds)) <= POINTS_MAX:
             raise CoflashError(f"seeds: {seeds} was given; at least 1 and at most {POINTS_MAX} is allowed")
-        points = []
-        good, bad = set[tuple[str, str]](), dict[tuple[str, str], str]()
-        for assignment in assignments:
-            points.append(point := Point.of(scenario, inputs, assignment, seeds, scale))
-            if point.refused:
-                bad |= dict.fromkeys(assignment, point.refused)
-            else:
-                good |= set(assignment)
-        if points and all(point.refused for point in points):
-            raise CoflashError(points[0].refused)
-        for key, text in bad:
-            if (key, text) not in good:
-                _check_word(scenario, key, text)
-        return cls(tuple(points))
+        pairs = [(given, Point.of(scenario, inputs, given, seeds, scale)) for given in assignments]
+        if pairs and all(point.refused for _, point in pairs):
+            raise CoflashError(pairs[0][1].refused)
+        good = {value for given, point in pairs if not point.refused for value in given}
+        for key, text in dict.fromkeys(value for given, _ in pairs for value in given if value not in good):
+            _check_word(scenario, key, text)
+        return cls(tuple(point for _, point in pairs))
 
     def jobs(self) -> list[Job]:
         """Return the runs, each once, those with the same device next to each other."""
@@ -205,31 +207,6 @@ def sharing(jobs: Sequence[Job]) -> list[Job]:
     """Return the same runs; those with the same device share it."""
     runs = Counter(job.device_key for job in jobs)
     return [job.shares(count) if (count := runs[job.device_key]) > 1 else job for job in jobs]
-
-
-Group = tuple[Job, ...]
-"""Runs that one worker executes, one after the other."""
-Outcomes = list[Ran | str]
-"""What became of them; of one that failed the reason."""
-
-
-def execute_all(group: Group, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Outcomes:
-    """Execute runs as `execute` does; what was wrong with one is a text in its place.
-
-    Raises:
-        CoflashError: A result cannot be stored (`Unstored`).
-        Stopped: The runs were abandoned.
-    """
-
-    def outcome(job: Job) -> Ran | str:
-        try:
-            return execute(job, devices, progress, shipped=shipped)
-        except (Unstored, Stopped):
-            raise
-        except Exception as error:
-            return str(error) if isinstance(error, CoflashError) else f"{type(error).__name__}: {error}"
-
-    return [outcome(job) for job in group]
 
 
 def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Ran:
@@ -272,7 +249,7 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
     if found != [file.sha256 for file in job.inputs]:
         files = ", ".join(file.source for file in job.inputs)
         raise CoflashError(f"{files}: has changed since the sweep began: give the same command again")
-    result = credited(result, local, local, [file.source for file in job.inputs])
+    result = credited(result, local, [file.source for file in job.inputs])
     if job.place is not None:
         try:
             store_at(job.place).write(job.key, result)

@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
+from coflash.quantity import counted
 from coflash.results.store import Failure
+from coflash.sweep.finding import say
 from coflash.sweep.plan import Point, Ran, alike
 
 
@@ -22,6 +24,12 @@ class Warming(NamedTuple):
     """The number of runs that started from a device of another run."""
     seconds_saved: float
     """The processor time that these runs would have spent on preconditioning."""
+
+    @property
+    def said(self) -> str:
+        """The savings in a line; empty if there are none."""
+        devices, runs = counted(self.devices, "device"), counted(self.runs, "more run")
+        return say("warmed", devices=devices, runs=runs, seconds=span(self.seconds_saved)) if self.runs else ""
 
     def with_run(self, ran: Ran) -> Warming:
         """Return the same with one more run."""

@@ -6,43 +6,36 @@ Where the runs show the opposite, Optuna searches the same values.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from coflash._core import CoflashError, __version__
-from coflash.files import atomic_write
+from coflash._core import CoflashError
 from coflash.measures.measure import MEASURES, WAF_HOST, Measure
-from coflash.quantity import counted, parsed, show, show_change
-from coflash.results.estimate import Estimate, estimate, show_estimate
-from coflash.results.result import BEYOND, Result
-from coflash.results.store import FolderStore
+from coflash.quantity import counted, parsed, show
+from coflash.results.estimate import Estimate, estimate
+from coflash.results.result import Result
 from coflash.results.subject import Subject
 from coflash.results.why import LATTICES, TIERS, Why, scheme_of
-from coflash.runs.inputs import Input, inputs_of
 from coflash.scenario import Scenario, ScenarioLike
-from coflash.sweep import swept
 from coflash.sweep.answers import scheme_on, whys_of
 from coflash.sweep.design import Assignment, Axis, Choices, assignments, axes_of
-from coflash.sweep.engine import Place
+from coflash.sweep.engine import On
+from coflash.sweep.finding import Kept, beyond, say, say_bounded, say_limits
 from coflash.sweep.generated import traced
 from coflash.sweep.goal import Condition, condition, goals, number
-from coflash.sweep.plan import Plan, Point
-from coflash.sweep.tune import Search, folder_for
-from coflash.terminal import errors
+from coflash.sweep.plan import Point, refusal
+from coflash.sweep.question import Question, estimates, folder_for
+from coflash.sweep.tune import Search
 from coflash.trace import Paths, info
 from coflash.trace.trace_info import TraceInfo
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from coflash.charts import Format
 
-    from coflash.figures.style import Format
-
-DEVICE, DOCUMENT = "demo", "size.json"
+DEVICE = "demo"
 PRICES = "cache.size*3 $/GiB + flash.size*0.08 $/GiB"
 SPARES = ("7%", "10%", "14%", "20%", "28%", "40%", "56%")
 _STEPS, _UNIT = 33, 2**18
@@ -70,6 +63,8 @@ class Sized:
     """A device that was tried."""
 
     point: Point
+    runs: tuple[Result, ...]
+    """Its runs, one for each seed."""
     cost: float
     bounded: tuple[Estimate, ...]
     """The number that each goal bounds, over the seeds."""
@@ -88,6 +83,11 @@ class Sized:
         return cache, tuple(rest)
 
     @property
+    def spare(self) -> str:
+        """Its spare share."""
+        return self.place[1][0][1]
+
+    @property
     def is_tier(self) -> bool:
         """Whether its cache is flash before disks."""
         return _EXPORTED in self.point.values
@@ -95,16 +95,15 @@ class Sized:
     def __str__(self) -> str:
         cache, ((_, spare), *others) = self.place
         more = "".join(f", {key}={value}" for key, value in others)
-        what = "flash cache" if self.is_tier else "cache"
-        return f"{_cache(cache)} {what}, {spare} spare space{more}"
+        return f"{_cache(cache)} {'flash cache' if self.is_tier else 'cache'}, {spare} spare space{more}"
 
 
 @dataclass(frozen=True)
-class Sizing:
+class Sizing(Kept):
     """The answer: the cheapest device that meets the goals, or the nearest to them."""
 
-    path: Path
-    """The folder of its runs."""
+    DOCUMENT = "size.json"
+
     goals: tuple[Condition, ...]
     how: tuple[str, ...]
     """How the trace was read, how its time is replayed, and how devices were searched."""
@@ -126,72 +125,79 @@ class Sizing:
         return self.answer.point.jobs[0].scenario
 
     @property
+    def is_met(self) -> bool:
+        """Whether the answer meets all goals."""
+        return self.answer.is_met
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """How the answer was found."""
+        return self.how
+
+    @property
     def binding(self) -> Condition | None:
         """The goal that the answer, or else its cheaper neighbours, break the most; None if they meet all."""
         cheaper = [one for name, one in self.steps.items() if name.startswith("less") and self.answer.is_met]
-        excess, place = max((one, at) for of in cheaper or [self.answer] for at, one in enumerate(of.excess))
+        excess, place = max((one, at) for device in cheaper or [self.answer] for at, one in enumerate(device.excess))
         return self.goals[place] if excess > 0 else None
 
     @property
     def sentences(self) -> tuple[str, str, str]:
         """The answer in three sentences; the last says what the numbers do not tell."""
-        wanted, found = " and ".join(goal.text for goal in self.goals), "; ".join(self._found())
-        device = f"{self.answer} ({priced(self.answer.cost)})"
-        answer = f"None of {self.tried} meets {wanted}; the nearest is {device}: {found}."
-        if self.answer.is_met:
-            answer = f"{device} is the cheapest of {self.tried} that meets {wanted}: {found}."
-        beyond = (note for runs in self.variants.values() for run in runs for note in run.notes if BEYOND in note)
-        limits = f"The numbers do not tell {', nor '.join(self._limits())}."
-        return answer, f"{'; '.join(self._reasons())}.", " ".join([limits, *[*beyond][:1]])
-
-    def _found(self) -> list[str]:
-        texts = []
-        each = zip(self.goals, self.answer.bounded, self.slices, self.answer.excess, strict=True)
-        for goal, one, over, excess in each:
-            unit = goal.measure.unit
-            seeds = f" over {one.runs} seeds" if one.half_width is not None else ""
-            slices = f", {show(over[0], unit)} … {show(over[1], unit)} over slices of the trace" if over else ""
-            beyond = f" ✗ {show_change(excess * goal.sign)}" if excess > 0 else ""
-            texts.append(f"{goal.measure.label} {show_estimate(one, unit)}{seeds}{slices}{beyond}")
-        return texts
+        judged = zip(self.goals, self.answer.bounded, self.answer.excess, self.slices, strict=True)
+        numbers = []
+        for goal, bounded, excess, ends in judged:
+            over = say("over slices", ends=ends, unit=goal.measure.unit) if ends else ""
+            numbers.append(f"{goal.measure.label} {say_bounded(goal, bounded, excess, over)}")
+        answer = say(
+            "sized" if self.answer.is_met else "not sized",
+            device=f"{self.answer} ({priced(self.answer.cost)})",
+            tried=self.tried,
+            goals=" and ".join(goal.text for goal in self.goals),
+            numbers="; ".join(numbers),
+        )
+        loop = "open loop" if self.scenario.replay_mode == "open" else "closed loop"
+        history = "history of a tier" if self.answer.is_tier else "history of a trace"
+        limits = say_limits(self.scenario, say(loop), say(history), say("seeds"))
+        note = beyond(run for runs in self.variants.values() for run in runs)
+        return answer, f"{'; '.join(self._reasons())}.", f"{limits} {note}".strip()
 
     def _reasons(self) -> list[str]:
         is_least = self.answer.is_met and not any(name.startswith("less") for name in self.steps)
-        parts, explained, bound = ["No goal binds" + ": no smaller device was tried" * is_least], self._explained, None
+        parts, bound = [say("nothing smaller" if is_least else "no goal binds")], None
         if (binding := self.binding) is not None:
-            parts, place, bound = [f"{binding.text} binds"], self.goals.index(binding), binding.bound
+            parts, place, bound = [say("binds", goal=binding.text)], self.goals.index(binding), binding.bound
             for name, one in self.steps.items():
-                by, value = one.cost - self.answer.cost, show(one.bounded[place].mean, binding.measure.unit, bound)
-                of = _cache(one.place[0]) if name.endswith("cache") else one.place[1][0][1]
-                parts.append(
-                    f"a step {name} ({of}) gives {value} for {priced(abs(by))} {'more' if by >= 0 else 'less'}"
-                )
-        spare = self.answer.place[1][0][1]
-        share, _ = parsed(spare) or (0.0, "")
+                size = _cache(one.place[0]) if name.endswith("cache") else one.spare
+                value, by = show(one.bounded[place].mean, binding.measure.unit, bound), one.cost - self.answer.cost
+                price = f"{priced(abs(by))} {'more' if by >= 0 else 'less'}"
+                parts.append(say("step", step=name, size=size, value=value, price=price))
+        share, _ = parsed(self.answer.spare) or (0.0, "")
         for end, other, factors in (("less", "more", (1, 0.7, 0.5)), ("more", "less", (1, 1.5, 2))):
             if f"{end} spare space" not in self.steps and f"{other} spare space" in self.steps and not is_least:
                 values = ",".join(f"{100 * share * factor:.3g}%" for factor in factors)
-                parts.append(f"no {end} spare space than {spare} was tried: --over {_SPARE}={values} tries it")
-        reasons = [self._reason(why, explained, bound) for why in self.whys[explained.path]]
+                parts.append(say("end of spare", end=end, spare=self.answer.spare, key=_SPARE, values=values))
+        reasons = [self._reason(why, bound) for why in self.whys[self._explained.path]]
         if "none" in self.variants and not self.answer.is_tier and self.answer.place[0] == "0B" and reasons:
             reasons[0] = f"with {self._cache_of_schemes} of cache, {reasons[0]}"
-        return [*parts, *reasons, *self._better(explained, bound)]
+        return [*parts, *reasons, *self._better(bound)]
 
-    def _better(self, measure: Measure, bound: float | None) -> list[str]:
+    def _better(self, bound: float | None) -> list[str]:
         """Name the scheme under which the same device would do better than under its own, and what tries both."""
-        own, sign = scheme_of({"scenario": self.scenario.to_dict()}), -1 if measure.better == "more" else 1
-        of = {name: runs for name, runs in self.variants.items() if name != "no cache"}
-        means = {name: estimate([measure.read(run.metrics) for run in runs]).mean for name, runs in of.items()}
-        found = {name: sign * mean for name, mean in means.items() if mean is not None}
-        if own not in found or self.answer.place[0] == "0B":
+        measure, own = self._explained, scheme_of({"scenario": self.scenario.to_dict()})
+        sign = -1 if measure.better == "more" else 1
+        means = {
+            name: estimate([measure.read(run.metrics) for run in runs]).mean for name, runs in self.variants.items()
+        }
+        known = {name: sign * mean for name, mean in means.items() if mean is not None and name != "no cache"}
+        if own not in known or self.answer.place[0] == "0B":
             return []
-        best = min(found, key=lambda name: found[name])
-        if found[own] - found[best] <= _NOTABLE * abs(found[own]):
+        best = min(known, key=lambda name: known[name])
+        if known[own] - known[best] <= _NOTABLE * abs(known[own]):
             return []
-        over = f"--over {'hybrid.scheme' if self.answer.is_tier else 'cooperation'}={own},{best}"
-        return [
-            f"under {best} in place of {own} it is {show(abs(found[best]), measure.unit, bound)}: {over} tries both"
-        ]
+        value = show(abs(known[best]), measure.unit, bound)
+        key = "hybrid.scheme" if self.answer.is_tier else "cooperation"
+        return [say("better scheme", best=best, own=own, value=value, key=key)]
 
     @property
     def _explained(self) -> Measure:
@@ -202,70 +208,48 @@ class Sizing:
     def _cache_of_schemes(self) -> str:
         return _cache(self.variants["none"][0].scenario.to_dict()["cache"]["size"])
 
-    def _reason(self, why: Why, explained: Measure, bound: float | None) -> str:
+    def _reason(self, why: Why, bound: float | None) -> str:
         """Say how a measure changes from one scheme to another, and whether a time is that of a growing queue."""
-        said = why.said(explained, bound)
-        runs = self.variants[why.before] if explained.unit == "ns" and self.scenario.replay_mode == "open" else ()
+        said = why.said(self._explained, bound)
+        is_time = self._explained.unit == "ns" and self.scenario.replay_mode == "open" and "changes" in said
+        runs = self.variants[why.before] if is_time else ()
         is_behind = any(run.metrics.load.behind_ns > _BEHIND * run.metrics.simulated_ns for run in runs)
-        queue = f": the device does not keep up with {why.before}, whose time is that of a growing queue" * is_behind
-        return said + queue * ("changes" in said)
-
-    def _limits(self) -> list[str]:
-        is_open, fitted = self.scenario.replay_mode == "open", self.scenario.to_dict()["limits"]
-        given = "requests come at the trace's times (open loop)" if is_open else "the trace's times are ignored"
-        drive = (
-            f"more of the drive than this: {' '.join(fitted).rstrip('.')}" if fitted else "of a drive: none was fitted"
-        )
-        return [
-            f"how a host adapts to slower or faster answers, since {given}",
-            "tails from anything but GC and queues, such as retries, heat or firmware",
-            "another history than the trace itself, which comes twice since the flash cache begins empty"
-            if self.answer.is_tier
-            else "another history than the trace's own writes, with which devices are warmed up until steady",
-            f"{drive}, and seeds vary the device, not the trace",
-        ]
+        return f"{said}: {say('behind', scheme=why.before)}" if is_behind else said
 
     @property
     def subject(self) -> Subject:
         """The subject of a report: the answer's device under each scheme."""
-        runs = tuple(run for of in self.variants.values() for run in of)
+        runs = tuple(run for of_scheme in self.variants.values() for run in of_scheme)
         before, *_, after = TIERS if self.answer.is_tier else LATTICES[0]
         after = next((why.after for why in self.whys[WAF_HOST.path] if why.before == before), after)
         return Subject(runs, f"Why: {self.answer}", " ".join(self.sentences), baseline=before, target=after)
 
     def draw(self, form: Format) -> bytes:
-        """Draw the figure of why.
-
-        Raises:
-            CoflashError: matplotlib is missing.
-        """
+        """Draw the figure of why."""
         from coflash.figures.why import draw  # slow to import
 
         measure = self._explained
         bound = next((goal.bound for goal in self.goals if goal.measure == measure), None)
-        device = f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}"
-        caption = f"{device}, under each scheme."
+        caption = say("under each", device=f"{str(self.answer)[0].upper()}{str(self.answer)[1:]}")
         if "none" in self.variants:
-            caption = f"{device}. no cache: the same device without one. Others: with {self._cache_of_schemes} of "
-            caption += "cache; none: a cache without cooperation."
+            caption += say("variants", cache=self._cache_of_schemes)
         return draw(self.variants, measure, self.whys[measure.path], form, bound, caption)
 
-    def document(self) -> dict[str, Any]:
+    def document(self, *_: str) -> dict[str, Any]:
         """Return the sizing as plain data."""
 
         def device(one: Sized) -> dict[str, Any]:
-            found, runs = [each._asdict() for each in one.bounded], [job.key for job in one.point.jobs]
-            return {"values": one.point.values, "cost": one.cost, "found": found, "excess": one.excess, "runs": runs}
+            numbers, runs = [each._asdict() for each in one.bounded], [job.key for job in one.point.jobs]
+            return {"values": one.point.values, "cost": one.cost, "found": numbers, "excess": one.excess, "runs": runs}
 
         return {
-            "coflash": __version__,
             "goals": [goal.text for goal in self.goals],
             "met": self.answer.is_met,
             "binding": self.binding and self.binding.text,
             "how": self.how,
             "devices": {name: device(one) for name, one in {"answer": self.answer, **self.steps}.items()},
             "slices": self.slices,
-            "why": {path: [why.document() for why in found] for path, found in self.whys.items()},
+            "why": {path: [why.document() for why in whys] for path, whys in self.whys.items()},
             "sentences": self.sentences,
         }
 
@@ -286,7 +270,7 @@ def size(
     requests: int | None = None,
     space: str | None = None,
     seeds: int = 3,
-    workers: int | None = None,
+    on: On = None,
     progress: bool = False,
 ) -> Sizing:
     """Find the cheapest cache and spare space with which a device meets goals on a trace, and explain it.
@@ -304,7 +288,7 @@ def size(
         requests: The number of requests of a workload, by default 400,000.
         space: The address space of a workload, by default `1GiB`.
         seeds: The number of seeds for the answer and for its explanation; the search has the first one alone.
-        workers: The number of parallel runs; None for one on each core.
+        on: As of [`sweep`][coflash.sweep.sweep].
         progress: Whether to show progress on the standard error stream.
 
     Raises:
@@ -314,148 +298,134 @@ def size(
     if not bounds or not number(f"cost {cost}").is_known_before:
         msg = f"size: a goal is needed, such as waf_host<2.5, and a cost of keys alone, such as {PRICES}"
         raise CoflashError(msg)
-    store, console = folder_for(out), errors() if progress else None
+    store = folder_for(out)
     trace, made = traced(trace, store.path, requests, space)
-    base, axes = Scenario.of(drive), axes_of(over or {})
-    return _Sizer(trace, bounds, cost, base, axes, store, seeds, workers, console, how=made).run()
+    question = Question.of(Scenario.of(drive), trace, store, on, progress)
+    return _Sizer(question, trace, bounds, cost, axes_of(over or {}), seeds).run(made)
 
 
-@dataclass
 class _Sizer:
     """The search for a size."""
 
-    trace: Paths
-    goals: tuple[Condition, ...]
-    prices: str
-    base: Scenario
-    axes: list[Axis]
-    store: FolderStore
-    seeds: int
-    workers: int | None
-    console: Console | None
-    how: list[str] = field(default_factory=list)
-    inputs: tuple[Input, ...] = ()
-    rest: Sequence[Assignment] = ()
-    problem: str = ""
-    grid: str = "cache sizes in steps of about 20 %"
-    cache: str = _CACHE
-    least: list[int] = field(default_factory=lambda: [0])
-    sizes: list[str] = field(default_factory=list)
-    spares: list[str] = field(default_factory=list)
-    tried: dict[tuple[str, Assignment], Sized] = field(default_factory=dict)
-
-    def run(self) -> Sizing:
-        from coflash.results.slices import interval  # needs numpy
-
-        self.inputs, (self.cost,) = inputs_of(self.base, self.trace), goals(None, None, self.prices)
+    def __init__(
+        self,
+        question: Question,
+        trace: Paths,
+        bounds: tuple[Condition, ...],
+        prices: str,
+        axes: Sequence[Axis],
+        seeds: int,
+    ) -> None:
+        self.question, self.goals, self.seeds = question, bounds, seeds
+        (self.cost,) = goals(None, None, prices)
+        self.tried: dict[tuple[str, Assignment], Sized] = {}
+        self.problem = ""
         options = self.base.to_dict()["workload"]["trace_options"]
-        about = info(self.trace, {key: one for key, one in options.items() if isinstance(one, str)})
+        self.about = about = info(trace, {key: one for key, one in options.items() if isinstance(one, str)})
         if not about.footprint_pages or not about.write.requests:
             msg = "size: the trace writes nothing, or its addresses are too far apart to count: see coflash trace info"
             raise CoflashError(msg)
         room = math.ceil(about.footprint_pages * _ROOM) * about.page_bytes
-        steady = {"precondition.until_steady": True, _EXPORTED: f"{room}B"}
+        steady: dict[str, Any] = {"precondition.until_steady": True}
+        self.cache, least, count = _CACHE, 0, _STEPS
         if self.base.to_dict().get("hybrid"):
             # The flash is the cache. It begins empty, so the trace comes twice, and has many periods.
             period = min(self.base.to_dict()["hybrid"]["period_requests"], max(_PERIOD, about.requests // _PERIODS))
             segment = max(1, room // _TIER_SEGMENTS // about.page_bytes) * about.page_bytes
-            self.cache, self.least = _EXPORTED, [round(room / _UNIT * 2 ** (-_TIER_STEPS / 4))]
-            steady = {"hybrid.segment": f"{segment}B", "hybrid.period_requests": period}
-            steady |= {"workload.repeat": 2, _EXPORTED: f"{room}B"}
-        self.base = self.base.with_({"workload.remap": "dense", **steady})
-        given = {axis.key: axis.points() for axis in self.axes}
-        self.axes = [axis for axis in self.axes if axis.key not in (self.cache, _SPARE)]
-        self.grid = "the given cache sizes" if self.cache in given else self.grid
-        count = _TIER_STEPS if self.cache == _EXPORTED else _STEPS
-        units = self.least + [round(room * 2 ** (-step / 4) / _UNIT) for step in range(count)]
-        if self.cache not in given:  # flash of less than a block is none
-            made = (f"{each * _UNIT}B" for each in units)
-            usual = [one for one in made if not Point.of(self.base, (), ((self.cache, one),), 0).refused]
-        self.sizes = self._ordered(self.cache, given.get(self.cache) or usual or [f"{units[1] * _UNIT}B"])
+            self.cache, least, count = _EXPORTED, round(room / _UNIT * 2 ** (-_TIER_STEPS / 4)), _TIER_STEPS
+            steady = {"hybrid.segment": f"{segment}B", "hybrid.period_requests": period, "workload.repeat": 2}
+        self._change({"workload.remap": "dense", _EXPORTED: f"{room}B", **steady})
+        given = {axis.key: axis.points() for axis in axes}
+        self.axes = [axis for axis in axes if axis.key not in (self.cache, _SPARE)]
+        self.grid = say("given caches" if self.cache in given else "steps")
+        units = [least, *(round(room * 2 ** (-step / 4) / _UNIT) for step in range(count))]
+        caches: Sequence[str] | None = given.get(self.cache)
+        if caches is None:  # flash of less than a block is none
+            made = [f"{each * _UNIT}B" for each in units]
+            caches = [one for one in made if not self._point(one).refused] or made[1:2]
+        self.sizes = self._ordered(self.cache, caches)
         self.spares = self._ordered(_SPARE, given.get(_SPARE, SPARES))
         self.rest = assignments([Choices(_SPARE, tuple(self.spares)), *self.axes])
-        self._check_size(about)
-        how = [*self.how, _read(about), self._in_time(about), self._searched()]
-        tried = f"{counted(len(self.tried), 'device')} tried ({self.grid}; spare space {', '.join(self.spares)})"
+
+    @property
+    def base(self) -> Scenario:
+        return self.question.scenario
+
+    def _change(self, keys: Mapping[str, Any]) -> None:
+        self.question = replace(self.question, scenario=self.base.with_(keys))
+
+    def _point(self, cache: str, rest: Assignment = (), seeds: int = 1) -> Point:
+        return self.question.point(((self.cache, cache), *rest), seeds)
+
+    def run(self, how: Sequence[str]) -> Sizing:
+        from coflash.results.slices import interval  # needs numpy
+
+        self._check_size()
+        how = (*how, _read(self.about), self._in_time(), self._searched())
+        tried = say("tried", devices=counted(len(self.tried), "device"), grid=self.grid, spares=", ".join(self.spares))
         best = self._confirmed()
         steps, variants = self._steps(best), self._variants(best)
-        asked = (WAF_HOST, *(one.measure for one in self.goals if one.measure.path in MEASURES))
-        pairs = [(name, run) for name, of in variants.items() for run in of]
-        read = {each.path: [(name, run.seed, each.read(run.metrics)) for name, run in pairs] for each in asked}
         own = scheme_of({"scenario": best.point.jobs[0].scenario.to_dict()})
-        explained = {path: whys_of(own, found) for path, found in read.items()}
-        series = [run.series() for run in self._loaded(best.point)]
-        slices = tuple(interval(series, one.measure.path) for one in self.goals)
-        found = Sizing(self.store.path, self.goals, tuple(how), best, tried, slices, steps, variants, explained)
-        text = json.dumps(found.document(), indent=2, ensure_ascii=False) + "\n"
-        atomic_write.write_file(self.store.path / DOCUMENT, text)
-        return found
+        pairs = [(name, run) for name, runs in variants.items() for run in runs]
+        explained = {
+            measure.path: whys_of(own, [(name, run.seed, measure.read(run.metrics)) for name, run in pairs])
+            for measure in (WAF_HOST, *(goal.measure for goal in self.goals if goal.measure.path in MEASURES))
+        }
+        series = [run.series() for run in best.runs]
+        slices = tuple(interval(series, goal.measure.path) for goal in self.goals)
+        path = self.question.store.path
+        return Sizing(path, self.goals, how, best, tried, slices, steps, variants, explained).write()
 
-    def _check_size(self, about: TraceInfo) -> None:
+    def _check_size(self) -> None:
         """Check that a device for this trace can be made.
 
         Raises:
             CoflashError: None can; the message has the keys that make it small enough.
         """
 
-        def problem(keys: Mapping[str, int]) -> str:
-            reason = ""
-            try:
-                base = self.base.with_(keys)
-            except CoflashError as error:
-                return str(error)
-            for rest in self.rest:
-                point = Point.of(base, (), ((self.cache, self._plain()), *rest), 1)
-                if not (reason := point.refused):
-                    try:
-                        point.jobs[0].scenario.check()
-                    except CoflashError as error:
-                        reason = str(error)
-                    else:
-                        return ""
-            return reason
+        def problem(*smaller: tuple[str, str]) -> str:
+            reasons = [refusal(self.base, (*smaller, (self.cache, self._plain), *rest)) for rest in self.rest]
+            return "" if "" in reasons else reasons[-1]
 
-        if not (reason := problem({})):
+        if not (reason := problem()):
             return
-        whole = self.base.to_dict()["flash"]["pages_per_block"]
+        whole, keys = self.base.to_dict()["flash"]["pages_per_block"], dict[str, str]()
         pages = [whole >> power for power in range(1, whole.bit_length() - 2)]
-        keys: dict[str, int] = {}
         for key, value in [*((key, 1) for key in _SMALLER), *(("flash.pages_per_block", each) for each in pages)]:
-            keys[key] = value
-            if not problem(keys):
-                sets = " ".join(f"--set {key}={value}" for key, value in keys.items())
-                end = f"smaller parts make it fit: add {sets}"
+            keys[key] = str(value)
+            if not problem(*keys.items()):
+                end = say("smaller parts", sets=" ".join(f"--set {key}={value}" for key, value in keys.items()))
                 break
         else:
-            end = "it takes a longer trace, such as one of coflash trace generate jesd219-enterprise"
-        touched = show((about.footprint_pages or 0) * about.page_bytes, "bytes")
-        msg = f"size: the trace touches {touched}, too little for a device with the parts of {self.base.name}: {reason}"
-        raise CoflashError(f"{msg}; {end}")
+            end = say("longer trace")
+        touched = show((self.about.footprint_pages or 0) * self.about.page_bytes, "bytes")
+        raise CoflashError(say("too small", touched=touched, drive=self.base.name, reason=reason, end=end))
 
+    @property
     def _plain(self) -> str:
-        """Return no cache; of flash before disks the most."""
+        """No cache; of flash before disks the most."""
         return "0B" if self.cache == _CACHE else self.sizes[-1]
 
     def _ordered(self, key: str, values: Sequence[str]) -> list[str]:
         """Return values of a key, each once and as scenarios show it, the least first."""
-        points = [Point.of(self.base, (), ((key, value),), 0) for value in values]
+        points = [self.question.point(((key, value),)) for value in values]
         if refused := next((point.refused for point in points if point.refused), ""):
             raise CoflashError(refused)
         return sorted({point.values[key] for point in points}, key=lambda text: (parsed(text) or (math.inf, ""))[0])
 
-    def _in_time(self, about: TraceInfo) -> str:
+    def _in_time(self) -> str:
         """Replay at the trace's times if a device without a cache keeps up with them, or else in a closed loop."""
-        base, channels = self.base, self.base.to_dict()["flash"]["channels"]
-        for factor in (_MORE_CHANNELS if base.name == DEVICE else (1,)) if about.span_ns else ():
-            self.base = base.with_({"replay.mode": "open", "flash.channels": factor * channels})
-            (ran,) = self._ran([(self._plain(), ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
-            span_ns = about.span_ns * base.to_dict()["workload"].get("repeat", 1)
-            if ran is not None and self._loaded(ran.point)[0].metrics.simulated_ns <= _LATE * span_ns:
-                more = f"; {factor * channels} channels keep up without a cache" if factor > 1 else ""
-                return f"Requests come at the times of the trace (open loop){more}."
-        self.base, depth = base.with_({"replay.mode": "closed"}), base.to_dict()["replay"]["queue_depth"]
-        reason = "the device does not keep up with its times" if about.span_ns else "the trace has no times"
-        return f"Requests come as earlier ones are answered, {depth} at a time (closed loop): {reason}."
+        begin, span_ns, channels = self.question, self.about.span_ns, self.base.to_dict()["flash"]["channels"]
+        depth, repeat = self.base.to_dict()["replay"]["queue_depth"], self.base.to_dict()["workload"].get("repeat", 1)
+        for factor in (_MORE_CHANNELS if self.base.name == DEVICE else (1,)) if span_ns else ():
+            self.question = begin
+            self._change({"replay.mode": "open", "flash.channels": factor * channels})
+            (ran,) = self._ran([(self._plain, ((_SPARE, SPARES[-1]), *self.rest[-1][1:]))])
+            if ran is not None and ran.runs[0].metrics.simulated_ns <= _LATE * span_ns * repeat:
+                return say("at times", more=say("channels", channels=factor * channels) if factor > 1 else "")
+        self.question = begin
+        self._change({"replay.mode": "closed"})
+        return say("as answered", depth=depth, reason=say("too slow" if span_ns else "no times"))
 
     def _searched(self) -> str:
         """Halve, for each spare share and whatever else is varied, the range of caches in which the least one lies."""
@@ -474,12 +444,11 @@ class _Sizer:
         tried = self.tried.values()
         if any(one.is_met for one in tried) and not any(self._is_worse_than_less(one) for one in tried):
             self._refine({rest: low for rest, (low, _) in ranges.items()})
-            return "Searched by bisection of the cache for each spare share."
+            return say("bisected")
         axes = [Choices(self.cache, tuple(self.sizes)), Choices(_SPARE, tuple(self.spares)), *self.axes]
-        search = Search(self.base, axes, self.trace, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0)
-        trials = search.run(self.store, Place("local", self.workers, None, self.inputs), self.console).trials
+        trials = Search(self.question, axes, [self.cost], self.goals, seeds=1, trials=_TRIALS, seed=0).run().trials
         self._ran([(one.values.pop(self.cache), tuple(one.values.items())) for one in trials if one.is_allowed])
-        return f"Searched by bisection and {_TRIALS} trials of Optuna, since not each larger device meets the goals."
+        return say("bisected and tuned", trials=_TRIALS)
 
     def _halved(self, ranges: dict[Assignment, tuple[int, int]]) -> dict[Assignment, tuple[int, int]]:
         while middles := {rest: sum(ends) // 2 for rest, ends in ranges.items() if self._may_pay(rest, *ends)}:
@@ -491,39 +460,35 @@ class _Sizer:
 
     def _refine(self, lows: Mapping[Assignment, int]) -> None:
         """Halve the step above the largest cache that fails, wherever a cache within it may be the cheapest."""
-        ends = {rest: (self.sizes[low], self.sizes[low + 1]) for rest, low in lows.items() if low + 1 < len(self.sizes)}
-        ends = {rest: of for rest, of in ends.items() if lows[rest] >= 0 and of[0] != "0B"}
-        if self.grid == "the given cache sizes" or not ends:
+        ends = {rest: self.sizes[low : low + 2] for rest, low in lows.items() if 0 <= low < len(self.sizes) - 1}
+        ends = {rest: pair for rest, pair in ends.items() if pair[0] != "0B"}
+        if self.grid == say("given caches") or not ends:
             return
         finer = {*self.sizes}
-        for low, high in {*ends.values()}:
+        for low, high in {tuple(pair) for pair in ends.values()}:
             (least, _), (most, _) = parsed(low) or (0.0, ""), parsed(high) or (0.0, "")
             units = (least * (most / least) ** (step / _FINER) / _UNIT for step in range(1, _FINER))
             finer |= {f"{round(each) * _UNIT}B" for each in units}
         self.sizes = self._ordered(self.cache, list(finer))
         self._halved({rest: (self.sizes.index(low), self.sizes.index(high)) for rest, (low, high) in ends.items()})
-        self.grid += ", of about 5 % where it is cheapest"
-
-    def _cost(self, cache: str, rest: Assignment) -> float:
-        """Return the cost of a device; infinite if it cannot be made."""
-        point = Point.of(self.base, self.inputs, ((self.cache, cache), *rest), 1)
-        return math.inf if point.refused else self.cost.value((), point.jobs[0].scenario) or 0.0
+        self.grid += say("finer steps")
 
     def _may_pay(self, rest: Assignment, low: int, high: int) -> bool:
         """Whether a cache between two may be the cheapest yet."""
-        if high - low < 2:
+        if high - low < 2 or (point := self._point(self.sizes[low + 1], rest)).refused:
             return False
-        return self._cost(self.sizes[low + 1], rest) < min(
-            (one.cost for one in self.tried.values() if one.is_met), default=math.inf
-        )
+        least = min((one.cost for one in self.tried.values() if one.is_met), default=math.inf)
+        return (self.cost.value((), point.jobs[0].scenario) or 0.0) < least
 
     def _is_worse_than_less(self, one: Sized) -> bool:
         """Whether a device breaks a goal that one with no more cache and no more spare space does not break."""
-        cache, ((_, spare), *others) = one.place
-        less = [of for of in self.tried.values() if of.is_met and list(of.place[1][1:]) == others]
-        at, share = self.sizes.index(cache), self.spares.index(spare)
-        places = [(self.sizes.index(of.place[0]), self.spares.index(of.place[1][0][1])) for of in less]
-        return not one.is_met and any(of[0] <= at and of[1] <= share for of in places)
+
+        def place(device: Sized) -> tuple[int, int]:
+            return self.sizes.index(device.place[0]), self.spares.index(device.spare)
+
+        less = [each for each in self.tried.values() if each.is_met and each.place[1][1:] == one.place[1][1:]]
+        cache, spare = place(one)
+        return not one.is_met and any(place(each)[0] <= cache and place(each)[1] <= spare for each in less)
 
     def _confirmed(self) -> Sized:
         """Return the cheapest device that meets the goals with all seeds; without one the nearest to them."""
@@ -533,58 +498,56 @@ class _Sizer:
         nearest = min(self.tried.values(), key=lambda one: sum(max(each, 0) for each in one.excess))
         return self._ran([nearest.place], self.seeds)[0] or nearest
 
+    def _named(self, places: Mapping[str, tuple[str, Assignment]]) -> dict[str, Sized]:
+        """Run devices by name, with all seeds of the answer; those that cannot be made are left out."""
+        ran = self._ran(list(places.values()), self.seeds)
+        return {name: one for name, one in zip(places, ran, strict=True) if one is not None}
+
     def _steps(self, best: Sized) -> dict[str, Sized]:
-        """Run the neighbours of the answer, with all its seeds."""
-        cache, ((_, spare), *others) = best.place
-        at, share, found = self.sizes.index(cache), self.spares.index(spare), {}
+        """Run the neighbours of the answer."""
+        cache, (_, *others) = best.place
+        at, share, places = self.sizes.index(cache), self.spares.index(best.spare), {}
         for name, by in (("less", -1), ("more", 1)):
             if 0 <= at + by < len(self.sizes):
-                found[f"{name} cache"] = (self.sizes[at + by], best.place[1])
+                places[f"{name} cache"] = (self.sizes[at + by], best.place[1])
             if 0 <= share + by < len(self.spares):
-                found[f"{name} spare space"] = (cache, ((_SPARE, self.spares[share + by]), *others))
-        ran = self._ran(list(found.values()), self.seeds)
-        return {name: one for name, one in zip(found, ran, strict=True) if one is not None}
+                places[f"{name} spare space"] = (cache, ((_SPARE, self.spares[share + by]), *others))
+        return self._named(places)
 
     def _variants(self, best: Sized) -> dict[str, tuple[Result, ...]]:
         """Run the answer's device under its scheme and each whose parts it has, and without a cache."""
         key, scenario = _TIER if best.is_tier else _SCHEME, best.point.jobs[0].scenario
-        varied = {name: text for name, text in best.place[1] if name in (key, key.removesuffix(".name"))}
-        rest = tuple(pair for pair in best.place[1] if pair[0] not in varied)
+        varied = [pair for pair in best.place[1] if pair[0] in (key, key.removesuffix(".name"))]
+        rest = tuple(pair for pair in best.place[1] if pair not in varied)
         cache = next((each for each in [best.place[0], *self.sizes] if each != "0B"), f"{_UNIT}B")
         shadows = _SHADOWS if self.base.to_dict()["host_buffer"]["size"] != "0B" else ()
         schemes = {one: scheme_on(scenario, one) for one in (*LATTICES[0], *shadows)}
         schemes = {one: (key, one) for one in TIERS} if best.is_tier else schemes
         own = scheme_of({"scenario": scenario.to_dict()})
-        schemes |= {own: next(iter(varied.items()), (key, own))}
+        schemes[own] = next(iter(varied), (key, own))
         places = {one: (cache, (*rest, pair)) for one, pair in schemes.items()}
         places = places if best.is_tier else {"no cache": ("0B", (*rest, (_SCHEME, "none"))), **places}
-        ran = self._ran(list(places.values()), self.seeds)
-        return {name: self._loaded(one.point) for name, one in zip(places, ran, strict=True) if one is not None}
+        return {name: one.runs for name, one in self._named(places).items()}
 
     def _ran(self, places: Sequence[tuple[str, Assignment]], seeds: int = 1) -> list[Sized | None]:
         """Run devices; None for one that cannot be made."""
-        points = [Point.of(self.base, self.inputs, ((self.cache, cache), *rest), seeds) for cache, rest in places]
-        self.problem = next((point.refused for point in points if point.refused), self.problem)
-        if made := tuple(point for point in points if not point.refused):
-            place = Place("local", self.workers, None, self.inputs)
-            try:
-                swept(Plan(made), self.store, place, self.console)
-            except CoflashError as error:  # no run of these
-                self.problem = str(error)
-        lost = [bool(point.refused) or any(job.key not in self.store for job in point.jobs) for point in points]
-        return [None if bad else self._sized(point) for point, bad in zip(points, lost, strict=True)]
+        points = [self._point(cache, rest, seeds) for cache, rest in places]
+        ran = self.question.ran(points)
+        self.problem = next((reason for reason in ran if isinstance(reason, str)), self.problem)
+        pairs = zip(points, ran, strict=True)
+        return [None if isinstance(runs, str) else self._sized(point, runs) for point, runs in pairs]
 
-    def _sized(self, point: Point) -> Sized:
-        scenario, runs = point.jobs[0].scenario, self._loaded(point)
-        bounded = tuple(estimate([one.value([run.metrics], scenario) for run in runs]) for one in self.goals)
-        pairs = zip(self.goals, bounded, strict=True)
-        excess = tuple(math.inf if one.mean is None else goal.excess(one.mean) for goal, one in pairs)
-        one = Sized(point, self.cost.value([runs[0].metrics], scenario) or 0.0, bounded, excess)
+    def _sized(self, point: Point, runs: tuple[Result, ...]) -> Sized:
+        scenario = point.jobs[0].scenario
+        bounded = estimates(self.goals, [[run.metrics] for run in runs], scenario)
+        excess = [
+            math.inf if one.mean is None else goal.excess(one.mean)
+            for goal, one in zip(self.goals, bounded, strict=True)
+        ]
+        cost = self.cost.value([runs[0].metrics], scenario) or 0.0
+        one = Sized(point, runs, cost, tuple(bounded), tuple(excess))
         self.tried.setdefault(one.place, one)
         return one
-
-    def _loaded(self, point: Point) -> tuple[Result, ...]:
-        return tuple(Result.load(folder.here()) for _, folder, _ in self.store.runs([job.key for job in point.jobs]))
 
 
 def _cache(size: str) -> str:
@@ -594,7 +557,8 @@ def _cache(size: str) -> str:
 
 
 def _read(about: TraceInfo) -> str:
+    span = f" over {show(about.span_ns, 'ns')}" if about.span_ns else ""
     touched = show((about.footprint_pages or 0) * about.page_bytes, "bytes")
-    requests, span = counted(about.requests, "request"), f" over {show(about.span_ns, 'ns')}" if about.span_ns else ""
-    read = f"{', '.join(about.formats)}, {requests}{span}, {touched} touched"
-    return ". ".join([f"Read as {read}", *(remark.rstrip(".") for remark in about.remarks)]) + "."
+    requests = f"{counted(about.requests, 'request')}{span}"
+    read = say("read", formats=", ".join(about.formats), requests=requests, touched=touched)
+    return ". ".join([read, *(remark.rstrip(".") for remark in about.remarks)]) + "."

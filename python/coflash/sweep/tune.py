@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import REVISION, CoflashError
-from coflash.files import atomic_write
 from coflash.keys import check_key
 from coflash.measures.renamed import metrics_of
 from coflash.quantity import counted
-from coflash.results.estimate import Estimate, estimate
-from coflash.results.store import FolderStore, Store, store_at
-from coflash.runs.inputs import inputs_of
+from coflash.results.database import results
+from coflash.results.estimate import Estimate, show_estimate
+from coflash.results.store import Store
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
-from coflash.sweep.engine import Engine, EngineName, Place, open_engine
+from coflash.sweep.engine import Engine, On, open_engine
+from coflash.sweep.finding import Kept, say, say_bounded
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
-from coflash.terminal import errors
+from coflash.sweep.question import Question, estimates, folder_for
+from coflash.text_table import TextTable
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
     import optuna
-    from rich.console import Console
 
     from coflash.sweep.progress import Watch
 
-JOURNAL, DOCUMENT = "tune.journal", "tune.json"
+JOURNAL = "tune.journal"
+_SHOWN = 10
+"""The most trials in a table."""
 ALIKE_MAX = 10
 """The number of trials, failed for the same reason before any has a value, after which a search stops."""
 _IMPORTANCE_MIN = 10
@@ -55,6 +56,8 @@ class Trial:
     """The violation of each condition, as a share of the bound; at most 0 if the condition is met."""
     runs: tuple[str, ...]
     """The names of its runs in the folder of results: for each seed, those of the goal's cases."""
+    is_unbeaten: bool
+    """Whether it is valid, and no other valid trial is as good in all objectives and better in one."""
 
     @property
     def found(self) -> Estimate:
@@ -68,11 +71,11 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Tuning:
+class Tuning(Kept):
     """A search, as far as it has come."""
 
-    path: Path
-    """The folder of its results."""
+    DOCUMENT = "tune.json"
+
     goals: tuple[Goal, ...]
     """The objectives."""
     bounds: tuple[Condition, ...]
@@ -98,25 +101,52 @@ class Tuning:
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """The Pareto front: the valid trials that no other dominates (as good in all objectives, better in one).
+        """The Pareto front: the valid trials that no other dominates; a point that was tried several times once."""
+        best = [trial for trial in reversed(self.trials) if trial.is_unbeaten]
+        return tuple({tuple(trial.values.items()): trial for trial in best}.values())[::-1]
 
-        A point that was tried several times appears once.
-        """
-        signs = [1 if goal.is_minimum else -1 for goal in self.goals]
-        allowed = [trial for trial in self.trials if trial.is_allowed]
+    @property
+    def _shown(self) -> tuple[Trial, ...]:
+        """The trials of the table: of several objectives the Pareto front."""
+        return (self.front if len(self.goals) > 1 and self.front else self.trials)[:_SHOWN]
 
-        def cost(trial: Trial) -> tuple[float, ...]:
-            return tuple(sign * (one.mean or 0.0) for sign, one in zip(signs, trial.objectives, strict=True))
+    def notes(self, *_: str) -> list[str]:
+        """Return what a reader of the numbers should know."""
+        stored = results(self.path)
+        return [*stored.remarks, *stored.assumed([goal.measure for goal in self.goals])]
 
-        costs = [cost(trial) for trial in allowed]
+    def tables(self, *_: str) -> list[TextTable]:
+        """Return a row for each of the best trials: its values, the objectives, and each bound."""
 
-        def beaten(ours: tuple[float, ...]) -> bool:
-            return any(other != ours and all(a <= b for a, b in zip(other, ours, strict=True)) for other in costs)
+        def row(trial: Trial) -> list[str]:
+            pairs = zip(self.goals, trial.objectives, strict=True)
+            objectives = [show_estimate(one, goal.measure.unit) for goal, one in pairs]
+            broken = zip(self.bounds, trial.excess, strict=True)
+            bounded = [say_bounded(bound, Estimate(bound.value_at(by), None, 1), by) for bound, by in broken]
+            return [*trial.values.values(), *objectives, *bounded]
 
-        best = [trial for trial, ours in zip(allowed, costs, strict=True) if not beaten(ours)]
-        return tuple({tuple(trial.values.items()): trial for trial in reversed(best)}.values())[::-1]
+        heads = [*self.best.values, *(goal.measure.label for goal in self.goals), *self.subject_to]
+        return [TextTable.of(heads, map(row, self._shown), "l" * len(self.best.values) + "r")]
 
-    def document(self) -> dict[str, Any]:
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """How many trials there are, which bounds they break, and the best one."""
+        count = {"shown": len(self._shown), "front": len(self.front), "failed": self.failed}
+        count["tried"] = len(self.trials) + self.failed
+        parts = [say("trials" if len(self.goals) == 1 else "front", **count)]
+        if len(self.goals) > 1 and count["shown"] < count["front"]:
+            parts[0] += say("of front", **count)
+        if self.subject_to:
+            allowed = sum(trial.is_allowed for trial in self.trials)
+            parts.append(say("allowed", allowed=allowed, goals=" and ".join(self.subject_to)))
+        for place, bound in enumerate(self.bounds):
+            broken = [trial.excess[place] for trial in self.trials if trial.excess[place] > 0]
+            ends = say("by", least=min(broken), most=max(broken)) if broken else ""
+            parts.append(say("break", count=len(broken), goal=bound.text, by=ends))
+        sets = " ".join(f"--set {key}={value}" for key, value in self.best.values.items())
+        return "; ".join(parts), say("best" if self.best.is_allowed else "closest", sets=sets)
+
+    def document(self, *_: str) -> dict[str, Any]:
         """Return the search as plain data: goals, conditions, trials, importance."""
         front = {trial.number for trial in self.front}
         return {
@@ -160,9 +190,7 @@ def tune(
     trials: int = 50,
     seeds: int | Sequence[int] = 1,
     tune_seed: int = 0,
-    engine: EngineName = "local",
-    workers: int | None = None,
-    address: str | None = None,
+    on: On = None,
     progress: bool = False,
 ) -> Tuning:
     """Search for the values of some keys that minimise or maximise a measure.
@@ -182,42 +210,18 @@ def tune(
         trials: The number of points to try in all.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds. Their mean counts.
         tune_seed: The seed of the search.
-        engine: `"local"`: threads of this process; `"dask"`, `"ray"`: a cluster.
-        workers: The number of parallel runs; None for one on each core.
-        address: The address of the cluster's scheduler; None for a cluster on this machine.
+        on: The number of parallel runs on this machine, by default one on each core; or the address of a Dask
+            scheduler, such as `"tcp://head:8786"`.
         progress: Whether to show progress on the standard error stream.
 
     Raises:
         CoflashError: An argument cannot be used, or no trial has a value.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    scenario = Scenario.of(scenario)
-    conditions = [condition(text, cost) for text in ([subject_to] if isinstance(subject_to, str) else subject_to)]
-    search = Search(
-        scenario,
-        axes_of(over),
-        trace,
-        goals(minimise, maximise, cost),
-        conditions,
-        seeds=seeds,
-        trials=trials,
-        seed=tune_seed,
-    )
-    place = Place(engine, workers, address, search.inputs)
-    return search.run(folder_for(out), place, errors() if progress else None)
-
-
-def folder_for(out: str | os.PathLike[str]) -> FolderStore:
-    """Return the store of a search.
-
-    Raises:
-        CoflashError: It is not a folder.
-    """
-    store = store_at(out)
-    if not isinstance(store, FolderStore):
-        msg = f"tune: {store.place} was given; the course of a search is a file that grows, so only a folder is allowed"
-        raise CoflashError(msg)
-    return store
+    question = Question.of(Scenario.of(scenario), trace, folder_for(out), on, progress)
+    bounds = [condition(text, cost) for text in ([subject_to] if isinstance(subject_to, str) else subject_to)]
+    wanted = goals(minimise, maximise, cost)
+    return Search(question, axes_of(over), wanted, bounds, seeds=seeds, trials=trials, seed=tune_seed).run()
 
 
 @dataclass
@@ -237,9 +241,8 @@ class Search:
 
     def __init__(
         self,
-        scenario: Scenario,
+        question: Question,
         axes: Sequence[Axis],
-        trace: Paths,
         wanted: Sequence[Goal],
         conditions: Sequence[Condition] = (),
         *,
@@ -255,13 +258,13 @@ class Search:
             raise CoflashError(msg)
         if trials < 1:
             raise CoflashError(f"trials: {trials} was given; at least 1 is allowed")
-        self.inputs = inputs_of(scenario, trace)
-        self._scenario, self._axes, self._seeds = scenario.with_(workload__trace=[]), axes, seeds
+        self._question = replace(question, scenario=question.scenario.with_(workload__trace=[]))
+        self._axes, self._seeds = axes, seeds
         self._goals, self._conditions, self._cases = tuple(wanted), tuple(conditions), wanted[0].cases
         self._trials, self._seed = trials, seed
         self._open: dict[str, list[_Open]] = {}
 
-    def run(self, store: FolderStore, place: Place, console: Console | None) -> Tuning:
+    def run(self) -> Tuning:
         """Run the remaining trials.
 
         Raises:
@@ -270,27 +273,22 @@ class Search:
         """
         from coflash.sweep.progress import Watch  # needs rich
 
+        store = self._question.store
         store.check()
         study, former = self._study(store.path)
         seeds = self._seeds if isinstance(self._seeds, int) else len(self._seeds)
         runs_each = seeds * len(self._cases)
         todo = max(self._trials - sum(map(_is_settled, study.trials)), 0)
-        with Watch(console, todo * runs_each) as watch:
+        with Watch(self._question.console, todo * runs_each) as watch:
             if former:
                 watch.say(f"a search of {former} trials is there from an earlier revision of results, and is done anew")
             if todo and not _hopeless(study):
-                with open_engine(place) as opened:
-                    self._work(study, todo, opened, store, watch)
-        return self._written(study, store)
+                with open_engine(self._question.place) as opened:
+                    self._work(study, todo, opened, watch)
+        return self._tuning(study, store.path).write()
 
-    def _written(self, study: optuna.Study, store: FolderStore) -> Tuning:
-        tuning = self._tuning(study, store.path)
-        text = json.dumps(tuning.document(), indent=2, ensure_ascii=False) + "\n"
-        atomic_write.write_file(store.path / DOCUMENT, text)
-        return tuning
-
-    def _work(self, study: optuna.Study, todo: int, opened: Engine, store: FolderStore, watch: Watch) -> None:
-        told = 0
+    def _work(self, study: optuna.Study, todo: int, opened: Engine, watch: Watch) -> None:
+        store, told = self._question.store, 0
         for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
             trial = self._open[outcome.job.key].pop()
             trial.left -= 1
@@ -303,7 +301,7 @@ class Search:
             # The course, for a live report. After many trials it is written less often: one more changes little.
             if told % (1 + told // 50) == 0:
                 with suppress(CoflashError):  # while no trial has a value
-                    self._written(study, store)
+                    self._tuning(study, store.path).write()
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
         for number in range(self._trials - todo, self._trials):
@@ -312,7 +310,7 @@ class Search:
             study.sampler = self._sampler(number)
             trial = study.ask()
             values = tuple((axis.key, _suggest(trial, axis)) for axis in self._axes)
-            tried = tuple(Point.of(self._scenario, self.inputs, (*values, *case), self._seeds) for case in self._cases)
+            tried = tuple(self._question.point((*values, *case), self._seeds) for case in self._cases)
             if refused := next((point for point in tried if point.refused), None):
                 watch.refused(refused)
                 _fail(study, trial, refused.refused)
@@ -334,12 +332,11 @@ class Search:
         metrics = {key: metrics_of(document) for key, _, document in store.runs(keys)}
         by_goal = [[metrics[job.key] for job in jobs] for jobs in by_seed] if not opened.reason else []
         scenario = opened.points[0].jobs[0].scenario
-        found = [estimate([goal.value(runs, scenario) for runs in by_goal]) for goal in self._goals]
-        found = [one.widened(goal.bin_width * (one.mean or 0.0)) for goal, one in zip(self._goals, found, strict=True)]
-        bound = [(one, estimate([one.value(runs, scenario) for runs in by_goal]).mean) for one in self._conditions]
+        found, bounded = (estimates(numbers, by_goal, scenario) for numbers in (self._goals, self._conditions))
         means = [one.mean for one in found if one.mean is not None]
-        excess = [limit.excess(mean) for limit, mean in bound if mean is not None]
-        if len(means) < len(found) or len(excess) < len(bound):
+        limits = zip(self._conditions, bounded, strict=True)
+        excess = [limit.excess(number.mean) for limit, number in limits if number.mean is not None]
+        if len(means) < len(found) or len(excess) < len(bounded):
             _fail(study, opened.trial, opened.reason or "a run gives no value of an objective or a condition")
             return
         opened.trial.set_user_attr("values", {axis.key: opened.points[0].values[axis.key] for axis in self._axes})
@@ -374,11 +371,12 @@ class Search:
     def _name(self, revision: int) -> str:
         """Return the name of the search under a revision of results."""
         wanted = map(repr, (self._goals, self._conditions, self._axes, self._seeds))
-        inputs = (file.sha256 for file in self.inputs)
-        return digest([self._scenario.hash, named_revision(revision), *wanted, self._seed, *inputs])
+        inputs = (file.sha256 for file in self._question.inputs)
+        return digest([self._question.scenario.hash, named_revision(revision), *wanted, self._seed, *inputs])
 
-    def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
-        done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]
+    def _tuning(self, study: optuna.Study, path: Path) -> Tuning:
+        done = [trial for trial in study.trials if "found" in trial.user_attrs]
+        unbeaten = {trial.number for trial in study.best_trials}
         if not done:
             reasons = [trial.user_attrs["failed"] for trial in study.trials if "failed" in trial.user_attrs]
             names = " and ".join(goal.name for goal in self._goals)
@@ -387,20 +385,21 @@ class Search:
             raise CoflashError(msg)
         trials = [
             Trial(
-                number,
-                one["values"],
-                tuple(Estimate(**found) for found in one["found"]),
-                tuple(one["excess"]),
-                tuple(one["runs"]),
+                place,
+                one.user_attrs["values"],
+                tuple(Estimate(**found) for found in one.user_attrs["found"]),
+                tuple(one.user_attrs["excess"]),
+                tuple(one.user_attrs["runs"]),
+                one.number in unbeaten,
             )
-            for number, one in enumerate(done)
+            for place, one in enumerate(done)
         ]
         sign = 1 if self._goals[0].is_minimum else -1
         trials.sort(key=lambda trial: (sum(max(one, 0) for one in trial.excess), sign * (trial.found.mean or 0.0)))
-        best = self._scenario.set(list(trials[0].values.items()))
+        best = self._question.scenario.set(list(trials[0].values.items()))
         failed = sum(map(_is_settled, study.trials)) - len(trials)
         return Tuning(
-            place, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
+            path, self._goals, self._conditions, tuple(trials), best, failed, self._importance(study, len(done))
         )
 
     def _importance(self, study: optuna.Study, done: int) -> tuple[dict[str, float], ...]:
@@ -410,21 +409,17 @@ class Search:
         """
         if done < _IMPORTANCE_MIN or len(self._axes) < 2:
             return ()
-        importance = _optuna().importance
-
-        def of(place: int, sign: int) -> dict[str, float]:
-            found: dict[str, float] = importance.get_param_importances(
-                study,
-                evaluator=importance.PedAnovaImportanceEvaluator(),
-                target=lambda trial: sign * trial.values[place],
-            )
-            return {key: round(share, 6) for key, share in found.items()}
-
+        importance, found = _optuna().importance, []
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # it is experimental, and it assumes that less is better, which the sign ensures
-            return tuple(of(place, 1 if goal.is_minimum else -1) for place, goal in enumerate(self._goals))
+            # It is experimental, and it assumes that less is better, which the sign ensures.
+            warnings.simplefilter("ignore")
+            for place, goal in enumerate(self._goals):
+                sign, judge = 1 if goal.is_minimum else -1, importance.PedAnovaImportanceEvaluator()
+                shares = importance.get_param_importances(
+                    study, evaluator=judge, target=lambda trial, at=place, by=sign: by * trial.values[at]
+                )
+                found.append({key: round(share, 6) for key, share in shares.items()})
+        return tuple(found)
 
 
 def _suggest(trial: optuna.Trial, axis: Axis) -> str:

@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path as FilePath
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
 from coflash import _core
@@ -29,7 +28,6 @@ from coflash.lookup import no_such
 from coflash.policies import policies
 from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
-from coflash.trace import arrow
 from coflash.trace.frame import Frame, LazyFrame, columns_of, is_frame, kept
 from coflash.trace.trace_info import MissRatioCurves, TraceInfo
 
@@ -85,12 +83,7 @@ def info(
     """
     # Both are texts, even if they look like numbers.
     what = {"page": toml_value(page), "sample": toml_value(str(sample)), "trims": toml_value(trims)}
-    given = paths(trace)
-    with arrow.converted(given) as files:
-        found = _core.trace_info(files, settings_of(options), what, progress)
-    if files != given:
-        found["formats"] = [arrow.NAME if name == "parquet" else name for name in found["formats"]]
-    return TraceInfo(found)
+    return TraceInfo(_core.trace_info(paths(trace), settings_of(options), what, progress))
 
 
 def miss_ratio_curves(
@@ -132,8 +125,7 @@ def miss_ratio_curves(
     in_text = [f"{size}B" if isinstance(size, int) else size for size in sizes]
     what = {"policies": list(policies), "sizes": in_text, "page": page, "sample": str(sample)}
     settings = {key: toml_value(value) for key, value in what.items()}
-    with arrow.converted(paths(trace)) as files:
-        return MissRatioCurves(_core.miss_ratio_curves(files, settings_of(options), settings, progress))
+    return MissRatioCurves(_core.miss_ratio_curves(paths(trace), settings_of(options), settings, progress))
 
 
 def miss_ratio(
@@ -183,8 +175,7 @@ def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table
     """
     if count < 0:
         raise CoflashError(f"head: a count of {count} was given; 0 or more is allowed")
-    with arrow.converted(paths(trace)) as files:
-        columns = _core.trace_head(files, settings_of(options), count)
+    columns = _core.trace_head(paths(trace), settings_of(options), count)
     import numpy as np
 
     return Table({name: np.asarray(column) for name, column in columns.items()})
@@ -346,7 +337,8 @@ def generate(
     else:
         generated = _core.Generated.named(named(os.fspath(workload)), settings_of(settings or {}))
     asked = generated.with_(requests, seed, space)
-    return _written(out, format, _read_by(workload), lambda file, name: asked.write(file, name, progress))
+    check_file(FilePath(out), TRACE, _read_by(workload))
+    return asked.write(os.fspath(out), format, progress)
 
 
 def named(beginning: str) -> str:
@@ -390,14 +382,13 @@ def like(
     given = paths(trace)
     if out is not None:
         check_file(FilePath(out), LIKE if os.fspath(out).endswith(".toml") else TRACE, given)
-    with arrow.converted(given) as files:
-        likeness = _core.trace_like(files, settings_of(options), page, requests, seed, progress)
+    likeness = _core.trace_like(given, settings_of(options), page, requests, seed, progress)
     found = likeness.to_dict()
     if out is not None and os.fspath(out).endswith(".toml"):
         write_file(FilePath(out), LIKE_HEAD + likeness.to_toml(seed))
     elif out is not None:
         fitted = likeness.generated(seed)
-        found["written"] = _written(out, format, given, lambda file, name: fitted.write(file, name, progress))
+        found["written"] = fitted.write(os.fspath(out), format, progress)
     return found
 
 
@@ -459,26 +450,8 @@ def _rewrite(
 ) -> dict[str, Any]:
     how, what = settings_of(options), settings_of(steps)
     given = paths(trace)
-    with arrow.converted(given) as files:
-        return _written(
-            out, format, given, lambda file, name: _core.trace_rewrite(files, how, what, file, name, progress)
-        )
-
-
-def _written(
-    out: Path, format: str | None, inputs: Iterable[str], write: Callable[[str, str], dict[str, Any]]
-) -> dict[str, Any]:
-    """Write to `out`, which is none of the inputs, given a function that writes a file in a format of the core."""
-    given = os.fspath(out)
-    target = _core.trace_target(given, format)
-    check_file(FilePath(given), TRACE, inputs)
-    if target != arrow.NAME:
-        return write(given, target)
-    with TemporaryDirectory(prefix="coflash-") as folder:
-        parquet = str(FilePath(folder, "trace.parquet"))
-        with arrow.renaming({parquet: given}):
-            written = write(parquet, "parquet")
-        return {**written, "file": given, "format": target, "bytes": arrow.write(parquet, given)}
+    check_file(FilePath(out), TRACE, given)
+    return _core.trace_rewrite(given, how, what, os.fspath(out), format, progress)
 
 
 def _read_by(workload: str | os.PathLike[str] | Scenario) -> list[str]:

@@ -20,7 +20,7 @@ from coflash._core import CoflashError, __version__
 from coflash.files import atomic_write, remote
 from coflash.files.digest import check_lasting, digest_of
 from coflash.files.kept import fetched
-from coflash.trace import Options, Paths, Progress, arrow, info, paths, settings_of
+from coflash.trace import Options, Paths, Progress, info, paths, settings_of
 from coflash.trace.trace_info import TraceInfo
 
 DOCUMENT = "volumes.json"
@@ -125,8 +125,7 @@ def split(
 
     def written(new: Path, within: str = "") -> dict[str, Any]:
         settings = settings_of(options)
-        with arrow.converted(here) as files:
-            devices, remarks = _core.trace_split(files, settings, str(new), workers, progress)
+        devices, remarks = _core.trace_split(here, settings, str(new), workers, progress)
         with ThreadPoolExecutor(workers) as pool:
             volumes = list(pool.map(partial(_of_new, new, tuple(remarks)), devices))
         listing = [{**asdict(one), "file": within + one.file} for one in volumes]

@@ -28,6 +28,7 @@ ONCE, INDEPENDENT = "random, once", "random, never repeated"
 ANYWHERE, MIXED = "runs that begin anywhere", "one stream, random writes in between"
 UNIFORM_LIVE, ZIPF_LIVE = "JEDEC (uniform)", "OLTP (Zipf 0.7)"
 JEDEC_LIVE, OLTP_LIVE = "JEDEC (substitute)", "OLTP (generator)"
+LIVE, MAIN_LIVE = (UNIFORM_LIVE, ZIPF_LIVE, JEDEC_LIVE, OLTP_LIVE), (UNIFORM_LIVE, ZIPF_LIVE)
 BASELINE, CDM, ADAPTIVE, WEIGHT_0 = "NVM-basic", "CDM", "CDM, adaptive weight", "CDM, weight 0"
 OVERWRITES, REMOVABLE = "overwritten pages only", "removable pages only"
 ON_CACHE, CONSISTENT = "invalid when cached", "consistent CDM"
@@ -60,6 +61,10 @@ _SCHEMES: dict[str, dict[str, Any]] = {
 VARIANTS = (BASELINE, CDM, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT, WEIGHT_0, ADAPTIVE)
 PARTS = (WEIGHT_0, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT)
 """Variants of CDM, which are run at some cache sizes."""
+SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16), (0.25, 2, 4, 6, 8), (1, 2, 4, 8, 12, 16))
+"""Choices of cache sizes, on 64 GiB."""
+UNDER_WAY_MAX = 64
+"""The number of parallel requests, eight for each element of the device, from which on a queue never empties."""
 
 
 @dataclass(frozen=True)

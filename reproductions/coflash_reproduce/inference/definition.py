@@ -1,7 +1,7 @@
 """The definition of an inference: what a paper leaves open, and its numbers that bear on it.
 
-An [`Inference`][coflash_reproduce.inference.definition.Inference] neither runs nor draws: `search` tries set-ups,
-`page` says what came of it. The terms:
+An [`Inference`][coflash_reproduce.inference.definition.Inference] is a file in TOML, with its reasons in Markdown
+beside it; `search` tries set-ups, `page` says what came of it. The terms:
 
 - an *unknown* is a number that the paper does not state, with the range in which it is searched;
 - a *reading* is one way of understanding the paper's text, by which the scenario differs;
@@ -16,26 +16,26 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import mean
 from typing import Any
 
-from coflash._core import CoflashError
-from coflash.measures.measure import Measure
+from coflash.measures.measure import MEAN, MEASURES, Measure
 from coflash.measures.metrics import Metrics
 from coflash.quantity import Unit, change, parsed, show, show_change
 from coflash.scenario import Scenario, toml_value
 from coflash.sweep.design import Assignment, axis_of
 from coflash.sweep.design import Axis as Range
+from coflash_reproduce.data import toml_beside
+from coflash_reproduce.opfcl.reading import ERASES, caching_space
 from coflash_reproduce.text import Text
-
-Numbers = Mapping[tuple[str, float], Metrics]
-"""The metrics of a set-up, by line and place."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """What a set-up gave at the places of a selection."""
 
-    numbers: Numbers
+    numbers: Mapping[tuple[str, float], Metrics]
+    """The metrics by line and place."""
     places: tuple[float, ...]
     baseline: str
     """The line with which the others are compared."""
@@ -44,6 +44,12 @@ class Measured:
         """Return the relative change of a line from the baseline at each place; 0 where nothing is left to change."""
         pairs = [(self.numbers[line, at], self.numbers[self.baseline, at]) for at in self.places]
         return [change(measure.read(one), measure.read(base)) or 0.0 for one, base in pairs]
+
+    @property
+    def best(self) -> tuple[float, str]:
+        """The shortest mean response of a fixed share, and its line."""
+        fixed = (line for line, _ in self.numbers if line.startswith("FP-FCL"))
+        return min((MEAN.read(self.numbers[line, 0.0]) or 0.0, line) for line in fixed)
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,6 @@ class Unknown:
     factor: float = 1.0
     """How many times as large it is on the paper's device."""
 
-    @classmethod
-    def of(cls, text: Text, key: str, title: str, values: str, factor: float = 1.0) -> Unknown:
-        """Return an unknown whose reason is the section of its title."""
-        return cls(key, title, values, text.bodies[title], factor)
-
     @property
     def axis(self) -> Range:
         """The axis of the search."""
@@ -72,14 +73,13 @@ class Unknown:
 
     def number(self, text: str) -> float:
         """Return a value as a number in base units, on the paper's device."""
-        found = parsed(text) or parsed(float(text))
-        assert found is not None, text
-        return found[0] * self.factor
+        value = parsed(text) or (float(text), "")
+        return value[0] * self.factor
 
     def shown(self, number: float) -> str:
         """Show such a number with its unit."""
-        found = parsed(self.axis.at(0.0))
-        return show(number, found[1]) if found else f"{number:.3g}"
+        first = parsed(self.axis.at(0.0))
+        return show(number, first[1]) if first else f"{number:.3g}"
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,6 @@ class Reading:
     """The changes to the scenario, by key; an unknown that they set is not searched."""
     lines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Further changes to the runs of a line."""
-
-    @classmethod
-    def of(
-        cls, text: Text, name: str, changes: Mapping[str, Any] = {}, lines: Mapping[str, Mapping[str, Any]] = {}
-    ) -> Reading:
-        """Return a reading whose title and reason are the section of its name."""
-        return cls(name, text.titles[name], text.bodies[name], changes, lines)
 
 
 @dataclass(frozen=True)
@@ -150,13 +143,6 @@ class Inference:
     """The unit of the places."""
     is_average: bool = False
     """Whether the targets are averages over workloads, of which a set-up has one."""
-    trace: tuple[str, ...] = ()
-    """The files of the trace to replay in place of the scenario's workload."""
-
-    @property
-    def baseline(self) -> str:
-        """The line with which the others are compared."""
-        return next(iter(self.lines))
 
     @cached_property
     def points(self) -> tuple[tuple[str, float], ...]:
@@ -191,8 +177,8 @@ class Inference:
 
     def ours(self, metrics: Sequence[Metrics]) -> dict[tuple[float, ...], tuple[float, ...]]:
         """Return our number for each target by selection, given the metrics of the runs of a set-up."""
-        numbers = dict(zip(self.points, metrics, strict=True))
-        measured = (Measured(numbers, places, self.baseline) for places in self.selections or (tuple(self.axis),))
+        numbers, baseline = dict(zip(self.points, metrics, strict=True)), next(iter(self.lines))
+        measured = (Measured(numbers, places, baseline) for places in self.selections or (tuple(self.axis),))
         return {one.places: tuple(target.ours(one) for target in self.targets) for one in measured}
 
     def best(self, metrics: Sequence[Metrics]) -> float:
@@ -200,11 +186,75 @@ class Inference:
         return min(map(self.residual, self.ours(metrics).values()))
 
 
-def refuse_traces(paper: str, traces: tuple[str, ...]) -> None:
-    """Refuse traces of the user: the unknowns are those of a generator.
+def _use(measured: Measured) -> float:
+    shares = caching_space(measured.numbers["OP-FCL", 0.0])
+    return mean(shares[len(shares) // 2 :])
 
-    Raises:
-        CoflashError: A trace was given.
-    """
-    if traces:
-        raise CoflashError(f"{paper}: --infer takes no --trace: it searches the workload as well")
+
+_OF_FIXED: Mapping[str, Callable[[Measured], float]] = {
+    "best share": lambda measured: int(measured.best[1].split()[1]) / 100,
+    "erases": lambda measured: ERASES.read(measured.numbers["FP-FCL 95 %", 0.0]) or 0.0,
+    "excess": lambda measured: (MEAN.read(measured.numbers["OP-FCL", 0.0]) or 0.0) / measured.best[0] - 1,
+    "use": _use,
+}
+"""Numbers of OP-FCL beside fixed shares."""
+_OF_DEVICE: Mapping[str, Measure] = {
+    "device WAF": Measure(
+        "", "ratio", lambda m: sum(m.programs_pages.to_dict().values()) / (m.host_buffer.written_pages or 1)
+    ),
+    "GC time": Measure("", "ns", lambda m: m.gc_time_ns / (m.host_buffer.written_pages or 1)),
+}
+"""Measures for each page that the host's buffer writes."""
+_CHOOSE: Mapping[str, Callable[[Sequence[float]], float]] = {"mean": mean, "max": max, "min": min}
+
+
+def _ours(name: str, measure: str = "", choice: str = "") -> Callable[[Measured], float]:
+    """Return the computation of a number by its name, or of a mean, greatest or least change of a line by a measure."""
+    if not measure:
+        return _OF_FIXED[name]
+    choose, read = _CHOOSE[choice], _OF_DEVICE.get(measure) or MEASURES[measure]
+    return lambda measured: choose(measured.changes(name, read))
+
+
+def inferences(paper: str, constant: Callable[[Any], Any]) -> tuple[Inference, ...]:
+    """Return the inferences of a paper; `constant` gives the paper's numbers."""
+    values, text = toml_beside(__file__, f"{paper}.toml"), Text.beside(__file__.replace("definition", paper), {})
+    shared = {"is_average": False, "unit": "", "selected": {}, "axis": {"0": {}}, "selections": (), **values}
+    return tuple(_inference({**shared, **own}, shared, own, text, constant) for own in values["inferences"])
+
+
+def _inference(
+    whole: Mapping[str, Any],
+    shared: Mapping[str, Any],
+    own: Mapping[str, Any],
+    text: Text,
+    constant: Callable[..., Any],
+) -> Inference:
+    """Return one of several inferences of a file, by its own values, those of all, and both together."""
+    suffix = f"-{own['name']}"
+    base = Scenario.from_dict({**Scenario.load(whole["scenario"]).to_dict(), **whole.get("tables", {})})
+
+    def said(name: str) -> tuple[str, str]:
+        """Return the title and the body of a section, of this inference alone or of all."""
+        section = next(one for one in (name, name + suffix, name.removesuffix(suffix)) if one in text.titles)
+        return text.titles[section], text.bodies[section]
+
+    def target(of: Sequence[str], paper: Any, **keys: Any) -> Target:
+        return Target(paper=constant(paper), ours=_ours(*of), **keys)
+
+    return Inference(
+        scenario=base.with_({**shared["changes"], **own.get("changes", {})}),
+        scaling=whole["scaling"].format(**own.get("text", {})),
+        axis={float(at): keys for at, keys in whole["axis"].items()},
+        unknowns=tuple(
+            Unknown(**{"title": title, "values": own.get("values"), "reason": said(title)[1], **keys})
+            for title, keys in shared["unknowns"].items()
+        ),
+        targets=tuple(target(**each) for each in own["targets"]),
+        readings=tuple(
+            Reading(name.removesuffix(suffix), *said(name), **shared["readings"][name])
+            for name in own.get("readings", shared["readings"])
+        ),
+        selections=tuple(map(tuple, whole["selections"])),
+        **{key: whole[key] for key in ("name", "title", "lines", "selected", "unit", "is_average")},
+    )

@@ -6,32 +6,31 @@ Every number is computed from the runs when the page is written; none is typed.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from coflash import palette
 from coflash._core import REVISION, __version__
-from coflash.figures.style import MARKERS, Format, picture, style
+from coflash.charts import MARKERS, Axis, Format, Look, lines, picture
 from coflash.quantity import show
-from coflash_reproduce.drawing import FORMATS, legend_of
+from coflash_reproduce.claim import Paper
+from coflash_reproduce.drawing import FORMATS
 from coflash_reproduce.inference import search
 from coflash_reproduce.inference.definition import Inference, Reading, Unknown
 from coflash_reproduce.output import SHOWN
 from coflash_reproduce.page import table
-from coflash_reproduce.paper import Grid, Paper, Row, tabled
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from coflash_reproduce.paper import Grid, Row, tabled
+from coflash_reproduce.text import Text
 
 _WORST = 1.0
 """The largest residual that a figure shows."""
-_PANEL_INCHES, _HEIGHT_INCHES, _PANELS_ABREAST = 2.6, 2.4, 3
-_HOW = (
-    "A *reading* is one way of understanding the paper's text; its *unknowns* are numbers that it does not state. For "
-    "each reading a search tries set-ups and holds what they give against the paper's numbers, the *targets*. The "
-    "*residual* of a set-up is the root of the mean square of its relative errors: 10 % means that a number is off by "
-    "a tenth of itself, typically."
-)
+_INCHES, _PANELS_ABREAST = (2.6, 2.4), 3
+TEXT = Text.beside(__file__, {})
+
+
+def _said(section: str, **values: object) -> str:
+    """Return a section of the text, with values in place of names in square brackets."""
+    return re.sub(r"\[(\w+)\]", lambda name: str(values[name[1]]), TEXT.bodies[section])
 
 
 def markdown(paper: Paper, command: str, done: Sequence[search.Inferred], images: str) -> str:
@@ -43,22 +42,22 @@ def markdown(paper: Paper, command: str, done: Sequence[search.Inferred], images
         done: The inferences of the paper with their outcomes.
         images: The folder of the images, as the page refers to it.
     """
-    trials = max(outcome.trials for one in done for outcome in one.outcomes)
     parts = [
         f"# {paper.text.title.removesuffix(', reproduced')}: which set-up gives the paper's numbers",
         paper.text.bodies["source"],
         f"<!-- Written by `{command}`; every number below comes from its runs, or is the paper's. -->",
-        _HOW,
-        f"`{command}` made this page (coflash {__version__}, revision {REVISION} of results): "
-        f"{sum(one.runs for one in done):,} runs, up to {trials} "
-        f"set-ups for each reading, chosen by {search.SAMPLER} with seed {search.SEED}, one run at a time, so that the "
-        "same command tries the same set-ups. The best one of each reading was run again with "
-        f"{len(search.OTHER_SEEDS)} other seeds, since with its own it was chosen for its luck, too; the mean of these "
-        "residuals decides.",
-        f"A reading *fits* if that mean is at most {show(search.FITS, 'share')}, the deviation up to which a statement "
-        f"of a reproduction holds, and is *excluded* if it is above {show(search.EXCLUDED, 'share')}: within the "
-        "ranges below, and for workloads of the kind that is searched. Between the two a longer search might find a "
-        "set-up that fits.",
+        _said("head"),
+        _said(
+            "made",
+            command=command,
+            version=__version__,
+            revision=REVISION,
+            runs=f"{sum(one.runs for one in done):,}",
+            trials=max(outcome.trials for one in done for outcome in one.outcomes),
+            seed=search.SEED,
+            seeds=len(search.OTHER_SEEDS),
+        ),
+        _said("verdicts", fits=show(search.FITS, "share"), excluded=show(search.EXCLUDED, "share")),
         *(part for one in done for part in _inference(paper, one, images)),
     ]
     if len(done) > 1 and done[0].inference.selections and len({one.inference.selections for one in done}) == 1:
@@ -72,57 +71,36 @@ def image_name(paper: Paper, inference: Inference) -> str:
 
 
 def draw(done: search.Inferred) -> dict[Format, bytes]:
-    """Draw the residual of each set-up over each unknown, in each format; the same runs give the same bytes.
-
-    Raises:
-        CoflashError: matplotlib is missing.
-    """
-    shown, unknowns = _nearest(done), done.inference.unknowns
-    columns = min(len(unknowns), _PANELS_ABREAST)
-    rows = math.ceil(len(unknowns) / columns)
-    with style():
-        from matplotlib.figure import Figure as Canvas
-
-        canvas = Canvas(figsize=(_PANEL_INCHES * columns, _HEIGHT_INCHES * rows), layout="constrained")
-        for place, unknown in enumerate(unknowns, 1):
-            axes = canvas.add_subplot(rows, columns, place)
-            axes.axhline(100 * search.FITS, color="#202020", linewidth=0.6, linestyle=":")
-            for index, outcome in enumerate(shown):
-                if unknown not in done.inference.searched(outcome.reading):
-                    continue
-                tried = [one for one in outcome.profile() if one.residual <= _WORST]
-                axes.plot(
-                    [unknown.number(one.texts[unknown.key]) for one in tried],
-                    [100 * one.residual for one in tried],
-                    linestyle="none",
-                    marker=MARKERS[index],
-                    color=palette.LINES[index],
-                    fillstyle="full" if index == 0 else "none",
-                    clip_on=False,
-                    label=outcome.reading.title,
-                )
-            axes.set_ylim(0, 100 * _WORST)
-            axes.set_xlabel(unknown.title)
-            _ticks(axes, unknown)
-            if (place - 1) % columns == 0:
-                axes.set_ylabel("residual (%)")
-        found = legend_of(canvas)
-        canvas.legend(list(found.values()), list(found), loc="outside upper center", ncols=2)
-        return {kind: picture(canvas, kind) for kind in FORMATS}
+    """Draw the residual of each set-up over each unknown, in each format; the same runs give the same bytes."""
+    shown = _nearest(done)
+    styles = {
+        outcome.reading.title: Look(palette.LINES[index], (), MARKERS[index], hollow=index > 0)
+        for index, outcome in enumerate(shown)
+    }
+    charts = []
+    for place, unknown in enumerate(done.inference.unknowns):
+        rows = [
+            {
+                "x": unknown.number(one.texts[unknown.key]),
+                "y": 100 * one.residual,
+                "name": outcome.reading.title,
+                "part": n,
+            }
+            for outcome in shown
+            if unknown in done.inference.searched(outcome.reading)
+            for n, one in enumerate(outcome.profile())
+            if one.residual <= _WORST
+        ]
+        ticks = {at: unknown.shown(at) for at in map(unknown.number, map(unknown.axis.at, (0.0, 0.34, 0.67, 0.999)))}
+        across = Axis(unknown.title, log=10 * ("*" in unknown.values), ticks=ticks)
+        up = Axis("" if place % _PANELS_ABREAST else "residual (%)", low=0, high=100 * _WORST)
+        charts.append(lines(rows, across, up, styles=styles, inches=_INCHES))
+    return {kind: picture(charts, kind, columns=_PANELS_ABREAST) for kind in FORMATS}
 
 
 def _nearest(done: search.Inferred) -> list[search.Outcome]:
     """Return the first reading, and the three others that come nearest with other seeds."""
     return [done.outcomes[0], *sorted(done.outcomes[1:], key=lambda one: one.again)[:3]]
-
-
-def _ticks(axes: Axes, unknown: Unknown) -> None:
-    """Put four values with their units under an axis, which is logarithmic if the search is."""
-    if "*" in unknown.values:
-        axes.set_xscale("log")
-    places = [unknown.number(unknown.axis.at(share)) for share in (0.0, 0.34, 0.67, 0.999)]
-    axes.set_xticks(places, [unknown.shown(place) for place in places])
-    axes.minorticks_off()
 
 
 def _inference(paper: Paper, done: search.Inferred, images: str) -> Iterator[str]:
@@ -132,23 +110,12 @@ def _inference(paper: Paper, done: search.Inferred, images: str) -> Iterator[str
     yield " ".join(freedom(done))
     yield table(_unknowns(done))
     yield f"![Residual by unknown]({images}/{image_name(paper, inference)}.{SHOWN})"
-    yield (
-        f"The residual of each set-up, for the first reading and for the three others that come nearest; those above "
-        f"{show(_WORST, 'share')} are left out. Below the dotted line a set-up fits."
-    )
+    yield _said("figure", worst=show(_WORST, "share"))
     yield table(_readings(done))
     if inference.is_average:
-        yield (
-            "The targets are averages over workloads, and a set-up has one. The best mixture is the weighted mean over "
-            "set-ups of a reading that comes nearest. It has more freedom than the paper's average had: that one fits "
-            "says nothing, but a reading is excluded only if none comes near."
-        )
+        yield _said("average")
     yield table(_good(done))
-    yield (
-        f"The set-ups whose residual is within {100 * search.GOOD:.0f} points of the best of their reading: the range "
-        "of each unknown among them, and how many they are. A wide range is an unknown that these numbers do not tell; "
-        "a narrow one says little if they are few, since more set-ups can only widen it."
-    )
+    yield _said("good", good=f"{100 * search.GOOD:.0f}")
     yield table(_targets(done))
 
 
@@ -163,10 +130,7 @@ def freedom(done: search.Inferred) -> Iterator[str]:
     names = [unknown.title for unknown in inference.searched(first.reading)] + list(inference.selected)
     yield f"{free} unknowns ({', '.join(names)}) against {targets} targets, and {len(done.outcomes)} readings."
     if free >= targets:
-        yield (
-            "**That is as many unknowns as targets, or more: that a reading fits is no evidence for it. What such a "
-            "search can show is which readings fail even so.**"
-        )
+        yield _said("no evidence")
     else:
         more = "1 more target" if targets == free + 1 else f"{targets - free} more targets"
         yield f"{more} than unknowns: a fit is evidence as far as these go."
@@ -243,10 +207,7 @@ def _together(done: Sequence[search.Inferred]) -> Iterator[str]:
     free -= shared * (len(done) - 1)
     targets = sum(len(one.inference.targets) for one in done)
     yield f"## {_capital(names)} together"
-    yield (
-        f"If one choice of {', '.join(done[0].inference.selected)} is meant for both: {free} unknowns against "
-        f"{targets} targets. The best choice for both, from the same runs, with the seed of the search:"
-    )
+    yield _said("together", choices=", ".join(done[0].inference.selected), free=free, targets=targets)
     rows = []
     for reading in _common(done):
         outcomes = [next(o for o in one.outcomes if o.reading.name == reading.name) for one in done]

@@ -12,14 +12,14 @@ from rich.console import Console
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.store import FolderStore
+from coflash.runs.inputs import inputs_of
 from coflash.sweep import swept
-from coflash.sweep.engine import Place
 from coflash.sweep.goal import Goal
 from coflash.sweep.plan import Plan
-from coflash.sweep.tune import Search, Trial
+from coflash.sweep.question import Question
+from coflash.sweep.tune import Search
 from coflash_reproduce.inference.definition import Inference, Reading
 
-SAMPLER = "tree-structured Parzen estimators (Optuna's TPE)"
 SEED = 0
 """The seed of the search."""
 FITS = 0.2
@@ -137,19 +137,18 @@ def _outcome(
     against = ", ".join(f"{target.what} {target.paper:g}" for target in inference.targets)
     goal = Goal(f"residual of {inference.name} against {against}", True, lambda runs, _: inference.best(runs), cases)
     axes = [unknown.axis for unknown in inference.searched(reading)]
-    search = Search(scenario, axes, inference.trace, [goal], seeds=1, trials=trials, seed=SEED)
-    place = Place("local", jobs, None, search.inputs)
-    tried = search.run(store, place, console).trials
+    question = Question(scenario, inputs_of(scenario), store, jobs, console)
+    tried = Search(question, axes, [goal], seeds=1, trials=trials, seed=SEED).run().trials
     found = [
-        one
+        Candidate(trial.number, trial.values, places, ours, inference.residual(ours))
         for trial in sorted(tried, key=lambda one: one.number)
-        for one in _candidates(inference, trial, _metrics(store, trial.runs))
+        for places, ours in inference.ours(_metrics(store, trial.runs)).items()
     ]
     best = min(found, key=lambda one: one.residual)
     again = scenario.set(list(best.texts.items()))
     residuals = []
-    plan = Plan.of(again, search.inputs, cases, OTHER_SEEDS)
-    swept(plan, store, place, console)
+    plan = Plan.of(again, question.inputs, cases, OTHER_SEEDS)
+    swept(plan, store, question.place, console)
     for jobs_of_seed in zip(*(point.jobs for point in plan.points), strict=True):
         ours = inference.ours(_metrics(store, [job.key for job in jobs_of_seed]))
         residuals.append(inference.residual(ours[best.places]))
@@ -172,13 +171,6 @@ def mixture(inference: Inference, candidates: Sequence[Candidate]) -> float:
     sure = 1e3  # the weight of the equation that the weights add up to 1
     weights, _ = nnls(np.vstack([ours, np.full(ours.shape[1], sure)]), np.append(paper, sure))
     return float(np.sqrt(np.mean((ours @ (weights / weights.sum()) - paper) ** 2)))
-
-
-def _candidates(inference: Inference, trial: Trial, metrics: Sequence[Metrics]) -> list[Candidate]:
-    return [
-        Candidate(trial.number, trial.values, places, ours, inference.residual(ours))
-        for places, ours in inference.ours(metrics).items()
-    ]
 
 
 def _metrics(store: FolderStore, keys: Sequence[str]) -> list[Metrics]:

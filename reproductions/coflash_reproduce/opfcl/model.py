@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
-from coflash import palette
+from coflash.charts import INK, Axis, Chart, Look, Row, cells, lines, looks, upon
 from coflash.costmodel import BOTH_EXAMPLE, READS_EXAMPLE, Costs, Partition
-from coflash.figures.style import DASHES
 from coflash.quantity import show_change
 from coflash_reproduce.paper import Grid, Runs
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Canvas
 
 READS_U, BOTH_U, BOTH_R = 0.92, 0.64, 0.25
 """The paper's results for its two examples."""
 COSTS = Costs()
 PERCENT = range(2, 99)
+_INCHES = (2.7, 2.6)
 
 
 def best_of_reads() -> Partition:
@@ -32,7 +27,7 @@ def best_of_both() -> Partition:
     return COSTS.best(BOTH_EXAMPLE, 0.01)
 
 
-def draw_reads(_: Runs) -> Canvas:
+def draw_reads(_: Runs) -> list[Chart]:
     """Draw the hit rates and the cost of reads, and the share of cleaning in it: without it only misses cost."""
 
     def cleaning(u: float) -> float:
@@ -42,65 +37,51 @@ def draw_reads(_: Runs) -> Canvas:
     def total(u: float) -> float:
         return COSTS.hybrid_us(READS_EXAMPLE, u, 1.0)
 
-    canvas, (rates, axes) = _panels(2)
-    _hit_rates(rates, READS_EXAMPLE.read_hit_rates, "(a) read hit rate")
     best = best_of_reads()
-    lines = {"all": total, "hits and misses": lambda u: total(u) - cleaning(u), "garbage collection": cleaning}
-    for (label, cost_us), colour, dashes in zip(lines.items(), palette.LINES, DASHES, strict=False):
-        costs_ms = [cost_us(percent / 100) / 1000 for percent in PERCENT]
-        axes.plot(PERCENT, costs_ms, label=label, color=colour, linestyle=dashes)
-    axes.plot(100 * best.u, best.cost_us / 1000, "kD", label=f"least: u = {best.u:.2f}")
+    costs_us = {"all": total, "hits and misses": lambda u: total(u) - cleaning(u), "garbage collection": cleaning}
     most_ms = 2.2 * median(total(percent / 100) for percent in PERCENT) / 1000
-    axes.set(title="(b) cost of a page read (ms)", xlabel="caching space / flash, u (%)", xlim=(0, 100))
-    axes.set(ylim=(0, most_ms))
-    canvas.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    return canvas
+    rows: list[Row] = [
+        {"x": percent, "y": min(cost_us(percent / 100) / 1000, most_ms), "name": name}
+        for name, cost_us in costs_us.items()
+        for percent in PERCENT
+    ]
+    least = f"least: u = {best.u:.2f}"
+    rows.append({"x": 100 * best.u, "y": best.cost_us / 1000, "name": least})
+    styles = looks(costs_us, markers=False) | {least: Look(INK, (), "diamond")}
+    across, up = Axis("caching space / flash, u (%)", low=0, high=100), Axis("cost of a page read (ms)", low=0)
+    return [lines(rows, across, up, styles=styles, inches=_INCHES), _hit_rates(READS_EXAMPLE.read_hit_rates, "read")]
 
 
-def draw_both(_: Runs) -> Canvas:
-    """Draw the hit rates, and the cost of reads and writes by both shares: the darker, the lower."""
-    canvas, (reads, writes, axes) = _panels(3)
-    _hit_rates(reads, BOTH_EXAMPLE.read_hit_rates, "(a) read hit rate")
-    _hit_rates(writes, BOTH_EXAMPLE.write_hit_rates, "(b) write hit rate")
+def draw_both(_: Runs) -> list[Chart]:
+    """Draw the hit rates, and the cost of reads and writes by both shares: the darker, the higher."""
     best = best_of_both()
-    costs = [[COSTS.hybrid_us(BOTH_EXAMPLE, u / 100, r / 100) / 1000 for u in PERCENT] for r in range(101)]
-    ends = (PERCENT[0], PERCENT[-1], 0, 100)
     most_ms = 3 * best.cost_us / 1000
-    shaded = axes.imshow(costs, cmap="gray", vmax=most_ms, origin="lower", extent=ends, aspect="auto")
-    axes.plot(
-        100 * best.u,
-        100 * best.r,
-        "wD",
-        markeredgecolor="black",
-        markersize=5,
-        label=f"u = {best.u:.2f}, r = {best.r:.2f}",
-    )
-    axes.plot(
-        100 * BOTH_U,
-        100 * BOTH_R,
-        "P",
-        color="#e0e0e0",
-        markeredgecolor="black",
-        label=f"the paper's: u = {BOTH_U}, r = {BOTH_R}",
-    )
-    axes.set(title="(c) cost of a page request (ms)", xlabel="caching space / flash, u (%)")
-    axes.set(ylabel="read cache / caching space, r (%)", xlim=(0, 100))
-    canvas.colorbar(shaded, ax=axes)
-    canvas.legend(*axes.get_legend_handles_labels(), loc="outside upper right", ncols=2)
-    return canvas
+    rows: list[Row] = [
+        {
+            "x": u,
+            "x2": u + 2,
+            "y": r,
+            "y2": r + 2,
+            "value": min(most_ms, COSTS.hybrid_us(BOTH_EXAMPLE, u / 100, r / 100) / 1000),
+        }
+        for u in range(2, 98, 2)
+        for r in range(0, 100, 2)
+    ]
+    across = Axis("caching space / flash, u (%)", low=0, high=100)
+    up = Axis("read cache / caching space, r (%)", low=0, high=100)
+    title = f"least (white): u = {best.u:.2f}, r = {best.r:.2f}; the paper's (red): {BOTH_U}, {BOTH_R}"
+    chart = cells(rows, across, up, label="cost of a page request (ms)", inches=_INCHES, title=title)
+    for u, r, colour in ((best.u, best.r, "#ffffff"), (BOTH_U, BOTH_R, "#d55e00")):
+        look = Look(colour, (), "diamond")
+        chart = upon(chart, lines([{"x": 100 * u, "y": 100 * r}], across, up, styles={"": look}, inches=_INCHES))
+    rates = (BOTH_EXAMPLE.read_hit_rates, "read"), (BOTH_EXAMPLE.write_hit_rates, "write")
+    return [chart, *(_hit_rates(*each) for each in rates)]
 
 
-def _panels(count: int) -> tuple[Canvas, Sequence[Axes]]:
-    from matplotlib.figure import Figure
-
-    canvas = Figure(figsize=(2.7 * count, 2.6), layout="constrained")
-    return canvas, canvas.subplots(1, count)
-
-
-def _hit_rates(axes: Axes, rates: Sequence[float], title: str) -> None:
-    axes.plot([100 * (at + 1) / len(rates) for at in range(len(rates))], rates, color=palette.LINES[0])
-    axes.set(title=title, xlabel="cache / flash (%)", xlim=(0, 100), ylim=(0, 1))
-    axes.grid(axis="y")
+def _hit_rates(rates: Sequence[float], kind: str) -> Chart:
+    rows = [{"x": 100 * at / len(rates), "y": rate} for at, rate in enumerate(rates, 1)]
+    across, up = Axis("cache / flash (%)", low=0), Axis(f"{kind} hit rate", low=0, high=1)
+    return lines(rows, across, up, styles=looks([""], markers=False), inches=_INCHES)
 
 
 def table_of_reads(_: Runs) -> Grid:

@@ -63,6 +63,18 @@ PERIODS = (*SENSITIVE, "home-still", *DAYS)
 """The workloads of the sensitivity to the resizer's period."""
 PHASED = ("home-slow", "home-still")
 """What is shown beside Home."""
+BOTH = (*CONFIG_1, *CONFIG_2)
+UNITS = tuple(f"{name}-{BY_UNIT}" for name in SENSITIVE)
+PERIODED = tuple(f"{name}-{BY_PERIOD}" for name in PERIODS)
+PERIODED_SERVERS = tuple(f"{name}-{BY_PERIOD}" for name in SENSITIVE)
+WRITERS = ("financial", "home", "given", *CONFIG_2)
+WRITERS_WITH_RIVALS = tuple(f"{name}-{RIVALS}" for name in WRITERS)
+SEQUENTIAL_LEAST = 0.01
+"""The least share of the pages past the cache with which the sequential unit may matter."""
+SIZED = ((*CONFIG_1, *PHASED, DAYS[0]), (*CONFIG_2, DAYS[1]))
+"""The workloads whose caches are shown over time, by configuration."""
+VARIATIONS = tuple(name for pair in VARIED.items() for name in reversed(pair))
+"""Stand-ins, each before the one that differs."""
 FINANCIAL_REQUESTS = 5_334_987
 HALF_DAY_US = 12 * 3600 * 10**6
 

@@ -67,6 +67,8 @@ TITLES = {
 }
 GIVEN = tuple(f"trace-{number}" for number in range(1, 17))
 WORKLOADS = (*GIVEN, *TITLES)
+MODEST = tuple(name for name in TITLES if name not in ("hot-cold", "sequential"))
+"""The workloads that write a modest share of new pages."""
 LITERAL = tuple(f"{name}-1t" for name in GIVEN)
 """The traces of the user on all of the paper's device."""
 LAMBDAS = (1, 4, 7, 10, 11, 13, 15)
@@ -87,6 +89,7 @@ VARIANTS: dict[str, Mapping[str, Any]] = {
     "half of the flash live": {"workload.synthetic.space": 0.5},
 }
 """What may matter: changes to the main set-up, one at a time; numbers are factors of its own."""
+VARIANT_TITLES = tuple(VARIANTS)
 SHARES_PERCENT = (0.1, 0.5, 2, 5, 10)
 """The buffers of the map, as shares of the live flash: the range that the paper cites."""
 MAP_LAMBDAS = (1.0, 4.0, LAMBDA)
@@ -98,6 +101,15 @@ RESTART_HOURS = (100, 200, 300, 400, 500)
 _WEEKS_4 = 4 * 7 * 24 * 3600
 NOTICE_BYTES = 5
 """The reserved bytes of a SATA command, by the paper: room for one address."""
+PAPER_SGC, PAPER_ZGC = "SGC, paper's mean", "ZGC, paper's mean"
+NEAR = 0.2
+"""The share within which a variant has a number of the paper."""
+APART = 0.01
+"""The least difference of shares of shadows, in points of the pages moved, that tells two workloads apart."""
+FEW_BLOCKS = 100
+"""The least number of blocks for shadows that tells how full they are when GC chooses them."""
+SATURATED = 0.95
+"""The utilisation above which dies never catch up."""
 NOTICES = (0, 1, 2)
 """The notices of that size for which a command has room; 0 for those of the scenario."""
 
@@ -322,6 +334,6 @@ def _restarted(scale: Scale, main: Scenario) -> Experiment:
 def _with_short_notices(main: Scenario) -> Experiment:
     cases: list[Case] = []
     for room in NOTICES:
-        short = {"host.notice_size": f"{NOTICE_BYTES}B", "host.piggyback_max": f"{room * NOTICE_BYTES}B"}
+        short = {"host.notice_size": f"{NOTICE_BYTES}B", "host.notices.bytes_max": f"{room * NOTICE_BYTES}B"}
         cases += _cases((SGC,), room, short if room else {})
     return Experiment("notices", TITLES[MAIN], main, tuple(cases))

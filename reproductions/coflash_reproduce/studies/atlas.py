@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache, partial
 from operator import methodcaller
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from coflash import palette
+from coflash.charts import Chart
 from coflash.demo import find_trace
 from coflash.measures.measure import MEASURES, WAF_HOST
 from coflash.quantity import Unit, parsed, show, show_change
@@ -18,12 +19,10 @@ from coflash.runs.run import fewest_programs
 from coflash.scenario import Scenario, leaf
 from coflash.sweep.advise import left_of
 from coflash.sweep.answers import DEVICE, Answer
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, tabled
-from coflash_reproduce.study import Finding, Study, asked, four_dies, spread
+from coflash_reproduce import drawing
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Run, Runs, spread, tabled
+from coflash_reproduce.study import Finding, Study, asked, four_dies
 from coflash_reproduce.text import Text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
 
 NONE, OVERWRITES, CDM, COST = "none", "cdm-overwrites", "cdm", "expected-cost"
 FIRST, CDM_FIRST = "clean first", "cdm with clean first"
@@ -31,12 +30,12 @@ CONSISTENT = Answer("cdm-consistent", (("cooperation.name", "cdm-consistent"),))
 ANSWERS = {one.name: one for one in (*DEVICE, CONSISTENT) if not one.is_step}
 SHORT = {
     NONE: "none",
-    FIRST: "clean\nfirst",
-    OVERWRITES: "over-\nwrites",
-    "cdm-removable": "remov-\nable",
+    FIRST: "first",
+    OVERWRITES: "overwrites",
+    "cdm-removable": "removable",
     CDM: "cdm",
-    CDM_FIRST: "cdm,\nfirst",
-    "move-in": "move\nin",
+    CDM_FIRST: "cdm, first",
+    "move-in": "move in",
     COST: "cost",
 }
 """The answers, those that take less memory first; where two are alike, the first one has the cell."""
@@ -147,8 +146,10 @@ def _drive(name: str, workload: str, requests: int) -> Scenario:
 
 def _buffers(drive: Scenario) -> Scenario:
     """Return a drive with ShadowGC's memories, and the blocks that GC needs to fill two at once."""
-    own, least = drive.to_dict()["gc"], {"low_mark": 2, "background_mark": 3}
-    marks = {f"gc.{key}": max(mark, own[key]) for key, mark in least.items() if key in own}
+    own = drive.to_dict()["gc"]
+    marks = {"gc.low_mark": max(2, own["low_mark"])}
+    if "mark" in own["mode"]:
+        marks["gc.mode.mark"] = max(3, own["mode"]["mark"])
     return drive.with_(
         {"cache.size": "5%", "cache.volatile": True, "host_buffer.size": "5%", "cooperation": NONE, **marks}
     )
@@ -331,54 +332,39 @@ COLOURS = {
 }
 
 
-def _draw(runs: Runs) -> Canvas:
-    from matplotlib.figure import Figure as Canvas
-    from matplotlib.patches import Patch
-
-    canvas = Canvas(figsize=(7.5, 8.6), layout="constrained")
-    panels = canvas.subplots(3, 2, squeeze=False).ravel()
-    by_panel = {panel: {_place(cell): cell for cell in cells(runs, panel)} for panel in PANELS}
-    for axes, panel in zip(panels, (one for one in PANELS if one not in SIZES), strict=False):
-        found = by_panel[panel]
-        caches = sorted({at for _, at in found})
-        _paint(axes, {(skew, caches.index(at)): cell for (skew, at), cell in found.items()})
+def _draw(runs: Runs) -> list[Chart]:
+    found = []
+    for panel in (one for one in PANELS if one not in SIZES):
+        by_place = {_place(cell): cell for cell in cells(runs, panel)}
+        caches = sorted({at for _, at in by_place})
         pays = _boundary(runs, panel) if panel in (BASE, READS, SPARE) else None
-        if pays is not None:
-            below = [each for each in caches if each <= pays]
-            place = len(below) - 0.5 if below else 0.5
-            if below and len(below) < len(caches):
-                place += (pays - below[-1]) / (caches[len(below)] - below[-1])
-            axes.vlines([place] * 2, (0, 0.8), (0.2, 1), color="black", linewidth=1.6)  # past the text
-            axes.annotate(f"{pays:.2g} %", (place, 0), (0, 2), textcoords="offset points", ha="center", fontsize=6)
-        _label(axes, panel, "cache, % of the footprint", [f"{at:g}" for at in caches])
+        title = panel if pays is None else f"{panel}; uniform writes pay from {pays:.2g} %"
+        across = "cache, % of the footprint", [f"{at:g}" for at in caches]
+        found.append(_map([[by_place[skew, at] for at in caches] for skew in _skews(by_place)], across, title))
     sizes = {"1/4": QUARTER, "1": BASE, "4": FOURFOLD}
-    chosen = ((place, *one) for place, name in enumerate(sizes.values()) for one in by_panel[name].items())
-    _paint(panels[-1], {(skew, place): cell for place, (skew, at), cell in chosen if at == 5})
-    _label(panels[-1], "half reads, 12 % spare, cache 5 %", "size of blocks, 1 as in the other panels", [*sizes])
-    patches = [Patch(color=colour, alpha=0.75, label=name) for name, colour in COLOURS.items()]
-    canvas.legend(handles=patches, loc="outside lower center", ncols=4, title="the answer that wins", fontsize=8)
-    return canvas
+    at_five = [
+        {_place(cell)[0]: cell for cell in cells(runs, panel) if _place(cell)[1] == 5} for panel in sizes.values()
+    ]
+    rows = [[by_skew[skew] for by_skew in at_five] for skew in SKEWS if all(skew in one for one in at_five)]
+    across = "size of blocks, 1 as in the other panels", [*sizes]
+    return [*found, _map(rows, across, "half reads, 12 % spare, cache 5 %")]
 
 
-def _paint(axes: Any, places: Mapping[tuple[str, int], Cell]) -> None:
-    """Paint the winners of cells, by skew and column."""
-    from matplotlib.patches import Rectangle
-
-    for (skew, column), cell in places.items():
-        row, saved = [*SKEWS].index(skew), cell.saved(cell.winner)
-        colour = COLOURS[cell.winner]
-        axes.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, edgecolor="white", alpha=0.75))
-        text = SHORT[cell.winner] + (f"\n{-100 * saved:.0f} %".replace("-", "−") if cell.winner != NONE else "")
-        axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=5.5)
+def _skews(by_place: Mapping[tuple[str, float], Cell]) -> list[str]:
+    ran = {skew for skew, _ in by_place}
+    return [skew for skew in SKEWS if skew in ran]
 
 
-def _label(axes: Any, title: str, label: str, columns: Sequence[str]) -> None:
-    axes.set(xlim=(0, len(columns)), ylim=(len(SKEWS), 0))
-    axes.set_xticks([place + 0.5 for place in range(len(columns))], columns)
-    axes.set_yticks([place + 0.5 for place in range(len(SKEWS))], [*SKEWS])
-    axes.tick_params(length=0)
-    axes.set_title(title, fontsize=8, pad=10)
-    axes.set_xlabel(label, fontsize=7)
+def _map(rows: Sequence[Sequence[Cell]], across: tuple[str, Sequence[str]], title: str) -> Chart:
+    """Return the winners of cells, a row for each skew from below."""
+
+    def text(cell: Cell) -> str:
+        saved = cell.saved(cell.winner)
+        return "none" if cell.winner == NONE else f"{SHORT[cell.winner]} {-100 * saved:.0f} %".replace("-", "−")
+
+    texts = [[(cell.winner, text(cell)) for cell in row] for row in rows]
+    skews = [_place(row[0])[0] for row in rows if row]
+    return drawing.cells(texts, across, ("", skews), COLOURS, title)
 
 
 @tabled("answer | cells that it wins | saves most | where | saves least | where | read hits, at worst")

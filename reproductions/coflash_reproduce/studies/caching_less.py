@@ -157,7 +157,7 @@ def late_ns(runs: Runs, experiment: str) -> dict[float, list[float]]:
     """Return by share the mean response of each seed in the second half of the run, when the cache is warm."""
     found: dict[float, list[float]] = {}
     for run in runs.of(experiment):
-        found.setdefault(run.case.at, []).append(run.late_ns())
+        found.setdefault(run.case.at, []).append(run.late_ns)
     return found
 
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from coflash import palette
+from coflash.charts import Axis, Chart, lines, looks
 from coflash.demo import find_trace
-from coflash.measures.measure import COPIED, MEAN, WAF_HOST, Measure
-from coflash.quantity import change, show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Picture, Row, Run, Runs, tabled
-from coflash_reproduce.study import Finding, Study, asked, four_dies, mean_of, shown
-from coflash_reproduce.text import Text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
+from coflash_reproduce.declare import study
+from coflash_reproduce.paper import Case, Experiment, Runs
+from coflash_reproduce.study import asked, four_dies
 
 NONE, PLAIN, AMONG_COPIES = "none", "1, evict", "1, gc"
 ADAPTIVE, BY_AGE = "adaptive, evict", "by-age, evict"
@@ -107,125 +101,25 @@ def _cases(caches: Iterable[float], unit: str, lines: Iterable[str]) -> tuple[Ca
     )
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A workload with a cache: the changes of each scheme from `none`."""
-
-    title: str
-    cache: str
-    of: Mapping[str, Run]
-
-    def change(self, scheme: str, measure: Measure) -> float:
-        """Return the relative change of a scheme from `none`."""
-        values = (measure.read(self.of[line].metrics) for line in (scheme, NONE))
-        return change(*values) or 0.0
-
-
-def rows(runs: Runs) -> list[Compared]:
-    """Return the workloads with their caches, in order."""
-    found: dict[tuple[str, float], dict[str, Run]] = {}
-    titles: dict[str, tuple[str, str]] = {}
-    for run in runs:
-        name = run.experiment.name
-        if name not in (TORN, TOGETHER):
-            found.setdefault((name, run.case.at), {})[run.case.line] = run
-            titles[name] = run.experiment.title, "MiB" if name == PGBENCH else "%"
-    return [Compared(titles[name][0], f"{at:g} {titles[name][1]}", of) for (name, at), of in found.items()]
+def _draw(runs: Runs) -> list[Chart]:
+    names, rows = STUDY.queries.rows("select row, title || ', ' || cache, line, waf, response from changes", runs)
+    order = sorted({row for row, *_ in rows})
+    places = {float(order.index(row)): place for row, place, *_ in rows}
+    styles = {scheme: look._replace(dash=()) for scheme, look in looks(DRAWN).items()}
+    return [
+        lines(
+            [
+                {"x": order.index(row[0]), "y": row[at], "name": row[2], "part": order.index(row[0])}
+                for row in rows
+                if row[2] in DRAWN
+            ],
+            Axis("", ticks=places, words=True),
+            Axis(f"{names[at]} against none", "share"),
+            styles=styles,
+            inches=(7.5, 2.5),
+        )
+        for at in (3, 4)
+    ]
 
 
-@tabled(f"workload | cache | {' | '.join(tuple(SCHEMES)[1:])}")
-def _all(runs: Runs) -> Iterator[Row]:
-    def cells(of: Sequence[Compared]) -> Iterator[str]:
-        for scheme in tuple(SCHEMES)[1:]:
-            yield ", ".join(show_change(max(row.change(scheme, one) for row in of)) for one in (WAF_HOST, MEAN))
-
-    for row in rows(runs):
-        yield row.title, row.cache, *cells([row])
-    yield "**worst**", "", *cells(rows(runs))
-
-
-def _draw(runs: Runs) -> Canvas:
-    from matplotlib.figure import Figure as Canvas
-
-    found = rows(runs)
-    canvas = Canvas(figsize=(7.5, 5), layout="constrained")
-    upper, lower = canvas.subplots(2, 1, sharex=True)
-    for axes, measure, label in ((upper, WAF_HOST, "WAF"), (lower, MEAN, "response")):
-        for scheme, colour, marker in zip(DRAWN, palette.LINES, "oD^v", strict=False):
-            values = [100 * row.change(scheme, measure) for row in found]
-            axes.plot(range(len(found)), values, marker, color=colour, label=scheme, markersize=3.5, alpha=0.85)
-        axes.axhline(0, color="black", linewidth=0.6)
-        axes.set_ylabel(f"{label} against none (%)")
-        axes.grid(axis="y")
-    canvas.legend(*upper.get_legend_handles_labels(), ncols=len(DRAWN), loc="outside upper center")
-    lower.set_xticks(range(len(found)), [f"{row.title}, {row.cache}" for row in found], rotation=90, fontsize=5)
-    return canvas
-
-
-_DROPS = Measure("pages dropped by GC", "pages", lambda metrics: metrics.gc_drops_pages)
-_OF_TORN = (WAF_HOST, COPIED, _DROPS)
-
-
-@tabled(f"| {' | '.join(measure.label for measure in _OF_TORN)}")
-def _torn(runs: Runs) -> Iterator[Row]:
-    names = {NONE: "no cooperation", "adaptive, gc": "copied", AMONG_COPIES: "dropped, rewritten among GC's copies"}
-    names[PLAIN] = "dropped, rewritten among evictions"
-    for line, title in names.items():
-        yield title, *(shown(mean_of(runs.of(TORN, line), measure), measure) for measure in _OF_TORN)
-
-
-def _smallest(runs: Runs) -> Compared:
-    return rows(runs)[0]
-
-
-def _loses(runs: Runs) -> Finding:
-    row = _smallest(runs)
-    found = row.change(PLAIN, WAF_HOST)
-    return Finding(found > 0, f"{show_change(found)} at {row.cache}")
-
-
-def _remedied(runs: Runs) -> Finding:
-    worst = {scheme: max(row.change(scheme, WAF_HOST) for row in rows(runs)) for scheme in REMEDIES}
-    name = max(worst, key=lambda scheme: worst[scheme])
-    return Finding(worst[name] < 0, f"worst of {len(rows(runs))} rows: {show_change(worst[name])} ({name})")
-
-
-def _mixing(runs: Runs) -> Finding:
-    (relative,) = runs.changes(TOGETHER, PLAIN, NONE, WAF_HOST)
-    return Finding(relative < 0, f"{show_change(relative)} in one stream")
-
-
-def _belongs(runs: Runs) -> Finding:
-    last = [row for row in rows(runs) if row.of[NONE].experiment.name == HOT_READS][-1]
-    changes = {scheme: last.change(scheme, WAF_HOST) for scheme in SCHEMES}
-    numbers = ", ".join(f"{scheme}: {show_change(changes[scheme])}" for scheme in (PLAIN, AMONG_COPIES, ADAPTIVE))
-    return Finding(min(changes.values()) == changes[PLAIN], f"{last.cache}: {numbers}")
-
-
-def _graded(runs: Runs) -> Finding:
-    points = mean(row.change(BY_AGE, WAF_HOST) - row.change(ADAPTIVE, WAF_HOST) for row in rows(runs))
-    return Finding(points < -0.005, f"{100 * points:+.2f} points on average".replace("-", "−"))
-
-
-def _answer(runs: Runs) -> dict[str, Any]:
-    row = _smallest(runs)
-    plain, none = row.of[PLAIN], row.of[NONE]
-    copied, dropped = (runs.of(TORN, line) for line in ("adaptive, gc", AMONG_COPIES))
-    more = mean(run.programs for run in dropped) - mean(run.programs for run in copied)
-    return {
-        "cache": row.cache,
-        "again": plain.metrics.drop_rewrites_pages,
-        "drops": plain.metrics.gc_drops_pages,
-        "more": plain.programs - none.programs,
-        "more_a_drop": more / mean(run.metrics.gc_drops_pages for run in dropped),
-    }
-
-
-STUDY = Study(
-    name="cdm-victim-scores",
-    text=Text.beside(__file__, globals()),
-    experiments=experiments,
-    hypotheses=(_loses, _remedied, _mixing, _belongs, _graded),
-    answer=_answer,
-    exhibits=(Picture("figure-1", _draw, _all), Exhibit("table-1", _torn)),
-)
+STUDY = study(globals(), pictures={"figure-1": _draw})

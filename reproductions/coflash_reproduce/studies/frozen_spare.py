@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from statistics import mean
 from typing import Any
 
 import numpy as np
 
 from coflash import analytic
-from coflash.measures.measure import WAF_HOST, Measure
+from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
-from coflash.quantity import change, show, show_change
-from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs, scenario_beside
-from coflash_reproduce.study import Finding, Study, at, each_holds, shown
-from coflash_reproduce.text import Text
+from coflash_reproduce.declare import study
+from coflash_reproduce.paper import Case, Experiment, Run, scenario_beside
 
 PREFILL, SIZE, HOT, SHADOWS = "prefill", "size", "hot", "shadows"
 GREEDY, COST_BENEFIT, CHOICES = "greedy", "cost-benefit", "d-choices, d = 10"
@@ -170,33 +166,22 @@ def alpha(blocks: int) -> float:
     return physical / _logical_pages(blocks)
 
 
-def _blocks(run: Run) -> int:
-    return int(run.scenario.to_dict()["flash"]["blocks_per_plane"])
-
-
-def threshold(runs: Runs) -> float:
+def threshold(blocks: int) -> float:
     """Return the prefill from which on greedy is stuck, by the closed form, in percent of a pass."""
-    spread = alpha(_blocks(runs.of(PREFILL)[0]))
-    return 100 * (spread - 1 - HOT_SHARE * spread)
+    return 100 * (alpha(blocks) - 1 - HOT_SHARE * alpha(blocks))
 
 
-def _in_theory(runs: Runs) -> Sequence[Line]:
-    of = runs.of(PREFILL, GREEDY)
-    places = sorted({run.case.at for run in of})
-    values = [
-        (percent, analytic.greedy_after_fill(alpha(_blocks(of[0])), HOT_SHARE, percent / 100, PAGES_PER_BLOCK))
-        for percent in places
-    ]
-    return (Line("closed form, greedy", tuple(values)),)
+def after_fill(blocks: int, percent: float) -> float:
+    """Return greedy's write amplification after a prefill, by the closed form."""
+    return float(analytic.greedy_after_fill(alpha(blocks), HOT_SHARE, percent / 100, PAGES_PER_BLOCK))
 
 
-def _limit(runs: Runs) -> Sequence[Line]:
-    sizes = sorted({run.case.at for run in runs.of(SIZE)})
-    values = tuple((size, analytic.greedy(alpha(int(size)), PAGES_PER_BLOCK)) for size in sizes)
-    return (Line("uniform writes to the whole device, closed form", values),)
+def limit_of(blocks: float) -> float:
+    """Return the write amplification of uniform writes to all of a device."""
+    return float(analytic.greedy(alpha(int(blocks)), PAGES_PER_BLOCK))
 
 
-def course(run: Run) -> tuple[float, float]:
+def course(run: Run) -> list[float]:
     """Return WAF over the second and the last fifth of the writes."""
     series = run.result().series()
     written = series["host_writes_pages"].cumsum()
@@ -207,131 +192,7 @@ def course(run: Run) -> tuple[float, float]:
         float((programs[end] - programs[begin]) / (written[end] - written[begin]))
         for begin, end in (ends[:2], ends[2:])
     )
-    return early, late
+    return [early, late]
 
 
-def _beyond(runs: Runs, line: str) -> dict[float, Estimate]:
-    """Return WAF at the places beyond the threshold."""
-    places = sorted({run.case.at for run in runs.of(PREFILL, line) if run.case.at > threshold(runs)})
-    return {place: at(runs, PREFILL, line, place, WAF_HOST) for place in places}
-
-
-def _all_shown(found: Mapping[float, Estimate], unit: str = " %") -> str:
-    return "; ".join(f"{place:g}{unit}: {shown(one, WAF_HOST)}" for place, one in found.items())
-
-
-def _below(runs: Runs) -> Finding:
-    (line,) = _in_theory(runs)
-    theory = {place: waf for place, waf in line.points if place < threshold(runs)}
-    found = {place: at(runs, PREFILL, GREEDY, place, WAF_HOST).mean or 0 for place in theory}
-    worst = max(abs(found[place] / theory[place] - 1) for place in theory)
-    numbers = "; ".join(f"{place:g} %: {found[place]:.3f} for {theory[place]:.3f}" for place in theory)
-    return Finding(worst <= 0.1, f"{numbers}; threshold {threshold(runs):.1f} %")
-
-
-def _stays(runs: Runs) -> Finding:
-    courses = [course(run) for run in runs.of(PREFILL, GREEDY) if run.case.at > threshold(runs)]
-    early, late = (mean(one[part] for one in courses) for part in (0, 1))
-    drift = abs(late / early - 1)
-    found = _beyond(runs, GREEDY)
-    stuck = all((one.mean or 0) >= STUCK for one in found.values())
-    return Finding(stuck and drift <= 0.1, f"{_all_shown(found)}; second fifth {early:.2f}, last {late:.2f}")
-
-
-def _lies_in_cold(runs: Runs) -> Finding:
-    places = list(_beyond(runs, GREEDY))
-    stuck, recovered = (
-        [at(runs, PREFILL, line, place, FROZEN).mean or 0 for place in places] for line in (GREEDY, COST_BENEFIT)
-    )
-    numbers = f"greedy {show(min(stuck), 'share')} at least, cost-benefit {show(max(recovered), 'share')} at most"
-    return Finding(min(stuck) > 0.8 and max(recovered) < 0.5, numbers)
-
-
-def _recovers(runs: Runs) -> Finding:
-    found = _beyond(runs, COST_BENEFIT)
-    return Finding(max(one.mean or 0 for one in found.values()) <= RECOVERED, _all_shown(found))
-
-
-def _mixed(runs: Runs) -> Finding:
-    found = {line: _beyond(runs, line) for line in (ONE_GREEDY, ONE_COST_BENEFIT)}
-    least = min(one.mean or 0 for of in found.values() for one in of.values())
-    return Finding(least >= STUCK, ". ".join(f"{line}: {_all_shown(of)}" for line, of in found.items()))
-
-
-def _grows(runs: Runs) -> Finding:
-    (line,) = _limit(runs)
-    found = {size: at(runs, SIZE, GREEDY, size, WAF_HOST) for size, _ in line.points}
-    means = [one.mean or 0 for one in found.values()]
-    below = all(waf < limit for waf, (_, limit) in zip(means, line.points, strict=True))
-    return Finding(below and means == sorted(means), f"{_all_shown(found, '')}; limit {line.points[-1][1]:.2f}")
-
-
-def _saving(runs: Runs, layout: str, scheme: str, victim: str, place: float) -> list[float]:
-    """Return the relative changes from GGC under greedy, of each seed."""
-    line, base = _shadow_line(layout, scheme, victim), _shadow_line(layout, "ggc", GREEDY)
-    waf = {(run.case.line, run.seed): DEVICE_WAF.read(run.metrics) for run in runs.of(SHADOWS) if run.case.at == place}
-    seeds = {seed for _, seed in waf}
-    return [change(waf[line, seed], waf[base, seed]) or 0 for seed in sorted(seeds)]
-
-
-DEVICE_WAF = Measure("WAF of the device", "ratio", lambda metrics: metrics.host_buffer.waf_device)
-
-
-@each_holds
-def _age_beats_shadows(runs: Runs) -> Iterator[Finding]:
-    for place in sorted({run.case.at for run in runs.of(SHADOWS)}):
-        both = (("sgc", GREEDY), ("ggc", COST_BENEFIT))
-        shadows, age = (mean(_saving(runs, "GC's own block", *of, place)) for of in both)
-        yield Finding(age < shadows, f"{place:g} %: {show_change(shadows)} and {show_change(age)}")
-
-
-def _shadow_table(runs: Runs) -> Grid:
-    places = sorted({run.case.at for run in runs.of(SHADOWS)})
-    rows = []
-    for layout, scheme, victim in product(LAYOUTS, ("ggc", "sgc"), (GREEDY, COST_BENEFIT)):
-        cells = []
-        for place in places:
-            waf = at(runs, SHADOWS, _shadow_line(layout, scheme, victim), place, DEVICE_WAF)
-            saved = mean(_saving(runs, layout, scheme, victim, place))
-            cells += [shown(waf, DEVICE_WAF), show_change(saved) if saved else ""]
-        rows.append((layout, scheme.upper(), victim, *cells))
-    columns = [text for place in places for text in (f"WAF, {place:g} % written", "change")]
-    return Grid(("layout", "scheme", "victims", *columns), tuple(rows))
-
-
-def _answer(runs: Runs) -> dict[str, Any]:
-    of = runs.of(PREFILL, GREEDY)
-    last = max(run.case.at for run in of)
-    stuck = [run.metrics for run in of if run.case.at == last]
-    return {
-        "passes": last / 100,
-        "copied": show(mean(one.gc_copies_pages / (one.erases_blocks * PAGES_PER_BLOCK) for one in stuck), "share"),
-        "frozen": mean(one.spare.frozen_pages for one in stuck),
-        "invalid": mean(one.spare.invalid_pages for one in stuck),
-        "left": show(at(runs, PREFILL, COST_BENEFIT, last, FROZEN).mean, "share"),
-        "threshold": threshold(runs),
-    }
-
-
-STUDY = Study(
-    name="frozen-spare",
-    text=Text.beside(__file__, globals()),
-    experiments=experiments,
-    hypotheses=(_below, _stays, _lies_in_cold, _recovers, _mixed, _grows, _age_beats_shadows),
-    answer=_answer,
-    exhibits=(
-        Figure(
-            "figure-1",
-            WAF_HOST,
-            Axis("random writes before, share of the device", "%", logarithmic=True),
-            (PREFILL,),
-            beside=_in_theory,
-        ),
-        Figure(
-            "figure-2", FROZEN, Axis("random writes before, share of the device", "%", logarithmic=True), (PREFILL,)
-        ),
-        Figure("figure-3", WAF_HOST, Axis("blocks", "", logarithmic=True), (SIZE,), beside=_limit),
-        Figure("figure-4", WAF_HOST, Axis("written share of the device", "%", logarithmic=True), (HOT,)),
-        Exhibit("table-1", _shadow_table),
-    ),
-)
+STUDY = study(globals())

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from coflash import palette
+from coflash.charts import Chart
 from coflash.demo import find_trace
-from coflash.measures.measure import MEAN, WAF_HOST, Measure
-from coflash.quantity import show_change
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Row, Runs, tabled
-from coflash_reproduce.study import Finding, Study, at, each_holds, four_dies, shown
-from coflash_reproduce.text import Text
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
+from coflash_reproduce.declare import study
+from coflash_reproduce.drawing import bars
+from coflash_reproduce.paper import Case, Experiment, Runs
+from coflash_reproduce.study import four_dies
 
 BASE, WITH = "alone", "with"
 ONE_BLOCK, FDP = "one block", "fdp"
@@ -29,6 +24,7 @@ PLACEMENTS: Mapping[str, Any] = {
     "sepbit": "sepbit",
     FDP: {"name": "fdp", "handles": 2, "isolation": "persistently"},
 }
+PLACEMENT_NAMES = tuple(PLACEMENTS)
 CDM, SHADOWS, TIER = "cdm", "shadowgc", "op-fcl"
 SYSTEMS: Mapping[str, tuple[str, str]] = {
     CDM: ("CDM", "no cooperation"),
@@ -145,172 +141,17 @@ def _tier(workload: str, scale: Scale) -> Scenario:
     return Scenario.from_dict(values).with_(changes)
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """A system on a workload under a placement."""
-
-    system: str
-    workload: str
-    placement: str
-    runs: Runs
-
-    @property
-    def title(self) -> str:
-        """The workload and placement in words."""
-        return f"{WORKLOADS[self.workload]}, {self.placement}"
-
-    def value(self, line: str, measure: Measure) -> float:
-        """Return the mean over seeds, alone or with the system."""
-        place = list(PLACEMENTS).index(self.placement)
-        return at(self.runs, _name(self.system, self.workload), line, place, measure).mean or 0
-
-    def shown(self, line: str, measure: Measure) -> str:
-        """Show the mean with its confidence interval."""
-        place = list(PLACEMENTS).index(self.placement)
-        return shown(at(self.runs, _name(self.system, self.workload), line, place, measure), measure)
-
-    def change(self, measure: Measure) -> float:
-        """Return the relative change that the system makes."""
-        return self.value(WITH, measure) / self.value(BASE, measure) - 1
+def _draw(runs: Runs) -> list[Chart]:
+    found: list[Chart] = []
+    for measure, label in (("waf", "WAF"), ("response", "mean response")):
+        query = f"select system, workload, placement, 100 * {measure} from placed order by rank, place"  # noqa: S608
+        changes: dict[str, dict[str, dict[str, float]]] = {}
+        for system, workload, placement, change in STUDY.queries.rows(query, runs)[1]:
+            changes.setdefault(system, {}).setdefault(workload, {})[placement] = change
+        for system, groups in changes.items():
+            above = " against ".join(SYSTEMS[system]) if measure == "waf" else ""
+            found.append(bars(groups, f"{label}, change (%)", inches=(3.4, 2.3), title=above, legend=not found))
+    return found
 
 
-def rows(runs: Runs, system: str) -> list[Compared]:
-    """Return what was run of a system, in order."""
-    names = [workload for workload in WORKLOADS if runs.of(_name(system, workload))]
-    return [Compared(system, workload, one, runs) for workload in names for one in _placements(system, workload)]
-
-
-def _by_workload(runs: Runs) -> list[list[Compared]]:
-    """Return the rows of each system on each workload; the first one is that of one block."""
-    return [
-        [row for row in rows(runs, system) if row.workload == workload]
-        for system in SYSTEMS
-        for workload in WORKLOADS
-        if runs.of(_name(system, workload))
-    ]
-
-
-def _lowers(runs: Runs) -> Finding:
-    found = {row: row.change(WAF_HOST) for system in SYSTEMS for row in rows(runs, system)}
-    worst = {
-        system: max((row for row in found if row.system == system), key=lambda row: found[row]) for system in SYSTEMS
-    }
-    numbers = "; ".join(f"{SYSTEMS[one][0]} {show_change(found[row])} ({row.title})" for one, row in worst.items())
-    return Finding(max(found.values()) < 0, f"the least: {numbers}")
-
-
-def _sorted_best(group: list[Compared], line: str) -> Compared:
-    """Return the row with the least WAF, that of one block apart."""
-    return min(group[1:], key=lambda row: row.value(line, WAF_HOST))
-
-
-@each_holds
-def _less_is_left(runs: Runs) -> Iterator[Finding]:
-    for group in _by_workload(runs):
-        best = _sorted_best(group, BASE)
-        before, after = group[0].change(WAF_HOST), best.change(WAF_HOST)
-        yield Finding(after > before, f"{_of(best)}: {show_change(before)}, {show_change(after)} ({best.placement})")
-
-
-def _of(row: Compared) -> str:
-    return f"{SYSTEMS[row.system][0]}, {WORKLOADS[row.workload]}"
-
-
-@each_holds
-def _more_than_placement(runs: Runs) -> Iterator[Finding]:
-    for group in _by_workload(runs):
-        best, unsorted = _sorted_best(group, BASE), group[0]
-        placed = best.value(BASE, WAF_HOST) / unsorted.value(BASE, WAF_HOST) - 1
-        change = unsorted.change(WAF_HOST)
-        yield Finding(change < placed, f"{_of(best)}: {show_change(change)}, {show_change(placed)} ({best.placement})")
-
-
-@each_holds
-def _add_up(runs: Runs) -> Iterator[Finding]:
-    for group in _by_workload(runs):
-        least = min((row.value(line, WAF_HOST), line, row.placement) for row in group for line in (BASE, WITH))
-        holds, name = least[2] not in (ONE_BLOCK, "none"), "with it" if least[1] == WITH else "without it"
-        yield Finding(least[1] == WITH and holds, f"{_of(group[0])}: {least[0]:.3f} ({name}, {least[2]})")
-
-
-def _response(runs: Runs) -> Finding:
-    found = {row: row.change(MEAN) for system in SYSTEMS for row in rows(runs, system)}
-    worst = max(found, key=lambda row: found[row])
-    least = show_change(min(found.values()))
-    return Finding(
-        found[worst] <= ALIKE, f"{least} to {show_change(found[worst])} ({SYSTEMS[worst.system][0]}, {worst.title})"
-    )
-
-
-def _draw(runs: Runs) -> Canvas:
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=(7.5, 4.6), layout="constrained")
-    panels = canvas.subplots(2, len(SYSTEMS), squeeze=False, sharey="row")
-    for column, (system, (title, base)) in enumerate(SYSTEMS.items()):
-        found = rows(runs, system)
-        workloads = list(dict.fromkeys(row.workload for row in found))
-        for axes, measure, label in zip(panels[:, column], (WAF_HOST, MEAN), ("WAF", "mean response"), strict=True):
-            for number, (placement, colour) in enumerate(zip(PLACEMENTS, palette.LINES, strict=False)):
-                of = [row for row in found if row.placement == placement]
-                places = [workloads.index(row.workload) + (number - 2.5) * 0.14 for row in of]
-                changes = [100 * row.change(measure) for row in of]
-                axes.bar(places, changes, 0.13, color=colour, label=placement)
-            axes.axhline(0, color="black", linewidth=0.6)
-            axes.grid(axis="y")
-            axes.set_xticks(range(len(workloads)), workloads)
-            if column == 0:
-                axes.set_ylabel(f"{label}, change (%)")
-        panels[0, column].set_title(f"{title}\nagainst {base}", fontsize=8)
-    canvas.legend(*panels[0, 0].get_legend_handles_labels(), ncols=len(PLACEMENTS), loc="outside upper center")
-    return canvas
-
-
-@tabled(f"system | workload | {' | '.join(PLACEMENTS)}")
-def _changes(runs: Runs) -> Iterator[Row]:
-    for group in _by_workload(runs):
-        yield *_of(group[0]).split(", ", 1), *(_change_of(group, placement) for placement in PLACEMENTS)
-
-
-def _change_of(group: list[Compared], placement: str) -> str:
-    row = next((one for one in group if one.placement == placement), None)
-    return ", ".join(show_change(row.change(measure)) for measure in (WAF_HOST, MEAN)) if row else ""
-
-
-def _table(system: str, runs: Runs) -> Grid:
-    cells = [
-        (
-            WORKLOADS[row.workload],
-            row.placement,
-            *(row.shown(line, measure) for measure in (WAF_HOST, MEAN) for line in (BASE, WITH)),
-        )
-        for row in rows(runs, system)
-    ]
-    base, name = SYSTEMS[system][1], SYSTEMS[system][0]
-    columns = ("workload", "placement", f"WAF, {base}", f"WAF, {name}", f"response, {base}", f"response, {name}")
-    return Grid(columns, tuple(cells))
-
-
-def _explanation(runs: Runs) -> Iterator[str]:
-    for group in _by_workload(runs):
-        if group[0].system != CDM:
-            continue
-        streams, sepgc = group[1], group[2]
-        yield (
-            f"{WORKLOADS[streams.workload]}: CDM changes WAF by {show_change(streams.change(WAF_HOST))} with its own "
-            f"stream, and by {show_change(sepgc.change(WAF_HOST))} with `sepgc`. The difference is what this stream "
-            "gives, which is placement, too."
-        )
-
-
-STUDY = Study(
-    name="placement",
-    text=Text.beside(__file__, globals()),
-    experiments=experiments,
-    hypotheses=(_lowers, _less_is_left, _more_than_placement, _add_up, _response),
-    explanation=_explanation,
-    exhibits=(
-        Picture("figure-1", _draw, _changes),
-        *(Exhibit(f"table-{number}", partial(_table, system)) for number, system in enumerate(SYSTEMS, 1)),
-    ),
-)
+STUDY = study(globals(), pictures={"figure-1": _draw})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,14 +12,10 @@ import numpy as np
 from coflash import analytic, trace
 from coflash._core import quantity
 from coflash.demo import find_trace
-from coflash.measures.measure import WAF_HOST, Measure
-from coflash.measures.metrics import Metrics
-from coflash.quantity import show, show_change
-from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
-from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Row, Run, Runs, tabled
-from coflash_reproduce.study import Finding, Study, asked, at, four_dies, shown
-from coflash_reproduce.text import Text
+from coflash_reproduce.declare import study
+from coflash_reproduce.paper import Case, Experiment, Run
+from coflash_reproduce.study import asked, four_dies
 
 AMONG_COPIES, AMONG_EVICTIONS = "rewritten among GC's copies", "rewritten among evictions"
 STREAMS = {AMONG_COPIES: "gc", AMONG_EVICTIONS: "evict"}
@@ -41,14 +37,6 @@ FAILS, HARMLESS = 0.1, 0.05
 """The excess of WAF from which on a weight is said to fail, and up to which it is said to be harmless."""
 AS_GOOD = 0.02
 """The excess of WAF up to which a weight is said to be as good as the best."""
-
-
-def _unmodified(metrics: Metrics) -> float | None:
-    drops: int = metrics.gc_drops_pages
-    return metrics.drop_rewrites_pages / drops if drops else None
-
-
-UNMODIFIED = Measure("drops that were written again", "share", _unmodified)
 
 
 @dataclass(frozen=True)
@@ -130,113 +118,9 @@ def in_theory(run: Run) -> float:
     return analytic.leaves_unmodified(np.clip(ratios, 1e-12, 1 - 1e-12), quantity(made_up["read_share"])[0] / 1e9)
 
 
-def _predicted(runs: Runs) -> list[tuple[Run, Estimate, float]]:
-    """Return one run, the measured share and that of the closed form, for each place."""
-    predicted = [run for run in runs if run.experiment.name.startswith(PREDICTED)]
-    places = {(run.experiment.name, run.case.line, run.case.at): run for run in predicted}
-    return [(run, at(runs, *place, UNMODIFIED), in_theory(run)) for place, run in places.items()]
+def weight_of(unmodified: float, copied_again: float) -> float:
+    """Return w* of a share of removable pages that leave unmodified, and one of rewrites that are copied again."""
+    return float(analytic.removable_weight(unmodified, copied_again))
 
 
-def _waf(runs: Runs, name: str, line: str) -> dict[float, float]:
-    return {weight: at(runs, name, line, weight, WAF_HOST).mean or 0 for weight in WEIGHTS}
-
-
-def _optimal(runs: Runs, name: str) -> float:
-    """Return w* of a workload, with rewrites among GC's copies: from its drops at weight 1."""
-    return analytic.removable_weight(min(1.0, at(runs, name, AMONG_COPIES, 1.0, UNMODIFIED).mean or 0))
-
-
-def _excess(waf: Mapping[float, float], weight: float) -> float:
-    return waf[weight] / min(waf.values()) - 1
-
-
-def _closed_form_holds(runs: Runs) -> Finding:
-    gaps = [(found.mean or 0) - theory for _, found, theory in _predicted(runs)]
-    worst = max(gaps, key=abs)
-    numbers = f"at most {100 * worst:+.1f} points in {len(gaps)} places".replace("-", "−")
-    return Finding(abs(worst) <= 0.05, numbers)
-
-
-def _of(runs: Runs, names: tuple[str, ...]) -> dict[str, dict[float, float]]:
-    return {name: _waf(runs, name, AMONG_COPIES) for name in names if runs.of(name)}
-
-
-def _harmless(runs: Runs) -> Finding:
-    found = {name: _excess(waf, 0.0) for name, waf in _of(runs, STATIONARY).items()}
-    return Finding(max(found.values()) <= HARMLESS, _changes(found))
-
-
-def _at_zero(runs: Runs, name: str) -> float:
-    """Return the excess of WAF at weight 0 over that at weight 1."""
-    waf = _waf(runs, name, AMONG_COPIES)
-    return waf[0.0] / waf[1.0] - 1
-
-
-def _fails(runs: Runs) -> Finding:
-    found = _at_zero(runs, SCAN)
-    return Finding(found >= FAILS, show_change(found))
-
-
-def _lies_together(runs: Runs) -> Finding:
-    found = _at_zero(runs, SCATTERED)
-    return Finding(found <= HARMLESS, show_change(found))
-
-
-def _unmodified_is_enough(runs: Runs) -> Finding:
-    found = _at_zero(runs, PGBENCH)
-    again = at(runs, PGBENCH, AMONG_COPIES, 1.0, UNMODIFIED)
-    return Finding(found >= FAILS, f"{show_change(found)}, where {shown(again, UNMODIFIED)} come back")
-
-
-def _is_optimal(runs: Runs) -> Finding:
-    found = {}
-    for name, waf in _of(runs, WORKLOADS).items():
-        best = _optimal(runs, name)
-        found[name] = _excess(waf, min(WEIGHTS, key=lambda weight: abs(weight - best)))
-    return Finding(max(found.values()) <= AS_GOOD, _changes(found))
-
-
-def _changes(found: Mapping[str, float]) -> str:
-    return "; ".join(f"{_TITLES[name]}: {show_change(one)}" for name, one in found.items())
-
-
-@tabled("| | cache | drops written again | closed form | w*, among copies | w*, all copied again")
-def _prediction_table(runs: Runs) -> Iterator[Row]:
-    for run, found, theory in _predicted(runs):
-        weights = (f"{analytic.removable_weight(theory, *again):.2f}" for again in ((), (1.0,)))
-        measured = (f"{run.case.at:g} %", shown(found, UNMODIFIED), show(theory, "share"))
-        yield run.experiment.title, run.case.line, *measured, *weights
-
-
-_DROPS = Measure("drops", "pages", lambda metrics: metrics.gc_drops_pages)
-
-
-@tabled("| drops, weight 0 | drops, weight 1 | written again | w*")
-def _drops_table(runs: Runs) -> Iterator[Row]:
-    for name in (name for name in WORKLOADS if runs.of(name)):
-        cells = [shown(at(runs, name, AMONG_COPIES, weight, _DROPS), _DROPS) for weight in (0.0, 1.0)]
-        again = at(runs, name, AMONG_COPIES, 1.0, UNMODIFIED)
-        yield _TITLES[name], *cells, shown(again, UNMODIFIED), f"{_optimal(runs, name):.2f}"
-
-
-def _answer(runs: Runs) -> dict[str, Any]:
-    none, full = (
-        [run.metrics for run in runs.of(SCATTERED, AMONG_COPIES) if run.case.at == weight] for weight in (0, 1)
-    )
-    drops = sum(one.gc_drops_pages for one in none) - sum(one.gc_drops_pages for one in full)
-    copies = sum(one.gc_copies_pages for one in full) - sum(one.gc_copies_pages for one in none)
-    return {"saved": copies / drops}
-
-
-STUDY = Study(
-    name="removable-weight",
-    text=Text.beside(__file__, globals()),
-    experiments=experiments,
-    hypotheses=(_closed_form_holds, _harmless, _fails, _lies_together, _unmodified_is_enough, _is_optimal),
-    answer=_answer,
-    exhibits=(
-        Figure("figure-1", WAF_HOST, Axis("weight of a removable page", ""), WORKLOADS, from_zero=False),
-        Exhibit("table-1", _drops_table),
-        Exhibit("table-2", _prediction_table),
-    ),
-)
+STUDY = study(globals())

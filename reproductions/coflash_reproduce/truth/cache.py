@@ -6,10 +6,8 @@ objects: it is fitted to one run of each trace with FDP, and its runs without FD
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,7 @@ from coflash.results.result import Result
 from coflash.runs.run import run
 from coflash.scenario import Scenario
 from coflash.table import Table
-from coflash_reproduce.truth.drives import document_table
+from coflash_reproduce.data import csv_beside
 
 _LAST = 0.2
 """The part of a run over which its last write amplification is counted."""
@@ -90,13 +88,9 @@ class CachePrediction:
 COLUMNS = ("run", "placement", "write amplification of", "measured", "predicted", "error", "", "within 5 %")
 
 
-def predict_caches(file: Path, spare: float) -> list[CachePrediction]:
-    """Fit the share of writes to small objects to one run of each trace, and predict all runs.
-
-    Raises:
-        CoflashError: The document cannot be read, or lacks the table.
-    """
-    runs = _read(file)
+def predict_caches(spare: float) -> list[CachePrediction]:
+    """Fit the share of writes to small objects to one run of each trace, and predict all runs."""
+    runs = _measured()
     shares = {"cdn": 0.0}
     fitted = set()
     for trace in dict.fromkeys(_SHARE_FROM.values()):
@@ -112,27 +106,19 @@ def predict_caches(file: Path, spare: float) -> list[CachePrediction]:
     ]
 
 
-def _read(file: Path) -> list[CacheRun]:
+def _measured() -> list[CacheRun]:
     """Return the runs whose region is stated, without neighbours that write, too."""
-    runs = []
-    table = document_table(file, "FDP", "workload")
-    for name, fdp, passes, whole, last, *_ in table.rows:
-        region = re.search(r"(?:soc|small-object share) (\d+)", name)
-        if region and "noise" not in name:
-            last_waf = float(re.findall(r"[\d.]+", last)[0]) if re.search(r"\d", last) else float(whole)
-            for given, with_fdp in (("no", False), ("yes", True)):
-                if given in fdp.split():
-                    runs.append(
-                        CacheRun(
-                            re.split(r"[ ,]", name)[0],
-                            float(region[1]) / 100,
-                            with_fdp,
-                            float(passes),
-                            float(whole),
-                            last_waf,
-                        )
-                    )
-    return runs
+    return [
+        CacheRun(
+            row["trace"],
+            float(row["region"]),
+            row["fdp"] == "yes",
+            float(row["passes"]),
+            float(row["whole"]),
+            float(row["last"]),
+        )
+        for row in csv_beside(__file__, "drives/caches.csv")
+    ]
 
 
 def _simulate(cache: CacheRun, spare: float, small: float) -> tuple[Result, int]:
@@ -155,8 +141,3 @@ def _simulate(cache: CacheRun, spare: float, small: float) -> tuple[Result, int]
         "length": np.full(writes, PAGE_BYTES, np.uint64),
     }
     return run(Scenario.from_dict(keys), Table(requests)), pages
-
-
-def rows(predictions: Sequence[CachePrediction]) -> list[tuple[str, ...]]:
-    """Return the rows of all runs."""
-    return [row for one in predictions for row in one.rows()]

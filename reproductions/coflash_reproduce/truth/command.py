@@ -17,19 +17,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_TABLES = "The document of measurements, in Markdown."
 _OUT = "The folder for page, figures and scenarios."
 _PUBLISH = "Write the page and its images into this folder as well."
 
 
 @app.command()
 def truth(
-    tables: Annotated[Path, typer.Argument(metavar="TABLES", help=_TABLES)],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help=_OUT)] = Path("results/truth"),
     publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
-    drive: Annotated[
-        list[str] | None, typer.Option("--drive", metavar="NAME", help="Only this drive. May be repeated.")
-    ] = None,
     jobs: Annotated[int, typer.Option("--on", metavar="N", min=1, help="Drives fitted at once.")] = 1,
     quiet: Quiet = False,
 ) -> None:
@@ -38,19 +33,14 @@ def truth(
     from coflash.calibrate import page as of_drive
     from coflash.calibrate.drive import drive_toml
     from coflash.files import atomic_write
-    from coflash.lookup import no_such
     from coflash_reproduce.output import IMAGES, Output
     from coflash_reproduce.truth.cache import predict_caches
     from coflash_reproduce.truth.drives import FDP_DRIVE, read_drives
     from coflash_reproduce.truth.others import closed_forms, opfcl, reference_simulator
     from coflash_reproduce.truth.page import image_of, markdown
 
-    known = {measured.name: measured for measured in read_drives(tables)}
-    for name in drive or ():
-        if name not in known:
-            raise no_such("drive", name, known)
     place = Output(out, publish)
-    chosen = [known[name] for name in drive or known]
+    chosen = list(read_drives())
     fits = []
     with ProcessPoolExecutor(min(jobs, len(chosen))) as pool:
         for found in pool.map(fit, chosen):
@@ -62,7 +52,7 @@ def truth(
             if not quiet:
                 errors().print(f"{found.measured.name}: {of_drive.verdict(found)}", markup=False, highlight=False)
     spares = [found.model.parameters.spare for found in fits if found.measured.name == FDP_DRIVE]
-    caches = [one for spare in spares for one in predict_caches(tables, spare)]
+    caches = [one for spare in spares for one in predict_caches(spare)]
     page = place.write_page("truth", markdown(fits, [*closed_forms(), reference_simulator(), *opfcl()], caches))
     if not quiet:
         output().print(f"page: {page}, images: {page.parent / IMAGES}", highlight=False, soft_wrap=True)

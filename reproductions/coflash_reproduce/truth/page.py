@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from coflash._core import REVISION, __version__
 from coflash.calibrate import page
-from coflash.calibrate.fit import Fit, Prediction
+from coflash.calibrate.fit import Fit
 from coflash.calibrate.measured import Point
 from coflash_reproduce.text import Text
 from coflash_reproduce.truth import cache
-from coflash_reproduce.truth.drives import BELOW_KNEE, FDP_DRIVE, FITTED, UNSTEADY
+from coflash_reproduce.truth.drives import FDP_DRIVE, is_unsteady
 from coflash_reproduce.truth.others import Other
 
 COLUMNS: Mapping[str, Callable[[Point], bool]] = {
@@ -28,7 +28,7 @@ COLUMNS: Mapping[str, Callable[[Point], bool]] = {
 TAIL_COLUMNS = ("read p99", "read p99.9")
 """Those that are no goal: they follow from one time for each drive."""
 
-TEXT = Text.beside(__file__, {"PATTERNS": ", ".join(FITTED), "BELOW_KNEE": BELOW_KNEE})
+TEXT = Text.beside(__file__, {})
 """Sections named after drives have the likeliest reasons for what is missed, and what measurement would decide."""
 
 
@@ -36,10 +36,9 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
     """Write the page."""
     parts = [
         f"# {TEXT.title}",
-        "<!-- Written by `coflash truth TABLES`; every error below is computed from its runs. -->",
-        f"`coflash truth TABLES` made this page (coflash {__version__}, revision {REVISION} of results) "
-        f"from a document of published measurements of {len(fits)} drives, which does not ship with coflash. "
-        + TEXT.bodies["rule"],
+        "<!-- Written by `coflash truth`; every error below is computed from its runs. -->",
+        f"`coflash truth` made this page (coflash {__version__}, revision {REVISION} of results) "
+        f"from published measurements of {len(fits)} drives. " + TEXT.bodies["rule"],
         "## All errors of held-out points",
         TEXT.bodies["all errors"],
         page.table(("drive", "points", "fitted", *COLUMNS, "missed"), [_row(fit) for fit in fits]),
@@ -76,13 +75,6 @@ def _row(fit: Fit) -> tuple[str, ...]:
     return (page.plain(fit.measured.name), *counts, *cells, ", ".join(missed) or "none")
 
 
-def is_unsteady(drive: str, point: Point) -> bool:
-    """Whether a throughput was not steady when it was measured."""
-    return point.measure == "write_mib_per_s" and bool(
-        re.fullmatch(UNSTEADY.get(drive, "(?!)"), str(point.pattern)) and point.initial == "sequential"
-    )
-
-
 def _drive(fit: Fit) -> Iterator[str]:
     drive = fit.measured
     yield f"## {page.plain(drive.name)}"
@@ -94,10 +86,9 @@ def _drive(fit: Fit) -> Iterator[str]:
     missed = [one for one in fit.predictions if not one.within]
     if missed:
         yield "Missed points:"
-        yield page.table(
-            (*page.POINTS, ""),
-            [(*row, _note(fit, one)) for row, one in zip(page.point_rows(missed), missed, strict=True)],
-        )
+        unsteady = ("was not steady" * is_unsteady(drive.name, one.point) for one in missed)
+        rows = zip(page.point_rows(missed), unsteady, strict=True)
+        yield page.table((*page.POINTS, ""), [(*row, note) for row, note in rows])
     if drive.name in TEXT.bodies:
         yield TEXT.bodies[drive.name]
 
@@ -105,13 +96,8 @@ def _drive(fit: Fit) -> Iterator[str]:
 def _caches(caches: Sequence[cache.CachePrediction]) -> Iterator[str]:
     yield f"## A cache on {page.plain(FDP_DRIVE)}, with placement and without"
     yield TEXT.bodies["caches"]
-    rows = cache.rows(caches)
-    yield page.table(cache.COLUMNS, rows)
+    yield page.table(cache.COLUMNS, [row for one in caches for row in one.rows()])
     yield TEXT.bodies["caches missed"]
-
-
-def _note(fit: Fit, one: Prediction) -> str:
-    return "was not steady" if is_unsteady(fit.measured.name, one.point) else ""
 
 
 def image_of(fit: Fit) -> str:

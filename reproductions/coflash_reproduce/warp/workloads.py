@@ -14,12 +14,13 @@ UNITS = 985
 EXPORTED_UNITS = EXPORTED_GIB * 4
 """Units of 256 MiB."""
 FIRST, LAZY, IDLE, CALLER = "hard mark only", "and lazy mark", "and idle units", "and copies to the caller"
-_LAZY = {"gc.mode": "lazy", "gc.background_mark": "10%", "gc.lazy_valid": "5%"}
+INITIALLY, PERSISTENTLY = "initially", "persistently"
+_LAZY = {"gc.mode": {"name": "lazy", "mark": "10%", "valid": "5%"}}
 READINGS: Mapping[str, Mapping[str, Any]] = {
     FIRST: {},
     LAZY: _LAZY,
     IDLE: {**_LAZY, "idle": "open"},
-    CALLER: {**_LAZY, "idle": "open", "copies": "of-caller"},
+    CALLER: {**_LAZY, "idle": "open", "isolation": {"name": PERSISTENTLY, "copies": "of-caller"}},
 }
 """The readings, each with one more than the one before it. None has a number that was chosen for the curves."""
 SETTLED = CALLER
@@ -32,7 +33,6 @@ COUNTED = tuple(name for name, (_, handles) in CURVES.items() if handles != NONE
 """The curves that are counted: those of which a log has the mix, but for the overwriting stream of a shared handle."""
 PROVISION = {5: "5 %", 7: "7 %", 10: "10 %", 14: "14 %"}
 """The over-provisioning of the drives of initial and persistent isolation, in percent."""
-INITIALLY, PERSISTENTLY = "initially", "persistently"
 OP, EVEN, SIZES, MIXES, STREAM, RATES = "over-provisioning", "uniform-own", "size", "mix", "one-stream", "rates"
 ANYWHERE, ONCE = "any place each time", "each place once a pass"
 ORDERS = (ONCE, ANYWHERE)
@@ -43,11 +43,10 @@ SECOND_FROM = 16
 MIXED = ("zipf-1.2-shared", "zipf-2.2-shared")
 OVER_BESIDE = (0.86, 0.9, 1.02, 1.05)
 """What the overwriting stream of these curves may have written, of what the one beside it did."""
-ASKED_MB: Mapping[str, tuple[tuple[int, int, int], int]] = {
-    "told": ((800, 77, 77), 20),
-    "of the log": ((1805, 181, 180), 9),
-}
-"""The rates of handles 0, 1 and 2 in MB/s, seconds: told of the jobs, and reached by zoned, own, in fills 3 to 5."""
+ASKED_MB: Mapping[str, tuple[int, int, int]] = {"told": (800, 77, 77), "of the log": (1805, 181, 180)}
+"""The rates of handles 0, 1 and 2 in MB/s: told of the jobs, and reached by zoned, own, in fills 3 to 5."""
+_SECONDS = {"told": 20, "of the log": 9}
+"""For how long the jobs write on a drive 64 times smaller."""
 TIMES = {"2.5 µs, 10 µs": ("2500ns", "10us"), "50 µs, 200 µs": ("50us", "200us"), "500 µs, 2 ms": ("500us", "2ms")}
 """The times of a program and an erase: the emulator's, and those of which its scripts say that they are scaled down."""
 SPARES = (7, 14, 20, 28, 40)
@@ -90,8 +89,8 @@ def placement(isolation: str, **more: Any) -> dict[str, Any]:
 def case(line: str, at: float, reading: str) -> Case:
     """Return a case under a reading."""
     changes = dict(READINGS[reading])
-    of_handles = {key: changes.pop(key) for key in ("idle", "copies") if key in changes}
-    return Case(line, at, {**changes, "ftl.placement": placement(PERSISTENTLY, **of_handles)})
+    of_handles = {key: changes.pop(key) for key in ("idle", "isolation") if key in changes}
+    return Case(line, at, {**changes, "ftl.placement": placement(PERSISTENTLY) | of_handles})
 
 
 def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
@@ -135,14 +134,14 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
 
 def rated_seconds(asked: str, divisor: int) -> int:
     """Return for how long the jobs with rates write."""
-    return max(ASKED_MB[asked][1] * 64 // divisor, 1)
+    return max(_SECONDS[asked] * 64 // divisor, 1)
 
 
 def _rated(scale: Scale, asked: str, times: str) -> Experiment:
     """Return the jobs of zoned, own, with rates, on a drive whose programs and erases take these times."""
     base = drive(scale.divisor).to_dict()
     base["timing"] |= dict(zip(("page_program", "block_erase"), TIMES[times], strict=True))
-    base["workload"] = {"fio": jobs(ASKED_MB[asked][0], rated_seconds(asked, scale.divisor))}
+    base["workload"] = {"fio": jobs(ASKED_MB[asked], rated_seconds(asked, scale.divisor))}
     del base["replay"]
     rated = Case(asked, 0, case(SETTLED, 0, SETTLED).changes)
     return Experiment(f"{RATES}-{asked}-{times}", f"{asked}, {times}", Scenario.from_dict(base), (rated,))

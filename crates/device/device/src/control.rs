@@ -3,10 +3,10 @@
 //! `cut SIDE SEED` cuts the power of a side, `host`, `device` or `both`, and powers it on again; `info` describes the device. The
 //! answer is JSON: `{"Ok": …}` with what the cut took from clients or with the description, or `{"Err": …}` with the reason.
 
+use crate::description::Description;
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
 use crate::loss::Loss;
-use crate::told::Told;
 use coflash_media::Side;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -91,7 +91,7 @@ impl Client {
 /// Run a command; returns its answer.
 fn run(line: &str, disk: &Exported) -> String {
     if line == "info" {
-        let told = disk.machine().session().map(|(session, _)| Told::of(session.store()));
+        let told = disk.machine().session().map(|(session, _)| Description::of(session.store()));
         return answer(told.ok_or_else(|| "its power could not be switched on again".to_owned()));
     }
     let command = line.strip_prefix("cut ").and_then(|rest| rest.split_once(' '));
@@ -122,7 +122,7 @@ pub fn cut(folder: &Folder, side: Side, seed: u64) -> Result<Loss, DeviceError> 
 }
 
 /// Describe a device that another process serves.
-pub(crate) fn info(folder: &Folder) -> Result<Told, DeviceError> {
+pub(crate) fn info(folder: &Folder) -> Result<Description, DeviceError> {
     ask(folder, "info")
 }
 

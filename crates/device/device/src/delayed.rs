@@ -9,12 +9,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// A request that was served, and when it arrived.
-pub(crate) struct Served {
+pub(crate) struct PendingAnswer {
     pub(crate) request: Request,
     pub(crate) arrival: Instant,
 }
 
-/// Served requests with pending answers.
+/// PendingAnswer requests with pending answers.
 #[derive(Default)]
 pub(crate) struct Delayed {
     waiting: Mutex<Waiting>,
@@ -24,16 +24,16 @@ pub(crate) struct Delayed {
 #[derive(Default)]
 struct Waiting {
     /// By moment; the number keeps the order of equal ones.
-    requests: BTreeMap<(Instant, u64), Served>,
+    requests: BTreeMap<(Instant, u64), PendingAnswer>,
     number: u64,
     /// Requests whose moment the timeline does not know yet, by the number under which they were served.
-    unknown: BTreeMap<u16, (Due, Served)>,
+    unknown: BTreeMap<u16, (Due, PendingAnswer)>,
     owner: u16,
     is_stopped: bool,
 }
 
 impl Waiting {
-    fn answer_at(&mut self, due: Instant, request: Served) {
+    fn answer_at(&mut self, due: Instant, request: PendingAnswer) {
         self.requests.insert((due, self.number), request);
         self.number += 1;
     }
@@ -53,7 +53,7 @@ impl Delayed {
     }
 
     /// Hold back the answer of a request that was served under a number.
-    pub(crate) fn hold(&self, owner: u16, due: Due, clock: Clock, request: Served) {
+    pub(crate) fn hold(&self, owner: u16, due: Due, clock: Clock, request: PendingAnswer) {
         let mut waiting = self.waiting();
         if due.awaited == 0 {
             waiting.answer_at(clock.moment(due.at), request);
@@ -79,7 +79,7 @@ impl Delayed {
     }
 
     /// Take all requests; they are held no longer.
-    pub(crate) fn take(&self) -> Vec<Served> {
+    pub(crate) fn take(&self) -> Vec<PendingAnswer> {
         let Waiting { requests, unknown, .. } = &mut *self.waiting();
         let unknown = std::mem::take(unknown).into_values().map(|(_, request)| request);
         std::mem::take(requests).into_values().chain(unknown).collect()
@@ -87,7 +87,7 @@ impl Delayed {
 
     /// Pass the requests to `answer` at their moments, until [`stop`](Self::stop) is called and none is left. `tick` does
     /// the work that is due and returns the moment of the next event.
-    pub(crate) fn run(&self, tick: impl Fn() -> Option<Instant>, answer: impl Fn(Served)) {
+    pub(crate) fn run(&self, tick: impl Fn() -> Option<Instant>, answer: impl Fn(PendingAnswer)) {
         loop {
             let (number, owner, unknown) = {
                 let waiting = self.waiting();

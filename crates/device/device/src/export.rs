@@ -1,6 +1,6 @@
 //! A device as the disk of an NBD server.
 
-use crate::delayed::{Delayed, Served};
+use crate::delayed::{Delayed, PendingAnswer};
 use crate::folder::DeviceError;
 use crate::load::{Load, LoadMeter};
 use crate::loss::{Loss, WENT_ON};
@@ -137,7 +137,7 @@ impl Exported {
     ) -> Result<Loss, DeviceError> {
         let connections = self.connections.end();
         let mut unsettled = machine.session().map(|(session, _)| session.unsettled()).unwrap_or_default();
-        let held: Vec<Served> = self.delayed.iter().flat_map(Delayed::take).collect();
+        let held: Vec<PendingAnswer> = self.delayed.iter().flat_map(Delayed::take).collect();
         for request in held.iter().map(|held| &held.request).chain(served) {
             op_of(request.command).into_iter().for_each(|op| unsettled.leave_out(op, request.length.into()));
         }
@@ -197,8 +197,8 @@ impl Exported {
     }
 
     /// Answer a request.
-    fn answer(&self, served: Served, result: Result<(), Errno>) {
-        let Served { request, arrival } = served;
+    fn answer(&self, served: PendingAnswer, result: Result<(), Errno>) {
+        let PendingAnswer { request, arrival } = served;
         request.answer(result);
         self.load.answered(1, arrival, now());
     }
@@ -271,7 +271,9 @@ impl Export for Exported {
         for (request, (owner, answer)) in requests.drain(..).zip(answers) {
             let answer = if changes(request.command) { written.clone().and(answer) } else { answer };
             match (answer, &self.delayed) {
-                (Ok(due), Some(delayed)) => delayed.hold(owner, due, clock, Served { request, arrival }),
+                (Ok(due), Some(delayed)) => {
+                    delayed.hold(owner, due, clock, PendingAnswer { request, arrival })
+                }
                 (answer, _) => {
                     answered += 1;
                     request.answer(answer.map(drop).map_err(|failure| errno(&failure)));

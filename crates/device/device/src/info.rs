@@ -1,8 +1,8 @@
 //! A look at a device.
 
 use crate::control;
+use crate::description::Description;
 use crate::folder::{DeviceError, Folder};
-use crate::told::Told;
 use coflash_store::{Disks, Finding, Overlay, Store, StoreError};
 use std::io::ErrorKind;
 
@@ -10,7 +10,7 @@ use std::io::ErrorKind;
 ///
 /// # Errors
 /// There is no device, or it is damaged.
-pub fn info(folder: &Folder) -> Result<Told, DeviceError> {
+pub fn info(folder: &Folder) -> Result<Description, DeviceError> {
     let disks = match folder.disks() {
         Err(DeviceError::Io { problem, .. }) if problem.kind() == ErrorKind::ResourceBusy => {
             return control::info(folder);
@@ -19,7 +19,7 @@ pub fn info(folder: &Folder) -> Result<Told, DeviceError> {
     };
     let overlay = |disk| Overlay::new(disk).map_err(|problem| folder.io(problem));
     let disks = Disks { data: overlay(disks.data)?, metadata: overlay(disks.metadata)? };
-    Store::open(disks).map(|(store, _)| Told::of(&store)).map_err(|problem| folder.store(problem))
+    Store::open(disks).map(|(store, _)| Description::of(&store)).map_err(|problem| folder.store(problem))
 }
 
 /// Check every record, checksum and table of a container, and all data. Nothing is written.

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | requests with data, power cuts | `session.rs` |
 //! | which scenarios can be served; power on, erased or recovered | `power_on.rs` |
-//! | bytes and their timeline as one media; no bytes, for the twin | `served.rs`, `device_bytes.rs` |
+//! | bytes and their timeline as one media; no bytes, for the twin | `timed_bytes.rs`, `device_bytes.rs` |
 //! | the trace of a session; the simulation of a session | `recorder.rs`, `twin.rs` |
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs`; what these take from clients: `loss.rs` |
@@ -28,6 +28,7 @@
 pub mod contents_file;
 mod control;
 mod delayed;
+mod description;
 mod device_bytes;
 pub mod explore;
 mod export;
@@ -43,15 +44,15 @@ mod power_on;
 mod recorder;
 mod refused;
 mod restarts;
-mod served;
 mod server;
 mod session;
-mod told;
+mod timed_bytes;
 mod twin;
 
 pub use coflash_media::Side;
 pub use coflash_nbd::Address;
 pub use control::cut;
+pub use description::Description;
 pub use device_bytes::DeviceBytes;
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{check, info};
@@ -64,5 +65,4 @@ pub use recorder::Recorder;
 pub use restarts::{Armed, Restart, Restarts};
 pub use server::{ServedDevice, listen_address};
 pub use session::{AnsweredAt, Cut, CutAt, Due, Ended, Failure, Session};
-pub use told::Told;
 pub use twin::{TwinError, twin, twin_of};

@@ -39,7 +39,7 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
         return refuse("hybrid", "a flash cache before disks cannot be served: a container holds no disks");
     }
     if device.cache.placement == Placement::Host
-        && device.host.protecting == Protecting::Grants
+        && matches!(device.host.protecting, Protecting::Grants { .. })
         && device.cooperation.name() != "cdm-consistent"
     {
         let problem = "\"grants\" cannot be served with this cooperation: the device drops a granted page without asking, and the \

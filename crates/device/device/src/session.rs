@@ -11,7 +11,7 @@ use crate::loss::Unsettled;
 use crate::power_on::{StartError, power_on, recover_device, timeline};
 use crate::recorder::Recorder;
 use crate::restarts::{Armed, Restart};
-use crate::served::Served;
+use crate::timed_bytes::TimedBytes;
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
 use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
@@ -135,7 +135,7 @@ pub struct Ended<S> {
 pub struct Session<S: DeviceBytes> {
     scenario: Scenario,
     stack: Tower<Ftl>,
-    engine: Engine<Served<S>>,
+    engine: Engine<TimedBytes<S>>,
     recorder: Recorder,
     live: Option<Arc<Mutex<LiveRecorder>>>,
     restarts: Vec<Restart>,
@@ -173,7 +173,7 @@ impl<S: DeviceBytes> Session<S> {
     ) -> Result<Self, StartError<StoreError>> {
         // Requests come when clients send them.
         scenario.replay.mode.get_or_insert(ReplayMode::Open);
-        let mut media = Served { store, timeline: timeline(&scenario, found) };
+        let mut media = TimedBytes { store, timeline: timeline(&scenario, found) };
         let stack = power_on(&scenario, found, &mut media)?;
         let page_bytes = scenario.flash.page_size.count;
         let engine = Engine::new(&scenario, &stack, media);
@@ -415,7 +415,7 @@ impl<S: DeviceBytes> Session<S> {
         op: Op,
         offset: u64,
         length: u64,
-        payload: impl Payload<Served<S>>,
+        payload: impl Payload<TimedBytes<S>>,
         now: Time,
     ) -> AnsweredAt {
         self.count(op);
@@ -429,7 +429,7 @@ impl<S: DeviceBytes> Session<S> {
         op: Op,
         offset: u64,
         length: u64,
-        mut payload: impl Payload<Served<S>>,
+        mut payload: impl Payload<TimedBytes<S>>,
         now: Time,
     ) -> AnsweredAt {
         let mut is_recorded = false;

@@ -11,6 +11,8 @@ const MARK: &str = ".coflash-";
 /// A file being written. A drop before [`commit`](Self::commit) leaves the old file.
 pub struct AtomicFile {
     file: File,
+    /// Where it is written.
+    place: PathBuf,
     /// The temporary and the final name; `None` for a pipe or a device: these are written directly.
     rename: Option<(PathBuf, PathBuf)>,
 }
@@ -26,7 +28,8 @@ impl AtomicFile {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; give the name of a file"));
         }
         if about.as_ref().is_some_and(|about| !about.is_file()) {
-            return Ok(Self { file: OpenOptions::new().write(true).open(path)?, rename: None });
+            let file = OpenOptions::new().write(true).open(path)?;
+            return Ok(Self { file, place: path.to_owned(), rename: None });
         }
         // Replace the target of a link, not the link.
         let last = if about.is_some() { path.canonicalize()? } else { path.to_owned() };
@@ -44,7 +47,7 @@ impl AtomicFile {
                     let _ = file.lock();
                     // Another process may have found it before it was locked.
                     if temporary.exists() {
-                        return Ok(Self { file, rename: Some((temporary, last)) });
+                        return Ok(Self { file, place: temporary.clone(), rename: Some((temporary, last)) });
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
@@ -73,6 +76,18 @@ impl AtomicFile {
                 let _ = fs::remove_file(file.path());
             }
         }
+    }
+
+    /// The place of the file, for another library that writes to it.
+    ///
+    /// # Errors
+    /// An error of the file system.
+    pub fn hand_over(&self) -> io::Result<&Path> {
+        // On Windows nobody else writes to a file that is locked.
+        if cfg!(windows) {
+            self.file.unlock()?;
+        }
+        Ok(&self.place)
     }
 
     /// Rename the file to its final name. Returns its size in bytes, 0 for a pipe or a device.

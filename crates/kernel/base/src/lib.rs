@@ -6,6 +6,7 @@
 //! | policies: a file, and a line in the list of its family | [`policy`] |
 //! | policies from outside: a scenario names their code, a run binds it | [`external`] |
 //! | expressions over named features | [`expression`] |
+//! | the reader of scenarios' values, and choices by name | [`read`](mod@read) |
 //! | measures: one declaration for JSON, tables, types and documentation | [`measure`] |
 //! | errors of invalid values in a scenario | [`misfit`] |
 //! | exact sizes, durations and shares with their units | [`units`] |
@@ -39,6 +40,7 @@ pub mod permutation;
 mod placement_id;
 pub mod policy;
 pub mod prefetch;
+pub mod read;
 pub mod save;
 pub mod seed;
 pub mod suggest;

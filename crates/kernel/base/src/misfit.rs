@@ -5,7 +5,7 @@ use std::fmt;
 /// An invalid value in a scenario: its key, and the problem with the given and the allowed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// The dotted key in the scenario.
+    /// The dotted key in the scenario; empty for the whole of it.
     pub key: String,
     /// The given value, the allowed values, and the reason.
     pub problem: String,
@@ -18,6 +18,12 @@ impl Misfit {
         Self { key: key.to_owned(), problem: problem.into() }
     }
 
+    /// Create an error of the whole scenario.
+    #[must_use]
+    pub fn whole(problem: String) -> Self {
+        Self::new("", problem)
+    }
+
     /// Create the error of a value outside of its range.
     #[must_use]
     pub fn out_of_range(key: &str, given: impl fmt::Display, allowed: &str) -> Self {
@@ -27,13 +33,17 @@ impl Misfit {
     /// Prefix the key with the table `key`.
     #[must_use]
     pub fn within(self, key: &str) -> Self {
-        Self { key: format!("{key}.{}", self.key), ..self }
+        let key = if self.key.is_empty() { key.to_owned() } else { format!("{key}.{}", self.key) };
+        Self { key, ..self }
     }
 }
 
 impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.key, self.problem)
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        f.write_str(&self.problem)
     }
 }
 

@@ -7,9 +7,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess};
-use std::marker::PhantomData;
+use serde::de::DeserializeOwned;
 
 /// One algorithm of a family.
 pub trait Policy: Sized {
@@ -118,20 +116,22 @@ macro_rules! policy_family {
             $(#[doc = concat!("`", $external_name, "`")] $external($external_ty),)?
         }
 
-        $(#[$meta])*
-        #[doc = "\n\nIn a scenario: its name, or a table of its name and its parameters."]
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum $config {
-            #[doc = concat!("`", $first_name, "`")]
-            $first(<$first_ty as $crate::Policy>::Config),
-            $(#[doc = concat!("`", $name, "`")] $variant(<$ty as $crate::Policy>::Config),)*
-            $(#[doc = concat!("`", $external_name, "`")] $external(<$external_ty as $crate::Policy>::Config),)?
+        $crate::choice! {
+            $(#[$meta])*
+            #[doc = "\n\nIn a scenario: its name, or a table of its name and its parameters."]
+            pub enum $config {
+                #[serde(rename = $first_name)]
+                #[doc = concat!("`", $first_name, "`")]
+                $first(<$first_ty as $crate::Policy>::Config),
+                $(#[serde(rename = $name)] #[doc = concat!("`", $name, "`")] $variant(<$ty as $crate::Policy>::Config),)*
+                $(#[serde(rename = $external_name)] #[doc = concat!("`", $external_name, "`")]
+                  $external(<$external_ty as $crate::Policy>::Config),)?
+            }
         }
 
         impl $config {
             /// All names of the family, in the order of its list, without the one of external code.
             pub const NAMES: &'static [&'static str] = &[$first_name, $($name),*];
-            const ALLOWED: &'static [&'static str] = &[$first_name, $($name,)* $($external_name)?];
 
             /// The name in the scenario.
             #[must_use]
@@ -166,66 +166,6 @@ macro_rules! policy_family {
         impl Default for $config {
             fn default() -> Self {
                 Self::$first(Default::default())
-            }
-        }
-
-        impl ::serde::Serialize for $config {
-            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                #[derive(::serde::Serialize)]
-                struct Named<'a, C> {
-                    name: &'static str,
-                    #[serde(flatten)]
-                    config: &'a C,
-                }
-                match self {
-                    Self::$first(config) => Named { name: $first_name, config }.serialize(serializer),
-                    $(Self::$variant(config) => Named { name: $name, config }.serialize(serializer),)*
-                    $(Self::$external(config) => Named { name: $external_name, config }.serialize(serializer),)?
-                }
-            }
-        }
-
-        impl<'de> ::serde::Deserialize<'de> for $config {
-            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct NameOrTable;
-                impl<'de> ::serde::de::Visitor<'de> for NameOrTable {
-                    type Value = $config;
-                    fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                        write!(f, "a name ({}) or a table with one", $config::ALLOWED.join(", "))
-                    }
-                    fn visit_str<E: ::serde::de::Error>(self, name: &str) -> Result<$config, E> {
-                        match name {
-                            $($external_name => Ok($config::$external(Default::default())),)?
-                            _ => $config::by_name(name).ok_or_else(|| E::unknown_variant(name, $config::ALLOWED)),
-                        }
-                    }
-                    fn visit_map<A: ::serde::de::MapAccess<'de>>(self, map: A) -> Result<$config, A::Error> {
-                        let (name, rest) = $crate::policy::split_name(map)?;
-                        match name.as_str() {
-                            $first_name => ::serde::Deserialize::deserialize(rest).map($config::$first),
-                            $($name => ::serde::Deserialize::deserialize(rest).map($config::$variant),)*
-                            $($external_name => ::serde::Deserialize::deserialize(rest).map($config::$external),)?
-                            _ => Err(::serde::de::Error::unknown_variant(&name, $config::ALLOWED)),
-                        }
-                    }
-                }
-                deserializer.deserialize_any(NameOrTable)
-            }
-        }
-
-        impl ::schemars::JsonSchema for $config {
-            fn schema_name() -> ::std::borrow::Cow<'static, str> {
-                stringify!($config).into()
-            }
-            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
-                ::schemars::json_schema!({
-                    "oneOf": [
-                        { "enum": $config::ALLOWED },
-                        { "type": "object", "required": ["name"],
-                          "properties": { "name": { "enum": $config::ALLOWED } } },
-                    ],
-                    "default": $first_name,
-                })
             }
         }
 
@@ -266,234 +206,6 @@ macro_rules! policy_build {
             };
         }
     };
-}
-
-/// The parameters of a policy as a deserializer of its configuration.
-pub type ParametersOf<E> = MapAccessDeserializer<ParameterTable<E>>;
-
-/// Split a table into `name` and the parameters.
-///
-/// # Errors
-/// A missing `name`, or an error of the table's source.
-pub fn split_name<'de, A: MapAccess<'de>>(mut map: A) -> Result<(String, ParametersOf<A::Error>), A::Error> {
-    let mut name = None;
-    let mut rest = Vec::new();
-    while let Some(key) = map.next_key::<String>()? {
-        if key == "name" {
-            name = Some(map.next_value()?);
-        } else {
-            rest.push((key, map.next_value()?));
-        }
-    }
-    let name = name.ok_or_else(|| de::Error::missing_field("name"))?;
-    let table = ParameterTable { entries: rest.into_iter(), value: None, error: PhantomData };
-    Ok((name, MapAccessDeserializer::new(table)))
-}
-
-/// The parameters of a policy during deserialization: an error names the parameter.
-#[derive(Debug)]
-pub struct ParameterTable<E> {
-    entries: std::vec::IntoIter<(String, ParameterValue)>,
-    value: Option<(String, ParameterValue)>,
-    error: PhantomData<E>,
-}
-
-impl<'de, E: de::Error> MapAccess<'de> for ParameterTable<E> {
-    type Error = E;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, E> {
-        self.value = self.entries.next();
-        self.value.as_ref().map(|(key, _)| seed.deserialize(key.as_str().into_deserializer())).transpose()
-    }
-
-    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, E> {
-        let (key, value) = self.value.take().expect("a key comes before its value");
-        seed.deserialize(value.into_deserializer())
-            .map_err(|error: E| E::custom(format_args!("{key}: {error}")))
-    }
-}
-
-/// The common methods of deserializers of a scenario's values. The deserializers implement `deserialize_any`
-/// themselves, and have two more methods: `unexpected`, the value for an error, and `into_text`, which returns the
-/// value unchanged if it is not a text.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! forward_scenario_value {
-    ($error:ty) => {
-        fn deserialize_option<V: ::serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, $error> {
-            visitor.visit_some(self)
-        }
-
-        fn deserialize_newtype_struct<V: ::serde::de::Visitor<'de>>(
-            self,
-            _: &'static str,
-            visitor: V,
-        ) -> Result<V::Value, $error> {
-            visitor.visit_newtype_struct(self)
-        }
-
-        fn deserialize_enum<V: ::serde::de::Visitor<'de>>(
-            self,
-            _: &'static str,
-            names: &'static [&'static str],
-            visitor: V,
-        ) -> Result<V::Value, $error> {
-            match self.into_text() {
-                Ok(name) => visitor.visit_enum(::serde::de::IntoDeserializer::into_deserializer(name)),
-                Err(other) => {
-                    let names = format!("one of {}", names.join(", "));
-                    Err(::serde::de::Error::invalid_type(other.unexpected(), &names.as_str()))
-                }
-            }
-        }
-
-        /// Refuse lists for tables: a new key would change their meaning.
-        fn deserialize_struct<V: ::serde::de::Visitor<'de>>(
-            self,
-            _: &'static str,
-            _: &'static [&'static str],
-            visitor: V,
-        ) -> Result<V::Value, $error> {
-            match self.unexpected() {
-                list @ ::serde::de::Unexpected::Seq => Err(::serde::de::Error::invalid_type(list, &visitor)),
-                _ => self.deserialize_any(visitor),
-            }
-        }
-
-        ::serde::forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-            seq tuple tuple_struct map identifier ignored_any
-        }
-    };
-}
-
-pub use value::ParameterValue;
-
-/// Values of a scenario between file and type.
-mod value {
-    use serde::Deserialize;
-    use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor, value};
-    use std::fmt;
-    use std::marker::PhantomData;
-
-    /// The value of a parameter, of one of the types of TOML.
-    #[derive(Clone, Debug)]
-    pub enum ParameterValue {
-        /// true or false
-        Bool(bool),
-        /// a whole number
-        Integer(i64),
-        /// a number
-        Float(f64),
-        /// a text
-        Text(String),
-        /// a list
-        List(Vec<Self>),
-        /// a table
-        Table(Vec<(String, Self)>),
-    }
-
-    impl ParameterValue {
-        fn unexpected(&self) -> Unexpected<'_> {
-            match self {
-                Self::Bool(v) => Unexpected::Bool(*v),
-                Self::Integer(v) => Unexpected::Signed(*v),
-                Self::Float(v) => Unexpected::Float(*v),
-                Self::Text(v) => Unexpected::Str(v),
-                Self::List(_) => Unexpected::Seq,
-                Self::Table(_) => Unexpected::Map,
-            }
-        }
-    }
-
-    impl<'de> Deserialize<'de> for ParameterValue {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            struct Any;
-            impl<'de> Visitor<'de> for Any {
-                type Value = ParameterValue;
-                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    f.write_str("a parameter")
-                }
-                fn visit_bool<E: Error>(self, v: bool) -> Result<ParameterValue, E> {
-                    Ok(ParameterValue::Bool(v))
-                }
-                fn visit_i64<E: Error>(self, v: i64) -> Result<ParameterValue, E> {
-                    Ok(ParameterValue::Integer(v))
-                }
-                fn visit_u64<E: Error>(self, v: u64) -> Result<ParameterValue, E> {
-                    i64::try_from(v)
-                        .map(ParameterValue::Integer)
-                        .map_err(|_| E::custom(format!("{v} is too large")))
-                }
-                fn visit_f64<E: Error>(self, v: f64) -> Result<ParameterValue, E> {
-                    Ok(ParameterValue::Float(v))
-                }
-                fn visit_str<E: Error>(self, v: &str) -> Result<ParameterValue, E> {
-                    Ok(ParameterValue::Text(v.to_owned()))
-                }
-                fn visit_seq<A: serde::de::SeqAccess<'de>>(
-                    self,
-                    mut seq: A,
-                ) -> Result<ParameterValue, A::Error> {
-                    let mut items = Vec::new();
-                    while let Some(item) = seq.next_element()? {
-                        items.push(item);
-                    }
-                    Ok(ParameterValue::List(items))
-                }
-                fn visit_map<A: serde::de::MapAccess<'de>>(
-                    self,
-                    mut map: A,
-                ) -> Result<ParameterValue, A::Error> {
-                    let mut items = Vec::new();
-                    while let Some(item) = map.next_entry()? {
-                        items.push(item);
-                    }
-                    Ok(ParameterValue::Table(items))
-                }
-            }
-            deserializer.deserialize_any(Any)
-        }
-    }
-
-    impl<E> ParameterDeserializer<E> {
-        fn unexpected(&self) -> Unexpected<'_> {
-            self.0.unexpected()
-        }
-
-        fn into_text(self) -> Result<String, Self> {
-            match self.0 {
-                ParameterValue::Text(text) => Ok(text),
-                other => Err(Self(other, PhantomData)),
-            }
-        }
-    }
-
-    impl<'de, E: Error> IntoDeserializer<'de, E> for ParameterValue {
-        type Deserializer = ParameterDeserializer<E>;
-        fn into_deserializer(self) -> ParameterDeserializer<E> {
-            ParameterDeserializer(self, PhantomData)
-        }
-    }
-
-    /// A parameter as a deserializer with any error type.
-    #[derive(Debug)]
-    pub struct ParameterDeserializer<E>(ParameterValue, PhantomData<E>);
-
-    impl<'de, E: Error> Deserializer<'de> for ParameterDeserializer<E> {
-        type Error = E;
-        fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-            match self.0 {
-                ParameterValue::Bool(v) => visitor.visit_bool(v),
-                ParameterValue::Integer(v) => visitor.visit_i64(v),
-                ParameterValue::Float(v) => visitor.visit_f64(v),
-                ParameterValue::Text(v) => visitor.visit_string(v),
-                ParameterValue::List(v) => visitor.visit_seq(value::SeqDeserializer::new(v.into_iter())),
-                ParameterValue::Table(v) => visitor.visit_map(value::MapDeserializer::new(v.into_iter())),
-            }
-        }
-        crate::forward_scenario_value! { E }
-    }
 }
 
 #[cfg(test)]
@@ -537,8 +249,8 @@ mod tests {
         }
     }
 
-    fn read(text: &str) -> Result<FamilyConfig, serde_json::Error> {
-        serde_json::from_str(text)
+    fn read(text: &str) -> Result<FamilyConfig, crate::Misfit> {
+        crate::read::read(&serde_json::from_str::<serde_json::Value>(text).unwrap())
     }
 
     #[test]
@@ -567,6 +279,7 @@ mod tests {
         let d = Parameter { name: "d".into(), default: "2".into(), meaning: "how many".into() };
         assert_eq!(table[1].parameters, [d]);
         assert_eq!(FamilyConfig::NAMES, ["plain", "tuned"]);
+        assert_eq!(FamilyConfig::by_name("plain"), Some(FamilyConfig::default()));
         assert_eq!(FamilyConfig::default().name(), "plain");
         assert_eq!(family_dispatch!(Family::Plain(Plain), _ => 1), 1);
         let _ = Family::Tuned(Tuned);

@@ -90,7 +90,8 @@ pub(crate) const GROUP: usize = FAR - Ahead::Near.distance();
 pub struct Engine<M: Media> {
     media: M,
     dies: u32,
-    gc: GcMode,
+    /// Whether GC works on idle dies.
+    collects_idly: bool,
     address: AddressMap,
     /// The logical pages of the request being issued.
     #[save(skip)]
@@ -126,7 +127,7 @@ impl<M: SimulatedMedia> Engine<M> {
             looked_at: Vec::new(),
             near: Vec::new(),
             dies: scenario.flash.dies(),
-            gc: scenario.gc.mode,
+            collects_idly: matches!(scenario.gc.mode, GcMode::Background { .. }),
             pending: Vec::new(),
             vacant: Vec::new(),
             finished: Vec::new(),
@@ -292,7 +293,7 @@ impl<M: SimulatedMedia> Engine<M> {
         until: Time,
         answered: &mut impl FnMut(Answer),
     ) -> Result<(), M::Error> {
-        if self.gc == GcMode::Background {
+        if self.collects_idly {
             self.advance_idly(level, until, answered)?;
         }
         while !self.media.advance(until, &mut self.finished) {
@@ -310,11 +311,10 @@ impl<M: SimulatedMedia> Engine<M> {
         until: Time,
         mut answered: impl FnMut(Answer),
     ) -> Result<bool, M::Error> {
-        let is_over = match self.gc {
-            GcMode::Background => self.await_report_idly(level, until)?,
-            GcMode::Foreground | GcMode::Preemptive | GcMode::Lazy => {
-                self.media.run(until, &mut self.finished)
-            }
+        let is_over = if self.collects_idly {
+            self.await_report_idly(level, until)?
+        } else {
+            self.media.run(until, &mut self.finished)
         };
         self.settle(level, &mut answered)?;
         Ok(is_over)

@@ -15,15 +15,11 @@
 //! | metrics of a result | `metrics.rs`, of the host's requests `host.rs`; the counters of the levels are in their own crates |
 //! | throughput, endurance, energy | `device.rs` |
 //! | whether the device keeps up with the host | `load.rs` |
-//! | the note on spare space that GC never recovers | `spare.rs` |
-//! | the note on write amplification that is not steady | `steady.rs` |
-//! | the note on data that fades before it is rewritten | `retention.rs` |
-//! | the note on a run beyond the measurements of its scenario | `beyond.rs` |
+//! | the notes of a result | `notes.rs`; what they go by: `spare.rs`, `steady.rs`, `retention.rs` |
 //! | preconditioning, by uniform and by the run's own writes; warm devices | `precondition.rs`, `own_writes.rs`, `warm/` |
 
 mod address;
 mod amplification;
-mod beyond;
 mod cancellable;
 mod checkpoint;
 mod course;
@@ -42,6 +38,7 @@ mod latency;
 mod load;
 mod memory;
 mod metrics;
+mod notes;
 mod observer;
 mod open_workload;
 mod own_writes;

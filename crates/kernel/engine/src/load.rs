@@ -59,7 +59,11 @@ struct Behind {
 struct Course(Vec<Behind>);
 
 /// How the device fell behind.
-struct Fall {
+pub(crate) struct Fall {
+    /// Whether requests were answered before flash had done their work.
+    answers_early: bool,
+    /// The length of the run.
+    run: Duration,
     /// Whether it did so for as long as requests came.
     grows: bool,
     by: Duration,
@@ -96,6 +100,8 @@ impl Course {
         let (last, before) = self.0.split_last()?;
         let peak = if grows { last } else { before.iter().max_by_key(|behind| behind.by)? };
         (grows || is_long(peak.by, normal * TURNS_OF_BURST)).then(|| Fall {
+            answers_early: false,
+            run,
             grows,
             by: self.longest().by,
             left: over(peak.done, peak.at),
@@ -116,10 +122,10 @@ impl Course {
 }
 
 impl Fall {
-    fn note(&self, answers_early: bool, run: Duration) -> String {
-        let (by, run) = (three_digits(self.by), three_digits(run));
+    pub(crate) fn note(&self) -> String {
+        let (by, run) = (three_digits(self.by), three_digits(self.run));
         let ever = if self.grows { "ever further behind" } else { "for a time behind" };
-        let what = if answers_early {
+        let what = if self.answers_early {
             format!(
                 "Flash fell {ever} the host: requests were answered before flash had done their work, which was up to {by} \
                  behind in a run of {run}. Rates and response times do not last"
@@ -164,14 +170,14 @@ fn turns(scenario: &Scenario, report: &Report) -> (Duration, Duration) {
         .into()
 }
 
-/// The load of a run from the windows of its time series, and the note if the device fell behind.
+/// The load of a run from the windows of its time series, and how the device fell behind, if it did.
 pub(crate) fn load(
     scenario: &Scenario,
     mode: ReplayMode,
     windows: impl Iterator<Item = Window>,
     end: End,
     report: &Report,
-) -> (Load, Option<String>) {
+) -> (Load, Option<Fall>) {
     let is_open = mode == ReplayMode::Open;
     let at = if is_open { end.last_arrival } else { end.last_answer };
     let last = |done| Behind { at, requests: end.requests, by: over(done, at), done };
@@ -196,14 +202,14 @@ pub(crate) fn load(
     let waiting = if is_open { late.fall(run, normal, turn) } else { None };
     let working = busy.fall(run, turn, turn).filter(|fall| is_open || fall.grows);
     let behind = if is_open { late.longest().by.max(busy.longest().by) } else { over(end.busy_until, at) };
-    let (fall, answers_early) = match (waiting, working) {
-        (Some(waiting), Some(working)) if working.left.ns / 2 > waiting.left.ns => (working, true),
-        (Some(waiting), _) => (waiting, false),
-        (None, Some(working)) => (working, true),
-        (None, None) => return (Load { behind_ns: behind.ns, sustained_per_s: None }, None),
+    let early = |fall| Fall { answers_early: true, ..fall };
+    let fall = match (waiting, working) {
+        (Some(waiting), Some(working)) if working.left.ns / 2 > waiting.left.ns => Some(early(working)),
+        (Some(waiting), _) => Some(waiting),
+        (None, working) => working.map(early),
     };
-    let found = Load { behind_ns: behind.ns, sustained_per_s: fall.sustained_per_s };
-    (found, Some(fall.note(answers_early, run)))
+    let sustained_per_s = fall.as_ref().and_then(|fall| fall.sustained_per_s);
+    (Load { behind_ns: behind.ns, sustained_per_s }, fall)
 }
 
 fn over(after: Time, before: Time) -> Duration {

@@ -1,4 +1,4 @@
-//! Spare space at the end of a run: the part that GC can still recover, and a note if it never will.
+//! Spare space at the end of a run: the part that GC can still recover.
 
 use coflash_base::measure::Report;
 use coflash_ftl::Programs;
@@ -15,11 +15,6 @@ coflash_base::measures! {
 
 /// The mean number of erases of cleaned blocks from which GC can be said to pass other blocks over.
 const ROUNDS_MIN: f64 = 4.0;
-
-/// The note on spare space that is frozen. GC must copy much, so that more spare space would help.
-pub(crate) const FROZEN: &str = "Most of the spare space lies in blocks that GC never erased in this run (spare.frozen_pages), \
-    while it copied more pages than were written: write amplification depends on how the device was filled \
-    (precondition), and stays so. A victim policy that looks at age, such as cost-benefit, recovers such space.";
 
 impl SpareSpace {
     /// Count from the invalid pages and the erases of each block.

@@ -4,6 +4,7 @@
 //! their mean, and their best straight line may rise or fall by a tenth of it.
 
 use crate::series::Series;
+use coflash_scenario::Scenario;
 
 /// The windows of a run.
 const WINDOWS: usize = 4;
@@ -17,6 +18,15 @@ pub(crate) struct Erasing {
     /// Blocks erased at once.
     pub(crate) blocks_per_erase: u32,
     pub(crate) pools: f64,
+}
+
+impl Erasing {
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let Scenario { ftl, flash, .. } = scenario;
+        let pool_blocks = ftl.pools.blocks(&ftl.erase_units(flash));
+        let pools = f64::from(flash.blocks()) / f64::from(pool_blocks);
+        Self { blocks_per_erase: ftl.blocks_per_erase(flash), pools }
+    }
 }
 
 /// The range of the windows, and the excursion of their straight line, as parts of their mean.

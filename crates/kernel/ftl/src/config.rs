@@ -4,10 +4,11 @@ use crate::placement::PlacementConfig;
 use crate::refresh_config::RefreshConfig;
 use crate::stream::{StreamGroups, WriteStream};
 use crate::victim::VictimConfig;
+use coflash_base::read::number_or_text;
 use coflash_base::{Bytes, Misfit, Ratio, Save, Share};
 use coflash_media::Geometry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -122,36 +123,77 @@ pub enum Summary {
     FreeInGc,
 }
 
-/// The order in which free blocks are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum WearLevelling {
-    /// In the order in which they became free.
-    #[default]
-    Off,
-    /// The least-erased block first; ties go to the lowest block number.
-    Dynamic,
-    /// As `dynamic`, and cold data moves to worn blocks: when GC has erased a block `wear_gap` times more often than
-    /// the least-erased sealed block, it takes over the data of that block, which is then free for new writes.
-    Static,
+coflash_base::choice! {
+    /// The order in which free blocks are used.
+    #[derive(Copy, Eq)]
+    pub enum WearLevelling, default Off {
+        /// In the order in which they became free.
+        Off,
+        /// The least-erased block first; ties go to the lowest block number.
+        Dynamic,
+        /// As `dynamic`, and cold data moves to worn blocks: when GC has erased a block `gap` times more often than the least-erased
+        /// sealed block, it takes over the data of that block, which is then free for new writes.
+        Static {
+            /// The difference in erases above which a block takes over the data of the least-erased sealed block of its pool.
+            #[serde(default = "wear_gap")]
+            gap: u32,
+        },
+    }
 }
 
-/// The times at which GC works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum GcMode {
-    /// GC cleans whole victims when a pool is at or below the low mark, before the operation that triggers it.
-    #[default]
-    Foreground,
-    /// As `foreground`, and GC also works while a die is idle and a pool is at or below `background_mark`: one page
-    /// copy or erase after the other. A request waits for at most one that has begun.
-    Background,
-    /// GC does at most `steps_max` page copies and erases before each operation while a pool is at or below the low
-    /// mark. It cleans whole victims only if a pool is down to its last free block.
-    Preemptive,
-    /// As `foreground`, and before each write GC also cleans every victim of which at most `lazy_valid` is still valid, while a
-    /// pool is at or below `background_mark`. Victims with more to copy wait for the low mark.
-    Lazy,
+fn wear_gap() -> u32 {
+    16
+}
+
+coflash_base::choice! {
+    /// The times at which GC works.
+    #[derive(Copy, Eq)]
+    pub enum GcMode, default Foreground {
+        /// GC cleans whole victims when a pool is at or below the low mark, before the operation that triggers it.
+        Foreground,
+        /// As `foreground`, and GC also works while a die is idle and a pool is at or below `mark`: one page copy or erase after
+        /// the other. A request waits for at most one that has begun.
+        Background {
+            /// GC works in idle time while a pool has at most this many free blocks; more than `low_mark`. By default a tenth more,
+            /// at least 1 block. A higher mark leaves less spare space, which raises write amplification.
+            mark: Option<FreeMark>,
+        },
+        /// GC does at most `steps_max` page copies and erases before each operation while a pool is at or below the low
+        /// mark. It cleans whole victims only if a pool is down to its last free block.
+        Preemptive {
+            /// The most page copies and erases before an operation, at least 1. It must suffice for the pages that GC copies per
+            /// page written; otherwise pools run down to their last free block.
+            #[serde(default = "steps_max")]
+            steps_max: u32,
+        },
+        /// As `foreground`, and before each write GC also cleans every victim of which at most the share `valid` is still valid,
+        /// while a pool is at or below `mark`. Victims with more to copy wait for the low mark.
+        Lazy {
+            /// The mark at which victims with few valid pages are cleaned; more than `low_mark`. By default a tenth more, at least 1
+            /// block.
+            mark: Option<FreeMark>,
+            /// The largest share of valid pages of a victim above the low mark.
+            #[serde(default = "lazy_valid")]
+            valid: Share,
+        },
+    }
+}
+
+fn steps_max() -> u32 {
+    8
+}
+
+fn lazy_valid() -> Share {
+    Share::percent(5)
+}
+
+impl GcMode {
+    /// The mark at which GC works above the low mark, in a pool of `blocks` blocks with this low mark; `None` if it does not.
+    #[must_use]
+    pub fn higher_mark(self, blocks: u32, low: u32) -> Option<u32> {
+        let (Self::Background { mark } | Self::Lazy { mark, .. }) = self else { return None };
+        Some(mark.map_or(low.saturating_add((low / 10).max(1)), |mark| mark.of(blocks)))
+    }
 }
 
 /// The operations that check whether GC is needed.
@@ -205,27 +247,13 @@ impl Serialize for FreeMark {
 
 impl<'de> Deserialize<'de> for FreeMark {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl de::Visitor<'_> for Either {
-            type Value = FreeMark;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a share such as \"5%\" or a number of blocks")
+        number_or_text(deserializer, "a share such as \"5%\" or a number of blocks", |given| match given {
+            Ok(count) => {
+                let is_count = count.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&count);
+                Ok(is_count.then_some(Self::Blocks(count as u32)))
             }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<FreeMark, E> {
-                text.parse().map(FreeMark::Share).map_err(E::custom)
-            }
-            fn visit_i64<E: de::Error>(self, count: i64) -> Result<FreeMark, E> {
-                u32::try_from(count)
-                    .map(FreeMark::Blocks)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(count), &self))
-            }
-            fn visit_u64<E: de::Error>(self, count: u64) -> Result<FreeMark, E> {
-                u32::try_from(count)
-                    .map(FreeMark::Blocks)
-                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(count), &self))
-            }
-        }
-        deserializer.deserialize_any(Either)
+            Err(text) => text.parse().map(|share| Some(Self::Share(share))),
+        })
     }
 }
 
@@ -253,24 +281,12 @@ pub struct GcConfig {
     pub trigger: Trigger,
     /// The times at which GC works.
     pub mode: GcMode,
-    /// With `background`: GC works in idle time while a pool has at most this many free blocks; more than `low_mark`.
-    /// By default a tenth more, at least 1 block. A higher mark leaves less spare space, which raises write
-    /// amplification. With `lazy`: the mark at which victims with few valid pages are cleaned.
-    pub background_mark: Option<FreeMark>,
-    /// With `lazy`: the largest share of valid pages of a victim above the low mark. Default: 5%.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lazy_valid: Option<Share>,
-    /// With `preemptive`: the most page copies and erases before an operation, at least 1. It must suffice for the
-    /// pages that GC copies per page written; otherwise pools run down to their last free block.
-    pub steps_max: u32,
     /// With device-wide pools: room in the controller for pages that are copied from die to die. Pages take it in the order of GC; a
     /// page has it before its read, and until its program has ended. Default: four pages for each die, or for each plane if planes
     /// work in parallel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub copy_buffer: Option<Bytes>,
 }
-
-const STEPS_MAX: u32 = 8;
 
 impl Default for GcConfig {
     fn default() -> Self {
@@ -279,9 +295,6 @@ impl Default for GcConfig {
             low_mark: FreeMark::Share(Share::percent(5)),
             trigger: Trigger::default(),
             mode: GcMode::default(),
-            background_mark: None,
-            lazy_valid: None,
-            steps_max: STEPS_MAX,
             copy_buffer: None,
         }
     }
@@ -350,9 +363,6 @@ pub struct FtlConfig {
     pub summary: Summary,
     /// The order in which free blocks are used, and whether cold data is moved.
     pub wear_levelling: WearLevelling,
-    /// With `static`: the difference in erases above which a block takes over the data of the least-erased sealed block
-    /// of its pool.
-    pub wear_gap: u32,
     /// Refresh: rewriting data before it fades. Off by default.
     pub refresh: RefreshConfig,
     /// The pSLC cache: blocks that are written with one bit per cell. Off by default.
@@ -361,8 +371,6 @@ pub struct FtlConfig {
     /// it. A multiple of `flash.page_size`. Default: a page.
     pub indirection_unit: Option<Bytes>,
 }
-
-const WEAR_GAP: u32 = 16;
 
 impl Default for FtlConfig {
     fn default() -> Self {
@@ -375,7 +383,6 @@ impl Default for FtlConfig {
             shared_streams: vec![vec![WriteStream::Host, WriteStream::Evict]],
             summary: Summary::default(),
             wear_levelling: WearLevelling::default(),
-            wear_gap: WEAR_GAP,
             refresh: RefreshConfig::default(),
             slc_cache: SlcCacheConfig::default(),
             indirection_unit: None,

@@ -97,7 +97,8 @@ impl Dimensions {
             return Err(Misfit::new("ftl.spare.share", problem));
         }
         // The free blocks at the mark, the active blocks, and one target of GC must not be needed for data.
-        let mark = if gc.mode == GcMode::Lazy { low_mark_blocks } else { step_mark_blocks };
+        let is_background = matches!(gc.mode, GcMode::Background { .. });
+        let mark = if matches!(gc.mode, GcMode::Lazy { .. }) { low_mark_blocks } else { step_mark_blocks };
         let kept_back = mark.saturating_add(groups.count() + 1);
         let usable = u64::from(blocks_per_pool.saturating_sub(kept_back)) * u64::from(data_pages_per_block);
         let per_pool = logical_pages.div_ceil(dies * u64::from(pools_per_die));
@@ -108,9 +109,9 @@ impl Dimensions {
                     "{TOO_SMALL}: a pool of {blocks_per_pool} blocks must hold {per_pool} pages, but GC keeps \
                      {kept_back} blocks back ({} mark {mark}, {} active, 1 reserve), which leaves room \
                      for {usable}; more blocks, a lower {}, or more spare share",
-                    if gc.mode == GcMode::Background { "background" } else { "low" },
+                    if is_background { "background" } else { "low" },
                     groups.count(),
-                    if gc.mode == GcMode::Background { "gc.background_mark" } else { "gc.low_mark" }
+                    if is_background { "gc.mode.mark" } else { "gc.low_mark" }
                 ),
             ));
         }
@@ -228,18 +229,17 @@ fn marks(gc: &GcConfig, blocks_per_pool: u32, reserve: u32) -> Result<(u32, u32)
     }
     match gc.mode {
         GcMode::Foreground => Ok((low, low)),
-        GcMode::Background | GcMode::Lazy => {
-            let higher = low.saturating_add((low / 10).max(1));
-            let mark = gc.background_mark.map_or(higher, |mark| mark.of(blocks_per_pool));
+        GcMode::Background { .. } | GcMode::Lazy { .. } => {
+            let mark = gc.mode.higher_mark(blocks_per_pool, low).unwrap_or(low);
             if mark <= low {
                 let problem = format!("{mark} blocks is not more than gc.low_mark ({low} blocks)");
-                return Err(Misfit::new("gc.background_mark", problem));
+                return Err(Misfit::new("gc.mode.mark", problem));
             }
             Ok((mark, low))
         }
-        GcMode::Preemptive => {
-            if gc.steps_max == 0 {
-                return Err(Misfit::out_of_range("gc.steps_max", 0, "at least 1"));
+        GcMode::Preemptive { steps_max } => {
+            if steps_max == 0 {
+                return Err(Misfit::out_of_range("gc.mode.steps_max", 0, "at least 1"));
             }
             let least = reserve + PREEMPTIVE_BLOCKS;
             if low < least {

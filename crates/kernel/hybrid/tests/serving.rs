@@ -56,7 +56,7 @@ impl Rig {
             "disks": { "model": { "name": "constant", "capacity": "128MiB" } },
         });
         config.as_object_mut().expect("keys").extend(keys.as_object().expect("keys").clone());
-        let hybrid: HybridConfig = serde_json::from_value(config).expect("a hybrid");
+        let hybrid: HybridConfig = coflash_base::read::read(&config).expect("a hybrid");
         let disks = Disks::new(&hybrid.disks, PAGE_BYTES).expect("disks");
         let parts = HybridParts {
             geometry: &geometry,

@@ -79,7 +79,7 @@ impl<'a> StackConfig<'a> {
     pub fn levels(self, logical_pages: u32) -> Result<Levels<'a>, Misfit> {
         let (memory, grants) = match self.device.cache.placement {
             Placement::InStorage => (Memory::Device, false),
-            Placement::Host => (Memory::Host, self.host.protecting == Protecting::Grants),
+            Placement::Host => (Memory::Host, matches!(self.host.protecting, Protecting::Grants { .. })),
         };
         let (setting, scheme) = self.device.cache(memory, logical_pages, grants)?;
         let buffer = self.buffer.exists().then(|| self.buffer.setting(self.page_bytes(), logical_pages));
@@ -110,8 +110,7 @@ impl Levels<'_> {
     fn put<L: Cooperates>(self, lowest: L, has_cache: bool) -> Tower<L> {
         let Self { config, setting, scheme, buffer } = self;
         let (device, in_host) = (&config.device, config.device.cache.placement == Placement::Host);
-        let buffered =
-            buffer.as_ref().map(|buffer| (buffer, config.host.under_buffer(config.buffer.notices)));
+        let buffered = buffer.as_ref().map(|buffer| (buffer, config.host.under_buffer()));
         let (in_device, in_host) = if in_host { (None, Some(scheme)) } else { (Some(scheme), None) };
         let cache = in_device.filter(|_| has_cache);
         let cached = May::over(

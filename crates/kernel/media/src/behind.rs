@@ -189,7 +189,7 @@ mod tests {
             "bandwidth_per_s": "4096MB",
         });
         let config = json!({ "model": model, "scheduler": scheduler });
-        Disks::new(&serde_json::from_value(config).expect("disks"), 4096).expect("disks")
+        Disks::new(&coflash_base::read::read(&config).expect("disks"), 4096).expect("disks")
     }
 
     const SERVICE_US: u64 = 2;

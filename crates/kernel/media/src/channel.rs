@@ -79,9 +79,10 @@ pub(crate) struct Channels {
     operations: Operations,
     servers: Vec<Server>,
     buses: Vec<Bus>,
-    priority: ReadPriority,
-    suspend_overhead: Duration,
-    overtaken_max: u32,
+    /// Whether reads overtake, and how many one operation.
+    overtaken_max: Option<u32>,
+    /// Whether reads suspend operations, and the time that this takes.
+    suspend_overhead: Option<Duration>,
     /// Whether an operation joins the queue of its die only when it may begin.
     serves_ready: bool,
     buffer: PageBuffer<OpId>,
@@ -120,9 +121,16 @@ impl Channels {
             operations: Operations::default(),
             servers: channel_of_server.into_iter().map(server).collect(),
             buses: vec![Bus::default(); buses as usize],
-            priority: timing.read_priority,
-            suspend_overhead: timing.suspend_overhead,
-            overtaken_max: timing.overtaken_max,
+            overtaken_max: match timing.read_priority {
+                ReadPriority::None => None,
+                ReadPriority::Overtake { overtaken_max } | ReadPriority::Suspend { overtaken_max, .. } => {
+                    Some(overtaken_max)
+                }
+            },
+            suspend_overhead: match timing.read_priority {
+                ReadPriority::Suspend { overhead, .. } => Some(overhead),
+                ReadPriority::None | ReadPriority::Overtake { .. } => None,
+            },
             serves_ready: false,
             buffer: PageBuffer::new(0, Duration::ZERO),
             copies: PageBuffer::new(0, Duration::ZERO),
@@ -182,7 +190,7 @@ impl Channels {
 
     /// The number of suspensions, and the time that they cost dies in addition to their operations.
     pub(crate) fn suspensions(&self) -> (u64, Duration) {
-        (self.suspensions, self.suspend_overhead * self.suspensions)
+        (self.suspensions, self.suspend_overhead.unwrap_or_default() * self.suspensions)
     }
 
     pub(crate) fn buffer(&self) -> &PageBuffer<OpId> {
@@ -243,7 +251,7 @@ impl Channels {
 
     /// Issue equal operations, one after another.
     pub(crate) fn issue_run(&mut self, server: usize, phases: &Phases, count: u32, after: When) {
-        if self.priority == ReadPriority::None {
+        if self.overtaken_max.is_none() {
             let operation = self.operation(server, phases, count);
             self.begin(operation, after);
         } else {

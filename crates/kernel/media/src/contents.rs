@@ -1,11 +1,11 @@
 //! The durable remains of a device after a power cut.
 
 use crate::{Mode, Oob, Ppn};
-use coflash_base::Lpn;
+use coflash_base::{Lpn, Save};
 
 /// The contents of non-volatile memory and flash after a power cut: the input of recovery. The data of slots
 /// and pages are not part of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Save)]
 pub struct Contents {
     /// The words of non-volatile memory.
     pub words: Vec<u64>,
@@ -16,7 +16,7 @@ pub struct Contents {
 }
 
 /// A programmed page with its out-of-band data, or a torn page. It takes 16 bytes: a large device has many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Save)]
 pub struct FoundPage {
     page: Ppn,
     lpn: Option<Lpn>,

@@ -27,18 +27,33 @@ pub enum Planes {
     Parallel,
 }
 
-/// The treatment of a read that finds its die busy (Wu & He, "Reducing SSD read latency via NAND flash program and erase
-/// suspension", FAST 2012).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadPriority {
-    /// It waits: a die is first come, first served.
-    #[default]
-    None,
-    /// It overtakes the operations that wait for the die.
-    Overtake,
-    /// As `overtake`; and it suspends a program or an erase under way, which continues afterwards.
-    Suspend,
+coflash_base::choice! {
+    /// The treatment of a read that finds its die busy (Wu & He, "Reducing SSD read latency via NAND flash program and erase
+    /// suspension", FAST 2012).
+    #[derive(Copy, Eq, Save)]
+    pub enum ReadPriority, default None {
+        /// It waits: a die is first come, first served.
+        None,
+        /// It overtakes the operations that wait for the die.
+        Overtake {
+            /// The maximum number of reads that overtake or suspend one operation.
+            #[serde(default = "overtaken_max")]
+            overtaken_max: u32,
+        },
+        /// As `overtake`; and it suspends a program or an erase under way, which continues afterwards.
+        Suspend {
+            /// The maximum number of reads that overtake or suspend one operation.
+            #[serde(default = "overtaken_max")]
+            overtaken_max: u32,
+            /// Time from the command that suspends an operation to the start of the read.
+            #[serde(default)]
+            overhead: Duration,
+        },
+    }
+}
+
+fn overtaken_max() -> u32 {
+    16
 }
 
 /// How the times of programs are distributed.
@@ -97,10 +112,6 @@ pub struct Timing {
     pub planes: Planes,
     /// The treatment of a read that finds its die busy.
     pub read_priority: ReadPriority,
-    /// With `suspend`: time from the command that suspends an operation to the start of the read.
-    pub suspend_overhead: Duration,
-    /// With `overtake` and `suspend`: the maximum number of reads that overtake or suspend one operation.
-    pub overtaken_max: u32,
 }
 
 impl Default for Timing {
@@ -124,13 +135,9 @@ impl Default for Timing {
             channel: Channel::Shared,
             planes: Planes::Serial,
             read_priority: ReadPriority::None,
-            suspend_overhead: Duration::ZERO,
-            overtaken_max: OVERTAKEN_MAX,
         }
     }
 }
-
-const OVERTAKEN_MAX: u32 = 16;
 
 /// The most pages of a word line: flash has at most some hundred.
 const WORD_LINE_PAGES_MAX: u64 = 1 << 12;

@@ -44,7 +44,15 @@ fn device_of(timing: Timing, geometry: Geometry) -> Timeline {
 }
 
 fn first(read_priority: ReadPriority) -> Timing {
-    Timing { read_priority, suspend_overhead: us(1), ..Timing::default() }
+    Timing { read_priority, ..Timing::default() }
+}
+
+fn overtake(overtaken_max: u32) -> ReadPriority {
+    ReadPriority::Overtake { overtaken_max }
+}
+
+fn suspend(overtaken_max: u32, overhead_us: u64) -> ReadPriority {
+    ReadPriority::Suspend { overtaken_max, overhead: us(overhead_us) }
 }
 
 fn read(flash: &mut Timeline, page: u32, after: When) -> When {
@@ -87,21 +95,21 @@ fn a_read_waits_overtakes_or_suspends() {
     for (priority, expected) in [
         (ReadPriority::None, [24, 48, 62]),
         // 24–34 [34–38], and then the second program: [38–42] 42–62.
-        (ReadPriority::Overtake, [24, 62, 38]),
+        (overtake(16), [24, 62, 38]),
         // Suspended at 10 with 14 left: 1 for that, 11–21 [21–25], 25–39; [39–43] 43–63.
-        (ReadPriority::Suspend, [39, 63, 25]),
+        (suspend(16, 1), [39, 63, 25]),
     ] {
         let flash = &mut device(first(priority));
         let whens = [program(flash, 0, at(0)), program(flash, 1, at(0)), read(flash, 5, at(10))];
         assert_eq!(ends(flash, whens), expected, "{priority:?}");
-        let overhead = if priority == ReadPriority::Suspend { 1 } else { 0 };
+        let overhead = if priority == suspend(16, 1) { 1 } else { 0 };
         assert_eq!(flash.busy().other, us(24 + 24 + 14 + overhead), "{priority:?}");
     }
 }
 
 #[test]
 fn a_program_that_waits_for_its_channel_has_begun() {
-    for priority in [ReadPriority::Overtake, ReadPriority::Suspend] {
+    for priority in [overtake(16), suspend(16, 1)] {
         let timing = Timing { channel: Channel::Shared, ..first(priority) };
         let geometry = Geometry { channels: 1, chips_per_channel: 2, ..Geometry::default() };
         let flash = &mut device_of(timing, geometry);
@@ -115,7 +123,7 @@ fn a_program_that_waits_for_its_channel_has_begun() {
 fn a_transfer_is_not_suspended_and_an_end_at_the_same_time_comes_first() {
     // A read at 2 meets the transfer of the program (0–4): it waits for the program. One at 24 meets its end.
     for (begin, expected) in [(2, [24, 38]), (24, [24, 38]), (23, [38, 38])] {
-        let flash = &mut device(first(ReadPriority::Suspend));
+        let flash = &mut device(first(suspend(16, 1)));
         let whens = [program(flash, 0, at(0)), read(flash, 5, at(begin))];
         let [programmed, done] = ends(flash, whens)[..] else { panic!("two were asked for") };
         // 23: suspended with 1 left, 24–34 [34–38], 38–39.
@@ -126,8 +134,7 @@ fn a_transfer_is_not_suspended_and_an_end_at_the_same_time_comes_first() {
 
 #[test]
 fn an_erase_is_suspended_as_often_as_allowed_and_then_ends() {
-    let timing = Timing { overtaken_max: 2, ..first(ReadPriority::Suspend) };
-    let flash = &mut device(timing);
+    let flash = &mut device(first(suspend(2, 1)));
     // Erase 0–10, read 11–25, erase 25–40, read 41–55, erase 55–130; the third read waits for it.
     let whens =
         [erase(flash, at(0)), read(flash, 20, at(10)), read(flash, 20, at(40)), read(flash, 20, at(60))];
@@ -136,10 +143,8 @@ fn an_erase_is_suspended_as_often_as_allowed_and_then_ends() {
 
 #[test]
 fn reads_that_never_end_do_not_starve_a_program() {
-    for (priority, expected) in
-        [(ReadPriority::Overtake, 14 + 3 * 14 + 24), (ReadPriority::Suspend, 14 + 3 * 14 + 24)]
-    {
-        let flash = &mut device(Timing { overtaken_max: 3, ..first(priority) });
+    for (priority, expected) in [(overtake(3), 14 + 3 * 14 + 24), (suspend(3, 1), 14 + 3 * 14 + 24)] {
+        let flash = &mut device(first(priority));
         let mut whens = vec![read(flash, 5, at(0)), program(flash, 0, at(0))];
         whens.extend((1..40).map(|n| read(flash, 5, at(n * 7))));
         assert_eq!(ends(flash, whens)[1], expected, "{priority:?}");
@@ -150,11 +155,10 @@ fn reads_that_never_end_do_not_starve_a_program() {
 #[test]
 fn nothing_is_lost_and_a_die_does_no_more_and_no_less() {
     for seed in 0..200 {
-        let issue = |priority, overhead_us| {
+        let issue = |priority: fn(u32) -> ReadPriority| {
             let stream = &mut Seed(seed).stream("priority");
+            let priority = priority(stream.random_range(1..5));
             let timing = Timing {
-                suspend_overhead: us(overhead_us),
-                overtaken_max: stream.random_range(1..5),
                 channel: if stream.random() { Channel::Private } else { Channel::Shared },
                 ..first(priority)
             };
@@ -173,12 +177,15 @@ fn nothing_is_lost_and_a_die_does_no_more_and_no_less() {
             let busy = flash.busy();
             (ends, busy.gc + busy.other, flash.busy_until())
         };
-        let (plain, work, until) = issue(ReadPriority::None, 0);
-        for priority in [ReadPriority::Overtake, ReadPriority::Suspend] {
-            let (ends, busy, busy_until) = issue(priority, 0);
+        let (plain, work, until) = issue(|_| ReadPriority::None);
+        for priority in [overtake as fn(u32) -> ReadPriority, |most| suspend(most, 0)] {
+            let (ends, busy, busy_until) = issue(priority);
             assert_eq!((busy, busy_until), (work, until), "seed {seed}, {priority:?}: the die works as long");
             assert_eq!(ends.len(), plain.len());
-            let (_, busy, busy_until) = issue(priority, 1);
+            if priority(1) == overtake(1) {
+                continue;
+            }
+            let (_, busy, busy_until) = issue(|most| suspend(most, 1));
             assert!(busy_until.ns - until.ns <= busy.ns - work.ns, "seed {seed}: only suspensions are added");
         }
     }

@@ -486,7 +486,10 @@ fn an_erase_waits_for_what_was_issued_before() {
 fn a_run_of_copies_is_as_its_copies_on_one_die() {
     let geometry = Geometry { channels: 1, blocks_per_plane: 3, pages_per_block: 8, ..Geometry::default() };
     let ends = |in_runs: bool| {
-        let timing = Timing { read_priority: ReadPriority::Overtake, ..timing(Channel::Private, 0) };
+        let timing = Timing {
+            read_priority: ReadPriority::Overtake { overtaken_max: 16 },
+            ..timing(Channel::Private, 0)
+        };
         let mut flash = Timeline::new(&geometry, &timing, CacheTimings::default()).with_superblocks(1, None);
         let run = Run { first: Ppn::new(0), pages: 0b1011, to: Ppn::new(8) };
         let mut whens = Vec::new();

@@ -5,11 +5,9 @@
 use crate::replay::ReplayMode;
 use crate::scenario::Scenario;
 use coflash_base::Duration;
-use coflash_ftl::placement::{Isolation, PlacementConfig};
-use coflash_ftl::{FreeMark, GcMode, WearLevelling};
+use coflash_ftl::FreeMark;
 use coflash_hybrid::{HybridConfig, WritePolicy};
-use coflash_level::{ControllerConfig, Notices, Placement, Protecting};
-use coflash_media::{ReadPriority, disk};
+use coflash_level::{ControllerConfig, Placement};
 
 /// Keys, or tables of keys, and the condition under which they act.
 struct Condition {
@@ -53,31 +51,6 @@ const CONDITIONS: &[Condition] = &[
         needs: "a trace (workload.trace, workload.like)",
     },
     Condition {
-        keys: &["gc.background_mark"],
-        holds: |scenario| matches!(scenario.gc.mode, GcMode::Background | GcMode::Lazy),
-        needs: "gc.mode = \"background\" or \"lazy\"",
-    },
-    Condition {
-        keys: &["gc.lazy_valid"],
-        holds: |scenario| scenario.gc.mode == GcMode::Lazy,
-        needs: "gc.mode = \"lazy\"",
-    },
-    Condition {
-        keys: &["gc.steps_max"],
-        holds: |scenario| scenario.gc.mode == GcMode::Preemptive,
-        needs: "gc.mode = \"preemptive\"",
-    },
-    Condition {
-        keys: &["timing.suspend_overhead"],
-        holds: |scenario| scenario.timing.read_priority == ReadPriority::Suspend,
-        needs: "timing.read_priority = \"suspend\"",
-    },
-    Condition {
-        keys: &["timing.overtaken_max"],
-        holds: |scenario| scenario.timing.read_priority != ReadPriority::None,
-        needs: "timing.read_priority = \"overtake\" or \"suspend\"",
-    },
-    Condition {
         keys: &["timing.planes"],
         holds: |scenario| scenario.flash.planes_per_die > 1,
         needs: "several planes in a die (flash.planes_per_die)",
@@ -98,19 +71,6 @@ const CONDITIONS: &[Condition] = &[
             scenario.ftl.refresh.retention.is_some() || scenario.ftl.refresh.fast_retention.is_some()
         },
         needs: "a retention time (ftl.refresh.retention, ftl.refresh.fast_retention)",
-    },
-    Condition {
-        keys: &["ftl.placement.copies"],
-        holds: |scenario| match &scenario.ftl.placement {
-            PlacementConfig::Fdp(config) => config.isolation == Isolation::Persistently,
-            _ => true,
-        },
-        needs: "ftl.placement.isolation = \"persistently\"",
-    },
-    Condition {
-        keys: &["ftl.wear_gap"],
-        holds: |scenario| scenario.ftl.wear_levelling == WearLevelling::Static,
-        needs: "ftl.wear_levelling = \"static\"",
     },
     Condition {
         keys: &["cooperation"],
@@ -142,15 +102,9 @@ const CONDITIONS: &[Condition] = &[
             "host_buffer.read_allocate",
             "host_buffer.dirty_age_max",
             "host_buffer.dirty_share_max",
-            "host_buffer.notices",
         ],
         holds: |scenario| scenario.host_buffer.exists(),
         needs: "a write buffer in the host (host_buffer.size)",
-    },
-    Condition {
-        keys: &["host_buffer.notices"],
-        holds: |scenario| scenario.cache.placement == Placement::InStorage,
-        needs: "the link below the buffer: below a cache in the host, notices go as host.notices says",
     },
     Condition {
         keys: &["host"],
@@ -161,34 +115,9 @@ const CONDITIONS: &[Condition] = &[
         needs: "a cache in the host (cache.placement), or a write buffer there (host_buffer.size)",
     },
     Condition {
-        keys: &["host.notices", "host.protecting", "host.grants", "host.answer_time"],
+        keys: &["host.protecting"],
         holds: Scenario::caches_in_host,
         needs: "a cache in the host (cache.placement)",
-    },
-    Condition {
-        keys: &["host.batch_max", "host.batch_wait"],
-        holds: |scenario| scenario.notices() == Notices::Batched,
-        needs: "batched notices (host.notices, host_buffer.notices)",
-    },
-    Condition {
-        keys: &["host.piggyback_max"],
-        holds: |scenario| scenario.notices() == Notices::Piggybacked,
-        needs: "piggybacked notices (host.notices, host_buffer.notices)",
-    },
-    Condition {
-        keys: &["host.jitter"],
-        holds: |scenario| scenario.notices() != Notices::Piggybacked,
-        needs: "notices in messages of their own, \"each\" or \"batched\" (host.notices, host_buffer.notices)",
-    },
-    Condition {
-        keys: &["host.grants"],
-        holds: |scenario| scenario.host.protecting == Protecting::Grants,
-        needs: "host.protecting = \"grants\"",
-    },
-    Condition {
-        keys: &["host.answer_time"],
-        holds: |scenario| scenario.host.protecting == Protecting::Request,
-        needs: "host.protecting = \"request\"",
     },
     Condition {
         keys: &["controller.cores"],
@@ -204,17 +133,9 @@ const CONDITIONS: &[Condition] = &[
         needs: "a rate of the link (link.lane_rate)",
     },
     Condition {
-        keys: &["hybrid.disks.placement", "hybrid.disks.stripe"],
+        keys: &["hybrid.disks.placement"],
         holds: |scenario| scenario.hybrid.as_ref().is_some_and(|hybrid| hybrid.disks.count > 1),
         needs: "several disks (hybrid.disks.count)",
-    },
-    Condition {
-        keys: &["hybrid.disks.stripe"],
-        holds: |scenario| {
-            let striped = |hybrid: &HybridConfig| hybrid.disks.placement == disk::ArrayLayout::Striped;
-            scenario.hybrid.as_ref().is_some_and(striped)
-        },
-        needs: "hybrid.disks.placement = \"striped\"",
     },
     Condition {
         keys: &["hybrid.sequential_streams"],
@@ -272,13 +193,5 @@ impl Scenario {
 
     fn caches_in_host(&self) -> bool {
         self.cache.placement == Placement::Host && self.has_cache()
-    }
-
-    /// How notices cross the link, if there are any.
-    fn notices(&self) -> Notices {
-        match self.cache.placement {
-            Placement::Host => self.host.notices,
-            Placement::InStorage => self.host_buffer.notices,
-        }
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | keys and hash of a scenario | `scenario.rs`; the type of a table lies in the crate that it configures |
 //! | the reader, errors with key and nearest match | `read.rs` |
+//! | earlier spellings of keys | `renamed.rs` |
 //! | changes of single keys | `set.rs` |
 //! | a fraction of the blocks | `scale.rs` |
 //! | contradictions | `check.rs`, and the constructors of the levels |
@@ -24,6 +25,7 @@ mod measured;
 mod policies;
 mod precondition;
 mod read;
+mod renamed;
 mod replay;
 mod restart;
 mod scale;
@@ -33,6 +35,7 @@ mod stack;
 mod workload;
 
 pub use built_in::{BUILT_IN, BuiltIn};
+pub use coflash_base::read::without_nulls;
 #[doc(hidden)]
 pub use effect::conditional_keys;
 pub use endurance::EnduranceConfig;
@@ -44,7 +47,7 @@ pub use read::ScenarioError;
 pub use replay::{ReplayConfig, ReplayMode};
 pub use restart::{RestartConfig, Shutdown};
 pub use scale::{DATA_BLOCKS_MIN, SCALED_KEYS, Scale, Scaled};
-pub use scenario::{Scenario, digest, leaves, to_toml, without_nulls};
+pub use scenario::{Scenario, digest, leaves, to_toml};
 pub use set::settings;
 pub use stack::Stack;
 pub use workload::{Remap, Requests, WorkloadConfig};

@@ -1,9 +1,9 @@
 //! The state of the device before the workload.
 
+use coflash_base::read::number_or_text;
 use coflash_ftl::FreeMark;
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::fmt;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The filling of the device before the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -46,33 +46,12 @@ impl Serialize for RandomPasses {
 
 impl<'de> Deserialize<'de> for RandomPasses {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl de::Visitor<'_> for Either {
-            type Value = RandomPasses;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number from 0 to 1000, or \"steady\"")
-            }
-            fn visit_f64<E: de::Error>(self, passes: f64) -> Result<RandomPasses, E> {
-                if (0.0..=1000.0).contains(&passes) {
-                    Ok(RandomPasses::Passes(passes))
-                } else {
-                    Err(E::invalid_value(de::Unexpected::Float(passes), &self))
-                }
-            }
-            fn visit_i64<E: de::Error>(self, passes: i64) -> Result<RandomPasses, E> {
-                self.visit_f64(passes as f64)
-            }
-            fn visit_u64<E: de::Error>(self, passes: u64) -> Result<RandomPasses, E> {
-                self.visit_f64(passes as f64)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<RandomPasses, E> {
-                match text {
-                    "steady" => Ok(RandomPasses::Steady),
-                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(Either)
+        number_or_text(deserializer, "a number from 0 to 1000, or \"steady\"", |given| {
+            Ok(match given {
+                Ok(passes) => (0.0..=1000.0).contains(&passes).then_some(Self::Passes(passes)),
+                Err(text) => (text == "steady").then_some(Self::Steady),
+            })
+        })
     }
 }
 

@@ -74,7 +74,7 @@ pub const SCALED_KEYS: &[(&str, Scaled)] = &[
     ("ftl.refresh.retention", Scaled::Time),
     ("ftl.slc_cache.blocks", Scaled::Count),
     ("ftl.slc_cache.while_free", Scaled::Mark),
-    ("gc.background_mark", Scaled::Mark),
+    ("gc.mode.mark", Scaled::Mark),
     ("gc.victim.window", Scaled::Count),
     ("host_buffer.dirty_age_max", Scaled::Time),
     ("host_buffer.size", Scaled::Bytes),
@@ -214,7 +214,8 @@ impl Pool {
         };
         let blocks = ftl.pools.blocks(&units);
         let low = scenario.gc.low_mark.of(blocks);
-        let mark = scenario.gc.background_mark.map_or(low + (low / 10).max(1), |mark| mark.of(blocks));
+        let above = matches!(mode, GcMode::Background { .. })
+            .then(|| mode.higher_mark(blocks, low).unwrap_or(low).saturating_sub(low));
         let planes = if ftl.pools == Pools::Die { units.planes_per_die } else { 1 };
         let pools_of_die = u64::from(units.planes_per_die / planes);
         let dies = u64::from(if ftl.pools == Pools::Device { flash.dies() } else { 1 });
@@ -224,9 +225,10 @@ impl Pool {
             units: units.blocks_per_plane.into(),
             low_mark: scenario.gc.low_mark,
             low_least: u64::from(
-                ftl.placement.targets().max(1) + if mode == GcMode::Preemptive { 2 } else { 0 },
+                ftl.placement.targets().max(1)
+                    + if matches!(mode, GcMode::Preemptive { .. }) { 2 } else { 0 },
             ),
-            above: if mode == GcMode::Background { mark.saturating_sub(low).into() } else { 0 },
+            above: above.unwrap_or(0).into(),
             streams: streams.into(),
             pages: [ftl.logical_pages_per_die(flash) * dies / pools_of_die, ftl.data_pages_per_block(&units)],
         }

@@ -8,6 +8,7 @@ use crate::replay::{ReplayConfig, ReplayMode};
 use crate::restart::RestartConfig;
 use crate::workload::{Requests, WorkloadConfig};
 use coflash_base::Seed;
+use coflash_base::read::without_nulls;
 use coflash_ftl::{FtlConfig, GcConfig};
 use coflash_hybrid::HybridConfig;
 use coflash_level::{
@@ -212,22 +213,4 @@ pub fn leaves(data: &impl Serialize) -> BTreeMap<String, Value> {
 pub fn digest(data: &impl Serialize) -> String {
     let canonical = serde_json::to_vec(data).expect("plain data");
     Sha256::digest(canonical)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Plain data as JSON, without the keys that have no value.
-#[must_use]
-pub fn without_nulls(data: &impl Serialize) -> Value {
-    fn strip(value: &mut Value) {
-        match value {
-            Value::Object(entries) => {
-                entries.retain(|_, value| !value.is_null());
-                entries.values_mut().for_each(strip);
-            }
-            Value::Array(items) => items.iter_mut().for_each(strip),
-            _ => {}
-        }
-    }
-    let mut value = serde_json::to_value(data).expect("plain data");
-    strip(&mut value);
-    value
 }

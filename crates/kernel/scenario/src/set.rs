@@ -1,8 +1,9 @@
 //! Changes of single keys of a scenario: `gc.victim=fifo`, `cache.size=64MiB`.
 
-use crate::read::{ScenarioError, read_table};
+use crate::read::ScenarioError;
 use crate::scenario::Scenario;
 use crate::workload::Requests;
+use coflash_base::read::read_table;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 

@@ -26,7 +26,7 @@ fn an_error_names_the_whole_key_and_the_nearest_match() {
         ("[gc]\nvictim = \"gredy\"", "gc.victim: \"gredy\" is not known; did you mean \"greedy\"?"),
         (
             "[gc.victim]\nname = \"d-choices\"\nd = 0",
-            "gc.victim: d: 0 was given; a whole number from 1 to 65535",
+            "gc.victim.d: 0 was given; a whole number from 1 to 65535",
         ),
         ("[gc.victim]\nname = \"greedy\"\nties = 1", "gc.victim.ties: no such key; did you mean \"tie\"?"),
         (
@@ -58,7 +58,7 @@ fn an_error_names_the_whole_key_and_the_nearest_match() {
         ),
         ("[flash]\nchannels = 0", "flash.channels: 0 is too few"),
         ("[cooperation]\nremovable_weight = 1", "cooperation.name: it must be given"),
-        ("[cooperation]\nname = \"cdm\"\nremovable_weight = 2", "cooperation: removable_weight: "),
+        ("[cooperation]\nname = \"cdm\"\nremovable_weight = 2", "cooperation.removable_weight: "),
         ("[ftl]\nshared_streams = [[\"hots\"]]", "ftl.shared_streams.0.0: \"hots\" is not known"),
         ("seed = 1\nseed = 2", "line 2: "),
         ("a = ", "line 1: "),
@@ -295,4 +295,19 @@ fn the_blocks_follow_from_the_exported_capacity_and_the_spare_space() {
     for nothing in ["flash.channels", "flash.page_size", "flash.planes_per_die"] {
         assert!(fixed.set(&[(nothing, "0")]).is_err(), "{nothing}");
     }
+}
+
+#[test]
+fn an_earlier_spelling_is_read_as_the_key_that_took_its_place_and_told() {
+    let read = |text: &str| Scenario::from_toml(text).expect("it is valid");
+    let earlier = read("gc = { mode = \"preemptive\", steps_max = 3 }");
+    let now = read("gc.mode = { name = \"preemptive\", steps_max = 3 }");
+    assert_eq!((earlier.hash(), &earlier.gc), (now.hash(), &now.gc));
+    assert_eq!(earlier.limits, ["gc.steps_max is an earlier spelling, and was read as gc.mode.steps_max."]);
+    assert_eq!(now.limits, [] as [&str; 0]);
+    let idle = read("ftl = { wear_gap = 3 }");
+    assert_eq!(idle.hash(), Scenario::default().hash(), "it had no effect");
+    assert!(idle.limits[0].ends_with("was left out: only ftl.wear_levelling = static takes it."), "{idle:?}");
+    let set = now.set(&[("gc.steps_max", "5")]);
+    assert_eq!(set.expect("it is known").gc.mode, coflash_ftl::GcMode::Preemptive { steps_max: 5 });
 }

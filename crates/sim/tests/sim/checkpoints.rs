@@ -119,7 +119,7 @@ fn every_kind_of_device_goes_on() {
     let cases: &[Settings<'_>] = &[
         &[("timing.channel", "shared"), ("timing.read_priority", "suspend")],
         &[("gc.mode", "background"), ("replay.mode", "open")],
-        &[("gc.mode", "preemptive"), ("gc.steps_max", "3"), ("gc.low_mark", "3")],
+        &[("gc.mode", "preemptive"), ("gc.mode.steps_max", "3"), ("gc.low_mark", "3")],
         &[("ftl.chips", "least-busy"), ("ftl.wear_levelling", "static"), ("ftl.wear_gap", "1")],
         &[("cache.placement", "host"), ("host.notices", "each"), ("cooperation", "cdm-consistent")],
         &[("host_buffer.size", "256KiB"), ("cache.volatile", "true"), ("cooperation", "sgc")],

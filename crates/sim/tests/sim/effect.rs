@@ -22,14 +22,7 @@ const POISSON: (&str, &str) = ("workload.synthetic.arrival", r#"{ name = "poisso
 const CACHE: (&str, &str) = ("cache.size", "1MiB");
 const BUFFER: (&str, &str) = ("host_buffer.size", "1MiB");
 const HOST: Settings<'_> = &[CACHE, ("cache.placement", "host"), ("cooperation", "cdm")];
-const BATCHED: Settings<'_> =
-    &[CACHE, ("cache.placement", "host"), ("cooperation", "cdm"), ("host.notices", "batched")];
-const GRANTS: Settings<'_> =
-    &[CACHE, ("cache.placement", "host"), ("cooperation", "cdm"), ("host.protecting", "grants")];
 const SLC: Settings<'_> = &[("ftl.slc_cache.blocks", "8"), ("flash.cell", "tlc")];
-const HANDLES: Settings<'_> = &[("ftl.pools", "device"), ("ftl.placement", "fdp")];
-const ISOLATED: Settings<'_> =
-    &[("ftl.pools", "device"), ("ftl.placement", r#"{ name = "fdp", isolation = "persistently" }"#)];
 const DISKS: Settings<'_> = &[
     ("precondition.fill", "none"),
     ("workload.synthetic.space", "64MiB"),
@@ -50,11 +43,6 @@ const ON_FLASH: &[Row<'_>] = &[
         &[],
         &[CACHE, ("cache.volatile", "true"), ("restart.at", r#"["100ms"]"#)],
     ),
-    ("gc.background_mark", "9", &[], &[POISSON, ("gc.mode", "background")]),
-    ("gc.lazy_valid", "60%", &[], &[("gc.mode", "lazy"), ("gc.background_mark", "9")]),
-    ("gc.steps_max", "3", &[], &[("gc.mode", "preemptive")]),
-    ("timing.suspend_overhead", "50us", &[], &[("timing.read_priority", "suspend")]),
-    ("timing.overtaken_max", "1", &[], &[("timing.read_priority", "overtake")]),
     ("timing.planes", "parallel", &[], &[("flash.planes_per_die", "2")]),
     (
         "timing.pages_per_type",
@@ -66,9 +54,6 @@ const ON_FLASH: &[Row<'_>] = &[
     ("timing.slc_page_program", "100us", &[], SLC),
     ("ftl.slc_cache.while_free", "30%", &[], SLC),
     ("ftl.refresh.power_off", "50ms", &[], &[("ftl.refresh.retention", "300ms")]),
-    ("ftl.placement.copies", "of-writer", HANDLES, ISOLATED),
-    ("ftl.placement.copies", "of-caller", HANDLES, ISOLATED),
-    ("ftl.wear_gap", "3", &[], &[("ftl.wear_levelling", "static")]),
     ("cooperation", "cdm", &[], &[CACHE]),
     ("cache.policy", "fifo", &[], &[CACHE]),
     ("cache.page_read", "2us", &[], &[CACHE]),
@@ -84,25 +69,8 @@ const ON_FLASH: &[Row<'_>] = &[
     ("host_buffer.read_allocate", "true", &[], &[BUFFER]),
     ("host_buffer.dirty_age_max", "10ms", &[], &[BUFFER]),
     ("host_buffer.dirty_share_max", "50%", &[], &[BUFFER]),
-    ("host_buffer.notices", "each", &[], &[BUFFER]),
-    (
-        "host_buffer.notices",
-        "each",
-        &[BUFFER, CACHE, ("cache.placement", "host"), ("cooperation", "cdm")],
-        &[BUFFER],
-    ),
     ("host.notice_size", "16B", &[], &[BUFFER]),
-    ("host.notices", "each", &[BUFFER], HOST),
     ("host.protecting", "grants", &[BUFFER], HOST),
-    ("host.grants", "10%", &[BUFFER], GRANTS),
-    ("host.grants", "10%", HOST, GRANTS),
-    ("host.answer_time", "50us", &[BUFFER], HOST),
-    ("host.answer_time", "50us", GRANTS, HOST),
-    ("host.batch_max", "4", HOST, BATCHED),
-    ("host.batch_wait", "1us", HOST, BATCHED),
-    ("host.piggyback_max", "8B", BATCHED, HOST),
-    ("host.jitter", "10us", HOST, BATCHED),
-    ("host.jitter", "10us", &[BUFFER], &[BUFFER, ("host_buffer.notices", "each")]),
     ("controller.cores", "1", &[], &[("controller.read_command", "50us")]),
     ("link.lanes", "2", &[], &[("link.lane_rate", "100MB")]),
     ("link.coding", "80%", &[], &[("link.lane_rate", "100MB")]),
@@ -110,18 +78,6 @@ const ON_FLASH: &[Row<'_>] = &[
 
 const ON_DISKS: &[Row<'_>] = &[
     ("hybrid.disks.placement", "striped", &[], &[("hybrid.disks.count", "2")]),
-    (
-        "hybrid.disks.stripe",
-        "4KiB",
-        &[("hybrid.disks.placement", "striped")],
-        &[("hybrid.disks.count", "2"), ("hybrid.disks.placement", "striped")],
-    ),
-    (
-        "hybrid.disks.stripe",
-        "4KiB",
-        &[("hybrid.disks.count", "2")],
-        &[("hybrid.disks.count", "2"), ("hybrid.disks.placement", "striped")],
-    ),
     (
         "hybrid.sequential_streams",
         "1",

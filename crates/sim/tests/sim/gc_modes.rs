@@ -99,7 +99,8 @@ fn the_hash_does_not_know_of_defaults() {
     let hash = |settings| Scenario::default().set(settings).expect("a scenario").hash();
     let default = Scenario::default().hash();
     assert_eq!(hash(FOREGROUND), default);
-    assert_eq!(hash(&[("gc.steps_max", "8"), ("ftl.wear_gap", "16")]), default);
+    let preemptive = hash(&[("gc.mode", "preemptive")]);
+    assert_eq!(hash(&[("gc.mode", "preemptive"), ("gc.mode.steps_max", "8")]), preemptive);
     assert_ne!(hash(BACKGROUND), default);
-    assert_ne!(hash(&[("gc.steps_max", "9")]), default);
+    assert_ne!(hash(&[("gc.mode", "preemptive"), ("gc.mode.steps_max", "9")]), preemptive);
 }

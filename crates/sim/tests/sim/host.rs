@@ -39,13 +39,7 @@ fn over_a_link_that_costs_nothing_the_place_does_not_matter() {
             let common = [("gc.trigger", trigger), ("gc.mode", mode)];
             let inside = measured(&scenario(&common));
             for protecting in ["request", "grants"] {
-                let host = [
-                    IN_HOST,
-                    ("host.notices", "each"),
-                    ("host.answer_time", "0ns"),
-                    ("host.protecting", protecting),
-                    ("host.grants", "100%"),
-                ];
+                let host = [IN_HOST, ("host.notices", "each"), ("host.protecting", protecting)];
                 let host = measured(&scenario(&[&common[..], &host].concat()));
                 let drops = host.count("gc_drops_pages");
                 assert!(drops > 500, "{drops} drops");
@@ -87,7 +81,7 @@ fn over_a_link_that_costs_nothing_consistency_takes_the_same_in_the_host() {
             ("gc.mode", mode),
         ];
         let inside = measured(&scenario(&common));
-        let free = [IN_HOST, ("host.notices", "each"), ("host.answer_time", "0ns")];
+        let free = [IN_HOST, ("host.notices", "each"), ("host.protecting.answer_time", "0ns")];
         let host = measured(&scenario(&[&common[..], &free].concat()));
         let [drops, commits] = ["gc_drops_pages", "consistency.commits"].map(|path| host.count(path));
         assert!(drops > 100 && commits > 30, "{drops} drops, {commits} commits");
@@ -131,8 +125,10 @@ fn three_ways_of_sending_and_two_of_protecting() {
         for notices in ["each", "batched", "piggybacked"] {
             let metrics = linked(&[
                 IN_HOST,
-                ("host.notices", notices),
-                ("host.batch_wait", "20ms"),
+                (
+                    "host.notices",
+                    if notices == "batched" { "{ name = 'batched', wait = '20ms' }" } else { notices },
+                ),
                 ("host.protecting", protecting),
             ]);
             let what = format!("{notices}, {protecting}: {:?}", without(&[], &metrics)["host"]);

@@ -39,7 +39,7 @@ fn refusal(settings: Settings<'_>) -> String {
 /// The scenario with another placement policy, whatever its hints are.
 fn placed(policy: Value) -> Scenario {
     let mut scenario = scenario(&[]);
-    scenario.ftl.placement = serde_json::from_value(policy).expect("a policy");
+    scenario.ftl.placement = coflash_base::read::read(&policy).expect("a policy");
     scenario
 }
 
@@ -143,7 +143,7 @@ fn a_handle_that_the_scenario_has_not_is_refused() {
         std::fs::write(&file, format!("0,4096,-\n4096,4096,2\n8192,4096,{hint}\n")).expect("a file");
         let mut traced = placed(json!({ "name": "fdp", "handles": 3, "shares": ["100%"] }));
         let columns = json!({ "trace_options": { "columns": "op=write,offset:bytes,size:bytes,placement" } });
-        traced.workload = serde_json::from_value(columns).expect("a workload");
+        traced.workload = coflash_base::read::read(&columns).expect("a workload");
         traced.workload.requests = Requests::Trace(vec![file.display().to_string()]);
         traced
     };

@@ -91,9 +91,9 @@ fn notices_of_a_buffer_have_the_size_and_the_room_that_the_host_gives_them() {
             .map(|name| metrics.count(&format!("host.to_device.{name}")))
     };
     let [notices, commands, messages, bytes] =
-        sent(&[("host.notice_size", "5B"), ("host.piggyback_max", "5B")]);
+        sent(&[("host.notice_size", "5B"), ("host.notices.bytes_max", "5B")]);
     assert_eq!((commands, messages, bytes), (notices, 0, 5 * notices), "one notice of 5 bytes a command");
-    let batched = [("host_buffer.notices", "batched"), ("host.batch_wait", "100s"), ("host.batch_max", "8")];
+    let batched = [("host.notices", "{ name = 'batched', wait = '100s', max = 8 }")];
     let [notices, _, messages, bytes] = sent(&batched);
     assert_eq!((messages, bytes), (notices.div_ceil(8), 8 * notices), "eight notices a message");
 }

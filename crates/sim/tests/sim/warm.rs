@@ -64,7 +64,12 @@ fn every_way_to_fill_and_every_kind_of_device() {
         &[("ftl.chips", "round-robin"), ("ftl.pools", "die"), ("ftl.summary", "on")],
         &[("ftl.chips", "least-busy"), ("ftl.shared_streams", "[]"), ("timing.channel", "shared")],
         &[("gc.mode", "background"), ("flash.chips_per_channel", "2"), ("timing.channel", "shared")],
-        &[("gc.mode", "preemptive"), ("gc.low_mark", "3"), ("gc.steps_max", "3"), ("cooperation", "cdm")],
+        &[
+            ("gc.mode", "preemptive"),
+            ("gc.low_mark", "3"),
+            ("gc.mode.steps_max", "3"),
+            ("cooperation", "cdm"),
+        ],
         &[
             ("gc.mode", "preemptive"),
             ("gc.low_mark", "3"),

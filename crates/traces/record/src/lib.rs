@@ -8,7 +8,8 @@ use coflash_base::{AtomicFile, Lpn, Time};
 use coflash_engine::{Given, RunError, Scenario};
 use coflash_ftl::{Candidate, Decision, RecordsDecisions};
 use coflash_media::{BlockId, FlashOperation, Geometry, OperationKind, RecordsOperations};
-use coflash_trace::table::{Layout, TableWriter, Value};
+use coflash_trace::table::{Kind, TableColumn, TableWriter, Value};
+use coflash_trace::table_files::FilePipe;
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,44 +24,39 @@ pub struct Records {
     pub decisions: Option<PathBuf>,
 }
 
-/// The rows of a row group: some ten megabytes.
-const GROUP_ROWS: usize = 1 << 18;
+/// The rows of a batch: some megabytes.
+const BATCH_ROWS: usize = 1 << 16;
+/// The most rows of what is recorded of a served device between two calls.
+const PIECE_ROWS: usize = 1 << 18;
 
-const OPERATIONS: Layout = Layout {
-    schema: "message operations {
-        required int64 time_ns (INTEGER(64, false));
-        optional int64 end_ns (INTEGER(64, false));
-        required binary kind (STRING);
-        required binary cause (STRING);
-        required int32 block (INTEGER(32, false));
-        required int32 page (INTEGER(32, false));
-        optional int32 from_page (INTEGER(32, false));
-        optional int32 lpn (INTEGER(32, false));
-        optional int32 class (INTEGER(32, false));
-    }",
-    rising: &["time_ns", "end_ns", "page", "from_page"],
-    repetitive: &["kind", "cause", "block", "class"],
-    group_rows: GROUP_ROWS,
-};
+const U32: Kind = Kind::Number(4);
+const U64: Kind = Kind::Number(8);
 
-const DECISIONS: Layout = Layout {
-    schema: "message decisions {
-        required int64 decision (INTEGER(64, false));
-        required int64 time_ns (INTEGER(64, false));
-        required int32 pool (INTEGER(32, false));
-        required int32 block (INTEGER(32, false));
-        required int32 pages (INTEGER(32, false));
-        required int32 valid (INTEGER(32, false));
-        required int32 removable (INTEGER(32, false));
-        required double cost;
-        required int64 age (INTEGER(64, false));
-        required int32 erases (INTEGER(32, false));
-        required boolean chosen;
-    }",
-    rising: &["decision", "time_ns", "block"],
-    repetitive: &["pool", "pages", "valid", "removable", "cost", "erases"],
-    group_rows: GROUP_ROWS,
-};
+const OPERATIONS: [TableColumn; 9] = [
+    TableColumn::new("time_ns", U64),
+    TableColumn::new("end_ns", U64).optional(),
+    TableColumn::new("kind", Kind::Text),
+    TableColumn::new("cause", Kind::Text),
+    TableColumn::new("block", U32),
+    TableColumn::new("page", U32),
+    TableColumn::new("from_page", U32).optional(),
+    TableColumn::new("lpn", U32).optional(),
+    TableColumn::new("class", U32).optional(),
+];
+
+const DECISIONS: [TableColumn; 11] = [
+    TableColumn::new("decision", U64),
+    TableColumn::new("time_ns", U64),
+    TableColumn::new("pool", U32),
+    TableColumn::new("block", U32),
+    TableColumn::new("pages", U32),
+    TableColumn::new("valid", U32),
+    TableColumn::new("removable", U32),
+    TableColumn::new("cost", Kind::Real),
+    TableColumn::new("age", U64),
+    TableColumn::new("erases", U32),
+    TableColumn::new("chosen", Kind::Flag),
+];
 
 /// A table that is being written, up to the first error.
 struct Table<W: Write + Send> {
@@ -72,10 +68,10 @@ struct Table<W: Write + Send> {
 
 impl<W: Write + Send> Table<W> {
     /// Begin a table about the blocks of a geometry, which are divided over its dies, one after the other.
-    fn begin(output: W, layout: &Layout, geometry: &Geometry, most: usize) -> Self {
+    fn begin(output: W, columns: &[TableColumn], geometry: &Geometry, most: usize) -> Self {
         let [dies, blocks] = [geometry.dies(), geometry.blocks()].map(|count| count.to_string());
         let about = [("coflash_dies", dies), ("coflash_blocks", blocks)];
-        Self { writer: TableWriter::new(output, layout, &about), rows: 0, most }
+        Self { writer: TableWriter::new(output, columns, BATCH_ROWS, &about), rows: 0, most }
     }
 
     #[inline]
@@ -171,7 +167,7 @@ impl<W: Write + Send> RecordsOperations for Recorder<W> {
 
 impl<W: Write + Send> Recorder<W> {
     fn new(geometry: Geometry, operations: Option<W>, decisions: Option<W>, is_live: bool) -> Self {
-        let most = if is_live { GROUP_ROWS } else { usize::MAX };
+        let most = if is_live { PIECE_ROWS } else { usize::MAX };
         Self {
             operations: operations.map(|output| Table::begin(output, &OPERATIONS, &geometry, most)),
             rows: VecDeque::new(),
@@ -253,8 +249,8 @@ impl LiveRecorder {
 
     /// Take what was recorded since the last call.
     pub fn take(&mut self) -> Piece {
-        let next = |layout| Some(Table::begin(Vec::new(), layout, &self.geometry, GROUP_ROWS));
-        let [operations, decisions] = [next(&OPERATIONS), next(&DECISIONS)];
+        let next = |columns| Some(Table::begin(Vec::new(), columns, &self.geometry, PIECE_ROWS));
+        let (operations, decisions) = (next(&OPERATIONS[..]), next(&DECISIONS[..]));
         Piece {
             operations: std::mem::replace(&mut self.operations, operations),
             decisions: std::mem::replace(&mut self.decisions, decisions),
@@ -269,7 +265,7 @@ impl Piece {
         self.operations.as_ref().map_or(0, |table| table.rows.saturating_sub(table.most)) as u64
     }
 
-    /// Write the tables of operations and of decisions; empty ones as no bytes.
+    /// Write the tables of operations and of decisions as streams of Arrow; empty ones as no bytes.
     ///
     /// # Errors
     /// A table cannot be encoded.
@@ -282,31 +278,40 @@ impl Piece {
 }
 
 /// The recording of a run, if there is one.
-pub struct RunRecording<'a>(Option<Arc<Mutex<Recorder<AtomicFile>>>>, &'a Records);
+pub struct RunRecording<'a> {
+    recorder: Option<Arc<Mutex<Recorder<FilePipe>>>>,
+    /// Of operations and of decisions.
+    files: [Option<(&'a Path, AtomicFile)>; 2],
+}
 
 impl<'a> RunRecording<'a> {
     /// Create the files, before any work.
     pub fn begin(records: &'a Records, scenario: &Scenario) -> Result<Self, RunError> {
         if *records == Records::default() {
-            return Ok(Self(None, records));
+            return Ok(Self { recorder: None, files: [None, None] });
         }
         // Its blocks are numbered by a table.
         coflash_engine::check(scenario)?;
-        let file = |path: &Option<PathBuf>| {
-            let create = |path: &PathBuf| {
-                AtomicFile::clear(path);
-                AtomicFile::create(path).map_err(|problem| unwritten(path, &problem))
-            };
-            path.as_ref().map(create).transpose()
+        let begin = |path: &'a Path| {
+            AtomicFile::clear(path);
+            let file = AtomicFile::create(path)?;
+            let pipe = FilePipe::create(file.hand_over()?, "parquet")?;
+            Ok(((path, file), pipe))
+        };
+        let begun = |path: &'a Option<PathBuf>| {
+            let begun = path.as_deref().map(|path| begin(path).map_err(|problem| unwritten(path, &problem)));
+            Ok::<_, RunError>(begun.transpose()?.unzip())
         };
         let geometry = scenario.ftl.erase_units(&scenario.flash);
-        let recorder = Recorder::new(geometry, file(&records.operations)?, file(&records.decisions)?, false);
-        Ok(Self(Some(Arc::new(Mutex::new(recorder))), records))
+        let (operations, pipe) = begun(&records.operations)?;
+        let (decisions, other) = begun(&records.decisions)?;
+        let recorder = Recorder::new(geometry, pipe, other, false);
+        Ok(Self { recorder: Some(Arc::new(Mutex::new(recorder))), files: [operations, decisions] })
     }
 
     /// Have the run recorded.
     pub fn given<'b>(&self, given: Given<'b>) -> Given<'b> {
-        match &self.0 {
+        match &self.recorder {
             Some(recorder) => {
                 Given { operations: Some(recorder.clone()), decisions: Some(recorder.clone()), ..given }
             }
@@ -316,14 +321,15 @@ impl<'a> RunRecording<'a> {
 
     /// Write the files.
     pub fn finish(self) -> Result<(), RunError> {
-        let Self(Some(recorder), Records { operations, decisions }) = self else { return Ok(()) };
+        let Self { recorder: Some(recorder), files } = self else { return Ok(()) };
         let mut recorder = recorder.lock().expect("no holder has panicked");
-        let tables = [(operations, recorder.operations.take()), (decisions, recorder.decisions.take())];
-        let finish = |(path, table): (&'a Option<PathBuf>, Option<Table<AtomicFile>>)| {
-            let (path, table) = (path.as_ref()?, table?);
-            Some(table.finish().map(|file| (path, file)).map_err(|problem| unwritten(path, &problem)))
-        };
-        let finished: Vec<_> = tables.into_iter().filter_map(finish).collect::<Result<_, _>>()?;
+        let mut finished = Vec::new();
+        for (file, table) in files.into_iter().zip([recorder.operations.take(), recorder.decisions.take()]) {
+            let (Some((path, file)), Some(table)) = (file, table) else { continue };
+            let written = table.finish().and_then(|pipe| pipe.finish(&[]));
+            written.map_err(|problem| unwritten(path, &problem))?;
+            finished.push((path, file));
+        }
         for (path, file) in finished {
             file.commit().map_err(|problem| unwritten(path, &problem))?;
         }

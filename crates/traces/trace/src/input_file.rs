@@ -5,7 +5,7 @@
 //! decompressed again up to each of its files.
 
 use crate::compression::{Compression, decompress};
-use crate::input::{Counted, CountedFile, Input, Interruptible};
+use crate::input::{Counted, Input, Interruptible, SeekableFile};
 use coflash_base::suggest::unread;
 use coflash_workload::WorkloadError;
 use coflash_workload::recorded::{STANDARD_INPUT, Tap};
@@ -181,15 +181,9 @@ impl InputFile {
         Some(Self { name: self.name.clone(), bytes: Some(bytes), cut_at: Some(range.start), location })
     }
 
-    /// Open the file for random access; `None` unless it is a plain file on disk.
-    pub(crate) fn open_seekable(
-        &self,
-        consumed_bytes: &Arc<AtomicU64>,
-    ) -> Option<Result<CountedFile, WorkloadError>> {
-        let Location::Path(path) = &self.location else {
-            return None;
-        };
-        let file = CountedFile::open(path, consumed_bytes);
-        Some(file.map_err(|error| WorkloadError::trace(path, unread(Path::new(path), &error))))
+    /// The file for a reader that opens it itself; `None` unless it is a plain file on disk.
+    pub(crate) fn seekable(&self, consumed_bytes: &Arc<AtomicU64>) -> Option<SeekableFile> {
+        let (Location::Path(path), Some(bytes)) = (&self.location, self.bytes) else { return None };
+        Some(SeekableFile { path: path.clone(), bytes, consumed_bytes: Arc::clone(consumed_bytes) })
     }
 }

@@ -18,17 +18,15 @@
 //! | records, conventions of a format | `record.rs` |
 //! | from records to requests: order, clock, address range | `reader.rs`; reordering: `window.rs` |
 //! | several devices in one address space | `devices.rs` |
-//! | panics of libraries as errors | `catch_panics.rs` |
 //! | accesses to a sample of the pages | `accesses.rs` |
 //! | statistics: sizes, popularity, reuse, footprint | `info/` |
 //! | a synthetic workload fitted to a trace | `like/` |
-//! | tables as Parquet files | `table.rs` |
+//! | tables as streams of Arrow; files of tables | `table.rs`; `table_files.rs`, `formats/table_file.rs` |
 //! | slice, merge, remap, convert | `tools/` |
 
 pub mod accesses;
 mod binary;
 mod block_reader;
-mod catch_panics;
 mod compression;
 mod devices;
 mod fields;
@@ -45,6 +43,7 @@ mod reader;
 mod record;
 mod source;
 pub mod table;
+pub mod table_files;
 mod text;
 pub mod tools;
 mod window;

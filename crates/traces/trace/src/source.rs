@@ -379,8 +379,8 @@ impl TraceSource {
         format.check_effect(name, &self.options)?;
         let content = if format.needs_file() {
             let file = file.filter(|_| compression == Compression::Plain);
-            let file = file.and_then(|file| file.open_seekable(&self.consumed_bytes));
-            Content::File(file.ok_or_else(|| WorkloadError::trace(name, format.only_file()))??)
+            let file = file.and_then(|file| file.seekable(&self.consumed_bytes));
+            Content::File(file.ok_or_else(|| WorkloadError::trace(name, format.only_file()))?)
         } else {
             Content::Stream(input)
         };

@@ -74,10 +74,10 @@ function measureChart(metric, hidden, label) {
   const values = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y].map(Number));
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const log = view.axis === "log" && low > 0;
-  const scale = log ? logScale(low, high, metric.unit) : linearScale(low, high, metric.unit, { zero: view.axis === "zero" });
+  const zero = view.axis === "zero" && !log;
   return {
-    x: { label: x.label, scale: levelScale(x, points.map((point) => point.x)), show: (code) => `${x.label} ${x.texts[code]}` },
-    y: { label, scale, plain: log, show: (value) => show(value, metric.unit) },
+    x: keyAxis(x, points.map((point) => point.x)),
+    y: { label, unit: metric.unit, log, low: zero ? Math.min(0, low) : low, high: zero ? Math.max(0, high) : high, show: (value) => show(value, metric.unit) },
     lines,
     legend: by ? all.map(({ name, look }) => ({ name, look })) : [],
     summary: lines.map((line) => {

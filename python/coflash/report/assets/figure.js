@@ -10,7 +10,7 @@ const still = matchMedia("(prefers-reduced-motion: reduce)");
 // `make(zoom)` gives the chart to draw, or a sentence where there is nothing to see. A figure is drawn when it comes near
 // the screen, and again whenever its width, its colours or its content change.
 class Figure {
-  /** @type {Drawn | null} */
+  /** @type {Chart | null} */
   chart = null;
   /** @type {Set<string>} */
   hidden = new Set();
@@ -84,15 +84,36 @@ class Figure {
       return;
     }
     this.tools.hidden = false;
-    const height = this.heightOf(this.width, chart);
-    const picture = draw(chart, Math.max(this.width, 200), height, theme());
-    picture.setAttribute("aria-hidden", "true");
-    this.chart = /** @type {Drawn} */ (chart);
-    this.plot.replaceChildren(picture);
     this.plot.setAttribute("aria-label", `${this.title}. ${chart.summary ?? ""} Arrow keys read the values.`);
     this.reset.hidden = !this.zoom;
+    this.chart = chart;
     this.fillLegend();
     if (!this.data.hidden) this.fillData();
+    this.show(chart);
+  }
+
+  /** @type {(chart: Chart) => Promise<void>} */
+  async show(chart) {
+    // Each in a task of its own: what is typed meanwhile comes first. Paper does not wait.
+    if (!onPaper) await new Promise((go) => { setTimeout(go); });
+    if (this.chart !== chart) return;
+    const width = Math.max(this.width, 200);
+    const { view, picture } = await drawn(specOf(chart, width, this.heightOf(width, chart), theme()));
+    if (this.chart !== chart) return;
+    picture.setAttribute("aria-hidden", "true");
+    this.plot.replaceChildren(picture);
+    const padding = view.padding();
+    const [left, top] = [view.origin()[0] + padding.left, view.origin()[1] + padding.top];
+    const [x, y] = [view.scale("x"), view.scale("y")];
+    const px = (/** @type {number} */ value) => left + x(value);
+    chart.at = { left, top, w: view.signal("width"), h: view.signal("height"), px, py: (/** @type {number} */ value) => top + y(value), value: (/** @type {number} */ at) => x.invert(at - left) };
+    if (chart.bars) {
+      const rows = /** @type {any[]} */ (barRows(chart));
+      chart.hits = rows.map(({ row, from, to, name }) => ({
+        x0: px(from), x1: px(to), y0: top + y(row), y1: top + y(row) + y.bandwidth(), row: chart.bars.rows[row],
+        part: chart.bars.rows[row].parts.find((part) => part.name === name) ?? chart.bars.rows[row].parts[0],
+      }));
+    }
   }
 
   fillLegend() {
@@ -138,12 +159,12 @@ class Figure {
     this.plot.addEventListener("dblclick", () => { if (this.zoom) this.zoomTo(null); });
   }
 
-  /** @type {(chart: Drawn) => number[]} */
+  /** @type {(chart: Chart) => number[]} */
   stops(chart) {
-    if (chart.bars) return chart.hits.map((_, place) => place);
-    const { low = -Infinity, high = Infinity } = chart.x.scale.codes ? {} : chart.x.scale;
+    if (chart.bars) return (chart.hits ?? []).map((_, place) => place);
+    const { low, high, place = (/** @type {number} */ x) => x } = chart.x;
     const all = new Set(chart.lines.flatMap((line) => line.points.map((point) => point.x)));
-    return [...all].filter((x) => x >= low && x <= high).sort((a, b) => a - b);
+    return [...all].filter((x) => place(x) >= low && place(x) <= high).sort((a, b) => a - b);
   }
 
   /** @type {(step: number) => void} */
@@ -160,22 +181,27 @@ class Figure {
   /** @type {(x: number, y: number) => void} */
   readAt(x, y) {
     const { chart } = this;
-    if (!chart) return;
+    if (!chart?.at) return;
     if (chart.bars) {
-      const hit = chart.hits.findIndex((one) => x >= one.x0 - 1 && x <= one.x1 + 1 && y >= one.y0 && y <= one.y1);
+      const hit = (chart.hits ?? []).findIndex((one) => x >= one.x0 - 1 && x <= one.x1 + 1 && y >= one.y0 && y <= one.y1);
       return hit < 0 ? this.clear() : void this.point(hit);
     }
-    const { px } = chart.at;
+    const px = (/** @type {number} */ stop) => this.across(chart, stop);
     const stops = this.stops(chart);
     if (!stops.length) return;
     const nearest = stops.reduce((best, stop) => (Math.abs(px(stop) - x) < Math.abs(px(best) - x) ? stop : best));
     this.point(nearest);
   }
 
+  /** Where a value of the axis is. @type {(chart: LineChart, value: number) => number} */
+  across(chart, value) {
+    return chart.at?.px(chart.x.place?.(value) ?? value) ?? 0;
+  }
+
   /** Shows the values at a stop; gives them as a sentence. @type {(stop: number) => string} */
   point(stop) {
     const { chart } = this;
-    if (!chart) return "";
+    if (!chart?.at) return "";
     $(".cursor", this.plot)?.remove();
     const cursor = svg("g", { class: "cursor", "pointer-events": "none" });
     const colours = theme();
@@ -184,7 +210,7 @@ class Figure {
     let heading;
     let x;
     if (chart.bars) {
-      const hit = chart.hits[stop];
+      const hit = /** @type {Hit[]} */ (chart.hits)[stop];
       const total = hit.row.parts.reduce((sum, part) => sum + part.value, 0);
       heading = hit.row.label;
       rows = hit.row.text ? [{ look: hit.part.look, name: hit.part.name, text: chart.bars.show(hit.part.value) }]
@@ -194,15 +220,16 @@ class Figure {
     } else {
       const { px, py, top, h } = chart.at;
       heading = chart.x.show(stop);
-      x = px(stop);
+      x = this.across(chart, stop);
       cursor.append(svg("path", { d: `M${x} ${top}V${top + h}`, stroke: colours.soft, "stroke-opacity": 0.5 }));
       rows = [];
       for (const line of chart.lines) {
         const point = valueAt(line, stop);
         if (point?.y == null) continue;
         // On the line itself: a course without steps goes on from the point that is read, and lines stand side by side.
-        const at = px(line.step ? stop : point.x) + (line.shift ?? 0);
-        if (!line.look.fill) cursor.append(marker("circle", at, py(point.y), colourOf(line.look, colours), colours.paper, 4.5));
+        const { place = (/** @type {number} */ value) => value } = chart.x;
+        const at = px(place(line.step ? stop : point.x) + (line.shift ?? 0));
+        if (!line.look.fill) cursor.append(svg("circle", { cx: at, cy: py(point.y), r: 4.5, fill: colourOf(line.look, colours), stroke: colours.paper }));
         rows.push({ look: line.look, name: line.name, text: point.text ?? chart.y.show(point.y) });
       }
     }
@@ -214,7 +241,7 @@ class Figure {
     const span = this.tip.offsetWidth;
     const right = x + 16 + span <= this.width;
     this.tip.style.left = `${Math.max(0, right ? x + 16 : Math.min(x - span - 16, this.width - span))}px`;
-    this.tip.style.top = `${chart.bars ? chart.hits[stop].y1 : 18}px`;
+    this.tip.style.top = `${chart.bars ? chart.hits?.[stop].y1 : 18}px`;
     return `${heading}: ${rows.map((row) => `${row.name} ${row.text}`).join(", ")}`;
   }
 
@@ -228,7 +255,7 @@ class Figure {
 
   /** @type {(event: PointerEvent) => void} */
   stretch(event) {
-    if (!this.drag || !this.chart) return;
+    if (!this.drag || !this.chart?.at) return;
     this.drag.to = event.offsetX;
     $(".band", this.plot)?.remove();
     const [from, to] = [this.drag.from, this.drag.to].sort((a, b) => a - b);
@@ -240,14 +267,10 @@ class Figure {
     const { chart, drag } = this;
     this.drag = null;
     $(".band", this.plot)?.remove();
-    if (!drag || !chart || chart.bars || Math.abs(drag.to - drag.from) < 8) return;
-    const { x, at: { left, w } } = chart;
-    const { low = 0, high = 1 } = x.scale;
-    const at = (/** @type {number} */ px) => {
-      const share = Math.min(Math.max((px - left) / w, 0), 1);
-      return x.log ? low * (high / low) ** share : low + (high - low) * share;
-    };
-    this.zoomTo([at(Math.min(drag.from, drag.to)), at(Math.max(drag.from, drag.to))]);
+    if (!drag || !chart?.at || chart.bars || Math.abs(drag.to - drag.from) < 8) return;
+    const { left, w, value } = chart.at;
+    const [from, to] = [drag.from, drag.to].map((px) => value(Math.min(Math.max(px, left), left + w))).sort((a, b) => a - b);
+    this.zoomTo([from, to]);
   }
 
   /** @type {(range: Zoom) => void} */
@@ -275,41 +298,20 @@ class Figure {
       el("tbody", {}, ...rows.slice(0, most).map((row) => el("tr", {}, ...cells(row))))));
   }
 
-  // For paper: in light colours, at a fixed size, with title and legend.
-  picture() {
+  // For paper: in light colours, at a fixed size, with title and legend. The averaged keys and the number of runs belong
+  // to the figure, in a paper as well.
+  /** @type {() => Promise<any>} */
+  async picture() {
     const chart = /** @type {Chart} */ (this.made());
-    const colours = theme(true);
-    const [width, pad] = [760, 18];
-    const height = chart.bars ? Math.max(160, 60 + chart.bars.rows.length * 30) : 380;
-    const body = draw(chart, width - 2 * pad, height, colours);
-    const entries = (chart.legend ?? []).filter(({ name }) => !this.hidden.has(name));
-    let [x, y] = [pad, 54];
-    const keyed = svg("g");
-    for (const { name, look } of entries.length > 1 ? entries : []) {
-      const span = 38 + widthOf(name);
-      if (x + span > width - pad) [x, y] = [pad, y + 20];
-      keyed.append(mark(look, colours, x, y - 4, Boolean(chart.bars)), text(name, x + 26, y, colours, { fill: colours.ink }));
-      x += span;
-    }
-    const top = entries.length > 1 ? y + 18 : 48;
-    // The averaged keys and the number of runs belong to the figure, in a paper as well.
-    const note = wrapped(this.note.textContent ?? "", width - 2 * pad);
-    const tall = top + height + pad + 16 * note.length;
-    const whole = svg("svg", {
-      xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${tall}`, width, height: tall,
-      "font-family": body.getAttribute("font-family"),
-    });
-    const title = svg("title");
-    title.textContent = this.title;
-    whole.append(title, svg("rect", { width: "100%", height: "100%", fill: colours.paper }),
-      text(this.title, pad, 30, colours, { size: 16, weight: 600, fill: colours.ink }), keyed,
-      svg("g", { transform: `translate(${pad} ${top})` }, ...body.childNodes),
-      ...note.map((line, at) => text(line, pad, top + height + 16 * (at + 1), colours)));
-    return whole;
+    const width = 760;
+    const note = nameLines(this.note.textContent ?? "", 1.5 * width);
+    const title = { text: this.title, subtitle: note, anchor: "start", frame: "group", fontSize: 16, subtitleFontSize: 12, offset: 12 };
+    const height = 90 + 16 * note.length + (chart.bars ? barsHeight(width, chart) : 320);
+    return (await drawn(specOf(chart, width, height, theme(true), title))).view;
   }
 
-  /** @type {(format: "svg" | "png" | "csv") => void} */
-  save(format) {
+  /** @type {(format: "svg" | "png" | "csv") => Promise<void>} */
+  async save(format) {
     if (!this.chart) return undefined;
     const name = `${fileName(this.title)}.${format}`;
     say(`Saved ${name}`);
@@ -317,17 +319,15 @@ class Figure {
       const { columns, rows } = this.chart.table();
       return download(name, csv(columns, rows), "text/csv");
     }
-    const picture = this.picture();
-    const source = new XMLSerializer().serializeToString(picture);
-    if (format === "svg") return download(name, source, "image/svg+xml");
-    const image = new Image();
-    image.addEventListener("load", () => {
-      const canvas = el("canvas", { width: 2 * image.width, height: 2 * image.height });
-      canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob((file) => file && download(name, file), "image/png");
-    });
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
-    return undefined;
+    const view = await this.picture();
+    if (format === "png") {
+      const canvas = await view.toCanvas(2);
+      return canvas.toBlob((/** @type {Blob | null} */ file) => file && download(name, file), "image/png");
+    }
+    const title = svg("title");
+    title.textContent = this.title;
+    const source = await view.toSVG();
+    return download(name, source.replace(/<svg[^>]*>/, (/** @type {string} */ head) => head + title.outerHTML), "image/svg+xml");
   }
 }
 
@@ -346,18 +346,17 @@ function valueAt(line, stop) {
   return point && point.y != null ? point : undefined;
 }
 
-/** @type {(look: Look, colours: Colours, x: number, y: number, filled: boolean) => SVGElement} */
-function mark(look, colours, x, y, filled) {
-  const colour = colourOf(look, colours);
-  if (filled || look.cause || look.fill) return svg("rect", { x, y: y - 5, width: 18, height: 10, rx: 2, fill: colour, "fill-opacity": look.fill });
-  return svg("g", {},
-    ...(look.points ? [] : [svg("path", { d: `M${x} ${y}h20`, stroke: colour, "stroke-width": 2.2, "stroke-dasharray": DASHES[look.dash ?? 0] || null })]),
-    ...(look.symbol == null ? [] : [marker(SYMBOLS[look.symbol % SYMBOLS.length], x + 10, y, colour, colours.paper, 3.6)]));
-}
+/** @type {Record<string, string>} */
+const OUTLINES = { square: "M-3-3h6v6h-6z", diamond: "M0-4.4L4.4 0L0 4.4L-4.4 0z", "triangle-up": "M0-4L4 3.2H-4z", cross: "M-4-1.4h2.6V-4h2.8v2.6H4v2.8H1.4V4h-2.8V1.4H-4z" };
 
 /** @type {(look: Look, colours: Colours, filled: boolean) => SVGElement} */
 function swatch(look, colours, filled) {
-  return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, mark(look, colours, 1, 6, filled));
+  const fill = colourOf(look, colours);
+  const outline = look.symbol == null ? null : OUTLINES[SYMBOLS[look.symbol % SYMBOLS.length]] ?? "M-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z";
+  return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, ...(filled || look.cause || look.fill
+    ? [svg("rect", { x: 1, y: 1, width: 18, height: 10, rx: 2, fill, "fill-opacity": look.fill })]
+    : [...(look.points ? [] : [svg("path", { d: "M1 6h20", stroke: fill, "stroke-width": 2.2, "stroke-dasharray": look.dash ? DASHES[look.dash].map((/** @type {number} */ each) => 1.6 * each).join(" ") : null })]),
+      ...(outline ? [svg("path", { d: outline, transform: "translate(11 6)", fill, stroke: colours.paper })] : [])]));
 }
 
 // Nobody scrolls on paper: all figures are drawn.

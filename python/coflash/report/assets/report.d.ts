@@ -43,7 +43,15 @@ interface Data {
   /** Null where the runs are not those of a search. */
   search: Search | null;
   units: Record<string, number>;
+  /** Layers of charts, with holes; and what their looks and ticks are made of. */
+  charts: {
+    lines: object[]; steps: object[]; bars: object[]; config: object;
+    dashes: number[][]; markers: string[]; labels: Record<string, string>;
+  };
 }
+
+declare function vegaEmbed(holder: HTMLElement, spec: object, options: object): Promise<{ view: any }>;
+
 
 /** The ends of an interval, and the p-value of a test. */
 type Interval = [number, number, number];
@@ -173,17 +181,21 @@ interface Line { name: string; look: Look; points: Point[]; step?: boolean; area
 
 interface Tick { at: number; text: string }
 
-interface AxisScale {
-  ticks: Tick[];
-  minor: number[];
-  unit: string;
-  of: (value: number) => number;
-  low?: number;
-  high?: number;
-  codes?: Code[];
+interface Axis {
+  label: string;
+  unit?: Unit;
+  low: number;
+  high: number;
+  log?: boolean;
+  /** Whether its ends are made round. */
+  nice?: boolean;
+  ticks?: Tick[];
+  /** The expression of the text of a tick, other than that of its unit. */
+  labels?: string;
+  /** Where a value is on the axis, if elsewhere than at itself. */
+  place?: (value: number) => number;
+  show: (value: number) => string;
 }
-
-interface Axis { label: string; scale: AxisScale; show: (value: number) => string; log?: boolean; plain?: boolean }
 
 /** `from` is where the first part begins; `text` stands behind the last. */
 interface BarRow { label: string; from?: number; text?: string; parts: { name: string; look: Look; value: number }[] }
@@ -192,13 +204,12 @@ interface Legend { name: string; look: Look; fixed?: boolean }
 
 interface DataTable { columns: string[]; rows: (string | number | null | undefined)[][] }
 
-interface ChartBase { legend?: Legend[]; summary?: string; table: () => DataTable; zoomable?: boolean }
+interface ChartBase { legend?: Legend[]; summary?: string; table: () => DataTable; zoomable?: boolean; at?: Frame }
 
-interface LineChart extends ChartBase { x: Axis; y: Axis; lines: Line[]; bars?: undefined; at?: Frame & { px: (x: number) => number; py: (y: number) => number } }
+interface LineChart extends ChartBase { x: Axis; y: Axis; lines: Line[]; bars?: undefined }
 
 interface BarChart extends ChartBase {
-  bars: { rows: BarRow[]; unit: Unit; label: string; show: (value: number) => string };
-  at?: Frame;
+  bars: { rows: BarRow[]; x: Axis; show: (value: number) => string };
   hits?: Hit[];
 }
 
@@ -209,7 +220,8 @@ type Drawing = Chart | string;
 
 type Zoom = [number, number] | null;
 
-interface Frame { left: number; top: number; w: number; h: number }
+/** Where a drawn chart is, and its scales: `value` is what an offset across shows. */
+interface Frame { left: number; top: number; w: number; h: number; px: (x: number) => number; py: (y: number) => number; value: (px: number) => number }
 
 interface Hit { x0: number; x1: number; y0: number; y1: number; row: BarRow; part: BarRow["parts"][number] }
 
@@ -224,11 +236,7 @@ interface Colours {
   series: string[];
   ramp: string[];
   cause: Record<string, string>;
-  font: string;
 }
-
-/** A chart that was drawn, and where. */
-type Drawn = (LineChart & Required<Pick<LineChart, "at">>) | (BarChart & Required<Pick<BarChart, "at" | "hits">>);
 
 interface FigureOptions {
   title: string;

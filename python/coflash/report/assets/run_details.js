@@ -107,17 +107,13 @@ function tailChart(zoom, hidden) {
   const all = lines.flatMap((line) => line.points);
   const [low, high] = zoom ?? [Math.min(...all.map((point) => point.x)), Math.max(...all.map((point) => point.x))];
   const least = Math.min(...all.map((point) => point.y ?? 1));
-  let scale = linearScale(0, 1, "share", { count: 5 });
-  if (beyond) {
-    scale = logScale(10 ** Math.floor(Math.log10(least)), 1, "count", { exact: true });
-    scale.minor = [];
-    scale.ticks = scale.ticks.map(({ at }) => ({ at, text: at > 0.99 ? "all" : `1 in ${grouped(Math.round(1 / at))}` }));
-  }
   return {
     zoomable: true,
-    x: { label: `response time${kind === "all" ? "" : `, ${kind}s`}`, log: true, scale: logScale(low, high, "ns", { exact: Boolean(zoom) }), show: (ns) => show(ns, "ns") },
+    x: { label: `response time${kind === "all" ? "" : `, ${kind}s`}`, unit: "ns", log: true, low, high, nice: false, show: (ns) => show(ns, "ns") },
     y: {
-      label: beyond ? "requests that take longer" : "requests that take no longer", scale, plain: beyond,
+      label: beyond ? "requests that take longer" : "requests that take no longer", unit: "share", log: beyond,
+      low: beyond ? 10 ** Math.floor(Math.log10(least)) : 0, high: 1, nice: false,
+      labels: beyond ? "datum.value > 0.99 ? 'all' : '1 in ' + format(round(1 / datum.value), ',')" : undefined,
       show: (share) => (beyond && share < 0.1 ? `1 in ${grouped(Math.round(1 / share))}` : show(share, "share")),
     },
     lines, legend: selectedLegend(true),
@@ -148,8 +144,8 @@ function courseChart(zoom, hidden) {
   const most = Math.max(...known.filter((point) => point.x >= low && point.x <= high).map((point) => point.y ?? 0));
   return {
     zoomable: true,
-    x: { label: "simulated time", scale: linearScale(low, high || 1, "ns", { nice: false, count: 6 }), show: (ns) => `${show(ns, "ns")} on` },
-    y: { label: title.toLowerCase().replace(/\bgc\b/, "GC"), scale: linearScale(0, most || 1, unit, { zero: true }), show: (value) => show(value, unit) },
+    x: { label: "simulated time", unit: "ns", low, high: high || 1, nice: false, show: (ns) => `${show(ns, "ns")} on` },
+    y: { label: title.toLowerCase().replace(/\bgc\b/, "GC"), unit, low: 0, high: most || 1, show: (value) => show(value, unit) },
     lines, legend: selectedLegend(),
     summary: `${title} over simulated time of ${plural(lines.length, "run")}.`,
     table: () => ({
@@ -177,10 +173,10 @@ function erasesChart(_, hidden) {
   const xs = all.map((point) => point.x);
   return {
     x: {
-      label: "erases of a block", scale: linearScale(Math.min(...xs), Math.max(...xs), "", { nice: false, count: 6, whole: true }),
+      label: "erases of a block", low: Math.min(...xs), high: Math.max(...xs), nice: false,
       show: (x) => `${grouped(Math.ceil(x))} erases`,
     },
-    y: { label: "blocks", scale: linearScale(0, Math.max(...all.map((point) => point.y ?? 0)), "blocks", { zero: true }), plain: true, show: (blocks) => plural(blocks, "block") },
+    y: { label: "blocks", low: 0, high: Math.max(...all.map((point) => point.y ?? 0)), show: (blocks) => plural(blocks, "block") },
     lines, legend: selectedLegend(),
     summary: lines.map((line) => `${line.name}: mean ${show(metricAt.get("erase_count.mean")?.values[line.run], "")}, at most ${show(metricAt.get("erase_count.max")?.values[line.run], "")}.`).join(" "),
     table: () => ({
@@ -234,7 +230,7 @@ function programsChart(_, hidden) {
   }));
   return {
     bars: {
-      rows, unit: perPage ? "ratio" : "pages", label: perPage ? "programs per page that the host wrote" : "flash programs",
+      rows, x: barAxis(rows, perPage ? "programs per page that the host wrote" : "flash programs", perPage ? "ratio" : "pages"),
       show: (value) => (perPage ? show(value, "ratio") : plural(Math.round(value), "page")),
     },
     legend: causes.map((one) => ({ name: one.name, look: { cause: one.cause } })),

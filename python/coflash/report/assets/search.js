@@ -38,9 +38,11 @@ function searchTable() {
   };
 }
 
-/** @type {(values: number[], unit: Unit) => AxisScale} */
-function around(values, unit) {
-  return linearScale(Math.min(...values), Math.max(...values), unit);
+/** The axis of an objective. @type {(objective: number, label: string) => Axis} */
+function around(objective, label) {
+  const { unit } = searched.objectives[objective];
+  const values = searched.trials.map((trial) => trial.found[objective]);
+  return { label, unit, low: Math.min(...values), high: Math.max(...values), show: (value) => show(value, unit) };
 }
 
 /** @type {(at: number) => Make} */
@@ -56,8 +58,8 @@ function courseOf(at) {
     });
     const lines = trialLines(searched.trials, (trial) => trial.number, (trial) => trial.found[at], trialText);
     return {
-      x: { label: "trial", scale: linearScale(0, Math.max(1, searched.trials.length - 1), "", { nice: false, whole: true }), show: (number) => `trial ${number}` },
-      y: { label: wanted(objective), scale: around(searched.trials.map((trial) => trial.found[at]), objective.unit), show: (value) => show(value, objective.unit) },
+      x: { label: "trial", low: 0, high: Math.max(1, searched.trials.length - 1), nice: false, show: (number) => `trial ${number}` },
+      y: around(at, wanted(objective)),
       lines: [{ name: "best so far", look: SEARCH_LOOKS.best, points: course, step: true }, ...lines],
       legend: [{ name: "best so far", look: SEARCH_LOOKS.best }, ...lines.map(({ name, look }) => ({ name, look }))],
       summary: `${plural(searched.trials.length, "trial")}; the best has ${show(best, objective.unit)}.`,
@@ -69,11 +71,10 @@ function courseOf(at) {
 /** @type {(key: Key, at: number) => Make} */
 function sliceOf(key, at) {
   return () => {
-    const objective = searched.objectives[at];
     const lines = trialLines(searched.trials, (_, trial) => key.codes[trial], (trial) => trial.found[at], trialText);
     return {
-      x: { label: key.label, scale: levelScale(key, key.codes), show: (code) => `${key.label} ${key.texts[code]}` },
-      y: { label: "", scale: around(searched.trials.map((trial) => trial.found[at]), objective.unit), show: (value) => show(value, objective.unit) },
+      x: keyAxis(key, key.codes),
+      y: around(at, ""),
       lines, table: searchTable,
     };
   };
@@ -86,7 +87,7 @@ function importanceChart() {
     parts: [{ name: label, look: { place: at }, value: share }],
   })));
   return {
-    bars: { rows, unit: "share", label: "share of the difference between trials", show: (value) => show(value, "share") },
+    bars: { rows, x: barAxis(rows, "share of the difference between trials", "share"), show: (value) => show(value, "share") },
     summary: rows.map((row) => `${row.label} ${row.text}`).join(", "),
     table: () => ({ columns: ["key", "share"], rows: rows.map((row) => [row.label, row.parts[0].value]) }),
   };
@@ -98,8 +99,8 @@ function frontChart() {
   const lines = trialLines(searched.trials, (trial) => trial.found[0], (trial) => trial.found[1], trialText);
   const front = searched.trials.filter((trial) => trial.front).map((trial) => ({ x: trial.found[0], y: trial.found[1] })).sort((a, b) => a.x - b.x);
   return {
-    x: { label: wanted(across), scale: around(searched.trials.map((trial) => trial.found[0]), across.unit), show: (value) => show(value, across.unit) },
-    y: { label: wanted(up), scale: around(searched.trials.map((trial) => trial.found[1]), up.unit), show: (value) => show(value, up.unit) },
+    x: around(0, wanted(across)),
+    y: around(1, wanted(up)),
     // With markers, over the trials: a front may be a single one.
     lines: [...lines, { name: "Pareto front", look: SEARCH_LOOKS.front, markers: true, points: front }],
     legend: [{ name: "Pareto front", look: SEARCH_LOOKS.front }, ...lines.map(({ name, look }) => ({ name, look }))],

@@ -59,8 +59,8 @@ function dividedChart(run, zoom, hidden) {
   const [low, high] = zoom ?? [0, atNs[last] || 1];
   return {
     zoomable: true,
-    x: { label: "simulated time", scale: linearScale(low, high, "ns", { nice: false, count: 6 }), show: (ns) => `${show(ns, "ns")} on` },
-    y: { label: "share of the flash", scale: linearScale(0, 1, "share", { count: 4 }), show: (share) => show(share, "share") },
+    x: { label: "simulated time", unit: "ns", low, high, nice: false, show: (ns) => `${show(ns, "ns")} on` },
+    y: { label: "share of the flash", unit: "share", low: 0, high: 1, show: (share) => show(share, "share") },
     lines: lines.length ? lines : all, legend: all.map(({ name, look }) => ({ name, look })),
     summary: `At the end: read cache ${show(clean[last], "share")}, write cache ${show(dirty[last], "share")}, over-provisioned ${show(1 - held(last), "share")}.`,
     table: () => ({
@@ -95,7 +95,7 @@ function movedChart(_, hidden) {
     parts: (seen.length ? seen : kinds).map(({ kind, name, look }) => ({ name, look, value: at(`moved_${kind}`, run) / total(run) })),
   }));
   return {
-    bars: { rows, unit: "share", label: "share of the pages moved", show: (value) => show(value, "share") },
+    bars: { rows, x: barAxis(rows, "share of the pages moved", "share"), show: (value) => show(value, "share") },
     legend: kinds.map(({ name, look }) => ({ name, look })),
     summary: rows.slice(0, 8).map((row) => `${row.label}: ${row.parts.map((part) => `${part.name} ${show(part.value, "share")}`).join(", ")}.`).join(" "),
     table: () => ({

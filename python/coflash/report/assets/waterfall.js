@@ -64,7 +64,7 @@ function waterfallChart() {
   });
   const rows = [total(question.from, first), ...between, total(question.to, last)];
   return {
-    bars: { rows, unit: "pages", label: "flash programs", show: (value) => plural(Math.round(value), "page") },
+    bars: { rows, x: barAxis(rows, "flash programs", "pages"), show: (value) => plural(Math.round(value), "page") },
     summary: rows.map((row) => `${row.label}: ${row.text}`).join("; "),
     table: () => ({ columns: ["step", "pages"], rows: rows.map((row) => [row.label, row.text]) }),
   };

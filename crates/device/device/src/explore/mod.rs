@@ -14,14 +14,14 @@
 //! | the run, its faults, its marks, its record | `run.rs`, `fault.rs`, `marks.rs`, `record.rs` |
 //! | commands and their ends | `commands.rs` |
 //! | a state is made and checked | `check.rs` |
-//! | a failure with the fewest requests, and its folder; those that are alike | `shrink.rs`, `failure.rs`, `alike.rs` |
+//! | a failure with the fewest requests, and its folder; those that are alike | `shrink.rs`, `failure.rs`, `outlines.rs` |
 
-mod alike;
 mod check;
 mod commands;
 mod failure;
 mod fault;
 mod marks;
+mod outlines;
 pub mod painted;
 mod plan;
 mod record;
@@ -377,9 +377,9 @@ impl Exploring<'_> {
             let mut wrong = wrong.into_inner().expect("no check panics");
             wrong.sort_by_key(|&(at, _)| at);
             let outlines: Vec<_> =
-                wrong.iter().map(|(_, verdict)| alike::outline(&verdict.ended.output)).collect();
+                wrong.iter().map(|(_, verdict)| outlines::outline(&verdict.ended.output)).collect();
             let chosen: Vec<_> =
-                alike::chosen(&outlines, KEPT_MAX).into_iter().map(|place| wrong[place].0).collect();
+                outlines::chosen(&outlines, KEPT_MAX).into_iter().map(|place| wrong[place].0).collect();
             let shrunk = Mutex::new(Vec::new());
             self.on_states((record, plan), &chosen, &mut report, |checker, at, planned| {
                 let place = wrong.partition_point(|&(other, _)| other < at);
@@ -388,7 +388,7 @@ impl Exploring<'_> {
                 Ok(())
             })?;
             let shrunk = shrunk.into_inner().expect("no check panics");
-            known().failures.extend(alike::joined(shrunk, &outlines));
+            known().failures.extend(outlines::joined(shrunk, &outlines));
             first += plan.states.len();
         }
         Ok(explored.into_inner().expect("no check panics"))

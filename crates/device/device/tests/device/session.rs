@@ -16,7 +16,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
     &[("cooperation", "none"), ("cache.size", "10%"), ("cache.volatile", "true")],
     &[("cooperation", "cdm"), ("cache.size", "10%")],
     &[("cooperation", "cdm-consistent"), ("cache.size", "10%")],
-    &[("cooperation", "none"), ("gc.mode", "background"), ("gc.background_mark", "6")],
+    &[("cooperation", "none"), ("gc.mode", "background"), ("gc.mode.mark", "6")],
     &[("cooperation", "move-in"), CACHE],
     &[("cooperation", "expected-cost"), CACHE],
     &[("cooperation", "cdm"), CACHE, ("cache.policy", "cflru"), ("cache.policy.window", "100%")],
@@ -50,7 +50,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
 const HOST: (&str, &str) = ("cache.placement", "host");
 const CACHE: (&str, &str) = ("cache.size", "10%");
 const BACKGROUND: (&str, &str) = ("gc.mode", "background");
-const LOW_MARK: (&str, &str) = ("gc.background_mark", "6");
+const LOW_MARK: (&str, &str) = ("gc.mode.mark", "6");
 
 /// The schemes with their numbers, and whether the cache is in the host.
 fn schemes() -> impl Iterator<Item = (usize, &'static [(&'static str, &'static str)], bool)> {

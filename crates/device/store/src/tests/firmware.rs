@@ -77,7 +77,10 @@ impl Setup {
                 volatile: scheme.volatile,
                 ..CacheConfig::default()
             },
-            cooperation: serde_json::from_str(scheme.cooperation).expect("a scheme"),
+            cooperation: coflash_base::read::read(
+                &serde_json::from_str::<serde_json::Value>(scheme.cooperation).unwrap(),
+            )
+            .expect("a scheme"),
         }
     }
 

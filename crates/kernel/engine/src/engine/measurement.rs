@@ -2,24 +2,22 @@
 
 use super::Engine;
 use crate::amplification::{Amplification, add_amplification};
-use crate::beyond::beyond;
 use crate::device::add_device;
 use crate::host::{AllResponses, HostCounters, ReadResponses, WriteResponses};
 use crate::latency::{Latency, LatencyRecorder};
 use crate::load::{End, load};
 use crate::metrics::{EraseCounts, Metrics};
+use crate::notes::{Ended, notes};
 use crate::observer::SoFar;
 use crate::result::{Histograms, Measured, RunResult, Simulator, Workload};
-use crate::retention::fading;
 use crate::series::Recorder;
-use crate::spare::{FROZEN, SpareSpace};
-use crate::steady::{Erasing, unsteady};
+use crate::spare::SpareSpace;
 use coflash_base::measure::Report;
 use coflash_base::{Save, Time};
 use coflash_ftl::Programs;
 use coflash_level::Level;
 use coflash_media::SimulatedMedia;
-use coflash_scenario::{ReplayConfig, ReplayMode, Scenario};
+use coflash_scenario::{ReplayMode, Scenario};
 
 /// Counters and response times of the host's requests.
 #[derive(Clone, Debug, Save)]
@@ -109,31 +107,26 @@ impl<M: SimulatedMedia> Engine<M> {
         };
         let series = meters.series.clone().finish(&report);
         add_amplification(&mut report, self.address.page_bytes());
-        let (load, behind) = load(scenario, mode, meters.series.windows(), end, &report);
+        let (load, fall) = load(scenario, mode, meters.series.windows(), end, &report);
         let (read, write) = (meters.read.latency(), meters.write.latency());
         report.add(&AllResponses::from(&all));
         report.add(&ReadResponses::from(&read));
         report.add(&WriteResponses::from(&write));
         report.add(&EraseCounts::of(&erases));
-        let spare = SpareSpace::of(level.ftl().invalid_pages(), &erases);
-        report.add(&spare);
-        let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
-        let fading = fading(scenario, &report);
+        report.add(&SpareSpace::of(level.ftl().invalid_pages(), &erases));
         add_device(&mut report, scenario, self.logical_bytes());
         report.add(&load);
-        let pool_blocks = scenario.ftl.pools.blocks(&scenario.ftl.erase_units(&scenario.flash));
-        let erasing = Erasing {
-            blocks_per_erase: scenario.ftl.blocks_per_erase(&scenario.flash),
-            pools: f64::from(scenario.flash.blocks()) / f64::from(pool_blocks),
-        };
-        let unsteady = unsteady(&series, &erasing, scenario.precondition.until_steady);
-        let replay = ReplayConfig { mode: Some(mode), ..scenario.replay.clone() };
-        let idle = Scenario { replay, ..scenario.clone() }.without_effect();
-        let metrics = Metrics::new(report);
-        let beyond = beyond(&scenario.measured, &metrics, level.logical_pages().into());
-        let of_drive = scenario.limits.iter().cloned().chain(beyond);
-        let of_run = behind.into_iter().chain(frozen).chain(unsteady).chain(fading);
-        let notes = of_drive.chain(of_run).chain(idle).collect();
+        let metrics = Metrics::new(report.clone());
+        let notes = notes(&Ended {
+            scenario,
+            mode,
+            report: &report,
+            metrics: &metrics,
+            series: &series,
+            erases: &erases,
+            logical_pages: level.logical_pages().into(),
+            fall,
+        });
         Measured { metrics, histograms: Histograms { all, read, write }, series, erases, notes }
     }
 }

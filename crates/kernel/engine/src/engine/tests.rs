@@ -34,7 +34,7 @@ fn engine(channel: &str) -> (Engine<Timeline>, Tower<Ftl>) {
             ("timing.channel", channel),
             ("gc.low_mark", "2"),
             ("gc.mode", "background"),
-            ("gc.background_mark", "4"),
+            ("gc.mode.mark", "4"),
             ("precondition.random_passes", "2.0"),
         ])
         .expect("a scenario");

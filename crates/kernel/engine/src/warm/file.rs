@@ -10,7 +10,7 @@ use coflash_scenario::without_nulls;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
 
-const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 4 };
+const KIND: Kind = Kind { name: "warm device", magic: b"COFLWARM", format: 5 };
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +25,6 @@ pub(super) fn write(out: &mut dyn Write, warm: &Warm) -> io::Result<()> {
     let Warm { recipe, device: Preconditioned { ftl, remarks }, written_by } = warm;
     let header = Header {
         warm_key: recipe.key(),
-        // What reads parameters of policies knows no empty value.
         recipe: without_nulls(recipe),
         remarks: remarks.clone(),
         written_by: written_by.clone(),
@@ -35,8 +34,9 @@ pub(super) fn write(out: &mut dyn Write, warm: &Warm) -> io::Result<()> {
 
 pub(super) fn read(bytes: &[u8]) -> Result<Warm, StateFileError> {
     let damaged = |problem: &dyn ToString| StateFileError::Damaged(problem.to_string());
-    KIND.read(bytes, |header: Header<Recipe>, state| {
+    KIND.read(bytes, |header: Header<serde_json::Value>, state| {
         let Header { warm_key, recipe, remarks, written_by } = header;
+        let recipe: Recipe = coflash_base::read::read(&recipe).map_err(|e| damaged(&e))?;
         if recipe.key() != warm_key {
             return Err(damaged(&"its key is another's"));
         }

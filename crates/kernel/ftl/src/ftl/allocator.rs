@@ -17,12 +17,11 @@ pub(super) enum FreeList {
 
 impl FreeList {
     /// Create a list of blocks, each with its erase count.
-    fn new(blocks: impl Iterator<Item = (BlockId, u32)>, wear_levelling: WearLevelling) -> Self {
-        match wear_levelling {
-            WearLevelling::Off => Self::InOrder(blocks.map(|(block, _)| block).collect()),
-            WearLevelling::Dynamic | WearLevelling::Static => {
-                Self::LeastErased(blocks.map(|(block, erases)| Reverse((erases, block))).collect())
-            }
+    fn new(blocks: impl Iterator<Item = (BlockId, u32)>, in_order: bool) -> Self {
+        if in_order {
+            Self::InOrder(blocks.map(|(block, _)| block).collect())
+        } else {
+            Self::LeastErased(blocks.map(|(block, erases)| Reverse((erases, block))).collect())
         }
     }
 
@@ -118,7 +117,8 @@ pub(super) struct Allocator {
     chips: Chips,
     /// Divides by the number of dies.
     by_dies: Divisor,
-    wear_levelling: WearLevelling,
+    /// Whether free blocks are used in the order in which they became free.
+    in_order: bool,
     pools: IdVec<PoolId, Space>,
     dies: IdVec<DieId, Die>,
     /// The die at which the search for the next write begins.
@@ -132,15 +132,16 @@ impl Allocator {
         chips: Chips,
         wear_levelling: WearLevelling,
     ) -> Self {
+        let in_order = wear_levelling == WearLevelling::Off;
         let space = |pool| Space {
-            free: FreeList::new(dims.blocks_of(pool).map(|block| (block, 0)), wear_levelling),
+            free: FreeList::new(dims.blocks_of(pool).map(|block| (block, 0)), in_order),
             actives: IdVec::filled(Active::default(), dims.groups.count() as usize),
             valid_pages: 0,
         };
         Self {
             chips,
             by_dies: Divisor::new(geometry.dies()),
-            wear_levelling,
+            in_order,
             pools: (0..dims.pools(geometry)).map(|pool| space(PoolId::new(pool))).collect(),
             dies: IdVec::filled(Die::default(), geometry.dies() as usize),
             next_die: 0,
@@ -312,7 +313,7 @@ impl Allocator {
         blocks: impl Iterator<Item = (BlockId, u32)>,
         dims: &Dimensions,
     ) {
-        self.pools[pool].free = FreeList::new(blocks, self.wear_levelling);
+        self.pools[pool].free = FreeList::new(blocks, self.in_order);
         let free = self.pools[pool].free.len();
         let die = &mut self.dies[dims.die_of(pool)];
         die.low_pools += u32::from(free <= dims.low_mark_blocks);

@@ -7,7 +7,7 @@ use crate::ids::PoolId;
 use crate::requirements::Requirements;
 use crate::victim::{self, Candidates, Victim};
 use crate::weight::{Scale, Weight, Weights};
-use coflash_base::{Ahead, IdVec, Save, Seed, Share};
+use coflash_base::{Ahead, IdVec, Save, Seed};
 use coflash_media::{BlockId, Cause, DieId, Geometry};
 
 /// A block being cleaned in steps.
@@ -34,10 +34,12 @@ struct Pool {
 #[save(in_place)]
 pub(super) struct Collector {
     pub(super) trigger: Trigger,
-    pub(super) mode: GcMode,
+    /// Whether GC works on idle dies.
+    pub(super) in_idle_time: bool,
+    /// The most steps before an operation.
     pub(super) steps_max: u32,
-    /// With `lazy`: the most valid pages of a victim above the low mark.
-    pub(super) lazy_pages: u32,
+    /// The most valid pages of a victim that is cleaned above the low mark.
+    pub(super) lazy_pages: Option<u32>,
     pools: IdVec<PoolId, Pool>,
     /// The pool of each die at which the search for the next victim begins.
     next_clean: IdVec<DieId, u32>,
@@ -66,10 +68,12 @@ impl Collector {
         };
         Self {
             trigger: gc.trigger,
-            mode: gc.mode,
-            steps_max: gc.steps_max,
-            lazy_pages: gc.lazy_valid.unwrap_or(Share::percent(5)).of(dims.data_pages_per_block.into())
-                as u32,
+            in_idle_time: matches!(gc.mode, GcMode::Background { .. }),
+            steps_max: if let GcMode::Preemptive { steps_max } = gc.mode { steps_max } else { 0 },
+            lazy_pages: match gc.mode {
+                GcMode::Lazy { valid, .. } => Some(valid.of(dims.data_pages_per_block.into()) as u32),
+                _ => None,
+            },
             pools: (0..dims.pools(geometry)).map(pool).collect(),
             next_clean: IdVec::filled(0, geometry.dies() as usize),
             weights: Weights::all(Weight::FULL),

@@ -11,7 +11,7 @@ use super::allocator::{Active, Taken};
 use super::collector::Cleaning;
 use super::{Ftl, Io};
 use crate::block::State;
-use crate::config::{GcMode, Summary};
+use crate::config::Summary;
 use crate::hook::{Decision, GcHook, Source};
 use crate::ids::PoolId;
 use crate::marks::Marks;
@@ -41,16 +41,13 @@ impl Ftl {
         die: DieId,
         io: &mut Io<'_, M, H>,
     ) -> Result<(), M::Error> {
-        if self.collector.mode == GcMode::Preemptive {
-            let mut steps_left = self.collector.steps_max;
-            while steps_left > 0 && self.allocator.is_due(die) && self.step(die, io)? {
-                steps_left -= 1;
-            }
+        let mut steps_left = self.collector.steps_max;
+        while steps_left > 0 && self.allocator.is_due(die) && self.step(die, io)? {
+            steps_left -= 1;
         }
-        while self.collector.mode == GcMode::Lazy
-            && self.allocator.is_due(die)
-            && self.clean_lazily(die, io)?
-        {}
+        if let Some(valid_max) = self.collector.lazy_pages {
+            while self.allocator.is_due(die) && self.clean_lazily(die, valid_max, io)? {}
+        }
         while self.allocator.is_low(die) && self.clean_next_pool(die, io)? {}
         Ok(())
     }
@@ -58,7 +55,7 @@ impl Ftl {
     /// Whether there is background work for an idle die.
     #[must_use]
     pub fn has_idle_work(&self, die: DieId) -> bool {
-        self.collector.mode == GcMode::Background
+        self.collector.in_idle_time
             && !self.has_failed
             && self.begins_on(die).is_some_and(|die| {
                 self.allocator.is_due(die) && self.dims.pools_of(die).any(|pool| self.pool_is_due(pool))
@@ -88,7 +85,7 @@ impl Ftl {
         io: &mut Io<'_, M, H>,
     ) -> Result<bool, M::Error> {
         let Some(die) = self.begins_on(die) else { return Ok(false) };
-        if self.collector.mode != GcMode::Background || self.has_failed || !self.allocator.is_due(die) {
+        if !self.collector.in_idle_time || self.has_failed || !self.allocator.is_due(die) {
             return Ok(false);
         }
         let stepped = self.step(die, io);
@@ -171,11 +168,12 @@ impl Ftl {
     fn clean_lazily<M: Media, H: GcHook>(
         &mut self,
         die: DieId,
+        valid_max: u32,
         io: &mut Io<'_, M, H>,
     ) -> Result<bool, M::Error> {
         for pool in self.collector.in_turn(die, &self.dims) {
             if self.pool_is_due(pool)
-                && let Some(block) = self.pick(pool, self.collector.lazy_pages)
+                && let Some(block) = self.pick(pool, valid_max)
             {
                 let cleaning = self.begin_with(pool, block, true, io);
                 self.clean_through(pool, cleaning, io)?;

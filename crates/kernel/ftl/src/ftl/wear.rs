@@ -32,16 +32,15 @@ struct Pool {
 /// The state of wear levelling.
 #[derive(Clone, Save)]
 pub(super) struct Wear {
-    is_static: bool,
-    gap: u32,
+    /// The erases by which a block must be ahead of the least-erased one; `None` where cold data stays.
+    gap: Option<u32>,
     pools: IdVec<PoolId, Pool>,
 }
 
 impl Wear {
     pub(super) fn new(config: &FtlConfig, pools: u32) -> Self {
         Self {
-            is_static: config.wear_levelling == WearLevelling::Static,
-            gap: config.wear_gap,
+            gap: if let WearLevelling::Static { gap } = config.wear_levelling { Some(gap) } else { None },
             pools: IdVec::filled(Pool::default(), pools as usize),
         }
     }
@@ -62,13 +61,14 @@ impl Ftl {
     #[inline]
     pub(super) fn take_over_cold(&mut self, pool: PoolId, worn: BlockId) -> bool {
         let erases = self.histories[worn].erases;
-        if !self.wear.is_static || erases <= self.wear.pools[pool].erases_min.saturating_add(self.wear.gap) {
+        let Some(gap) = self.wear.gap else { return false };
+        if erases <= self.wear.pools[pool].erases_min.saturating_add(gap) {
             return false;
         }
         let Some(block) = self.coldest(pool) else {
             return false;
         };
-        if erases.saturating_sub(self.histories[block].erases) <= self.wear.gap {
+        if erases.saturating_sub(self.histories[block].erases) <= gap {
             return false;
         }
         self.seize(pool, block);

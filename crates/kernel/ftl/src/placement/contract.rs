@@ -95,12 +95,14 @@ impl Checked {
 }
 
 /// Every policy with its defaults, and other valid configurations.
+const PERSISTENTLY: Isolation = Isolation::Persistently { copies: super::fdp::Copies::OfUnit };
+
 fn configs() -> impl Iterator<Item = PlacementConfig> {
     let fdp = |handles, isolation, percent: &[u64]| {
         let shares = percent.iter().map(|&percent| Share::percent(percent)).collect();
         PlacementConfig::Fdp(FdpConfig { handles, isolation, shares, ..FdpConfig::default() })
     };
-    let more = [fdp(1, Isolation::Initially, &[]), fdp(3, Isolation::Persistently, &[10, 90])];
+    let more = [fdp(1, Isolation::Initially, &[]), fdp(3, PERSISTENTLY, &[10, 90])];
     PlacementConfig::NAMES
         .iter()
         .map(|name| PlacementConfig::by_name(name).expect("it is registered"))
@@ -144,7 +146,9 @@ fn no_policy_has_too_many_classes() {
 #[test]
 fn what_is_not_allowed_is_refused_with_its_key() {
     let refused = |json: &str| {
-        let config: PlacementConfig = serde_json::from_str(json).expect(json);
+        let config: PlacementConfig =
+            coflash_base::read::read(&serde_json::from_str::<serde_json::Value>(json).expect("it is JSON"))
+                .expect(json);
         config.classes().expect_err(json).to_string()
     };
     for (json, error) in [
@@ -216,7 +220,7 @@ fn scores_decide_as_other_policies() {
         let same = PlacementConfig::by_name(same).unwrap();
         let Classes::Own { count: classes, .. } = same.classes().unwrap() else { unreachable!() };
         let score = serde_json::json!({ "name": "score", "score": score, "classes": classes, "gc_classes": gc_classes });
-        let score: PlacementConfig = serde_json::from_value(score).unwrap();
+        let score: PlacementConfig = coflash_base::read::read(&score).unwrap();
         assert_eq!(score.classes(), same.classes());
         for seed in 0..20 {
             let stream = &mut Seed(seed).stream("scores");
@@ -234,7 +238,7 @@ fn scores_decide_as_other_policies() {
 fn a_score_is_a_class() {
     let chosen = |score: &str| {
         let config = serde_json::json!({ "name": "score", "score": score, "classes": 4, "gc_classes": 2 });
-        let config: PlacementConfig = serde_json::from_value(config).unwrap();
+        let config: PlacementConfig = coflash_base::read::read(&config).unwrap();
         let (mut placement, lpn) = (config.build(shape()), Lpn::new(50));
         let mut write = |replaces| {
             let class = placement.user_write(UserWrite {
@@ -311,7 +315,11 @@ fn future_knowledge_separates_by_the_time_left() {
 /// Writes a page at a time; says its class.
 fn writer(name: &str) -> impl FnMut(u32, u64) -> u32 {
     let config = format!(r#"{{"name":"{name}","chunk_pages":10}}"#);
-    let mut policy = serde_json::from_str::<PlacementConfig>(&config).expect(name).build(shape());
+    let mut policy = coflash_base::read::read::<PlacementConfig>(
+        &serde_json::from_str::<serde_json::Value>(&config).expect("it is JSON"),
+    )
+    .expect(name)
+    .build(shape());
     move |lpn, now| {
         let (lpn, stream) = (Lpn::new(lpn), WriteStream::Host);
         policy.user_write(UserWrite { lpn, stream, now, replaces: None, placement: None }).get()
@@ -370,7 +378,7 @@ fn eti_finds_hot_extents() {
 fn handles_have_their_shares_of_the_address_space() {
     let mut fdp = PlacementConfig::Fdp(FdpConfig {
         handles: 4,
-        isolation: Isolation::Persistently,
+        isolation: PERSISTENTLY,
         shares: vec![Share::percent(10)],
         ..FdpConfig::default()
     })
@@ -386,7 +394,7 @@ fn handles_have_their_shares_of_the_address_space() {
 /// The hint overrides the address, and GC keeps the handle of the unit.
 #[test]
 fn a_hint_is_the_handle_and_a_copy_stays_with_it() {
-    for isolation in [Isolation::Initially, Isolation::Persistently] {
+    for isolation in [Isolation::Initially, PERSISTENTLY] {
         let mut fdp =
             PlacementConfig::Fdp(FdpConfig { handles: 4, isolation, ..FdpConfig::default() }).build(shape());
         let lpn = Lpn::new(0);
@@ -396,7 +404,7 @@ fn a_hint_is_the_handle_and_a_copy_stays_with_it() {
             assert_eq!(fdp.user_write(write).get(), hint);
             for from in [hint, 4 + hint] {
                 let copy = GcWrite { lpn, stream: WriteStream::Gc, now: 0, from: Class::new(from) };
-                let apart = if isolation == Isolation::Persistently { hint } else { 0 };
+                let apart = if isolation == PERSISTENTLY { hint } else { 0 };
                 assert_eq!(fdp.gc_write(copy).get(), 4 + apart, "{isolation:?}, {hint} from {from}");
             }
         }

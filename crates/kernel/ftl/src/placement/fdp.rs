@@ -13,15 +13,19 @@ use coflash_base::{Lpn, Misfit, Policy, Save, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What GC may mix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Isolation {
-    /// Copies of all handles share reclaim units.
-    #[default]
-    Initially,
-    /// Copies of each handle have reclaim units of their own.
-    Persistently,
+coflash_base::choice! {
+    /// What GC may mix.
+    #[derive(Copy, Eq)]
+    pub enum Isolation, default Initially {
+        /// Copies of all handles share reclaim units.
+        Initially,
+        /// Copies of each handle have reclaim units of their own.
+        Persistently {
+            /// The handle whose units take copies. `of-writer` and `of-caller` are faults, to see what they cost.
+            #[serde(default)]
+            copies: Copies,
+        },
+    }
 }
 
 /// The units of handles that nobody writes to.
@@ -55,7 +59,8 @@ pub enum Copies {
 pub struct FdpConfig {
     /// Number of handles: up to 15, or up to 8 if they are persistently isolated.
     pub handles: u32,
-    /// What GC may mix: `initially` lets copies of all handles share reclaim units, `persistently` does not.
+    /// What GC may mix: `initially` lets copies of all handles share reclaim units, `persistently` does not, and has `copies`: whose
+    /// units take them, `of-unit`, or as the faults `of-writer` and `of-caller`.
     pub isolation: Isolation,
     /// Of writes without a hint: the share of the exported capacity of each handle, in the order of addresses; what is left goes to
     /// the last one. By default all are equal. With "100%" they all go to handle 0, as in NVMe.
@@ -64,10 +69,6 @@ pub struct FdpConfig {
     #[serde(skip_serializing_if = "is_default")]
     #[schemars(extend("default" = "closed"))]
     pub idle: Idle,
-    /// With `persistently`: the handle whose units take copies. `of-writer` and `of-caller` are faults, to see what they cost; by default `of-unit`.
-    #[serde(skip_serializing_if = "is_default")]
-    #[schemars(extend("default" = "of-unit"))]
-    pub copies: Copies,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -76,21 +77,15 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Default for FdpConfig {
     fn default() -> Self {
-        Self {
-            handles: 2,
-            isolation: Isolation::default(),
-            shares: Vec::new(),
-            idle: Idle::default(),
-            copies: Copies::default(),
-        }
+        Self { handles: 2, isolation: Isolation::default(), shares: Vec::new(), idle: Idle::default() }
     }
 }
 
 /// Flexible data placement.
 #[derive(Clone, Save)]
 pub struct Fdp {
-    isolation: Isolation,
-    copies: Copies,
+    /// The handle whose units take copies, if handles are persistently isolated.
+    copies: Option<Copies>,
     /// The handle of the last write, that of the request before, and the page that would continue the last one.
     writer: [u32; 3],
     /// Whether the unit that is cleaned is cleaned lazily.
@@ -122,7 +117,7 @@ impl PlacementPolicy for Fdp {
         let handles = config.handles;
         let count = match config.isolation {
             Isolation::Initially => handles.saturating_add(1),
-            Isolation::Persistently => handles.saturating_mul(2),
+            Isolation::Persistently { .. } => handles.saturating_mul(2),
         };
         if handles == 0 || check_count("handles", count, 2).is_err() {
             let most = if config.isolation == Isolation::Initially { 15 } else { 8 };
@@ -155,8 +150,10 @@ impl PlacementPolicy for Fdp {
             end as u32
         });
         Self {
-            isolation: config.isolation,
-            copies: config.copies,
+            copies: match config.isolation {
+                Isolation::Initially => None,
+                Isolation::Persistently { copies } => Some(copies),
+            },
             writer: [0; 3],
             lazily: false,
             ends: ends.collect(),
@@ -174,10 +171,10 @@ impl PlacementPolicy for Fdp {
     }
 
     fn gc_write(&mut self, page: GcWrite) -> Class {
-        Class::new(match self.isolation {
-            Isolation::Initially => self.handles(),
-            Isolation::Persistently => {
-                let from = match self.copies {
+        Class::new(match self.copies {
+            None => self.handles(),
+            Some(copies) => {
+                let from = match copies {
                     Copies::OfUnit => page.from.get(),
                     Copies::OfWriter => self.writer[0],
                     Copies::OfCaller if self.lazily => 0,

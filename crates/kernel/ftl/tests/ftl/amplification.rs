@@ -349,7 +349,9 @@ fn midas_amplifies_as_published() {
         setup.ftl.shared_streams = FtlConfig::default().shared_streams;
         setup.ftl.placement = PlacementConfig::by_name("midas").expect("it is registered");
         setup.gc.low_mark = FreeMark::Blocks(3);
-        setup.gc.victim = serde_json::from_str(victim).expect("it is registered");
+        setup.gc.victim =
+            coflash_base::read::read(&serde_json::from_str::<serde_json::Value>(victim).unwrap())
+                .expect("it is registered");
         let [early, late] = [(2, 3.0), (25, 5.0)].map(|(warm, counted)| {
             run(&setup, Pattern::Zipf(1.0), Course { fill: true, warm: Warm::Passes(warm), counted })
                 .amplification
@@ -396,7 +398,9 @@ fn placement_amplifies_as_documented(first_skew: usize) {
         let setup = device(SIZE, 0.85).with_placement(placement);
         let compared = std::iter::zip(SKEWS, theirs).skip(first_skew).map(|((alpha, victim), theirs)| {
             let mut setup = setup.clone();
-            setup.gc.victim = serde_json::from_str(victim).expect("it is registered");
+            setup.gc.victim =
+                coflash_base::read::read(&serde_json::from_str::<serde_json::Value>(victim).unwrap())
+                    .expect("it is registered");
             let ours = amplification_with_garbage(setup, Pattern::MovingZipf(alpha));
             format!(" {ours:.2} | {theirs:.2} |")
         });
@@ -429,7 +433,9 @@ fn victims_differ_by_workload() {
     let policies = names.map(|name| (format!("`{name}`"), format!(r#"{{"name":"{name}"}}"#))).chain([root]);
     let rows = policies.map(|(label, victim)| {
         let mut setup = device(SIZE, 0.875);
-        setup.gc.victim = serde_json::from_str(&victim).expect("it is registered");
+        setup.gc.victim =
+            coflash_base::read::read(&serde_json::from_str::<serde_json::Value>(&victim).unwrap())
+                .expect("it is registered");
         let mut cells = patterns.map(|pattern| run(&setup, pattern, COURSE).amplification).to_vec();
         setup.ftl.shared_streams = Vec::new();
         cells.extend(patterns.map(|pattern| run(&setup, pattern, COURSE).amplification));

@@ -106,7 +106,7 @@ fn endure(setup: &Setup, pattern: Pattern) {
     assert_eq!(ftl.programs().all(), u64::from(pages + writes) + own);
     assert_eq!(counters.gc_steps > 0, setup.gc.mode != GcMode::Foreground, "{} steps", counters.gc_steps);
     assert_eq!(counters.erases_blocks, ftl.erase_counts().map(u64::from).sum::<u64>());
-    if setup.ftl.wear_levelling == WearLevelling::Static {
+    if matches!(setup.ftl.wear_levelling, WearLevelling::Static { .. }) {
         // Blocks may have been erased that were not full.
         return;
     }
@@ -124,10 +124,10 @@ fn endure_all(setup: &Setup) {
             let mut setup = setup.clone();
             setup.gc.victim = victim.clone();
             endure(&setup.clone().with_least_spare(), pattern);
-            setup.ftl.wear_levelling = WearLevelling::Static;
-            setup.gc.mode = GcMode::Background;
+            setup.ftl.wear_levelling = WearLevelling::Static { gap: 16 };
+            setup.gc.mode = GcMode::Background { mark: None };
             endure(&setup.clone().with_least_spare(), pattern);
-            setup.gc.mode = GcMode::Preemptive;
+            setup.gc.mode = GcMode::Preemptive { steps_max: 8 };
             setup.gc.low_mark = FreeMark::Blocks(3);
             endure(&setup.with_least_spare(), pattern);
         }
@@ -167,7 +167,9 @@ fn every_placement_over_superblocks() {
             setup.geometry = Geometry { channels: 2, planes_per_die: 2, ..setup.geometry };
             setup.ftl.pools = Pools::Device;
             setup.gc.low_mark = FreeMark::Blocks(3);
-            for mode in [GcMode::Foreground, GcMode::Background, GcMode::Preemptive] {
+            for mode in
+                [GcMode::Foreground, GcMode::Background { mark: None }, GcMode::Preemptive { steps_max: 8 }]
+            {
                 setup.gc.mode = mode;
                 endure(&setup.clone().with_placement(placement.clone()).with_least_spare(), pattern);
             }

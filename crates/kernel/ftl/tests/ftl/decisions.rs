@@ -257,7 +257,7 @@ impl Checked {
             "every page is told of once"
         );
         // A block that takes over cold data is not opened, and its last group says nothing.
-        if self.setup.ftl.wear_levelling != WearLevelling::Static {
+        if !matches!(self.setup.ftl.wear_levelling, WearLevelling::Static { .. }) {
             assert_eq!((counted.victims_blocks, counted.victims_valid_pages), picked, "fast victims");
         }
         for page in (0..self.ftl.logical_pages()).map(Lpn::new) {
@@ -279,11 +279,13 @@ fn pages_go_where_the_hook_says_and_fast_blocks_are_refreshed() {
         let mut setup = Setup::draw(&mut stream, victim);
         setup.ftl.refresh =
             RefreshConfig { fast_retention: Some(RETENTION), power_off: POWER_OFF, retention: None };
-        if setup.gc.mode == GcMode::Preemptive {
+        if matches!(setup.gc.mode, GcMode::Preemptive { .. }) {
             setup.gc.low_mark = FreeMark::Blocks(4);
         } else {
             setup.gc.low_mark = FreeMark::Blocks(2);
-            setup.gc.background_mark = None;
+            if let GcMode::Background { mark } = &mut setup.gc.mode {
+                *mark = None;
+            }
         }
         setup.geometry.blocks_per_plane += 8;
         setup.ftl.placement = PlacementConfig::default();

@@ -16,10 +16,8 @@ fn write(ftl: &mut Ftl, page: u32) {
 fn lazy(percent: u64) -> Ftl {
     let mut setup = Setup::small();
     setup.geometry.blocks_per_plane = 40;
-    setup.gc.mode = GcMode::Lazy;
     setup.gc.low_mark = FreeMark::Blocks(2);
-    setup.gc.background_mark = Some(FreeMark::Blocks(30));
-    setup.gc.lazy_valid = Some(Share::percent(percent));
+    setup.gc.mode = GcMode::Lazy { mark: Some(FreeMark::Blocks(30)), valid: Share::percent(percent) };
     setup.ftl.spare.share = Share::percent(50);
     setup.build().expect("the setup is accepted")
 }
@@ -55,7 +53,7 @@ fn a_higher_share_copies_more() {
 fn an_idle_handle_holds_a_unit_and_costs_copies() {
     let copied = |idle, copies| {
         let shares = vec![Share::ONE];
-        let setup = Setup::of_handles(FdpConfig { idle, copies, shares, ..FdpConfig::default() });
+        let setup = Setup::of_handles(copies, FdpConfig { idle, shares, ..FdpConfig::default() });
         let mut ftl = setup.build().expect("the setup is accepted");
         let (pages, mut stream) = (ftl.logical_pages(), Seed(3).stream("idle"));
         for _ in 0..20_000 {
@@ -77,12 +75,11 @@ fn copied_to_small_requests(copies: Copies, mode: GcMode) -> f64 {
     setup.ftl.pools = Pools::Device;
     setup.ftl.placement = PlacementConfig::Fdp(FdpConfig {
         handles: 2,
-        isolation: Isolation::Persistently,
-        copies,
+        isolation: Isolation::Persistently { copies },
         ..FdpConfig::default()
     });
     setup.gc.low_mark = FreeMark::Blocks(6);
-    (setup.gc.mode, setup.gc.lazy_valid) = (mode, Some(Share::percent(90)));
+    setup.gc.mode = mode;
     setup.ftl.spare.share = Share::percent(40);
     let mut ftl = setup.build().expect("the setup is accepted");
     let (half, mut stream) = (ftl.logical_pages() / 2, Seed(3).stream("requests"));
@@ -102,6 +99,7 @@ fn copies_of_a_drive_that_looks_once_a_request_follow_requests_and_not_pages() {
     let of = |copies| copied_to_small_requests(copies, GcMode::Foreground);
     let [writer, caller] = [Copies::OfWriter, Copies::OfCaller].map(of);
     assert!(writer < 0.3 && caller > 0.7, "{writer} {caller}");
-    let lazily = copied_to_small_requests(Copies::OfCaller, GcMode::Lazy);
+    let lazily =
+        copied_to_small_requests(Copies::OfCaller, GcMode::Lazy { mark: None, valid: Share::percent(90) });
     assert!(lazily < caller / 2.0, "what is cleaned lazily goes to handle 0: {lazily} {caller}");
 }

@@ -173,7 +173,7 @@ impl Ledger {
         let free = &mut self.free[pool];
         let expected = match self.setup.ftl.wear_levelling {
             WearLevelling::Off => free.front().copied(),
-            WearLevelling::Dynamic | WearLevelling::Static => {
+            WearLevelling::Dynamic | WearLevelling::Static { .. } => {
                 free.iter().copied().min_by_key(|&block| (self.blocks[block as usize].erases, block))
             }
         };
@@ -239,7 +239,8 @@ impl Ledger {
         let age = |&block: &u32| (self.blocks[block as usize].erases, self.blocks[block as usize].sealed);
         let coldest = sealed.min_by_key(age)?;
         let gap = self.blocks[worn.index()].erases.saturating_sub(self.blocks[coldest as usize].erases);
-        let wanted = self.setup.ftl.wear_levelling == WearLevelling::Static && gap > self.setup.ftl.wear_gap;
+        let wanted =
+            matches!(self.setup.ftl.wear_levelling, WearLevelling::Static { gap: most } if gap > most);
         wanted.then(|| BlockId::new(coldest))
     }
 

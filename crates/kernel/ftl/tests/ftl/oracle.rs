@@ -104,7 +104,7 @@ impl Checked {
         // Half of all operations go to the first tenth.
         let range = if stream.random() { pages.div_ceil(10) } else { pages };
         let page = Lpn::new(stream.random_range(0..range));
-        if self.setup.gc.mode == GcMode::Background && stream.random_range(0..4) == 0 {
+        if matches!(self.setup.gc.mode, GcMode::Background { .. }) && stream.random_range(0..4) == 0 {
             let die = DieId::new(stream.random_range(0..self.setup.geometry.dies()));
             return Operation::Idle(die, stream.random_range(1..20));
         }

@@ -91,7 +91,6 @@ fn dynamic_wear_levelling_narrows_the_spread_of_erase_counts() {
 /// cold data.
 fn spread_of_cold_data(
     wear_levelling: WearLevelling,
-    wear_gap: u32,
     mode: GcMode,
     shared_streams: &[Vec<WriteStream>],
     left_out: usize,
@@ -102,7 +101,6 @@ fn spread_of_cold_data(
     setup.gc.low_mark = FreeMark::Blocks(3);
     setup.gc.mode = mode;
     setup.ftl.wear_levelling = wear_levelling;
-    setup.ftl.wear_gap = wear_gap;
     setup.ftl.shared_streams = shared_streams.to_vec();
     let mut setup = setup.with_least_spare();
     setup.ftl.spare.share.ppb += 100_000_000;
@@ -130,13 +128,13 @@ fn spread_of_cold_data(
 
 #[test]
 fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
-    for mode in [GcMode::Foreground, GcMode::Background, GcMode::Preemptive] {
+    for mode in [GcMode::Foreground, GcMode::Background { mark: None }, GcMode::Preemptive { steps_max: 8 }] {
         let all = [vec![WriteStream::Host, WriteStream::Evict, WriteStream::Gc]];
-        let (dynamic, moved, _) = spread_of_cold_data(WearLevelling::Dynamic, 16, mode, &all, 0);
+        let (dynamic, moved, _) = spread_of_cold_data(WearLevelling::Dynamic, mode, &all, 0);
         assert!(dynamic > 200 && moved == 0, "{mode:?}: {dynamic}");
         let mut moved_before = u64::MAX;
         for gap in [4, 16, 40] {
-            let (most, moved, programs) = spread_of_cold_data(WearLevelling::Static, gap, mode, &all, 0);
+            let (most, moved, programs) = spread_of_cold_data(WearLevelling::Static { gap }, mode, &all, 0);
             assert!(most <= gap + 3, "{mode:?}, gap {gap}: {most}");
             // A block moves once in `gap` erases: a block's pages are moved for `gap` blocks' pages written.
             assert!(
@@ -156,13 +154,13 @@ fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
 #[test]
 fn static_wear_levelling_bounds_the_gap_but_of_a_block_that_stays_open() {
     let host_and_gc = vec![vec![WriteStream::Host, WriteStream::Gc]];
-    for mode in [GcMode::Foreground, GcMode::Background, GcMode::Preemptive] {
+    for mode in [GcMode::Foreground, GcMode::Background { mark: None }, GcMode::Preemptive { steps_max: 8 }] {
         for (streams, idle) in
             [(vec![], 2), (vec![vec![WriteStream::Host, WriteStream::Evict]], 1), (host_and_gc.clone(), 1)]
         {
             for gap in [4, 16] {
                 let spread =
-                    |left_out| spread_of_cold_data(WearLevelling::Static, gap, mode, &streams, left_out).0;
+                    |left_out| spread_of_cold_data(WearLevelling::Static { gap }, mode, &streams, left_out).0;
                 let without = spread(idle);
                 assert!(without <= 3 * gap, "{mode:?}, gap {gap}, {streams:?}: {without}");
                 let evictions_apart = !streams.iter().flatten().any(|&stream| stream == WriteStream::Evict);
@@ -177,8 +175,7 @@ fn static_wear_levelling_bounds_the_gap_but_of_a_block_that_stays_open() {
 fn cold_data_keeps_its_class() {
     let mut setup = Setup::small();
     setup.geometry.blocks_per_plane = 40;
-    setup.ftl.wear_levelling = WearLevelling::Static;
-    setup.ftl.wear_gap = 2;
+    setup.ftl.wear_levelling = WearLevelling::Static { gap: 2 };
     let sepgc = PlacementConfig::by_name("sepgc").expect("it is registered");
     let mut ftl = setup.with_placement(sepgc).with_least_spare().build().expect("the setup is accepted");
     let pages = ftl.logical_pages();

@@ -43,24 +43,19 @@ fn each_refusal_names_its_key_and_the_numbers() {
         key,
         &["Host"],
     );
-    let in_mode = |mode, low_mark, change: fn(&mut GcConfig)| {
+    let in_mode = |mode, low_mark| {
         refused(|setup| {
             setup.gc = GcConfig { mode, low_mark: FreeMark::Blocks(low_mark), ..GcConfig::default() };
-            change(&mut setup.gc);
         })
     };
-    let key = "gc.background_mark";
-    let not_higher = in_mode(GcMode::Background, 2, |gc| gc.background_mark = Some(FreeMark::Blocks(2)));
+    let key = "gc.mode.mark";
+    let not_higher = in_mode(GcMode::Background { mark: Some(FreeMark::Blocks(2)) }, 2);
     assert_names(not_higher, key, &["2 blocks is not more than gc.low_mark (2 blocks)"]);
-    let too_high = in_mode(GcMode::Background, 1, |gc| gc.background_mark = Some(FreeMark::Blocks(9)));
-    assert_names(
-        too_high,
-        "ftl.spare.share",
-        &["12 blocks back", "background mark 9", "lower gc.background_mark"],
-    );
-    let too_low = in_mode(GcMode::Preemptive, 2, |_| {});
+    let too_high = in_mode(GcMode::Background { mark: Some(FreeMark::Blocks(9)) }, 1);
+    assert_names(too_high, "ftl.spare.share", &["12 blocks back", "background mark 9", "lower gc.mode.mark"]);
+    let too_low = in_mode(GcMode::Preemptive { steps_max: 8 }, 2);
     assert_names(too_low, "gc.low_mark", &["2 blocks of 12 blocks is 2", "at least 3"]);
-    assert_names(in_mode(GcMode::Preemptive, 3, |gc| gc.steps_max = 0), "gc.steps_max", &["at least 1"]);
+    assert_names(in_mode(GcMode::Preemptive { steps_max: 0 }, 3), "gc.mode.steps_max", &["at least 1"]);
     for definition in PROVISIONING {
         let share = |share| refused(|setup| setup.ftl.spare = Spare { share, definition });
         assert_names(share(Share::ZERO), "ftl.spare.share", &["0%"]);

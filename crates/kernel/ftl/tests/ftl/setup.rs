@@ -2,7 +2,7 @@
 
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Bytes, Lpn, Misfit, Share};
-use coflash_ftl::placement::{Classes, FdpConfig, Isolation};
+use coflash_ftl::placement::{Classes, Copies, FdpConfig, Isolation};
 use coflash_ftl::{
     Chips, Coverage, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, PageWrite, PlacementConfig, Pools,
     Provisioning, Requirements, Spare, Summary, Trigger, VictimConfig, WearLevelling, WriteStream,
@@ -34,11 +34,11 @@ pub(crate) fn pick<T: Clone>(stream: &mut RandomStream, choices: &[T]) -> T {
 
 impl Setup {
     /// A small device with four handles, persistently isolated.
-    pub(crate) fn of_handles(fdp: FdpConfig) -> Self {
+    pub(crate) fn of_handles(copies: Copies, fdp: FdpConfig) -> Self {
         let mut setup = Self::small();
         setup.geometry.blocks_per_plane = 60;
         setup.ftl.pools = Pools::Device;
-        let isolation = Isolation::Persistently;
+        let isolation = Isolation::Persistently { copies };
         setup.ftl.placement = PlacementConfig::Fdp(FdpConfig { handles: 4, isolation, ..fdp });
         setup.gc.low_mark = FreeMark::Blocks(4);
         setup.ftl.spare.share = Share::percent(60);
@@ -83,24 +83,24 @@ impl Setup {
             pools,
             shared_streams: pick(stream, &shared),
             summary: pick(stream, &[Summary::Off, Summary::On, Summary::FreeInGc]),
-            wear_levelling: pick(
-                stream,
-                &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static],
-            ),
-            wear_gap: stream.random_range(1..4),
+            wear_levelling: {
+                let chosen = stream.random_range(0..3);
+                let gap = stream.random_range(1..4);
+                [WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static { gap }][chosen]
+            },
             ..FtlConfig::default()
         };
-        let mode = pick(stream, &[GcMode::Foreground, GcMode::Background, GcMode::Preemptive]);
-        let low_mark = if mode == GcMode::Preemptive { 3 } else { stream.random_range(1..=2) };
+        let mode = stream.random_range(0..3);
+        let low_mark = if mode == 2 { 3 } else { stream.random_range(1..=2) };
+        let trigger = pick(stream, &[Trigger::Write, Trigger::Operation]);
+        let mark = stream.random::<bool>().then_some(FreeMark::Blocks(3));
+        let steps_max = stream.random_range(1..10);
         let gc = GcConfig {
             victim,
             low_mark: FreeMark::Blocks(low_mark),
-            trigger: pick(stream, &[Trigger::Write, Trigger::Operation]),
-            mode,
-            background_mark: stream.random::<bool>().then_some(FreeMark::Blocks(3)),
-            steps_max: stream.random_range(1..10),
+            trigger,
+            mode: [GcMode::Foreground, GcMode::Background { mark }, GcMode::Preemptive { steps_max }][mode],
             copy_buffer: None,
-            lazy_valid: None,
         };
         let fractional = stream.random();
         let setup = Self { geometry, ftl, gc, fractional, seed: stream.random() };
@@ -145,14 +145,18 @@ impl Setup {
 
     /// Free blocks at which a write waits for whole victims.
     pub(crate) fn reserve(&self) -> usize {
-        if self.gc.mode == GcMode::Preemptive { self.copied_to() as usize } else { self.low_mark() }
+        if matches!(self.gc.mode, GcMode::Preemptive { .. }) {
+            self.copied_to() as usize
+        } else {
+            self.low_mark()
+        }
     }
 
     /// Free blocks at which GC begins to clean a victim.
     pub(crate) fn high_mark(&self) -> usize {
-        match (self.gc.mode, self.gc.background_mark) {
-            (GcMode::Background, Some(mark)) => blocks(mark),
-            (GcMode::Background, None) => self.low_mark() + 1,
+        match self.gc.mode {
+            GcMode::Background { mark: Some(mark) } => blocks(mark),
+            GcMode::Background { mark: None } => self.low_mark() + 1,
             _ => self.low_mark(),
         }
     }
@@ -184,10 +188,12 @@ impl Setup {
     pub(crate) fn with_placement(mut self, placement: PlacementConfig) -> Self {
         self.ftl.placement = placement;
         if let Classes::Own { count, .. } = self.classes() {
-            let above = if self.gc.mode == GcMode::Preemptive { 2 } else { 0 };
+            let above = if matches!(self.gc.mode, GcMode::Preemptive { .. }) { 2 } else { 0 };
             let low_mark = (self.low_mark() as u32).max(self.copied_to() + above);
             self.gc.low_mark = FreeMark::Blocks(low_mark);
-            self.gc.background_mark = self.gc.background_mark.map(|_| FreeMark::Blocks(low_mark + 1));
+            if let GcMode::Background { mark: Some(mark) } = &mut self.gc.mode {
+                *mark = FreeMark::Blocks(low_mark + 1);
+            }
             self.ftl.shared_streams = FtlConfig::default().shared_streams;
             self.geometry.blocks_per_plane += low_mark + count;
         }
@@ -236,7 +242,8 @@ pub(crate) fn placements() -> Vec<PlacementConfig> {
 
 /// MiDAS with queues after a few passes.
 fn quick_midas() -> PlacementConfig {
-    serde_json::from_str(r#"{"name":"midas","groups":4,"sampling":1,"epoch":1}"#).expect("it is valid")
+    coflash_base::read::read(&serde_json::json!({"name": "midas", "groups": 4, "sampling": 1, "epoch": 1}))
+        .expect("it is valid")
 }
 
 /// Says which setup failed.

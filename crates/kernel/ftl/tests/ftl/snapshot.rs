@@ -3,7 +3,7 @@
 use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Lpn, Save};
-use coflash_ftl::placement::{FdpConfig, Idle};
+use coflash_ftl::placement::{Copies, FdpConfig, Idle};
 use coflash_ftl::{CopyAll, Decision, Ftl, GcHook, Io, Marks, Weight, Weights};
 use coflash_media::{Cause, DieId, Media, Place, Untimed};
 
@@ -119,7 +119,7 @@ fn half_a_device_is_refused() {
 /// A new device has opened a block for each handle; in the one that was saved others are open.
 #[test]
 fn a_device_that_opens_blocks_at_first_is_restored_with_others_open() {
-    let setup = Setup::of_handles(FdpConfig { idle: Idle::Open, ..FdpConfig::default() });
+    let setup = Setup::of_handles(Copies::OfUnit, FdpConfig { idle: Idle::Open, ..FdpConfig::default() });
     for seed in 0..20 {
         let mut stream = Seed(seed).stream("opened");
         let mut before = warm(&setup, &mut stream);

@@ -13,7 +13,7 @@ fn steps(log: &[Done]) -> usize {
 }
 
 /// The most GC steps before a write, by the number of blocks left free.
-fn most_steps(mode: GcMode, steps_max: u32) -> usize {
+fn most_steps(mode: GcMode) -> usize {
     let mut most = 0;
     for victim in victims() {
         let mut setup = Setup::small();
@@ -22,7 +22,6 @@ fn most_steps(mode: GcMode, steps_max: u32) -> usize {
         setup.gc.victim = victim;
         setup.gc.low_mark = FreeMark::Blocks(6);
         setup.gc.mode = mode;
-        setup.gc.steps_max = steps_max;
         let mut setup = setup.with_least_spare();
         setup.ftl.spare.share.ppb += 400_000_000;
         let _reproduce = Reproduce(&setup);
@@ -46,19 +45,18 @@ fn most_steps(mode: GcMode, steps_max: u32) -> usize {
 #[test]
 fn preemptive_gc_does_no_more_steps_than_are_allowed() {
     for steps_max in [4, 8, 16] {
-        assert_eq!(most_steps(GcMode::Preemptive, steps_max), steps_max as usize);
+        assert_eq!(most_steps(GcMode::Preemptive { steps_max }), steps_max as usize);
     }
     // All at once takes as many as a victim has pages; so does falling back to it, since one step is not enough.
-    let whole = most_steps(GcMode::Foreground, 1);
+    let whole = most_steps(GcMode::Foreground);
     assert!(whole > 10, "{whole}");
-    assert!(most_steps(GcMode::Preemptive, 1) > 10);
+    assert!(most_steps(GcMode::Preemptive { steps_max: 1 }) > 10);
 }
 
 #[test]
 fn background_gc_leaves_nothing_to_do_where_there_is_time() {
     let mut setup = Setup::small();
-    setup.gc.mode = GcMode::Background;
-    setup.gc.background_mark = Some(FreeMark::Blocks(3));
+    setup.gc.mode = GcMode::Background { mark: Some(FreeMark::Blocks(3)) };
     let setup = setup.with_least_spare();
     let mut ftl = setup.build().expect("the setup is accepted");
     let pages = ftl.logical_pages();

@@ -166,7 +166,8 @@ fn of_blocks(name: &str, block_pages: u16) -> EvictionConfig {
     if policy.unit_pages() == 1 {
         return policy;
     }
-    serde_json::from_value(serde_json::json!({ "name": name, "block_pages": block_pages })).expect("blocks")
+    coflash_base::read::read(&serde_json::json!({ "name": name, "block_pages": block_pages }))
+        .expect("blocks")
 }
 
 #[test]

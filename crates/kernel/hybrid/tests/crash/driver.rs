@@ -307,7 +307,7 @@ impl Driver {
         for _ in 0..steps {
             let die = DieId::new(0);
             let has_work = Level::<Fragile>::has_idle_work(&self.level, die);
-            assert!(!has_work || self.setup.gc.mode == GcMode::Background);
+            assert!(!has_work || matches!(self.setup.gc.mode, GcMode::Background { .. }));
             let worked = self.act(|level, io| level.work_idle(die, io));
             self.media.count("steps of GC in idle time", u64::from(worked == Ok(true)));
             self.expect_power(worked.map(drop));

@@ -124,7 +124,7 @@ fn under_a_cache_every_answered_write_survives_a_cut() {
 #[test]
 fn below_memories_in_the_host_what_is_promised_survives_a_cut() {
     let mut sums = BTreeMap::<_, u64>::new();
-    for setup in Setup::all_below_hosts(Protecting::Request) {
+    for setup in Setup::all_below_hosts(Protecting::default()) {
         for seed in 0..3 {
             for (what, count) in storm(&setup, seed, 15, 300, Sabotage::None) {
                 *sums.entry(what).or_default() += count;
@@ -138,7 +138,7 @@ fn below_memories_in_the_host_what_is_promised_survives_a_cut() {
 
 #[test]
 fn below_memories_in_the_host_every_step_may_be_the_last() {
-    for (number, setup) in (0..).zip(Setup::all_below_hosts(Protecting::Request)) {
+    for (number, setup) in (0..).zip(Setup::all_below_hosts(Protecting::default())) {
         cut_at_each_step(&setup, number, 20);
     }
 }
@@ -148,7 +148,7 @@ fn below_memories_in_the_host_every_step_may_be_the_last() {
 #[test]
 #[should_panic(expected = "was expected of")]
 fn with_grants_a_cut_loses_pages_of_a_cache_in_the_host() {
-    for setup in Setup::all_below_hosts(Protecting::Grants) {
+    for setup in Setup::all_below_hosts(Protecting::Grants { share: coflash_base::Share::percent(50) }) {
         (0..3).for_each(|seed| drop(storm(&setup, seed, 15, 300, Sabotage::None)));
     }
 }

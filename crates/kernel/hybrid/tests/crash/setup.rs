@@ -71,16 +71,22 @@ impl Setup {
         // Where streams have blocks of their own, classes have, too.
         let active_blocks =
             if variant.is_multiple_of(3) { ActiveBlocks::ByClass } else { ActiveBlocks::Mixed };
-        let mode = [GcMode::Foreground, GcMode::Background, GcMode::Preemptive][variant % 3];
+        let mode =
+            [GcMode::Foreground, GcMode::Background { mark: None }, GcMode::Preemptive { steps_max: 8 }]
+                [variant % 3];
         let reserve = 1 + u32::from(active_blocks == ActiveBlocks::ByClass);
         let gc = GcConfig {
-            low_mark: FreeMark::Blocks(if mode == GcMode::Preemptive { reserve + 2 } else { reserve }),
+            low_mark: FreeMark::Blocks(if matches!(mode, GcMode::Preemptive { .. }) {
+                reserve + 2
+            } else {
+                reserve
+            }),
             trigger: if variant % 2 == 1 { Trigger::Operation } else { Trigger::Write },
             mode,
             ..GcConfig::default()
         };
         let hybrid = HybridConfig {
-            disks: serde_json::from_value(json!({ "model": {
+            disks: coflash_base::read::read(&json!({ "model": {
                 "name": "constant",
                 "capacity": format!("{}B", u64::from(disk_pages) * SECTOR_BYTES),
             }}))
@@ -116,7 +122,7 @@ impl Setup {
     fn under(mut self, policy: &str) -> Self {
         let by_blocks = EvictionConfig::by_name(policy).is_some_and(|policy| policy.unit_pages() > 1);
         let config = if by_blocks { json!({ "name": policy, "block_pages": 4 }) } else { json!(policy) };
-        self.hybrid.policy = serde_json::from_value(config).expect("a policy");
+        self.hybrid.policy = coflash_base::read::read(&config).expect("a policy");
         self
     }
 
@@ -179,9 +185,14 @@ impl Setup {
                 setup.cache.placement = placement;
                 let number = number + index;
                 setup.host = HostConfig {
-                    notices: [Notices::Each, Notices::Batched, Notices::Piggybacked][number % 3],
-                    batch_max: NonZeroU32::new(1 + 3 * (number as u32 % 4)).expect("not zero"),
-                    batch_wait: Duration { ns: 40 },
+                    notices: [
+                        Notices::Each,
+                        Notices::Batched {
+                            max: NonZeroU32::new(1 + 3 * (number as u32 % 4)).expect("not zero"),
+                            wait: Duration { ns: 40 },
+                        },
+                        Notices::default(),
+                    ][number % 3],
                     jitter: Duration { ns: [0, 30][number % 2] },
                     protecting,
                     ..HostConfig::default()
@@ -206,7 +217,9 @@ impl Setup {
     /// Some of all below a cache that holds a part of what the flash cache does. Each scheme meets some of the flash caches, and each of these some of
     /// the schemes.
     fn some_below(number: usize, scheme: &str, is_durable: bool) -> impl Iterator<Item = Self> + use<> {
-        let scheme: CooperationConfig = serde_json::from_str(scheme).expect("a scheme");
+        let scheme: CooperationConfig =
+            coflash_base::read::read(&serde_json::from_str::<serde_json::Value>(scheme).unwrap())
+                .expect("a scheme");
         let mut setups = Self::all();
         // A cache above writes back.
         setups.retain(|setup| !setup.writes_through());

@@ -42,12 +42,13 @@ use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates, Message};
 use coflash_base::measure::Report;
 use coflash_base::policy::NoParameters;
+use coflash_base::read::number_or_text;
 use coflash_base::{Amount, Lpn, Misfit, Policy, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{AgeClass, Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
 use coflash_media::Memory;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
@@ -79,33 +80,13 @@ impl Serialize for RemovableWeight {
 
 impl<'de> Deserialize<'de> for RemovableWeight {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-        impl de::Visitor<'_> for Either {
-            type Value = RemovableWeight;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a number from 0 to 1, \"adaptive\" or \"by-age\"")
-            }
-            fn visit_f64<E: de::Error>(self, weight: f64) -> Result<RemovableWeight, E> {
-                if (0.0..=1.0).contains(&weight) {
-                    Ok(RemovableWeight::Fixed(weight))
-                } else {
-                    Err(E::invalid_value(de::Unexpected::Float(weight), &self))
-                }
-            }
-            fn visit_i64<E: de::Error>(self, weight: i64) -> Result<RemovableWeight, E> {
-                self.visit_f64(weight as f64)
-            }
-            fn visit_u64<E: de::Error>(self, weight: u64) -> Result<RemovableWeight, E> {
-                self.visit_f64(weight as f64)
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<RemovableWeight, E> {
-                let known = NAMED.into_iter().find(|&(name, _)| name == text);
-                known
-                    .map(|(_, weight)| weight)
-                    .ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
-            }
-        }
-        deserializer.deserialize_any(Either)
+        let expected = "a number from 0 to 1, \"adaptive\" or \"by-age\"";
+        number_or_text(deserializer, expected, |given| {
+            Ok(match given {
+                Ok(weight) => (0.0..=1.0).contains(&weight).then_some(Self::Fixed(weight)),
+                Err(text) => NAMED.into_iter().find(|&(name, _)| name == text).map(|(_, weight)| weight),
+            })
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::cost::LinkCost;
 use super::notice_queue::Sending;
-use coflash_base::{Bytes, Duration, Misfit, Save, Share};
+use coflash_base::{Bytes, Duration, Misfit, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -74,29 +74,80 @@ impl LinkConfig {
     }
 }
 
-/// The way in which notices cross the link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Notices {
-    /// Each is a message; the host waits until it has arrived.
-    Each,
-    /// Several share a message, within `batch_max` and `batch_wait`; the host does not wait.
-    Batched,
-    /// With commands that cross anyway, within `piggyback_max`: bytes, but no message.
-    #[default]
-    Piggybacked,
+coflash_base::choice! {
+    /// The way in which notices cross the link.
+    #[derive(Copy, Eq)]
+    pub enum Notices {
+        /// Each is a message; the host waits until it has arrived.
+        Each,
+        /// Several share a message, within `max` and `wait`; the host does not wait.
+        Batched {
+            /// The number of notices that makes a message full.
+            #[serde(default = "batch_max")]
+            max: NonZeroU32,
+            /// The longest wait of the first notice of a message.
+            #[serde(default = "batch_wait")]
+            wait: Duration,
+        },
+        /// With commands that cross anyway, within `bytes_max`: bytes, but no message.
+        Piggybacked {
+            /// The most bytes that a command takes along; one notice is always allowed.
+            #[serde(default = "piggyback_max")]
+            bytes_max: Bytes,
+        },
+    }
 }
 
-/// How the host protects a page that GC wants to drop, before the erase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum Protecting {
-    /// The device asks the host before the erase, which waits for the answer.
-    #[default]
-    Request,
-    /// The host promises in advance to keep certain pages until it revokes the promise. The device sends a notice for
-    /// each promise that it uses.
-    Grants,
+fn batch_max() -> NonZeroU32 {
+    NonZeroU32::new(32).expect("not zero")
+}
+
+fn batch_wait() -> Duration {
+    Duration { ns: 1_000_000 }
+}
+
+fn piggyback_max() -> Bytes {
+    Bytes { count: 64 }
+}
+
+impl Default for Notices {
+    fn default() -> Self {
+        Self::Piggybacked { bytes_max: piggyback_max() }
+    }
+}
+
+coflash_base::choice! {
+    /// How the host protects a page that GC wants to drop, before the erase.
+    #[derive(Copy, Eq)]
+    pub enum Protecting {
+        /// The device asks the host before the erase, which waits for the answer.
+        Request {
+            /// The time that the host takes to answer.
+            #[serde(default = "answer_time")]
+            answer_time: Duration,
+        },
+        /// The host promises in advance to keep certain pages until it revokes the promise. The device sends a notice for
+        /// each promise that it uses.
+        Grants {
+            /// The largest share of the cache that is granted at any time.
+            #[serde(default = "granted_share")]
+            share: Share,
+        },
+    }
+}
+
+fn answer_time() -> Duration {
+    Duration { ns: 5_000 }
+}
+
+fn granted_share() -> Share {
+    Share::percent(50)
+}
+
+impl Default for Protecting {
+    fn default() -> Self {
+        Self::Request { answer_time: answer_time() }
+    }
 }
 
 /// The host's side of the link, when a cache or write buffer is in the host.
@@ -107,18 +158,8 @@ pub struct HostConfig {
     pub notices: Notices,
     /// Size of a notice.
     pub notice_size: Bytes,
-    /// With `batched` notices: the number of notices that makes a message full.
-    pub batch_max: NonZeroU32,
-    /// With `batched` notices: the longest wait of the first notice of a message.
-    pub batch_wait: Duration,
-    /// With `piggybacked` notices: the most bytes that a command takes along; one notice is always allowed.
-    pub piggyback_max: Bytes,
     /// How the host protects a page that GC wants to drop, before the erase.
     pub protecting: Protecting,
-    /// With `grants`: the largest share of the cache that is granted at any time.
-    pub grants: Share,
-    /// With `request`: the time that the host takes to answer.
-    pub answer_time: Duration,
     /// The largest random delay of a message. With it, one message may overtake another.
     pub jitter: Duration,
 }
@@ -128,12 +169,7 @@ impl Default for HostConfig {
         Self {
             notices: Notices::default(),
             notice_size: Bytes { count: 8 },
-            batch_max: NonZeroU32::new(32).expect("not zero"),
-            batch_wait: Duration { ns: 1_000_000 },
-            piggyback_max: Bytes { count: 64 },
             protecting: Protecting::default(),
-            grants: Share::percent(50),
-            answer_time: Duration { ns: 5_000 },
             jitter: Duration::ZERO,
         }
     }
@@ -155,11 +191,10 @@ impl HostConfig {
         Ok(())
     }
 
-    /// The same for a write buffer, whose notices have a way of their own. It is volatile: nothing is protected or granted.
+    /// The same for a write buffer. It is volatile: nothing is protected or granted.
     #[must_use]
-    pub fn under_buffer(&self, notices: Notices) -> Self {
-        let Self { protecting, grants, .. } = Self::default();
-        Self { notices, protecting, grants, ..self.clone() }
+    pub fn under_buffer(&self) -> Self {
+        Self { protecting: Protecting::default(), ..self.clone() }
     }
 
     /// The way in which notices are sent, with its limits.
@@ -167,9 +202,9 @@ impl HostConfig {
     pub(super) fn sending(&self) -> Sending {
         match self.notices {
             Notices::Each => Sending::Each,
-            Notices::Batched => Sending::Batched { notices_max: self.batch_max, wait_max: self.batch_wait },
-            Notices::Piggybacked => {
-                let notices = self.piggyback_max.count / self.notice_size.count.max(1);
+            Notices::Batched { max, wait } => Sending::Batched { notices_max: max, wait_max: wait },
+            Notices::Piggybacked { bytes_max } => {
+                let notices = bytes_max.count / self.notice_size.count.max(1);
                 let notices = u32::try_from(notices).unwrap_or(u32::MAX);
                 Sending::Piggybacked { notices_max: NonZeroU32::new(notices).unwrap_or(NonZeroU32::MIN) }
             }

@@ -1,6 +1,5 @@
 //! GC's hook across the link.
 
-use super::Protecting;
 use super::notice::ToHost;
 use super::wire::{Said, Wire};
 use coflash_base::Lpn;
@@ -57,14 +56,14 @@ impl<H: GcHook> GcHook for AcrossLink<'_, H> {
         if !marks.device {
             return Decision::COPY;
         }
-        match self.wire.protecting {
-            _ if self.wire.trusts_marks() => Decision::Drop,
-            Protecting::Request => self.protect(lpn, media),
-            Protecting::Grants => {
-                self.wire.counters.grants_used_pages += 1;
-                self.wire.to_host.post(ToHost::Used(lpn), self.wire.now);
-                Decision::Drop
-            }
+        if self.wire.trusts_marks() {
+            Decision::Drop
+        } else if self.wire.grants {
+            self.wire.counters.grants_used_pages += 1;
+            self.wire.to_host.post(ToHost::Used(lpn), self.wire.now);
+            Decision::Drop
+        } else {
+            self.protect(lpn, media)
         }
     }
 

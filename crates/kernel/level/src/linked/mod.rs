@@ -379,10 +379,10 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
 /// The host's end: messages become notices.
 impl<L: Cooperates> Linked<L> {
     fn mark(&mut self, page: Cached) {
-        let said = match self.wire.protecting {
-            Protecting::Request => Said::Clean,
-            Protecting::Grants if self.wire.grants_left > 0 => Said::Granted,
-            Protecting::Grants => return self.wire.set(page.slot, Said::Clean),
+        let said = match self.wire.grants_left {
+            _ if !self.wire.grants => Said::Clean,
+            0 => return self.wire.set(page.slot, Said::Clean),
+            _ => Said::Granted,
         };
         self.wire.set(page.slot, said);
         self.wire.said[page.slot].last = Some(self.tell(Message::Mark(page)));

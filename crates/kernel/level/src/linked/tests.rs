@@ -3,11 +3,14 @@
 use super::Sabotage;
 use crate::support::{Checked, Named, Operation, Setup, lpn, pick};
 use crate::{May, Notices, Protecting};
-use coflash_base::{Duration, Seed};
+use coflash_base::{Bytes, Duration, Seed, Share};
 use coflash_ftl::Trigger;
 use std::num::NonZeroU32;
 
-const WAYS: [Notices; 3] = [Notices::Each, Notices::Batched, Notices::Piggybacked];
+const BATCHED: Notices = Notices::Batched { max: NonZeroU32::MIN, wait: Duration::ZERO };
+const WAYS: [Notices; 3] = [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
+const REQUEST: Protecting = Protecting::Request { answer_time: Duration { ns: 5_000 } };
+const GRANTS: Protecting = Protecting::Grants { share: Share { ppb: 500_000_000 } };
 
 /// Whether some storm loses a page, by its content.
 fn loses_pages(sabotage: Sabotage, notices: Notices, protecting: Protecting) -> bool {
@@ -25,8 +28,11 @@ fn storm(seed: u64, sabotage: Sabotage, notices: Notices, protecting: Protecting
     let mut setup = Setup::draw(scheme, slots, stream).in_host();
     setup.gc.trigger = Trigger::Operation;
     (setup.host.notices, setup.host.protecting) = (notices, protecting);
-    setup.host.batch_max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
-    setup.host.batch_wait = Duration { ns: pick(stream, &[0, 30_000, 3_000_000]) };
+    let max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
+    let wait = Duration { ns: pick(stream, &[0, 30_000, 3_000_000]) };
+    if let Notices::Batched { .. } = setup.host.notices {
+        setup.host.notices = Notices::Batched { max, wait };
+    }
     setup.host.jitter = Duration { ns: pick(stream, &[0, 50_000, 1_000_000]) };
     let _named = (sabotage == Sabotage::None).then(|| Named((seed, &setup)));
     let mut storm = Checked::stack(&setup);
@@ -41,7 +47,7 @@ fn storm(seed: u64, sabotage: Sabotage, notices: Notices, protecting: Protecting
     }
     // An *evicted* notice may be overtaken by the next *cached* one. The result is a missing mark: it costs a
     // copy.
-    if sabotage == Sabotage::None && protecting == Protecting::Request && notices != Notices::Batched {
+    if sabotage == Sabotage::None && protecting == REQUEST && !matches!(notices, Notices::Batched { .. }) {
         // Commands take the waiting notices along; then all have time to arrive.
         for _ in 0..100 {
             storm.apply(Operation::Trim(lpn(0))).expect("flash is sound");
@@ -54,19 +60,17 @@ fn storm(seed: u64, sabotage: Sabotage, notices: Notices, protecting: Protecting
 #[test]
 fn a_link_that_breaks_its_promises_loses_pages() {
     for notices in WAYS {
-        assert!(loses_pages(Sabotage::TrustMarks, notices, Protecting::Request), "{notices:?}");
-        assert!(loses_pages(Sabotage::NoRevocation, notices, Protecting::Grants), "{notices:?}");
+        assert!(loses_pages(Sabotage::TrustMarks, notices, REQUEST), "{notices:?}");
+        assert!(loses_pages(Sabotage::NoRevocation, notices, GRANTS), "{notices:?}");
     }
-    for protecting in [Protecting::Request, Protecting::Grants] {
-        assert!(loses_pages(Sabotage::NoWaiting, Notices::Batched, protecting), "{protecting:?}");
+    for protecting in [REQUEST, GRANTS] {
+        assert!(loses_pages(Sabotage::NoWaiting, BATCHED, protecting), "{protecting:?}");
     }
 }
 
 #[test]
 fn one_that_keeps_them_loses_none() {
-    for (notices, protecting) in
-        WAYS.into_iter().flat_map(|way| [(way, Protecting::Request), (way, Protecting::Grants)])
-    {
+    for (notices, protecting) in WAYS.into_iter().flat_map(|way| [(way, REQUEST), (way, GRANTS)]) {
         (0..100).for_each(|seed| storm(seed, Sabotage::None, notices, protecting));
     }
 }

@@ -52,7 +52,8 @@ pub(super) enum Sabotage {
 pub(super) struct Wire {
     pub(super) to_device: NoticeQueue<Message>,
     pub(super) to_host: NoticeQueue<ToHost>,
-    pub(super) protecting: Protecting,
+    /// Whether the host grants pages in advance; otherwise it is asked.
+    pub(super) grants: bool,
     pub(super) cost: LinkCost,
     notice_bytes: u64,
     answer_time: Duration,
@@ -112,17 +113,21 @@ impl Wire {
     pub(super) fn new(above: &Setting, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
         let slots = above.slots;
         let notice_bytes = host.notice_size.count;
+        let (answer_time, granted) = match host.protecting {
+            Protecting::Request { answer_time } => (answer_time, 0),
+            Protecting::Grants { share } => (Duration::ZERO, share.of(u64::from(slots))),
+        };
         let jittered = |stream| cost.clone().with_jitter(host.jitter, seed, stream);
         Self {
             to_device: NoticeQueue::new(host.sending(), jittered("link/to device"), notice_bytes),
             to_host: NoticeQueue::new(host.sending(), jittered("link/to host"), notice_bytes),
-            protecting: host.protecting,
+            grants: matches!(host.protecting, Protecting::Grants { .. }),
             cost: cost.clone(),
             notice_bytes,
-            answer_time: host.answer_time,
+            answer_time,
             above: above.memory,
             said: IdVec::filled(SlotSaid::default(), slots as usize),
-            grants_left: host.grants.of(u64::from(slots)) as u32,
+            grants_left: granted as u32,
             weights: Weights::all(Weight::FULL),
             weights_told: Weights::all(Weight::FULL),
             now: Time::ZERO,
@@ -270,7 +275,7 @@ impl Wire {
                 Said::Dirty => assert!(cache.is_dirty(slot), "{lpn:?} was said to be dirty"),
             }
         }
-        assert!(self.protecting == Protecting::Grants || granted == 0, "grants by request");
+        assert!(self.grants || granted == 0, "grants by request");
         for &lpn in in_flash.iter().filter(|&&lpn| device.shadows(lpn).host) {
             let is_dirty = cache.lookup(lpn).is_some_and(|slot| cache.is_dirty(slot));
             assert!(is_dirty, "{lpn:?} is believed to be dirty in the host");

@@ -6,7 +6,6 @@
 
 use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::{Event, Scheme};
-use crate::linked::Notices;
 use coflash_base::measure::Report;
 use coflash_base::{Amount, Bytes, Duration, Lpn, Save, Share};
 use coflash_cache::{Cache, EvictionConfig};
@@ -33,8 +32,6 @@ pub struct WriteBufferConfig {
     pub dirty_age_max: Duration,
     /// The share of the buffer that may be dirty. Above it, pages are written in the background, the oldest first.
     pub dirty_share_max: Share,
-    /// How the device is told that a page became dirty: with the next command, in batches, or at once.
-    pub notices: Notices,
 }
 
 impl WriteBufferConfig {
@@ -61,7 +58,6 @@ impl Default for WriteBufferConfig {
             read_allocate: false,
             dirty_age_max: Duration { ns: 30_000_000_000 },
             dirty_share_max: Share::percent(100),
-            notices: Notices::default(),
         }
     }
 }

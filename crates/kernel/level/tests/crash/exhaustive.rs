@@ -112,7 +112,7 @@ const DEEP: [(&str, Check); 9] = [
 #[test]
 fn every_short_sequence_with_gc_in_steps() {
     let (mut count, mut steps) = (0, 0);
-    for mode in [GcMode::Background, GcMode::Preemptive] {
+    for mode in [GcMode::Background { mark: None }, GcMode::Preemptive { steps_max: 1 }] {
         for setup in setups(mode) {
             let _named = Named(&setup);
             let mut ready = full(&setup);
@@ -125,7 +125,7 @@ fn every_short_sequence_with_gc_in_steps() {
         }
     }
     // Page 0 is clean, not durable yet, and dropped by the next step of GC, which erases its block.
-    let setup = setup(3, 3, 5, 2, Trigger::Operation, GcMode::Background);
+    let setup = setup(3, 3, 5, 2, Trigger::Operation, GcMode::Background { mark: None });
     let (ready, route) = reach(&full(&setup), |subject| subject.drops_page_0_in(Operation::Idle(1)));
     let _named = Named((route, setup));
     count += states(&ready, 3);

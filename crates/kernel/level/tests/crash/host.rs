@@ -6,7 +6,7 @@ use crate::power;
 use crate::subject::{Commits, Sabotage, scheme};
 use crate::support::{Checked, Look, Named, Operation, Page, Setup, Tapped, lpn, pick};
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_base::{Duration, Seed, Share};
+use coflash_base::{Bytes, Duration, Seed, Share};
 use coflash_ftl::{CopyAll, GcMode, Io, Trigger};
 use coflash_level::{Notices, Protecting, WriteBack};
 use coflash_media::Side;
@@ -14,8 +14,11 @@ use coflash_testing::{Image, ImageError};
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-const WAYS: [Notices; 3] = [Notices::Each, Notices::Batched, Notices::Piggybacked];
-const PROTECTING: [Protecting; 2] = [Protecting::Request, Protecting::Grants];
+const BATCHED: Notices = Notices::Batched { max: NonZeroU32::MIN, wait: Duration::ZERO };
+const WAYS: [Notices; 3] = [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
+const REQUEST: Protecting = Protecting::Request { answer_time: Duration { ns: 5_000 } };
+const GRANTS: Protecting = Protecting::Grants { share: Share::ONE };
+const PROTECTING: [Protecting; 2] = [REQUEST, GRANTS];
 
 /// Host and device, their expected contents now, and those allowed after a cut of the host.
 struct Subject {
@@ -238,7 +241,6 @@ fn sequences(ready: &Subject, length: usize) -> Result<u64, String> {
 fn small(notices: Notices, protecting: Protecting, trigger: Trigger, mode: GcMode) -> Setup {
     let mut setup = crate::subject::setup(3, 3, 5, 2, trigger, mode).in_host();
     (setup.host.notices, setup.host.protecting) = (notices, protecting);
-    setup.host.grants = Share::ONE;
     setup
 }
 
@@ -247,7 +249,7 @@ fn every_short_sequence_cut_at_every_step() {
     let mut count = 0;
     for (notices, protecting) in WAYS.into_iter().flat_map(|way| PROTECTING.map(|how| (way, how))) {
         for (trigger, mode) in
-            [(Trigger::Write, GcMode::Foreground), (Trigger::Operation, GcMode::Background)]
+            [(Trigger::Write, GcMode::Foreground), (Trigger::Operation, GcMode::Background { mark: None })]
         {
             let setup = small(notices, protecting, trigger, mode);
             let _named = Named(&setup);
@@ -262,7 +264,7 @@ fn every_short_sequence_cut_at_every_step() {
 
 #[test]
 fn short_sequences_catch_a_protocol_that_breaks_its_promises() {
-    let setup = small(Notices::Each, Protecting::Request, Trigger::Write, GcMode::Foreground);
+    let setup = small(Notices::Each, REQUEST, Trigger::Write, GcMode::Foreground);
     for sabotage in [Sabotage::CommitOvertakes, Sabotage::NoFences] {
         assert!(sequences(&Subject::full(&setup, sabotage), 2).is_err(), "{sabotage:?} is not caught");
     }
@@ -276,9 +278,15 @@ fn draw(stream: &mut RandomStream) -> Setup {
     let mut setup = Setup::draw(&scheme, slots, stream).in_host();
     setup.host.notices = pick(stream, &WAYS);
     setup.host.protecting = pick(stream, &PROTECTING);
-    setup.host.grants = Share::percent(pick(stream, &[30, 100]));
-    setup.host.batch_max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
-    setup.host.batch_wait = Duration { ns: pick(stream, &[0, 500, 50_000]) };
+    let share = Share::percent(pick(stream, &[30, 100]));
+    if setup.host.protecting == GRANTS {
+        setup.host.protecting = Protecting::Grants { share };
+    }
+    let max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
+    let wait = Duration { ns: pick(stream, &[0, 500, 50_000]) };
+    if let Notices::Batched { .. } = setup.host.notices {
+        setup.host.notices = Notices::Batched { max, wait };
+    }
     setup.host.jitter = Duration { ns: pick(stream, &[0, 1000, 20_000]) };
     setup
 }

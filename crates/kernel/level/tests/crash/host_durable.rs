@@ -65,9 +65,15 @@ fn draw(scheme: &str, stream: &mut RandomStream) -> Setup {
     let slots = stream.random_range(2..16);
     let mut setup = Setup::draw(scheme, slots, stream).in_host();
     setup.cache.volatile = false;
-    setup.host.notices = pick(stream, &[Notices::Each, Notices::Batched, Notices::Piggybacked]);
-    setup.host.batch_max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
-    setup.host.batch_wait = Duration { ns: pick(stream, &[0, 500, 50_000]) };
+    setup.host.notices = pick(
+        stream,
+        &[Notices::Each, Notices::Batched { max: NonZeroU32::MIN, wait: Duration::ZERO }, Notices::default()],
+    );
+    let max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
+    let wait = Duration { ns: pick(stream, &[0, 500, 50_000]) };
+    if let Notices::Batched { .. } = setup.host.notices {
+        setup.host.notices = Notices::Batched { max, wait };
+    }
     setup.host.jitter = Duration { ns: pick(stream, &[0, 1000, 20_000]) };
     setup
 }

@@ -111,7 +111,7 @@ pub(crate) fn setup(
 ) -> Setup {
     let mut setup = Setup::tiny(8, 4).with_scheme(&scheme(deletions, (5, 10))).with_slots(slots);
     setup.geometry.pages_per_block = pages_per_block;
-    (setup.gc.trigger, setup.gc.mode, setup.gc.steps_max) = (trigger, mode, 1);
+    (setup.gc.trigger, setup.gc.mode) = (trigger, mode);
     setup.fit(data_blocks, 0)
 }
 

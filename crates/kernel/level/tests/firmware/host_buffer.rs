@@ -16,7 +16,7 @@ fn buffered(notices: Notices, dirty_age_max: Duration) -> Rig<Stack, Timeline> {
     let mut setup = Setup::tiny(12, 7).with_scheme("\"hgc\"").with_buffer(4);
     setup.gc.low_mark = coflash_ftl::FreeMark::Blocks(2);
     setup.cost = LinkCost::new(ns(50), 1.0);
-    (setup.buffer.notices, setup.buffer.dirty_age_max) = (notices, dirty_age_max);
+    (setup.host.notices, setup.buffer.dirty_age_max) = (notices, dirty_age_max);
     let host_buffer = CacheTiming { read: ns(20), write: ns(20) };
     let caches = CacheTimings { host_buffer, ..CacheTimings::default() };
     let mut rig = Rig::new(setup.stack(), Timeline::new(&setup.geometry, &Timing::default(), caches));
@@ -27,8 +27,7 @@ fn buffered(notices: Notices, dirty_age_max: Duration) -> Rig<Stack, Timeline> {
 /// A notice waits for the next command, or leaves at once and takes its time.
 #[test]
 fn the_device_learns_of_a_dirty_page_when_the_notice_arrives() {
-    for (notices, known) in
-        [(Notices::Piggybacked, [false, false, true]), (Notices::Each, [false, true, true])]
+    for (notices, known) in [(Notices::default(), [false, false, true]), (Notices::Each, [false, true, true])]
     {
         let mut rig = buffered(notices, ns(1_000_000));
         let is_known = |rig: &Rig<Stack, Timeline>| rig.flash().marks(X).expect("it is mapped").host;
@@ -48,7 +47,7 @@ fn the_device_learns_of_a_dirty_page_when_the_notice_arrives() {
 /// A page is written exactly at its age limit, and is clean then. A write to a dirty page does not reset its age.
 #[test]
 fn a_page_is_written_when_its_age_is_reached() {
-    let mut rig = buffered(Notices::Piggybacked, ns(500));
+    let mut rig = buffered(Notices::default(), ns(500));
     for (wait, page) in [(100, X), (200, X), (10, Z)] {
         let Ok(()) = rig.pass(ns(wait));
         let Ok(_) = rig.write(page, Coverage::Full);

@@ -135,7 +135,7 @@ fn route((host, flash): State, protecting: Protecting) -> &'static [Event] {
         (Dirty, Valid) => &[Write],
         (Dirty, Marked) => &[Read, Arrive, Write],
         (Dirty, Unmapped) => &[Write, Arrive],
-        (Orphan, _) if protecting == Protecting::Request => &[Read, Arrive, Gc],
+        (Orphan, _) if protecting == Protecting::default() => &[Read, Arrive, Gc],
         (Orphan, _) => &[Read, Arrive, Gc, Arrive],
     }
 }
@@ -150,11 +150,8 @@ impl Scene {
     fn new(protecting: Protecting) -> Self {
         let mut setup = Setup::oldest_first().with_slots(2).in_host().with_scheme("\"cdm\"");
         setup.gc.trigger = Trigger::Operation;
-        setup.host.notices = Notices::Batched;
-        setup.host.batch_max = NonZeroU32::MAX;
-        setup.host.batch_wait = PATIENCE;
+        setup.host.notices = Notices::Batched { max: NonZeroU32::MAX, wait: PATIENCE };
         setup.host.protecting = protecting;
-        setup.host.grants = Share::ONE;
         let mut stack = Checked::stack(&setup);
         stack.set_the_scene();
         stack.write_past_cache(V);
@@ -250,18 +247,18 @@ fn check(rows: &[Row], protecting: Protecting) {
 
 #[test]
 fn states_under_request() {
-    check(&[BOTH, REQUEST].concat(), Protecting::Request);
+    check(&[BOTH, REQUEST].concat(), Protecting::default());
 }
 
 #[test]
 fn states_under_grants() {
-    check(&[BOTH, GRANTS].concat(), Protecting::Grants);
+    check(&[BOTH, GRANTS].concat(), Protecting::Grants { share: Share::ONE });
 }
 
 #[test]
 fn what_was_not_said_is_not_taken_back() {
     for (route, evicted, withdrawn) in [(&[Read, Evict][..], 0, 1), (&[Read, Arrive, Evict], 1, 0)] {
-        let mut scene = Scene::new(Protecting::Request);
+        let mut scene = Scene::new(Protecting::default());
         route.iter().chain(&[Arrive]).for_each(|&event| scene.apply(event));
         let counts = ["host.notices.evicted", "host.to_device.withdrawn"].map(|path| scene.0.count(path));
         assert_eq!(counts, [evicted, withdrawn], "{route:?}");

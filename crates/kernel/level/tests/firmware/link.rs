@@ -73,7 +73,7 @@ fn a_cache_in_the_host_sends_what_it_lacks_page_by_page() {
 fn notices_cost_bytes_with_commands_and_messages_of_their_own() {
     let mut setup = setup().with_slots(4).in_host().with_scheme("\"cdm\"");
     for (notices, ends) in [
-        (Notices::Piggybacked, [3 + 14 + 2, 100 + 3 + 1 + 14 + 2, 200 + 3 + 1, 300 + 3]),
+        (Notices::default(), [3 + 14 + 2, 100 + 3 + 1 + 14 + 2, 200 + 3 + 1, 300 + 3]),
         (Notices::Each, [3 + 14 + 2 + 4, 100 + 3 + 14 + 2 + 4, 200 + 3, 300 + 3]),
     ] {
         setup.host.notices = notices;
@@ -90,7 +90,7 @@ fn notices_cost_bytes_with_commands_and_messages_of_their_own() {
 #[test]
 fn a_trim_leaves_nothing_unsaid_behind() {
     let mut setup = setup().with_slots(4).in_host().with_scheme("\"cdm\"");
-    for (notices, withdrawn, dirtied) in [(Notices::Piggybacked, 1, 0), (Notices::Each, 0, 1)] {
+    for (notices, withdrawn, dirtied) in [(Notices::default(), 1, 0), (Notices::Each, 0, 1)] {
         setup.host.notices = notices;
         let mut timed = stack(&setup, |_| {});
         timed.write(X, 0);

@@ -98,8 +98,7 @@ fn a_restart_loses_what_was_not_flushed_and_nothing_else() {
             [r#""cdm""#, r#"{"name": "cdm-consistent", "commit_interval": "1us"}"#][seed as usize % 2];
         let mut setup = Setup::tiny(24, 6).with_scheme(scheme).with_slots(18);
         setup.cache.placement = Placement::Host;
-        setup.host.protecting = Protecting::Grants;
-        setup.host.grants = Share::percent(100);
+        setup.host.protecting = Protecting::Grants { share: Share::percent(100) };
         setup.host.jitter = Duration { ns: 20_000 };
         (seed, setup)
     });

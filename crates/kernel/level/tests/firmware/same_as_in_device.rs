@@ -28,7 +28,7 @@ fn compare(setup: &Setup) -> u64 {
 
 #[test]
 fn free_messages_sent_at_once_give_what_one_controller_gives() {
-    for protecting in [Protecting::Request, Protecting::Grants] {
+    for protecting in [Protecting::default(), Protecting::Grants { share: Share::ONE }] {
         let mut drops = 0;
         for scheme in [
             r#""none""#,
@@ -46,7 +46,6 @@ fn free_messages_sent_at_once_give_what_one_controller_gives() {
                 setup.gc.trigger = [Trigger::Write, Trigger::Operation][seed as usize % 2];
                 setup.host.notices = Notices::Each;
                 setup.host.protecting = protecting;
-                setup.host.grants = Share::ONE;
                 let _named = Named(&setup);
                 drops += compare(&setup);
             }

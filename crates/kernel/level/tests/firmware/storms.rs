@@ -76,20 +76,24 @@ fn draw(
         let most = setup.logical_pages();
         setup = setup.with_buffer(pick(stream, &[1, 4, 9, 16]).min(most));
         setup.buffer.policy = setup.cache.policy.clone();
-        setup.buffer.notices = pick(stream, &WAYS);
+        let _ = pick(stream, &WAYS);
         setup.buffer.read_allocate = stream.random();
         setup.buffer.dirty_age_max = Duration { ns: pick(stream, &[300, 5_000, u64::MAX >> 8]) };
         setup.buffer.dirty_share_max = Share::percent(pick(stream, &[40, 100]));
     }
     setup.host.notices = pick(stream, &WAYS);
-    setup.host.protecting = pick(stream, &[Protecting::Request, Protecting::Grants]);
-    if scheme.contains("sole_copies") {
-        setup.host.protecting = Protecting::Request;
+    let grants = pick(stream, &[false, true]) && !scheme.contains("sole_copies");
+    let share = Share::percent(pick(stream, &[20, 50, 100]));
+    setup.host.protecting = if grants { Protecting::Grants { share } } else { Protecting::default() };
+    let max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
+    let wait = Duration { ns: pick(stream, &[0, 500, 50_000]) };
+    if let Notices::Batched { .. } = setup.host.notices {
+        setup.host.notices = Notices::Batched { max, wait };
     }
-    setup.host.grants = Share::percent(pick(stream, &[20, 50, 100]));
-    setup.host.batch_max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
-    setup.host.batch_wait = Duration { ns: pick(stream, &[0, 500, 50_000]) };
-    setup.host.piggyback_max = Bytes { count: pick(stream, &[8, 64]) };
+    let bytes_max = Bytes { count: pick(stream, &[8, 64]) };
+    if let Notices::Piggybacked { .. } = setup.host.notices {
+        setup.host.notices = Notices::Piggybacked { bytes_max };
+    }
     setup.host.jitter = Duration { ns: pick(stream, &[0, 1000, 20_000]) };
     let retention =
         |stream: &mut RandomStream| pick(stream, &[None, None, None, Some(Duration { ns: 40_000 })]);
@@ -104,7 +108,8 @@ fn draw(
     Some(setup)
 }
 
-const WAYS: [Notices; 3] = [Notices::Each, Notices::Batched, Notices::Piggybacked];
+const BATCHED: Notices = Notices::Batched { max: NonZeroU32::MIN, wait: Duration::ZERO };
+const WAYS: [Notices; 3] = [Notices::Each, BATCHED, Notices::Piggybacked { bytes_max: Bytes { count: 64 } }];
 
 /// Conservation: each access of the host is a hit or a miss, each cached version of a page ends in one way,
 /// and every program has a cause. A write in larger units is several accesses.

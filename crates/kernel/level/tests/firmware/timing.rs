@@ -224,7 +224,8 @@ fn a_part_waits_for_eviction_and_read() {
     let mut setup = Setup::tiny(8, 4);
     setup.geometry.channels = 2;
     setup.cost = LinkCost::new(Duration::ZERO, 0.0);
-    setup.buffer.notices = Notices::Batched;
+    setup.host.notices =
+        Notices::Batched { max: std::num::NonZeroU32::MAX, wait: Duration { ns: 1_000_000 } };
     for (buffered, eviction, erases, end) in [
         (false, Eviction::Foreground, false, 25 + 2),
         (false, Eviction::Background, false, 14 + 2),

@@ -81,7 +81,9 @@ impl Setup {
 
     /// With the cooperation as a scenario writes it, and a cache that goes with it.
     pub(crate) fn with_scheme(mut self, json: &str) -> Self {
-        self.cooperation = serde_json::from_str(json).unwrap_or_else(|error| panic!("{json}: {error}"));
+        let scheme: serde_json::Value = serde_json::from_str(json).expect("it is JSON");
+        self.cooperation =
+            coflash_base::read::read(&scheme).unwrap_or_else(|error| panic!("{json}: {error}"));
         self.cache.volatile = ["sgc", "twin-discard"].contains(&self.cooperation.name());
         self
     }
@@ -109,8 +111,7 @@ impl Setup {
         }
         setup.ftl.summary = pick(stream, &[Summary::Off, Summary::On, Summary::FreeInGc]);
         setup.ftl.wear_levelling =
-            pick(stream, &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static]);
-        setup.ftl.wear_gap = 1;
+            pick(stream, &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static { gap: 1 }]);
         if stream.random_range(0..3) == 0 {
             setup.ftl.placement =
                 PlacementConfig::by_name(pick(stream, PlacementConfig::NAMES)).expect("a policy");
@@ -121,9 +122,11 @@ impl Setup {
         }
         setup.gc.victim = VictimConfig::by_name(pick(stream, VictimConfig::NAMES)).expect("a policy");
         setup.gc.trigger = pick(stream, &[Trigger::Write, Trigger::Operation]);
-        setup.gc.mode = pick(stream, &[GcMode::Foreground, GcMode::Background, GcMode::Preemptive]);
+        let mode = stream.random_range(0..3);
         setup.gc.low_mark = FreeMark::Blocks(stream.random_range(1..3));
-        setup.gc.steps_max = stream.random_range(1..6);
+        let steps_max = stream.random_range(1..6);
+        setup.gc.mode =
+            [GcMode::Foreground, GcMode::Background { mark: None }, GcMode::Preemptive { steps_max }][mode];
         setup.cache.policy = EvictionConfig::by_name(pick(stream, EvictionConfig::NAMES)).expect("a policy");
         setup.cache.read_allocate = stream.random_range(0..4) > 0;
         let past_cache = stream.random_range(0..4) == 0 && setup.cooperation.name() != "cdm-consistent";

@@ -3,7 +3,6 @@
 
 use super::operation::{Operation, Phases};
 use super::{Apart, Awaited, Channels, Step};
-use crate::ReadPriority;
 use crate::moment::{OpId, When};
 use crate::tournament::NONE;
 use coflash_base::{Duration, Time};
@@ -11,7 +10,7 @@ use coflash_base::{Duration, Time};
 impl Channels {
     /// Issue a read. It goes before other operations if reads have priority.
     pub(crate) fn issue_read(&mut self, server: usize, phases: &Phases, after: When) -> OpId {
-        if self.priority == ReadPriority::None {
+        if self.overtaken_max.is_none() {
             return self.issue(server, phases, after);
         }
         let read = Operation { is_urgent: true, ..self.operation(server, phases, 1) };
@@ -42,7 +41,7 @@ impl Channels {
         let Self { servers, operations, overtaken_max, now, .. } = self;
         let queue = &mut servers[server as usize].queue;
         if is_urgent {
-            queue.overtake(id, *overtaken_max, *now, operations);
+            queue.overtake(id, overtaken_max.unwrap_or(0), *now, operations);
         } else {
             queue.insert(id, operations);
         }
@@ -58,16 +57,16 @@ impl Channels {
         };
         let current = &mut self.operations[current];
         // It would be suspended in vain while another one must go first.
-        let may_suspend = self.priority == ReadPriority::Suspend
-            && current.overtaken < self.overtaken_max
-            && !die.queue.is_held();
+        let overhead = self
+            .suspend_overhead
+            .filter(|_| current.overtaken < self.overtaken_max.unwrap_or(0) && !die.queue.is_held());
         match step {
             _ if current.is_urgent => {}
             Step::Start => {
                 die.queue.put_back(false);
                 self.events.set(server, NONE);
             }
-            Step::End if may_suspend && at > self.now => {
+            Step::End if overhead.is_some() && at > self.now => {
                 let rest = at.since(self.now);
                 // The total stays: it is subtracted from the backlog at the end.
                 current.phases =
@@ -76,7 +75,7 @@ impl Channels {
                 self.events.set(server, NONE);
                 self.suspensions += 1;
                 let phases = &mut self.operations[urgent].phases;
-                phases.array = phases.array + self.suspend_overhead;
+                phases.array = phases.array + overhead.unwrap_or_default();
             }
             _ => {}
         }

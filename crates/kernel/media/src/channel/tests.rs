@@ -15,8 +15,8 @@ const PROGRAM: Phases = Phases {
 };
 
 /// How often an operation is looked at for each operation, where `count` programs and twice as many reads wait for one die.
-fn looks(count: u64, priority: ReadPriority, overtaken_max: u32) -> f64 {
-    let timing = Timing { read_priority: priority, overtaken_max, ..Timing::default() };
+fn looks(count: u64, read_priority: ReadPriority) -> f64 {
+    let timing = Timing { read_priority, ..Timing::default() };
     let mut channels = Channels::new(vec![0], &timing);
     for number in 0..count {
         // Later than a read comes, and long before the die has time for it.
@@ -36,13 +36,14 @@ fn looks(count: u64, priority: ReadPriority, overtaken_max: u32) -> f64 {
 /// Operations that wait cost those that come nothing.
 #[test]
 fn an_operation_takes_as_many_steps_behind_any_number_of_others() {
-    for priority in [ReadPriority::None, ReadPriority::Overtake, ReadPriority::Suspend] {
-        for overtaken_max in [0, 1, 16, u32::MAX] {
-            let [few, many] = [100, 3_000].map(|count| looks(count, priority, overtaken_max));
-            assert!(
-                many < few + 1.0,
-                "{priority:?}, at most {overtaken_max}: {few} looks, and {many} with a backlog"
-            );
+    for overtaken_max in [0, 1, 16, u32::MAX] {
+        for priority in [
+            ReadPriority::None,
+            ReadPriority::Overtake { overtaken_max },
+            ReadPriority::Suspend { overtaken_max, overhead: Duration::ZERO },
+        ] {
+            let [few, many] = [100, 3_000].map(|count| looks(count, priority));
+            assert!(many < few + 1.0, "{priority:?}: {few} looks, and {many} with a backlog");
         }
     }
 }
@@ -82,7 +83,10 @@ fn a_copy_that_waits_for_room_is_one_record() {
 /// A read that comes while the program before it is transferred waits for it, and is not overtaken by one that suspends it.
 #[test]
 fn reads_keep_their_order_when_one_suspends() {
-    let timing = Timing { read_priority: ReadPriority::Suspend, ..Timing::default() };
+    let timing = Timing {
+        read_priority: ReadPriority::Suspend { overtaken_max: 16, overhead: Duration::ZERO },
+        ..Timing::default()
+    };
     let mut channels = Channels::new(vec![0], &timing);
     let at = |ns| When::at(Time { ns });
     let operations = [
@@ -101,7 +105,10 @@ fn reads_keep_their_order_when_one_suspends() {
 /// A program that is suspended goes on after the reads, before another one that was issued earlier and may begin meanwhile.
 #[test]
 fn a_suspended_program_is_overtaken_by_reads_alone() {
-    let timing = Timing { read_priority: ReadPriority::Suspend, ..Timing::default() };
+    let timing = Timing {
+        read_priority: ReadPriority::Suspend { overtaken_max: 16, overhead: Duration::ZERO },
+        ..Timing::default()
+    };
     let mut channels = Channels::new(vec![0], &timing);
     channels.serve_ready(1);
     let at = |ns| When::at(Time { ns });

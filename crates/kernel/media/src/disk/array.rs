@@ -6,15 +6,23 @@ use coflash_base::{Bytes, Duration, Misfit, Save, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The placement of pages on disks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Save)]
-#[serde(rename_all = "kebab-case")]
-pub enum ArrayLayout {
-    /// Each disk holds a volume of its own: the first disk has the first pages, and so on.
-    #[default]
-    Volumes,
-    /// Stripes of size `stripe` are distributed over the disks in turn.
-    Striped,
+coflash_base::choice! {
+    /// The placement of pages on disks.
+    #[derive(Copy, Eq)]
+    pub enum ArrayLayout, default Volumes {
+        /// Each disk holds a volume of its own: the first disk has the first pages, and so on.
+        Volumes,
+        /// Stripes of size `stripe` are distributed over the disks in turn.
+        Striped {
+            /// The size of a stripe on one disk, a whole number of pages.
+            #[serde(default = "stripe")]
+            stripe: Bytes,
+        },
+    }
+}
+
+fn stripe() -> Bytes {
+    Bytes { count: 64 << 10 }
 }
 
 /// The disks behind a cache.
@@ -29,8 +37,6 @@ pub struct DisksConfig {
     pub scheduler: Scheduler,
     /// The placement of pages on the disks.
     pub placement: ArrayLayout,
-    /// With `striped`: the size of a stripe on one disk, a whole number of pages.
-    pub stripe: Bytes,
 }
 
 impl Default for DisksConfig {
@@ -40,7 +46,6 @@ impl Default for DisksConfig {
             model: DiskConfig::default(),
             scheduler: Scheduler::default(),
             placement: ArrayLayout::default(),
-            stripe: Bytes { count: 64 << 10 },
         }
     }
 }
@@ -87,8 +92,8 @@ pub struct Disks {
     disks: Box<[Disk]>,
     /// The next event of each disk, with the number of the disk.
     events: Tournament,
-    placement: ArrayLayout,
-    pages_per_stripe: u64,
+    /// The pages of a stripe, if there are any.
+    pages_per_stripe: Option<u64>,
     pages_per_disk: u64,
     sectors_per_page: u64,
     requests: Vec<Option<Request>>,
@@ -110,27 +115,27 @@ impl Disks {
                 format!("pages of {page_bytes} B are no whole number of sectors of {SECTOR_BYTES} B");
             return Err(Misfit::new("model", problem));
         }
-        let pages_per_stripe = config.stripe.count / page_bytes;
-        if config.placement == ArrayLayout::Striped
-            && (pages_per_stripe == 0 || !config.stripe.count.is_multiple_of(page_bytes))
-        {
-            let problem = format!("{} is no whole number of pages of {page_bytes} B", config.stripe);
-            return Err(Misfit::new("stripe", problem));
-        }
+        let pages_per_stripe = match config.placement {
+            ArrayLayout::Volumes => None,
+            ArrayLayout::Striped { stripe } => {
+                if stripe.count == 0 || !stripe.count.is_multiple_of(page_bytes) {
+                    let problem = format!("{stripe} is no whole number of pages of {page_bytes} B");
+                    return Err(Misfit::new("placement.stripe", problem));
+                }
+                Some(stripe.count / page_bytes)
+            }
+        };
         let disks: Box<[_]> = (0..config.count).map(|_| Disk::new(&config.model, config.scheduler)).collect();
         let sectors_per_page = page_bytes / SECTOR_BYTES;
         let mut pages_per_disk = disks[0].mechanics.sectors() / sectors_per_page;
-        if config.placement == ArrayLayout::Striped {
-            pages_per_disk -= pages_per_disk % pages_per_stripe;
-        }
+        pages_per_disk -= pages_per_disk % pages_per_stripe.unwrap_or(1);
         if pages_per_disk == 0 {
             return Err(Misfit::new("model", "the disk holds no page"));
         }
         Ok(Self {
             events: Tournament::new(config.count),
             disks,
-            placement: config.placement,
-            pages_per_stripe: pages_per_stripe.max(1),
+            pages_per_stripe,
             pages_per_disk,
             sectors_per_page,
             requests: Vec::new(),
@@ -212,20 +217,16 @@ impl Disks {
 
     /// The disk of a page, its number there, and the number of contiguous pages there from it on.
     pub(super) fn locate(&self, page: u64) -> (usize, u64, u64) {
-        match self.placement {
-            ArrayLayout::Volumes => {
-                let (disk, at) = (page / self.pages_per_disk, page % self.pages_per_disk);
-                (disk as usize, at, self.pages_per_disk - at)
-            }
-            ArrayLayout::Striped => {
-                let (stripe, within) = (page / self.pages_per_stripe, page % self.pages_per_stripe);
-                let disks = self.disks.len() as u64;
-                let at = stripe / disks * self.pages_per_stripe + within;
-                // On a single disk stripes are contiguous.
-                let run = if disks == 1 { self.pages() - page } else { self.pages_per_stripe - within };
-                ((stripe % disks) as usize, at, run)
-            }
-        }
+        let Some(pages_per_stripe) = self.pages_per_stripe else {
+            let (disk, at) = (page / self.pages_per_disk, page % self.pages_per_disk);
+            return (disk as usize, at, self.pages_per_disk - at);
+        };
+        let (stripe, within) = (page / pages_per_stripe, page % pages_per_stripe);
+        let disks = self.disks.len() as u64;
+        let at = stripe / disks * pages_per_stripe + within;
+        // On a single disk stripes are contiguous.
+        let run = if disks == 1 { self.pages() - page } else { pages_per_stripe - within };
+        ((stripe % disks) as usize, at, run)
     }
 
     /// Note the next event of a disk. Events at the same time are in the order of disks.

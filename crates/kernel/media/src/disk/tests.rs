@@ -179,9 +179,9 @@ fn a_transfer_costs_as_much_however_many_wait() {
 
 #[test]
 fn disks_in_a_row_and_striped_hold_each_page_once() {
-    let config =
-        DisksConfig { count: 3, model: constant(), stripe: Bytes { count: 4096 }, ..DisksConfig::default() };
-    for placement in [ArrayLayout::Volumes, ArrayLayout::Striped] {
+    let config = DisksConfig { count: 3, model: constant(), ..DisksConfig::default() };
+    let striped = ArrayLayout::Striped { stripe: Bytes { count: 4096 } };
+    for placement in [ArrayLayout::Volumes, striped] {
         let mut disks = Disks::new(&DisksConfig { placement, ..config.clone() }, 1024).unwrap();
         let mut places: Vec<_> = (0..disks.pages()).map(|page| disks.locate(page)).collect();
         for (page, &(disk, at, run)) in places.iter().enumerate() {
@@ -202,7 +202,7 @@ fn disks_in_a_row_and_striped_hold_each_page_once() {
             assert!(last.is_none() || answered.is_none(), "told once");
             last = last.or(answered);
         }
-        let parts = if placement == ArrayLayout::Striped { 3 } else { 1 };
+        let parts = if placement == striped { 3 } else { 1 };
         // On disks side by side, parts of the same size end together.
         let alone = 7 + 5000 + 10 * 24 / parts;
         let service = Duration { ns: parts * 5000 + 10 * 24 };
@@ -220,9 +220,8 @@ fn disks_that_make_no_sense_are_refused() {
     let refused = |config: DisksConfig| Disks::new(&config, 4096).err().map(|misfit| misfit.key);
     assert_eq!(refused(DisksConfig { count: 0, ..DisksConfig::default() }), Some("count".to_owned()));
     let odd = Bytes { count: 5000 };
-    let striped = DisksConfig { placement: ArrayLayout::Striped, stripe: odd, ..DisksConfig::default() };
-    assert_eq!(refused(striped), Some("stripe".to_owned()));
-    assert_eq!(refused(DisksConfig { stripe: odd, ..DisksConfig::default() }), None);
+    let striped = DisksConfig { placement: ArrayLayout::Striped { stripe: odd }, ..DisksConfig::default() };
+    assert_eq!(refused(striped), Some("placement.stripe".to_owned()));
 }
 
 #[test]

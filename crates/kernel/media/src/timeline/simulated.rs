@@ -128,7 +128,7 @@ impl SimulatedMedia for Timeline {
             channel_utilisation: ratio(bus.ns, buses.saturating_mul(end)),
         });
         report.add(&self.operations);
-        if self.timing.read_priority == ReadPriority::Suspend {
+        if matches!(self.timing.read_priority, ReadPriority::Suspend { .. }) {
             report.add(&Suspensions { suspensions: channels.suspensions().0 });
         }
         if let Some(waits_pages) = channels.buffer().waits() {

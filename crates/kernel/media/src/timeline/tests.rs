@@ -81,7 +81,7 @@ fn a_run_takes_what_its_copies_take() {
             devices.push(of(channel, planes, Timing { page_reads: page_reads.clone(), ..Timing::default() }));
             devices.push(of(channel, planes, Timing::default()).with_superblocks(1, None));
             devices.push(of(channel, planes, Timing::default()).with_exponential_programs(Seed(5)));
-            let read_priority = ReadPriority::Suspend;
+            let read_priority = ReadPriority::Suspend { overtaken_max: 16, overhead: Duration::ZERO };
             devices.push(of(channel, planes, Timing { read_priority, ..Timing::default() }));
         }
     }

@@ -9,7 +9,7 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 fn part(text: &str) -> Part {
-    toml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
+    coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// All requests, checked against the contract of a [`Source`].
@@ -360,7 +360,7 @@ fn an_invalid_part_is_refused_with_its_full_key() {
         assert!(error.starts_with(&format!("workload.{expected}")), "{text}\ngives {error}\nnot {expected}");
     }
     for text in ["tenant = []", "preset = \"oltp\"", "[[phases]]\nspace = 5", "space = \"5\""] {
-        assert!(toml::from_str::<Part>(text).is_err(), "{text}");
+        assert!(coflash_base::read::read::<Part>(&text.parse::<toml::Table>().unwrap()).is_err(), "{text}");
     }
 }
 
@@ -380,6 +380,8 @@ fn writes_have_the_placement_hint_of_the_outermost_part_that_gives_one() {
     assert_eq!(found(&tenants("")), [(false, Some(7)), (true, None)]);
     assert_eq!(found(&tenants("placement = 2")), [(false, Some(2)), (true, Some(2))]);
     assert_eq!(part(&tenants("placement = 2")).highest_placement().map(PlacementId::get), Some(7));
-    let error = toml::from_str::<Part>("placement = 255").expect_err("it is too large").to_string();
+    let error = coflash_base::read::read::<Part>(&"placement = 255".parse::<toml::Table>().unwrap())
+        .expect_err("it is too large")
+        .to_string();
     assert!(error.contains("255 was given; from 0 to 254 is allowed"), "{error}");
 }

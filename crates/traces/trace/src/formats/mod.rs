@@ -3,7 +3,7 @@
 //! A format parses a line into a `Record` with the times and addresses of the trace. The rules common to all
 //! formats (order of times, address range, devices, malformed records) are in `reader`. A text format is
 //! detected by its parser: it runs over the beginning of the file, so no second description of the format
-//! exists. Binary formats and Parquet are detected first, by their first bytes.
+//! exists. Binary formats and files of tables are detected first, by their first bytes.
 //!
 //! To add a format of columns: its table in `tables`. To add another format: a file beside this one, with a type that
 //! implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `FORMATS`, its
@@ -19,18 +19,18 @@ mod linux_block;
 mod logwrites;
 mod mooncake;
 mod oracle_general;
-pub(crate) mod parquet;
-mod parquet_text;
 mod sniff;
 mod srt;
+pub(crate) mod table_file;
 mod tables;
 mod vscsi;
 
 use crate::binary::{BinaryFormat, BinaryRecords};
 use crate::block_reader::BlockReader;
-use crate::input::CountedFile;
+use crate::input::SeekableFile;
 use crate::reader::{Reader, RequestReader, TimeBase};
 use crate::record::{Clock, Conventions, show};
+use crate::table_files::{is_arrow, is_parquet};
 use crate::text::{LineParser, SAMPLE_BYTES, Score, Text, TextFormat, lines_of, score};
 use coflash_base::suggest::hint;
 use coflash_workload::recorded::TraceOptions;
@@ -69,7 +69,8 @@ const FORMATS: &[Format] = &[
     Format::binary::<oracle_general::OracleGeneral>(),
     Format::binary::<srt::Srt>(),
     Format::binary::<logwrites::LogWrites>(),
-    Format::of(parquet::INFO, Clock::Start, Kind::File(parquet::recognises, parquet::open)),
+    Format::of(table_file::PARQUET, Clock::Start, Kind::File(is_parquet, table_file::open)),
+    Format::of(table_file::ARROW, Clock::Start, Kind::File(is_arrow, table_file::open)),
 ];
 
 /// The name of the format given by the option `columns`.
@@ -101,7 +102,7 @@ pub(crate) struct Format {
 /// What a file holds, decompressed; or the file, for a format that needs random access.
 pub(crate) enum Content {
     Stream(BlockReader),
-    File(CountedFile),
+    File(SeekableFile),
 }
 
 type Opened = Result<Box<dyn RequestReader>, WorkloadError>;
@@ -118,7 +119,7 @@ enum Kind {
     Table(&'static Table),
     Headed(&'static Headed),
     Binary(Bytes, Open<BlockReader>),
-    File(Bytes, Open<CountedFile>),
+    File(Bytes, Open<SeekableFile>),
 }
 
 impl Format {

@@ -219,7 +219,7 @@ fn a_sample_of_8192_pages_tells_the_curve_and_how_far_it_is_off() {
         let text = format!(
             "synthetic = {{ generator = {{ name = \"zipf\", exponent = {exponent}, footprint = \"512MiB\" }}, requests = 300_000, read_share = \"60%\" }}"
         );
-        let part: Part = toml::from_str(&text).unwrap();
+        let part: Part = coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap();
         let mut requests = drained(&mut part.open(4 << 30, Seed(seed)).unwrap());
         // Other addresses have other hashes, and thus give another sample.
         requests.iter_mut().for_each(|request| request.offset += seed << 33);

@@ -5,7 +5,7 @@ use crate::TraceOptions;
 use coflash_workload::Part;
 
 fn fitted(text: &str, device_bytes: u64) -> Fitted {
-    let part: Part = toml::from_str(text).unwrap();
+    let part: Part = coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap();
     fit_source(&mut part.open(device_bytes, Seed(1)).unwrap(), FitOptions::default()).unwrap()
 }
 
@@ -74,7 +74,11 @@ fn parameters_of_a_synthetic_workload_are_recovered() {
     let runs: u32 = likeness.flows.iter().filter(|flow| flow[2] == new).map(|flow| flow[6]).sum();
     assert!((150..250).contains(&runs), "{runs} runs of new pages");
     let text = toml::to_string(&fitted.config).unwrap();
-    assert_eq!(toml::from_str::<SyntheticConfig>(&text).unwrap(), fitted.config, "{text}");
+    assert_eq!(
+        coflash_base::read::read::<SyntheticConfig>(&text.parse::<toml::Table>().unwrap()).unwrap(),
+        fitted.config,
+        "{text}"
+    );
 }
 
 #[test]
@@ -126,7 +130,8 @@ fn ends_of_the_range_can_be_fitted() {
         let ratio = (bytes(likeness) + 1.0) / (bytes(original) + 1.0);
         assert!((0.93..1.07).contains(&ratio), "{text}: {ratio}");
     }
-    let flushes: Part = toml::from_str("synthetic = { flush_share = \"100%\", requests = 10 }").unwrap();
+    let text = "synthetic = { flush_share = \"100%\", requests = 10 }";
+    let flushes: Part = coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap();
     let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), FitOptions::default());
     assert!(error.unwrap_err().to_string().contains("no request has an address"));
     let page = FitOptions { page: Bytes { count: 1000 }, ..FitOptions::default() };

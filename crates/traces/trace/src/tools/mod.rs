@@ -6,10 +6,10 @@
 mod fio_writer;
 pub mod head;
 pub mod merge;
-mod parquet_writer;
 pub mod remap;
 pub mod slice;
 pub mod split;
+mod table_writer;
 mod target;
 mod write;
 
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use remap::Remap;
 pub use slice::Slice;
 pub use split::Volume;
-pub use write::{Written, target, targets, write};
+pub use write::{Written, targets, write};
 
 /// The steps between the reader and the writer of a trace, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 //! To add a format: a file beside this one with a type that implements `Target`, and its entry in `TARGETS`.
 
 use super::fio_writer::FioWriter;
-use super::parquet_writer::ParquetWriter;
+use super::table_writer::TableTarget;
 use super::target::{Output, Target};
 use coflash_base::AtomicFile;
 use coflash_workload::{Source, WorkloadError};
@@ -18,19 +18,14 @@ struct TargetEntry {
     extensions: &'static [&'static str],
     /// Whether the file may be compressed as a whole.
     is_plain: bool,
-    /// `None` for a format that the caller converts from Parquet.
+    /// `None` for a file of tables.
     create: Option<Create>,
 }
 
 type Create = for<'a> fn(Output<'a>) -> io::Result<Box<dyn Target + 'a>>;
 
 const TARGETS: &[TargetEntry] = &[
-    TargetEntry {
-        name: "parquet",
-        extensions: &["parquet"],
-        is_plain: false,
-        create: Some(|output| Ok(Box::new(ParquetWriter::new(output)?))),
-    },
+    TargetEntry { name: "parquet", extensions: &["parquet"], is_plain: false, create: None },
     TargetEntry { name: "arrow", extensions: &["arrow", "feather", "ipc"], is_plain: false, create: None },
     TargetEntry {
         name: "fio",
@@ -44,14 +39,6 @@ const TARGETS: &[TargetEntry] = &[
 #[must_use]
 pub fn targets() -> Vec<&'static str> {
     TARGETS.iter().map(|target| target.name).collect()
-}
-
-/// Choose the format of an output file: the given one, or else that of its extension.
-///
-/// # Errors
-/// A format that is not writable, or an unknown extension.
-pub fn target(path: &str, format: Option<&str>) -> Result<&'static str, WorkloadError> {
-    find(path, format).map(|target| target.name)
 }
 
 /// A written trace.
@@ -80,9 +67,6 @@ const ZSTD_LEVEL: i32 = 3;
 pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Result<Written, WorkloadError> {
     let compressed = path.ends_with(".zst");
     let target = find(path, format)?;
-    let create = target.create.ok_or_else(|| {
-        WorkloadError::trace(path, format!("{} is made from a Parquet file: write one", target.name))
-    })?;
     if compressed && !target.is_plain {
         return Err(WorkloadError::trace(path, format!("{} compresses itself: leave .zst out", target.name)));
     }
@@ -97,7 +81,12 @@ pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Resul
             Some(encoder) => Box::new(encoder),
             None => Box::new(&file),
         };
-        let mut target = create(output).map_err(failed)?;
+        let mut target: Box<dyn Target> = match target.create {
+            Some(create) => create(output).map_err(failed)?,
+            None => Box::new(
+                file.hand_over().and_then(|place| TableTarget::create(place, target.name)).map_err(failed)?,
+            ),
+        };
         let mut batch = Vec::new();
         loop {
             source.next_batch(&mut batch)?;

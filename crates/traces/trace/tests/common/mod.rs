@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each program uses its part")]
 
+pub(crate) mod table_files;
+
 use coflash_base::Duration;
 use coflash_trace::{TraceOptions, from_reader};
 use coflash_workload::{Op, Request, Source, WorkloadError};
@@ -66,7 +68,8 @@ pub(crate) fn refuses_with(options: &TraceOptions, beginning: &str, line: &str, 
 }
 
 /// The binary formats; their samples are in `binary.rs`.
-pub(crate) const BINARY: [&str; 6] = ["blktrace", "vscsi", "oracle-general", "srt", "log-writes", "parquet"];
+pub(crate) const BINARY: [&str; 7] =
+    ["blktrace", "vscsi", "oracle-general", "srt", "log-writes", "parquet", "arrow"];
 
 /// Create a file in the directory of the test.
 pub(crate) fn file(test: &str, name: &str, content: impl AsRef<[u8]>) -> String {

@@ -1,5 +1,6 @@
 //! A trace that is split in parts gives what it gives in one piece.
 
+use crate::common::table_files::provide_plain;
 use crate::common::{drain, file};
 use coflash_trace::tools::split::{Gathered, Spilled};
 use coflash_trace::{Arrangement, OnError, Parts, TraceOptions, open};
@@ -35,6 +36,7 @@ fn split(
     options: &TraceOptions,
     cut_bytes: Option<u64>,
 ) -> Result<Option<(Volumes, Vec<String>, usize)>, WorkloadError> {
+    provide_plain();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test).join("volumes");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();

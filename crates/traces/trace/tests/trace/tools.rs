@@ -1,5 +1,6 @@
 //! The tools: slice, remap, merge, and round trips of written traces.
 
+use crate::common::table_files::provide_plain;
 use crate::common::{drain, file};
 use coflash_base::{Bytes, Duration, PlacementId, Time};
 use coflash_trace::TraceOptions;
@@ -32,7 +33,9 @@ impl Source for Fixed {
     }
 }
 
+/// A source of these requests, which may be written as any file.
 fn fixed(requests: &[Request]) -> Fixed {
+    provide_plain();
     Fixed { requests: requests.to_vec(), next: 0, step: BATCH_REQUESTS }
 }
 
@@ -81,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn parquet_reads_back_as_written(requests in any_requests(300), late: bool) {
+    fn a_file_of_a_table_reads_back_as_written(requests in any_requests(300), late: bool) {
         let mut requests = requests;
         if late {
             for request in &mut requests {
@@ -113,34 +116,17 @@ proptest! {
         prop_assert_eq!(written.remarks, remarks.into_iter().filter(|remark| !remark.starts_with("0 ")).collect::<Vec<_>>());
         prop_assert_eq!(read(&path), expected);
     }
-
-    #[test]
-    fn a_damaged_parquet_file_is_refused_or_read(flips in proptest::collection::vec((any::<usize>(), 1..=255_u8), 1..4), cut in 0..100_usize) {
-        let requests: Vec<_> = (0..500).map(|i| Request { arrival: Time { ns: i * 10 }, offset: i * 512, length: 512, op: Op::Read, placement: None }).collect();
-        let path = format!("{}/damaged.parquet", env!("CARGO_TARGET_TMPDIR"));
-        write(&mut fixed(&requests), &path, None).unwrap();
-        let mut data = fs::read(&path).unwrap();
-        data.truncate(data.len() - cut / 2);
-        for (at, value) in flips {
-            let at = at % data.len();
-            data[at] ^= value;
-        }
-        fs::write(&path, &data).unwrap();
-        if let Ok(mut source) = open(std::slice::from_ref(&path), &TraceOptions::default()) {
-            let _ = drain(&mut source);
-        }
-    }
 }
 
 #[test]
-fn many_row_groups_read_back() {
+fn many_batches_read_back() {
     let requests: Vec<_> = (0..3_000_000_u64)
         .map(|i| Request {
             arrival: Time { ns: i * 997 },
             offset: (i * 7919) << 12,
             length: 4096 << (i % 3),
             op: Op::Write,
-            // Of the three row groups one has hints throughout, one in part, and one none.
+            // A third of the rows has hints throughout, one in part, and one none.
             placement: if i < 1 << 20 || i % 3 == 0 && i < 1 << 21 { PlacementId::new(i % 8) } else { None },
         })
         .collect();
@@ -153,7 +139,7 @@ fn many_row_groups_read_back() {
 }
 
 #[test]
-fn parquet_needs_a_file_of_its_own() {
+fn a_file_of_a_table_needs_a_file_of_its_own() {
     let folder = folder("own");
     let path = format!("{folder}/t.parquet");
     let one = Request { arrival: Time::ZERO, offset: 0, length: 1, op: Op::Read, placement: None };
@@ -192,7 +178,6 @@ fn a_file_is_written_whole_or_not_at_all() {
     );
     assert!(refuse(&format!("{folder}/t.csv"), Some("parket")).contains("did you mean \"parquet\"?"));
     assert!(refuse(&format!("{folder}/t.parquet.zst"), None).contains("leave .zst out"));
-    assert!(refuse(&format!("{folder}/t.arrow"), None).contains("arrow is made from a Parquet file"));
     assert!(refuse(&folder, Some("fio")).contains("is a folder"));
     assert!(refuse("/nowhere/t.parquet", None).contains("/nowhere/t.parquet: cannot be written"));
     // The output may replace the input, and the target of a link.
@@ -322,6 +307,7 @@ proptest! {
                 expected.extend(place.map(|page| (request.op, page * PAGE + byte % PAGE)));
             }
         }
+        provide_plain();
         let path = format!("{}/dense.parquet", env!("CARGO_TARGET_TMPDIR"));
         write(&mut Fixed { requests, next: 0, step }, &path, None).unwrap();
         let remap = Remap { page: Bytes { count: PAGE }, ..Remap::default() };

@@ -1,0 +1,144 @@
+"""Findings: what runs say in numbers, tables and sentences, in the same words in commands, reports and notebooks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from string import Formatter
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
+
+from coflash._core import __version__
+from coflash.files import atomic_write
+from coflash.quantity import Unit, show, show_change
+from coflash.results.estimate import Estimate, show_estimate
+from coflash.results.result import BEYOND, Result
+from coflash.results.store import Failure
+from coflash.scenario import Scenario
+from coflash.sweep.goal import Condition
+from coflash.text_table import TextTable
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Finding:
+    """What the runs of a question tell."""
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """What was asked, and how it was answered."""
+        return ()
+
+    @property
+    def sentences(self) -> Sequence[str]:
+        """The finding in sentences."""
+        return ()
+
+    @property
+    def is_met(self) -> bool:
+        """Whether goals are met, if there are any."""
+        return True
+
+    @property
+    def problem(self) -> str:
+        """What was wrong; empty if nothing was."""
+        return ""
+
+    @property
+    def lost(self) -> Sequence[Failure]:
+        """The runs that failed."""
+        return ()
+
+    def notes(self, *measures: str) -> Sequence[str]:  # noqa: ARG002 - here and below: some are of measures
+        """Return what a reader of the numbers should know, such as assumptions."""
+        return ()
+
+    def stored(self) -> Sequence[str]:
+        """Say where the runs are."""
+        return ()
+
+    def said(self, *measures: str) -> Sequence[str]:  # noqa: ARG002
+        """Return the sentences, given the names of measures."""
+        return self.sentences
+
+    def tables(self, *measures: str) -> Sequence[TextTable]:  # noqa: ARG002
+        """Return the finding as tables; of some findings of measures, given their names."""
+        return ()
+
+    def document(self, *measures: str) -> dict[str, Any]:
+        """Return the finding as plain data; of some findings of measures, given their names."""
+        raise NotImplementedError
+
+    def to_json(self, *measures: str) -> str:
+        """Return the document as JSON, with the version of coflash."""
+        document = {"coflash": __version__, **self.document(*measures)}
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+
+@dataclass(frozen=True)
+class Kept(Finding):
+    """A finding whose document is in the folder of its runs."""
+
+    DOCUMENT: ClassVar[str]
+    """The name of the document."""
+
+    path: Path
+    """The folder of its runs."""
+
+    def stored(self) -> list[str]:
+        """Say where the runs are."""
+        return [say("results", place=self.path, before="")]
+
+    def write(self) -> Self:
+        """Write the document, and return the finding."""
+        atomic_write.write_file(self.path / self.DOCUMENT, self.to_json())
+        return self
+
+
+@cache
+def _sentences() -> Mapping[str, str]:
+    read: Mapping[str, str] = json.loads(Path(__file__).with_name("sentences.json").read_text("utf-8"))
+    return read
+
+
+class _Numbers(Formatter):
+    """Formats numbers by their unit, as in `{saved:share}`; `{drift:change}` is a relative change."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if format_spec == "change":
+            return show_change(value)
+        unit = _UNITS.get(format_spec)
+        return show(value, unit) if unit else super().format_field(value, format_spec)
+
+
+_UNITS: Mapping[str, Unit] = {unit: unit for unit in get_args(Unit)}
+
+
+def say(sentence: str, /, **values: object) -> str:
+    """Return a sentence of `sentences.json`, or a part of one, with its values."""
+    return _Numbers().format(_sentences()[sentence], **values)
+
+
+def say_bounded(goal: Condition, number: Estimate, excess: float, more: str = "") -> str:
+    """Say the number that a goal bounds, and by how much it breaks the bound: 5.31 ms ✗ +6.2 %."""
+    seeds = say("over seeds", seeds=number.runs) if number.half_width is not None else ""
+    broken = say("broken", by=excess * goal.sign) if excess > 0 else ""
+    return f"{show_estimate(number, goal.measure.unit)}{seeds}{more}{broken}"
+
+
+def say_limits(scenario: Scenario, *limits: str) -> str:
+    """Say what the numbers do not tell."""
+    fitted = " ".join(scenario.to_dict()["limits"]).rstrip(".")
+    drive = say("fitted", limits=fitted) if fitted else say("not fitted")
+    return say("limits", limits="; nor ".join((*limits, say("tails"), drive)))
+
+
+def beyond(runs: Iterable[Result]) -> str:
+    """Return what a run beyond the measurements of a fitted drive says of itself; empty if none does."""
+    return next((note for run in runs for note in run.notes if BEYOND in note), "")

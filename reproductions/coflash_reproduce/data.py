@@ -1,0 +1,29 @@
+"""Data beside a module: tables in CSV, and values in TOML."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def csv_beside(module: str, name: str) -> list[dict[str, str]]:
+    """Return the rows of a CSV file beside a module."""
+    with (Path(module).parent / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def toml(text: str) -> dict[str, Any]:
+    """Return the values of a text in TOML."""
+    return tomllib.loads(text)
+
+
+def toml_beside(module: str, name: str) -> dict[str, Any]:
+    """Return the values of a TOML file beside a module."""
+    return toml((Path(module).parent / name).read_text("utf-8"))

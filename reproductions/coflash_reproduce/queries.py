@@ -1,0 +1,222 @@
+"""The queries of a paper or a study: the tables of its page, and what decides its statements, in SQL over its runs.
+
+The table `runs` has a row for each run, in their order: `n`, its number; `experiment`, `title`, `line`, `place` and
+`seed`; `run`, its key in the store; `programs`, all pages that were programmed; and the columns of `coflash results
+sql`, such as `"response_ns.all.mean"`; a measure that no run has is NULL. `$NAME` is a constant of the module. Beside
+DuckDB's functions there are those of `SHARED`, and those of the module, whose argument of the type `Run` is a run's
+number.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from coflash._core import quantity
+from coflash.measures.measure import MEASURES
+from coflash.quantity import show, show_change
+from coflash.results.database import Results
+from coflash.results.estimate import estimate
+from coflash_reproduce.claim import climb, valley
+from coflash_reproduce.paper import Grid, Runs, spread
+from coflash_reproduce.text import Text
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def _shown(value: float | None, unit: str) -> str:
+    return show(value, unit)  # type: ignore[arg-type]
+
+
+def _shown_change(relative: float | None) -> str:
+    return show_change(relative)
+
+
+def _spread(values: list[float], unit: str) -> str:
+    return spread(estimate(values), unit)  # type: ignore[arg-type]
+
+
+def _measured(values: list[float], path: str) -> str:
+    measure, mean_value = MEASURES[path], estimate(values)
+    return spread(mean_value.widened(measure.bin_width * (mean_value.mean or 0.0)), measure.unit)
+
+
+def _mean(values: list[float]) -> float:
+    return mean(values)
+
+
+def _climb(values: list[float]) -> float:
+    return climb(values)
+
+
+def _valley(values: list[float]) -> list[float]:
+    return list(valley(values))
+
+
+def _number_of(text: str) -> float:
+    return float(quantity(text)[0])
+
+
+def written(number: float, form: str) -> str:
+    """Write a number in a form of Python's, with a minus sign in place of a hyphen."""
+    return format(number, form).replace("-", "−")
+
+
+SHARED: Mapping[str, Callable[..., Any]] = {
+    "shown": _shown,
+    "show_change": _shown_change,
+    "spread": _spread,
+    "measured": _measured,
+    "mean_of": _mean,
+    "climb": _climb,
+    "valley": _valley,
+    "written": written,
+    "number_of": _number_of,
+}
+"""Functions of all queries.
+
+Numbers as pages show them: `shown` with a unit, `spread` as a mean with its interval, `measured` the same of a measure,
+`written` in a form. `mean_of` is the mean of a list without an error of rounding, `climb` and `valley` are shapes of a
+curve, and `number_of` reads a value of a scenario.
+"""
+_MACROS = """
+create macro change(number, base) as number / nullif(base, 0) - 1;
+create macro shown_change(number, base) as show_change(change(number, base));
+create macro whole(number) as written(number, ',.0f');
+create macro share(place) as written(place, '.3g') || ' %';
+"""
+_TYPES = {"str": "VARCHAR", "float": "DOUBLE", "int": "BIGINT", "bool": "BOOLEAN", "Run": "INTEGER"}
+_NAMED = re.compile(r"\$(\w+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """The queries of a text over the runs of its experiments."""
+
+    text: Text
+    constants: Mapping[str, Any]
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def rows(self, query: str, runs: Runs, **values: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return the names of the columns, and the rows."""
+        cursor = runs.opened(self._open)
+        cursor.execute(self._with_constants(query, values))
+        return [column[0].strip() for column in cursor.description or ()], cursor.fetchall()
+
+    def _with_constants(self, query: str, values: Mapping[str, Any]) -> str:
+        return _NAMED.sub(lambda name: literal({**self.constants, **values}[name[1]]), query)
+
+    def _open(self, runs: Runs) -> duckdb.DuckDBPyConnection:
+        import duckdb  # slow to import
+
+        connection = duckdb.connect()
+        for name, function in {**SHARED, **self.functions}.items():
+            _register(connection, name, function, runs)
+        connection.execute(_MACROS)
+        different = {run.key: run for run in runs}
+        results = Results("", ((key, run.files, run.document) for key, run in different.items()))  # type: ignore[misc]
+        table = results.table(text=True)
+        connection.register("results", table)
+        cases = [(n, r.experiment.name, r.experiment.title, r.case.line, r.case.at, r.key) for n, r in enumerate(runs)]
+        columns = "n integer, experiment text, title text, line text, place double, run text"
+        connection.execute(f"create table cases ({columns})")
+        if cases:
+            connection.executemany("insert into cases values (?, ?, ?, ?, ?, ?)", cases)
+        causes = " + ".join(f'coalesce("{path}", 0)' for path in MEASURES if path.startswith("programs_pages."))
+        lacking = "".join(f', null::double as "{path}"' for path in MEASURES if path not in table.column_names)
+        connection.execute(
+            f"create table runs as select *, {causes} as programs from "  # noqa: S608 - names of measures
+            f"(select *{lacking} from cases join results using (run))"
+        )
+        connection.unregister("results")
+        for blocks in self.text.blocks.values():
+            if "sql views" in blocks:
+                connection.execute(self._with_constants(blocks["sql views"], {}))
+        return connection
+
+    def grid(self, query: str, *, across: bool = False) -> Callable[[Runs], Grid]:
+        """Return what makes a table; `across` makes its rows columns."""
+
+        def grid(runs: Runs) -> Grid:
+            names, rows = self.rows(query, runs)
+            texts = [names, *(["" if cell is None else str(cell) for cell in row] for row in rows)]
+            columns, *others = zip(*texts, strict=True) if across else map(tuple, texts)
+            return Grid(columns, tuple(others))
+
+        return grid
+
+    def notes(self, name: str) -> Callable[[Runs], list[str]]:
+        """Return what makes the sentences that follow a section."""
+        query = self.text.blocks[name].get("sql notes", "")
+        return lambda runs: [row[0] for row in self.rows(query, runs)[1] if row[0]] if query else []
+
+    def numbers(self, query: str, runs: Runs) -> dict[str, Any]:
+        """Return the numbers of a row by the names of its columns."""
+        names, (row,) = self.rows(query, runs)
+        return dict(zip(names, row, strict=True))
+
+    def constant(self, value: Any) -> Any:
+        """Return the constant that `$NAME` or `$NAME.KEY` stands for; of a list those of its items."""
+        if isinstance(value, list):
+            return tuple(map(self.constant, value))
+        named = re.fullmatch(r"\$(\w+)((?:\.\w+)*)", value) if isinstance(value, str) else None
+        if named is None:
+            return value
+        constant = self.constants[named[1]]
+        for key in named[2].split(".")[1:]:
+            constant = constant[int(key) if key.isdigit() else key]
+        return tuple(constant) if isinstance(constant, list) else constant
+
+
+def literal(value: Any) -> str:
+    """Write a constant in SQL."""
+    match value:
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case list() | tuple():
+            return f"[{', '.join(map(literal, value))}]"
+        case dict():
+            return f"map({literal([*value])}, {literal([*value.values()])})"
+    return repr(value)
+
+
+def _register(connection: duckdb.DuckDBPyConnection, name: str, function: Callable[..., Any], runs: Runs) -> None:
+    """Make a function known to queries, by the types of its arguments."""
+    signature = inspect.signature(function)
+    kinds = [str(parameter.annotation) for parameter in signature.parameters.values()]
+
+    @wraps(function)
+    def called(*given: Any) -> Any:
+        pairs = zip(kinds, given, strict=True)
+        return function(*(runs.runs[value] if kind == "Run" else value for kind, value in pairs))
+
+    nulls: Any = "special" if any("None" in kind for kind in kinds) else "default"
+    result = _type(str(signature.return_annotation))
+    connection.create_function(name, called, [_type(kind) for kind in kinds], result, null_handling=nulls)
+
+
+def _type(annotation: str) -> str:
+    """Return the type of queries for one of Python; empty if there is none."""
+    kind = annotation.removesuffix(" | None")
+    if kind.startswith("list["):
+        item = _type(kind[5:-1])
+        return item and f"{item}[]"
+    return _TYPES.get(kind, "")
+
+
+def functions_of(names: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+    """Return the public functions of a module, given by its names, that queries can call."""
+    public: dict[str, Callable[..., Any]] = {}
+    for name, function in names.items():
+        if inspect.isfunction(function) and function.__module__ == names["__name__"] and not name.startswith("_"):
+            signature = inspect.signature(function)
+            kinds = [parameter.annotation for parameter in signature.parameters.values()]
+            if all(_type(str(kind)) for kind in (*kinds, signature.return_annotation)):
+                public[name] = function
+    return public

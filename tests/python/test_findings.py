@@ -1,0 +1,44 @@
+"""What the commands that ask questions have in common: their words, and how they are shown."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import coflash
+from coflash.sweep.finding import Finding, say
+
+PACKAGE = Path(coflash.__file__).parent
+SENTENCES = json.loads((PACKAGE / "sweep" / "sentences.json").read_text("utf-8"))
+
+
+def words_of(file: Path) -> tuple[set[str], set[str]]:
+    """The texts of a file, and those of them that are the name of a sentence that is said."""
+    nodes = [*ast.walk(ast.parse(file.read_text("utf-8")))]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say"]
+    return texts_in(nodes), texts_in([call.args[0] for call in calls if call.args])
+
+
+def texts_in(nodes: Iterable[ast.AST]) -> set[str]:
+    """The texts among some nodes."""
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def test_each_sentence_is_said_and_each_that_is_said_is_there() -> None:
+    found = [words_of(file) for file in PACKAGE.rglob("*.py")]
+    assert set[str]().union(*(said for _, said in found)) <= SENTENCES.keys()
+    assert set[str]().union(*(texts for texts, _ in found)) >= SENTENCES.keys()
+
+
+def test_a_sentence_shows_numbers_by_their_unit() -> None:
+    said = say("by", least=0.0213, most=0.5), say("broken", by=0.062), say("over slices", ends=(1e6, 2.5e6), unit="ns")
+    plain = [text.replace("\u00a0", " ").replace("\u202f", " ") for text in said]
+    assert plain[:2] == [", by 2.1 % to 50.0 % of the bound", " ✗ +6.2 %"]
+    assert plain[2] == ", 1 ms … 2.50 ms over slices of the trace"
+
+
+def test_the_answers_of_all_questions_are_findings() -> None:
+    kinds = (coflash.Sweep, coflash.Sizing, coflash.Advice, coflash.Tuning, coflash.Fleet, coflash.Evaluation)
+    assert all(issubclass(kind, Finding) for kind in kinds)
