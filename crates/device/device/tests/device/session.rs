@@ -20,7 +20,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
     &[("cooperation", "move-in"), CACHE],
     &[("cooperation", "expected-cost"), CACHE],
     &[("cooperation", "cdm"), CACHE, ("cache.policy", "cflru"), ("cache.policy.window", "100%")],
-    &[("cooperation", "cdm"), CACHE, ("cache.policy", "gcar"), ("ftl.chips", "static"), BACKGROUND, LOW_MARK],
+    &[("cooperation", "cdm"), CACHE, ("ftl.chips", "static"), BACKGROUND, LOW_MARK],
     &[("timing.channel", "shared"), ("cooperation", "cdm"), ("cache.size", "10%"), ("cache.fence", "500ns")],
     &[("timing.read_priority", "suspend"), ("gc.mode", "preemptive"), ("gc.low_mark", "3")],
     &[("controller.write_buffer", "64KiB"), ("controller.read_command", "3us"), ("controller.cores", "1")],

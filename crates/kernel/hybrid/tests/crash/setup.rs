@@ -137,7 +137,7 @@ impl Setup {
     }
 
     pub(crate) fn all() -> Vec<Self> {
-        let policies = ["fifo", "clock", "pt-lru", "fab"];
+        let policies = ["fifo", "clock", "pt-lru", "bplru"];
         let schemes = SchemeConfig::NAMES.iter().zip(policies).enumerate();
         schemes
             .flat_map(|(number, (scheme, policy))| {

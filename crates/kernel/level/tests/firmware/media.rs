@@ -5,7 +5,6 @@ use crate::storms::setups;
 use crate::support::{Call, Moments, Named, Operation, Rig, Setup, Stack, Tapped};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Seed};
-use coflash_cache::EvictionConfig;
 use coflash_ftl::{Chips, Coverage};
 use coflash_level::{Level, Op};
 use coflash_media::{CacheTimings, Channel, Media, Planes, SimulatedMedia, Tag, Timeline, Timing, Untimed};
@@ -81,10 +80,6 @@ fn time_changes_nothing_but_times() {
         // The least busy die is another one where time is.
         if setup.ftl.chips == Chips::LeastBusy {
             setup.ftl.chips = Chips::RoundRobin;
-        }
-        // So is the idle die that it asks for.
-        if setup.cache.policy.name() == "gcar" {
-            setup.cache.policy = EvictionConfig::default();
         }
         let _named = Named((seed, &setup));
         let stream = &mut Seed(seed).stream("operations");

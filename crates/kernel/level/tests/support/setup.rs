@@ -88,12 +88,9 @@ impl Setup {
         self
     }
 
-    /// With the cache in the host, which asks no device for its dies.
+    /// With the cache in the host.
     pub(crate) fn in_host(mut self) -> Self {
         self.cache.placement = Placement::Host;
-        if self.cache.policy.name() == "gcar" {
-            self.cache.policy = EvictionConfig::default();
-        }
         self
     }
 
