@@ -45,7 +45,7 @@ pub fn class_of(depth: u32) -> u32 {
 /// The least depth of a class.
 fn least_depth(class: u32) -> u64 {
     let octave = 1_u64 << (class / 2);
-    if class % 2 == 0 { octave - 1 } else { (3 * octave).div_ceil(2) - 1 }
+    if class.is_multiple_of(2) { octave - 1 } else { (3 * octave).div_ceil(2) - 1 }
 }
 
 /// The parameters of `"lru-stack"`.
