@@ -14,6 +14,8 @@ import venv
 import zipfile
 from pathlib import Path
 
+import way_in
+
 _MB = 1_000_000
 _STEPS = (
     ("demo", "--quick", "--out", "demo"),
@@ -51,6 +53,11 @@ def main() -> int:
         for step in _STEPS:
             print(f"$ coflash {' '.join(step)}", flush=True)
             subprocess.run([str(scripts / "coflash"), *step], cwd=place, env=bare, check=True)
+        way_in.cut_trace(python, place, bare)
+        for words in way_in.commands():
+            print(f"$ coflash {' '.join(words)}", flush=True)
+            if error := way_in.walk([str(scripts / "coflash")], words, place, bare):
+                sys.exit(error)
         for file in _LEFT:
             assert (place / file).stat().st_size, file
         print(f"{wheel.name}: {wheel.stat().st_size / _MB:.1f} MB")

@@ -150,14 +150,6 @@ fn line(format: &str, i: u64, text: &mut String) {
         ),
         "cloudphysics" => writeln!(text, "1,{},{},{size},{sector}", s + 5_633_898, pick("28", "2a")),
         "diskmon" => writeln!(text, "{i}\t{s}.{late:06}\t0.00019073\t0\t{word}\t{sector}\t{sectors}\t"),
-        "biotracer" => {
-            let later = format!("{s}.{below:06}999");
-            writeln!(
-                text,
-                "{sector}\t\t{sectors}\t\t{size}\t\t{}\t\t{s}.{late:06}312\t\t{later}\t\t{later}\t\t{later}",
-                pick("4", "5")
-            )
-        }
         "tencent" => writeln!(text, "{},{sector},{sectors},{one_is_write},1063", s + 1_538_323_200),
         "alibaba" => writeln!(text, "419,{rw},{offset},{size},{}", us + 1_577_808_144_360_767),
         "wpa" => writeln!(
@@ -182,7 +174,6 @@ fn binary(format: &str, requests: u64) -> Option<Vec<u8>> {
     let mut file = Vec::new();
     match format {
         "blktrace" | "vscsi" | "oracle-general" => (),
-        "srt" => file.extend(b"$$TR_IOREC-1.3 (generated)\ndisks = {\n  sectorsize  = 512,\n};\n\x0c"),
         "log-writes" => {
             for number in [0x6a_7366_7773_6872, 1, requests, 512] {
                 file.extend(number.to_le_bytes());

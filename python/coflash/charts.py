@@ -228,6 +228,7 @@ def bars(
     """
     styles = styles or looks(str(row.get("name", "")) for row in rows)
     along, drawn, factor = _axis(x, rows, ("from", "to", "end", "low", "high"), from_zero=True)
+    along["axis"]["grid"] = True
     for row in drawn:
         row.update(row=str(row["row"]), name=row.get("name", ""))
     names = {row["row"]: str(row.get("label", row["row"])) for row in drawn}

@@ -19,9 +19,7 @@ from coflash._core import CoflashError
 from coflash.exploration import Explored as Explored
 from coflash.exploration import Failure as Failure
 from coflash.measures.catalogue import is_number
-from coflash.measures.measure import MEASURES
 from coflash.measures.metrics import Metrics
-from coflash.results.assumptions import assumed
 from coflash.results.result import Result
 from coflash.scenario import Scenario
 from coflash.table_files import parquet_of
@@ -86,18 +84,8 @@ class Served:
     @property
     def metrics(self) -> Metrics | None:
         """The measures since power on; None where the device could not be powered on again."""
-        result = self._result()
-        return None if result is None else result.metrics
-
-    @property
-    def assumed(self) -> list[str]:
-        """What the measures take for granted."""
-        result = self._result()
-        return [] if result is None else assumed(MEASURES.values(), [(self.folder.name, result.document)])
-
-    def _result(self) -> Result | None:
         core = self._core.result()
-        return None if core is None else Result.from_core(core)
+        return None if core is None else Result.from_core(core).metrics
 
     def measured(self) -> dict[str, float]:
         """Return numbers by their paths: the measures since power on, and the load since the last call.

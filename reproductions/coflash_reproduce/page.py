@@ -45,36 +45,43 @@ def markdown(of: Paper | Study, scale: str, traces: Sequence[str], runs: Runs, i
         runs: Its runs.
         images: The folder of the images, as the page refers to it.
     """
-    found, said = judged(of, runs), of.text.bodies
-    shown = table(Grid(COLUMNS[statements_of(of)], tuple(one.row() for one in found)))
+    said = of.text.bodies
     if isinstance(of, Study):
+        tested = of.test(runs)
         command, opening, after, limits = "study", ["question"], "What this does not show", "limits"
         answer = [
             "## What was found",
-            f"Of {len(found)} hypotheses {sum(one.verdict == HOLDS for one in found)} hold. "
+            f"Of {len(tested)} hypotheses {sum(one.verdict == HOLDS for one in tested)} hold. "
             "Numbers after ± are half-widths of 95 % confidence intervals over seeds.",
-            shown,
+            table(Grid(COLUMNS["findings"], tuple(one.row() for one in tested))),
             said["answer"].format_map(of.answer(runs)),
             *of.explanation(runs),
         ]
     else:
         command, opening, after = "reproduce", ["source", "idea"], "What the paper leaves open"
         limits = "open questions"
-        tested = [one.verdict for one in found if one.verdict in (HOLDS, DIRECTION, FAILS)]
+        found = judge(of.claims, runs)
+        verdicts = [one.verdict for one in found if one.verdict in (HOLDS, DIRECTION, FAILS)]
         answer = [
             "## What holds",
-            f"The runs could refute {len(tested)} of {len(found)} statements: {tested.count(HOLDS)} of these hold, "
-            f"{tested.count(DIRECTION)} in their direction only, {tested.count(FAILS)} do not. The others say nothing "
-            "here, since the runs have no effect that could refute them; or what we put in decides them; or they are "
-            "another reading of a number that is counted.",
-            table(counts(judge(of.claims, runs))),
+            f"The runs could refute {len(verdicts)} of {len(found)} statements: {verdicts.count(HOLDS)} of these hold, "
+            f"{verdicts.count(DIRECTION)} in their direction only, {verdicts.count(FAILS)} do not. The others say "
+            "nothing here, since the runs have no effect that could refute them; or what we put in decides them; or "
+            "they are another reading of a number that is counted.",
+            table(counts(found)),
             f"A number holds if ours is within {NEAR:.0%} of it, and in its direction if ours is a change of the same "
             f"sign and at least {NEAR:.0%} of its size. Two numbers are the ends of a range, or the legs of a curve.",
-            shown,
+            _claims([one for one in found if not one.claim.aside]),
+            "Not counted, since it is another reading of a number above, or decided by what we put in:",
+            _claims([one for one in found if one.claim.aside]),
         ]
     made = [*(said[name] for name in opening), *made_by(command, of, scale, traces, runs)]
     parts = [f"# {of.text.title}", *made, *answer, *exhibits(of, runs, images), f"## {after}", said[limits]]
     return "\n\n".join(parts) + "\n"
+
+
+def _claims(found: Sequence[Judged]) -> str:
+    return table(Grid(COLUMNS["claims"], tuple(one.row() for one in found)))
 
 
 def made_by(command: str, of: Investigation, scale: str, traces: Sequence[str], runs: Runs) -> Iterator[str]:

@@ -2,45 +2,28 @@
 
 The table `runs` has a row for each run, in their order: `n`, its number; `experiment`, `title`, `line`, `place` and
 `seed`; `run`, its key in the store; `programs`, all pages that were programmed; and the columns of `coflash results
-sql`, such as `"response_ns.all.mean"`. `$NAME` is a constant of the module. Beside DuckDB's functions there are
-those of `SHARED`, and those of the module; an argument of the type `Run` is a run's number. Blocks of a section:
-
-- `sql` gives the table of an exhibit, `sql across` one whose rows are columns; a column whose name is blank has none,
-  and NULL is an empty cell; `csv` is a table that is not computed;
-- `sql views` is run before all queries;
-- `sql notes` gives sentences that follow the section, a row each;
-- `sql holds` tests a hypothesis: rows of whether it holds, and of the numbers on which that rests;
-- `sql numbers` gives a row with the numbers of the section "answer", by the names of the columns, `sql notes` there
-  what follows it;
-- `toml figure` describes a figure, `toml bars` bars beside or upon each other, `toml cells` a map.
+sql`, such as `"response_ns.all.mean"`; a measure that no run has is NULL. `$NAME` is a constant of the module. Beside
+DuckDB's functions there are those of `SHARED`, and those of the module, whose argument of the type `Run` is a run's
+number.
 """
 
 from __future__ import annotations
 
-import csv
 import inspect
-import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial, wraps
-from itertools import product
-from pathlib import Path
+from functools import wraps
 from statistics import mean
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import quantity
-from coflash.charts import Chart
-from coflash.measures.measure import MEASURES, Measure
+from coflash.measures.measure import MEASURES
 from coflash.quantity import show, show_change
 from coflash.results.database import Results
 from coflash.results.estimate import estimate
-from coflash_reproduce import drawing
-from coflash_reproduce.claim import FALLS, RISES, Claim, Kind, Paper, climb, valley
-from coflash_reproduce.data import toml, toml_beside
-from coflash_reproduce.paper import Axis, Exhibit, Experiment, Figure, Grid, Line, Picture, Runs, spread
-from coflash_reproduce.study import Finding, Hypothesis, Study
+from coflash_reproduce.claim import climb, valley
+from coflash_reproduce.paper import Grid, Runs, spread
 from coflash_reproduce.text import Text
 
 if TYPE_CHECKING:
@@ -60,9 +43,8 @@ def _spread(values: list[float], unit: str) -> str:
 
 
 def _measured(values: list[float], path: str) -> str:
-    measure = MEASURES[path]
-    mean_of = estimate(values)
-    return spread(mean_of.widened(measure.bin_width * (mean_of.mean or 0.0)), measure.unit)
+    measure, mean_value = MEASURES[path], estimate(values)
+    return spread(mean_value.widened(measure.bin_width * (mean_value.mean or 0.0)), measure.unit)
 
 
 def _mean(values: list[float]) -> float:
@@ -81,7 +63,8 @@ def _number_of(text: str) -> float:
     return float(quantity(text)[0])
 
 
-def _text(number: float, form: str) -> str:
+def written(number: float, form: str) -> str:
+    """Write a number in a form of Python's, with a minus sign in place of a hyphen."""
     return format(number, form).replace("-", "−")
 
 
@@ -93,10 +76,15 @@ SHARED: Mapping[str, Callable[..., Any]] = {
     "mean_of": _mean,
     "climb": _climb,
     "valley": _valley,
-    "written": _text,
+    "written": written,
     "number_of": _number_of,
 }
-"""Functions of all queries: numbers as the pages show them, means as Python computes them, and shapes of curves."""
+"""Functions of all queries.
+
+Numbers as pages show them: `shown` with a unit, `spread` as a mean with its interval, `measured` the same of a measure,
+`written` in a form. `mean_of` is the mean of a list without an error of rounding, `climb` and `valley` are shapes of a
+curve, and `number_of` reads a value of a scenario.
+"""
 _MACROS = """
 create macro change(number, base) as number / nullif(base, 0) - 1;
 create macro shown_change(number, base) as show_change(change(number, base));
@@ -105,7 +93,6 @@ create macro share(place) as written(place, '.3g') || ' %';
 """
 _TYPES = {"str": "VARCHAR", "float": "DOUBLE", "int": "BIGINT", "bool": "BOOLEAN", "Run": "INTEGER"}
 _NAMED = re.compile(r"\$(\w+)")
-_WAYS = {"falls": FALLS, "rises": RISES}
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +106,11 @@ class Queries:
     def rows(self, query: str, runs: Runs, **values: Any) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Return the names of the columns, and the rows."""
         cursor = runs.opened(self._open)
-        cursor.execute(self._written(query, values))
-        names = [column[0].strip() for column in cursor.description or ()]
-        return names, cursor.fetchall()
+        cursor.execute(self._with_constants(query, values))
+        return [column[0].strip() for column in cursor.description or ()], cursor.fetchall()
 
-    def _written(self, query: str, values: Mapping[str, Any]) -> str:
-        return _NAMED.sub(lambda name: _literal({**self.constants, **values}[name[1]]), query)
+    def _with_constants(self, query: str, values: Mapping[str, Any]) -> str:
+        return _NAMED.sub(lambda name: literal({**self.constants, **values}[name[1]]), query)
 
     def _open(self, runs: Runs) -> duckdb.DuckDBPyConnection:
         import duckdb  # slow to import
@@ -138,9 +124,8 @@ class Queries:
         table = results.table(text=True)
         connection.register("results", table)
         cases = [(n, r.experiment.name, r.experiment.title, r.case.line, r.case.at, r.key) for n, r in enumerate(runs)]
-        connection.execute(
-            "create table cases (n integer, experiment text, title text, line text, place double, run text)"
-        )
+        columns = "n integer, experiment text, title text, line text, place double, run text"
+        connection.execute(f"create table cases ({columns})")
         if cases:
             connection.executemany("insert into cases values (?, ?, ?, ?, ?, ?)", cases)
         causes = " + ".join(f'coalesce("{path}", 0)' for path in MEASURES if path.startswith("programs_pages."))
@@ -152,205 +137,52 @@ class Queries:
         connection.unregister("results")
         for blocks in self.text.blocks.values():
             if "sql views" in blocks:
-                connection.execute(self._written(blocks["sql views"], {}))
+                connection.execute(self._with_constants(blocks["sql views"], {}))
         return connection
 
-    def grid(self, query: str) -> Callable[[Runs], Grid]:
-        """Return what makes the table of an exhibit."""
+    def grid(self, query: str, *, across: bool = False) -> Callable[[Runs], Grid]:
+        """Return what makes a table; `across` makes its rows columns."""
 
         def grid(runs: Runs) -> Grid:
             names, rows = self.rows(query, runs)
-            return Grid(tuple(names), tuple(tuple("" if cell is None else str(cell) for cell in row) for row in rows))
+            texts = [names, *(["" if cell is None else str(cell) for cell in row] for row in rows)]
+            columns, *others = zip(*texts, strict=True) if across else map(tuple, texts)
+            return Grid(columns, tuple(others))
 
         return grid
-
-    @staticmethod
-    def _across(grid: Callable[[Runs], Grid]) -> Callable[[Runs], Grid]:
-        """Return what makes the table with its rows as columns."""
-
-        def across(runs: Runs) -> Grid:
-            found = grid(runs)
-            columns, *rows = zip(found.columns, *found.rows, strict=True)
-            return Grid(columns, tuple(rows))
-
-        return across
 
     def notes(self, name: str) -> Callable[[Runs], list[str]]:
         """Return what makes the sentences that follow a section."""
         query = self.text.blocks[name].get("sql notes", "")
         return lambda runs: [row[0] for row in self.rows(query, runs)[1] if row[0]] if query else []
 
-    def exhibits(
-        self, pictures: Mapping[str, Callable[[Runs], list[Chart]]], tables: Mapping[str, Callable[[Runs], Grid]]
-    ) -> tuple[Exhibit | Figure | Picture, ...]:
-        """Return the exhibits in the order of their sections; pictures and tables are those that the module makes."""
-        found: list[Exhibit | Figure | Picture] = []
-        for name, blocks in self.text.blocks.items():
-            grid = self.grid(blocks["sql"]) if "sql" in blocks else tables.get(name)
-            if "csv" in blocks:
-                columns, *rows = map(tuple, csv.reader(io.StringIO(blocks["csv"])))
-                grid = partial(_constant_grid, Grid(columns, tuple(rows)))
-            if "sql across" in blocks:
-                grid = self._across(self.grid(blocks["sql across"]))
-            if "toml bars" in blocks:
-                found.append(self._bars(name, grid, **toml(blocks["toml bars"])))
-            elif "toml cells" in blocks and grid:
-                found.append(self._cells(name, grid, **toml(blocks["toml cells"])))
-            elif name in pictures and grid:
-                found.append(Picture(name, pictures[name], grid, self.notes(name)))
-            elif grid:
-                found.append(Exhibit(name, grid, self.notes(name)))
-            elif "toml figure" in blocks:
-                found.append(self._figure(name, toml(blocks["toml figure"])))
-        return tuple(found)
-
-    def _figure(self, name: str, values: dict[str, Any]) -> Figure:
-        def lines(query: str) -> Callable[..., list[Line]]:
-            def found(runs: Runs, experiment: Experiment | None = None) -> list[Line]:
-                _, rows = self.rows(query, runs, experiment=experiment.name if experiment else "")
-                return [
-                    Line(label, tuple((row[1], row[2]) for row in of), tuple(row[3] for row in of if len(row) > 3))
-                    for label in dict.fromkeys(row[0] for row in rows)
-                    for of in [[row for row in rows if row[0] == label and row[2] is not None]]
-                    if of
-                ]
-
-            return found
-
-        known: dict[str, Any] = {key: self.constant(value) for key, value in values.items()}
-        match known["measure"]:
-            case str(path):
-                known["measure"] = MEASURES[path]
-            case dict(parts):
-                known["measure"] = Measure(parts["label"], parts["unit"], lambda _: None)
-        known["axis"] = Axis(**known["axis"])
-        known |= {key: tuple(known[key]) for key in ("experiments", "only", "across") if key in known}
-        known |= {key: lines(known[key]) for key in ("lines", "beside") if key in known}
-        return Figure(name, **known, notes=self.notes(name))
-
-    def _bars(
-        self, name: str, table: Callable[[Runs], Grid] | None, values: str, label: str, form: str, stacked: bool = False
-    ) -> Picture:
-        """Return bars: rows of their group, their line and a number, whose form is "share" or one of Python's."""
-
-        def groups(runs: Runs) -> dict[str, dict[str, float]]:
-            found: dict[str, dict[str, float]] = {}
-            for group, line, number in self.rows(values, runs)[1]:
-                found.setdefault(group, {})[line] = number
-            return found
-
-        def grid(runs: Runs) -> Grid:
-            found = groups(runs)
-            columns = dict.fromkeys(line for of in found.values() for line in of)
-            shown: Callable[[float], str] = (
-                partial(show, unit="share") if form == "share" else partial(_text, form=form)
-            )
-            rows = ((group, *(shown(of[line]) for line in columns if line in of)) for group, of in found.items())
-            return Grid(("", *columns), tuple(rows))
-
-        def draw(runs: Runs) -> list[Chart]:
-            factor = 100 if form == "share" else 1
-            found = {group: {line: factor * one for line, one in of.items()} for group, of in groups(runs).items()}
-            return [drawing.bars(found, label, stacked=stacked)]
-
-        return Picture(name, draw, table or grid, self.notes(name))
-
-    def _cells(self, name: str, grid: Callable[[Runs], Grid], values: str, x: str, y: str) -> Picture:
-        """Return a map: rows of the panel, the place on either axis, and the label and the text of the cell."""
-
-        def draw(runs: Runs) -> list[Chart]:
-            panels: dict[str, dict[str, list[tuple[str, str]]]] = {}
-            places: dict[str, None] = {}
-            for panel, above, across, label, text in self.rows(values, runs)[1]:
-                panels.setdefault(panel, {}).setdefault(above, []).append((label, text))
-                places[across] = None
-            colours = drawing.colours_of(
-                [label for rows in panels.values() for row in rows.values() for label, _ in row]
-            )
-            return [
-                drawing.cells([*rows.values()], (x, [*places]), (y, [*rows]), colours, panel)
-                for panel, rows in panels.items()
-            ]
-
-        return Picture(name, draw, grid, self.notes(name))
-
-    def constant(self, value: Any) -> Any:
-        """Return the constant that `$NAME` or `$NAME.KEY` stands for; of a list those of its items."""
-        if isinstance(value, list):
-            return tuple(map(self.constant, value))
-        found = re.fullmatch(r"\$(\w+)((?:\.\w+)*)", value) if isinstance(value, str) else None
-        if found is None:
-            return value
-        constant = self.constants[found[1]]
-        for key in found[2].split(".")[1:]:
-            constant = constant[int(key) if key.isdigit() else key]
-        return tuple(constant) if isinstance(constant, list) else constant
-
-    def hypotheses(self) -> Iterator[Hypothesis]:
-        """Yield the test of each hypothesis, named as its section."""
-        for name, blocks in self.text.blocks.items():
-            if "sql holds" in blocks:
-                test = partial(self._test, blocks["sql holds"])
-                test.__name__ = name  # type: ignore[attr-defined]
-                yield test
-
-    def _test(self, query: str, runs: Runs) -> Finding:
-        rows = self.rows(query, runs)[1]
-        return Finding(all(row[0] for row in rows), "; ".join(row[1] for row in rows))
-
     def numbers(self, query: str, runs: Runs) -> dict[str, Any]:
         """Return the numbers of a row by the names of its columns."""
         names, (row,) = self.rows(query, runs)
         return dict(zip(names, row, strict=True))
 
-    def claims(self, module: str) -> Iterator[Claim]:
-        """Yield the claims of the file beside a module; of those for several values one for each combination."""
-        for claim in toml_beside(module, "claims.toml")["claims"]:
-            for chosen in product(*claim.pop("each", [])):
-                yield self._claim(claim | {key: value for one in chosen for key, value in one.items()})
-
-    def _claim(self, values: dict[str, Any]) -> Claim:
-        def filled(value: Any) -> Any:
-            if isinstance(value, list):
-                return tuple(map(filled, value))
-            if not isinstance(value, str):
-                return value
-            found = re.sub(r"\{(\w+)\}", lambda name: _plain(self.constant(values.get(name[1], name[0]))), value)
-            return _WAYS.get(found, self.constant(found))
-
-        query = filled(values["ours"])
-
-        def ours(runs: Runs, experiment: str) -> tuple[float, ...] | None:
-            _, rows = self.rows(query, runs, experiment=experiment)
-            numbers = tuple(
-                cell for row in rows for each in row for cell in (each if isinstance(each, list) else [each])
-            )
-            return None if not numbers or None in numbers else numbers
-
-        names = [name for name in inspect.signature(Claim).parameters if name in values]
-        keys = {name: found for name in names if (found := filled(values[name])) != ""} | {
-            "ours": ours,
-            "kind": Kind(values.get("kind", "number")),
-        }
-        return Claim(**({"experiments": ()} | keys))
+    def constant(self, value: Any) -> Any:
+        """Return the constant that `$NAME` or `$NAME.KEY` stands for; of a list those of its items."""
+        if isinstance(value, list):
+            return tuple(map(self.constant, value))
+        named = re.fullmatch(r"\$(\w+)((?:\.\w+)*)", value) if isinstance(value, str) else None
+        if named is None:
+            return value
+        constant = self.constants[named[1]]
+        for key in named[2].split(".")[1:]:
+            constant = constant[int(key) if key.isdigit() else key]
+        return tuple(constant) if isinstance(constant, list) else constant
 
 
-def _constant_grid(grid: Grid, _: Runs) -> Grid:
-    return grid
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else _literal(value)
-
-
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
+    """Write a constant in SQL."""
     match value:
         case str():
             return "'" + value.replace("'", "''") + "'"
         case list() | tuple():
-            return f"[{', '.join(map(_literal, value))}]"
+            return f"[{', '.join(map(literal, value))}]"
         case dict():
-            return f"map({_literal([*value])}, {_literal([*value.values()])})"
+            return f"map({literal([*value])}, {literal([*value.values()])})"
     return repr(value)
 
 
@@ -378,63 +210,13 @@ def _type(annotation: str) -> str:
     return _TYPES.get(kind, "")
 
 
-def paper(
-    module: str,
-    workloads: ModuleType,
-    functions: ModuleType,
-    *,
-    pictures: Mapping[str, Callable[[Runs], list[Chart]]] = {},
-    tables: Mapping[str, Callable[[Runs], Grid]] = {},
-) -> Paper:
-    """Return the paper of a package: its text and its claims are files beside the module, its numbers are queries.
-
-    Args:
-        module: The file of the package's module.
-        workloads: The module of its experiments, whose names are known to the text and to queries.
-        functions: The module of what queries cannot compute; its public functions of runs are theirs.
-        pictures: What draws an exhibit that is no measure over an axis.
-        tables: What makes a table that is no query.
-    """
-    constants = {**toml_beside(module, "claims.toml")["paper"], **vars(workloads), **vars(functions)}
-    queries = Queries(Text.beside(module, constants), constants, _of_runs(vars(functions)))
-    return Paper(
-        name=Path(module).parent.name,
-        text=queries.text,
-        experiments=workloads.experiments,
-        exhibits=queries.exhibits(pictures, tables),
-        claims=tuple(queries.claims(module)),
-        queries=queries,
-    )
-
-
-def study(
-    names: Mapping[str, Any],
-    *,
-    pictures: Mapping[str, Callable[[Runs], list[Chart]]] = {},
-    tables: Mapping[str, Callable[[Runs], Grid]] = {},
-) -> Study:
-    """Return the study of a module, given by its names: the text beside it has its hypotheses and tables."""
-    queries = Queries(Text.beside(names["__file__"], names), names, _of_runs(names))
-    answer = queries.text.blocks["answer"].get("sql numbers")
-    return Study(
-        name=Path(names["__file__"]).stem.replace("_", "-"),
-        text=queries.text,
-        experiments=names["experiments"],
-        exhibits=queries.exhibits(pictures, tables),
-        hypotheses=tuple(queries.hypotheses()),
-        answer=lambda runs: queries.numbers(answer, runs) if answer else {},
-        explanation=queries.notes("answer"),
-        queries=queries,
-    )
-
-
-def _of_runs(names: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
-    """Return the public functions of a module whose arguments and result have types of queries."""
-    found: dict[str, Callable[..., Any]] = {}
+def functions_of(names: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
+    """Return the public functions of a module, given by its names, that queries can call."""
+    public: dict[str, Callable[..., Any]] = {}
     for name, function in names.items():
         if inspect.isfunction(function) and function.__module__ == names["__name__"] and not name.startswith("_"):
             signature = inspect.signature(function)
-            kinds = [one.annotation for one in signature.parameters.values()]
+            kinds = [parameter.annotation for parameter in signature.parameters.values()]
             if all(_type(str(kind)) for kind in (*kinds, signature.return_annotation)):
-                found[name] = function
-    return found
+                public[name] = function
+    return public

@@ -31,7 +31,8 @@ def refusal(diff: str) -> str:
 
 
 def test_there_is_a_diff_for_each_kind_of_addition() -> None:
-    assert list(DIFFS) == ["A measure", "A policy", "A cooperation scheme", "A level", "A trace format"]
+    kinds = ["A measure", "A policy", "A cooperation scheme", "A level", "A trace format"]
+    assert list(DIFFS) == [*kinds, "A command of the command line"]
     assert len(DIFFS) == TEXT.count("```diff")
 
 

@@ -117,7 +117,7 @@ def completed(*words: str) -> list[str]:
     ("words", "offered"),
     [
         (("run", "sha"), ["shadowgc-1t", "shadowgc-64g"]),
-        (("run", "demo", "--set", "cache.pol"), ["cache.policy=", "cache.policy=lru", "cache.policy=pud-lru"]),
+        (("run", "demo", "--set", "cache.pol"), ["cache.policy=", "cache.policy=lru", "cache.policy=pt-lru"]),
         # As bash splits words.
         (("run", "demo", "--set", "cooperation", "=", "cdm-h"), ["cdm-hgc"]),
         (("run", "demo", "--set", "cooperation", "="), ["none", "cdm", "sgc"]),

@@ -84,13 +84,6 @@ def test_the_expected_cost_without_moves_is_cdm(weight: float | str, stream: str
     assert counted(cooperation={"name": "expected-cost", **parameters}, **busy)["moving.moved_in_pages"] > 10
 
 
-def test_eviction_that_asks_for_one_page_is_lru() -> None:
-    static = {"ftl__chips": "static", "cooperation": "cdm"}
-    lru = counted(**static)
-    assert counted(cache__policy={"name": "gcar", "window": 1}, **static) == lru
-    assert counted(cache__policy={"name": "gcar", "window": 64}, **static) != lru
-
-
 def test_clean_first_evicts_a_dirty_page_only_if_none_is_clean() -> None:
     """The order of `cflru` with a window of 100 %: where pages are read, fewer dirty ones leave than under LRU."""
     first, lru = (counted(cache__policy=policy) for policy in ({"name": "cflru", "window": "100%"}, "lru"))

@@ -28,15 +28,15 @@ KEPT = {
     "counted for each operation, or under way at the same time": (
         "gc.mode.steps_max gc.copy_buffer replay.queue_depth controller.cores controller.write_buffer "
         "controller.drain_per_s link.lanes link.lane_rate host.notice_size host.notices.max host.notices.bytes_max "
-        "cache.policy.block_pages cache.policy.window"
+        "cache.policy.block_pages"
     ),
     "erases of a block, and years": "endurance.rated_cycles endurance.warranty_years ftl.wear_levelling.gap",
     "measurements of the drive": "measured.reads_per_s measured.writes_per_s measured.request_size",
     "draws, groups and multiples": (
         "seed gc.victim.d cache.policy.sample ftl.placement.regions ftl.placement.groups ftl.placement.logs "
-        "ftl.placement.queues ftl.placement.streams ftl.placement.classes ftl.placement.gc_classes "
+        "ftl.placement.classes ftl.placement.gc_classes "
         "ftl.placement.clusters ftl.placement.sampling ftl.placement.epoch ftl.placement.handles ftl.placement.growth "
-        "ftl.placement.chunk_pages workload.phases[].placement workload.repeat "
+        "workload.phases[].placement workload.repeat "
         "workload.synthetic.generator.windows"
     ),
     "sizes and places of requests": (
@@ -47,8 +47,7 @@ KEPT = {
     ),
     "a recorded trace, which is refused": (
         "workload.trace_options.device_stride workload.trace_options.header_lines workload.trace_options.object_stride "
-        "workload.trace_options.units.address workload.trace_options.units.size workload.trace_options.kv_store.object "
-        "workload.trace_options.kv_store.capacity"
+        "workload.trace_options.units.address workload.trace_options.units.size"
     ),
 }
 """Keys that count or measure, and stay, each with the reason. A flash cache before disks (`hybrid`) is refused."""
@@ -167,7 +166,7 @@ def test_a_fraction_may_be_a_number() -> None:
         ({"workload.trace": ["a.csv"]}, "coflash trace slice --sample N writes a part of them"),
         ({"workload.like": ["a.csv"]}, "the reuse distances of a trace"),
         ({"workload.fio": "a.fio"}, "the sizes in a job file"),
-        ({"workload.tenants": [{"synthetic": {"generator": "reuse-flows"}}]}, "its reuse distances"),
+        ({"workload.tenants": [{"synthetic": {"generator": "lru-stack"}}]}, "its reuse distances"),
     ],
 )
 def test_what_has_places_of_its_own_is_refused(changes: dict[str, object], reason: str) -> None:

@@ -33,6 +33,9 @@ Out = Annotated[str, out_option("FILE", "The file: .parquet, .arrow, .iolog[.zst
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
 
 _MOST = 2**63 - 1
+
+_NOT_SHOWN = frozenset({"course", "write_growth", "reuse", "popularity", "sampling", "address_min", "address_end"})
+"""Parts of a description that `trace info` shows; a likeness is compared without them."""
 _SAMPLE = (
     "The maximum of pages tracked for popularity and miss ratios, which are estimates for larger footprints: "
     "auto (16,384), exact (no maximum), or a number."
@@ -303,6 +306,8 @@ def like(
 def _facts(profile: dict[str, Any], prefix: str = "", unit: Unit | None = None) -> Iterator[tuple[Any, float | None]]:
     """Yield every number with its label and its unit, which is the last word of its name."""
     for name, value in profile.items():
+        if name in _NOT_SHOWN or not isinstance(value, dict | int | float | None):
+            continue
         *words, last = name.split("_")
         own = _UNITS.get(last, unit)
         label = prefix + (" ".join(words) if words and last in _UNITS else name.replace("_", " "))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from coflash_reproduce.declare import paper
 from coflash_reproduce.opfcl import model, reading, workloads
-from coflash_reproduce.queries import paper
 
 PAPER = paper(
     __file__,

@@ -11,8 +11,8 @@ from coflash.demo import find_trace
 from coflash.results.estimate import estimate
 from coflash.results.why import shapley
 from coflash.scenario import Scenario
+from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment
-from coflash_reproduce.queries import study
 
 BUFFER, NVM, TIER = "write buffer (HGC)", "NVM cache (CDM)", "OP-FCL"
 PARTS = (BUFFER, NVM, TIER)

@@ -9,8 +9,8 @@ from typing import Any
 from coflash.charts import Axis, Chart, lines, looks
 from coflash.demo import find_trace
 from coflash.scenario import Scenario
+from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment, Runs
-from coflash_reproduce.queries import study
 from coflash_reproduce.study import asked, four_dies
 
 NONE, PLAIN, AMONG_COPIES = "none", "1, evict", "1, gc"

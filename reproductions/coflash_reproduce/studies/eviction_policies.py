@@ -10,8 +10,8 @@ import numpy as np
 import coflash
 from coflash.demo import find_trace
 from coflash.scenario import Scenario
+from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment
-from coflash_reproduce.queries import study
 from coflash_reproduce.study import asked, four_dies
 
 POLICIES = tuple(

@@ -13,8 +13,8 @@ from coflash import analytic
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
 from coflash.scenario import Scenario
+from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment, Run, scenario_beside
-from coflash_reproduce.queries import study
 
 PREFILL, SIZE, HOT, SHADOWS = "prefill", "size", "hot", "shadows"
 GREEDY, COST_BENEFIT, CHOICES = "greedy", "cost-benefit", "d-choices, d = 10"

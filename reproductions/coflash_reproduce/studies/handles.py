@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from coflash.results.why import shapley
+from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment, Run
-from coflash_reproduce.queries import study
 from coflash_reproduce.warp.streams import NONE, OWN, QUIET, SHARED, trace
 from coflash_reproduce.warp.workloads import PERSISTENTLY, drive, placement
 

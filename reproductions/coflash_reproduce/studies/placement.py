@@ -9,9 +9,9 @@ from typing import Any
 from coflash.charts import Chart
 from coflash.demo import find_trace
 from coflash.scenario import Scenario
+from coflash_reproduce.declare import study
 from coflash_reproduce.drawing import bars
 from coflash_reproduce.paper import Case, Experiment, Runs
-from coflash_reproduce.queries import study
 from coflash_reproduce.study import four_dies
 
 BASE, WITH = "alone", "with"

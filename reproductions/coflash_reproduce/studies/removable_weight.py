@@ -13,8 +13,8 @@ from coflash import analytic, trace
 from coflash._core import quantity
 from coflash.demo import find_trace
 from coflash.scenario import Scenario
+from coflash_reproduce.declare import study
 from coflash_reproduce.paper import Case, Experiment, Run
-from coflash_reproduce.queries import study
 from coflash_reproduce.study import asked, four_dies
 
 AMONG_COPIES, AMONG_EVICTIONS = "rewritten among GC's copies", "rewritten among evictions"

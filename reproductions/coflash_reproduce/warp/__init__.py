@@ -6,7 +6,7 @@ rates of its logs are differences of the counters by those of the clock, which t
 
 from __future__ import annotations
 
-from coflash_reproduce.queries import paper
+from coflash_reproduce.declare import paper
 from coflash_reproduce.warp import reading, workloads
 
 PAPER = paper(__file__, workloads, reading)

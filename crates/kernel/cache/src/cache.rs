@@ -58,24 +58,6 @@ impl Cache {
         self.victim()
     }
 
-    /// As [`victim_for`](Self::victim_for), where the policy lets the device below choose among its next victims: the first that is
-    /// suitable, or the first if none is.
-    #[inline]
-    pub fn victim_where(
-        &mut self,
-        lpn: Lpn,
-        is_suitable: impl Fn(&SlotTable, SlotId) -> bool,
-    ) -> Option<SlotId> {
-        let first = self.victim_for(lpn)?;
-        let window = self.policies.window();
-        if window == 1 {
-            return Some(first);
-        }
-        let candidates = std::iter::successors(Some(first), |&slot| self.policies.after(slot));
-        let found = candidates.take(window as usize).find(|&slot| is_suitable(&self.table, slot));
-        Some(found.unwrap_or(first))
-    }
-
     /// The pages likely to be evicted next, if the policy knows them without a search, and how long ahead each is named:
     /// the next one has been named before. The slot of the one after them is asked for.
     #[inline]

@@ -158,7 +158,6 @@ impl HybridConfig {
             let problem = "\"external\" was given; a flash cache before disks takes the policies of coflash";
             return Err(Misfit::new("policy", problem));
         }
-        self.policy.asks_nobody("policy", "this is a flash cache before disks")?;
         Ok(())
     }
 

@@ -239,7 +239,6 @@ impl Scenario {
                            \"write-back\" is allowed";
             return refuse("hybrid.write_policy", problem);
         }
-        self.cache.policy.asks_nobody("cache.policy", "flash is a cache before disks (hybrid)")?;
         if self.ftl.placement.handles().is_some() {
             let problem = format!(
                 "\"{}\" was given, and a flash cache writes pages from the disks and of the host at places of its own: no handle of the \

@@ -68,7 +68,6 @@ pub const SCALED_KEYS: &[(&str, Scaled)] = &[
     ("cooperation.commit_interval", Scaled::Time),
     ("cooperation.deletions_max", Scaled::Count),
     ("cooperation.sole_copies_max", Scaled::Bytes),
-    ("ftl.placement.decay_pages", Scaled::Count),
     ("ftl.refresh.fast_retention", Scaled::Time),
     ("ftl.refresh.power_off", Scaled::Time),
     ("ftl.refresh.retention", Scaled::Time),
@@ -160,7 +159,7 @@ impl Scenario {
             ),
             Requests::Like(_) => ("workload.like: the reuse distances of a trace", SYNTHETIC),
             Requests::Fio(_) => ("workload.fio: the sizes in a job file", SYNTHETIC),
-            _ if self.generates("reuse-flows") => ("reuse-flows: its reuse distances", SYNTHETIC),
+            _ if self.generates("lru-stack") => ("lru-stack: its reuse distances", SYNTHETIC),
             _ => return Ok(()),
         };
         Err(refused(format!("{what} cannot follow the drive; {instead}")))

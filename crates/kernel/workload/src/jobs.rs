@@ -5,7 +5,7 @@ use crate::{Request, WorkloadError};
 use coflash_base::exponential::exponential;
 use coflash_base::{Duration, RandomStream, Seed, Time};
 
-/// Open a job file on a device of so many bytes, with so many handles if it takes placement hints; the seed is the workload's.
+/// Open a job file on a device of a size in bytes, with a number of handles if it takes placement hints; the seed is the workload's.
 pub type OpenJobs = fn(&str, u64, Option<u32>, Seed) -> Result<HostJobs, WorkloadError>;
 
 /// The jobs of a host.

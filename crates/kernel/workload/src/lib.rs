@@ -9,10 +9,10 @@
 //! | a source on its own thread | `read_ahead.rs` |
 //! | several rounds of one workload | `repeat.rs` |
 //! | synthetic workloads: three independent choices | `synthetic/mod.rs` |
-//! | … where requests go | `synthetic/{uniform,sequential,mixed,zipf,fio_zipf,hot_cold,runs,reuse_flows}.rs`; layout in `scatter.rs` |
+//! | … where requests go | `synthetic/{uniform,sequential,mixed,zipf,fio_zipf,hot_cold,runs,lru_stack}.rs`; layout in `scatter.rs` |
 //! | … the order of last use | `recency.rs` |
 //! | … how long they are | `synthetic/{size,jesd219}.rs` |
-//! | … when they arrive | `synthetic/{arrival,on_off,self_similar,quantiles}.rs` |
+//! | … when they arrive | `synthetic/{arrival,quantiles}.rs` |
 //! | … portable random draws | `synthetic/draw.rs` |
 //! | phases and tenants: workloads in sequence and side by side | `parts/` |
 //! | preset workloads such as `jesd219-enterprise` | `parts/presets/` |

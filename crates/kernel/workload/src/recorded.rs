@@ -37,11 +37,10 @@ pub struct TraceOptions {
     /// order. It arrives together with its predecessor, with a remark. A record that is earlier by more is an error.
     pub time_slack: Duration,
     /// Window for sorting records by time: a record is held back until a record later by this much is read. Default:
-    /// given by the format: 1 min for records in the order of completion (systor, biotracer, wpa), 10 s for diskmon, 1
+    /// given by the format: 1 min for records in the order of completion (systor, wpa), 10 s for diskmon, 1
     /// s for recordings of several processors (blkparse, ftrace) or in whole seconds (tencent), otherwise 0.
     pub sort_window: Option<Duration>,
-    /// Smallest step forward in time that is treated as a change of the clock, and removed. Default: 1 day for
-    /// biotracer, whose phones set their clocks while booting; otherwise no step is removed.
+    /// Smallest step forward in time that is treated as a change of the clock, and removed. Default: no step is removed.
     pub clock_jump: Option<Duration>,
     /// Distance between the devices of a trace in the address space; they are placed in the order of their first
     /// records. The default exceeds any device and permits 65,536 of them.
@@ -51,7 +50,7 @@ pub struct TraceOptions {
     /// issue.
     pub event: Option<TraceEvent>,
     /// Units of traces with five ASCII columns (disksim, ssdsim, replay), which do not contain them; `address` also the
-    /// size of a block in the commands of nvme and scsi tracepoints (ftrace).
+    /// size of a block in the commands of nvme and scsi tracepoints (ftrace), `size` that of a block of tokens (mooncake).
     pub units: Units,
     /// Columns of a text trace in any other format, such as `"time:us,op,offset:sectors,size:bytes"`. Roles: `time` in
     /// `s`, `ms`, `us`, `ns`, `filetime` or `iso`; `offset` and `size` in `bytes`, `sectors`, `pages` or steps such as
@@ -63,8 +62,6 @@ pub struct TraceOptions {
     pub header_lines: u64,
     /// Distance between objects in the address space, for traces of objects (oracleGeneral).
     pub object_stride: Bytes,
-    /// The store of key-value blocks that the requests of a trace of a large language model (mooncake) read and write.
-    pub kv_store: KvStore,
     /// Combination of several files. Default: by time for recorders that write one file per processor (blktrace),
     /// otherwise in sequence.
     pub merge: Option<Arrangement>,
@@ -84,41 +81,9 @@ impl Default for TraceOptions {
             columns: None,
             header_lines: 0,
             object_stride: Bytes { count: 4096 },
-            kv_store: KvStore::default(),
             merge: None,
         }
     }
-}
-
-/// A store of the key-value blocks of a large language model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct KvStore {
-    /// Size of a block: tokens × layers × heads for keys × size of a head × 2 (key and value) × bytes of a number.
-    /// Default: 128 KiB, as of a model with 32 layers, 8 heads of 128 and 2 bytes, for each token of a block; a trace
-    /// tells by the lengths of its prompts how many these are, usually 512 or 16.
-    pub object: Option<Bytes>,
-    /// Size of the store, at least one block.
-    pub capacity: Bytes,
-    /// The block that leaves a full store, whose place the new one takes.
-    pub eviction: KvEviction,
-}
-
-impl Default for KvStore {
-    fn default() -> Self {
-        Self { object: None, capacity: Bytes { count: 64 << 30 }, eviction: KvEviction::default() }
-    }
-}
-
-/// The block that leaves a full store.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum KvEviction {
-    /// The one that was used longest ago.
-    #[default]
-    Lru,
-    /// The one that was written longest ago: the store is a log.
-    Fifo,
 }
 
 /// The combination of several files to one trace.

@@ -157,7 +157,7 @@ fn sequential_requests_go_past_both_caches() {
 
 #[test]
 fn what_has_no_meaning_is_refused_with_the_reason() {
-    let cases: [(Settings<'_>, &str); 9] = [
+    let cases: [(Settings<'_>, &str); 8] = [
         (
             &[("cooperation", "cdm-consistent")],
             "cooperation: \"cdm-consistent\" was given, whose checkpoints",
@@ -176,7 +176,6 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
         ),
         (&[("cooperation", "move-in")], "cooperation: \"move-in\" was given, which takes pages"),
         (&[("cooperation", "expected-cost")], "cooperation: \"expected-cost\" was given, which takes pages"),
-        (&[("cache.policy", "gcar")], "cache.policy: \"gcar\" was given"),
         (
             &[("hybrid.write_policy", "write-through")],
             "hybrid.write_policy: \"write-through\" was given, and the cache above",

@@ -267,8 +267,7 @@ fn what_is_read_once_is_there_when_it_is_read_again_under_every_policy() {
             writeln!(trace, "{time},R,{page},4096").unwrap();
         }
     }
-    // `gcar` asks a device that is below a cache.
-    for policy in EvictionConfig::NAMES.iter().filter(|&&policy| policy != "gcar") {
+    for policy in EvictionConfig::NAMES {
         let metrics =
             traced(&format!("scheme = {SCHEME}\nsequential_unit = \"0B\"\npolicy = \"{policy}\""), &trace);
         let of = |path| metrics.count(path);

@@ -239,13 +239,58 @@ impl Notes {
     }
 }
 
+/// What contradicts itself in the options of a job with these sizes: the first that holds.
+fn contradiction(o: &Options, sizes: &[Sizes; 3]) -> Option<&'static str> {
+    let given = |values: &[u64; 3]| values.iter().any(|&value| value > 0);
+    let is_lfsr = o.settings.generator == Some(Generator::Lfsr);
+    let is_skewed = !matches!(o.settings.distribution, Distribution::Random | Distribution::Zoned { .. });
+    let [window, ..] = o.steady;
+    let problems = [
+        (
+            given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops),
+            "rate and rate_iops were given; one of them is allowed",
+        ),
+        (
+            o.mix[1].is_some_and(|write| read_percent(o) + write != 100),
+            "rwmixread and rwmixwrite were given; one, or two that add up to 100 are allowed",
+        ),
+        (
+            o.places_data && o.select == options::BY_SCHEME && o.scheme.is_empty(),
+            "plid_select=scheme was given without dp_scheme, the file of its ranges",
+        ),
+        (
+            o.settings.time_based && o.pace.runtime.is_none(),
+            "time_based was given without runtime, which says how long",
+        ),
+        (window.ns > 0 && steady_room(o) < 2, "ss_dur: at least two intervals (ss_interval, 1s) are allowed"),
+        (
+            is_lfsr && sizes.iter().any(|sizes| sizes.least != sizes.most),
+            "random_generator=lfsr was given; with one size (bs) only is it allowed",
+        ),
+        (is_lfsr && is_skewed, "random_generator=lfsr is not allowed with this random_distribution"),
+    ];
+    problems.into_iter().find_map(|(holds, problem)| holds.then_some(problem))
+}
+
+fn read_percent(o: &Options) -> u32 {
+    match o.mix {
+        [Some(read), _] => read,
+        [None, write] => write.map_or(o.settings.read_percent, |write| 100 - write),
+    }
+}
+
+/// The intervals of the window of a steady state.
+fn steady_room(o: &Options) -> usize {
+    let [window, interval, _] = o.steady;
+    window.ns.checked_div(interval.ns).unwrap_or(0) as usize
+}
+
 /// Make a job of a section's options.
 fn job_of(
     section: &Section,
-    options: &Options,
+    o: &Options,
     [number, clone, phase, report]: [u32; 4],
 ) -> Result<Job, WorkloadError> {
-    let o = options;
     let sizes: [Sizes; 3] = std::array::from_fn(|ddir| {
         let split = o.split[ddir].clone();
         let of_split = || split.iter().map(|(size, _)| *size);
@@ -253,43 +298,16 @@ fn job_of(
         let (least, most) = of_split().min().zip(of_split().max()).unwrap_or_else(range);
         Sizes { least, most, split }
     });
+    if let Some(problem) = contradiction(o, &sizes) {
+        return section.at.refuse(format!("[{}]: {problem}", section.name));
+    }
     let align: [u64; 3] = std::array::from_fn(|ddir| {
         if o.align[ddir] == 0 || !o.settings.kind.random { sizes[ddir].least } else { o.align[ddir] }
     });
     let has_map = o.has_map
         && o.settings.distribution == Distribution::Random
         && (0..3).all(|ddir| align[ddir] == sizes[ddir].least);
-    let given = |values: &[u64; 3]| values.iter().any(|&value| value > 0);
-    let is_lfsr = o.settings.generator == Some(Generator::Lfsr);
-    let is_skewed = !matches!(o.settings.distribution, Distribution::Random | Distribution::Zoned { .. });
-    let read_percent = match o.mix {
-        [Some(read), _] => read,
-        [None, write] => write.map_or(o.settings.read_percent, |write| 100 - write),
-    };
     let [window, interval, ramp] = o.steady;
-    let room = window.ns.checked_div(interval.ns).unwrap_or(0) as usize;
-    let has_two_rates = given(&o.pace.rate_bytes_per_s) && given(&o.rate_iops);
-    let has_two_mixes = o.mix[1].is_some_and(|write| read_percent + write != 100);
-    let has_sizes = sizes.iter().any(|sizes| sizes.least != sizes.most);
-    let no_scheme = o.places_data && o.select == options::BY_SCHEME && o.scheme.is_empty();
-    let no_runtime = o.settings.time_based && o.pace.runtime.is_none();
-    let problem = match () {
-        () if has_two_rates => "rate and rate_iops were given; one of them is allowed",
-        () if has_two_mixes => {
-            "rwmixread and rwmixwrite were given; one, or two that add up to 100 are allowed"
-        }
-        () if no_scheme => "plid_select=scheme was given without dp_scheme, the file of its ranges",
-        () if no_runtime => "time_based was given without runtime, which says how long",
-        () if window.ns > 0 && room < 2 => "ss_dur: at least two intervals (ss_interval, 1s) are allowed",
-        () if is_lfsr && has_sizes => {
-            "random_generator=lfsr was given; with one size (bs) only is it allowed"
-        }
-        () if is_lfsr && is_skewed => "random_generator=lfsr is not allowed with this random_distribution",
-        () => "",
-    };
-    if !problem.is_empty() {
-        return section.at.refuse(format!("[{}]: {problem}", section.name));
-    }
     let rate_bytes_per_s = std::array::from_fn(|ddir: usize| {
         o.pace.rate_bytes_per_s[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))
     });
@@ -316,7 +334,7 @@ fn job_of(
         number,
         clone,
         file_name,
-        settings: job::Settings { read_percent, ..o.settings.clone() },
+        settings: job::Settings { read_percent: read_percent(o), ..o.settings.clone() },
         sizes,
         align,
         has_map,
@@ -335,7 +353,7 @@ fn job_of(
         steady: (window.ns > 0).then(|| SteadyState {
             criterion: o.criterion,
             values: VecDeque::new(),
-            room,
+            room: steady_room(o),
             interval,
             until: ramp + interval,
             sums: [0; 3],

@@ -49,7 +49,7 @@ pub mod tools;
 mod window;
 
 pub use coflash_workload::recorded::{
-    Arrangement, KvEviction, KvStore, OnError, STANDARD_INPUT, Tap, TraceEvent, TraceOptions, Units,
+    Arrangement, OnError, STANDARD_INPUT, Tap, TraceEvent, TraceOptions, Units,
 };
 pub use notation::{Columns, ColumnsError};
 pub use source::{Parts, TraceSource, from_reader, open, open_tapped};

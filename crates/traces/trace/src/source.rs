@@ -15,7 +15,7 @@ use crate::notation::Columns;
 use crate::reader::{RequestReader, TimeBase, add_new};
 use crate::text::SAMPLE_BYTES;
 use coflash_base::Bytes;
-use coflash_workload::recorded::{Arrangement, KvStore, STANDARD_INPUT, Tap, TraceOptions};
+use coflash_workload::recorded::{Arrangement, STANDARD_INPUT, Tap, TraceOptions};
 use coflash_workload::{Request, Source, WorkloadError, refuse};
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -206,18 +206,12 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
     let values = [
         ("device_stride", Some(options.device_stride.count)),
         ("object_stride", Some(options.object_stride.count)),
-        ("kv_store.object", options.kv_store.object.map(|object| object.count)),
         ("units.time", options.units.time.map(|time| time.ns)),
         ("units.address", options.units.address.map(|address| address.count)),
         ("units.size", options.units.size.map(|size| size.count)),
     ];
     if let Some((key, _)) = values.into_iter().find(|&(_, value)| value == Some(0)) {
         return refuse(key, "0 given, at least 1 expected");
-    }
-    let KvStore { object, capacity, .. } = options.kv_store;
-    if let Some(object) = object.filter(|object| capacity.count < object.count) {
-        let problem = format!("{capacity} given, at least one object of {object} expected (kv_store.object)");
-        return refuse("kv_store.capacity", problem);
     }
     Ok(())
 }

@@ -89,7 +89,7 @@ function specOf(chart, width, height, colours, title) {
 }
 
 /** The encoding of an axis: a tick has its unit. @type {(axis: Axis) => object} */
-function channelOf({ label, unit = "", low, high, log = false, nice = true, ticks = null, labels = data.charts.labels[unit] }) {
+function channelOf({ label, unit = "", low, high, log = false, nice = true, ticks = null, grid, labels = data.charts.labels[unit] }) {
   // Of ten ticks within a power of ten the first one has a label.
   const power = "log(datum.value) / LN10";
   const labelled = log ? `abs(${power} - round(${power})) < 1e-6 ? ${labels} : ''` : labels;
@@ -100,7 +100,7 @@ function channelOf({ label, unit = "", low, high, log = false, nice = true, tick
     scale: { type: log ? "log" : "linear", domain: [low - (log ? 0 : spare), high + spare], nice: nice && !ticks, ...(log ? {} : { zero: false }) },
     axis: ticks
       ? { values: ticks.map(({ at }) => at), labelExpr: `${JSON.stringify(ticks.map(({ text }) => text))}[indexof(${JSON.stringify(ticks.map(({ at }) => at))}, datum.value)]` }
-      : { labelExpr: labelled, tickCount: 5 },
+      : { labelExpr: labelled, tickCount: 5, grid },
   };
 }
 
@@ -131,7 +131,7 @@ function keyAxis(key, codes) {
 /** The axis of the lengths of bars, with room for the texts behind them. @type {(rows: BarRow[], label: string, unit: Unit) => Axis} */
 function barAxis(rows, label, unit) {
   const most = Math.max(1e-9, ...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, row.from ?? 0)));
-  return { label, unit, low: 0, high: most * (rows.some((row) => row.text) ? 1.3 : 1), show: (value) => show(value, unit) };
+  return { label, unit, low: 0, high: most * (rows.some((row) => row.text) ? 1.3 : 1), grid: true, show: (value) => show(value, unit) };
 }
 
 /** @type {(chart: LineChart) => object[]} */

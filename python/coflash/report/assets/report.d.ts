@@ -190,6 +190,8 @@ interface Axis {
   /** Whether its ends are made round. */
   nice?: boolean;
   ticks?: Tick[];
+  /** Whether it has lines across the chart; without a word, the look says so. */
+  grid?: boolean;
   /** The expression of the text of a tick, other than that of its unit. */
   labels?: string;
   /** Where a value is on the axis, if elsewhere than at itself. */

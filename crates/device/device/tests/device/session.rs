@@ -4,7 +4,7 @@ use coflash_base::seed::{RandomStream, Rng, RngExt};
 use coflash_base::{Seed, Time};
 use coflash_device::{Cut, CutAt, Recorder, Restart, Restarts, Session, Side, servable, twin};
 use coflash_engine::NoObserver;
-use coflash_level::{FlashStack, Placement};
+use coflash_level::{Placement, Tower};
 use coflash_media::Contents;
 use coflash_scenario::{Requests, Scenario};
 use coflash_store::{Disks, Format, MemoryDisk, Store, StoreError};
@@ -20,7 +20,7 @@ const SCHEMES: &[&[(&str, &str)]] = &[
     &[("cooperation", "move-in"), CACHE],
     &[("cooperation", "expected-cost"), CACHE],
     &[("cooperation", "cdm"), CACHE, ("cache.policy", "cflru"), ("cache.policy.window", "100%")],
-    &[("cooperation", "cdm"), CACHE, ("cache.policy", "gcar"), ("ftl.chips", "static"), BACKGROUND, LOW_MARK],
+    &[("cooperation", "cdm"), CACHE, ("ftl.chips", "static"), BACKGROUND, LOW_MARK],
     &[("timing.channel", "shared"), ("cooperation", "cdm"), ("cache.size", "10%"), ("cache.fence", "500ns")],
     &[("timing.read_priority", "suspend"), ("gc.mode", "preemptive"), ("gc.low_mark", "3")],
     &[("controller.write_buffer", "64KiB"), ("controller.read_command", "3us"), ("controller.cores", "1")],
@@ -72,7 +72,7 @@ fn scenario(scheme: &[(&str, &str)]) -> Scenario {
 
 fn store(scenario: &Scenario) -> Store<MemoryDisk> {
     let in_host = scenario.cache.placement == Placement::Host;
-    let layout = FlashStack::erased(scenario.stack_config()).unwrap().layout();
+    let layout = Tower::erased(scenario.stack_config()).unwrap().layout().expect("a cache");
     let pages = layout.logical_pages;
     let format = Format {
         geometry: scenario.flash.clone(),

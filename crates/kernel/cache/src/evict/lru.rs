@@ -47,11 +47,6 @@ impl EvictionPolicy for Lru {
     }
 
     #[inline]
-    fn after(&self, slot: SlotId) -> Option<SlotId> {
-        self.recent.before(slot)
-    }
-
-    #[inline]
     fn prefetch(&self, slot: SlotId) {
         self.recent.prefetch(slot);
     }

@@ -5,15 +5,11 @@ mod bplru;
 mod cflru;
 mod clock;
 mod external;
-mod fab;
 mod fifo;
-mod gcar;
-mod lb_clock;
 mod lfu;
 mod lirs;
 mod lru;
 mod pt_lru;
-mod pud_lru;
 mod queues;
 mod s3_fifo;
 mod sieve;
@@ -26,7 +22,6 @@ use coflash_base::{Lpn, Misfit, Policy};
 
 pub use cflru::CflruConfig;
 pub use external::{ExternalEviction, MakeEviction};
-pub use gcar::GcarConfig;
 pub use lirs::LirsConfig;
 pub use pt_lru::PtLruConfig;
 pub use s3_fifo::S3FifoConfig;
@@ -72,17 +67,6 @@ pub trait EvictionPolicy: Policy {
     /// takes the removal of the slot named last for its eviction.
     fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
 
-    /// The number of its next victims among which the device below may choose. With 1 it is not asked.
-    fn window(&self) -> u32 {
-        1
-    }
-
-    /// The slot of the page to evict after the one in `slot`; only for policies with a [`window`](Self::window).
-    fn after(&self, slot: SlotId) -> Option<SlotId> {
-        let _ = slot;
-        None
-    }
-
     /// Ask for the memory that a use or the eviction of the page in `slot` will need.
     fn prefetch(&self, slot: SlotId) {
         let _ = slot;
@@ -121,12 +105,8 @@ coflash_base::policy_family! { ($)
         "fifo" => Fifo(fifo::Fifo),
         "clock" => Clock(clock::ClockEviction),
         "cflru" => Cflru(cflru::Cflru),
-        "gcar" => Gcar(gcar::Gcar),
         "pt-lru" => PtLru(pt_lru::PtLru),
         "bplru" => Bplru(bplru::Bplru),
-        "fab" => Fab(fab::Fab),
-        "lb-clock" => LbClock(lb_clock::LbClock),
-        "pud-lru" => PudLru(pud_lru::PudLru),
         "lfu" => Lfu(lfu::Lfu),
         "2q" => TwoQ(two_q::TwoQ),
         "lirs" => Lirs(lirs::Lirs),
@@ -161,21 +141,6 @@ impl EvictionConfig {
         eviction_dispatch!(self.without_slots(), policy => policy.is_lru_of_one_kind())
     }
 
-    /// Refuse a policy that asks the device below, where there is none to ask.
-    ///
-    /// # Errors
-    /// It is one.
-    pub fn asks_nobody(&self, key: &str, place: &str) -> Result<(), Misfit> {
-        if !matches!(self, Self::Gcar(_)) {
-            return Ok(());
-        }
-        let problem = format!(
-            "\"gcar\" was given; it asks the device for its dies at each eviction, so it goes with a cache in the device, \
-             and {place}: \"lru\" is allowed"
-        );
-        Err(Misfit::new(key, problem))
-    }
-
     /// See [`EvictionPolicy::unit_pages`].
     #[must_use]
     pub fn unit_pages(&self) -> u32 {
@@ -191,8 +156,6 @@ impl Eviction {
         pub(crate) fn flagged(&mut self, slot: SlotId, table: &SlotTable);
         pub(crate) fn removed(&mut self, slot: SlotId, table: &SlotTable);
         pub(crate) fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
-        pub(crate) fn window(&self) -> u32;
-        pub(crate) fn after(&self, slot: SlotId) -> Option<SlotId>;
         pub(crate) fn prefetch(&self, slot: SlotId);
         pub(crate) fn likely_victims(&self) -> [Option<SlotId>; 3];
         pub(crate) fn tracked(&self, show: &mut dyn FnMut(SlotId));

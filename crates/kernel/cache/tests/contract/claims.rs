@@ -3,7 +3,7 @@
 use crate::order::config;
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_cache::{Cache, EvictionConfig, SlotTable};
+use coflash_cache::{Cache, EvictionConfig};
 
 /// Uses a page; whether the cache had it.
 fn access(cache: &mut Cache, page: Lpn, dirty: bool) -> bool {
@@ -99,22 +99,5 @@ fn the_memory_of_a_policy_is_what_its_file_says() {
         let beside_lru = bytes(name) as f64 - bytes("lru") as f64;
         let expected = (slot - 8.0) * f64::from(SLOTS) + page * f64::from(PAGES);
         assert!((beside_lru - expected).abs() < 200.0, "{name}: {beside_lru} and not {expected}");
-    }
-}
-
-#[test]
-fn eviction_that_asks_the_device_takes_the_first_suitable_page_of_its_window() {
-    let gcar = EvictionConfig::Gcar(coflash_cache::evict::GcarConfig { window: 3.try_into().unwrap() });
-    for (config, window) in [(gcar, 3), (EvictionConfig::default(), 1)] {
-        let mut cache = Cache::new(&config, 5, 9);
-        (0..5).for_each(|page| assert!(!access(&mut cache, Lpn::new(page), false)));
-        let mut victim = |suitable: &[u32]| {
-            let is_suitable = |table: &SlotTable, slot| suitable.contains(&table.page_of(slot).get());
-            let slot = cache.victim_where(Lpn::new(8), is_suitable).expect("a full cache has a victim");
-            cache.page_of(slot).get()
-        };
-        assert_eq!(victim(&[0, 1, 2]), 0, "the one used longest ago");
-        assert_eq!(victim(&[2, 4]), if window == 3 { 2 } else { 0 });
-        assert_eq!(victim(&[3, 4]), 0, "none is suitable");
     }
 }

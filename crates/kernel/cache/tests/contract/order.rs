@@ -19,9 +19,6 @@ pub(crate) fn config(name: &str) -> EvictionConfig {
     }
     match EvictionConfig::by_name(name).expect("a registered name") {
         EvictionConfig::Bplru(_) => EvictionConfig::Bplru(blocks),
-        EvictionConfig::Fab(_) => EvictionConfig::Fab(blocks),
-        EvictionConfig::LbClock(_) => EvictionConfig::LbClock(blocks),
-        EvictionConfig::PudLru(_) => EvictionConfig::PudLru(blocks),
         EvictionConfig::Cflru(_) => EvictionConfig::Cflru(CflruConfig { window: "40%".parse().unwrap() }),
         EvictionConfig::PtLru(_) => {
             EvictionConfig::PtLru(PtLruConfig { dirty_share: "60%".parse().unwrap() })
@@ -43,7 +40,7 @@ pub(crate) enum Order {
     },
     Cflru(Cflru),
     PtLru(PtLru),
-    /// Policies that have whole blocks leave.
+    /// BPLRU.
     Blocks(Blocks),
     /// Policies that one pass over many pages does not empty.
     ScanResistant(Box<dyn Model>),
@@ -52,7 +49,7 @@ pub(crate) enum Order {
 impl Order {
     pub(crate) fn of(name: &str, capacity: u32) -> Self {
         match name {
-            "lru" | "gcar" | EXTERNAL => Self::Lru(Vec::new()),
+            "lru" | EXTERNAL => Self::Lru(Vec::new()),
             "fifo" => Self::Fifo(Vec::new()),
             "clock" => Self::Clock { ring: Vec::new(), hand: 0 },
             "cflru" => {
@@ -60,10 +57,7 @@ impl Order {
                 Self::Cflru(Cflru { working_max, ..Cflru::default() })
             }
             "pt-lru" => Self::PtLru(PtLru::default()),
-            "bplru" => Self::Blocks(Blocks::new(Kind::Bplru)),
-            "fab" => Self::Blocks(Blocks::new(Kind::Fab)),
-            "lb-clock" => Self::Blocks(Blocks::new(Kind::LbClock)),
-            "pud-lru" => Self::Blocks(Blocks::new(Kind::PudLru)),
+            "bplru" => Self::Blocks(Blocks::default()),
             _ => Self::ScanResistant(scan_resistant::model(name, capacity as usize)),
         }
     }
@@ -261,187 +255,49 @@ impl PtLru {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Bplru,
-    Fab,
-    LbClock,
-    PudLru,
-}
-
 struct Block {
     number: u32,
     /// The one that came first is first.
     pages: Vec<Lpn>,
-    /// BPLRU: pages written in order from the first on, while that is all that happened.
+    /// Pages written in order from the first on, while that is all that happened.
     in_order: Option<u32>,
-    /// LB-CLOCK.
-    referenced: bool,
-    /// PUD-LRU.
-    last_use: u32,
-    pud: Option<u32>,
-    frequent: bool,
 }
 
-/// Blocks; where it is said that something goes first or last, that is their place in `blocks`.
-pub(crate) struct Blocks {
-    kind: Kind,
-    /// Of equals, the first leaves.
-    blocks: Vec<Block>,
-    /// LB-CLOCK: block numbers from the hand on.
-    ring: Vec<u32>,
-    chosen: Option<u32>,
-    now: u32,
-    named: Option<Lpn>,
-    leaving: Option<u32>,
-}
+/// The blocks of BPLRU, the next to leave first.
+#[derive(Default)]
+pub(crate) struct Blocks(Vec<Block>);
 
 impl Blocks {
-    fn new(kind: Kind) -> Self {
-        Self { kind, blocks: Vec::new(), ring: Vec::new(), chosen: None, now: 0, named: None, leaving: None }
-    }
-
     fn take(&mut self, number: u32) -> Option<Block> {
-        let at = self.blocks.iter().position(|block| block.number == number)?;
-        Some(self.blocks.remove(at))
-    }
-
-    fn mean(&self) -> u32 {
-        let puds: Vec<u32> = self.blocks.iter().filter_map(|block| block.pud).collect();
-        puds.iter().sum::<u32>() / (puds.len() as u32).max(1)
+        let at = self.0.iter().position(|block| block.number == number)?;
+        Some(self.0.remove(at))
     }
 
     fn insert(&mut self, page: Lpn) {
         let (number, offset) = (page.get() / BLOCK_PAGES, page.get() % BLOCK_PAGES);
-        let known = self.take(number);
-        if known.is_none() {
-            self.ring.push(number);
-        }
-        let mut block = known.unwrap_or(Block {
-            number,
-            pages: Vec::new(),
-            in_order: Some(0),
-            referenced: true,
-            last_use: 0,
-            pud: None,
-            frequent: false,
-        });
+        let mut block = self.take(number).unwrap_or(Block { number, pages: Vec::new(), in_order: Some(0) });
         block.in_order = (block.in_order == Some(offset)).then_some(offset + 1);
         block.pages.push(page);
-        self.used(block, false);
+        let is_complete = block.in_order == Some(BLOCK_PAGES);
+        self.0.insert(if is_complete { 0 } else { self.0.len() }, block);
     }
 
     fn touch(&mut self, page: Lpn) {
         let mut block = self.take(page.get() / BLOCK_PAGES).expect("it is there");
         block.in_order = None;
-        self.used(block, true);
-    }
-
-    fn used(&mut self, mut block: Block, updated: bool) {
-        let number = block.number;
-        let distance = (self.now - block.last_use.min(self.now)).max(1);
-        self.now += 1;
-        block.last_use = self.now;
-        if updated {
-            block.pud = Some(block.pud.map_or(distance, |before| ((before + distance) / 2).max(1)));
-        }
-        block.referenced = true;
-        let complete = self.kind == Kind::Bplru && block.in_order == Some(BLOCK_PAGES);
-        self.blocks.insert(if complete { 0 } else { self.blocks.len() }, block);
-        let mean = self.mean();
-        let block = self.blocks.iter_mut().find(|block| block.number == number).unwrap();
-        block.frequent = block.pud.is_some_and(|pud| pud <= mean);
-        if self.leaving == Some(number) {
-            self.leaving = None;
-        }
-        self.chosen = None;
+        self.0.push(block);
     }
 
     fn remove(&mut self, page: Lpn) {
         let number = page.get() / BLOCK_PAGES;
-        let at = self.blocks.iter().position(|block| block.number == number).expect("it is there");
-        let block = &mut self.blocks[at];
-        block.pages.retain(|&other| other != page);
-        let empty = block.pages.is_empty();
-        let stays = match self.kind {
-            Kind::Bplru => true,
-            Kind::Fab => false,
-            Kind::LbClock => block.referenced,
-            Kind::PudLru => block.frequent,
-        };
-        if empty || !stays {
-            let block = self.blocks.remove(at);
-            if empty {
-                self.ring.retain(|&other| other != number);
-            } else {
-                self.blocks.insert(0, block);
-            }
+        let at = self.0.iter().position(|block| block.number == number).expect("it is there");
+        self.0[at].pages.retain(|&other| other != page);
+        if self.0[at].pages.is_empty() {
+            self.0.remove(at);
         }
-        if self.named.take() == Some(page) {
-            self.leaving = Some(number);
-        }
-        if empty && self.leaving == Some(number) {
-            self.leaving = None;
-        }
-        self.chosen = None;
     }
 
-    fn victim(&mut self) -> Option<Lpn> {
-        let number = match self.kind {
-            Kind::Bplru => self.blocks.first().map(|block| block.number),
-            Kind::Fab => self.leaving.or_else(|| self.fullest(|_| true)),
-            Kind::LbClock => {
-                if self.chosen.is_none() {
-                    self.chosen = self.leaving.or_else(|| self.turn());
-                }
-                self.chosen
-            }
-            Kind::PudLru => {
-                self.demote();
-                let coldest =
-                    self.blocks.iter().filter(|block| block.frequent).min_by_key(|block| block.last_use);
-                let coldest = coldest.map(|block| block.number);
-                self.leaving.or_else(|| self.fullest(|block| !block.frequent)).or(coldest)
-            }
-        }?;
-        let block = self.blocks.iter().find(|block| block.number == number).unwrap();
-        self.named = Some(block.pages[0]);
-        self.named
-    }
-
-    /// Of the blocks with the most pages, the first.
-    fn fullest(&self, of: impl Fn(&Block) -> bool) -> Option<u32> {
-        let most = self.blocks.iter().filter(|block| of(block)).map(|block| block.pages.len()).max()?;
-        let fullest = self.blocks.iter().find(|block| of(block) && block.pages.len() == most);
-        fullest.map(|block| block.number)
-    }
-
-    /// The hand clears bits up to the first that is clear.
-    fn turn(&mut self) -> Option<u32> {
-        loop {
-            let number = *self.ring.first()?;
-            self.ring.rotate_left(1);
-            let at = self.blocks.iter().position(|block| block.number == number).unwrap();
-            if !self.blocks[at].referenced {
-                break;
-            }
-            let block = self.blocks.remove(at);
-            self.blocks.push(Block { referenced: false, ..block });
-        }
-        self.fullest(|block| !block.referenced)
-    }
-
-    /// Blocks that have been silent for longer than the mean become infrequent, the one silent longest first.
-    fn demote(&mut self) {
-        loop {
-            let mean = self.mean();
-            let coldest =
-                self.blocks.iter().filter(|block| block.frequent).min_by_key(|block| block.last_use);
-            let Some(coldest) = coldest.filter(|block| self.now - block.last_use > mean) else { break };
-            let number = coldest.number;
-            let mut block = self.take(number).unwrap();
-            block.frequent = false;
-            self.blocks.push(block);
-        }
+    fn victim(&self) -> Option<Lpn> {
+        Some(self.0.first()?.pages[0])
     }
 }

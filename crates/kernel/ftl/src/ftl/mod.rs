@@ -33,7 +33,7 @@ use crate::stream::WriteStream;
 use allocator::{Active, Allocator, Taken};
 use bits::PageBits;
 use coflash_base::{Ahead, IdVec, Lpn, Misfit, Save, Seed};
-use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
+use coflash_media::{BlockId, Cause, Geometry, Media, Mode, Oob, Place, Ppn};
 use collector::Collector;
 use pages::Pages;
 use placer::Placer;
@@ -144,16 +144,6 @@ impl Ftl {
     #[must_use]
     pub fn data_pages(&self) -> u32 {
         self.geometry.blocks() * self.dims.data_pages_per_block
-    }
-
-    /// The die that the eviction of a cached page concerns: that of its flash copy, or that of the write if it is dirty. `None`
-    /// where the die does not depend on the page.
-    #[must_use]
-    pub fn die_after(&self, lpn: Lpn, is_written: bool) -> Option<DieId> {
-        if is_written {
-            return self.allocator.die_of(lpn);
-        }
-        self.pages.map.get(lpn).map(|page| self.geometry.die_of(self.dims.block_of(page)))
     }
 
     /// The pages of a block that may hold data.

@@ -154,12 +154,6 @@ fn what_is_not_allowed_is_refused_with_its_key() {
     for (json, error) in [
         (r#"{"name":"dac","regions":1}"#, "ftl.placement.regions: 1 was given; from 2 to 16 is allowed"),
         (r#"{"name":"sepbit","classes":17}"#, "ftl.placement.classes: 17 was given; from 4 to 16 is allowed"),
-        (
-            r#"{"name":"multi-queue","queues":16}"#,
-            "ftl.placement.queues: 17 was given; from 2 to 16 is allowed",
-        ),
-        (r#"{"name":"sfr","chunk_pages":0}"#, "ftl.placement.chunk_pages: 0 was given; from 1 is allowed"),
-        (r#"{"name":"sfr","decay_pages":0}"#, "ftl.placement.decay_pages: 0 was given; from 1 is allowed"),
         (r#"{"name":"fdp","handles":0}"#, "ftl.placement.handles: 0 was given; from 1 to 15 is allowed"),
         (
             r#"{"name":"fdp","handles":9,"isolation":"persistently"}"#,
@@ -310,45 +304,6 @@ fn future_knowledge_separates_by_the_time_left() {
     );
     assert_eq!([copy(&mut oracle, a, 105), copy(&mut oracle, a, 119), copy(&mut oracle, c, 103)], [1, 0, 2]);
     assert_eq!([write(&mut oracle, c, 119), write(&mut oracle, a, 120)], [5, 0], "trimmed at once");
-}
-
-/// Writes a page at a time; says its class.
-fn writer(name: &str) -> impl FnMut(u32, u64) -> u32 {
-    let config = format!(r#"{{"name":"{name}","chunk_pages":10}}"#);
-    let mut policy = coflash_base::read::read::<PlacementConfig>(
-        &serde_json::from_str::<serde_json::Value>(&config).expect("it is JSON"),
-    )
-    .expect(name)
-    .build(shape());
-    move |lpn, now| {
-        let (lpn, stream) = (Lpn::new(lpn), WriteStream::Host);
-        policy.user_write(UserWrite { lpn, stream, now, replaces: None, placement: None }).get()
-    }
-}
-
-/// Two chunks are written in turn, so a lifetime is two accesses; when only the first is written, it is one.
-#[test]
-fn multi_queue_counts_accesses_and_lifetimes() {
-    let mut write = writer("multi-queue");
-    for access in 0..9 {
-        assert_eq!(write(3, 0), [0, 0, 1, 1, 2, 2, 2, 2, 3][access], "access {access}");
-        assert_eq!(write(15, 0), [0, 0, 1, 1, 2, 2, 2, 2, 3][access], "access {access}");
-    }
-    assert_eq!([write(16, 0), write(17, 0)], [3, 3], "one request");
-    (0..3).for_each(|_| assert_eq!([write(3, 0), write(5, 0)], [3, 3]));
-    assert_eq!(write(15, 0), 3 - 3, "after seven accesses");
-    assert_eq!(write(15, 0), 3, "the count is kept");
-}
-
-/// A count is halved after 16,384 pages; what continues a request stays with it.
-#[test]
-fn sfr_counts_fading_accesses_and_follows_sequences() {
-    let mut write = writer("sfr");
-    let classes: Vec<u32> = (0..8).map(|now| write(3, now)).collect();
-    assert_eq!(classes, [0, 1, 1, 2, 2, 2, 2, 3]);
-    assert_eq!([write(15, 8), write(16, 9), write(9, 10), write(10, 11)], [0, 0, 3, 3]);
-    assert_eq!(write(3, 10 + 16_384), 2, "half of 9, and 1");
-    assert_eq!(write(3, 11 + 20 * 16_384), 0);
 }
 
 /// ETI finds the extent that is written again and again.

@@ -7,7 +7,6 @@ use crate::stream::WriteStream;
 use coflash_base::{Lpn, Misfit, PlacementId, Save, id_type};
 use coflash_media::BlockId;
 
-mod chunks;
 #[cfg(test)]
 mod contract;
 mod dac;
@@ -19,13 +18,11 @@ mod future_knowledge;
 mod life;
 mod midas;
 mod multi_log;
-mod multi_queue;
 mod nearest;
 mod none;
 mod score;
 mod sepbit;
 mod sepgc;
-mod sfr;
 mod sfs;
 mod times;
 mod warcip;
@@ -44,8 +41,6 @@ coflash_base::policy_family! { ($)
         "dac" => Dac(dac::Dac),
         "sfs" => Sfs(sfs::Sfs),
         "multi-log" => MultiLog(multi_log::MultiLog),
-        "multi-queue" => MultiQueue(multi_queue::MultiQueue),
-        "sfr" => Sfr(sfr::Sfr),
         "eti" => Eti(eti::Eti),
         "fadac" => Fadac(fadac::Fadac),
         "warcip" => Warcip(warcip::Warcip),

@@ -1,6 +1,5 @@
 //! Tests of the contract of every registered policy: random lives of blocks, compared with a naive model.
 
-use super::age_threshold::AgeThresholdConfig;
 use super::cost_benefit::{AgeFactor, CostBenefitConfig, Reads};
 use super::greedy::{GreedyConfig, Tie};
 use super::windowed_greedy::WindowedGreedyConfig;
@@ -10,7 +9,7 @@ use crate::block::{Block, History};
 use crate::ids::LocalBlock;
 use crate::weight::{Scale, Weight, Weights};
 use coflash_base::seed::{RandomStream, RngExt, Seed};
-use coflash_base::{Index, Save, Share};
+use coflash_base::{Index, Save};
 use std::num::NonZeroU16;
 
 /// An event in the life of a pool. It is skipped if it cannot happen to its block.
@@ -157,25 +156,10 @@ impl Checked {
             VictimConfig::WindowedGreedy(config) => {
                 all.take(config.window.get() as usize).min_by_key(|c| (c.cost, c.sealed_at))
             }
-            VictimConfig::AgeThreshold(AgeThresholdConfig { threshold, share }) => {
-                let dirty: Vec<_> = all.clone().filter(gains).collect();
-                let (Some(first), Some(last)) = (dirty.first(), dirty.last()) else {
-                    return Some(all.min_by_key(|c| c.sealed_at).map(|c| c.block));
-                };
-                let latest = last.sealed_at - threshold.of(last.sealed_at - first.sealed_at);
-                let most = share.of(dirty.len() as u64).max(1) as usize;
-                let class = dirty[..most].iter().copied().filter(|c| c.sealed_at <= latest);
-                class.min_by_key(|c| (c.cost, c.sealed_at))
-            }
-            VictimConfig::CostAgeTimes(_) | VictimConfig::CostBenefit(_) => {
-                // Compare (benefit, cost) of all pairs. A free block beats all blocks with a cost. No block
-                // is worn.
-                let (whole, is_root) = match &config {
-                    VictimConfig::CostBenefit(CostBenefitConfig { reads, age }) => {
-                        (if *reads == Reads::Whole { self.pool.cost_max } else { 0 }, *age == AgeFactor::Root)
-                    }
-                    _ => (0, false),
-                };
+            VictimConfig::CostBenefit(CostBenefitConfig { reads, age }) => {
+                // Compare (benefit, cost) of all pairs. A free block beats all blocks with a cost.
+                let whole = if *reads == Reads::Whole { self.pool.cost_max } else { 0 };
+                let is_root = *age == AgeFactor::Root;
                 let value = |c: &Candidate| {
                     let age = self.now - c.sealed_at + 1;
                     // With 16 bits after the point.
@@ -195,11 +179,6 @@ impl Checked {
         };
         Some(best.map(|candidate| candidate.block))
     }
-}
-
-fn by_age(threshold: u64, share: u64) -> VictimConfig {
-    let [threshold, share] = [threshold, share].map(Share::percent);
-    VictimConfig::AgeThreshold(AgeThresholdConfig { threshold, share })
 }
 
 fn by_score(text: &str, tie: ScoreTie) -> VictimConfig {
@@ -247,9 +226,6 @@ fn configs() -> Vec<VictimConfig> {
         VictimConfig::DChoices(DChoicesConfig { d: number(1) }),
         VictimConfig::CostBenefit(CostBenefitConfig { reads: Reads::Whole, ..CostBenefitConfig::default() }),
         by_root(),
-        by_age(30, 70),
-        by_age(100, 100),
-        by_age(0, 0),
     ]);
     configs.extend(SCORES.map(|(text, tie, _)| by_score(text, tie)));
     configs

@@ -6,10 +6,8 @@ use crate::ids::LocalBlock;
 use crate::weight::Scale;
 use coflash_base::{Ahead, Index, Misfit, Seed};
 
-mod age_threshold;
 #[cfg(test)]
 mod contract;
-mod cost_age_times;
 mod cost_benefit;
 mod d_choices;
 mod external;
@@ -31,8 +29,6 @@ coflash_base::policy_family! { ($)
         "d-choices" => DChoices(d_choices::DChoices),
         "windowed-greedy" => WindowedGreedy(InOrder<windowed_greedy::WindowedGreedy>),
         "cost-benefit" => CostBenefit(InOrder<cost_benefit::CostBenefit>),
-        "cost-age-times" => CostAgeTimes(InOrder<cost_age_times::CostAgeTimes>),
-        "age-threshold" => AgeThreshold(InOrder<age_threshold::AgeThreshold>),
         "score" => Score(InOrder<score::VictimByScore>),
     }
 }

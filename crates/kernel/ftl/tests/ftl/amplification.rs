@@ -321,14 +321,12 @@ const COST_BENEFIT: &str = r#"{"name":"cost-benefit","age":"root"}"#;
 /// The write amplification that the public simulator of SepBIT's authors gives for [`Pattern::MovingZipf`], by skew and victims:
 /// 12,800 pages in segments of 128, six classes, GC whenever invalid pages of full segments are 15 % of the log; over
 /// sixty passes from the empty log, the first of which makes it about 1 % smaller.
-const SEPBIT: [(&str, [f64; SKEWS.len()]); 12] = [
+const SEPBIT: [(&str, [f64; SKEWS.len()]); 10] = [
     ("none", [3.448, 3.798, 4.246, 4.237]),
     ("sepgc", [3.436, 3.618, 3.581, 3.186]),
     ("dac", [3.410, 3.485, 3.287, 2.859]),
     ("sfs", [3.413, 3.471, 3.333, 2.679]),
     ("multi-log", [3.409, 3.567, 3.476, 3.150]),
-    ("multi-queue", [3.386, 3.557, 3.554, 3.123]),
-    ("sfr", [3.373, 3.543, 3.541, 3.119]),
     ("eti", [3.421, 3.573, 3.518, 3.113]),
     ("fadac", [3.405, 3.566, 3.591, 3.078]),
     ("warcip", [3.419, 3.556, 3.527, 3.030]),

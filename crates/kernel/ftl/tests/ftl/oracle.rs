@@ -340,5 +340,5 @@ fn marked_pages_that_are_copied_stay_marked() {
 
 #[test]
 fn dropped_pages_live_elsewhere() {
-    storms(2000..2120, Marking::Dropped);
+    storms(3000..3120, Marking::Dropped);
 }

@@ -137,7 +137,7 @@ impl Setup {
     }
 
     pub(crate) fn all() -> Vec<Self> {
-        let policies = ["fifo", "clock", "pt-lru", "fab"];
+        let policies = ["fifo", "clock", "pt-lru", "bplru"];
         let schemes = SchemeConfig::NAMES.iter().zip(policies).enumerate();
         schemes
             .flat_map(|(number, (scheme, policy))| {
@@ -263,11 +263,7 @@ impl Setup {
             buffer: &self.buffer,
         };
         let hybrid = self.hybrid(cooperation.requirements());
-        let levels = config.levels(self.disk_pages).expect("levels that fit");
-        match levels.buffer() {
-            Some(buffer) => Stack::Buffered(levels.buffered_over_disks(hybrid, &buffer)),
-            None => Stack::Unbuffered(levels.over_disks(hybrid)),
-        }
+        config.levels(self.disk_pages).expect("levels that fit").over_cache(hybrid)
     }
 
     fn hybrid(&self, cooperation: Requirements) -> Hybrid<When> {

@@ -104,7 +104,6 @@ impl WriteBufferConfig {
     /// A value out of range.
     pub(crate) fn setting(&self, page_bytes: u64, logical_pages: u32) -> Result<Setting, Misfit> {
         self.policy.check().map_err(|misfit| misfit.within("host_buffer.policy"))?;
-        self.policy.asks_nobody("host_buffer.policy", "this is a buffer in the host")?;
         let slots = slots(self.size, "host_buffer.size", page_bytes, logical_pages)?;
         let (memory, is_volatile, write_allocate) = (Memory::HostBuffer, true, true);
         Ok(Setting { slots, page_bytes, logical_pages, memory, is_volatile, write_allocate, grants: false })
@@ -124,9 +123,6 @@ impl CacheConfig {
         grants: bool,
     ) -> Result<Setting, Misfit> {
         self.policy.check().map_err(|misfit| misfit.within("cache.policy"))?;
-        if memory == Memory::Host {
-            self.policy.asks_nobody("cache.policy", "cache.placement is \"host\"")?;
-        }
         Ok(Setting {
             slots: slots(self.size, "cache.size", page_bytes, logical_pages)?,
             page_bytes,

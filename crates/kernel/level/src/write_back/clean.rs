@@ -7,7 +7,7 @@ use crate::cooperation::{Event, Scheme};
 use crate::level::Level;
 use crate::nvm::Label;
 use coflash_base::{Lpn, Time};
-use coflash_cache::{SlotId, SlotTable};
+use coflash_cache::SlotId;
 use coflash_ftl::{Coverage, PageWrite, WriteStream};
 use coflash_media::{Media, Place};
 
@@ -67,12 +67,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         if !self.cache.is_full() {
             return Ok(None);
         }
-        let below = &self.below;
-        let is_idle = |cache: &SlotTable, slot| {
-            let die = below.with_flash(|ftl| ftl.die_after(cache.page_of(slot), cache.is_dirty(slot)));
-            die.is_none_or(|die| media.backlog(die, start) == 0)
-        };
-        let slot = self.cache.victim_where(lpn, is_idle).expect("a full cache has a victim");
+        let slot = self.cache.victim_for(lpn).expect("a full cache has a victim");
         let page = self.cached(slot);
         if !self.cache.is_dirty(slot) && !self.below.keeps(page) {
             self.orphan(slot);

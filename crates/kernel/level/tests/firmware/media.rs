@@ -5,7 +5,6 @@ use crate::storms::setups;
 use crate::support::{Call, Moments, Named, Operation, Rig, Setup, Stack, Tapped};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Seed};
-use coflash_cache::EvictionConfig;
 use coflash_ftl::{Chips, Coverage};
 use coflash_level::{Level, Op};
 use coflash_media::{CacheTimings, Channel, Media, Planes, SimulatedMedia, Tag, Timeline, Timing, Untimed};
@@ -27,7 +26,7 @@ fn run<M: Media + Moments>(
     media: M,
     mut look: impl FnMut(&mut Rigged<M>, M::When),
 ) -> (Outcome, M) {
-    let mut rig = Rig::new(Stack::new(setup), Tapped { inner: media, tap: Vec::new() });
+    let mut rig = Rig::new(setup.stack(), Tapped { inner: media, tap: Vec::new() });
     for operation in operations {
         rig.pass(Duration { ns: 1000 }).expect("flash is sound");
         let (op, page) = match *operation {
@@ -81,10 +80,6 @@ fn time_changes_nothing_but_times() {
         // The least busy die is another one where time is.
         if setup.ftl.chips == Chips::LeastBusy {
             setup.ftl.chips = Chips::RoundRobin;
-        }
-        // So is the idle die that it asks for.
-        if setup.cache.policy.name() == "gcar" {
-            setup.cache.policy = EvictionConfig::default();
         }
         let _named = Named((seed, &setup));
         let stream = &mut Seed(seed).stream("operations");

@@ -69,7 +69,7 @@ fn draw(
     let in_device_only = is_for_buffers && setup.cooperation.name() != "none"
         || moves_in
         || ["hgc", "by-age"].iter().any(|part| scheme.contains(part));
-    if in_host && (in_device_only || policy == "gcar") || buffered && policy == "gcar" {
+    if in_host && in_device_only {
         return None;
     }
     if buffered {

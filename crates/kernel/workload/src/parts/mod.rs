@@ -15,7 +15,7 @@
 //! [[workload.phases.tenants]]
 //! name = "backup"
 //! delay = "10min"
-//! synthetic = { generator = "sequential", read_share = "100%", arrival = "on-off" }
+//! synthetic = { generator = "sequential", read_share = "100%", arrival = "poisson" }
 //! ```
 //!
 //! A [`Part`] is one workload (`synthetic`, or one of the [`presets`]) or consists of other parts

@@ -30,12 +30,6 @@ pub(super) fn normal(stream: &mut RandomStream) -> f64 {
     libm::sqrt(2.0 * exponential(stream)) * libm::cos(std::f64::consts::TAU * above_zero(stream))
 }
 
-/// Draw from Pareto's distribution with mean 1 and `shape` above 1: the probability of more than x falls as x^-`shape`.
-#[inline]
-pub(super) fn pareto(shape: f64, stream: &mut RandomStream) -> f64 {
-    (shape - 1.0) / shape * libm::pow(above_zero(stream), -1.0 / shape)
-}
-
 /// An alias table: draws indices with probabilities proportional to their weights, and never one of weight 0.
 #[derive(Clone, Debug)]
 pub(super) struct AliasTable {

@@ -21,21 +21,19 @@ pub mod fio_zipf;
 pub mod hot_cold;
 pub mod jesd219;
 pub mod kv_cache;
+pub mod lru_stack;
 pub mod mixed;
-pub mod on_off;
 pub mod quantiles;
-pub mod reuse_flows;
 pub mod runs;
 mod scatter;
-pub mod self_similar;
 pub mod sequential;
 pub mod size;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod tests_of_reuse;
-#[cfg(test)]
 mod tests_of_shape;
+#[cfg(test)]
+mod tests_of_stack;
 pub mod uniform;
 pub mod zipf;
 
@@ -133,7 +131,7 @@ coflash_base::policy_family! { ($)
         "fio-zipf" => FioZipf(fio_zipf::FioZipf),
         "hot-cold" => HotCold(hot_cold::HotCold),
         "runs" => Runs(runs::Runs),
-        "reuse-flows" => ReuseFlows(reuse_flows::ReuseFlows),
+        "lru-stack" => LruStack(lru_stack::LruStack),
         "kv-cache" => KvCache(kv_cache::KvCache),
     }
 }
@@ -156,8 +154,6 @@ coflash_base::policy_family! { ($)
         "uniform" => Uniform(arrival::UniformGapConfig),
         "poisson" => Poisson(arrival::Poisson),
         "fixed" => Fixed(arrival::FixedGapConfig),
-        "on-off" => OnOff(on_off::OnOff),
-        "self-similar" => SelfSimilar(self_similar::SelfSimilar),
         "quantiles" => Quantiles(quantiles::Quantiles),
     }
 }
@@ -198,7 +194,6 @@ pub struct Placed {
 pub struct Sizes<'a> {
     size: &'a mut Size,
     stream: &'a mut RandomStream,
-    align: u64,
 }
 
 impl Sizes<'_> {
@@ -211,12 +206,6 @@ impl Sizes<'_> {
 
     fn draw_any(&mut self, op: Op) -> Length {
         with_size!(&mut self.size, size => size.length(op, self.stream))
-    }
-
-    /// The length of whole units.
-    #[must_use]
-    pub fn of_units(&self, units: u64) -> Length {
-        Length { bytes: units * self.align, units }
     }
 }
 
@@ -405,7 +394,7 @@ impl Synthetic {
     /// Draw the operations and places of requests.
     fn draw_places(&mut self, batch: &mut [Request]) {
         let Self { generator, ops, only, size, align, streams, .. } = self;
-        let mut sizes = Sizes { size, stream: &mut streams.size, align: *align };
+        let mut sizes = Sizes { size, stream: &mut streams.size };
         with_generator!(generator, generator => for request in batch {
             let op = only.unwrap_or_else(|| OPS[ops.draw(&mut streams.op)]);
             // A flush has no place.

@@ -203,8 +203,6 @@ fn the_first_requests_never_change() {
     assert_eq!(times("uniform"), [551878, 1463021, 1954927, 2257849, 2343270, 2446381]);
     assert_eq!(times("poisson"), [297214, 343741, 698475, 1295616, 2525703, 3661678]);
     assert_eq!(times("fixed"), [500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000]);
-    assert_eq!(times("on-off"), [29721, 65194, 124908, 247917, 361515, 479591]);
-    assert_eq!(times("self-similar"), [368929, 782032, 1142676, 1314940, 1369501, 1993205]);
     assert_eq!(times("quantiles"), [92003, 464632, 483912, 560448, 707301, 746893]);
     let share = Share::percent(25);
     let config = SyntheticConfig { read_share: share, trim_share: share, flush_share: share, ..config() };
@@ -226,9 +224,9 @@ fn changing_one_choice_changes_no_other() {
         ..SyntheticConfig::default()
     };
     let before = run(&base);
-    // The flows of `reuse-flows` say the operations and sizes, too.
-    let has_flows = |generator: &GeneratorConfig| matches!(generator, GeneratorConfig::ReuseFlows(_));
-    for generator in every_generator().skip(1).filter(|generator| !has_flows(generator)) {
+    // The rows of `lru-stack` say the operations and sizes, too.
+    let has_rows = |generator: &GeneratorConfig| matches!(generator, GeneratorConfig::LruStack(_));
+    for generator in every_generator().skip(1).filter(|generator| !has_rows(generator)) {
         let after = run(&SyntheticConfig { generator, ..base.clone() });
         assert_ne!(place(&before), place(&after));
         assert_eq!((what(&before), when(&before)), (what(&after), when(&after)));

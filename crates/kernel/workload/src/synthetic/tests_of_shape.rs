@@ -2,10 +2,8 @@
 //!
 //! As in `tests`: bounds are wide enough for any seed, and the seeds are fixed.
 
-use super::on_off::OnOffConfig;
 use super::quantiles::{Quantile, QuantilesConfig};
 use super::runs::RunsConfig;
-use super::self_similar::SelfSimilarConfig;
 use super::size::FixedConfig;
 use super::tests::{assert_share, requests};
 use super::zipf::ZipfConfig;
@@ -48,15 +46,10 @@ fn dispersion(arrivals_ns: &[u64], interval_ns: u64) -> f64 {
 
 /// The Hurst parameter: the variance of mean counts falls with the length of intervals as length^(2H - 2).
 fn hurst(arrivals_ns: &[u64], shortest_ns: u64, doublings: u32) -> f64 {
-    slope(arrivals_ns, shortest_ns, doublings, 0.0)
-}
-
-/// The same from (variance / mean^2 + `more`).
-fn slope(arrivals_ns: &[u64], shortest_ns: u64, doublings: u32, more: f64) -> f64 {
     let points: Vec<(f64, f64)> = (0..=doublings)
         .map(|doubling| {
             let (mean, variance) = mean_and_variance(&counts(arrivals_ns, shortest_ns << doubling));
-            (f64::from(doubling), libm::log2(variance / mean / mean + more))
+            (f64::from(doubling), libm::log2(variance / mean / mean))
         })
         .collect();
     let count = points.len() as f64;
@@ -71,61 +64,6 @@ fn independent_requests_are_not_bursty() {
     let poisson = arrivals_ns(ArrivalConfig::by_name("poisson").unwrap(), 1_000_000);
     assert!((dispersion(&poisson, 500_000_000) - 1.0).abs() < 0.2, "{}", dispersion(&poisson, 500_000_000));
     assert!((hurst(&poisson, 5_000_000, 6) - 0.5).abs() < 0.03, "{}", hurst(&poisson, 5_000_000, 6));
-}
-
-#[test]
-fn bursts_have_their_rate_and_their_dispersion() {
-    // The limit of variance over mean for long intervals: 1 + 2 (1 / gap) (1 / on) / (1 / on + 1 / off)^2.
-    for (gap, on, off) in [(50e-6, 10e-3, 90e-3), (1e-3, 20e-3, 20e-3), (100e-6, 1e-3, 30e-3_f64)] {
-        let config = OnOffConfig {
-            gap: ns((gap * 1e9) as u64),
-            on: ns((on * 1e9) as u64),
-            off: ns((off * 1e9) as u64),
-            ..OnOffConfig::default()
-        };
-        let arrivals = arrivals_ns(ArrivalConfig::OnOff(config), 2_000_000);
-        let expected = 1.0 + 2.0 / gap / on / (1.0 / on + 1.0 / off).powi(2);
-        let interval = (20.0 * (on + off) * 1e9) as u64;
-        let seen = dispersion(&arrivals, interval);
-        assert!((seen / expected - 1.0).abs() < 0.2, "{seen} instead of {expected}");
-        let mean = *arrivals.last().unwrap() as f64 / 2e6 / 1e9;
-        let expected_mean = gap * (on + off) / on;
-        let bound = 4.0 * (expected / 2e6_f64).sqrt();
-        assert!((mean / expected_mean - 1.0).abs() < bound, "{mean} instead of {expected_mean}");
-    }
-}
-
-#[test]
-fn pareto_periods_are_bursty_over_longer_times() {
-    let of = |pareto_shape| {
-        let config = OnOffConfig { pareto_shape, ..OnOffConfig::default() };
-        arrivals_ns(ArrivalConfig::OnOff(config), 2_000_000)
-    };
-    let (exponential, pareto) = (of(None), of(Some(1.4)));
-    // Over ten periods, exponential periods average out; those of Pareto do not.
-    let (short, long) = (hurst(&exponential, 1_000_000_000, 5), hurst(&pareto, 1_000_000_000, 5));
-    assert!((short - 0.5).abs() < 0.1 && long > 0.65, "{short} and {long}");
-    // With infinite variance, the mean converges slowly.
-    let mean_ns = *pareto.last().unwrap() as f64 / 2e6;
-    assert!((350_000.0..650_000.0).contains(&mean_ns), "{mean_ns}");
-}
-
-#[test]
-fn the_b_model_has_its_hurst_parameter_and_its_rate() {
-    for given in [0.6, 0.7, 0.8, 0.9] {
-        let config = SelfSimilarConfig { mean: ns(1 << 19), hurst: given };
-        let arrivals = arrivals_ns(ArrivalConfig::SelfSimilar(config), 1 << 20);
-        // The time of all is 2^39 ns, so that intervals of 2^k ns are halves of halves.
-        // The mean square is the variance and the square of the mean.
-        let seen = slope(&arrivals, 1 << 29, 6, 1.0);
-        assert!((seen - given).abs() < 0.03, "{seen} instead of {given}");
-        // Bursts far above random ones (a dispersion of 1); the lower the Hurst parameter, the higher the
-        // bursts.
-        assert!(dispersion(&arrivals, 1 << 29) > 100.0);
-        // The last request is in the last of the intervals that have one.
-        let end = *arrivals.last().unwrap() as f64 / (1_u64 << 39) as f64;
-        assert!((0.9..1.0).contains(&end), "{end}");
-    }
 }
 
 #[test]
@@ -185,10 +123,6 @@ fn no_access_leaves_the_footprint() {
 
 #[test]
 fn an_invalid_parameter_is_refused_with_its_key() {
-    let on_off = |gap, on, off, pareto_shape| {
-        ArrivalConfig::OnOff(OnOffConfig { gap: ns(gap), on: ns(on), off: ns(off), pareto_shape })
-    };
-    let similar = |mean, hurst| ArrivalConfig::SelfSimilar(SelfSimilarConfig { mean: ns(mean), hurst });
     let quantiles = |points: &[(u64, u64)]| {
         let quantile = |&(percent, gap)| Quantile { share: Share::percent(percent), gap: ns(gap) };
         ArrivalConfig::Quantiles(QuantilesConfig {
@@ -197,16 +131,6 @@ fn an_invalid_parameter_is_refused_with_its_key() {
         })
     };
     let cases = [
-        (on_off(0, 10, 10, None), "arrival.gap", "0ns was given", "from 1ns"),
-        (on_off(1000, 999, 10, None), "arrival.on", "999ns was given", "at least arrival.gap, 1us"),
-        (on_off(10, 10, 0, None), "arrival.off", "0ns was given", "from 1ns"),
-        (on_off(10, 10, 1 << 62, None), "arrival.off", "1000000 requests", "to 9223372036850ns"),
-        (on_off(10, 10, 10, Some(1.0)), "arrival.pareto_shape", "1 was given", "above 1"),
-        (on_off(10, 10, 10, Some(f64::NAN)), "arrival.pareto_shape", "NaN was given", "above 1"),
-        (similar(0, 0.8), "arrival.mean", "0ns was given", "from 1ns"),
-        (similar(10, 0.5), "arrival.hurst", "0.5 was given", "above 0.5 and below 1"),
-        (similar(10, 1.0), "arrival.hurst", "1 was given", "above 0.5 and below 1"),
-        (similar(10, f64::NAN), "arrival.hurst", "NaN was given", "above 0.5 and below 1"),
         (quantiles(&[]), "arrival.gaps", "another was given", "from the gap of 0% to that of 100%"),
         (quantiles(&[(0, 1), (90, 1)]), "arrival.gaps", "another was given", "from the gap of 0%"),
         (

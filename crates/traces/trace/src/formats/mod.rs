@@ -9,7 +9,6 @@
 //! implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `FORMATS`, its
 //! sample and malformed records in `tests/trace`, and a seed for fuzzing.
 
-mod biotracer;
 mod blkparse;
 mod blktrace;
 mod columns;
@@ -20,7 +19,6 @@ mod logwrites;
 mod mooncake;
 mod oracle_general;
 mod sniff;
-mod srt;
 pub(crate) mod table_file;
 mod tables;
 mod vscsi;
@@ -55,7 +53,6 @@ const FORMATS: &[Format] = &[
     Format::text::<ftrace::Ftrace>(),
     Format::table(&tables::CLOUDPHYSICS),
     Format::table(&tables::DISKMON),
-    Format::text::<biotracer::BioTracer>(),
     Format::table(&tables::TENCENT),
     Format::table(&tables::ALIBABA),
     Format::headed(&sniff::WPA),
@@ -67,7 +64,6 @@ const FORMATS: &[Format] = &[
     Format::binary::<blktrace::Blktrace>(),
     Format::binary::<vscsi::Vscsi>(),
     Format::binary::<oracle_general::OracleGeneral>(),
-    Format::binary::<srt::Srt>(),
     Format::binary::<logwrites::LogWrites>(),
     Format::of(table_file::PARQUET, Clock::Start, Kind::File(is_parquet, table_file::open)),
     Format::of(table_file::ARROW, Clock::Start, Kind::File(is_arrow, table_file::open)),
@@ -228,7 +224,7 @@ impl Format {
 /// The options that were given of those that only some formats take.
 fn given(options: &TraceOptions) -> impl Iterator<Item = &'static str> {
     let usual = TraceOptions::default();
-    let (units, store) = (options.units, options.kv_store);
+    let units = options.units;
     let given = [
         ("device_stride", options.device_stride != usual.device_stride),
         ("event", options.event.is_some()),
@@ -238,9 +234,6 @@ fn given(options: &TraceOptions) -> impl Iterator<Item = &'static str> {
         ("columns", options.columns.is_some()),
         ("header_lines", options.header_lines != usual.header_lines),
         ("object_stride", options.object_stride != usual.object_stride),
-        ("kv_store.object", store.object.is_some()),
-        ("kv_store.capacity", store.capacity != usual.kv_store.capacity),
-        ("kv_store.eviction", store.eviction != usual.kv_store.eviction),
     ];
     given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key)
 }

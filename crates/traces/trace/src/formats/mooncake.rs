@@ -7,28 +7,28 @@
 //! | Bailian  | s; requests belong to a `turn` | numbers      |             16 |
 //! | LiteLLM  | ms since 1970                  | hexadecimal  |            512 |
 //!
-//! Every hash is an object of `kv_store.object` bytes, by default 128 KiB for each token of a block: their number follows
-//! from the lengths of prompts, each of which has a hash for each of its blocks. The first hashes of a request are read as long as the
-//! store holds them. The model computes all others, and those missing in the store are written. A full store
-//! of `kv_store.capacity` evicts the object that was used (`lru`) or written (`fifo`) longest ago, and the
-//! new object takes its place: `fifo` writes the store from its begin to its end, again and again, as a log
-//! does. The last block of a prompt counts as a whole one.
+//! Every hash is a block of keys and values: its first use writes it behind all earlier ones, each further use reads it.
+//! By default a block has 128 KiB for each of its tokens (`units.size` is the size of a block); the number of tokens
+//! follows from the lengths of prompts, each of which has a hash for each of its blocks. The last block of a prompt
+//! counts as a whole one. No block ever leaves: the capacity of a store is a matter of the device (`workload.remap =
+//! "modulo"` writes it from its begin to its end, again and again).
 
 use crate::devices::Devices;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
 use crate::text::{LineParser, TextFormat};
 use coflash_base::Bytes;
 use coflash_workload::Op;
-use coflash_workload::recorded::{KvEviction, KvStore, TraceOptions};
+use coflash_workload::recorded::TraceOptions;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The reader of such a trace.
 pub(crate) struct Mooncake {
-    /// The store, with objects of one byte a token until the tokens of a block are known.
-    store: Store,
-    given: KvStore,
+    /// The place of each block, in blocks.
+    places: BTreeMap<u64, u64>,
+    /// The size of a block, if it is given.
+    given: Option<Bytes>,
     tokens: u64,
     /// Whether the lengths of prompts tell the tokens.
     told: bool,
@@ -39,7 +39,6 @@ pub(crate) struct Mooncake {
     /// Records of the last line that are still to be given.
     waiting: VecDeque<Record>,
     hashes: u64,
-    reads: u64,
 }
 
 #[derive(Deserialize)]
@@ -95,38 +94,32 @@ const TOKENS_MAX: u64 = 1 << 16;
 impl TextFormat for Mooncake {
     const INFO: FormatInfo = FormatInfo {
         name: "mooncake",
-        summary: "requests to a large language model (Mooncake, Bailian, LiteLLM), JSON lines; a store of key-value blocks makes reads and writes",
+        summary: "requests to a large language model (Mooncake, Bailian, LiteLLM), JSON lines: blocks of keys and values are written, then read",
         source: "Qin et al., Mooncake: Trading More Storage for Less Computation, FAST 2025",
         record: "{\"timestamp\": ms or s, \"input_length\": tokens, \"hash_ids\": [...], ...}",
         extensions: &["jsonl"],
-        options: &["kv_store.object", "kv_store.capacity", "kv_store.eviction"],
+        options: &["units.size"],
     };
     const CONVENTIONS: Conventions =
-        Conventions::new(Clock::Start, ["timestamp", "device", "hash_ids", "kv_store.object"]);
+        Conventions::new(Clock::Start, ["timestamp", "device", "hash_ids", "units.size"]);
 
     fn new(options: &TraceOptions) -> Self {
-        let given = options.kv_store;
-        let mut parser = Self {
-            store: Store::new(given, 1),
-            given,
+        Self {
+            places: BTreeMap::new(),
+            given: options.units.size,
             tokens: USUAL_TOKENS,
             told: false,
             times: None,
             origin_ns: 0,
             waiting: VecDeque::new(),
             hashes: 0,
-            reads: 0,
-        };
-        parser.take_blocks_of(USUAL_TOKENS);
-        parser
+        }
     }
 }
 
 impl Mooncake {
-    fn take_blocks_of(&mut self, tokens: u64) {
-        self.tokens = tokens;
-        self.store =
-            Store::new(self.given, self.given.object.map_or(tokens * TOKEN_BYTES, |object| object.count));
+    fn block_bytes(&self) -> u64 {
+        self.given.map_or(self.tokens * TOKEN_BYTES, |given| given.count)
     }
 }
 
@@ -146,8 +139,7 @@ impl LineParser for Mooncake {
         let mut sizes =
             std::iter::successors(Some(TOKENS_MAX), |size| Some(size / 2).filter(|half| *half > 0));
         if let Some(tokens) = sizes.find(fits).filter(|_| !prompts.is_empty()) {
-            self.told = true;
-            self.take_blocks_of(tokens);
+            (self.told, self.tokens) = (true, tokens);
         }
     }
 
@@ -165,22 +157,19 @@ impl LineParser for Mooncake {
             self.origin_ns = time_ns as u64;
         }
         let time_ns = (time_ns as u64).saturating_sub(self.origin_ns);
-        let mut is_prefix = true;
+        let length = self.block_bytes();
         for hash in hash_ids {
             let hash = match hash {
                 Hash::Number(number) => number,
                 Hash::Text(digits) => number_of(&digits)?,
             };
             self.hashes += 1;
-            let (place, is_stored) = self.store.use_of(hash);
-            is_prefix &= is_stored;
-            self.reads += u64::from(is_prefix);
-            let op = if is_stored { Op::Read } else { Op::Write };
-            if is_prefix || !is_stored {
-                let length = self.store.object_bytes;
-                let offset = place * length;
-                self.waiting.push_back(Record { time_ns, device: 0, offset, length, op, placement: None });
-            }
+            let next = self.places.len() as u64;
+            let place = *self.places.entry(hash).or_insert(next);
+            let op = if place == next { Op::Write } else { Op::Read };
+            // The reader refuses what is beyond the address space.
+            let offset = place.saturating_mul(length);
+            self.waiting.push_back(Record { time_ns, device: 0, offset, length, op, placement: None });
         }
         Ok(self.waiting.pop_front())
     }
@@ -190,17 +179,18 @@ impl LineParser for Mooncake {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let object = Bytes { count: self.store.object_bytes };
+        let size = Bytes { count: self.block_bytes() };
         let told = if self.told { "as the lengths of prompts tell" } else { "as is usual" };
-        let size = match self.given.object {
-            Some(_) => format!("blocks of {object} (kv_store.object)"),
-            None => format!("blocks of {} tokens, {told}, of {object} (kv_store.object)", self.tokens),
+        let size = match self.given {
+            Some(_) => format!("blocks of {size} (units.size)"),
+            None => format!("blocks of {} tokens, {told}, of {size} (units.size)", self.tokens),
         };
         vec![
             format!("times in {}; {size}", self.times.unwrap_or(SINCE_START).text),
             format!(
-                "{} blocks of tokens were asked for; a store of {} objects (kv_store) held {} of them and had them read",
-                self.hashes, self.store.places, self.reads
+                "{} blocks of tokens were asked for: {} different ones are written once and read from then on",
+                self.hashes,
+                self.places.len()
             ),
         ]
     }
@@ -214,54 +204,4 @@ fn number_of(digits: &str) -> Result<u64, FieldError> {
         return Err(wrong());
     }
     u64::from_str_radix(&digits[digits.len().saturating_sub(16)..], 16).map_err(|_| wrong())
-}
-
-/// The stored objects and their places.
-struct Store {
-    object_bytes: u64,
-    /// The number of objects that it holds at most.
-    places: u64,
-    eviction: KvEviction,
-    objects: BTreeMap<u64, Object>,
-    /// The hash of each object by the moment that decides when it leaves.
-    order: BTreeMap<u64, u64>,
-    /// The next moment.
-    now: u64,
-}
-
-#[derive(Clone, Copy)]
-struct Object {
-    place: u64,
-    since: u64,
-}
-
-impl Store {
-    fn new(KvStore { capacity, eviction, .. }: KvStore, object_bytes: u64) -> Self {
-        let places = (capacity.count / object_bytes.max(1)).max(1);
-        let (objects, order) = (BTreeMap::new(), BTreeMap::new());
-        Self { object_bytes, places, eviction, objects, order, now: 0 }
-    }
-
-    /// Use an object, and store it if need be. Returns its place, and whether it was stored before.
-    fn use_of(&mut self, hash: u64) -> (u64, bool) {
-        let stored = self.objects.get(&hash).copied();
-        if let Some(object) = stored {
-            if self.eviction == KvEviction::Fifo {
-                return (object.place, true);
-            }
-            self.order.remove(&object.since);
-        }
-        let place = match stored {
-            Some(object) => object.place,
-            None if (self.objects.len() as u64) < self.places => self.objects.len() as u64,
-            None => {
-                let (_, oldest) = self.order.pop_first().expect("a full store holds an object");
-                self.objects.remove(&oldest).expect("what has an order is stored").place
-            }
-        };
-        self.objects.insert(hash, Object { place, since: self.now });
-        self.order.insert(self.now, hash);
-        self.now += 1;
-        (place, stored.is_some())
-    }
 }

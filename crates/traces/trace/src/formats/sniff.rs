@@ -302,7 +302,7 @@ pub(crate) fn sniff(sample: &[u8], headed: Option<&Headed>) -> Option<Sniffed> {
         Some((index, separator, names)) => {
             let data = lines[index + 1..].iter().filter(|line| !is_comment(line)).copied().collect();
             let before = lines[..=index].iter().filter(|line| !is_comment(line)).count();
-            by_names(names, data, separator, before as u64, headed)
+            by_names(names, data, separator, before, headed)
         }
         None if headed.is_some() => None,
         None => {
@@ -313,17 +313,127 @@ pub(crate) fn sniff(sample: &[u8], headed: Option<&Headed>) -> Option<Sniffed> {
     }
 }
 
+/// The lines of a text in cells, and the names of its columns, if it has any.
+struct Sample<'a> {
+    names: Vec<Name>,
+    rows: Vec<Vec<&'a [u8]>>,
+    separator: u8,
+    comma: bool,
+}
+
+impl<'a> Sample<'a> {
+    fn new(names: Vec<Name>, rows: Vec<Vec<&'a [u8]>>, separator: u8) -> Self {
+        Self { names, comma: is_comma(separator, &rows), rows, separator }
+    }
+
+    fn values(&self, at: usize) -> Values<'a> {
+        Values(self.rows.iter().filter_map(|row| row.get(at).copied()).collect(), self.comma)
+    }
+
+    fn role(&self, at: usize) -> Option<&'static str> {
+        role_of(&self.names.get(at)?.name).map(|(role, _)| role)
+    }
+
+    /// The unit that the name of a column tells, or nothing.
+    fn unit(&self, at: usize) -> &str {
+        self.names.get(at).map_or("", |given| match given.unit.as_str() {
+            "" => role_of(&given.name).map_or("", |(_, unit)| unit),
+            unit => unit,
+        })
+    }
+
+    /// The columns whose names tell a role.
+    fn named(&self, wanted: &str) -> impl Iterator<Item = usize> {
+        let is_wanted = move |role: &'static str| role.split(':').next() == Some(wanted);
+        (0..self.names.len()).filter(move |&at| self.role(at).is_some_and(is_wanted))
+    }
+
+    /// Of the columns with a role those whose values fit, the first one with a known unit.
+    fn fitting(&self, wanted: &str, fits: fn(&Values<'_>) -> bool) -> Option<usize> {
+        let fit = self.named(wanted).filter(|&at| fits(&self.values(at)));
+        fit.min_by_key(|&at| self.names[at].unknown.is_some())
+    }
+
+    /// The column with a role; a value that fits no column is reported with its line.
+    fn column(&self, wanted: &str, fits: fn(&Values<'_>) -> bool) -> Option<usize> {
+        self.fitting(wanted, fits).or_else(|| self.named(wanted).next())
+    }
+
+    /// The role of the time in `at`, and of a latency to it, with what they are.
+    fn time_roles(&self, at: usize, headed: bool, roles: &mut [String], unclear: &mut Vec<(String, bool)>) {
+        let values = self.values(at);
+        let is_date = self.names[at].name.starts_with("date") && DAY_NUMBERS.contains(&values.largest());
+        let (unit, is_told) = match self.unit(at) {
+            "" if headed && !values.are_moments() => ("s", true),
+            "" if is_date => (DAYS, true),
+            "" => values.time_unit(),
+            unit => (unit, true),
+        };
+        if self.names[at].unit.is_empty() {
+            unclear.push((format!("times in {unit}"), is_told));
+        }
+        roles[at] = format!("time:{unit}");
+        if self.role(at) != Some("end") {
+            return;
+        }
+        let latency = self.column("latency", are_numbers).filter(|_| !headed);
+        let Some(latency) = latency else {
+            unclear.push(("times are those of completion".to_owned(), true));
+            return;
+        };
+        let given = match self.unit(latency) {
+            "" => unit,
+            given => given,
+        };
+        roles[latency] = format!("latency:{given}");
+        let what = format!("requests arrived before the times of completion by a latency in {given}");
+        unclear.push((what, !self.names[latency].unit.is_empty()));
+    }
+
+    /// What is found, from the roles of the columns.
+    fn sniffed(
+        &self,
+        roles: &[String],
+        used: [Option<usize>; 3],
+        header_lines: usize,
+        why: String,
+    ) -> Option<Sniffed> {
+        let unknown = used.into_iter().flatten().filter_map(|at| self.names.get(at)?.unknown.as_deref());
+        Some(Sniffed {
+            columns: roles.join(",").parse().ok()?,
+            separator: self.separator,
+            header_lines: header_lines as u64,
+            comma: self.comma,
+            is_certain: false,
+            is_own: false,
+            why,
+            unknown_units: unknown.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+fn are_numbers(values: &Values<'_>) -> bool {
+    values.are_numbers()
+}
+
+fn are_times(values: &Values<'_>) -> bool {
+    values.are_numbers() || values.are_moments()
+}
+
+fn are_ops(values: &Values<'_>) -> bool {
+    values.are_operations(true) || values.are_flags()
+}
+
 /// Find the columns by their names.
 fn by_names(
     mut names: Vec<Name>,
     data: Vec<&[u8]>,
     separator: u8,
-    header_lines: u64,
+    header_lines: usize,
     headed: Option<&Headed>,
 ) -> Option<Sniffed> {
-    if headed.is_some_and(|headed| {
-        !headed.names.iter().all(|needed| names.iter().any(|given| given.name == *needed))
-    }) {
+    let is_named = |needed: &&str| names.iter().any(|given| given.name == *needed);
+    if headed.is_some_and(|headed| !headed.names.iter().all(|needed| is_named(needed))) {
         return None;
     }
     let text = names.iter().position(|given| role_of(&given.name).is_some_and(|(role, _)| role == "text"));
@@ -335,80 +445,45 @@ fn by_names(
         // R's write.table gives the names of rows no name of their own.
         names.insert(0, name_of(b"row"));
     }
-    let names = &names;
-    let comma = is_comma(separator, &rows);
-    let values = |at: usize| Values(rows.iter().filter_map(|row| row.get(at).copied()).collect(), comma);
-    let column = |wanted: &str, fits: &dyn Fn(&Values<'_>) -> bool| {
-        let role = |name: &str| role_of(name).filter(|(role, _)| role.split(':').next() == Some(wanted));
-        let named = names.iter().enumerate().filter_map(|(at, given)| {
-            let (role, unit) = role(&given.name)?;
-            Some((at, role, if given.unit.is_empty() { unit } else { &given.unit }))
-        });
-        // A value that fits no column is reported with its line.
-        let all: Vec<_> = named.collect();
-        let fit = all.iter().filter(|(at, ..)| fits(&values(*at)));
-        fit.min_by_key(|(at, ..)| names[*at].unknown.is_some()).or(all.first()).copied()
-    };
-    let numbers = |values: &Values<'_>| values.are_numbers();
-    let times = |values: &Values<'_>| values.are_numbers() || values.are_moments();
-    let time = column("time", &times).or_else(|| column("end", &times));
-    let offset = column("offset", &numbers)?;
-    let size = column("size", &numbers).or_else(|| {
-        // A count is of what addresses are in.
-        column("count", &numbers)
-            .map(|(at, role, unit)| (at, role, if unit.is_empty() { offset.2 } else { unit }))
-    })?;
-    let op = column("op", &|values| values.are_operations(true) || values.are_flags());
-    let mut roles: Vec<String> = names.iter().map(|_| "skip".to_owned()).collect();
-    let mut unclear = Vec::new();
-    if let Some((at, _, unit)) = time {
-        let is_date = names[at].name.starts_with("date") && DAY_NUMBERS.contains(&values(at).largest());
-        let found = if is_date { (DAYS, true) } else { values(at).time_unit() };
-        let (unit, is_told) = match (unit, headed) {
-            ("", Some(_)) if !values(at).are_moments() => ("s", true),
-            ("", _) => found,
-            (unit, _) => (unit, true),
-        };
-        if names[at].unit.is_empty() {
-            unclear.push((format!("times in {unit}"), is_told));
-        }
-        roles[at] = format!("time:{unit}");
-        let of_end = time.is_some_and(|(_, role, _)| role == "end");
-        if let Some((at, _, given)) = column("latency", &numbers).filter(|_| of_end && headed.is_none()) {
-            let given = if given.is_empty() { unit } else { given };
-            roles[at] = format!("latency:{given}");
-            let what = format!("requests arrived before the times of completion by a latency in {given}");
-            unclear.push((what, !names[at].unit.is_empty()));
-        } else if of_end {
-            unclear.push(("times are those of completion".to_owned(), true));
-        }
+    let sample = Sample::new(names, rows, separator);
+    let names = &sample.names;
+    let time = sample.column("time", are_times).or_else(|| sample.column("end", are_times));
+    let offset = sample.column("offset", are_numbers)?;
+    let counted = || sample.column("count", are_numbers);
+    let size = sample.column("size", are_numbers).or_else(counted)?;
+    let op = sample.column("op", are_ops);
+    let (mut roles, mut unclear) = (vec!["skip".to_owned(); names.len()], Vec::new());
+    if let Some(at) = time {
+        sample.time_roles(at, headed.is_some(), &mut roles, &mut unclear);
     }
     // coflash's own names are of bytes.
-    let own = |at: usize, name: &str| time.is_some_and(|(.., unit)| unit == "ns") && names[at].name == name;
-    let is_own = own(offset.0, "offset") && own(size.0, "length");
-    let offset_given = if (is_own || headed.is_some()) && offset.2.is_empty() { "bytes" } else { offset.2 };
-    let (offset_unit, size_unit) = places(&values(offset.0), offset_given, &values(size.0), size.2);
-    roles[offset.0] = format!("offset:{offset_unit}");
-    roles[size.0] = format!("size:{size_unit}");
-    let told = size.1 != "count" || !names[size.0].unit.is_empty();
+    let own =
+        |at: usize, name: &str| time.is_some_and(|at| sample.unit(at) == "ns") && names[at].name == name;
+    let is_own = own(offset, "offset") && own(size, "length");
+    let is_count = sample.role(size) == Some("count");
+    let given = match [sample.unit(offset), sample.unit(size)] {
+        // A count is of what addresses are in.
+        [offset, ""] if is_count => [offset, offset],
+        units => units,
+    };
+    let in_bytes = (is_own || headed.is_some()) && given[0].is_empty();
+    let given_offset = if in_bytes { "bytes" } else { given[0] };
+    let (offset_unit, size_unit) =
+        places(&sample.values(offset), given_offset, &sample.values(size), given[1]);
+    roles[offset] = format!("offset:{offset_unit}");
+    roles[size] = format!("size:{size_unit}");
+    let told = !is_count || !names[size].unit.is_empty();
     unclear.push((format!("addresses in {offset_unit}, sizes in {size_unit}"), told));
-    if let Some((at, role, _)) = op {
+    let is_filled: fn(&Values<'_>) -> bool = |values| values.0.iter().all(|cell| !cell.is_empty());
+    let device = sample.column("device", is_filled).map(|at| (at, "device"));
+    let placement = sample.column("placement", |_| true).map(|at| (at, "placement"));
+    let named_op = op.and_then(|at| Some((at, sample.role(at)?)));
+    let text = text.map(|(at, _)| (at, "text"));
+    let place = |name: &str| names.iter().position(|given| given.name == name);
+    let extra =
+        headed.iter().flat_map(|headed| headed.extra).filter_map(|&(name, role)| Some((place(name)?, role)));
+    for (at, role) in [named_op, device, placement, text].into_iter().flatten().chain(extra) {
         roles[at] = role.to_owned();
-    }
-    for role in ["device", "placement"] {
-        if let Some((at, ..)) =
-            column(role, &|values| values.0.iter().all(|cell| role == "placement" || !cell.is_empty()))
-        {
-            roles[at] = role.to_owned();
-        }
-    }
-    if let Some((at, _)) = text {
-        roles[at] = "text".to_owned();
-    }
-    for (name, role) in headed.iter().flat_map(|headed| headed.extra) {
-        if let Some(at) = names.iter().position(|given| given.name == *name) {
-            roles[at] = (*role).to_owned();
-        }
     }
     if op.is_none() {
         roles.push("op=read".to_owned());
@@ -423,100 +498,66 @@ fn by_names(
     }
     let why = unclear.iter().map(|(what, told)| format!("{what}{}", if *told { "" } else { " (assumed)" }));
     let why = format!("its header names them; {}", why.collect::<Vec<_>>().join(", "));
-    let used = [time.map(|(at, ..)| at), Some(offset.0), Some(size.0)];
-    let unknown_units = unknown_units(names, used);
-    let is_certain = op.is_some() && unclear.iter().all(|(_, told)| *told) && unknown_units.is_empty();
-    let columns = roles.join(",").parse().ok()?;
-    Some(Sniffed { columns, separator, header_lines, comma, is_certain, is_own, why, unknown_units })
+    let found = sample.sniffed(&roles, [time, Some(offset), Some(size)], header_lines, why)?;
+    let is_certain = op.is_some() && unclear.iter().all(|(_, told)| *told) && found.unknown_units.is_empty();
+    Some(Sniffed { is_certain, is_own, ..found })
 }
 
-/// The names of columns that are used whose unit is not known.
-fn unknown_units(names: &[Name], used: [Option<usize>; 3]) -> String {
-    let names = used.into_iter().flatten().filter_map(|at| names.get(at)?.unknown.as_deref());
-    names.map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
-}
-
-/// Find the columns by their values, and by those names that are known; they may stand in one of the `comments`.
-fn by_values(lines: &[&[u8]], comments: &[&[u8]]) -> Option<Sniffed> {
-    let mut fit = SEPARATORS.into_iter().chain([BLANK]).filter_map(|separator| {
+/// The separator of most lines, with at least three columns; the number of columns, and the first line with as many.
+fn separated(lines: &[&[u8]]) -> Option<(u8, usize, usize)> {
+    SEPARATORS.into_iter().chain([BLANK]).find_map(|separator| {
         let counts: Vec<_> = lines.iter().map(|line| split(line, separator, None).len()).collect();
         let usual =
             *counts.iter().max_by_key(|count| counts.iter().filter(|other| other == count).count())?;
         let agree = counts.iter().filter(|count| **count == usual).count();
-        (usual >= 3 && agree * 2 > counts.len()).then_some((separator, usual, counts))
-    });
-    let (separator, columns, counts) = fit.next()?;
-    let first = counts.iter().position(|count| *count == columns)?;
+        let first = counts.iter().position(|count| *count == usual)?;
+        (usual >= 3 && agree * 2 > counts.len()).then_some((separator, usual, first))
+    })
+}
+
+/// Find the columns by their values, and by those names that are known; they may stand in one of the `comments`.
+fn by_values(lines: &[&[u8]], comments: &[&[u8]]) -> Option<Sniffed> {
+    let (separator, columns, first) = separated(lines)?;
     // A first line without any number holds names.
     let is_name = |cell: &&[u8]| plain(cell, false).is_none() && moment(cell).is_none();
     let has_header = split(lines[first], separator, None).iter().all(is_name);
-    let header = if has_header {
-        Some(split(lines[first], separator, None))
-    } else {
-        comments.iter().rev().map(|line| split(line, separator, None)).find(|cells| cells.len() == columns)
-    };
-    let names: Vec<_> = header.into_iter().flatten().map(name_of).collect();
-    let role = |at: usize| names.get(at).and_then(|given| role_of(&given.name));
-    let unit = |at: usize| match names.get(at) {
-        Some(given) if !given.unit.is_empty() => given.unit.as_str(),
-        _ => role(at).map_or("", |(_, unit)| unit),
-    };
+    let commented =
+        || comments.iter().rev().find(|line| split(line, separator, None).len() == columns).copied();
+    let header = if has_header { Some(lines[first]) } else { commented() };
+    let names =
+        header.map_or_else(Vec::new, |line| split(line, separator, None).into_iter().map(name_of).collect());
     let first = first + usize::from(has_header);
-    let data = lines.get(first..).unwrap_or_default();
-    let rows = data.iter().map(|line| split(line, separator, None)).filter(|row| row.len() == columns);
-    let rows: Vec<_> = rows.collect();
-    let comma = is_comma(separator, &rows);
-    let values = |at: usize| Values(rows.iter().map(|row| row[at]).collect(), comma);
-    let named = |wanted: &str, fits: &dyn Fn(&Values<'_>) -> bool| {
-        let is = |at: usize| role(at).is_some_and(|(role, _)| role.split(':').next() == Some(wanted));
-        let fit = (0..columns).filter(|&at| is(at) && fits(&values(at)));
-        fit.min_by_key(|&at| names[at].unknown.is_some())
+    let rows = lines.iter().skip(first).map(|line| split(line, separator, None));
+    let sample = Sample::new(names, rows.filter(|row| row.len() == columns).collect(), separator);
+    let is_free = |at: &usize| sample.role(*at).is_none();
+    let by_word = || (0..columns).filter(is_free).find(|&at| sample.values(at).are_operations(false));
+    let both =
+        |values: &Values<'_>| values.largest() > 0.0 && values.numbers().any(|number| number == Some(0.0));
+    let is_number = |at: &usize| {
+        let values = sample.values(*at);
+        values.are_operations(true) && both(&values)
     };
-    let is_free = |at: &usize| role(*at).is_none();
-    let by_word = || (0..columns).filter(is_free).find(|&at| values(at).are_operations(false));
-    let by_number = || {
-        let both = |values: &Values<'_>| {
-            values.largest() > 0.0 && values.numbers().any(|number| number == Some(0.0))
-        };
-        (0..columns).filter(is_free).find(|&at| values(at).are_operations(true) && both(&values(at)))
-    };
-    let by_name = named("op", &|values| values.are_operations(true) || values.are_flags());
-    let op = by_name.or_else(by_word).or_else(by_number);
+    let by_number = || (0..columns).filter(is_free).find(is_number);
+    let op = sample.fitting("op", are_ops).or_else(by_word).or_else(by_number);
     let left: Vec<_> = (0..columns).filter(|at| Some(*at) != op).collect();
     let rises = |at: &usize| {
-        let numbers: Vec<_> = values(*at).numbers().collect();
-        values(*at).are_moments() || values(*at).are_numbers() && rows.len() > 1 && numbers.is_sorted()
+        let values = sample.values(*at);
+        let numbers: Vec<_> = values.numbers().collect();
+        values.are_moments() || values.are_numbers() && sample.rows.len() > 1 && numbers.is_sorted()
     };
-    let is_time = |at: usize| TIMES.contains(&unit(at));
-    let times = |values: &Values<'_>| values.are_numbers() || values.are_moments();
-    let may_be_time = |at: &usize| is_free(at) && (is_time(*at) || unit(*at).is_empty()) && rises(at);
-    let time = named("time", &times).or_else(|| named("end", &times));
+    let is_time = |at: usize| TIMES.contains(&sample.unit(at));
+    let may_be_time = |at: &usize| is_free(at) && (is_time(*at) || sample.unit(*at).is_empty()) && rises(at);
+    let time = sample.fitting("time", are_times).or_else(|| sample.fitting("end", are_times));
     let time = time.or_else(|| left.iter().copied().find(may_be_time).filter(|_| left.len() > 2));
     if op.is_none() && !time.as_ref().is_some_and(rises) {
         return None;
     }
-    let numeric = left.into_iter().filter(|&at| Some(at) != time && values(at).are_numbers());
-    let numeric: Vec<_> = numeric.filter(|&at| !is_time(at) && values(at).are_multiples(1.0)).collect();
-    let numbers = |values: &Values<'_>| values.are_numbers();
-    let named_size = named("size", &numbers).or_else(|| named("count", &numbers));
-    let free = || numeric.iter().copied().filter(is_free);
-    let farthest =
-        || free().max_by(|a, b| values(*a).largest().total_cmp(&values(*b).largest()).then(b.cmp(a)));
-    let size_beside = |offset: usize| {
-        let is_size =
-            |at: &usize| *at != offset && values(*at).largest() > 0.0 && values(*at).largest() <= 1e9;
-        let whole_sectors = |at: &usize| is_size(at) && values(*at).are_multiples(512.0);
-        named_size
-            .or_else(|| free().find(whole_sectors))
-            .or_else(|| free().filter(|at| *at > offset).find(is_size))
-            .or_else(|| free().find(is_size))
-    };
-    let pair = |offset: usize| Some((offset, size_beside(offset)?));
-    // Where all addresses are 0, the largest numbers are sizes.
-    let (offset, size) =
-        named("offset", &numbers).or_else(farthest).and_then(pair).or_else(|| free().find_map(pair))?;
-    let (offset_unit, size_unit) = places(&values(offset), unit(offset), &values(size), unit(size));
-    let is_told = names.iter().any(|given| role_of(&given.name).is_some() || !given.unit.is_empty());
+    let numeric = left.into_iter().filter(|&at| Some(at) != time && sample.values(at).are_numbers());
+    let numeric = numeric.filter(|&at| !is_time(at) && sample.values(at).are_multiples(1.0));
+    let (offset, size) = place_and_size(&sample, &numeric.filter(is_free).collect::<Vec<_>>())?;
+    let (offset_unit, size_unit) =
+        places(&sample.values(offset), sample.unit(offset), &sample.values(size), sample.unit(size));
+    let is_told = sample.names.iter().any(|given| role_of(&given.name).is_some() || !given.unit.is_empty());
     let how = if is_told { "by their names where these are known, else " } else { "" };
     let mut why = format!(
         "{how}by their values, times in the unit and the columns in the order that are usual; addresses in {offset_unit}, sizes in {size_unit}"
@@ -525,18 +566,34 @@ fn by_values(lines: &[&[u8]], comments: &[&[u8]]) -> Option<Sniffed> {
     roles[offset] = format!("offset:{offset_unit}");
     roles[size] = format!("size:{size_unit}");
     match op {
-        Some(at) => roles[at] = role(at).map_or("op", |(role, _)| role).to_owned(),
+        Some(at) => roles[at] = sample.role(at).unwrap_or("op").to_owned(),
         None => roles.push("op=read".to_owned()),
     }
     match time {
-        Some(at) if is_time(at) => roles[at] = format!("time:{}", unit(at)),
-        Some(at) => roles[at] = format!("time:{}", values(at).time_unit().0),
+        Some(at) if is_time(at) => roles[at] = format!("time:{}", sample.unit(at)),
+        Some(at) => roles[at] = format!("time:{}", sample.values(at).time_unit().0),
         None => why += "; no time was found",
     }
-    let unknown_units = unknown_units(&names, [time, Some(offset), Some(size)]);
-    let (columns, header_lines) = (roles.join(",").parse().ok()?, first as u64);
-    let (is_certain, is_own) = (false, false);
-    Some(Sniffed { columns, separator, header_lines, comma, is_certain, is_own, why, unknown_units })
+    sample.sniffed(&roles, [time, Some(offset), Some(size)], first, why)
+}
+
+/// The columns of addresses and of sizes, by their names or else among the `free` columns of whole numbers.
+fn place_and_size(sample: &Sample<'_>, free: &[usize]) -> Option<(usize, usize)> {
+    let largest = |at: usize| sample.values(at).largest();
+    let fitting = |wanted| sample.fitting(wanted, are_numbers);
+    let named_size = fitting("size").or_else(|| fitting("count"));
+    let find = |fits: &dyn Fn(usize) -> bool| free.iter().copied().find(|&at| fits(at));
+    let size_beside = |offset: usize| {
+        let is_size = |at: usize| at != offset && largest(at) > 0.0 && largest(at) <= 1e9;
+        named_size
+            .or_else(|| find(&|at| is_size(at) && sample.values(at).are_multiples(512.0)))
+            .or_else(|| find(&|at| at > offset && is_size(at)))
+            .or_else(|| find(&is_size))
+    };
+    let pair = |offset: usize| Some((offset, size_beside(offset)?));
+    let farthest = || free.iter().copied().max_by(|&a, &b| largest(a).total_cmp(&largest(b)).then(b.cmp(&a)));
+    // Where all addresses are 0, the largest numbers are sizes.
+    fitting("offset").or_else(farthest).and_then(pair).or_else(|| free.iter().copied().find_map(pair))
 }
 
 /// Whether the decimal sign is a comma: a number shows it, or none shows a point.

@@ -68,8 +68,8 @@ pub(crate) fn refuses_with(options: &TraceOptions, beginning: &str, line: &str, 
 }
 
 /// The binary formats; their samples are in `binary.rs`.
-pub(crate) const BINARY: [&str; 7] =
-    ["blktrace", "vscsi", "oracle-general", "srt", "log-writes", "parquet", "arrow"];
+pub(crate) const BINARY: [&str; 6] =
+    ["blktrace", "vscsi", "oracle-general", "log-writes", "parquet", "arrow"];
 
 /// Create a file in the directory of the test.
 pub(crate) fn file(test: &str, name: &str, content: impl AsRef<[u8]>) -> String {

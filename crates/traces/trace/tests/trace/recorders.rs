@@ -200,7 +200,6 @@ fn an_option_without_effect_is_an_error() {
         ("mooncake.jsonl", r#"{ "units": { "time": "1s" } }"#, "units.time"),
         ("biosnoop-bcc.txt", r#"{ "event": "issue" }"#, "event"),
         ("zones.txt", r#"{ "header_lines": 1 }"#, "header_lines"),
-        ("blktrace-v8.0", r#"{ "kv_store": { "eviction": "fifo" } }"#, "kv_store.eviction"),
         ("log-writes.log", r#"{ "device_stride": "1TiB" }"#, "device_stride"),
         ("blktrace-v8.0", r#"{ "columns": "auto" }"#, "columns"),
     ] {
@@ -209,7 +208,7 @@ fn an_option_without_effect_is_an_error() {
     }
     let blocks = options(r#"{ "units": { "address": "4KiB" } }"#);
     assert_eq!(read("nvme.txt", &blocks).unwrap().0[0], (0, 2048 * 4096, 8 * 4096, Op::Write));
-    let objects = options(r#"{ "kv_store": { "object": "1MiB" } }"#);
+    let objects = options(r#"{ "units": { "size": "1MiB" } }"#);
     assert_eq!(read("bailian.jsonl", &objects).unwrap().0[1].1, MIB);
 }
 

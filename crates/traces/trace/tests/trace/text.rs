@@ -1,8 +1,8 @@
 //! The text formats with their own parsers: the meaning of records, and all malformed fields.
 
 use crate::common::{STRIDE, drain, named, parse, refuses, remarks};
-use coflash_base::{Bytes, Duration};
-use coflash_trace::{KvEviction, KvStore, TraceEvent, TraceOptions, from_reader};
+use coflash_base::Bytes;
+use coflash_trace::{TraceEvent, TraceOptions, Units, from_reader};
 use coflash_workload::{Op, Source};
 use proptest::prelude::*;
 use std::io::Cursor;
@@ -242,76 +242,25 @@ fn ftrace_refuses_malformed_records() {
 }
 
 #[test]
-fn biotracer_arrives_when_it_was_generated_by_a_steady_clock() {
-    let text = "0\t\t8\t\t4096\t\t4\t\t1.5\t\t1.7\t\t2\t\t3\n8 2 1024 5 1.6 1.8 2 3\n\
-        8 2 1024 1 2.0 99999999.9 99999999.9 99999999.9\n8 2 1024 0 99999999.8 100000000.1 100000001 100000001\n";
-    // The third was generated before a change of the clock, so it arrives with its processing, at the time of the
-    // second.
-    let expected = [
-        (0, 0, 4096, Op::Read),
-        (100_000_000, 4096, 1024, Op::Write),
-        (300_000_000, 4096, 1024, Op::Write),
-        (200_000_000, 4096, 1024, Op::Read),
-    ];
-    let mut sorted = expected;
-    sorted.sort_by_key(|record| record.0);
-    assert_eq!(parse(text, &TraceOptions::default()).unwrap(), sorted);
-    assert!(remarks(text, &TraceOptions::default()).contains("the clock was set 1 times"));
-    let trusted = TraceOptions { clock_jump: Some(Duration { ns: u64::MAX }), ..named("biotracer") };
-    assert_eq!(parse(text, &trusted).unwrap()[3].0, 99_999_998_300_000_000);
-}
-
-#[test]
-fn biotracer_refuses_malformed_records() {
-    let biotracer =
-        |line, field, parts: &[&str]| refuses("biotracer", "0 8 4096 4 1 2 3 4\n", line, field, parts);
-    biotracer("x 8 4096 4 1 2 3 4", "lba", &["\"x\""]);
-    biotracer("0 x 4096 4 1 2 3 4", "size_sectors", &["\"x\""]);
-    biotracer("0 8 x 4 1 2 3 4", "size_bytes", &["\"x\""]);
-    biotracer("0 8 8 4 1 2 3 4", "size_bytes", &["512 times"]);
-    biotracer("0 8 4096 R 1 2 3 4", "type", &["\"R\""]);
-    biotracer("0 8 4096 4 x 2 3 4", "t_generate", &["\"x\""]);
-    biotracer("0 8 4096 4 1 x 3 4", "t_process", &["\"x\""]);
-    biotracer("0 8 4096 4 1 2 x 4", "t_submit", &["\"x\""]);
-    biotracer("0 8 4096 4 1 2 3", "t_finish", &["missing"]);
-    biotracer("0 8 4096 4 1 2 3 4 5", "t_finish", &["8 fields"]);
-}
-
-#[test]
-fn mooncake_reads_the_stored_prefix_and_writes_what_the_store_lacks() {
+fn mooncake_writes_a_block_once_and_reads_it_from_then_on() {
     let text = r#"
         {"timestamp": 0, "input_length": 900, "output_length": 5, "hash_ids": [7, 8]}
         {"timestamp": 1.5, "hash_ids": [7, 9]}
         {"timestamp": 2, "hash_ids": [8, 7]}
     "#;
-    let read = |eviction| {
-        let kv_store = KvStore { object: Some(Bytes { count: 10 }), capacity: Bytes { count: 29 }, eviction };
-        let options = TraceOptions { kv_store, ..TraceOptions::default() };
-        assert!(remarks(text, &options).contains("6 blocks of tokens were asked for; a store of 2 objects"));
-        parse(text, &options)
-            .unwrap()
-            .into_iter()
-            .map(|(ns, offset, _, op)| (ns, offset, op))
-            .collect::<Vec<_>>()
-    };
+    let units = Units { size: Some(Bytes { count: 10 }), ..Units::default() };
+    let options = TraceOptions { units, ..TraceOptions::default() };
+    assert!(remarks(text, &options).contains("6 blocks of tokens were asked for: 3 different ones"));
     let (early, middle, late) = (0, 1_500_000, 2_000_000);
-    // 9 takes the place of 8, the least recently used, and 8 that of 9 or of 7.
-    let common =
-        [(early, 0, Op::Write), (early, 10, Op::Write), (middle, 0, Op::Read), (middle, 10, Op::Write)];
-    let lru = [&common[..], &[(late, 0, Op::Write), (late, 10, Op::Write)]].concat();
-    assert_eq!(read(KvEviction::Lru), lru);
-    // 9 takes the place of 7, written first; 8 is still there; 7 takes its place.
-    let fifo =
-        [&common[..3], &[(middle, 0, Op::Write), (late, 10, Op::Read), (late, 10, Op::Write)]].concat();
-    assert_eq!(read(KvEviction::Fifo), fifo);
-}
-
-#[test]
-fn mooncake_computes_all_that_follows_a_block_that_is_not_stored() {
-    let text = "{\"timestamp\": 0, \"hash_ids\": [1]}\n{\"timestamp\": 0, \"hash_ids\": [2, 1]}\n";
-    let ops: Vec<_> =
-        parse(text, &TraceOptions::default()).unwrap().iter().map(|request| request.3).collect();
-    assert_eq!(ops, [Op::Write, Op::Write], "1 is stored, and no prefix");
+    let expected = [
+        (early, 0, 10, Op::Write),
+        (early, 10, 10, Op::Write),
+        (middle, 0, 10, Op::Read),
+        (middle, 20, 10, Op::Write),
+        (late, 10, 10, Op::Read),
+        (late, 0, 10, Op::Read),
+    ];
+    assert_eq!(parse(text, &options).unwrap(), expected);
 }
 
 #[test]
@@ -323,13 +272,6 @@ fn mooncake_refuses_malformed_records() {
     mooncake("[[[[", "request", &["[[[["]);
     mooncake("{\"timestamp\": -1, \"hash_ids\": [1]}", "timestamp", &["-1"]);
     mooncake("{\"timestamp\": 1e300, \"hash_ids\": [1]}", "timestamp", &["2^64"]);
-    let kv_store = KvStore {
-        object: Some(Bytes { count: 4096 }),
-        capacity: Bytes { count: 4095 },
-        ..KvStore::default()
-    };
-    let error = parse(head, &TraceOptions { kv_store, ..TraceOptions::default() }).unwrap_err();
-    assert!(error.contains("kv_store.capacity") && error.contains("one object of 4KiB"), "{error}");
 }
 
 #[test]

@@ -278,14 +278,11 @@ fn published() -> Vec<Published> {
         ("blktrace_text_hadoop_apress_50000lines.txt.zst", queued(), 15_524, 0.5, 99.5, 0.0683, 0.009, 0.059),
         ("cloudphysics_2h_cloudPhysicsIO.csv.zst", plain(), 113_872, 41.3, 58.7, 1.0270, 1.674, 2.243),
         ("diskmon_sys1.trace.zst", plain(), 58_818, 50.3, 49.7, 0.6666, 0.463, 0.844),
-        ("nexus5_Booting_log176.txt.zst", plain(), 18_417, 66.9, 33.1, 0.8869, 0.719, 0.218),
         // One of its 20,000 offsets is negative: before the partition.
         ("TRIM_wiscsee_ext4_mkfs_reqscale_events.txt.zst", skipping(), 19_999, 0.2, 95.2, 0.0631, 0.0, 0.168),
         ("cloudphysics_2h_cloudPhysicsIO.vscsi.zst", plain(), 113_872, 41.3, 58.7, 1.027, 1.674, 2.243),
         // The manifest counts the flushes of this trace (without data) as reads.
         ("TRIM_blktrace_bin_keks.tar.zst", plain(), 1192, 0.0, 97.1, 0.0087, 0.0, 0.012),
-        // The manifest assumes sectors of 512 bytes; the header and the cylinders in the records give 256.
-        ("hp_ajw_1week_1992.srt.zst", plain(), 44_519, 29.3, 70.7, 0.0280, 0.057, 0.188),
     ]
 }
 
@@ -331,7 +328,6 @@ const OTHERS: [&str; 1] = ["hdd_validate_atlas10k.trace.zst"];
 #[allow(clippy::print_stdout, reason = "a test that is skipped must say so")]
 fn clocks_that_were_set_do_not_stretch_a_trace() {
     let known = [
-        ("nexus5_Booting_log176.txt.zst", TraceOptions::default(), 112.0, "clock was set 2 times"),
         ("blktrace_text_ycsb_ext4.txt.zst", clock_set(), 810.0, "1 pauses"),
         ("systor17-traces-sample.csv.gz", TraceOptions::default(), 2.0, "287 records are out of order"),
         ("diskmon_sys1.trace.zst", TraceOptions::default(), 1204.0, "3489 records are out of order"),
