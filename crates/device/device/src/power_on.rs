@@ -99,7 +99,7 @@ pub(crate) fn power_on<M: Media<When = When>>(
     media: &mut M,
 ) -> Result<Tower<Ftl>, StartError<M::Error>> {
     let config = scenario.stack_config();
-    let Some(contents) = found else { return Ok(Tower::erased(config).map_err(ScenarioError::from)?) };
+    let Some(contents) = found else { return Ok(Tower::erased(config)?) };
     let io = &mut Io { media, hook: CopyAll, start: When::at(Time::ZERO) };
     Tower::recover(config, contents, io).map_err(StartError::Recovery)
 }

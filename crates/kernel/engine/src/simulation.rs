@@ -78,7 +78,7 @@ impl<'a> Simulation<'a> {
     /// An error of the workload, or a cancellation.
     pub fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError> {
         let Self { scenario, stack, engine, rest, .. } = self;
-        stack.work(Step { scenario: *scenario, engine, rest, requests_max: requests_max.max(1), observer })
+        stack.work(Step { scenario, engine, rest, requests_max: requests_max.max(1), observer })
     }
 
     /// Interim metrics.

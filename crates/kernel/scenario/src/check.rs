@@ -18,7 +18,7 @@ impl Scenario {
     /// The first invalid value, with its key; a device that is too large to be simulated.
     pub fn check(&self) -> Result<(), ScenarioError> {
         self.check_parts()?;
-        Ok(self.flash.check_size().map_err(|misfit| misfit.within("flash"))?)
+        self.flash.check_size().map_err(|misfit| misfit.within("flash"))
     }
 
     /// Check all but the size, so that a larger device can be read and [`scaled`](Self::scaled).

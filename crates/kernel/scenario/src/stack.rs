@@ -66,7 +66,7 @@ impl Scenario {
     /// The first invalid value.
     pub fn erased_flash(&self) -> Result<Ftl, ScenarioError> {
         self.flash.check_size().map_err(|misfit| misfit.within("flash"))?;
-        Ok(self.device().erased_flash()?)
+        self.device().erased_flash()
     }
 
     /// Check the levels above flash of this many logical pages.
@@ -74,7 +74,7 @@ impl Scenario {
     /// # Errors
     /// The first invalid value.
     pub fn levels(&self, logical_pages: u32) -> Result<Levels<'_>, ScenarioError> {
-        Ok(self.stack_config().levels(logical_pages)?)
+        self.stack_config().levels(logical_pages)
     }
 
     /// The part of the scenario about the levels above flash, or above disks.
@@ -113,7 +113,7 @@ impl Scenario {
     /// The first invalid value.
     pub fn disks(&self, config: &HybridConfig) -> Result<Disks, ScenarioError> {
         let disks = Disks::new(&config.disks, self.page_bytes());
-        Ok(disks.map_err(|misfit| misfit.within("hybrid.disks"))?)
+        disks.map_err(|misfit| misfit.within("hybrid.disks"))
     }
 
     /// Create the simulated media of the scenario, without disks.

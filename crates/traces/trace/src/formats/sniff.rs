@@ -433,7 +433,7 @@ fn by_names(
     headed: Option<&Headed>,
 ) -> Option<Sniffed> {
     let is_named = |needed: &&str| names.iter().any(|given| given.name == *needed);
-    if headed.is_some_and(|headed| !headed.names.iter().all(|needed| is_named(needed))) {
+    if headed.is_some_and(|headed| !headed.names.iter().all(is_named)) {
         return None;
     }
     let text = names.iter().position(|given| role_of(&given.name).is_some_and(|(role, _)| role == "text"));
