@@ -13,7 +13,8 @@ import clusters
 import coflash
 from coflash import CoflashError
 from coflash.demo import find_trace
-from coflash.sweep.engine import Place, open_engine
+from coflash.sweep.engine import Place
+from coflash.sweep.engines import open_engine
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of Dask are not ours
 

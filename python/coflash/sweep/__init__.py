@@ -27,7 +27,8 @@ from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
-from coflash.sweep.engine import On, Place, open_engine
+from coflash.sweep.engine import On, Place
+from coflash.sweep.engines import open_engine
 from coflash.sweep.finding import Finding, say
 from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table

@@ -1,10 +1,9 @@
-"""Engines, which execute runs: the protocol, and the place where runs are executed."""
+"""Engines, which execute runs: the protocol, and the place where runs are executed (`engines` opens them)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -61,20 +60,3 @@ class Place:
     def workers(self) -> int | None:
         """The number of parallel runs on this machine; None for one on each core."""
         return int(self.on) if self.on is not None and self.is_here else None
-
-
-def open_engine(place: Place) -> AbstractContextManager[Engine]:
-    """Open the engine of a place.
-
-    Raises:
-        CoflashError: Dask is not installed, or no scheduler answers.
-    """
-    if place.is_here:
-        from coflash.sweep.engine_local import opened
-
-        return opened(place)
-    try:
-        from coflash.sweep import engine_dask  # an extra
-    except ImportError as error:
-        raise CoflashError(f"Dask is not installed: pip install 'coflash[dask]' ({error})") from error
-    return engine_dask.opened(place)

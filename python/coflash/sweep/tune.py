@@ -20,7 +20,8 @@ from coflash.results.store import Store
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
-from coflash.sweep.engine import Engine, On, open_engine
+from coflash.sweep.engine import Engine, On
+from coflash.sweep.engines import open_engine
 from coflash.sweep.finding import Kept, say, say_bounded
 from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point, alike, digest, named_revision
