@@ -23,7 +23,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "target/hops"
-STEPS = ("coflash_sim::run::replay", "<coflash_engine::simulation::Running<L,M> as coflash_engine::steps::Steps>::step")
+STEPS = (
+    "coflash_sim::run::replay",
+    "<coflash_engine::simulation::Running<L,M> as coflash_engine::steps::Steps>::step",
+    "coflash_engine::simulation::Simulation::step",
+)
 """What serves requests, by its name in each version."""
 PROFILE = {"OPT_LEVEL": "0", "DEBUG": "line-tables-only", "OVERFLOW_CHECKS": "false", "DEBUG_ASSERTIONS": "false"}
 REQUESTS = 12_000

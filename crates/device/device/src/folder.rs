@@ -15,7 +15,7 @@ use crate::power_on::servable;
 use crate::recorder::{FORMAT, Recorder, private_file};
 use crate::restarts::{Restart, Restarts};
 use coflash_base::{Bytes, Seed, Time};
-use coflash_level::FlashStack;
+use coflash_level::Tower;
 use coflash_media::Contents;
 use coflash_scenario::{Requests, Scenario, ScenarioError};
 use coflash_store::{Disks, FileDisk, Format, Store, StoreError};
@@ -212,8 +212,8 @@ impl Folder {
 
 /// The container of a device.
 pub(crate) fn format_of(scenario: &Scenario) -> Result<Format, ScenarioError> {
-    let stack = FlashStack::erased(scenario.stack_config())?;
-    let layout = stack.layout();
+    let stack = Tower::erased(scenario.stack_config())?;
+    let layout = stack.layout().expect("over flash there is a cache, be it empty");
     let (page_bytes, pages) = (scenario.flash.page_size.count, u64::from(layout.logical_pages));
     let random = || u128::from(RandomState::new().hash_one(0));
     Ok(Format {
@@ -221,7 +221,7 @@ pub(crate) fn format_of(scenario: &Scenario) -> Result<Format, ScenarioError> {
         logical_bytes: pages * page_bytes,
         slots: scenario.cache.size.pages(page_bytes, pages) as u32,
         volatile: scenario.cache.volatile,
-        in_host: matches!(stack, FlashStack::HostCache(_)),
+        in_host: stack.has_host_cache(),
         words: layout.words(),
         scenario: scenario.to_toml(),
         uuid: random() << 64 | random(),

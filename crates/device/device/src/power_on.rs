@@ -1,8 +1,8 @@
 //! Power on: the levels of a scenario over an erased device, or over the contents of a container.
 
 use coflash_base::{Bytes, Time};
-use coflash_ftl::{CopyAll, Io};
-use coflash_level::{FlashStack, Placement, Protecting, RecoveryError};
+use coflash_ftl::{CopyAll, Ftl, Io};
+use coflash_level::{Placement, Protecting, RecoveryError, Tower};
 use coflash_media::{Contents, Media, Side, Timeline, When};
 use coflash_scenario::{
     PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
@@ -97,23 +97,21 @@ pub(crate) fn power_on<M: Media<When = When>>(
     scenario: &Scenario,
     found: Option<&Contents>,
     media: &mut M,
-) -> Result<FlashStack, StartError<M::Error>> {
+) -> Result<Tower<Ftl>, StartError<M::Error>> {
     let config = scenario.stack_config();
-    let Some(contents) = found else { return Ok(FlashStack::erased(config).map_err(ScenarioError::from)?) };
+    let Some(contents) = found else { return Ok(Tower::erased(config).map_err(ScenarioError::from)?) };
     let io = &mut Io { media, hook: CopyAll, start: When::at(Time::ZERO) };
-    FlashStack::recover(config, contents, io).map_err(StartError::Recovery)
+    Tower::recover(config, contents, io).map_err(StartError::Recovery)
 }
 
 /// Recover the device below a cache in the host, which has kept its power.
 pub(crate) fn recover_device<M: Media<When = When>>(
-    stack: &mut FlashStack,
+    stack: &mut Tower<Ftl>,
     scenario: &Scenario,
     contents: &Contents,
     now: Time,
     media: &mut M,
 ) -> Result<(), StartError<M::Error>> {
-    let FlashStack::HostCache(cache) = stack else { unreachable!("it has no memory in the host") };
-    let erased = scenario.stack_config().firmware(scenario.erased_flash()?);
     let io = &mut Io { media, hook: CopyAll, start: When::at(now) };
-    cache.recover_device(erased, contents, io).map_err(StartError::Recovery)
+    stack.recover_device(&scenario.stack_config(), contents, io).map_err(StartError::Recovery)
 }

@@ -15,7 +15,8 @@ use crate::timed_bytes::TimedBytes;
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
 use coflash_engine::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
-use coflash_level::FlashStack;
+use coflash_ftl::Ftl;
+use coflash_level::Tower;
 use coflash_media::{Contents, Side, SimulatedMedia};
 use coflash_record::LiveRecorder;
 use coflash_scenario::{ReplayMode, Scenario};
@@ -133,7 +134,8 @@ pub struct Ended<S> {
 /// A device under power, with the host's part of its cache.
 pub struct Session<S: DeviceBytes> {
     scenario: Scenario,
-    engine: Engine<FlashStack, TimedBytes<S>>,
+    stack: Tower<Ftl>,
+    engine: Engine<TimedBytes<S>>,
     recorder: Recorder,
     live: Option<Arc<Mutex<LiveRecorder>>>,
     restarts: Vec<Restart>,
@@ -174,9 +176,10 @@ impl<S: DeviceBytes> Session<S> {
         let mut media = TimedBytes { store, timeline: timeline(&scenario, found) };
         let stack = power_on(&scenario, found, &mut media)?;
         let page_bytes = scenario.flash.page_size.count;
-        let engine = Engine::new(&scenario, stack, media);
+        let engine = Engine::new(&scenario, &stack, media);
         Ok(Self {
             scenario,
+            stack,
             engine,
             recorder,
             live: None,
@@ -227,7 +230,7 @@ impl<S: DeviceBytes> Session<S> {
 
     /// The runs of a range, in order: bytes, and whether they are a hole, never written or trimmed.
     pub fn runs(&self, offset: u64, length: u64) -> impl Iterator<Item = (u64, bool)> + '_ {
-        let (stack, bytes, end) = (self.engine.level(), self.page_bytes, offset + length);
+        let (stack, bytes, end) = (&self.stack, self.page_bytes, offset + length);
         let is_hole = move |page: u64| !stack.holds(Lpn::from_index(page as usize));
         let mut from = offset;
         std::iter::from_fn(move || {
@@ -249,7 +252,7 @@ impl<S: DeviceBytes> Session<S> {
     /// A flash operation failed.
     pub fn pass_time(&mut self, now: Time) -> Result<(), Failure> {
         let passed = self.under_power(now, |_| Ok(()));
-        self.unsettled.look(self.engine.level().at_risk());
+        self.unsettled.look(self.stack.at_risk());
         passed
     }
 
@@ -322,9 +325,8 @@ impl<S: DeviceBytes> Session<S> {
 
     /// Have a recorder hear of the operations of flash, and of the decisions of GC, from now on.
     pub(crate) fn record_in(&mut self, live: Arc<Mutex<LiveRecorder>>) {
-        let (stack, media) = self.engine.parts_mut();
-        stack.record_in(live.clone());
-        media.timeline.record_in(live.clone());
+        self.stack.record_in(live.clone());
+        self.engine.media_mut().timeline.record_in(live.clone());
         self.live = Some(live);
     }
 
@@ -339,7 +341,8 @@ impl<S: DeviceBytes> Session<S> {
         let restart =
             Restart { requests: self.recorder.requests(), at_ns: self.now.ns, armed: self.armed.take() };
         self.restarts.push(restart);
-        let (stack, media) = self.engine.parts_mut();
+        let Self { stack, engine, .. } = self;
+        let media = engine.media_mut();
         let found = media.store.restart_device()?;
         let failed = |problem: &dyn std::fmt::Display| Failure::Restart(problem.to_string());
         self.recorder.found(self.restarts.len(), &found);
@@ -380,7 +383,7 @@ impl<S: DeviceBytes> Session<S> {
 
     /// The interim metrics.
     pub(crate) fn so_far(&self) -> SoFar {
-        self.engine.so_far()
+        self.engine.so_far(&self.stack)
     }
 
     /// Serve a recorded request, without its data.
@@ -398,7 +401,13 @@ impl<S: DeviceBytes> Session<S> {
             inputs: Vec::new(),
             remarks: Vec::new(),
         };
-        self.engine.result(&self.scenario, self.scenario.replay_mode(), workload, self.now.ns as f64 / 1e9)
+        self.engine.result(
+            &self.stack,
+            &self.scenario,
+            self.scenario.replay_mode(),
+            workload,
+            self.now.ns as f64 / 1e9,
+        )
     }
 
     fn issue(
@@ -426,7 +435,13 @@ impl<S: DeviceBytes> Session<S> {
         let mut is_recorded = false;
         let served = self.under_power(now, |session| {
             let request = Request { arrival: session.now, offset, length, op, placement: None };
-            let served = session.engine.issue_for(session.owner, &request, session.now, &mut payload);
+            let served = session.engine.issue_for(
+                &mut session.stack,
+                session.owner,
+                &request,
+                session.now,
+                &mut payload,
+            );
             let store = &session.engine.media().store;
             if !is_recorded && (!store.is_off() || store.outlives_device()) {
                 session.recorder.record(&request);
@@ -435,7 +450,7 @@ impl<S: DeviceBytes> Session<S> {
             let at = served?;
             Ok(Due { at: at.unwrap_or(session.now), awaited: u32::from(at.is_none()) })
         })?;
-        self.unsettled.look(self.engine.level().at_risk());
+        self.unsettled.look(self.stack.at_risk());
         self.unsettled.add(op, length);
         Ok(served)
     }
@@ -464,7 +479,7 @@ impl<S: DeviceBytes> Session<S> {
 
     /// Whether the host goes on with its cache when a side loses power.
     fn goes_on_after(&self, side: Side) -> bool {
-        side == Side::Device && matches!(self.engine.level(), FlashStack::HostCache(_))
+        side == Side::Device && self.stack.has_host_cache()
     }
 
     /// Make a planned cut if too few steps were taken for it.
@@ -499,8 +514,8 @@ impl<S: DeviceBytes> Session<S> {
         // The clocks of several threads may differ.
         self.now = self.now.max(now);
         loop {
-            let Self { engine, answers, .. } = self;
-            let passed = engine.advance(self.now, |answer| {
+            let Self { stack, engine, answers, .. } = self;
+            let passed = engine.advance(stack, self.now, |answer| {
                 answers.extend((answer.owner != NOBODY).then_some((answer.owner, answer.at)));
             });
             let done = passed.map_err(Failure::from).and_then(|()| work(self));

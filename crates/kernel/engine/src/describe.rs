@@ -11,7 +11,7 @@ use coflash_base::measure::Report;
 use coflash_hybrid::{Hybrid, Limits};
 use coflash_level::{CacheCounters, HOST_BUFFER, Level, Placement};
 use coflash_media::Timeline;
-use coflash_scenario::{Scenario, Stack, for_stack};
+use coflash_scenario::{Scenario, Stack};
 
 /// Build the levels of a scenario, open its workload, and describe both.
 ///
@@ -32,13 +32,12 @@ pub fn describe(scenario: &Scenario, traces: Traces) -> Result<Vec<String>, RunE
         let (bytes, pages) = (flash.logical_bytes(), flash.logical_pages());
         let exports =
             format!("exports {} ({pages} pages) of {}", human(bytes), human(scenario.flash.capacity().count));
-        (Stack::over(scenario.levels(pages)?, flash), vec![exports])
+        (Stack::Flash(scenario.levels(pages)?.over(flash)), vec![exports])
     };
     let mut report = Report::default();
-    let (logical_pages, heap_bytes) = for_stack!(&stack, level => {
-        Level::<Timeline>::report(level, &mut report);
-        (Level::<Timeline>::logical_pages(level), Level::<Timeline>::heap_bytes(level))
-    });
+    Level::<Timeline>::report(&stack, &mut report);
+    let logical_pages = Level::<Timeline>::logical_pages(&stack);
+    let heap_bytes = Level::<Timeline>::heap_bytes(&stack);
     sentences.push(describe_caches(scenario, &stack, &report));
     sentences.push(describe_workload(scenario, traces, logical_pages)?);
     let pages = f64::from(scenario.flash.pages());

@@ -85,10 +85,9 @@ const FAR: usize = Ahead::Far.distance();
 /// The requests of a group: what is far before it is near after it.
 pub(crate) const GROUP: usize = FAR - Ahead::Near.distance();
 
-/// A stack of levels, its media, and the outstanding requests.
+/// The media of a stack of levels, and the outstanding requests. Each call borrows the levels: always the same.
 #[derive(Save)]
-pub struct Engine<L, M: Media> {
-    level: L,
+pub struct Engine<M: Media> {
     media: M,
     dies: u32,
     /// Whether GC works on idle dies.
@@ -110,15 +109,15 @@ pub struct Engine<L, M: Media> {
     flushed: Vec<When>,
     meters: Meters,
     #[save(each)]
-    restarts: Option<Restarts<L, M>>,
+    restarts: Option<Restarts>,
     erases_before: Vec<u32>,
     owner: u16,
 }
 
-impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
+impl<M: SimulatedMedia> Engine<M> {
     /// Create an engine that measures from the current state of the levels on.
     #[must_use]
-    pub fn new(scenario: &Scenario, level: L, media: M) -> Self {
+    pub fn new(scenario: &Scenario, level: &impl Level<M>, media: M) -> Self {
         let looks = Ahead::that_pay(level.heap_bytes());
         let mut engine = Self {
             address: AddressMap::new(scenario, level.logical_pages()),
@@ -142,13 +141,12 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
                 last_arrival: Time::ZERO,
                 last_answer: Time::ZERO,
             },
-            restarts: None,
+            restarts: Restarts::of(scenario),
             erases_before: level.ftl().erase_counts().collect(),
             owner: 0,
-            level,
             media,
         };
-        engine.meters.series.begin(&engine.report());
+        engine.meters.series.begin(&engine.report(level));
         engine
     }
 
@@ -163,11 +161,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Their addresses are looked up once: pages that were far when the last group began are near now. A request that continues
     /// the one before it is left out: the processor prefetches adjacent memory by itself.
     #[inline(always)]
-    pub(crate) fn look_ahead(&mut self, upcoming: &[Request]) {
+    pub(crate) fn look_ahead(&mut self, level: &impl Level<M>, upcoming: &[Request]) {
         if !self.looks_ahead {
             return;
         }
-        let Self { level, address, looked_at, near, .. } = self;
+        let Self { address, looked_at, near, .. } = self;
         if self.looks_at_last {
             near.iter().for_each(|&lpn| level.look_ahead(lpn, Ahead::Last));
         }
@@ -191,13 +189,14 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// See [`issue`](Self::issue).
     pub fn issue_for(
         &mut self,
+        level: &mut impl Level<M>,
         owner: u16,
         request: &Request,
         arrival: Time,
         payload: impl Payload<M>,
     ) -> Result<Option<Time>, ServiceError<M::Error>> {
         self.owner = owner;
-        self.issue(request, arrival, payload, |_| {})
+        self.issue(level, request, arrival, payload, |_| {})
     }
 
     /// Issue a request at `arrival`, after the answers to others before it; return its completion time if it is known at once.
@@ -208,6 +207,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     #[inline]
     pub fn issue(
         &mut self,
+        level: &mut impl Level<M>,
         request: &Request,
         arrival: Time,
         payload: impl Payload<M>,
@@ -216,14 +216,14 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let pages = self.address.pages(request);
         let first = pages.start;
         let fits = self.address.look_up(request, pages, &mut self.lpns);
-        self.advance(arrival, answered)?;
+        self.advance(level, arrival, answered)?;
         if self.meters.series.is_due(arrival) {
-            let report = self.report();
+            let report = self.report(level);
             self.meters.series.turn(arrival, &report, self.media.backlog_max(arrival));
         }
         self.meters.last_arrival = arrival;
-        if self.level.is_timed() {
-            self.level.pass_time(arrival, &mut Self::io(&mut self.media, When::at(arrival)))?;
+        if level.is_timed() {
+            level.pass_time(arrival, &mut Self::io(&mut self.media, When::at(arrival)))?;
         }
         // All or nothing: a request that does not fit must have no effect.
         if !fits {
@@ -231,12 +231,12 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         }
         let mut parts = Parts::new();
         let served = match request.op {
-            Op::Read | Op::Write => self.transfer(request, first, arrival, payload, &mut parts),
-            Op::Trim => self.trim(request, arrival, &mut parts),
-            Op::Flush => self.flush(request, arrival, &mut parts),
+            Op::Read | Op::Write => self.transfer(level, request, first, arrival, payload, &mut parts),
+            Op::Trim => self.trim(level, request, arrival, &mut parts),
+            Op::Flush => self.flush(level, request, arrival, &mut parts),
         };
         // A request that fails ends with the pages before the failure.
-        let tail = self.level.end(&mut Self::io(&mut self.media, parts.start))?;
+        let tail = level.end(&mut Self::io(&mut self.media, parts.start))?;
         let Some(tag) = parts.tag else {
             let at = parts.latest + tail;
             self.answer(request.op, arrival, at);
@@ -259,30 +259,45 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// # Errors
     /// A failed flash operation.
     #[inline]
-    pub fn advance(&mut self, until: Time, mut answered: impl FnMut(Answer)) -> Result<(), M::Error> {
+    pub fn advance(
+        &mut self,
+        level: &mut impl Level<M>,
+        until: Time,
+        mut answered: impl FnMut(Answer),
+    ) -> Result<(), M::Error> {
         while let Some(at) = self.restarts.as_mut().and_then(|restarts| restarts.next_until(until)) {
-            self.advance_levels(at, &mut answered)?;
-            self.restart(at)?;
+            self.advance_levels(level, at, &mut answered)?;
+            self.restart(level, at)?;
         }
-        self.advance_levels(until, &mut answered)
+        self.advance_levels(level, until, &mut answered)
     }
 
     #[inline(always)]
-    fn advance_levels(&mut self, until: Time, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
-        while let Some(due) = self.level.next_due().filter(|&due| due < until) {
-            self.advance_media(due, answered)?;
-            self.level.pass_time(due, &mut Self::io(&mut self.media, When::at(due)))?;
+    fn advance_levels(
+        &mut self,
+        level: &mut impl Level<M>,
+        until: Time,
+        answered: &mut impl FnMut(Answer),
+    ) -> Result<(), M::Error> {
+        while let Some(due) = level.next_due().filter(|&due| due < until) {
+            self.advance_media(level, due, answered)?;
+            level.pass_time(due, &mut Self::io(&mut self.media, When::at(due)))?;
         }
-        self.advance_media(until, answered)
+        self.advance_media(level, until, answered)
     }
 
     #[inline(always)]
-    fn advance_media(&mut self, until: Time, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
+    fn advance_media(
+        &mut self,
+        level: &mut impl Level<M>,
+        until: Time,
+        answered: &mut impl FnMut(Answer),
+    ) -> Result<(), M::Error> {
         if self.collects_idly {
-            self.advance_idly(until, answered)?;
+            self.advance_idly(level, until, answered)?;
         }
         while !self.media.advance(until, &mut self.finished) {
-            self.settle(answered)?;
+            self.settle(level, answered)?;
         }
         Ok(())
     }
@@ -292,22 +307,23 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     #[inline]
     pub(crate) fn await_report(
         &mut self,
+        level: &mut impl Level<M>,
         until: Time,
         mut answered: impl FnMut(Answer),
     ) -> Result<bool, M::Error> {
         let is_over = if self.collects_idly {
-            self.await_report_idly(until)?
+            self.await_report_idly(level, until)?
         } else {
             self.media.run(until, &mut self.finished)
         };
-        self.settle(&mut answered)?;
+        self.settle(level, &mut answered)?;
         Ok(is_over)
     }
 
     /// As `SimulatedMedia::run`, with garbage collection on idle dies.
-    fn await_report_idly(&mut self, until: Time) -> Result<bool, M::Error> {
+    fn await_report_idly(&mut self, level: &mut impl Level<M>, until: Time) -> Result<bool, M::Error> {
         while let Some(event) = self.media.next_event().filter(|&at| at <= until) {
-            self.use_idle_time(event)?;
+            self.use_idle_time(level, event)?;
             self.media.step(&mut self.finished);
             if !self.finished.is_empty() {
                 return Ok(false);
@@ -318,10 +334,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Advance time by up to `events` events; returns false if none is left, so that all requests are completed. Idle
     /// dies stay idle, since no request follows.
-    pub(crate) fn drain(&mut self, events: u64) -> Result<bool, M::Error> {
+    pub(crate) fn drain(&mut self, level: &mut impl Level<M>, events: u64) -> Result<bool, M::Error> {
         for _ in 0..events {
             let more = self.media.step(&mut self.finished);
-            self.settle(&mut |_| {})?;
+            self.settle(level, &mut |_| {})?;
             if !more {
                 return Ok(false);
             }
@@ -331,23 +347,28 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Advance time to just before `until`, with garbage collection on idle dies.
     #[inline(never)]
-    fn advance_idly(&mut self, until: Time, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
+    fn advance_idly(
+        &mut self,
+        level: &mut impl Level<M>,
+        until: Time,
+        answered: &mut impl FnMut(Answer),
+    ) -> Result<(), M::Error> {
         loop {
             let event = |media: &M| media.next_event().filter(|&at| at < until);
-            self.use_idle_time(event(&self.media).unwrap_or(until))?;
+            self.use_idle_time(level, event(&self.media).unwrap_or(until))?;
             // Idle work may have created an earlier event.
             if event(&self.media).is_none() {
                 return Ok(());
             }
             self.media.step(&mut self.finished);
-            self.settle(answered)?;
+            self.settle(level, answered)?;
         }
     }
 
     /// Collect garbage on idle dies, in the order in which they become idle. A step that begins before `until` runs to
     /// its end. No event may be pending before `until`.
-    fn use_idle_time(&mut self, until: Time) -> Result<(), M::Error> {
-        let Self { level, media, .. } = self;
+    fn use_idle_time(&mut self, level: &mut impl Level<M>, until: Time) -> Result<(), M::Error> {
+        let Self { media, .. } = self;
         let dies = || (0..self.dies).map(DieId::new);
         loop {
             let idle = dies().filter_map(|die| Some((media.idle_since(die)?, die)));
@@ -384,6 +405,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     #[inline(always)]
     fn transfer(
         &mut self,
+        level: &mut impl Level<M>,
         request: &Request,
         first: u64,
         arrival: Time,
@@ -396,14 +418,13 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             [request.offset, request.offset + request.length].map(|end| !self.address.begins_page(end));
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
         *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
-        let start = self.begin(request, arrival, parts);
+        let start = self.begin(level, request, arrival, parts);
         for index in 0..self.lpns.len() {
             let (lpn, page) = (self.lpns.get(index), first + index as u64);
             let part = PartOfPage::of(request, page * bytes, bytes);
             let done = if request.op == Op::Read {
                 self.meters.host.host_reads_pages += 1;
-                let done =
-                    self.level.read(PageRead::host(lpn), start, &mut Self::io(&mut self.media, start))?;
+                let done = level.read(PageRead::host(lpn), start, &mut Self::io(&mut self.media, start))?;
                 payload.take(part, done.map(|_| &self.media));
                 done
             } else {
@@ -413,7 +434,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
                 payload.give(part, &mut self.media);
                 let io = &mut Self::io(&mut self.media, start);
                 let write = PageWrite { placement: request.placement, ..PageWrite::host(lpn, coverage) };
-                Some(self.level.write(write, start, io)?)
+                Some(level.write(write, start, io)?)
             };
             if let Some(done) = done {
                 self.take(done, parts);
@@ -423,22 +444,34 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     /// Trim the pages that are completely inside the range.
-    fn trim(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
-        let mut after = self.begin(request, arrival, parts);
+    fn trim(
+        &mut self,
+        level: &mut impl Level<M>,
+        request: &Request,
+        arrival: Time,
+        parts: &mut Parts,
+    ) -> Result<(), M::Error> {
+        let mut after = self.begin(level, request, arrival, parts);
         for index in 0..self.lpns.len() {
             let lpn = self.lpns.get(index);
             self.meters.host.host_trims_pages += 1;
-            after = self.level.trim(lpn, after, &mut Self::io(&mut self.media, parts.start))?;
+            after = level.trim(lpn, after, &mut Self::io(&mut self.media, parts.start))?;
         }
         self.take(after, parts);
         Ok(())
     }
 
-    fn flush(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
+    fn flush(
+        &mut self,
+        level: &mut impl Level<M>,
+        request: &Request,
+        arrival: Time,
+        parts: &mut Parts,
+    ) -> Result<(), M::Error> {
         self.meters.host.flushes += 1;
-        let start = self.begin(request, arrival, parts);
+        let start = self.begin(level, request, arrival, parts);
         let mut flushed = std::mem::take(&mut self.flushed);
-        let outcome = self.level.flush(start, &mut Self::io(&mut self.media, start), &mut flushed);
+        let outcome = level.flush(start, &mut Self::io(&mut self.media, start), &mut flushed);
         flushed.drain(..).for_each(|when| self.take(when, parts));
         self.flushed = flushed;
         outcome
@@ -446,7 +479,13 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Begin a request; return the start of its pages.
     #[inline(always)]
-    fn begin(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> When {
+    fn begin(
+        &mut self,
+        level: &mut impl Level<M>,
+        request: &Request,
+        arrival: Time,
+        parts: &mut Parts,
+    ) -> When {
         let command = Command {
             op: request.op,
             bytes: request.length,
@@ -455,7 +494,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             pages: self.lpns.len() as u32,
             crossing: Crossing::Whole,
         };
-        parts.start = self.level.begin(&command, &mut Self::io(&mut self.media, When::at(arrival)));
+        parts.start = level.begin(&command, &mut Self::io(&mut self.media, When::at(arrival)));
         parts.latest = parts.start.known().expect("the beginning of a request waits for no other");
         parts.start
     }
@@ -476,13 +515,17 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Process the media's reports: completed parts of requests, and completions requested by levels.
     #[inline]
-    fn settle(&mut self, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
+    fn settle(
+        &mut self,
+        level: &mut impl Level<M>,
+        answered: &mut impl FnMut(Answer),
+    ) -> Result<(), M::Error> {
         for index in 0..self.finished.len() {
             let Finished { tag, at } = self.finished[index];
             match tag {
                 Tag::Part(tag) => self.end_part(tag, at, answered),
                 Tag::Level(tag) => {
-                    self.level.told(tag, at, &mut Self::io(&mut self.media, When::at(at)))?;
+                    level.told(tag, at, &mut Self::io(&mut self.media, When::at(at)))?;
                 }
             }
         }
@@ -530,19 +573,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         (requests, (table + self.media.heap_bytes()) as u64)
     }
 
-    /// The levels.
-    pub fn level(&self) -> &L {
-        &self.level
-    }
-
     /// The media.
     pub fn media(&self) -> &M {
         &self.media
-    }
-
-    /// The levels and the media, to recover a part of the levels.
-    pub fn parts_mut(&mut self) -> (&mut L, &mut M) {
-        (&mut self.level, &mut self.media)
     }
 
     /// The media, for uses that are no operation of the levels.

@@ -139,9 +139,10 @@ impl Jobs {
     }
 
     /// Run all jobs to their ends; at most `requests_max` requests.
-    pub(crate) fn run<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    pub(crate) fn run<M: SimulatedMedia<Error = Infallible>>(
         &mut self,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<M>,
+        level: &mut impl Level<M>,
         requests_max: Option<u64>,
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
@@ -152,7 +153,7 @@ impl Jobs {
             self.jobs_of_phase().for_each(|job| job.start(begin));
             loop {
                 if issued % BATCH_REQUESTS as u64 == 0 {
-                    observer.replaying(self.progress(), issued, &|| engine.so_far())?;
+                    observer.replaying(self.progress(), issued, &|| engine.so_far(level))?;
                     if engine.is_out_of_time() {
                         return Err(RunError::out_of_time());
                     }
@@ -160,11 +161,11 @@ impl Jobs {
                 if requests_max == Some(issued) {
                     self.jobs_of_phase().for_each(|job| job.next = None);
                 }
-                let Some((at, number)) = self.next_issue(engine) else { break };
+                let Some((at, number)) = self.next_issue(engine, level) else { break };
                 if at > Time::LAST {
                     return Err(RunError::out_of_time());
                 }
-                self.issue(number, at, engine);
+                self.issue(number, at, engine, level);
                 issued += 1;
             }
             begin = self.jobs_of_phase().map(|job| job.end()).max().unwrap_or(begin);
@@ -224,9 +225,10 @@ impl Jobs {
 
     /// The time and the job of the next request of all jobs; `None` when all have ended. Processes earlier
     /// answers.
-    fn next_issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    fn next_issue<M: SimulatedMedia<Error = Infallible>>(
         &mut self,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<M>,
+        level: &mut impl Level<M>,
     ) -> Option<(Time, usize)> {
         loop {
             let phase = self.phase;
@@ -238,6 +240,7 @@ impl Jobs {
             let until = [first.map(|(at, ..)| at), answer].into_iter().flatten().min();
             let answers = &mut self.answers;
             let Ok(is_first) = engine.await_report(
+                level,
                 until.unwrap_or(Time { ns: u64::MAX }),
                 |Answer { at, arrival, op, owner }| {
                     answers.push(Reverse((at, owner, arrival, index(op) as u8)));
@@ -268,19 +271,20 @@ impl Jobs {
         }
     }
 
-    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    fn issue<M: SimulatedMedia<Error = Infallible>>(
         &mut self,
         number: usize,
         at: Time,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<M>,
+        level: &mut impl Level<M>,
     ) {
         let job = &mut self.jobs[number];
         let request = job.next.expect("a job that is ready has a request");
         let answers = &mut self.answers;
-        let Ok(()) = engine.advance(at, |Answer { at, arrival, op, owner }| {
+        let Ok(()) = engine.advance(level, at, |Answer { at, arrival, op, owner }| {
             answers.push(Reverse((at, owner, arrival, index(op) as u8)));
         });
-        let answer = engine.issue_for(number as u16, &request, at, ());
+        let answer = engine.issue_for(level, number as u16, &request, at, ());
         if let Some(answer) = answer.expect("a job's range is on the device") {
             answers.push(Reverse((answer, number as u16, at, index(request.op) as u8)));
         }

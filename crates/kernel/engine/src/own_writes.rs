@@ -13,7 +13,7 @@ use crate::open_workload::open_again;
 use crate::steady::{as_text, is_steady};
 use crate::traces::Traces;
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
-use coflash_level::{Command, Crossing, Level, Units};
+use coflash_level::{Command, Crossing, Level, Port};
 use coflash_media::Untimed;
 use coflash_scenario::{Fill, Scenario};
 use coflash_workload::{Op, Source};
@@ -38,7 +38,7 @@ pub(crate) fn write_own(
     course: &mut Course<'_>,
 ) -> Result<(Ftl, String), RunError> {
     let logical_pages = ftl.logical_pages();
-    let mut level = Units::new(ftl, scenario.pages_per_unit());
+    let mut level = Port::in_units(ftl, scenario.pages_per_unit());
     let (mut passes, mut rounds) = (0, Vec::new());
     let mut state = State::of(level.below());
     while rounds.len() < ROUNDS_MAX && !last(&rounds).is_some_and(are_steady) {
@@ -137,7 +137,7 @@ fn are_steady(rounds: &Last) -> bool {
 
 /// Write and trim as the workload does, once. Returns the pages written by the host.
 fn write_pass(
-    level: &mut Units<Ftl>,
+    level: &mut Port<Ftl>,
     scenario: &Scenario,
     source: &mut dyn Source,
     logical_pages: u32,

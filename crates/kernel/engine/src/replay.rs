@@ -51,15 +51,16 @@ impl<'a> Replay<'a> {
     }
 
     /// Issue the next requests, at most `requests_max` and those of a batch. Returns false after the last one.
-    pub(crate) fn step<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    pub(crate) fn step<M: SimulatedMedia<Error = Infallible>>(
         &mut self,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<M>,
+        level: &mut impl Level<M>,
         requests_max: usize,
         observer: &mut dyn Observer,
     ) -> Result<bool, RunError> {
         if self.next == self.batch.len() {
             let (progress, requests) = self.progress();
-            observer.replaying(progress, requests, &|| engine.so_far())?;
+            observer.replaying(progress, requests, &|| engine.so_far(level))?;
             if !self.read()? {
                 return Ok(false);
             }
@@ -71,7 +72,7 @@ impl<'a> Replay<'a> {
             *next = place + 1; // where a run goes on that is cancelled here
             observer.progress(Phase::Replay, source.progress(), *served + place as u64)
         };
-        if let Some(place) = issuer.issue_all(engine, batch, places, look)? {
+        if let Some(place) = issuer.issue_all(engine, level, batch, places, look)? {
             return Err(self.out_of_space(place, engine, observer)?);
         }
         self.next = end;
@@ -152,17 +153,17 @@ impl<'a> Replay<'a> {
     }
 
     /// Read the rest of the workload, from a request of the batch on, to determine the required capacity.
-    fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    fn out_of_space<M: SimulatedMedia>(
         &mut self,
         first: usize,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<M>,
         observer: &mut dyn Observer,
     ) -> Result<RunError, RunError> {
         let Self { scenario, source, batch, .. } = self;
         let dense = scenario.workload.remap == Remap::Dense;
         let device = engine.logical_bytes();
         let (mut end, mut longest) = (0, 0);
-        let mut look = |request: &Request, engine: &mut Engine<L, M>| {
+        let mut look = |request: &Request, engine: &mut Engine<M>| {
             end = end.max(request.offset + request.length);
             longest = longest.max(request.length);
             // A workload that can never fit is not counted, to save memory.
@@ -280,9 +281,10 @@ impl Issuer {
 
     /// Issue these requests of a batch, and call `look` at each [`LOOK_PAGES`]. Returns the place of the first one that does not fit.
     #[inline(always)]
-    fn issue_all<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    fn issue_all<M: SimulatedMedia<Error = Infallible>>(
         &mut self,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<M>,
+        level: &mut impl Level<M>,
         batch: &[Request],
         places: Range<usize>,
         mut look: impl FnMut(usize) -> Result<(), Cancelled>,
@@ -291,10 +293,10 @@ impl Issuer {
         let mut bytes = 0;
         for place in places {
             if place % GROUP == 0 {
-                engine.look_ahead(&batch[place..]);
+                engine.look_ahead(level, &batch[place..]);
             }
             let request = &batch[place];
-            if self.issue(request, engine).is_err() {
+            if self.issue(request, engine, level).is_err() {
                 return Ok(Some(place));
             }
             bytes += request.length;
@@ -308,17 +310,18 @@ impl Issuer {
 
     /// Issue `request`.
     #[inline(always)]
-    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    fn issue<M: SimulatedMedia<Error = Infallible>>(
         &mut self,
         request: &Request,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<M>,
+        level: &mut impl Level<M>,
     ) -> Result<(), ServiceError<Infallible>> {
         let mut arrival = self.arrival(request);
         let mut answers = match self {
             Self::Open { .. } => None,
             Self::Closed { queue_depth, under_way, answers, now } => {
                 if under_way == queue_depth {
-                    *now = Self::next_answer(answers, engine).max(*now);
+                    *now = Self::next_answer(answers, engine, level).max(*now);
                 } else {
                     *under_way += 1;
                 }
@@ -326,7 +329,7 @@ impl Issuer {
                 Some(answers)
             }
         };
-        let known = engine.issue(request, arrival, (), |answer| {
+        let known = engine.issue(level, request, arrival, (), |answer| {
             answers.iter_mut().for_each(|answers| answers.push(Reverse(answer.at)));
         })?;
         if let Some(answers) = answers {
@@ -336,13 +339,14 @@ impl Issuer {
     }
 
     /// The earliest completion, after processing all events before it.
-    fn next_answer<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    fn next_answer<M: SimulatedMedia<Error = Infallible>>(
         answers: &mut BinaryHeap<Reverse<Time>>,
-        engine: &mut Engine<L, M>,
+        engine: &mut Engine<M>,
+        level: &mut impl Level<M>,
     ) -> Time {
         loop {
             let known = answers.peek().map_or(Time { ns: u64::MAX }, |Reverse(at)| *at);
-            let Ok(is_first) = engine.await_report(known, |answer| answers.push(Reverse(answer.at)));
+            let Ok(is_first) = engine.await_report(level, known, |answer| answers.push(Reverse(answer.at)));
             if is_first {
                 break;
             }

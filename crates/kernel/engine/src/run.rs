@@ -37,9 +37,9 @@ impl Given<'_> {
         Self { traces, warm: None, operations: None, decisions: None }
     }
 
-    fn record_decisions(&self, flash: &mut Ftl) {
+    fn record_decisions(&self, stack: &mut Stack) {
         if let Some(recorder) = &self.decisions {
-            flash.record_in(Arc::clone(recorder));
+            stack.record_in(Arc::clone(recorder));
         }
     }
 
@@ -167,9 +167,10 @@ fn on_flash<'a>(
     if let Some(future) = workload.future.take() {
         flash.foresee(future);
     }
-    given.record_decisions(&mut flash);
     let media = given.record_operations(scenario.timeline());
-    Ok(Simulation::of(scenario, Stack::over(levels, flash), media, workload))
+    let mut stack = Stack::Flash(levels.over(flash));
+    given.record_decisions(&mut stack);
+    Ok(Simulation::of(scenario, stack, media, workload))
 }
 
 /// Open the workload, and put a flash cache in front of disks.
@@ -181,7 +182,7 @@ fn over_disks<'a>(
 ) -> Result<Simulation<'a>, RunError> {
     let disks = scenario.disks(config)?;
     let mut stack = scenario.hybrid_stack(config, &disks)?;
-    given.record_decisions(stack.hybrid_mut().expect("it has just been put there").flash_mut());
+    given.record_decisions(&mut stack);
     let workload = OpenWorkload::new(scenario, given.traces, disks.pages() as u32, observer)?;
     let media = given.record_operations(scenario.timeline().with_disks(disks));
     Ok(Simulation::of(scenario, stack, media, workload))

@@ -1,38 +1,18 @@
-//! The course of a run, whatever serves its requests: its steps, and what its result tells beside the measures.
+//! What a result tells of a run beside its measures, and the end of a run.
 
 use crate::engine::Engine;
 use crate::error::RunError;
 use crate::input::Inputs;
-use crate::metrics::Metrics;
-use crate::observer::{Cancelled, Observer, SoFar};
+use crate::observer::{Cancelled, Observer};
 use crate::open_workload::{OpenWorkload, Supply};
 use crate::replay::LOOK_PAGES;
 use crate::result::{RunResult, Workload};
-use coflash_base::{Lpn, Save};
-use coflash_ftl::Ftl;
-use coflash_level::{Elsewhere, Level};
+use coflash_base::Save;
+use coflash_level::Level;
 use coflash_media::SimulatedMedia;
 use coflash_scenario::{ReplayMode, Scenario};
 use std::convert::Infallible;
 use std::io::{self, Read, Write};
-
-/// A run over any stack.
-pub(crate) trait Steps {
-    fn step(&mut self, requests_max: usize, observer: &mut dyn Observer) -> Result<bool, RunError>;
-    fn so_far(&self) -> SoFar;
-    fn metrics(&self) -> Metrics;
-    fn progress(&self) -> (Option<f64>, u64);
-    fn ftl(&self) -> &Ftl;
-    fn elsewhere(&self, page: Lpn) -> Option<Elsewhere>;
-    fn digests(&self) -> Vec<String>;
-    fn finish(self: Box<Self>, observer: &mut dyn Observer) -> Result<RunResult, RunError>;
-
-    /// Write what the run has become, between two steps.
-    fn save(&self, out: &mut dyn Write) -> io::Result<()>;
-
-    /// Go on from what was saved of the same run. After an error the run must not be used.
-    fn restore(&mut self, from: &mut dyn Read, observer: &mut dyn Observer) -> Result<(), RunError>;
-}
 
 /// What a result tells of a run beside its measures.
 pub(crate) struct Told<'a> {
@@ -68,9 +48,10 @@ impl<'a> Told<'a> {
     }
 
     /// The result of a run, with the measures of its engine, and more remarks on the workload.
-    pub(crate) fn result<L: Level<M>, M: SimulatedMedia>(
+    pub(crate) fn result<M: SimulatedMedia>(
         self,
-        engine: &Engine<L, M>,
+        engine: &Engine<M>,
+        level: &impl Level<M>,
         mode: ReplayMode,
         more: Vec<String>,
         observer: &mut dyn Observer,
@@ -80,18 +61,19 @@ impl<'a> Told<'a> {
         remarks.extend(more);
         let (replay, inputs) = (scenario.replay_told(Some(mode)), inputs.finish(observer)?);
         let workload = Workload { description, replay, logical_bytes, inputs, remarks };
-        Ok(engine.result(scenario, mode, workload, wall_seconds))
+        Ok(engine.result(level, scenario, mode, workload, wall_seconds))
     }
 }
 
 /// Go on until all requests are completed; `look` reports progress.
-pub(crate) fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
-    engine: &mut Engine<L, M>,
+pub(crate) fn drain<M: SimulatedMedia<Error = Infallible>>(
+    engine: &mut Engine<M>,
+    level: &mut impl Level<M>,
     look: &mut dyn FnMut() -> Result<(), Cancelled>,
 ) -> Result<(), RunError> {
     loop {
         look()?;
-        let Ok(more) = engine.drain(LOOK_PAGES);
+        let Ok(more) = engine.drain(level, LOOK_PAGES);
         if !more {
             break;
         }

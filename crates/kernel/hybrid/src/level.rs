@@ -18,7 +18,8 @@ use coflash_ftl::{
     CopyAll, Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite, Requirements, WriteStream,
 };
 use coflash_level::{
-    CacheCounters, Cached, Command, Cooperates, DropCounters, Elsewhere, Level, Message, Op, RecoveryError,
+    CacheCounters, Cached, Command, Cooperates, DropCounters, Elsewhere, Level, LostPages, Message, Op,
+    RecoveryError,
 };
 use coflash_media::disk::{Direction, Disks};
 use coflash_media::{Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
@@ -486,6 +487,10 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
             die,
             &mut TierIo { media: &mut *io.media, hook: &mut io.hook, jobs: &mut self.jobs, start: io.start },
         )
+    }
+
+    fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
+        unreachable!("requests wait for transfers of disks, which a restart would end: no scenario has both")
     }
 
     fn report(&self, report: &mut Report) {

@@ -1,18 +1,7 @@
-//! The controller's share of a request: the time of its firmware, and its write buffer.
-//!
-//! Commands occupy the cores of the firmware before their pages are served. A write is answered when all its
-//! pages are in the buffer. A page leaves the buffer when it is in flash, so a full buffer slows the host
-//! down to the pace of flash. This is not a cache: [`WriteBack`](crate::WriteBack) keeps pages as long as
-//! possible, to absorb overwrites; here each page is programmed at once. GC does not use the buffer. Model
-//! and terms follow NVMeVirt (Kim et al., FAST 2023).
+//! The controller of the device in a scenario: the time of its firmware, and its write buffer; see [`Port`](crate::Port).
 
-use crate::cooperates::Cooperates;
-use crate::level::{Command, Crossing, Level, Restart};
-use crate::over::below_dispatch;
-use coflash_base::measure::Report;
-use coflash_base::{Ahead, Bytes, Duration, Lpn, Misfit, Op, Save, Time};
-use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
-use coflash_media::{DieId, Media};
+use crate::level::{Command, Crossing};
+use coflash_base::{Bytes, Duration, Misfit, Op, Save};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
@@ -43,7 +32,7 @@ pub struct ControllerConfig {
 
 impl ControllerConfig {
     /// The firmware time of a command.
-    fn time(&self, command: &Command) -> Duration {
+    pub(crate) fn time(&self, command: &Command) -> Duration {
         let units = command.bytes.div_ceil(UNIT_BYTES);
         let (once, each_4k) = match command.op {
             Op::Read => (self.read_command, self.read_4k),
@@ -88,94 +77,3 @@ impl ControllerConfig {
 const UNIT_BYTES: u64 = 4096;
 /// More cores than any controller has: the time of a command is linear in them.
 const CORES_MAX: u32 = 4096;
-
-/// A controller over a level.
-#[derive(Clone, Save)]
-pub struct Controller<L> {
-    below: L,
-    config: ControllerConfig,
-    /// Whether its firmware takes time.
-    takes_time: bool,
-    has_buffer: bool,
-    /// The time at which each core of the firmware becomes idle. Empty if there is no limit.
-    idle_at: Vec<Time>,
-}
-
-impl<L> Controller<L> {
-    /// Create an idle controller over a level with pages of this size.
-    #[must_use]
-    pub fn new(below: L, config: &ControllerConfig, page_bytes: u64) -> Self {
-        let idle_at = vec![Time::ZERO; config.cores.map_or(0, NonZeroU32::get) as usize];
-        let ControllerConfig { read_command, read_4k, write_command, write_4k, .. } = *config;
-        let takes_time =
-            [read_command, read_4k, write_command, write_4k].iter().any(|&time| time > Duration::ZERO);
-        Self {
-            below,
-            takes_time,
-            has_buffer: config.buffer(page_bytes).is_some(),
-            config: config.clone(),
-            idle_at,
-        }
-    }
-
-    crate::over::level_over!();
-
-    /// The firmware's delay of a command, from its arrival on.
-    fn work(&mut self, command: &Command, now: Option<Time>) -> Duration {
-        let time = self.config.time(command);
-        let (Some(now), Some(core)) = (now, self.idle_at.iter_mut().min()) else { return time };
-        *core = now.max(*core) + time;
-        core.since(now)
-    }
-}
-
-impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
-    #[inline(always)]
-    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        if !self.takes_time {
-            return self.below.begin(command, io);
-        }
-        let time = self.work(command, io.media.known(io.start));
-        let start = io.media.later(io.start, time);
-        self.below.begin(command, &mut Io { media: &mut *io.media, hook: &mut io.hook, start })
-    }
-
-    #[inline(always)]
-    fn write<H: GcHook>(
-        &mut self,
-        page: PageWrite,
-        after: M::When,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<M::When, M::Error> {
-        if !self.has_buffer {
-            return self.below.write(page, after, io);
-        }
-        let buffered = io.media.buffer(after);
-        let programmed = self.below.write(page, buffered, io)?;
-        io.media.unbuffer(programmed);
-        Ok(buffered)
-    }
-
-    fn flush<H: GcHook>(
-        &mut self,
-        after: M::When,
-        io: &mut Io<'_, M, H>,
-        parts: &mut Vec<M::When>,
-    ) -> Result<(), M::Error> {
-        if self.config.volatile {
-            io.media.await_programs(parts);
-        }
-        self.below.flush(after, io, parts)
-    }
-
-    crate::forward_level!(below_dispatch: read trim end time report numbers rest);
-}
-
-impl<M: Media, L: Restart<M>> Restart<M> for Controller<L> {
-    crate::forward_restart!(below_dispatch);
-}
-
-/// A controller only adds time: it forwards messages.
-impl<L: Cooperates> Cooperates for Controller<L> {
-    crate::cooperates::forward_cooperates!(below_dispatch, lags: L::LAGS);
-}

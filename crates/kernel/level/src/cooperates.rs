@@ -49,7 +49,7 @@ pub enum Message {
 pub trait Cooperates {
     /// Whether messages arrive with a delay. Then flash may use grants, and answers may wait, without an
     /// action of the cache.
-    const LAGS: bool;
+    fn lags(&self) -> bool;
 
     /// Send a message down.
     fn send(&mut self, message: Message);
@@ -151,7 +151,10 @@ impl Cooperates for Ftl {
 #[macro_export]
 macro_rules! arrives_at_once {
     () => {
-        const LAGS: bool = false;
+        #[inline(always)]
+        fn lags(&self) -> bool {
+            false
+        }
 
         #[inline(always)]
         fn is_granted(&self, _: $crate::Cached) -> bool {
@@ -199,10 +202,9 @@ macro_rules! takes_no_marks {
 /// Write [`Cooperates`] for a level that adds nothing to it. The argument is the macro that names the level below. What it leaves
 /// out does not compile.
 macro_rules! forward_cooperates {
-    ($dispatch:ident, lags: $lags:expr) => {
-        const LAGS: bool = $lags;
-
+    ($dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch;
+            fn lags(&self) -> bool;
             fn send(&mut self, message: crate::Message);
             fn shadows(&self, lpn: Lpn) -> coflash_ftl::Marks;
             fn may_hold(&self, lpn: Lpn) -> bool;

@@ -1,6 +1,6 @@
 //! The FTL as the lowest level of a stack.
 
-use crate::level::{Command, Elsewhere, Level, LostPages, Restart};
+use crate::level::{Command, Elsewhere, Level, LostPages};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite, PlacementClass};
@@ -97,6 +97,11 @@ impl<M: Media> Level<M> for Ftl {
         Self::work_idle(self, die, io)
     }
 
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
+        Self::restart(self, now, io)?;
+        Ok(LostPages::default())
+    }
+
     fn report(&self, report: &mut Report) {
         report.add(self.counters());
         report.add(&self.used_space());
@@ -127,12 +132,5 @@ impl<M: Media> Level<M> for Ftl {
 
     fn assert_invariants(&self) {
         Self::assert_invariants(self);
-    }
-}
-
-impl<M: Media> Restart<M> for Ftl {
-    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
-        Self::restart(self, now, io)?;
-        Ok(LostPages::default())
     }
 }

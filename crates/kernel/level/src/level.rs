@@ -151,6 +151,16 @@ pub trait Level<M: Media> {
     /// A flash operation failed.
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
 
+    /// Lose volatile state, and go on with the rest, as after recovery: write buffers are empty, non-volatile caches
+    /// keep the pages that flash lacks, messages on their way are lost, and flash has no marks but those of these
+    /// pages. Its fast blocks are refreshed. Called between requests, after [`pass_time`](Self::pass_time). Returns
+    /// the number of versions lost, here and below. Levels in front of disks refuse it by a panic: requests wait for transfers that a
+    /// restart would end, and no scenario has both.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
+
     /// Add the counters of this level and of the levels below to a report.
     fn report(&self, report: &mut Report);
 
@@ -197,19 +207,6 @@ impl LostPages {
     }
 }
 
-/// A level that can restart in the course of a run. Levels in front of disks cannot: requests wait for transfers that
-/// a restart would end.
-pub trait Restart<M: Media>: Level<M> {
-    /// Lose volatile state, and go on with the rest, as after recovery: write buffers are empty, non-volatile caches
-    /// keep the pages that flash lacks, messages on their way are lost, and flash has no marks but those of these
-    /// pages. Its fast blocks are refreshed. Called between requests, after [`pass_time`](Level::pass_time). Returns
-    /// the number of versions lost, here and below.
-    ///
-    /// # Errors
-    /// A flash operation failed.
-    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
-}
-
 /// Forward methods of [`Level`] to the variant of an enum, or to the level below. The argument is the macro that matches on the
 /// enum or names the level. Of a level below, the methods and groups to forward follow: `time` is the passing of time and idle
 /// work, `report` also the memory, `numbers` the other questions that each level passes on. What is left out does not compile. It imports the types that the methods name.
@@ -222,7 +219,7 @@ pub trait Restart<M: Media>: Level<M> {
 #[macro_export]
 macro_rules! forward_level {
     ($dispatch:ident) => {
-        $crate::forward_level!($dispatch: begin read write trim flush end time report numbers rest);
+        $crate::forward_level!($dispatch: begin read write trim flush end time restart report numbers rest);
     };
     ($dispatch:ident: $($group:ident)*) => {
         $($crate::forward_level!(@$group $dispatch);)*
@@ -265,6 +262,11 @@ macro_rules! forward_level {
             fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
         }
     };
+    (@restart $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
+            fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error>;
+        }
+    };
     (@report $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn report(&self, report: &mut Report);
@@ -285,16 +287,6 @@ macro_rules! forward_level {
             fn elsewhere(&self, page: Lpn) -> Option<$crate::Elsewhere>;
             fn next_due(&self) -> Option<Time>;
             fn assert_invariants(&self);
-        }
-    };
-}
-
-/// Forward [`Restart`], as [`forward_level!`](crate::forward_level).
-#[macro_export]
-macro_rules! forward_restart {
-    ($dispatch:ident) => {
-        coflash_base::forward_to_variant! { $dispatch as $crate::Restart<M>;
-            fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<$crate::LostPages, M::Error>;
         }
     };
 }

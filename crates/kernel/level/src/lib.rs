@@ -6,12 +6,11 @@
 //! | levels, and the life of a request | [`Level`] |
 //! | the cache: in the device, in the host, the host's write buffer | [`WriteBack`] |
 //! | what makes a cache crash-consistent (`cdm-consistent`) | `write_back/consistency.rs` |
-//! | a link that carries whole requests | [`RequestLink`] |
 //! | a link below a cache: the notices that cross it, questions and grants | [`Linked`] |
-//! | the time of the firmware, and the controller's write buffer | [`Controller`] |
-//! | indirection units larger than a page | [`Units`] |
+//! | what happens to a command before its pages: link, time of the firmware, write buffer, units | [`Port`] |
+//! | a level that may be there or not | [`May`] |
 //! | the FTL as a level | `flash.rs`; the FTL itself is the crate `coflash-ftl` |
-//! | which level lies above which, and how stacks are made | `stack.rs` |
+//! | which level lies above which: the tower, and how it is made | [`Tower`], `stack.rs` |
 //! | a cache over an FTL: a device | [`Device`] |
 //! | marks, invalidations, weights: cooperation between cache and flash | [`Cooperates`] |
 //! | CDM, ShadowGC and their baselines | [`cooperation`], a file each |
@@ -38,32 +37,29 @@ mod device;
 mod flash;
 mod level;
 mod linked;
-mod may_cache;
+mod may;
 pub mod nvm;
 mod over;
+mod port;
 mod recovery_error;
 mod stack;
-mod units;
 mod write_back;
 
 pub use coflash_base::Op;
 pub use config::{CacheConfig, Eviction, Placement};
-pub use controller::{Controller, ControllerConfig};
+pub use controller::ControllerConfig;
 pub use cooperates::{Cached, Cooperates, Message};
 pub use cooperation::{Cooperation, CooperationConfig};
 pub use device::{Device, DeviceConfig};
-pub use level::{Command, Crossing, Elsewhere, Level, LostPages, Restart};
+pub use level::{Command, Crossing, Elsewhere, Level, LostPages};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
-    Notices, Protecting, RequestLink, Sharing, link_sections,
+    Notices, Protecting, Sharing, link_sections,
 };
-pub use may_cache::MayCache;
+pub use may::May;
+pub use port::Port;
 pub use recovery_error::RecoveryError;
-pub use stack::{
-    Buffered, BufferedDiskStack, BufferedStack, DiskStack, Firmware, FlashStack, HostCacheStack, Levels,
-    PlainStack, StackConfig,
-};
-pub use units::Units;
+pub use stack::{DevicePort, Levels, MayCache, MayLink, OnLevel, StackConfig, Tower};
 pub use write_back::{
     Announces, AtRisk, CacheCounters, DropCounters, HOST_BUFFER, WriteBack, WriteBufferConfig,
 };

@@ -1,101 +1,51 @@
-//! The stacks over flash, and over a flash cache before disks: which levels lie above which, and how they are made. This is the only list: the simulator, served
-//! devices and the tests of this crate take their stacks from here.
+//! The tower of levels, and how it is made: the only one. The simulator, served devices and the tests of this crate take theirs from here.
 
 use crate::config::Placement;
-use crate::controller::{Controller, ControllerConfig};
+use crate::controller::ControllerConfig;
 use crate::cooperates::Cooperates;
 use crate::cooperation::{CommitCounters, Cooperation, Setting};
-use crate::device::{Device, DeviceConfig};
-use crate::level::{Command, Level, Restart};
-use crate::linked::{HostConfig, LinkCost, Linked, Protecting, RequestLink};
-use crate::may_cache::MayCache;
+use crate::device::DeviceConfig;
+use crate::level::Level;
+use crate::linked::{HostConfig, LinkCost, Linked, Protecting};
+use crate::may::May;
 use crate::nvm::Layout;
+use crate::port::Port;
 use crate::recovery_error::RecoveryError;
-use crate::units::Units;
 use crate::write_back::{Announces, AtRisk, WriteBack, WriteBufferConfig};
-use coflash_base::measure::Report;
-use coflash_base::{Ahead, Duration, Lpn, Misfit, Time};
-use coflash_ftl::{CopyAll, DecisionRecorder, Ftl, GcHook, Io, PageRead, PageWrite};
-use coflash_media::{Contents, DieId, Media, Memory};
-use std::convert::identity;
+use coflash_base::{Lpn, Misfit};
+use coflash_ftl::{CopyAll, DecisionRecorder, Ftl, GcHook, Io};
+use coflash_media::{Contents, Media, Memory};
 
-/// Write the type of the firmware, what makes it and what is below it, from the list of its levels, the lowest first.
-macro_rules! firmware {
-    ($($level:ident: |$config:ident, $below:ident| $made:expr,)*) => {
-        /// The firmware of the device, between the link and flash, or the device's cache.
-        pub type Firmware<L> = firmware!(@over L; $($level)*);
+/// A device behind its port: its lowest level, perhaps below a cache.
+pub type DevicePort<L> = Port<May<WriteBack<L>, L>>;
 
-        impl StackConfig<'_> {
-            /// Put the firmware over flash, or over the device's cache.
-            pub fn firmware<L>(&self, below: L) -> Firmware<L> {
-                $(let below = { let ($config, $below) = (self, below); $made };)*
-                below
-            }
-        }
-
-        impl<L> Firmware<L> {
-            /// The level below the firmware.
-            #[must_use]
-            pub fn under(&self) -> &L {
-                let level = self;
-                $(let level = firmware!(@below $level, level.below());)*
-                level
-            }
-
-            /// Mutable access to the level below the firmware.
-            pub fn under_mut(&mut self) -> &mut L {
-                let level = self;
-                $(let level = firmware!(@below $level, level.below_mut());)*
-                level
-            }
-        }
-    };
-    (@over $below:ty;) => { $below };
-    (@over $below:ty; $level:ident $($above:ident)*) => { firmware!(@over $level<$below>; $($above)*) };
-    (@below $level:ident, $below:expr) => { $below };
+impl StackConfig<'_> {
+    /// Put the port over a device. `link` is the cost of whole requests, if they cross there.
+    pub fn port<L>(&self, device: May<WriteBack<L>, L>, link: Option<&LinkCost>) -> DevicePort<L> {
+        Port::new(device, link, self.controller, self.page_bytes(), self.pages_per_unit)
+    }
 }
 
-firmware! {
-    Units: |config, below| Units::new(below, config.pages_per_unit),
-    Controller: |config, below| Controller::new(below, config.controller, config.page_bytes()),
+impl<L> MayLink<L> {
+    /// What is behind the port of the device.
+    fn device(&self) -> &May<WriteBack<L>, L> {
+        self.below().below()
+    }
+
+    /// See [`device`](Self::device).
+    fn device_mut(&mut self) -> &mut May<WriteBack<L>, L> {
+        self.below_mut().below_mut()
+    }
 }
 
-/// A device behind a link that carries whole requests.
-pub type PlainStack = RequestLink<Firmware<Device>>;
-/// A cache in the host, above a link that carries pages.
-pub type HostCacheStack = WriteBack<Linked<Firmware<Ftl>>>;
-/// The host's write buffer above other levels.
-pub type Buffered<L> = WriteBack<L, Announces>;
-/// The stacks over flash with the host's write buffer above.
-pub type BufferedStack = FlashStack<Buffered<Linked<Firmware<Device>>>, Buffered<HostCacheStack>>;
+/// A link below a memory of the host, if there is one, over the port of the device.
+pub type MayLink<L> = May<Linked<DevicePort<L>>, DevicePort<L>>;
+/// A cache in the host, if there is one.
+pub type MayCache<L> = May<WriteBack<MayLink<L>>, MayLink<L>>;
+/// All levels over a lowest one: the host's write buffer is the uppermost, if there is one.
+pub type Tower<L> = May<WriteBack<MayCache<L>, Announces>, MayCache<L>>;
 
-/// The stacks over a lowest level that is flash before disks: it has firmware of its own.
-pub type DiskStack<L> = FlashStack<RequestLink<MayCache<L>>, WriteBack<Linked<L>>>;
-/// The same with the host's write buffer above.
-pub type BufferedDiskStack<L> = FlashStack<Buffered<Linked<MayCache<L>>>, Buffered<WriteBack<Linked<L>>>>;
-
-/// The levels over flash, by the place of the cache.
-#[derive(Clone)]
-#[allow(clippy::large_enum_variant, reason = "a run has a single stack")]
-pub enum FlashStack<P = PlainStack, C = HostCacheStack> {
-    /// The cache is in the device.
-    Plain(P),
-    /// The cache is in the host.
-    HostCache(C),
-}
-
-/// Evaluate an expression for the variant of a [`FlashStack`].
-#[macro_export]
-macro_rules! for_flash_stack {
-    ($stack:expr, $level:pat => $call:expr) => {
-        match $stack {
-            $crate::FlashStack::Plain($level) => $call,
-            $crate::FlashStack::HostCache($level) => $call,
-        }
-    };
-}
-
-/// The configuration of a stack over flash.
+/// The configuration of a tower.
 #[derive(Clone, Debug)]
 pub struct StackConfig<'a> {
     /// The flash, and the cache with its scheme.
@@ -112,7 +62,7 @@ pub struct StackConfig<'a> {
     pub buffer: &'a WriteBufferConfig,
 }
 
-/// The levels of a stack, checked, before they are put over flash.
+/// The levels of a tower, checked, before they are put over flash.
 pub struct Levels<'a> {
     config: StackConfig<'a>,
     setting: Setting,
@@ -132,32 +82,8 @@ impl<'a> StackConfig<'a> {
             Placement::Host => (Memory::Host, matches!(self.host.protecting, Protecting::Grants { .. })),
         };
         let (setting, scheme) = self.device.cache(memory, logical_pages, grants)?;
-        let buffer = self.buffer(logical_pages)?;
-        Ok(Levels { config: self, setting, scheme, buffer })
-    }
-
-    /// Check the host's write buffer over a device of this many logical pages; `None` without one.
-    ///
-    /// # Errors
-    /// See [`levels`](Self::levels).
-    pub fn buffer(&self, logical_pages: u32) -> Result<Option<Setting>, Misfit> {
-        let exists = self.buffer.exists();
-        exists.then(|| self.buffer.setting(self.page_bytes(), logical_pages)).transpose()
-    }
-
-    /// Put a link that carries whole requests over a device.
-    pub fn link<L>(&self, device: L) -> RequestLink<L> {
-        RequestLink::new(device, &self.link)
-    }
-
-    /// Put the host's write buffer, and the link below it, over a device.
-    pub fn buffered<L>(&self, device: L, buffer: &Setting) -> Buffered<Linked<L>>
-    where
-        Linked<L>: Cooperates,
-    {
-        let host = self.host.under_buffer();
-        let link = Linked::new(device, buffer, &host, &self.link, self.device.seed);
-        WriteBack::in_host(link, self.buffer, buffer)
+        let buffer = self.buffer.exists().then(|| self.buffer.setting(self.page_bytes(), logical_pages));
+        Ok(Levels { config: self, setting, scheme, buffer: buffer.transpose()? })
     }
 
     fn page_bytes(&self) -> u64 {
@@ -166,94 +92,164 @@ impl<'a> StackConfig<'a> {
 }
 
 impl Levels<'_> {
-    /// The setting of the host's write buffer, if there is one.
+    /// Put the levels over flash, erased or preconditioned.
     #[must_use]
-    pub fn buffer(&self) -> Option<Setting> {
-        self.buffer
+    pub fn over(self, flash: Ftl) -> Tower<Ftl> {
+        self.put(flash, true)
     }
 
-    /// Put the levels over flash, erased or preconditioned, without the host's write buffer.
+    /// Put the levels over a flash cache in front of disks. An empty cache above it would cost an index of all its pages, and is left
+    /// out.
     #[must_use]
-    pub fn over(self, flash: Ftl) -> FlashStack {
-        match self.config.device.cache.placement {
-            Placement::InStorage => FlashStack::Plain(self.config.clone().link(self.device(flash))),
-            Placement::Host => FlashStack::HostCache(self.host_cache(flash, identity)),
-        }
+    pub fn over_cache<L: Cooperates>(self, cache: L) -> Tower<L> {
+        let has_slots = self.setting.slots > 0 || !matches!(self.scheme, Cooperation::None(_));
+        self.put(cache, has_slots)
     }
 
-    /// Put the levels over flash, with the host's write buffer above.
-    #[must_use]
-    pub fn buffered_over(self, flash: Ftl, buffer: &Setting) -> BufferedStack {
-        let config = self.config.clone();
-        match config.device.cache.placement {
-            Placement::InStorage => FlashStack::Plain(config.buffered(self.device(flash), buffer)),
-            Placement::Host => FlashStack::HostCache(WriteBack::in_host(
-                self.host_cache(flash, identity),
-                config.buffer,
-                buffer,
-            )),
-        }
+    /// `has_cache`: whether a cache in the device is there, be it empty.
+    fn put<L: Cooperates>(self, lowest: L, has_cache: bool) -> Tower<L> {
+        let Self { config, setting, scheme, buffer } = self;
+        let (device, in_host) = (&config.device, config.device.cache.placement == Placement::Host);
+        let buffered = buffer.as_ref().map(|buffer| (buffer, config.host.under_buffer()));
+        let (in_device, in_host) = if in_host { (None, Some(scheme)) } else { (Some(scheme), None) };
+        let cache = in_device.filter(|_| has_cache);
+        let cached = May::over(
+            lowest,
+            cache.map(|scheme| |below| WriteBack::with_scheme(below, device.cache, &setting, scheme)),
+        );
+        let linked = match (&in_host, &buffered) {
+            (Some(_), _) => Some((&setting, config.host)),
+            (None, Some((buffer, host))) => Some((*buffer, host)),
+            (None, None) => None,
+        };
+        let port = config.port(cached, linked.is_none().then_some(&config.link));
+        let link =
+            linked.map(|(above, host)| |below| Linked::new(below, above, host, &config.link, device.seed));
+        let host = May::over(
+            May::over(port, link),
+            in_host.map(|scheme| |below| WriteBack::with_scheme(below, device.cache, &setting, scheme)),
+        );
+        May::over(
+            host,
+            buffer.as_ref().map(|buffer| |below| WriteBack::in_host(below, config.buffer, buffer)),
+        )
     }
 
-    /// Put the levels over flash before disks, without the host's write buffer.
-    #[must_use]
-    pub fn over_disks<L: Cooperates>(self, flash: L) -> DiskStack<L> {
-        match self.config.device.cache.placement {
-            Placement::InStorage => FlashStack::Plain(self.config.clone().link(self.may_cache(flash))),
-            Placement::Host => FlashStack::HostCache(self.in_host(flash, identity)),
-        }
-    }
-
-    /// Put the levels over flash before disks, with the host's write buffer above.
-    #[must_use]
-    pub fn buffered_over_disks<L: Cooperates>(self, flash: L, buffer: &Setting) -> BufferedDiskStack<L> {
-        let config = self.config.clone();
-        match config.device.cache.placement {
-            Placement::InStorage => FlashStack::Plain(config.buffered(self.may_cache(flash), buffer)),
-            Placement::Host => FlashStack::HostCache(WriteBack::in_host(
-                self.in_host(flash, identity),
-                config.buffer,
-                buffer,
-            )),
-        }
-    }
-
-    fn may_cache<L: Cooperates>(self, flash: L) -> MayCache<L> {
-        let Self { config, setting, scheme, .. } = self;
-        if setting.slots == 0 && matches!(scheme, Cooperation::None(_)) {
-            return MayCache::Bare(flash);
-        }
-        MayCache::Cached(WriteBack::with_scheme(flash, config.device.cache, &setting, scheme))
-    }
-
-    /// The levels of the device, below the link.
-    fn device(self, flash: Ftl) -> Firmware<Device> {
-        let Self { config, setting, scheme, .. } = self;
-        config.firmware(WriteBack::with_scheme(flash, config.device.cache, &setting, scheme))
-    }
-
-    /// Put a cache in the host, and the link, over flash. `between` may put a level between the two.
+    /// Put a cache in the host over a level that `between` makes of the link over flash.
     pub fn host_cache<L: Cooperates>(
         self,
         flash: Ftl,
-        between: impl FnOnce(Linked<Firmware<Ftl>>) -> L,
-    ) -> WriteBack<L> {
-        let device = self.config.firmware(flash);
-        self.in_host(device, between)
-    }
-
-    fn in_host<D: Cooperates, L: Cooperates>(
-        self,
-        device: D,
-        between: impl FnOnce(Linked<D>) -> L,
+        between: impl FnOnce(Linked<DevicePort<Ftl>>) -> L,
     ) -> WriteBack<L> {
         let Self { config, setting, scheme, .. } = self;
-        let link = Linked::new(device, &setting, config.host, &config.link, config.device.seed);
+        let port = config.port(May::Lack(flash), None);
+        let link = Linked::new(port, &setting, config.host, &config.link, config.device.seed);
         WriteBack::with_scheme(between(link), config.device.cache, &setting, scheme)
     }
 }
 
-impl FlashStack {
+/// Evaluate an expression for the cache of a tower, wherever it is; `None` without one.
+macro_rules! for_cache {
+    ($tower:expr, $cache:pat => $call:expr) => {
+        match $tower.below() {
+            May::Have($cache) => Some($call),
+            May::Lack(link) => match link.device() {
+                May::Have($cache) => Some($call),
+                May::Lack(_) => None,
+            },
+        }
+    };
+}
+
+/// Work on the uppermost level of a tower, by the type of that level: what it does for each page costs no choice.
+pub trait OnLevel<M: Media> {
+    /// What it returns.
+    type Output;
+
+    /// Do the work.
+    fn on<L: Level<M>>(self, level: &mut L) -> Self::Output;
+}
+
+impl<L: Cooperates> Tower<L> {
+    /// Do work on the uppermost level that is there.
+    pub fn work<M: Media, W: OnLevel<M>>(&mut self, work: W) -> W::Output
+    where
+        L: Level<M>,
+    {
+        match self {
+            May::Lack(May::Lack(May::Lack(port))) => work.on(port),
+            May::Lack(May::Have(cache)) => work.on(cache),
+            May::Have(_) | May::Lack(_) => work.on(self),
+        }
+    }
+
+    /// The lowest level.
+    #[must_use]
+    pub fn lowest(&self) -> &L {
+        self.below().below().device().below()
+    }
+
+    /// See [`lowest`](Self::lowest).
+    pub fn lowest_mut(&mut self) -> &mut L {
+        self.below_mut().below_mut().device_mut().below_mut()
+    }
+
+    /// Whether the cache is in the host.
+    #[must_use]
+    pub fn has_host_cache(&self) -> bool {
+        matches!(self.below(), May::Have(_))
+    }
+
+    /// The layout of the cache's metadata in non-volatile memory; `None` without a cache, which flash always has.
+    #[must_use]
+    pub fn layout(&self) -> Option<Layout> {
+        for_cache!(self, cache => cache.layout())
+    }
+
+    /// What a power cut of the cache's side would lose, and the commits so far.
+    #[must_use]
+    pub fn at_risk(&self) -> (AtRisk, CommitCounters) {
+        let at_risk = for_cache!(self, cache => (cache.at_risk(), cache.commits()));
+        at_risk.unwrap_or((AtRisk::Nothing, CommitCounters::default()))
+    }
+
+    /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
+    #[must_use]
+    pub fn holds(&self, page: Lpn) -> bool {
+        for_cache!(self, cache => cache.holds(page))
+            .unwrap_or_else(|| self.with_flash(|flash| flash.lookup(page).is_some()))
+    }
+
+    /// Recover the cache, if there is one, and the lowest level after device and host have lost power: `recover` is told of which
+    /// pages it must take nothing for current that it finds.
+    ///
+    /// # Errors
+    /// Words that a cache of this size cannot have written, or a failed flash operation.
+    pub fn recover_over<M: Media, H: GcHook>(
+        &mut self,
+        words: &[u64],
+        io: &mut Io<'_, M, H>,
+        recover: impl FnOnce(&mut L, &dyn Fn(Lpn) -> bool, &mut M) -> Result<(), RecoveryError<M::Error>>,
+    ) -> Result<(), RecoveryError<M::Error>>
+    where
+        L: Level<M>,
+    {
+        match self.below_mut() {
+            May::Have(cache) => {
+                cache.recover_over(words, io.media, |link, is_above, media| {
+                    recover(link.device_mut().below_mut(), is_above, media)
+                })?;
+                cache.connect(io).map_err(RecoveryError::Flash)
+            }
+            May::Lack(link) => match link.device_mut() {
+                May::Have(cache) => cache.recover_over(words, io.media, recover),
+                May::Lack(lowest) => recover(lowest, &|_| false, io.media),
+            },
+        }
+    }
+}
+
+impl Tower<Ftl> {
     /// Create the levels over an erased device.
     ///
     /// # Errors
@@ -272,128 +268,47 @@ impl FlashStack {
         contents: &Contents,
         io: &mut Io<'_, M, H>,
     ) -> Result<Self, RecoveryError<M::Error>> {
-        let mut stack = Self::erased(config)?;
-        match &mut stack {
-            Self::Plain(link) => link.below_mut().under_mut().restore(contents, io),
-            Self::HostCache(cache) => cache.recover_both(contents, io),
-        }?;
-        Ok(stack)
+        let mut tower = Self::erased(config)?;
+        match tower.below_mut() {
+            May::Have(cache) => {
+                recover_flash(cache.below_mut().device_mut().below_mut(), contents, io)?;
+                cache.recover_host(&contents.words, io.media)?;
+                cache.connect(io).map_err(RecoveryError::Flash)?;
+            }
+            May::Lack(link) => match link.device_mut() {
+                May::Have(cache) => cache.restore(contents, io)?,
+                May::Lack(flash) => recover_flash(flash, contents, io)?,
+            },
+        }
+        Ok(tower)
     }
 
-    /// The layout of the cache's metadata in non-volatile memory.
-    #[must_use]
-    pub fn layout(&self) -> Layout {
-        match self {
-            Self::Plain(link) => link.below().under().layout(),
-            Self::HostCache(cache) => cache.layout(),
-        }
-    }
-
-    /// What a power cut of the cache's side would lose, and the commits so far.
-    #[must_use]
-    pub fn at_risk(&self) -> (AtRisk, CommitCounters) {
-        match self {
-            Self::Plain(link) => (link.below().under().at_risk(), link.below().under().commits()),
-            Self::HostCache(cache) => (cache.at_risk(), cache.commits()),
-        }
+    /// Recover the device after it alone has lost power; the cache in the host has gone on. Messages on their way are
+    /// lost.
+    ///
+    /// # Errors
+    /// See [`recover`](Self::recover).
+    ///
+    /// # Panics
+    /// The host has no cache.
+    pub fn recover_device<M: Media, H: GcHook>(
+        &mut self,
+        config: &StackConfig<'_>,
+        contents: &Contents,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), RecoveryError<M::Error>> {
+        let mut flash = config.device.erased_flash()?;
+        flash.continue_counters(self.lowest());
+        recover_flash(&mut flash, contents, io)?;
+        let May::Have(cache) = self.below_mut() else { panic!("the host has lost its power, too") };
+        let May::Have(link) = cache.below_mut() else { panic!("a cache in the host is over a link") };
+        link.restart_device(config.port(May::Lack(flash), None));
+        cache.connect(io).map_err(RecoveryError::Flash)
     }
 
     /// Report each decision of GC to a recorder from now on.
     pub fn record_in(&mut self, recorder: DecisionRecorder) {
-        match self {
-            Self::Plain(link) => link.below_mut().under_mut().below_mut().record_in(recorder),
-            Self::HostCache(cache) => cache.below_mut().below_mut().under_mut().record_in(recorder),
-        }
-    }
-
-    /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
-    #[must_use]
-    pub fn holds(&self, lpn: Lpn) -> bool {
-        match self {
-            Self::Plain(link) => link.below().under().holds(lpn),
-            Self::HostCache(cache) => cache.holds(lpn),
-        }
-    }
-}
-
-impl<L: Cooperates> DiskStack<L> {
-    /// The lowest level.
-    #[must_use]
-    pub fn lowest(&self) -> &L {
-        match self {
-            Self::Plain(link) => link.below().lowest(),
-            Self::HostCache(cache) => cache.below().below(),
-        }
-    }
-
-    /// See [`lowest`](Self::lowest).
-    pub fn lowest_mut(&mut self) -> &mut L {
-        match self {
-            Self::Plain(link) => link.below_mut().lowest_mut(),
-            Self::HostCache(cache) => cache.below_mut().below_mut(),
-        }
-    }
-}
-
-impl<L: Cooperates> BufferedDiskStack<L> {
-    /// The lowest level.
-    #[must_use]
-    pub fn lowest(&self) -> &L {
-        match self {
-            Self::Plain(buffer) => buffer.below().below().lowest(),
-            Self::HostCache(buffer) => buffer.below().below().below(),
-        }
-    }
-
-    /// See [`lowest`](Self::lowest).
-    pub fn lowest_mut(&mut self) -> &mut L {
-        match self {
-            Self::Plain(buffer) => buffer.below_mut().below_mut().lowest_mut(),
-            Self::HostCache(buffer) => buffer.below_mut().below_mut().below_mut(),
-        }
-    }
-}
-
-impl<M: Media, P: Level<M>, C: Level<M>> Level<M> for FlashStack<P, C> {
-    crate::forward_level!(for_flash_stack);
-}
-
-impl<M: Media, P: Restart<M>, C: Restart<M>> Restart<M> for FlashStack<P, C> {
-    crate::forward_restart!(for_flash_stack);
-}
-
-/// A cache in the host, across a link.
-impl HostCacheStack {
-    /// Recover an empty cache over an erased device after both sides have started anew.
-    ///
-    /// # Errors
-    /// Contents that no stack of this configuration left, or a failed flash operation.
-    pub fn recover_both<M: Media, H: GcHook>(
-        &mut self,
-        contents: &Contents,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>> {
-        recover_flash(self.below_mut().below_mut().under_mut(), contents, io)?;
-        self.recover_host(&contents.words, io.media)?;
-        self.connect(io).map_err(RecoveryError::Flash)
-    }
-
-    /// Recover the device after it alone has lost power; the cache in the host has gone on. Messages on their way are
-    /// lost. `erased` is the erased device, below the link.
-    ///
-    /// # Errors
-    /// See [`recover_both`](Self::recover_both).
-    pub fn recover_device<M: Media, H: GcHook>(
-        &mut self,
-        mut erased: Firmware<Ftl>,
-        contents: &Contents,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<(), RecoveryError<M::Error>> {
-        let flash = erased.under_mut();
-        flash.continue_counters(self.below().below().under());
-        recover_flash(flash, contents, io)?;
-        self.below_mut().restart_device(erased);
-        self.connect(io).map_err(RecoveryError::Flash)
+        self.lowest_mut().record_in(recorder);
     }
 }
 

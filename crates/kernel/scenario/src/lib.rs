@@ -37,7 +37,6 @@ mod workload;
 pub use built_in::{BUILT_IN, BuiltIn};
 pub use coflash_base::read::without_nulls;
 #[doc(hidden)]
-pub use coflash_level::for_flash_stack;
 pub use effect::conditional_keys;
 pub use endurance::EnduranceConfig;
 pub use energy::EnergyConfig;

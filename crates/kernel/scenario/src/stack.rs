@@ -2,68 +2,59 @@
 
 use crate::read::ScenarioError;
 use crate::scenario::Scenario;
-use coflash_base::Seed;
-use coflash_ftl::{Ftl, Pools};
-use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
-use coflash_level::{BufferedDiskStack, BufferedStack, DiskStack, FlashStack, Levels, StackConfig};
+use coflash_base::measure::Report;
+use coflash_base::{Ahead, Duration, Lpn, Save, Seed, Time};
+use coflash_ftl::{DecisionRecorder, Ftl, GcHook, Io, PageRead, PageWrite, Pools};
+use coflash_hybrid::{Hybrid, HybridConfig, HybridParts, TierMedia};
+use coflash_level::{Command, Level, Levels, LostPages, OnLevel, StackConfig, Tower};
 use coflash_media::disk::Disks;
-use coflash_media::{CacheTimings, ProgramDistribution, Timeline, When};
+use coflash_media::{CacheTimings, DieId, ProgramDistribution, Timeline, When};
 
 /// The levels of a scenario.
+#[derive(Save)]
+#[save(in_place)]
 #[allow(clippy::large_enum_variant, reason = "a run has a single stack")]
 pub enum Stack {
-    /// Flash, and the levels above it.
-    Flash(FlashStack),
-    /// The same below the host's write buffer.
-    BufferedFlash(BufferedStack),
-    /// A flash cache in front of disks, and the levels above it.
-    Hybrid(DiskStack<Hybrid<When>>),
-    /// The same below the host's write buffer.
-    BufferedHybrid(BufferedDiskStack<Hybrid<When>>),
+    /// Over flash.
+    Flash(Tower<Ftl>),
+    /// Over a flash cache in front of disks.
+    Disks(Tower<Hybrid<When>>),
 }
 
-/// Evaluate an expression for the stack's variant. The variants with disks may have an expression of their own.
-#[macro_export]
-macro_rules! for_stack {
-    ($stack:expr, $name:pat => $call:expr) => {
-        $crate::for_stack!($stack, flash $name => $call, hybrid $name => $call)
-    };
-    ($stack:expr, flash $flash:pat => $on_flash:expr, hybrid $hybrid:pat => $on_hybrid:expr) => {
+/// Evaluate an expression for the tower of a [`Stack`].
+macro_rules! stack_dispatch {
+    ($stack:expr, $tower:pat => $call:expr) => {
         match $stack {
-            $crate::Stack::Flash(stack) => $crate::for_flash_stack!(stack, $flash => $on_flash),
-            $crate::Stack::BufferedFlash(stack) => $crate::for_flash_stack!(stack, $flash => $on_flash),
-            $crate::Stack::Hybrid(stack) => $crate::for_flash_stack!(stack, $hybrid => $on_hybrid),
-            $crate::Stack::BufferedHybrid(stack) => $crate::for_flash_stack!(stack, $hybrid => $on_hybrid),
+            Stack::Flash($tower) => $call,
+            Stack::Disks($tower) => $call,
         }
     };
+}
+
+impl<M: TierMedia<When = When>> Level<M> for Stack {
+    coflash_level::forward_level!(stack_dispatch);
 }
 
 impl Stack {
-    /// Put levels over flash, erased or preconditioned.
-    #[must_use]
-    pub fn over(levels: Levels<'_>, flash: Ftl) -> Self {
-        match levels.buffer() {
-            Some(buffer) => Self::BufferedFlash(levels.buffered_over(flash, &buffer)),
-            None => Self::Flash(levels.over(flash)),
-        }
+    /// Do work on the uppermost level that is there.
+    pub fn work<M: TierMedia<When = When>, W: OnLevel<M>>(&mut self, work: W) -> W::Output {
+        stack_dispatch!(self, tower => tower.work(work))
     }
 
     /// The flash cache in front of disks, if the stack has one.
     #[must_use]
     pub fn hybrid(&self) -> Option<&Hybrid<When>> {
         match self {
-            Self::Hybrid(stack) => Some(stack.lowest()),
-            Self::BufferedHybrid(stack) => Some(stack.lowest()),
-            Self::Flash(_) | Self::BufferedFlash(_) => None,
+            Self::Disks(tower) => Some(tower.lowest()),
+            Self::Flash(_) => None,
         }
     }
 
-    /// See [`hybrid`](Self::hybrid).
-    pub fn hybrid_mut(&mut self) -> Option<&mut Hybrid<When>> {
+    /// Report each decision of GC to a recorder from now on.
+    pub fn record_in(&mut self, recorder: DecisionRecorder) {
         match self {
-            Self::Hybrid(stack) => Some(stack.lowest_mut()),
-            Self::BufferedHybrid(stack) => Some(stack.lowest_mut()),
-            Self::Flash(_) | Self::BufferedFlash(_) => None,
+            Self::Flash(tower) => tower.record_in(recorder),
+            Self::Disks(tower) => tower.lowest_mut().flash_mut().record_in(recorder),
         }
     }
 }
@@ -113,11 +104,7 @@ impl Scenario {
             cooperation: self.cooperation.requirements(),
             seed: Seed(self.seed),
         };
-        let (hybrid, levels) = (Hybrid::new(&parts, disks)?, self.levels(disks.pages() as u32)?);
-        Ok(match levels.buffer() {
-            Some(buffer) => Stack::BufferedHybrid(levels.buffered_over_disks(hybrid, &buffer)),
-            None => Stack::Hybrid(levels.over_disks(hybrid)),
-        })
+        Ok(Stack::Disks(self.levels(disks.pages() as u32)?.over_cache(Hybrid::new(&parts, disks)?)))
     }
 
     /// Create the disks of a flash cache, idle.

@@ -18,7 +18,7 @@ impl<S: DeviceBytes> Session<S> {
         now: Time,
         serve: impl FnOnce(&mut Self) -> AnsweredAt,
     ) -> AnsweredAt {
-        let early = |session: &Self| session.engine.level().at_risk().1.early_commits;
+        let early = |session: &Self| session.stack.at_risk().1.early_commits;
         let before = early(self);
         let served = serve(self)?;
         if early(self) == before || offset / self.page_bytes == (offset + length.max(1) - 1) / self.page_bytes

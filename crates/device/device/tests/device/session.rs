@@ -4,7 +4,7 @@ use coflash_base::seed::{RandomStream, Rng, RngExt};
 use coflash_base::{Seed, Time};
 use coflash_device::{Cut, CutAt, Recorder, Restart, Restarts, Session, Side, servable, twin};
 use coflash_engine::NoObserver;
-use coflash_level::{FlashStack, Placement};
+use coflash_level::{Placement, Tower};
 use coflash_media::Contents;
 use coflash_scenario::{Requests, Scenario};
 use coflash_store::{Disks, Format, MemoryDisk, Store, StoreError};
@@ -72,7 +72,7 @@ fn scenario(scheme: &[(&str, &str)]) -> Scenario {
 
 fn store(scenario: &Scenario) -> Store<MemoryDisk> {
     let in_host = scenario.cache.placement == Placement::Host;
-    let layout = FlashStack::erased(scenario.stack_config()).unwrap().layout();
+    let layout = Tower::erased(scenario.stack_config()).unwrap().layout().expect("a cache");
     let pages = layout.logical_pages;
     let format = Format {
         geometry: scenario.flash.clone(),

@@ -40,14 +40,14 @@ impl Meters {
     }
 }
 
-impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
+impl<M: SimulatedMedia> Engine<M> {
     /// The counters of all levels and of the media.
     #[cold]
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self, level: &impl Level<M>) -> Report {
         let mut report = Report::until(self.meters.last_answer);
         let Meters { host, read, write, other, .. } = &self.meters;
         report.add(&HostCounters { requests: read.count() + write.count() + other.count(), ..*host });
-        self.level.report(&mut report);
+        level.report(&mut report);
         self.media.report(&mut report);
         if let Some(restarts) = &self.restarts {
             report.add(restarts.counters());
@@ -57,8 +57,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// The interim metrics.
     #[must_use]
-    pub fn so_far(&self) -> SoFar {
-        let mut report = self.report();
+    pub fn so_far(&self, level: &impl Level<M>) -> SoFar {
+        let mut report = self.report(level);
         add_amplification(&mut report, self.address.page_bytes());
         let (amplification, response) = (report.get::<Amplification>(), self.meters.all());
         SoFar {
@@ -77,23 +77,24 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     #[must_use]
     pub fn result(
         &self,
+        level: &impl Level<M>,
         scenario: &Scenario,
         mode: ReplayMode,
         workload: Workload,
         wall_seconds: f64,
     ) -> RunResult {
         // Of the stack, without the meters.
-        let heap_bytes = self.level.heap_bytes() + self.media.heap_bytes();
-        let measured = self.measured(scenario, mode);
+        let heap_bytes = level.heap_bytes() + self.media.heap_bytes();
+        let measured = self.measured(level, scenario, mode);
         let state_bytes_per_page = heap_bytes as f64 / f64::from(scenario.flash.pages());
         let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
         RunResult::new(scenario.clone(), workload, measured, simulator)
     }
 
     /// The final metrics.
-    fn measured(&self, scenario: &Scenario, mode: ReplayMode) -> Measured {
-        let Self { meters, level, media, .. } = self;
-        let mut report = self.report();
+    fn measured(&self, level: &impl Level<M>, scenario: &Scenario, mode: ReplayMode) -> Measured {
+        let Self { meters, media, .. } = self;
+        let mut report = self.report(level);
         let erases: Vec<_> = std::iter::zip(level.ftl().erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();

@@ -3,42 +3,33 @@
 use super::Engine;
 use crate::metrics::RestartCounters;
 use coflash_base::{Save, Time};
-use coflash_ftl::{CopyAll, FtlCounters, Io, Programs};
-use coflash_level::{Command, Crossing, Level, LostPages, Restart};
-use coflash_media::{Busy, DieId, Flash, Media, SimulatedMedia, When};
+use coflash_ftl::{FtlCounters, Programs};
+use coflash_level::{Command, Crossing, Level, LostPages};
+use coflash_media::{Busy, DieId, SimulatedMedia, When};
 use coflash_scenario::{Scenario, Shutdown};
 use coflash_workload::Op;
 use std::collections::VecDeque;
 
-/// [`Restart::restart`] of the levels.
-type RestartFn<L, M> = fn(&mut L, Time, &mut Io<'_, M, CopyAll>) -> Result<LostPages, <M as Flash>::Error>;
-
 /// The scheduled restarts, and the costs of those done.
 #[derive(Save)]
-pub(super) struct Restarts<L, M: Media> {
+pub(super) struct Restarts {
     due: VecDeque<Time>,
     #[save(skip)]
     shutdown: Shutdown,
     /// Whether a sudden restart loses the controller's write buffer.
     loses_buffer: bool,
-    #[save(skip)]
-    restart: RestartFn<L, M>,
     counters: RestartCounters,
 }
 
-impl<L, M: Media> Restarts<L, M> {
+impl Restarts {
     /// Schedule the restarts of a scenario; `None` if there are none: then the result has no such section.
-    fn of(scenario: &Scenario) -> Option<Self>
-    where
-        L: Restart<M>,
-    {
+    pub(super) fn of(scenario: &Scenario) -> Option<Self> {
         let mut due: VecDeque<_> = scenario.restart.at.iter().map(|at| Time::ZERO + *at).collect();
         due.make_contiguous().sort_unstable();
         (!due.is_empty()).then(|| Self {
             due,
             shutdown: scenario.restart.shutdown,
             loses_buffer: scenario.controller.volatile && scenario.restart.shutdown == Shutdown::Sudden,
-            restart: L::restart,
             counters: RestartCounters::default(),
         })
     }
@@ -54,35 +45,26 @@ impl<L, M: Media> Restarts<L, M> {
     }
 }
 
-impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
-    /// Restart the levels at the times of a scenario.
-    #[must_use]
-    pub fn with_restarts(self, scenario: &Scenario) -> Self
-    where
-        L: Restart<M>,
-    {
-        Self { restarts: Restarts::of(scenario), ..self }
-    }
-
+impl<M: SimulatedMedia> Engine<M> {
     /// Restart host and device at `at`, the current time.
     #[cold]
-    pub(super) fn restart(&mut self, at: Time) -> Result<(), M::Error> {
+    pub(super) fn restart(&mut self, level: &mut impl Level<M>, at: Time) -> Result<(), M::Error> {
         let Some(mut restarts) = self.restarts.take() else { return Ok(()) };
         let io = &mut Self::io(&mut self.media, When::at(at));
-        self.level.pass_time(at, io)?;
+        level.pass_time(at, io)?;
         if restarts.shutdown == Shutdown::Orderly {
             let flush = Command { op: Op::Flush, bytes: 0, first: None, pages: 0, crossing: Crossing::Whole };
-            let start = self.level.begin(&flush, io);
+            let start = level.begin(&flush, io);
             let io = &mut Self::io(&mut self.media, start);
-            self.level.flush(start, io, &mut self.flushed)?;
-            self.level.end(io)?;
+            level.flush(start, io, &mut self.flushed)?;
+            level.end(io)?;
             self.flushed.clear();
         }
         let buffered = if restarts.loses_buffer { self.media.buffered_pages() } else { 0 };
-        let (before, busy_before) = (self.rewritten(), self.busy_ns());
+        let (before, busy_before) = (self.rewritten(level), self.busy_ns());
         let io = &mut Self::io(&mut self.media, When::at(at));
-        let LostPages { host, device } = (restarts.restart)(&mut self.level, at, io)?;
-        let (after, busy_after) = (self.rewritten(), self.busy_ns());
+        let LostPages { host, device } = level.restart(at, io)?;
+        let (after, busy_after) = (self.rewritten(level), self.busy_ns());
         let backlog = |die| self.media.backlog(DieId::new(die), When::at(at));
         let busy_max_ns = (0..self.dies).map(backlog).max().unwrap_or(0);
         let counters = &mut restarts.counters;
@@ -98,8 +80,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     /// Pages programmed by refreshes, and blocks erased.
-    fn rewritten(&self) -> (u64, u64) {
-        let report = self.report();
+    fn rewritten(&self, level: &impl Level<M>) -> (u64, u64) {
+        let report = self.report(level);
         (report.get::<Programs>().refresh, report.get::<FtlCounters>().erases_blocks)
     }
 

@@ -9,7 +9,7 @@ use coflash_base::measure::Report;
 use coflash_base::seed::RngExt;
 use coflash_base::{Ahead, Duration, Lpn, Seed, Time};
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
-use coflash_level::{Command, Elsewhere, FlashStack, Level, PlainStack};
+use coflash_level::{Command, Elsewhere, Level, LostPages, Tower};
 use coflash_media::{BlockId, Cause, Channel, Clock, DieId, Flash, Place, SimulatedMedia, Timeline, When};
 use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request};
@@ -20,14 +20,12 @@ const COPY_NS: u64 = 25_000 + 200_000;
 const ERASE_NS: u64 = 1_500_000;
 
 /// Flash below a host without memory.
-fn plain(scenario: &Scenario, flash: Ftl) -> PlainStack {
-    let levels = scenario.levels(flash.logical_pages()).expect("levels");
-    let FlashStack::Plain(levels) = levels.over(flash) else { panic!("a plain stack") };
-    levels
+fn plain(scenario: &Scenario, flash: Ftl) -> Tower<Ftl> {
+    scenario.levels(flash.logical_pages()).expect("levels").over(flash)
 }
 
 /// One die, full and written over, so that GC has much to do.
-fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
+fn engine(channel: &str) -> (Engine<Timeline>, Tower<Ftl>) {
     let scenario = Scenario::default()
         .set(&[
             ("flash.channels", "1"),
@@ -42,17 +40,18 @@ fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
         .expect("a scenario");
     let flash = scenario.erased_flash().expect("a device");
     let flash = precondition(flash, &scenario, Traces::NONE, &mut NoObserver).expect("nobody stops it").ftl;
-    Engine::new(&scenario, plain(&scenario, flash), scenario.timeline())
+    let levels = plain(&scenario, flash);
+    (Engine::new(&scenario, &levels, scenario.timeline()), levels)
 }
 
 /// The completion time of a read that arrives at `arrival`.
-fn answer(engine: &mut Engine<PlainStack, Timeline>, arrival: u64) -> u64 {
+fn answer((engine, levels): &mut (Engine<Timeline>, Tower<Ftl>), arrival: u64) -> u64 {
     let request =
         Request { arrival: Time { ns: arrival }, offset: 0, length: 4096, op: Op::Read, placement: None };
-    let known = engine.issue(&request, request.arrival, (), |_| {}).expect("it fits");
+    let known = engine.issue(levels, &request, request.arrival, (), |_| {}).expect("it fits");
     let mut answers: Vec<u64> = known.iter().map(|at| at.ns).collect();
-    let Ok(()) =
-        engine.advance(Time { ns: arrival + READ_NS + ERASE_NS }, |answer| answers.push(answer.at.ns));
+    let Ok(()) = engine
+        .advance(levels, Time { ns: arrival + READ_NS + ERASE_NS }, |answer| answers.push(answer.at.ns));
     assert_eq!(answers.len(), 1);
     answers[0]
 }
@@ -97,9 +96,10 @@ fn private_and_shared_channels_know_the_same_idle_time() {
 #[test]
 fn after_the_last_request_nothing_is_idle() {
     let mut engine = engine("shared");
-    let before = engine.report().count("gc_steps");
-    while engine.drain(1) == Ok(true) {}
-    assert_eq!(engine.report().count("gc_steps"), before);
+    let (engine, levels) = &mut engine;
+    let before = engine.report(levels).count("gc_steps");
+    while engine.drain(levels, 1) == Ok(true) {}
+    assert_eq!(engine.report(levels).count("gc_steps"), before);
 }
 
 /// A stack that records its calls; the test sets the completion of each part.
@@ -197,6 +197,10 @@ impl<M: SimulatedMedia> Level<M> for Script {
         Ok(false)
     }
 
+    fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
+        unreachable!("no restart is due")
+    }
+
     fn report(&self, _: &mut Report) {}
 
     fn ftl(&self) -> &Ftl {
@@ -222,11 +226,11 @@ fn request(op: Op, offset: u64, length: u64) -> Request {
 
 /// The calls that a request makes to a stack.
 fn asked(op: Op, offset: u64, length: u64) -> Vec<String> {
-    let script = Script { done: vec![When::at(Time::ZERO); 9], ..Script::default() };
+    let mut script = Script { done: vec![When::at(Time::ZERO); 9], ..Script::default() };
     let scenario = Scenario::default();
-    let mut engine = Engine::new(&scenario, script, scenario.timeline());
-    engine.issue(&request(op, offset, length), Time::ZERO, (), |_| {}).expect("it fits");
-    engine.level.asked
+    let mut engine = Engine::new(&scenario, &script, scenario.timeline());
+    engine.issue(&mut script, &request(op, offset, length), Time::ZERO, (), |_| {}).expect("it fits");
+    script.asked
 }
 
 #[test]
@@ -271,13 +275,14 @@ fn answered(op: Op, parts: [(u64, bool); 3]) -> Time {
     let mut done: Vec<_> =
         (0..).zip(parts).map(|(channel, (ns, known))| moment(channel, ns, known)).collect();
     done.reverse();
-    let mut engine = Engine::new(&scenario, Script { done, ..Script::default() }, media);
+    let script = &mut Script { done, ..Script::default() };
+    let mut engine = Engine::new(&scenario, script, media);
     let mut answers: Vec<_> = engine
-        .issue(&request(op, 0, 3 * PAGE), Time::ZERO, (), |_| {})
+        .issue(script, &request(op, 0, 3 * PAGE), Time::ZERO, (), |_| {})
         .expect("it fits")
         .into_iter()
         .collect();
-    engine.advance(Time { ns: 1_000_000_000 }, |answer| answers.push(answer.at));
+    engine.advance(script, Time { ns: 1_000_000_000 }, |answer| answers.push(answer.at));
     assert_eq!(answers.len(), 1, "it is answered once");
     answers[0]
 }
@@ -312,17 +317,18 @@ fn looking_ahead_changes_nothing() {
     // Looked up ahead, and refused at its turn.
     requests.push(Request { offset: 1 << 60, ..requests[0] });
     let replay = |looks_ahead| {
-        let mut engine = Engine { looks_ahead, looks_at_last: looks_ahead, ..engine("shared") };
+        let (engine, mut levels) = engine("shared");
+        let mut engine = Engine { looks_ahead, looks_at_last: looks_ahead, ..engine };
         let answers: Vec<_> = (0..requests.len())
             .map(|next| {
                 if next % GROUP == 0 {
-                    engine.look_ahead(&requests[next..]);
+                    engine.look_ahead(&levels, &requests[next..]);
                 }
-                engine.issue(&requests[next], requests[next].arrival, (), |_| {})
+                engine.issue(&mut levels, &requests[next], requests[next].arrival, (), |_| {})
             })
             .collect();
-        Level::<Timeline>::assert_invariants(engine.level());
-        (answers, engine.report())
+        Level::<Timeline>::assert_invariants(&levels);
+        (answers, engine.report(&levels))
     };
     assert_eq!(replay(true), replay(false));
 }
@@ -334,10 +340,10 @@ fn a_page_is_looked_at_thrice_before_its_request_is_issued() {
     let scenario = Scenario::default();
     let looks = |looks_at_last| {
         let levels = Script::default();
-        let engine = Engine::new(&scenario, levels, scenario.timeline());
+        let engine = Engine::new(&scenario, &levels, scenario.timeline());
         let mut engine = Engine { looks_ahead: true, looks_at_last, ..engine };
-        (0..requests.len()).step_by(GROUP).for_each(|next| engine.look_ahead(&requests[next..]));
-        engine.level.looks.into_inner()
+        (0..requests.len()).step_by(GROUP).for_each(|next| engine.look_ahead(&levels, &requests[next..]));
+        levels.looks.into_inner()
     };
     for page in (16..48).step_by(2) {
         let of_page = |looks: Vec<(u32, Ahead)>| -> Vec<Ahead> {
@@ -350,8 +356,8 @@ fn a_page_is_looked_at_thrice_before_its_request_is_issued() {
 
 #[test]
 fn only_large_devices_look_ahead() {
-    assert!(!engine("private").looks_ahead, "64 blocks stay in the processor's cache");
+    assert!(!engine("private").0.looks_ahead, "64 blocks stay in the processor's cache");
     let scenario = Scenario::built_in("random-5g").expect("a built-in scenario");
     let levels = plain(&scenario, scenario.erased_flash().expect("a device"));
-    assert!(Engine::new(&scenario, levels, scenario.timeline()).looks_ahead);
+    assert!(Engine::new(&scenario, &levels, scenario.timeline()).looks_ahead);
 }

@@ -466,7 +466,7 @@ impl Driver {
             words: self.media.flash.contents().words,
             nobody_above: self.sabotage == Sabotage::NobodyAbove,
         };
-        let recovered = self.act(|level, io| level.recover(&found, io));
+        let recovered = self.act(|level, io| found.recover(level, io));
         self.expect_power(recovered);
     }
 

@@ -87,7 +87,7 @@ impl Fragile {
         let mut flash = Image::new(&setup.geometry, slots(setup.cache.size))
             .with_slots(Memory::Host, slots(setup.cache.size))
             .with_slots(Memory::HostBuffer, slots(setup.buffer.size))
-            .with_power_switch(setup.level().words());
+            .with_power_switch(setup.level().layout().map_or(0, |layout| layout.words()));
         // The data to program are put together here.
         flash.host_writes(0, &[]);
         Self {

@@ -263,11 +263,7 @@ impl Setup {
             buffer: &self.buffer,
         };
         let hybrid = self.hybrid(cooperation.requirements());
-        let levels = config.levels(self.disk_pages).expect("levels that fit");
-        match levels.buffer() {
-            Some(buffer) => Stack::Buffered(levels.buffered_over_disks(hybrid, &buffer)),
-            None => Stack::Unbuffered(levels.over_disks(hybrid)),
-        }
+        config.levels(self.disk_pages).expect("levels that fit").over_cache(hybrid)
     }
 
     fn hybrid(&self, cooperation: Requirements) -> Hybrid<When> {

@@ -5,7 +5,7 @@ use coflash_base::{Duration, Save, Seed, Time};
 
 /// A direction of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     ToDevice,
     ToHost,
 }
@@ -53,7 +53,7 @@ impl LinkCost {
     ///
     /// A read takes its turn when it is issued: its end is not known then. Where not even the present is known, there is no wait.
     #[inline]
-    pub(super) fn turn(&mut self, way: Way, now: Option<Time>, data: Duration) -> Duration {
+    pub(crate) fn turn(&mut self, way: Way, now: Option<Time>, data: Duration) -> Duration {
         let Some(now) = now.filter(|_| self.is_shared) else { return Duration::ZERO };
         let free_at = &mut self.free_at[way as usize];
         let at = now.max(*free_at);

@@ -1,5 +1,5 @@
-//! Links over any level. [`RequestLink`] carries whole requests of a host without a cache. [`Linked`] carries the pages that miss
-//! the cache above, and the messages between cache and flash.
+//! The link below a cache or a write buffer of the host: it carries the pages that miss there, and the messages between cache and
+//! flash. Of a host without memory whole requests cross, at the [`Port`](crate::Port).
 //!
 //! A cache above sends its misses page by page: the pages of a request share a command, an eviction is a command of its own, and
 //! the pages of a read return one after another.
@@ -33,24 +33,22 @@ mod cost;
 mod hook;
 mod notice;
 mod notice_queue;
-mod requests;
 #[cfg(test)]
 mod tests;
 mod wire;
 
 pub use config::{HostConfig, LinkConfig, Notices, Protecting, Sharing};
 pub use cost::LinkCost;
-use cost::Way;
+pub(crate) use cost::Way;
 pub use notice::{ExchangeCounters, LinkCounters, NoticeKinds};
 pub use notice_queue::NoticeCounters;
-pub use requests::RequestLink;
 #[cfg(test)]
 use wire::Sabotage;
 pub use wire::link_sections;
 
 use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::Setting;
-use crate::level::{Command, Crossing, Level, LostPages, Restart};
+use crate::level::{Command, Crossing, Level, LostPages};
 use crate::over::below_dispatch;
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Save, Seed, Time};
@@ -368,16 +366,14 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         self.below.heap_bytes() + self.wire.heap_bytes()
     }
 
-    crate::forward_level!(below_dispatch: numbers rest);
-}
-
-impl<M: Media, L: Restart<M> + Cooperates> Restart<M> for Linked<L> {
     fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
         self.wire.disconnect();
         let start = io.start;
         let (below, mut inner) = self.descend(io, start);
         below.restart(now, &mut inner)
     }
+
+    crate::forward_level!(below_dispatch: numbers rest);
 }
 
 /// The host's end: messages become notices.
@@ -432,7 +428,10 @@ impl<L: Cooperates> Linked<L> {
 }
 
 impl<L: Cooperates> Cooperates for Linked<L> {
-    const LAGS: bool = true;
+    #[inline(always)]
+    fn lags(&self) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn send(&mut self, message: Message) {

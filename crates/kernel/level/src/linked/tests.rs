@@ -1,8 +1,8 @@
 //! A link that breaks its promises loses pages, and a link that keeps them does not.
 
 use super::Sabotage;
-use crate::support::{Checked, Named, Operation, Setup, Stack, lpn, pick};
-use crate::{FlashStack, Notices, Protecting};
+use crate::support::{Checked, Named, Operation, Setup, lpn, pick};
+use crate::{May, Notices, Protecting};
 use coflash_base::{Bytes, Duration, Seed, Share};
 use coflash_ftl::Trigger;
 use std::num::NonZeroU32;
@@ -37,10 +37,9 @@ fn storm(seed: u64, sabotage: Sabotage, notices: Notices, protecting: Protecting
     let _named = (sabotage == Sabotage::None).then(|| Named((seed, &setup)));
     let mut storm = Checked::stack(&setup);
     storm.pace = Duration { ns: 20_000 };
-    let Stack::Direct(FlashStack::HostCache(cache)) = &mut storm.rig.level else {
-        panic!("the cache is in the host")
-    };
-    cache.below_mut().wire.sabotage = sabotage;
+    let May::Have(cache) = storm.rig.level.below_mut() else { panic!("the cache is in the host") };
+    let May::Have(link) = cache.below_mut() else { panic!("it is over a link") };
+    link.wire.sabotage = sabotage;
     for _ in 0..600 {
         let operation = Operation::draw(stream, storm.pages());
         storm.apply(operation).expect("flash is sound");

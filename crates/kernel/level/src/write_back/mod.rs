@@ -28,7 +28,7 @@ pub use host_buffer::{Announces, WriteBufferConfig};
 use crate::config::Eviction;
 use crate::cooperates::{Cached, Cooperates, Message};
 use crate::cooperation::{Cooperation, Event, Scheme, Setting};
-use crate::level::{Command, Elsewhere, Level};
+use crate::level::{Command, Elsewhere, Level, LostPages};
 use crate::nvm::{Layout, Metadata};
 use crate::over::below_dispatch;
 use ageing::Ageing;
@@ -127,7 +127,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
     #[inline(always)]
     fn settle<M: Media>(&mut self, done: M::When, media: &mut M) -> M::When {
-        if !L::LAGS {
+        if !self.below.lags() {
             return done;
         }
         self.exchange();
@@ -220,7 +220,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 
     #[inline(always)]
     fn is_timed(&self) -> bool {
-        L::LAGS || self.ageing.is_some() || self.consistency.is_some() || self.below.is_timed()
+        self.below.lags() || self.ageing.is_some() || self.consistency.is_some() || self.below.is_timed()
     }
 
     /// Handle the messages that have arrived, write the dirty pages due by now, and commit if a commit is due.
@@ -229,7 +229,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         let start = io.start;
         let (below, mut inner) = self.descend(&mut *io.media, start);
         below.pass_time(now, &mut inner)?;
-        if L::LAGS {
+        if self.below.lags() {
             self.hear();
         }
         if let Some(consistency) = &mut self.consistency
@@ -259,7 +259,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
     ) -> Result<Option<M::When>, M::Error> {
         self.serving = Some(page.lpn);
         let Some(done) = self.read_page(page, after, io.start, io.media)? else {
-            if L::LAGS && self.consistency.is_none() {
+            if self.below.lags() && self.consistency.is_none() {
                 self.exchange();
             }
             return Ok(None);
@@ -291,7 +291,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
             return Ok(self.settle(after, io.media));
         }
         self.metadata.trimmed(lpn, io.media);
-        if L::LAGS {
+        if self.below.lags() {
             // The device may erase the page, but not an older version of it, before the request ends.
             self.metadata.settle(io.media);
         }
@@ -323,7 +323,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
     ) -> Result<(), M::Error> {
         if self.consistency.is_some() {
             self.commit(io.start, io.media);
-            if L::LAGS {
+            if self.below.lags() {
                 parts.push(self.settle(after, io.media));
             }
         }
@@ -348,6 +348,14 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         let tail = below.end(&mut inner)?;
         // Zero, unless the last page was read and no level held it.
         Ok(tail + self.below.take_pending_wait() + self.metadata.fenced())
+    }
+
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
+        let lost = if self.consistency.is_some() { self.roll_back(io.media) } else { self.lose_volatile() };
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        let below = below.restart(now, &mut inner)?;
+        self.connect(io)?;
+        Ok(below.plus(self.options.setting.memory, lost))
     }
 
     fn report(&self, report: &mut Report) {

@@ -3,9 +3,9 @@
 use super::WriteBack;
 use crate::cooperates::{Cooperates, Message};
 use crate::cooperation::{Event, Scheme};
-use crate::level::{Level, LostPages, Restart};
+use crate::level::Level;
 use crate::recovery_error::RecoveryError;
-use coflash_base::{Lpn, Misfit, Time};
+use coflash_base::{Lpn, Misfit};
 use coflash_cache::SlotId;
 use coflash_ftl::{Ftl, GcHook, Io};
 use coflash_media::{Contents, Media};
@@ -100,7 +100,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     }
 
     /// Lose what a restart loses: clean copies, and dirty ones if the memory is volatile. Returns the number of versions lost.
-    fn lose_volatile(&mut self) -> u64 {
+    pub(super) fn lose_volatile(&mut self) -> u64 {
         self.orphan_granted();
         let mut lost = 0;
         for slot in self.cache.occupied().collect::<Vec<_>>() {
@@ -114,15 +114,5 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             }
         }
         lost
-    }
-}
-
-impl<M: Media, L: Restart<M> + Cooperates, S: Scheme> Restart<M> for WriteBack<L, S> {
-    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
-        let lost = if self.consistency.is_some() { self.roll_back(io.media) } else { self.lose_volatile() };
-        let (below, mut inner) = self.descend(&mut *io.media, io.start);
-        let below = below.restart(now, &mut inner)?;
-        self.connect(io)?;
-        Ok(below.plus(self.options.setting.memory, lost))
     }
 }

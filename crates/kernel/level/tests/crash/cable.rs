@@ -6,19 +6,21 @@ use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_level::{Cached, Command, Cooperates, Elsewhere, Firmware, Level, Linked, Message, WriteBack};
+use coflash_level::{
+    Cached, Command, Cooperates, DevicePort, Elsewhere, Level, Linked, LostPages, Message, WriteBack,
+};
 use coflash_media::{DieId, Media, Memory, Slot};
 use coflash_testing::{Image, ImageError};
 use std::cell::Cell;
 use std::rc::Rc;
 
 type World = Tapped<Image, Commits>;
-type Down<'a, H> = (&'a mut Linked<Firmware<Ftl>>, Io<'a, World, FarEnd<'a, H>>);
+type Down<'a, H> = (&'a mut Linked<DevicePort<Ftl>>, Io<'a, World, FarEnd<'a, H>>);
 
 /// See the module.
 #[derive(Clone)]
 pub(crate) struct Cable {
-    pub(crate) link: Linked<Firmware<Ftl>>,
+    pub(crate) link: Linked<DevicePort<Ftl>>,
     sabotage: Sabotage,
     /// Whether the host has no power.
     pub(crate) is_cut: Rc<Cell<bool>>,
@@ -27,7 +29,7 @@ pub(crate) struct Cable {
 }
 
 impl Cable {
-    pub(crate) fn new(link: Linked<Firmware<Ftl>>, sabotage: Sabotage) -> Self {
+    pub(crate) fn new(link: Linked<DevicePort<Ftl>>, sabotage: Sabotage) -> Self {
         Self { link, sabotage, is_cut: Rc::default(), late: Vec::new() }
     }
 
@@ -175,6 +177,11 @@ impl Level<World> for Cable {
         link.work_idle(die, &mut inner)
     }
 
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, World, H>) -> Result<LostPages, ImageError> {
+        let (link, mut inner) = self.descend(io)?;
+        link.restart(now, &mut inner)
+    }
+
     fn report(&self, report: &mut Report) {
         Level::<World>::report(&self.link, report);
     }
@@ -197,7 +204,9 @@ impl Level<World> for Cable {
 }
 
 impl Cooperates for Cable {
-    const LAGS: bool = true;
+    fn lags(&self) -> bool {
+        true
+    }
 
     fn send(&mut self, message: Message) {
         match message {
@@ -252,11 +261,11 @@ impl Cooperates for Cable {
 
 impl Look for WriteBack<Cable> {
     fn flash(&self) -> &Ftl {
-        self.below().link.flash()
+        self.below().link.below().below().below()
     }
 
     fn flash_mut(&mut self) -> &mut Ftl {
-        self.below_mut().link.flash_mut()
+        self.below_mut().link.below_mut().below_mut().below_mut()
     }
 
     fn caches(&self) -> Vec<(Memory, &Cache)> {

@@ -112,7 +112,7 @@ impl Subject {
     /// Messages on their way in either direction are lost.
     fn lose_messages(&mut self) {
         let flash = std::mem::replace(self.stack.level.flash_mut(), self.setup.flash());
-        self.stack.rig.level.below_mut().link.restart_device(self.setup.stack_config().firmware(flash));
+        self.stack.rig.level.below_mut().link.restart_device(self.setup.port(flash));
     }
 
     /// Power is gone and back.
@@ -177,7 +177,7 @@ impl Subject {
             let media = &mut self.stack.rig.media;
             self.stack.rig.level.recover_host(&words, media).map_err(|misfit| misfit.to_string())?;
         } else {
-            self.stack.rig.level.below_mut().link.restart_device(self.setup.stack_config().firmware(flash));
+            self.stack.rig.level.below_mut().link.restart_device(self.setup.port(flash));
         }
         self.plug_in();
         if self.sabotage == Sabotage::NoHandshake {

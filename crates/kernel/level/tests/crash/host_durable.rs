@@ -3,11 +3,11 @@
 
 use crate::durable::{Sabotage, Subject, assert_caught};
 use crate::storms;
-use crate::support::{Look, Named, Operation, Setup, pick};
+use crate::support::{Look, Named, Operation, Setup, Stack, pick};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Duration, Seed, Time};
 use coflash_ftl::{CopyAll, Io};
-use coflash_level::{HostCacheStack, Notices, RecoveryError};
+use coflash_level::{Notices, RecoveryError};
 use coflash_media::Side;
 use coflash_testing::ImageError;
 use std::num::NonZeroU32;
@@ -23,7 +23,7 @@ const SCHEMES: [&str; 8] = [
     "\"cdm-invalidate-on-cache\"",
 ];
 
-impl Subject<HostCacheStack> {
+impl Subject<Stack> {
     /// A side has power again, and comes back. Every page is checked; returns the fault.
     fn recover(&mut self, side: Side, stream: &mut RandomStream) -> Result<(), String> {
         let restarted = self.come_back(side, stream);
@@ -44,7 +44,6 @@ impl Subject<HostCacheStack> {
         } else {
             self.image().restart(|_| stream.random());
             self.stack.rig.media.tap.late_fence = false;
-            self.stack.rig.level = self.setup.host_cache();
             self.stack.rig.now = Time::ZERO;
         }
         if cut_again {
@@ -53,11 +52,11 @@ impl Subject<HostCacheStack> {
         let contents = self.image().contents();
         let io = &mut Io { media: &mut self.stack.rig.media, hook: CopyAll, start: () };
         let level = &mut self.stack.rig.level;
+        let config = self.setup.stack_config();
         if side == Side::Device {
-            level.recover_device(self.setup.firmware(), &contents, io)
-        } else {
-            level.recover_both(&contents, io)
+            return level.recover_device(&config, &contents, io);
         }
+        Stack::recover(config, &contents, io).map(|recovered| *level = recovered)
     }
 }
 
@@ -86,7 +85,7 @@ fn storm(scheme: &str, seed: u64, sabotage: Sabotage) -> Result<(u64, u64), Stri
     let mut stream = Seed(seed).stream("host storm");
     let setup = draw(scheme, &mut stream);
     let _named = (sabotage == Sabotage::None).then(|| Named((seed, &setup)));
-    let mut subject = Subject::full(&setup, setup.host_cache(), sabotage);
+    let mut subject = Subject::full(&setup, setup.stack(), sabotage);
     subject.stack.pace = Duration { ns: pick(&mut stream, &[0, 2000]) };
     let (mut states, mut dropped) = (0, 0);
     for cut in 0..CUTS_PER_STORM {

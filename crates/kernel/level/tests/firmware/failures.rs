@@ -104,7 +104,7 @@ fn nothing_is_lost_when_flash_refuses_to_be_changed() {
 /// The number of failing operations; reads never fail.
 fn refused_after(changes: u32, setup: &Setup, stream: &mut RandomStream) -> u32 {
     let media = Tapped { inner: setup.image(), tap: ReadOnlyAfter(changes) };
-    let mut stack = Checked::new(Stack::new(setup), media, setup.geometry.dies());
+    let mut stack = Checked::new(setup.stack(), media, setup.geometry.dies());
     let mut failures = 0;
     for _ in 0..400 {
         let operation = Operation::draw(stream, setup.logical_pages());

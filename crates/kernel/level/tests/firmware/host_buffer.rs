@@ -19,7 +19,7 @@ fn buffered(notices: Notices, dirty_age_max: Duration) -> Rig<Stack, Timeline> {
     (setup.host.notices, setup.buffer.dirty_age_max) = (notices, dirty_age_max);
     let host_buffer = CacheTiming { read: ns(20), write: ns(20) };
     let caches = CacheTimings { host_buffer, ..CacheTimings::default() };
-    let mut rig = Rig::new(Stack::new(&setup), Timeline::new(&setup.geometry, &Timing::default(), caches));
+    let mut rig = Rig::new(setup.stack(), Timeline::new(&setup.geometry, &Timing::default(), caches));
     rig.set_the_scene();
     rig
 }

@@ -16,7 +16,7 @@ fn setup() -> Setup {
 }
 
 fn stack(setup: &Setup, prepare: impl FnOnce(&mut Rig<Stack, Untimed>)) -> Timed<Stack> {
-    timed(setup, &timing(Channel::Private), Stack::new(setup), prepare)
+    timed(setup, &timing(Channel::Private), setup.stack(), prepare)
 }
 
 /// Requests one after the other, with their ends.

@@ -26,7 +26,7 @@ fn run<M: Media + Moments>(
     media: M,
     mut look: impl FnMut(&mut Rigged<M>, M::When),
 ) -> (Outcome, M) {
-    let mut rig = Rig::new(Stack::new(setup), Tapped { inner: media, tap: Vec::new() });
+    let mut rig = Rig::new(setup.stack(), Tapped { inner: media, tap: Vec::new() });
     for operation in operations {
         rig.pass(Duration { ns: 1000 }).expect("flash is sound");
         let (op, page) = match *operation {

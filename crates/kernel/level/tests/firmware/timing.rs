@@ -2,7 +2,7 @@
 //!
 //! In microseconds: read 10 + 4 of transfer, program 4 + 20, copy 30, erase 100; a read of a cache 1, a write 2.
 
-use crate::support::{FILLERS, PastCache, Rig, Setup, Stack, W, X, Y, Z};
+use crate::support::{FILLERS, PastCache, Rig, Setup, W, X, Y, Z};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_ftl::{Coverage, Trigger};
 use coflash_level::{Device, Eviction, Level, LinkCost, Notices, Op};
@@ -237,8 +237,7 @@ fn a_part_waits_for_eviction_and_read() {
     ] {
         let mut setup = if buffered { setup.clone().with_buffer(1) } else { setup.clone().with_slots(1) };
         setup.cache.eviction = eviction;
-        let mut timed =
-            timed(&setup, &timing(Channel::Private), Stack::new(&setup), |rig| write_all(rig, &[X]));
+        let mut timed = timed(&setup, &timing(Channel::Private), setup.stack(), |rig| write_all(rig, &[X]));
         if erases {
             timed.erase_on_last_die();
         }

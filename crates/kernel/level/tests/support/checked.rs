@@ -10,7 +10,7 @@ use coflash_base::{Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io};
 use coflash_level::cooperation::Scheme;
-use coflash_level::{Device, FlashStack, Level, RecoveryError};
+use coflash_level::{Device, Level, May, RecoveryError};
 use coflash_media::{Access, DieId, HostPage, Nvm, Place, Slot};
 use coflash_testing::Image;
 use std::ops::{Deref, DerefMut, Range};
@@ -128,7 +128,7 @@ impl<M: Bytes + Moments> Checked<Device, M> {
 
 impl Checked<Stack> {
     pub(crate) fn stack(setup: &Setup) -> Self {
-        Self::new(Stack::new(setup), setup.image(), setup.geometry.dies())
+        Self::new(setup.stack(), setup.image(), setup.geometry.dies())
     }
 }
 
@@ -292,7 +292,7 @@ impl<M: Bytes + Moments, L: Level<M> + Look> Checked<L, M> {
 impl Checked<Stack> {
     /// Panics unless a cache in the host and flash agree as the scheme promises in one device.
     pub(crate) fn assert_as_in_one_device(&self) {
-        let Stack::Direct(FlashStack::HostCache(cache)) = &self.rig.level else {
+        let May::Have(cache) = self.rig.level.below() else {
             panic!("a write-back cache in the host is asked for")
         };
         cache.scheme().assert_invariants(cache.cache(), self.rig.flash());

@@ -6,7 +6,7 @@ use super::{FILLERS, PAGE_BYTES, W, X, Y, Z};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Time};
 use coflash_ftl::{CopyAll, Coverage, FreeMark, Ftl, Io, PageRead, PageWrite};
-use coflash_level::{Command, Crossing, Level, LostPages, Op, Restart};
+use coflash_level::{Command, Crossing, Level, LostPages, Op};
 use coflash_media::{Clock, DieId, Media, Timeline, Untimed, When};
 use coflash_testing::Image;
 
@@ -116,10 +116,7 @@ impl<M: Media + Moments, L: Level<M>> Rig<L, M> {
     }
 
     /// Host and device lose volatile state.
-    pub(crate) fn restart(&mut self) -> Result<LostPages, M::Error>
-    where
-        L: Restart<M>,
-    {
+    pub(crate) fn restart(&mut self) -> Result<LostPages, M::Error> {
         let now = self.now;
         self.act(|level, io| level.pass_time(now, io).and_then(|()| level.restart(now, io)))
     }

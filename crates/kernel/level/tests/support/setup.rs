@@ -10,12 +10,11 @@ use coflash_ftl::{
 };
 use coflash_level::nvm::Layout;
 use coflash_level::{
-    CacheConfig, ControllerConfig, CooperationConfig, Device, DeviceConfig, Eviction, Firmware,
-    HostCacheStack, HostConfig, Levels, LinkCost, Placement, StackConfig, WriteBufferConfig,
+    CacheConfig, ControllerConfig, CooperationConfig, Device, DeviceConfig, DevicePort, Eviction, HostConfig,
+    Levels, LinkCost, May, Placement, StackConfig, Tower, WriteBufferConfig,
 };
 use coflash_media::{Geometry, Memory};
 use coflash_testing::Image;
-use std::convert::identity;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -198,9 +197,9 @@ impl Setup {
         }
     }
 
-    /// Erased flash under the firmware.
-    pub(crate) fn firmware(&self) -> Firmware<Ftl> {
-        self.stack_config().firmware(self.flash())
+    /// Flash behind the port of the device, below a link.
+    pub(crate) fn port(&self, flash: Ftl) -> DevicePort<Ftl> {
+        self.stack_config().port(May::Lack(flash), None)
     }
 
     /// The levels above flash.
@@ -208,9 +207,9 @@ impl Setup {
         self.accepted(self.stack_config().levels(self.logical_pages()))
     }
 
-    /// A cache in the host.
-    pub(crate) fn host_cache(&self) -> HostCacheStack {
-        self.levels().host_cache(self.flash(), identity)
+    /// The levels over erased flash.
+    pub(crate) fn stack(&self) -> Tower<Ftl> {
+        self.levels().over(self.flash())
     }
 
     fn accepted<T>(&self, result: Result<T, Misfit>) -> T {
@@ -230,10 +229,7 @@ impl Setup {
 
     /// The layout of the cache's metadata.
     pub(crate) fn layout(&self) -> Layout {
-        match self.cache.placement {
-            Placement::InStorage => self.device().layout(),
-            Placement::Host => self.host_cache().layout(),
-        }
+        self.stack().layout().expect("over flash there is a cache")
     }
 }
 
