@@ -166,7 +166,7 @@ def test_a_fraction_may_be_a_number() -> None:
         ({"workload.trace": ["a.csv"]}, "coflash trace slice --sample N writes a part of them"),
         ({"workload.like": ["a.csv"]}, "the reuse distances of a trace"),
         ({"workload.fio": "a.fio"}, "the sizes in a job file"),
-        ({"workload.tenants": [{"synthetic": {"generator": "lru-stack"}}]}, "its reuse distances"),
+        ({"workload.tenants": [{"synthetic": {"generator": "reuse-flows"}}]}, "its reuse distances"),
     ],
 )
 def test_what_has_places_of_its_own_is_refused(changes: dict[str, object], reason: str) -> None:

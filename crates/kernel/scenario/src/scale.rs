@@ -159,7 +159,7 @@ impl Scenario {
             ),
             Requests::Like(_) => ("workload.like: the reuse distances of a trace", SYNTHETIC),
             Requests::Fio(_) => ("workload.fio: the sizes in a job file", SYNTHETIC),
-            _ if self.generates("lru-stack") => ("lru-stack: its reuse distances", SYNTHETIC),
+            _ if self.generates("reuse-flows") => ("reuse-flows: its reuse distances", SYNTHETIC),
             _ => return Ok(()),
         };
         Err(refused(format!("{what} cannot follow the drive; {instead}")))

@@ -113,8 +113,8 @@ fn every_preset_and_every_generator_keeps_to_its_space() {
     for workload in presets.chain(generators) {
         let all = of(&format!("requests_max = 50_000\n{workload}"));
         let end = all.iter().map(|request| request.offset + request.length).max().unwrap();
-        // The default rows have a thousand pages.
-        let least = if workload.contains("lru-stack") { 1000 * 4096 } else { 48 * MIB };
+        // The default flows have a thousand pages.
+        let least = if workload.contains("reuse-flows") { 1000 * 4096 } else { 48 * MIB };
         assert!((least..=64 * MIB).contains(&end), "{workload}: {end}");
     }
 }

@@ -21,9 +21,9 @@ pub mod fio_zipf;
 pub mod hot_cold;
 pub mod jesd219;
 pub mod kv_cache;
-pub mod lru_stack;
 pub mod mixed;
 pub mod quantiles;
+pub mod reuse_flows;
 pub mod runs;
 mod scatter;
 pub mod sequential;
@@ -31,9 +31,9 @@ pub mod size;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod tests_of_shape;
+mod tests_of_reuse;
 #[cfg(test)]
-mod tests_of_stack;
+mod tests_of_shape;
 pub mod uniform;
 pub mod zipf;
 
@@ -131,7 +131,7 @@ coflash_base::policy_family! { ($)
         "fio-zipf" => FioZipf(fio_zipf::FioZipf),
         "hot-cold" => HotCold(hot_cold::HotCold),
         "runs" => Runs(runs::Runs),
-        "lru-stack" => LruStack(lru_stack::LruStack),
+        "reuse-flows" => ReuseFlows(reuse_flows::ReuseFlows),
         "kv-cache" => KvCache(kv_cache::KvCache),
     }
 }
@@ -194,6 +194,7 @@ pub struct PlacedRequest {
 pub struct RequestSizes<'a> {
     size: &'a mut Size,
     stream: &'a mut RandomStream,
+    align: u64,
 }
 
 impl RequestSizes<'_> {
@@ -206,6 +207,12 @@ impl RequestSizes<'_> {
 
     fn draw_any(&mut self, op: Op) -> Length {
         with_size!(&mut self.size, size => size.length(op, self.stream))
+    }
+
+    /// The length of whole units.
+    #[must_use]
+    pub fn of_units(&self, units: u64) -> Length {
+        Length { bytes: units * self.align, units }
     }
 }
 
@@ -394,7 +401,7 @@ impl Synthetic {
     /// Draw the operations and places of requests.
     fn draw_places(&mut self, batch: &mut [Request]) {
         let Self { generator, ops, only, size, align, streams, .. } = self;
-        let mut sizes = RequestSizes { size, stream: &mut streams.size };
+        let mut sizes = RequestSizes { size, stream: &mut streams.size, align: *align };
         with_generator!(generator, generator => for request in batch {
             let op = only.unwrap_or_else(|| OPS[ops.draw(&mut streams.op)]);
             // A flush has no place.

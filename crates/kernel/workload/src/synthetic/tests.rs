@@ -224,9 +224,9 @@ fn changing_one_choice_changes_no_other() {
         ..SyntheticConfig::default()
     };
     let before = run(&base);
-    // The rows of `lru-stack` say the operations and sizes, too.
-    let has_rows = |generator: &GeneratorConfig| matches!(generator, GeneratorConfig::LruStack(_));
-    for generator in every_generator().skip(1).filter(|generator| !has_rows(generator)) {
+    // The flows of `reuse-flows` say the operations and sizes, too.
+    let has_flows = |generator: &GeneratorConfig| matches!(generator, GeneratorConfig::ReuseFlows(_));
+    for generator in every_generator().skip(1).filter(|generator| !has_flows(generator)) {
         let after = run(&SyntheticConfig { generator, ..base.clone() });
         assert_ne!(place(&before), place(&after));
         assert_eq!((what(&before), when(&before)), (what(&after), when(&after)));

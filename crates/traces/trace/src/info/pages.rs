@@ -108,6 +108,12 @@ impl Pages {
         }
     }
 
+    /// Whether a page was never accessed; `None` if it is not tracked.
+    pub(crate) fn is_new(&self, page: u64) -> Option<bool> {
+        let hash = mix(page);
+        (hash <= self.limit).then(|| !self.followed.contains_key(&hash))
+    }
+
     fn follow(&mut self, hash: u64, op: usize) {
         if self.recency.is_full() {
             let renumbered = self.recency.renumber();
@@ -156,6 +162,11 @@ impl Pages {
 
     pub(crate) fn sampling(&self) -> Sampling {
         Sampling::below(self.limit, self.followed.len())
+    }
+
+    /// The distinct pages; an estimate if pages are sampled.
+    pub(crate) fn footprint(&self) -> u64 {
+        (self.followed.len() as f64 / self.share() + 0.5) as u64
     }
 
     /// The reuse of pages; `None` without accesses.

@@ -57,7 +57,7 @@ impl Clustering {
 
     /// The correlation of gaps at a distance of 2^`log2`; `None` without variance, or with fewer than 16 such distances
     /// after one another.
-    fn correlation(&self, log2: usize) -> Option<f64> {
+    pub(super) fn correlation(&self, log2: usize) -> Option<f64> {
         let count = self.count as f64;
         let mean = self.sum / count;
         let variance = self.sum_of_squares / count - mean * mean;

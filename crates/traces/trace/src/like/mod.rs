@@ -1,158 +1,171 @@
-//! The fit of a synthetic workload to a trace: the statistics of the trace as a [`SyntheticConfig`].
+//! The fit of a synthetic workload to a trace: the statistics of the trace as a [`SyntheticConfig`], and a comparison
+//! of both.
 //!
 //! | trace | workload |
 //! |---|---|
 //! | shares of reads, trims and flushes | the same shares |
-//! | frequency of each size, for reads, writes and trims, of new and of used pages | `size = "by-op"`: the most frequent sizes exactly, the rest by octave |
-//! | how long ago pages were used, and by which operation, in each of some 50 windows | `lru-stack` |
-//! | runs of pages that are used again in the order of their last use | `lru-stack` |
+//! | frequency of each size, for reads, writes and trims of new pages | `size = "by-op"`: the most frequent sizes exactly, the rest by octave |
+//! | pages from each of 32 windows that are accessed next in each other one, with which operation | `reuse-flows` |
+//! | their runs, short and long ones apart, and the part of the window in which they are | `reuse-flows` |
+//! | distances inside a window | `reuse-flows`, by octave and operations |
 //! | footprint | the space |
+//! | frequency of each size of requests to pages accessed before | `reuse-flows`, of adjacent pages in the same flow |
+//! | pages accessed | more requests where adjacent pages are too few |
 //! | interarrival times | `quantiles` with the same mean between any two of them |
 //! | correlation of interarrival times at distances from 1 to 2^15 requests | `quantiles` with clustering |
 //!
-//! Not reproduced: the distance between addresses, and times that depend on operations or addresses.
+//! Not reproduced: the distance between addresses, which of the pages of a flow are used together with which of another
+//! one, and times that depend on operations or addresses. The comparison shows the effect on the statistics.
 //!
-//! Cost: one pass over the trace, in about 30 bytes for each page that it uses.
+//! Cost: one pass over the trace, and two over the fitted workload. Memory is bounded (see [`profile`]).
+//!
+//! Source: Delimitrou et al., "Storage I/O generation and replay for datacenter applications" (2011), for the idea of
+//! validating a generated workload feature by feature; the details are ours.
 
+mod accesses;
 mod clustering;
-mod distributions;
-mod stack;
+mod flows;
+mod profile;
 #[cfg(test)]
 mod tests;
 
-use crate::info::{InfoOptions, Summary, WorkloadInfo, page_bytes, summarise};
-use clustering::Clustering;
-use coflash_base::{Bytes, Share};
-use coflash_workload::synthetic::lru_stack::LruStackConfig;
-use coflash_workload::synthetic::quantiles::QuantilesConfig;
-use coflash_workload::synthetic::size::{ByOpConfig, ChoiceConfig};
-use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig};
-use coflash_workload::{Op, Request, Source, WorkloadError, refuse};
-use distributions::{SizeCounts, quantiles};
-use stack::LastUses;
+pub use profile::{Correlations, Gaps, Profile, SizeProfile};
 
-/// Fit a workload to `source`, which is read to its end, and describe the source. A page is a power of two of at least 512 bytes.
+use crate::info::page_bytes;
+use coflash_base::{Bytes, Seed, Share};
+use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
+use coflash_workload::{Op, Source, WorkloadError, refuse};
+use profile::Counters;
+use serde::Serialize;
+
+/// Options of the fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FitOptions {
+    /// Size of a page for popularity and footprint, a power of two of at least 512 bytes.
+    pub page: Bytes,
+    /// Seed of the candidates and of the comparison.
+    pub seed: u64,
+}
+
+impl Default for FitOptions {
+    fn default() -> Self {
+        Self { page: Bytes { count: 4096 }, seed: 1 }
+    }
+}
+
+/// A workload fitted to a trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fitted {
+    /// The workload, as under `synthetic` in a scenario.
+    pub config: SyntheticConfig,
+    /// The trace.
+    pub original: Profile,
+    /// The fitted workload, measured in the same way.
+    pub fitted: Profile,
+}
+
+/// Fit a workload to `source`, which is read to its end.
 ///
 /// # Errors
 /// An error of the source; a source without addresses.
-pub fn fit(source: &mut dyn Source, page: Bytes) -> Result<(SyntheticConfig, WorkloadInfo), WorkloadError> {
-    let mut counted = Counted { source, counters: Counters::new(page_bytes(page)?) };
-    let info = summarise(&mut counted, InfoOptions { page, ..InfoOptions::default() })?;
-    Ok((counted.counters.config()?, info))
+pub fn fit_source(source: &mut dyn Source, options: FitOptions) -> Result<Fitted, WorkloadError> {
+    let original = count(source, options)?;
+    let seed = Seed(options.seed);
+    let config = config(&original, options.page.count)?;
+    let mut fitted = Counters::new(options.page.count);
+    fitted.read(&mut Synthetic::new(&config, config.space.map_or(0, |space| space.count), seed)?)?;
+    Ok(Fitted { config, original: original.profile(), fitted: fitted.profile() })
 }
 
-/// A source whose requests are counted.
-struct Counted<'a> {
-    source: &'a mut dyn Source,
-    counters: Counters,
+/// Fit a workload without the comparison.
+///
+/// # Errors
+/// See [`fit_source`].
+pub fn config_like(source: &mut dyn Source, options: FitOptions) -> Result<SyntheticConfig, WorkloadError> {
+    config(&count(source, options)?, options.page.count)
 }
 
-impl Source for Counted<'_> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
-        self.source.next_batch(batch)?;
-        batch.iter().for_each(|request| self.counters.add(request));
-        Ok(())
+/// Count in one pass.
+fn count(source: &mut dyn Source, options: FitOptions) -> Result<Counters, WorkloadError> {
+    let mut counters = Counters::new(page_bytes(options.page)?);
+    counters.read(source)?;
+    Ok(counters)
+}
+
+/// Compute the configuration that fits the counters.
+fn config(counters: &Counters, page_bytes: u64) -> Result<SyntheticConfig, WorkloadError> {
+    if counters.ranged() == 0 {
+        return refuse("trace", "no request has an address; reads, writes or trims are needed");
     }
-
-    fn inner(&self) -> Option<&dyn Source> {
-        Some(&*self.source)
-    }
+    let requests = counters.requests();
+    let share = |op: Op| ratio(counters.of(op), requests);
+    let align = counters.align();
+    let size = counters.size();
+    let generator = counters.generator();
+    // The space must contain the longest request.
+    let sizes = [&size.read, &size.write, &size.trim].into_iter().flat_map(|choice| &choice.sizes);
+    let longest = sizes.map(|entry| entry.size.count).max().unwrap_or(align);
+    let config = SyntheticConfig {
+        space: Some(Bytes { count: generator.pages_bytes().max(longest).next_multiple_of(align) }),
+        generator: GeneratorConfig::ReuseFlows(generator),
+        requests,
+        read_share: share(Op::Read),
+        trim_share: share(Op::Trim),
+        flush_share: share(Op::Flush),
+        size: SizeConfig::ByOp(size),
+        align: Bytes { count: align },
+        arrival: counters.arrival().map_or_else(ArrivalConfig::default, ArrivalConfig::Quantiles),
+    };
+    complete(config, counters.page_accesses(), page_bytes)
 }
 
-/// Of a longer request only the first pages are followed.
-const FOLLOWED_BYTES_MAX: u64 = 256 << 20;
+/// The most requests of a likeness, as a multiple of those of the trace.
+const REQUESTS_MAX: u64 = 4;
 
-/// The counters of one pass.
-struct Counters {
+/// Take as many requests as access as many pages as those of the trace, at intervals that give the same duration.
+fn complete(
+    mut config: SyntheticConfig,
+    wanted: u64,
     page_bytes: u64,
-    ops: [u64; 4],
-    /// Of reads, writes and trims: of requests to used pages, and to new ones.
-    sizes: [[SizeCounts; 3]; 2],
-    gaps: Summary,
-    clustering: Clustering,
-    uses: LastUses,
-    /// Requests by the largest power of two, 2^index bytes, that divides their start address.
-    aligned: [u64; 64],
-    latest_ns: Option<u64>,
+) -> Result<SyntheticConfig, WorkloadError> {
+    let given = config.requests;
+    config.requests *= REQUESTS_MAX;
+    // Some pages of flows are never reached.
+    let needed = requests_for(&config, wanted - wanted / 50, page_bytes)?;
+    let is_near = needed.abs_diff(given) * 50 <= given;
+    config.requests = if is_near || needed == config.requests { given } else { needed };
+    if let ArrivalConfig::Quantiles(arrival) = &mut config.arrival {
+        arrival.gaps.iter_mut().for_each(|quantile| {
+            quantile.gap.ns =
+                (u128::from(quantile.gap.ns) * u128::from(given) / u128::from(config.requests)) as u64;
+        });
+    }
+    Ok(config)
 }
 
-impl Counters {
-    fn new(page_bytes: u64) -> Self {
-        Self {
-            page_bytes,
-            ops: [0; 4],
-            sizes: Default::default(),
-            gaps: Summary::new(),
-            clustering: Clustering::new(),
-            uses: LastUses::default(),
-            aligned: [0; 64],
-            latest_ns: None,
+/// The number of requests that access as many pages, at most those of the workload.
+fn requests_for(config: &SyntheticConfig, pages: u64, page_bytes: u64) -> Result<u64, WorkloadError> {
+    let mut source = Synthetic::new(config, config.space.map_or(0, |space| space.count), Seed(0))?;
+    let (mut batch, mut requests, mut accessed) = (Vec::new(), 0, 0);
+    loop {
+        source.next_batch(&mut batch)?;
+        for request in &batch {
+            if accessed >= pages {
+                return Ok(requests);
+            }
+            requests += 1;
+            if request.op != Op::Flush {
+                accessed +=
+                    (request.offset + request.length - 1) / page_bytes - request.offset / page_bytes + 1;
+            }
+        }
+        if batch.is_empty() {
+            return Ok(requests);
         }
     }
+}
 
-    fn add(&mut self, request: &Request) {
-        if let Some(latest_ns) = self.latest_ns.replace(request.arrival.ns) {
-            self.gaps.add(request.arrival.ns - latest_ns);
-            self.clustering.add(request.arrival.ns - latest_ns);
-        }
-        let Request { offset, length, op, .. } = *request;
-        self.ops[op as usize] += 1;
-        if op != Op::Flush {
-            self.aligned[(offset.trailing_zeros() as usize).min(63)] += 1;
-            let last = offset + length.min(FOLLOWED_BYTES_MAX) - 1;
-            let is_new = self.uses.add(op, offset / self.page_bytes..=last / self.page_bytes);
-            self.sizes[usize::from(is_new)][op as usize].add(length);
-        }
-    }
-
-    /// The largest power of two, from 512 bytes to a page, to which at least 99 of 100 requests are aligned.
-    fn align(&self) -> u64 {
-        let at_least = |align: u64| self.aligned[align.trailing_zeros() as usize..].iter().sum::<u64>();
-        let mut align = self.page_bytes;
-        while align > 512 && at_least(align) * 100 < at_least(1) * 99 {
-            align /= 2;
-        }
-        align
-    }
-
-    /// The sizes of each operation; where there are none, one alignment unit.
-    fn sizes(&self, is_new: bool, align: u64) -> ByOpConfig {
-        let [read, write, trim] = self.sizes[usize::from(is_new)].each_ref().map(|sizes| sizes.choice(align));
-        ByOpConfig { read, write, trim }
-    }
-
-    fn config(&self) -> Result<SyntheticConfig, WorkloadError> {
-        let requests: u64 = self.ops.iter().sum();
-        let share = |op: Op| Share {
-            ppb: (u128::from(self.ops[op as usize]) * 1_000_000_000 / u128::from(requests.max(1))) as u64,
-        };
-        if requests == self.ops[Op::Flush as usize] {
-            return refuse("trace", "no request has an address; reads, writes or trims are needed");
-        }
-        let align = self.align();
-        let (windows, rows) = self.uses.rows();
-        let [size, reused] = [true, false].map(|is_new| self.sizes(is_new, align));
-        let all = [&size, &reused].into_iter().flat_map(|by_op| [&by_op.read, &by_op.write, &by_op.trim]);
-        let longest =
-            |ChoiceConfig { sizes }: &ChoiceConfig| sizes.iter().map(|entry| entry.size.count).max();
-        let space = all.filter_map(longest).max().unwrap_or(0).max(self.uses.pages() * self.page_bytes);
-        let gaps = quantiles(&self.gaps);
-        let arrival = if gaps.is_empty() {
-            ArrivalConfig::default()
-        } else {
-            ArrivalConfig::Quantiles(QuantilesConfig { clustering: self.clustering.shares(&gaps), gaps })
-        };
-        let page = Bytes { count: self.page_bytes };
-        Ok(SyntheticConfig {
-            generator: GeneratorConfig::LruStack(LruStackConfig { page, reused, windows, rows }),
-            requests,
-            read_share: share(Op::Read),
-            trim_share: share(Op::Trim),
-            flush_share: share(Op::Flush),
-            size: SizeConfig::ByOp(size),
-            align: Bytes { count: align },
-            space: Some(Bytes { count: space.next_multiple_of(self.page_bytes) }),
-            arrival,
-        })
-    }
+/// A share, rounded down, so that the sum of shares is at most the whole.
+fn ratio(part: u64, whole: u64) -> Share {
+    Share { ppb: (u128::from(part) * 1_000_000_000 / u128::from(whole.max(1))) as u64 }
 }

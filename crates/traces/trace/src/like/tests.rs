@@ -2,31 +2,11 @@
 
 use super::*;
 use crate::TraceOptions;
-use coflash_base::Seed;
 use coflash_workload::Part;
-use coflash_workload::synthetic::Synthetic;
-
-const PAGE: Bytes = Bytes { count: 4096 };
-
-/// A fitted workload, and the statistics of the original and of the workload.
-#[derive(Debug)]
-struct Fitted {
-    config: SyntheticConfig,
-    original: WorkloadInfo,
-    fitted: WorkloadInfo,
-}
-
-fn fit_source(source: &mut dyn Source) -> Fitted {
-    let (config, original) = fit(source, PAGE).unwrap();
-    let space = config.space.expect("a fit has a space").count;
-    let mut likeness = Synthetic::new(&config, space, Seed(1)).unwrap();
-    let fitted = summarise(&mut likeness, InfoOptions::default()).unwrap();
-    Fitted { config, original, fitted }
-}
 
 fn fitted(text: &str, device_bytes: u64) -> Fitted {
     let part: Part = coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap();
-    fit_source(&mut part.open(device_bytes, Seed(1)).unwrap())
+    fit_source(&mut part.open(device_bytes, Seed(1)).unwrap(), FitOptions::default()).unwrap()
 }
 
 #[track_caller]
@@ -39,21 +19,22 @@ fn assert_near(what: &str, seen: f64, expected: f64, bound: f64) {
 fn assert_alike(fitted: &Fitted, bound: f64) {
     let Fitted { original: a, fitted: b, .. } = fitted;
     let relative = |what: &str, a: f64, b: f64| assert_near(what, b / a, 1.0, bound);
-    let footprint = |info: &WorkloadInfo| info.footprint_pages.unwrap() as f64;
-    assert_eq!(a.requests, b.requests);
-    relative("footprint", footprint(a), footprint(b));
-    let ops =
-        |info: &WorkloadInfo| [info.read.clone(), info.write.clone(), info.trim.clone(), info.flush.clone()];
-    for (a_op, b_op) in ops(a).iter().zip(&ops(b)) {
-        let share = |requests: u64| requests as f64 / a.requests as f64;
-        assert_near("share of an operation", share(b_op.requests), share(a_op.requests), bound);
-        relative("bytes", a_op.bytes.max(1) as f64, b_op.bytes.max(1) as f64);
-    }
+    let share = |what: &str, a: Option<f64>, b: Option<f64>| {
+        assert_near(what, b.unwrap_or(0.0), a.unwrap_or(0.0), bound);
+    };
+    relative("requests", a.requests as f64, b.requests as f64);
+    share("reads", a.read_share, b.read_share);
+    share("trims", Some(a.trims as f64 / a.requests as f64), Some(b.trims as f64 / b.requests as f64));
+    share("flushes", Some(a.flushes as f64 / a.requests as f64), Some(b.flushes as f64 / b.requests as f64));
+    relative("footprint", a.footprint_bytes as f64, b.footprint_bytes as f64);
+    let bytes = |profile: &Profile| [profile.read_bytes, profile.written_bytes].map(|bytes| bytes as f64);
+    bytes(a).into_iter().zip(bytes(b)).for_each(|(a, b)| relative("bytes", a.max(1.0), b.max(1.0)));
     if let (Some(a), Some(b)) = (&a.interarrival_ns, &b.interarrival_ns)
         && a.max > 0
     {
-        // Clustered gaps are fewer independent draws than there are gaps.
-        let gap = |what: &str, a: f64, b: f64| assert_near(what, b / a, 1.0, 1.5 * bound);
+        // Clustered gaps are fewer independent draws than there are gaps; more requests have shorter ones.
+        let more = fitted.fitted.requests as f64 / fitted.original.requests as f64;
+        let gap = |what: &str, a: f64, b: f64| assert_near(what, b * more / a, 1.0, 1.5 * bound);
         gap("mean gap", a.mean, b.mean);
         for (what, a, b) in [("p50", a.p50, b.p50), ("p90", a.p90, b.p90), ("p99", a.p99, b.p99)] {
             gap(what, a.max(1) as f64, b.max(1) as f64);
@@ -63,34 +44,68 @@ fn assert_alike(fitted: &Fitted, bound: f64) {
 
 #[test]
 fn parameters_of_a_synthetic_workload_are_recovered() {
-    // Two thousand pages are written; half of them are read in runs of ten; those are written in the order of their reads.
+    // One round: 4,000 accesses, and two flushes in a hundred requests.
     let text = r#"
         [synthetic]
         flush_share = "2%"
         requests = 4_081
         space = "256MiB"
         [synthetic.generator]
-        name = "lru-stack"
-        windows = 4
-        rows = [[0, 1, 3, 0, 1, 2000], [1, 0, 1, 20, 100, 1000], [2, 1, 0, 15, 20, 1000]]
+        name = "reuse-flows"
+        windows = 16
+        ranks = [3, 1]
+        flows = [
+            [0, 0, 16, 0, 8, 1, 100, 1000, 0, 1000],
+            [0, 1, 16, 0, 8, 1, 100, 1000, 0, 1000],
+            [8, 1, 0, 0, 16, 0, 20, 2000, 0, 1000],
+        ]
     "#;
     let fitted = fitted(text, 4 << 30);
     assert_alike(&fitted, 0.08);
-    let GeneratorConfig::LruStack(likeness) = &fitted.config.generator else { panic!("{fitted:?}") };
-    let sum = |at: usize, op: u32, last: u32| -> f64 {
-        let rows = likeness.rows.iter().filter(|row| (row[1], row[2]) == (op, last));
-        rows.map(|row| f64::from(row[at])).sum()
+    let GeneratorConfig::ReuseFlows(likeness) = &fitted.config.generator else { panic!("{fitted:?}") };
+    let new = likeness.windows;
+    let pages = |is_counted: &dyn Fn(&[u32; 10]) -> bool| -> f64 {
+        likeness.flows.iter().filter(|flow| is_counted(flow)).map(|flow| f64::from(flow[7])).sum()
     };
-    assert_near("requests to new pages", sum(5, 1, 3), 2000.0, 40.0);
-    assert_near("reads of written pages", sum(5, 0, 1), 1000.0, 20.0);
-    assert_near("writes of read pages", sum(5, 1, 0), 1000.0, 20.0);
-    assert!((60.0..150.0).contains(&sum(4, 0, 1)), "{} runs of reads", sum(4, 0, 1));
+    assert_near("new pages read", pages(&|flow| flow[2] == new && flow[1] == 0), 1000.0, 20.0);
+    assert_near("new pages written", pages(&|flow| flow[2] == new && flow[1] == 1), 1000.0, 20.0);
+    assert_near("pages written again", pages(&|flow| flow[2] < new / 2 && flow[0] >= new / 2), 2000.0, 40.0);
+    assert_near("pages written after a read", pages(&|flow| flow[1] == 0 && flow[5] == 1), 1000.0, 20.0);
+    let runs: u32 = likeness.flows.iter().filter(|flow| flow[2] == new).map(|flow| flow[6]).sum();
+    assert!((150..250).contains(&runs), "{runs} runs of new pages");
     let text = toml::to_string(&fitted.config).unwrap();
     assert_eq!(
         coflash_base::read::read::<SyntheticConfig>(&text.parse::<toml::Table>().unwrap()).unwrap(),
         fitted.config,
         "{text}"
     );
+}
+
+#[test]
+fn short_and_long_runs_stay_apart() {
+    // Long runs of pages that are written again later, and single pages that are not, in turn.
+    let text = r#"
+        [synthetic]
+        requests = 56_000
+        space = "256MiB"
+        [synthetic.generator]
+        name = "reuse-flows"
+        windows = 32
+        ranks = [1]
+        flows = [
+            [0, 1, 32, 0, 16, 1, 8_000, 8_000, 0, 1000],
+            [0, 1, 32, 0, 16, 1, 32, 16_000, 0, 1000],
+            [0, 1, 32, 0, 32, 0, 8_000, 8_000, 0, 1000],
+            [16, 1, 0, 0, 32, 0, 8_000, 24_000, 0, 1000],
+        ]
+    "#;
+    let GeneratorConfig::ReuseFlows(likeness) = fitted(text, 4 << 30).config.generator else { panic!() };
+    let again = likeness.flows.iter().filter(|flow| flow[1] == 1 && flow[2] == 32 && flow[4] < 32);
+    let (mut short, mut long) = (0, 0);
+    for &[.., runs, pages, _, _] in again {
+        *if pages >= 16 * runs { &mut long } else { &mut short } += pages;
+    }
+    assert!(long > 10_000 && short > 5_000, "{short} pages in short runs, {long} in long ones");
 }
 
 #[test]
@@ -104,19 +119,22 @@ fn ends_of_the_range_can_be_fitted() {
         "synthetic = { requests = 20, trim_share = \"100%\", size = { name = \"fixed\", size = \"1GiB\" } }",
         "synthetic = { requests = 5_000, size = { name = \"exponential\", max = \"8MiB\", mean = \"1MiB\" }, align = \"512B\" }",
     ] {
-        let Fitted { original, fitted, .. } = fitted(text, 4 << 30);
-        assert_eq!(original.requests, fitted.requests, "{text}");
-        assert_eq!(original.read.requests, fitted.read.requests, "{text}");
-        let bytes = |info: &WorkloadInfo| (info.read.bytes + info.write.bytes) as f64;
-        let ratio = (bytes(&fitted) + 1.0) / (bytes(&original) + 1.0);
+        let fitted = fitted(text, 4 << 30);
+        let requests = |profile: &Profile| profile.requests as f64;
+        let Fitted { original, fitted: likeness, .. } = &fitted;
+        // Large requests at random gather pages of many earlier ones.
+        let more = requests(likeness) / requests(original);
+        assert!((0.9..3.0).contains(&more), "{text}: {more}");
+        assert_eq!(original.read_share, likeness.read_share, "{text}");
+        let bytes = |profile: &Profile| (profile.read_bytes + profile.written_bytes) as f64;
+        let ratio = (bytes(likeness) + 1.0) / (bytes(original) + 1.0);
         assert!((0.93..1.07).contains(&ratio), "{text}: {ratio}");
     }
-    let text = "synthetic = { flush_share = \"100%\", requests = 10 }";
-    let flushes: Part = coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap();
-    let error = fit(&mut flushes.open(1 << 30, Seed(1)).unwrap(), PAGE);
+    let flushes: Part = toml::from_str("synthetic = { flush_share = \"100%\", requests = 10 }").unwrap();
+    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), FitOptions::default());
     assert!(error.unwrap_err().to_string().contains("no request has an address"));
-    let page = Bytes { count: 1000 };
-    let error = fit(&mut flushes.open(1 << 30, Seed(1)).unwrap(), page).unwrap_err().to_string();
+    let page = FitOptions { page: Bytes { count: 1000 }, ..FitOptions::default() };
+    let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), page).unwrap_err().to_string();
     assert!(error.contains("1KB was given; a power of two"), "{error}");
 }
 
@@ -125,5 +143,6 @@ fn the_recorded_trace_is_met() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/traces/pgbench-oltp-400k.iolog.zst")
         .to_owned();
     let mut source = crate::open(&[path], &TraceOptions::default()).unwrap();
-    assert_alike(&fit_source(&mut source), 0.1);
+    let fitted = fit_source(&mut source, FitOptions::default()).unwrap();
+    assert_alike(&fitted, 0.1);
 }
