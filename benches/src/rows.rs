@@ -5,7 +5,6 @@ use crate::simulating::simulate;
 use crate::{counting, evicting, generating, parsing, serving, simulating, storing};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::PlacementConfig;
-use coflash_trace::formats;
 use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig};
 
@@ -68,7 +67,7 @@ pub(crate) fn rows() -> Vec<Row> {
     let built_in: Vec<_> =
         PlacementConfig::NAMES.iter().copied().filter(|&name| name != "external").collect();
     rows.extend(family("placement", &built_in, simulating::placement));
-    rows.extend(family("reading", &formats::names(), parsing::generated));
+    rows.extend(family("reading", &parsing::formats(), parsing::generated));
     rows.push(row("reading msr, the peer", parsing::msr_of_peer));
     rows.push(row("reading the shipped trace (zst)", || parsing::file(TRACE)));
     rows.extend(family("trace info", INSPECTED, parsing::inspected));

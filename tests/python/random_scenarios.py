@@ -345,4 +345,4 @@ def _words(key: str) -> list[str]:
         for option in (found, *found.get("anyOf", ())):
             if "$ref" in option:
                 found = schema["$defs"][option["$ref"].rpartition("/")[2]]
-    return [option["const"] for option in found["oneOf"]]
+    return [word for option in found["oneOf"] for word in option.get("enum", [option.get("const")]) if word is not None]

@@ -130,7 +130,7 @@ def programs_add_up(result: Result) -> None:
         assert left <= programs.evict <= left * pages_per_unit(result)
     assert programs.destage == 0  # a page that is destaged goes to a disk
     assert programs.refresh == 0 or "refresh" in ftl
-    assert programs.wear_levelling == 0 or ftl["wear_levelling"] == "static"
+    assert programs.wear_levelling == 0 or ftl["wear_levelling"]["name"] == "static"
     assert programs.metadata == 0 or ftl["summary"] != "off" or "hybrid.journal_pages" in counted
     for amplification, pages in (
         (metrics.waf_host, metrics.host_writes_pages),
@@ -289,7 +289,7 @@ def erases_add_up(result: Result) -> None:
     assert metrics.erase_count.stddev == pytest.approx(erases.std())
     if metrics.erases_blocks == 0:
         assert metrics.gc_drops_pages == 0
-    moves_for_others = "refresh" in ftl or ftl["wear_levelling"] == "static"
+    moves_for_others = "refresh" in ftl or ftl["wear_levelling"]["name"] == "static"
     cleaning_ns = metrics.gc_time_ns + metrics.service_time_ns * moves_for_others
     assert cleaning_ns >= metrics.erases_blocks * ERASE_NS
 
