@@ -193,7 +193,7 @@ impl<'de> Deserializer<'de> for Node {
     ) -> Result<V::Value, Misfit> {
         let (name, parameters) = match self.0 {
             Value::String(name) => (Value::String(name), Table::new()),
-            Value::Table(mut table) => {
+            Value::Table(mut table) if !table.is_empty() => {
                 let name =
                     table.remove("name").ok_or_else(|| <Misfit as de::Error>::missing_field("name"))?;
                 (name, table)

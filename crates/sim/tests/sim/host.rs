@@ -38,7 +38,9 @@ fn over_a_link_that_costs_nothing_the_place_does_not_matter() {
         for mode in ["foreground", "background"] {
             let common = [("gc.trigger", trigger), ("gc.mode", mode)];
             let inside = measured(&scenario(&common));
-            for protecting in ["request", "grants"] {
+            for protecting in
+                ["{ name = 'request', answer_time = '0ns' }", "{ name = 'grants', share = '100%' }"]
+            {
                 let host = [IN_HOST, ("host.notices", "each"), ("host.protecting", protecting)];
                 let host = measured(&scenario(&[&common[..], &host].concat()));
                 let drops = host.count("gc_drops_pages");
