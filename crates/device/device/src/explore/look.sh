@@ -9,7 +9,7 @@ sockets=$(mktemp -d)
 export COFLASH_SOCKET="$sockets/nbd"
 export COFLASH_NBD="nbd+unix:///?socket=$COFLASH_SOCKET"
 @ENVIRONMENT@
-"$coflash" serve --device "$here" --socket "$COFLASH_SOCKET" > "$sockets/address" &
+"$coflash" serve --device "$here" --listen "$COFLASH_SOCKET" > "$sockets/address" &
 server=$!
 trap 'kill $server; wait $server || true; rm -r "$sockets"' EXIT
 until [ -s "$sockets/address" ]; do kill -0 $server; sleep 0.1; done

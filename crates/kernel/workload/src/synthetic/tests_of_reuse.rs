@@ -207,7 +207,8 @@ fn clustered_gaps_keep_their_distribution_and_their_parts_last_as_long_as_given(
 #[test]
 fn invalid_parameters_are_refused() {
     let message = |text: &str| {
-        let config: SyntheticConfig = toml::from_str(text).unwrap();
+        let config: SyntheticConfig =
+            coflash_base::read::read(&text.parse::<toml::Table>().unwrap()).unwrap();
         Synthetic::new(&config, GIB, Seed(1)).err().unwrap().to_string()
     };
     let flows = |keys: &str| message(&format!("generator = {{ name = \"reuse-flows\", {keys} }}"));

@@ -130,7 +130,10 @@ fn ends_of_the_range_can_be_fitted() {
         let ratio = (bytes(likeness) + 1.0) / (bytes(original) + 1.0);
         assert!((0.93..1.07).contains(&ratio), "{text}: {ratio}");
     }
-    let flushes: Part = toml::from_str("synthetic = { flush_share = \"100%\", requests = 10 }").unwrap();
+    let flushes: Part = coflash_base::read::read(
+        &"synthetic = { flush_share = \"100%\", requests = 10 }".parse::<toml::Table>().unwrap(),
+    )
+    .unwrap();
     let error = fit_source(&mut flushes.open(1 << 30, Seed(1)).unwrap(), FitOptions::default());
     assert!(error.unwrap_err().to_string().contains("no request has an address"));
     let page = FitOptions { page: Bytes { count: 1000 }, ..FitOptions::default() };
