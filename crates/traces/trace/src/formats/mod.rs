@@ -17,6 +17,7 @@ mod ftrace;
 mod linux_block;
 mod logwrites;
 mod mooncake;
+mod names;
 mod oracle_general;
 mod sniff;
 pub(crate) mod table_file;
