@@ -12,9 +12,12 @@ use std::time::Instant;
 
 const REQUESTS: u64 = 2_000_000;
 
-/// The formats that the core reads from files; those of Parquet are read around it.
+/// The formats that the core reads from files; those of Arrow and Parquet are read around it.
 pub(crate) fn formats() -> Vec<&'static str> {
-    coflash_trace::formats::names().into_iter().filter(|&format| format != "parquet").collect()
+    coflash_trace::formats::names()
+        .into_iter()
+        .filter(|format| !["arrow", "parquet"].contains(format))
+        .collect()
 }
 
 /// A generated trace of a format.
