@@ -286,6 +286,10 @@ def test_any_measure_is_drawn_over_any_key(page: WebDriver) -> None:
     assert ">response, writes, p99<" in svg
     assert " ms</text>" in svg, "a tick has its unit"
     assert legend(drawn) == ["1 MiB", "2 MiB", "4 MiB"]
+    # A click on an entry of the legend sets off what it names.
+    click(page, find(drawn, ".plot .role-legend-label text"))
+    points = "return $$('.plot .mark-symbol.role-mark path', arguments[0]).map((one) => one.getAttribute('opacity'))"
+    until(lambda: sorted(run(page, points, drawn)) == ["0.12"] * 4 + ["1"] * 2)
     Select(find(page, "#axis")).select_by_visible_text("logarithmic")
     assert complaints(page) == []
 
