@@ -125,9 +125,7 @@ def test_schemes_between_with_other_parameters_have_no_exact_shares_and_that_is_
 ) -> None:
     ends = [one for one in results if one.scenario.to_dict()["cache"]["size"] == "2MiB"]
     (first,) = [one for one in ends if one.seed == 1 and one.scenario.to_dict()["cooperation"]["name"] == "none"]
-    said = (
-        "Shares without a rest need the schemes between, alike in all else, which these runs are not: coflash sweep "
-    )
+    said = "Shares without a rest need the schemes between, alike in all else, which these runs are not: coflash sweep "
     for stream, is_exact in (("evict", True), ("gc", False)):
         between = ("cdm-overwrites", {"name": "cdm-removable", "rewrite_stream": stream})
         runs = [coflash.run(first.scenario.with_(cooperation=scheme)) for scheme in between]

@@ -64,7 +64,7 @@ class Course:
     below: tuple[str, ...] = ()
     """The columns by whose sum that is divided; without any it is itself."""
 
-    def of(self, windows: Mapping[str, Floats]) -> Floats:
+    def read(self, windows: Mapping[str, Floats]) -> Floats:
         """Return it for each window; nothing if the columns are not there."""
         sums = [[windows[name] for name in windows if name.startswith(starts)] for starts in (self.above, self.below)]
         if not sums[0] or (self.below and not sums[1]):
@@ -325,12 +325,12 @@ def _details(result: Result, columns: list[str], courses: Sequence[Course], fine
     most = _WINDOWS_MAX if fine else _WINDOWS_MIN
     window_ns, windows = merged(result.series(), columns, most)
     seconds = np.full(len(windows[0]) if windows else 0, window_ns / 1e9 or math.nan, np.float32)
-    found = dict(zip(columns, windows, strict=False)) | {"seconds": seconds}
+    by_name = dict(zip(columns, windows, strict=False)) | {"seconds": seconds}
     times = {kind: thinned(result.histogram(kind), cells_per_decade=100 if fine else 30) for kind in KINDS}
     return {
         **{kind: packed(*columns) for kind, columns in times.items()},
         "window_ns": window_ns,
-        "courses": packed(*(course.of(found) for course in courses)),
+        "courses": packed(*(course.read(by_name) for course in courses)),
         "erases": packed(*erase_histogram(result.erase_counts())),
         "divided": packed(*divided(result.metrics, most)),
     }

@@ -37,21 +37,21 @@ class _Search:
         self.trials = sorted(document["trials"], key=lambda trial: trial["number"])
         self.keys = varied_keys([trial["values"] for trial in self.trials])
         self.goals = [(number(each["metric"]).measure, each["minimised"]) for each in document["objectives"]]
-        self.found = [[trial["found"][goal]["mean"] for trial in self.trials] for goal in range(len(self.goals))]
+        self.measured = [[trial["found"][goal]["mean"] for trial in self.trials] for goal in range(len(self.goals))]
         self.points = [self.point(place) for place in range(len(self.trials))]
         self.refused = not all(trial["allowed"] for trial in self.trials)
 
     def point(self, place: int) -> Chart:
         """Return what is said of a trial."""
         trial = self.trials[place]
-        values = {key.path: key.texts[key.codes[place]] for key in self.keys}
-        means = {measure.path: found[place] for (measure, _), found in zip(self.goals, self.found, strict=True)}
+        settings = {key.path: key.texts[key.codes[place]] for key in self.keys}
+        means = {goal[0].path: values[place] for goal, values in zip(self.goals, self.measured, strict=True)}
         shown = " · ".join(show(means[measure.path], measure.unit) for measure, _ in self.goals)
-        settings = ", ".join(f"{key.label} {values[key.path]}" for key in self.keys)
+        text = ", ".join(f"{key.label} {settings[key.path]}" for key in self.keys)
         meets, front = ("yes" if trial[name] else "no" for name in ("allowed", "front"))
-        fields = {"trial": trial["number"], **values, **means, "meets conditions": meets, "front": front}
+        fields = {"trial": trial["number"], **settings, **means, "meets conditions": meets, "front": front}
         name = _ALLOWED if trial["allowed"] else _NOT_ALLOWED
-        return {**fields, "name": name, "part": place, "text": f"{shown} ({settings})"}
+        return {**fields, "name": name, "part": place, "text": f"{shown} ({text})"}
 
     def page(self) -> dict[str, Any]:
         """Return what the page shows."""
@@ -77,7 +77,7 @@ class _Search:
 
     def rows(self, x: Iterable[float], goal: int) -> list[Chart]:
         """Return the trials as points: an objective over something."""
-        places = zip(self.points, x, self.found[goal], strict=True)
+        places = zip(self.points, x, self.measured[goal], strict=True)
         return [{**point, "x": at, "y": value} for point, at, value in places]
 
     def chart(self, title: str, rows: Sequence[Chart], looks: Chart, **more: Any) -> Chart:
@@ -89,7 +89,7 @@ class _Search:
 
     def front(self) -> Chart:
         """Return the chart of two objectives, with the Pareto front over the trials: it may be a single one."""
-        rows = self.rows(self.found[0], 1)
+        rows = self.rows(self.measured[0], 1)
         best = sorted((row for row in rows if row["front"] == "yes"), key=lambda row: row["x"])
         front = [{"name": "Pareto front", "x": row["x"], "y": row["y"], "text": row["text"]} for row in best]
         looks, axes = {"Pareto front": _FRONT}, {"x": self.axis(0), "y": self.axis(1)}
@@ -135,7 +135,9 @@ class _Search:
 def _best(values: Sequence[float | None], better: Callable[[float, float], float]) -> list[float | None]:
     """Return the best value until each place; None before the first."""
 
-    def of(before: float | None, value: float | None) -> float | None:
-        return better(before, value) if before is not None and value is not None else before if value is None else value
+    def best(before: float | None, value: float | None) -> float | None:
+        if before is None or value is None:
+            return value if before is None else before
+        return better(before, value)
 
-    return list(accumulate(values, of))
+    return list(accumulate(values, best))

@@ -28,11 +28,11 @@ function spread(metric, values, mean, ofSeeds) {
   return confidence(values, mean, metric.bin_width * mean, 0);
 }
 
-/** Runs by a value, in the order of the values. @type {(members: Run[], of: (run: Run) => Code) => [Code, Run[]][]} */
-function groupsBy(members, of) {
+/** Runs by a value, in the order of the values. @type {(members: Run[], value: (run: Run) => Code) => [Code, Run[]][]} */
+function groupsBy(members, value) {
   /** @type {Map<Code, Run[]>} */
   const groups = new Map();
-  for (const run of members) groups.set(of(run), [...(groups.get(of(run)) ?? []), run]);
+  for (const run of members) groups.set(value(run), [...(groups.get(value(run)) ?? []), run]);
   return [...groups].sort(([a], [b]) => a - b);
 }
 
