@@ -4,6 +4,7 @@ use crate::host::HostCounters;
 use crate::input::Input;
 use crate::job_report::JobReport;
 use crate::latency::Latency;
+use crate::memory::reported_bytes;
 use crate::metrics::Metrics;
 use crate::series::Series;
 use coflash_base::measure::Assumption;
@@ -60,16 +61,9 @@ impl Simulator {
             requests_per_second: metrics.get::<HostCounters>().requests as f64 / wall_seconds,
             programs_per_second: metrics.programs_pages() as f64 / wall_seconds,
             state_bytes_per_page,
-            peak_rss_bytes: peak_rss_bytes(),
+            peak_rss_bytes: reported_bytes("/proc/self/status", "VmHWM:"),
         }
     }
-}
-
-/// The peak memory of the process, if the system reports it.
-fn peak_rss_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 /// The result of a run.

@@ -41,7 +41,7 @@ use crate::workload_tracker::WorkloadTracker;
 use crate::write_policy::WritePolicy;
 use coflash_base::{Ahead, Bytes, Index, Lpn, Misfit, Save, Time};
 use coflash_cache::{Cache, PolicyPair, SlotId};
-use coflash_ftl::{Coverage, Ftl, GcHook, PageRead, PageWrite, WriteStream};
+use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite, WriteStream};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
 
@@ -58,6 +58,14 @@ pub(crate) struct TierIo<'a, M: Media, H> {
     pub(crate) jobs: &'a mut Jobs<M::When>,
     /// The beginning of the current request: no operation begins earlier.
     pub(crate) start: M::When,
+}
+
+impl<'a, M: Media, H> TierIo<'a, M, H> {
+    /// The tier's part of what the level below a request reaches.
+    #[inline(always)]
+    pub(crate) fn of_level(io: &'a mut Io<'_, M, H>, jobs: &'a mut Jobs<M::When>) -> Self {
+        Self { media: &mut *io.media, hook: &mut io.hook, jobs, start: io.start }
+    }
 }
 
 /// The server of a page.
