@@ -190,7 +190,7 @@ interface Axis {
   grid?: boolean;
   /** The expression of the text of a tick, other than that of its unit. */
   labels?: string;
-  /** Whether a small share is read as one in so many. */
+  /** Whether a small share is read as 1 in 200, say. */
   odds?: boolean;
 }
 
