@@ -263,7 +263,7 @@ def main() -> int:
     for command in options.measure:
         took = measure(command)
         measured = json.loads(MEASURED.read_text("utf-8"))
-        measured["commands"][command] = took
+        measured["commands"][re.sub(r" --publish \S+", "", command)] = took
         MEASURED.write_text(json.dumps(measured, indent=1, sort_keys=True) + "\n", "utf-8")
     text = page()
     if PAGE.exists() and PAGE.read_text("utf-8") == text:
