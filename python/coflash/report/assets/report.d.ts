@@ -28,6 +28,8 @@ interface Data {
   between: { schemes: string[]; said: string }[];
   /** What their intervals and tests are. */
   method: string[];
+  /** The bounds of Student's t for 95 %, by degrees of freedom from 1 on. */
+  t: number[];
   kinds: Kind[];
   lines: string[];
   scenarios: number[][];
@@ -37,6 +39,8 @@ interface Data {
   /** What is shown over time; `path` names it in files. */
   courses: { title: string; unit: Unit; path: string }[];
   details: Details[];
+  /** What is shown at first: the keys of axis and lines by their places, and the runs that are drawn. */
+  first: { over: number | null; by: number | null; runs: Run[] };
   runs: Facts[];
   scales: Partial<Record<Unit, Scale[]>>;
   /** Null where the runs are not those of a search. */
@@ -186,7 +190,7 @@ interface Axis {
   grid?: boolean;
   /** The expression of the text of a tick, other than that of its unit. */
   labels?: string;
-  /** Whether a small share is read as one in so many. */
+  /** Whether a small share is read as 1 in 200, say. */
   odds?: boolean;
 }
 
