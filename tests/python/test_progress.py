@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
+from rich.progress import Progress
 
 from coflash.runs import progress
 from coflash.runs.progress import shown
@@ -37,7 +38,7 @@ def test_a_log_gets_a_line_for_each_run_and_now_and_then_one_between(monkeypatch
 
 def test_a_terminal_gets_a_bar_that_fits_and_is_gone_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "time", STANDING)
-    monkeypatch.setattr(progress.Progress, "update", partialmethod(progress.Progress.update, refresh=True))
+    monkeypatch.setattr(Progress, "update", partialmethod(Progress.update, refresh=True))
     terminal, written = console(terminal=True)
     with shown("none, [128 MiB]", terminal) as report:
         report("fill", None, 0)
