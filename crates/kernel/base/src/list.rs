@@ -192,12 +192,6 @@ impl<I: Index + Debug> List<I> {
     pub fn iter(&self) -> impl Iterator<Item = I> {
         self.rings.iter(self.sentinel)
     }
-
-    /// Heap memory of the list in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.rings.0.heap_bytes()
-    }
 }
 
 /// Several lists, numbered from 0, of ids below a fixed bound. An id is in at most one of them.
@@ -285,12 +279,6 @@ impl<I: Index + Debug> Lists<I> {
     /// The ids of a list from the front to the back.
     pub fn iter(&self, list: u32) -> impl Iterator<Item = I> {
         self.rings.iter(self.sentinel(list))
-    }
-
-    /// Heap memory of the lists in bytes.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.rings.0.heap_bytes()
     }
 }
 

@@ -30,6 +30,11 @@ pub trait Save {
     /// # Errors
     /// The error of `from`; bytes of another value. The value must not be used then.
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()>;
+
+    /// The heap memory of the state in bytes; zero of what holds none.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// State from which a new value is made.
@@ -165,6 +170,14 @@ pub(crate) fn save_all<'a, T: Save + 'a>(
     Ok(())
 }
 
+/// The memory of a table with room for this many items, and what its items hold.
+pub(crate) fn heap_bytes_of<'a, T: Save + 'a>(
+    capacity: usize,
+    items: impl IntoIterator<Item = &'a T>,
+) -> usize {
+    capacity * size_of::<T>() + items.into_iter().map(Save::heap_bytes).sum::<usize>()
+}
+
 /// Restore the items of a table in place.
 ///
 /// # Errors
@@ -180,12 +193,17 @@ fn load_all<T: Saved, C: FromIterator<T>>(from: &mut dyn Read) -> io::Result<C> 
 }
 
 macro_rules! collections {
-    ($($collection:ident<T $(: $bound:ident)?>),*) => {$(
+    ($($collection:ident<T $(: $bound:ident)?>, $capacity:expr;)*) => {$(
         impl<T: Saved $(+ $bound)?> Save for $collection<T> {
             fn save(&self, out: &mut dyn Write) -> io::Result<()> {
                 save_all(self.iter(), out)
             }
             restore_by_load!();
+
+            fn heap_bytes(&self) -> usize {
+                let capacity: fn(&Self) -> usize = $capacity;
+                heap_bytes_of(capacity(self), self)
+            }
         }
         impl<T: Saved $(+ $bound)?> Saved for $collection<T> {
             fn load(from: &mut dyn Read) -> io::Result<Self> {
@@ -195,7 +213,11 @@ macro_rules! collections {
     )*};
 }
 
-collections!(VecDeque<T>, BTreeSet<T: Ord>);
+collections! {
+    VecDeque<T>, Self::capacity;
+    // The nodes of a tree are half full at least.
+    BTreeSet<T: Ord>, |set| 2 * set.len();
+}
 
 impl<T: Saved> Save for Vec<T> {
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -211,6 +233,10 @@ impl<T: Saved> Save for Vec<T> {
         }
         Ok(())
     }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(self.capacity(), self)
+    }
 }
 
 impl<T: Saved> Saved for Vec<T> {
@@ -225,6 +251,10 @@ impl<T: Saved + Ord> Save for BinaryHeap<T> {
         save_all(self.as_slice().iter(), out)
     }
     restore_by_load!();
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(self.capacity(), self)
+    }
 }
 
 impl<T: Saved + Ord> Saved for BinaryHeap<T> {
@@ -242,6 +272,12 @@ macro_rules! maps {
                 self.iter().try_for_each(|(key, value)| key.save(out).and_then(|()| value.save(out)))
             }
             restore_by_load!();
+
+            /// The nodes of a tree are half full at least, and so is a table by hash.
+            fn heap_bytes(&self) -> usize {
+                let held = self.iter().map(|(key, value)| key.heap_bytes() + value.heap_bytes());
+                2 * self.len() * size_of::<(K, V)>() + held.sum::<usize>()
+            }
         }
         impl<$($generics)*> Saved for $map {
             fn load(from: &mut dyn Read) -> io::Result<Self> {
@@ -264,6 +300,10 @@ impl<T: Save> Save for Box<[T]> {
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
         restore_all(self, from)
     }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(self.len(), self.iter())
+    }
 }
 
 impl<T: Saved> Saved for Box<[T]> {
@@ -279,6 +319,10 @@ impl<T: Save, const N: usize> Save for [T; N] {
 
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
         self.iter_mut().try_for_each(|item| item.restore(from))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(0, self)
     }
 }
 
@@ -297,6 +341,10 @@ impl<T: Save> Save for Box<T> {
     fn restore(&mut self, from: &mut dyn Read) -> io::Result<()> {
         (**self).restore(from)
     }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(1, [&**self])
+    }
 }
 
 impl<T: Saved> Saved for Box<T> {
@@ -311,6 +359,10 @@ impl<T: Saved> Save for Option<T> {
         self.iter().try_for_each(|item| item.save(out))
     }
     restore_by_load!();
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes_of(0, self)
+    }
 }
 
 impl<T: Saved> Saved for Option<T> {
@@ -333,6 +385,12 @@ macro_rules! tuples {
                 let ($($item,)*) = self;
                 $($item.restore(from)?;)*
                 Ok(())
+            }
+
+            #[allow(non_snake_case, reason = "each item is named as its type")]
+            fn heap_bytes(&self) -> usize {
+                let ($($item,)*) = self;
+                0 $(+ $item.heap_bytes())*
             }
         }
         impl<$($item: Saved),*> Saved for ($($item,)*) {

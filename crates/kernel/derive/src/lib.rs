@@ -31,6 +31,7 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
     let is_enum = matches!(input.data, Data::Enum(_));
     let mut in_place = has(&input.attrs, "in_place")?;
     let (mut save, mut restore, mut load) = (TokenStream::new(), TokenStream::new(), TokenStream::new());
+    let mut heap_bytes = TokenStream::new();
     for (tag, (path, fields)) in variants.into_iter().enumerate() {
         let Parts { pattern, kept, each, bound, skips } = Parts::of(fields)?;
         in_place |= skips || !each.is_empty();
@@ -53,6 +54,12 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
                 ::coflash_base::save::same_count(#each.iter().count(), from)?;
                 #each.iter_mut().try_for_each(|item| ::coflash_base::save::Save::restore(item, from))?;
             )*
+        }));
+        heap_bytes.extend(quote!(#path #pattern => {
+            0 #(+ ::coflash_base::save::Save::heap_bytes(#kept))*
+            #(+ #each.iter().map(|item| {
+                ::core::mem::size_of_val(item) + ::coflash_base::save::Save::heap_bytes(item)
+            }).sum::<usize>())*
         }));
         let loads = kept.iter().map(|_| quote!(::coflash_base::save::Saved::load(from)?));
         let made = match fields {
@@ -105,6 +112,10 @@ fn derive(input: DeriveInput) -> syn::Result<TokenStream> {
                 Ok(())
             }
             fn restore(&mut self, from: &mut dyn ::std::io::Read) -> ::std::io::Result<()> { #restore }
+            #[inline]
+            fn heap_bytes(&self) -> usize {
+                match self { #heap_bytes }
+            }
         }
         #load
     })

@@ -478,10 +478,6 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         true
     }
 
-    fn has_idle_work(&self, die: DieId) -> bool {
-        self.tier.ftl().has_idle_work(die)
-    }
-
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
         self.tier.work_idle(
             die,
@@ -515,7 +511,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         }
         report.add(&TierSize {
             flash_pages: self.tier.flash_pages(),
-            tracker_bytes: self.tier.heap_bytes().1 as u64,
+            tracker_bytes: self.tier.tracker_bytes() as u64,
         });
         // Disks may still be busy when all requests are answered.
         let sizes = self.sizes.until(&self.tier, self.now.max(report.end()));
@@ -528,10 +524,6 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
 
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
         self.tier.is_on_disk(page).then_some(Elsewhere::Same)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.tier.heap_bytes().0 + self.jobs.heap_bytes()
     }
 
     fn assert_invariants(&self) {
@@ -573,7 +565,7 @@ impl<W> Cooperates for Hybrid<W> {
         self.tier.assert_agrees(cache);
     }
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        look(self.tier.ftl())
+    fn flash(&self) -> &Ftl {
+        self.tier.ftl()
     }
 }

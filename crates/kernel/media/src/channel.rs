@@ -209,17 +209,6 @@ impl Channels {
         self.servers[server].queue.is_empty()
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.operations.heap_bytes()
-            + self.servers.capacity() * size_of::<Server>()
-            + self.servers.iter().map(|server| server.queue.heap_bytes()).sum::<usize>()
-            + self.unended.iter().map(Unended::heap_bytes).sum::<usize>()
-            + self.copies.heap_bytes()
-            + self.rows.capacity() * size_of::<VecDeque<Duration>>()
-            + self.events.heap_bytes()
-            + self.buffer.heap_bytes()
-    }
-
     #[inline(always)]
     pub(crate) fn issue(&mut self, server: usize, phases: &Phases, after: When) -> OpId {
         let operation = self.operation(server, phases, 1);

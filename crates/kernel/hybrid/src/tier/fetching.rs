@@ -65,10 +65,6 @@ impl Fetches {
             self.wanted.remove(&key);
         }
     }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.wanted.len() * size_of::<((Lpn, u32), u64)>()
-    }
 }
 
 /// A bitmap with the bits from `from` to below `to` set.

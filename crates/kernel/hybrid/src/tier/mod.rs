@@ -247,17 +247,9 @@ impl Tier {
         self.flash_pages
     }
 
-    /// The heap memory in bytes, and the tracker's part of it.
-    pub(crate) fn heap_bytes(&self) -> (usize, usize) {
-        let tracker = self.tracker.as_ref().map_or(0, WorkloadTracker::heap_bytes);
-        let all = self.ftl.heap_bytes()
-            + self.replacer.heap_bytes()
-            + self.detector.heap_bytes()
-            + self.mapping.heap_bytes()
-            + self.above.heap_bytes()
-            + self.fetches.heap_bytes()
-            + tracker;
-        (all, tracker)
+    /// The heap memory of the workload tracker in bytes.
+    pub(crate) fn tracker_bytes(&self) -> usize {
+        self.tracker.as_ref().map_or(0, Save::heap_bytes)
     }
 
     #[inline(always)]

@@ -81,13 +81,6 @@ impl Ghosts {
             Self::Sampled(sampled) => sampled.fade(kept),
         }
     }
-
-    fn heap_bytes(&self) -> usize {
-        match self {
-            Self::Stack(stack) => stack.heap_bytes(),
-            Self::Sampled(sampled) => sampled.heap_bytes(),
-        }
-    }
 }
 
 /// The bytes of memory of a tracker for each page of flash, and for each page of the disks, as an upper estimate.
@@ -221,11 +214,6 @@ impl WorkloadTracker {
         self.writes.fade(self.kept);
         self.write_hits *= self.kept;
         self.read_hits_of_writes *= self.kept;
-    }
-
-    /// The heap memory in bytes.
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.reads.ghosts.heap_bytes() + self.writes.ghosts.heap_bytes()
     }
 }
 

@@ -466,10 +466,6 @@ impl<V: CdmVariant> Scheme for Cdm<V> {
         }
     }
 
-    fn heap_bytes(&self) -> usize {
-        self.predictor.as_ref().map_or(0, RewritePredictor::heap_bytes) + self.sole_copies.heap_bytes()
-    }
-
     /// Every page is in S0, S1 or S2, or was never written. Flash keeps old data only if it is not told.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {

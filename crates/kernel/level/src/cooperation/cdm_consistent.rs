@@ -128,10 +128,6 @@ impl Scheme for CdmConsistent {
     /// Nothing: the counters are those of the cache's commits.
     fn report(&self, _: &mut Report) {}
 
-    fn heap_bytes(&self) -> usize {
-        0
-    }
-
     /// Nothing: the states depend on the commits, and the cache checks them.
     fn assert_invariants(&self, _: &Cache, _: &Ftl) {}
 }

@@ -179,9 +179,6 @@ pub trait Scheme {
     /// Add the counters of this scheme.
     fn report(&self, report: &mut Report);
 
-    /// The heap memory of the scheme's tables in bytes.
-    fn heap_bytes(&self) -> usize;
-
     /// Panic unless cache and flash are consistent under the scheme. For tests, between requests.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
 }
@@ -237,7 +234,6 @@ impl Scheme for Cooperation {
         fn discards<B: Cooperates>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool;
         fn knows(&self) -> Marks;
         fn report(&self, report: &mut Report);
-        fn heap_bytes(&self) -> usize;
         fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
     }
 }

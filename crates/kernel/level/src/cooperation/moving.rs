@@ -78,11 +78,6 @@ pub trait MoveRule: Clone {
     fn attach(&mut self, ftl: &Ftl) {
         let _ = ftl;
     }
-
-    /// The heap memory in bytes.
-    fn heap_bytes(&self) -> usize {
-        0
-    }
 }
 
 /// What a rule sees of a page.
@@ -314,13 +309,6 @@ impl<R: MoveRule> Scheme for Moving<R> {
         if let Some(mover) = &self.mover {
             report.add(&mover.counters);
         }
-    }
-
-    fn heap_bytes(&self) -> usize {
-        let of = |mover: &Mover<R>| {
-            mover.rule.heap_bytes() + mover.history.heap_bytes() + mover.clean.heap_bytes()
-        };
-        self.cdm.heap_bytes() + self.mover.as_ref().map_or(0, of)
     }
 
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {

@@ -50,10 +50,6 @@ impl Scheme for None {
 
     fn report(&self, _: &mut Report) {}
 
-    fn heap_bytes(&self) -> usize {
-        0
-    }
-
     /// No page is marked or dropped, and every clean cached page is mapped.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {

@@ -414,10 +414,6 @@ impl<P: ShadowVariant> Scheme for Shadow<P> {
         report.add(&self.counters);
     }
 
-    fn heap_bytes(&self) -> usize {
-        0
-    }
-
     /// A page has the device mark if and only if it is mapped and dirty in the device's buffer.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for lpn in ftl.mapped() {

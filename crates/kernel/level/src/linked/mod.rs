@@ -362,10 +362,6 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         self.wire.report(report);
     }
 
-    fn heap_bytes(&self) -> usize {
-        self.below.heap_bytes() + self.wire.heap_bytes()
-    }
-
     fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<LostPages, M::Error> {
         self.wire.disconnect();
         let start = io.start;
@@ -514,12 +510,12 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         std::mem::take(&mut self.wire.pending_wait)
     }
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        self.below.with_flash(look)
+    fn flash(&self) -> &Ftl {
+        self.below.flash()
     }
 
     fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
-        let seen = |ftl: &Ftl| ftl.mapped().filter_map(|page| self.below.seen_as(page)).collect::<Vec<_>>();
-        self.wire.assert_agrees(cache, &self.below, &self.below.with_flash(seen));
+        let seen = self.flash().mapped().filter_map(|page| self.below.seen_as(page));
+        self.wire.assert_agrees(cache, &self.below, &seen.collect::<Vec<_>>());
     }
 }

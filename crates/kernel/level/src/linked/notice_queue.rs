@@ -240,13 +240,6 @@ impl<N> NoticeQueue<N> {
         waiting.chain(self.under_way.iter().map(|sent| &sent.notice))
     }
 
-    /// The heap memory in bytes.
-    #[must_use]
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.waiting.capacity() * size_of::<Option<(Time, N)>>()
-            + self.under_way.capacity() * size_of::<UnderWay<N>>()
-    }
-
     /// Send the oldest `notices` notices. `heard` is the time of their delivery for the counters, `arrival`
     /// the time at which the receiver sees them.
     fn depart(&mut self, notices: u32, bytes: u64, takes: Duration, heard: Time, arrival: Time) {

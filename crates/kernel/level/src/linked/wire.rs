@@ -249,10 +249,6 @@ impl Wire {
         report.add_as(&REVOKE, &self.revoked);
     }
 
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.to_device.heap_bytes() + self.to_host.heap_bytes() + self.said.heap_bytes()
-    }
-
     /// Panic unless each copy is in the state last noticed, and each mark in the device has a reason. For tests.
     pub(super) fn assert_agrees(&self, cache: &Cache, device: &impl Cooperates, in_flash: &[Lpn]) {
         let granted = self.said.iter().filter(|said| said.said == Said::Granted).count();

@@ -98,7 +98,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
     #[must_use]
     pub fn holds(&self, lpn: Lpn) -> bool {
-        self.cache.lookup(lpn).is_some() || self.below.with_flash(|flash| flash.lookup(lpn).is_some())
+        self.cache.lookup(lpn).is_some() || self.below.flash().lookup(lpn).is_some()
     }
 
     /// Borrow the level below, and the media with this cache as GC's hook.
@@ -375,15 +375,6 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         self.scheme.report(report);
     }
 
-    fn heap_bytes(&self) -> usize {
-        self.below.heap_bytes()
-            + self.cache.heap_bytes()
-            + self.scheme.heap_bytes()
-            + self.metadata.heap_bytes()
-            + self.ageing.as_ref().map_or(0, Ageing::heap_bytes)
-            + self.consistency.as_ref().map_or(0, Consistency::heap_bytes)
-    }
-
     fn assert_invariants(&self) {
         self.below.assert_invariants();
         self.cache.assert_invariants();
@@ -435,7 +426,7 @@ impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
         self.below.seen_as(page)
     }
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        self.below.with_flash(look)
+    fn flash(&self) -> &Ftl {
+        self.below.flash()
     }
 }

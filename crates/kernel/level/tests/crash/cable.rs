@@ -7,7 +7,7 @@ use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_level::{
-    Cached, Command, Cooperates, DevicePort, Elsewhere, Level, Linked, LostPages, Message, WriteBack,
+    Cached, Command, Cooperates, Elsewhere, Level, Linked, LostPages, Message, Port, WriteBack,
 };
 use coflash_media::{DieId, Media, Memory, Slot};
 use coflash_testing::{Image, ImageError};
@@ -15,12 +15,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 type World = Tapped<Image, Commits>;
-type Down<'a, H> = (&'a mut Linked<DevicePort<Ftl>>, Io<'a, World, FarEnd<'a, H>>);
+type Down<'a, H> = (&'a mut Linked<Port<Ftl>>, Io<'a, World, FarEnd<'a, H>>);
 
 /// See the module.
 #[derive(Clone)]
 pub(crate) struct Cable {
-    pub(crate) link: Linked<DevicePort<Ftl>>,
+    pub(crate) link: Linked<Port<Ftl>>,
     sabotage: Sabotage,
     /// Whether the host has no power.
     pub(crate) is_cut: Rc<Cell<bool>>,
@@ -29,7 +29,7 @@ pub(crate) struct Cable {
 }
 
 impl Cable {
-    pub(crate) fn new(link: Linked<DevicePort<Ftl>>, sabotage: Sabotage) -> Self {
+    pub(crate) fn new(link: Linked<Port<Ftl>>, sabotage: Sabotage) -> Self {
         Self { link, sabotage, is_cut: Rc::default(), late: Vec::new() }
     }
 
@@ -168,10 +168,6 @@ impl Level<World> for Cable {
         Level::<World>::joins_pages(&self.link)
     }
 
-    fn has_idle_work(&self, die: DieId) -> bool {
-        Level::<World>::has_idle_work(&self.link, die)
-    }
-
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, World, H>) -> Result<bool, ImageError> {
         let (link, mut inner) = self.descend(io)?;
         link.work_idle(die, &mut inner)
@@ -192,10 +188,6 @@ impl Level<World> for Cable {
 
     fn elsewhere(&self, page: Lpn) -> Option<Elsewhere> {
         Level::<World>::elsewhere(&self.link, page)
-    }
-
-    fn heap_bytes(&self) -> usize {
-        Level::<World>::heap_bytes(&self.link)
     }
 
     fn assert_invariants(&self) {
@@ -250,8 +242,8 @@ impl Cooperates for Cable {
         self.link.take_pending_wait()
     }
 
-    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        self.link.with_flash(look)
+    fn flash(&self) -> &Ftl {
+        self.link.flash()
     }
 
     fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl)) {
@@ -261,11 +253,11 @@ impl Cooperates for Cable {
 
 impl Look for WriteBack<Cable> {
     fn flash(&self) -> &Ftl {
-        self.below().link.below().below().below()
+        self.below().link.below().device().below()
     }
 
     fn flash_mut(&mut self) -> &mut Ftl {
-        self.below_mut().link.below_mut().below_mut().below_mut()
+        self.below_mut().link.below_mut().device_mut().below_mut()
     }
 
     fn caches(&self) -> Vec<(Memory, &Cache)> {

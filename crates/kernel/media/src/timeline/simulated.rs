@@ -4,7 +4,7 @@ use super::servers::Servers;
 use super::{BufferedPages, DieTime, DiskTime, Suspensions, Timeline};
 use crate::{Backed, Busy, Cause, DieId, Finished, ReadPriority, SimulatedMedia, Tag, Transfer, When};
 use coflash_base::measure::{Report, ratio};
-use coflash_base::{Duration, Time};
+use coflash_base::{Duration, Save, Time};
 
 /// All methods but `tell_level`, `promise` and `keep` panic without disks.
 impl Backed for Timeline {
@@ -148,10 +148,7 @@ impl SimulatedMedia for Timeline {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.servers.free_at.capacity() * size_of::<Time>()
-            + self.servers.channels.heap_bytes()
-            + self.slc_blocks.capacity()
-            + self.behind.as_ref().map_or(0, |behind| behind.heap_bytes())
+        Save::heap_bytes(self)
     }
 }
 
