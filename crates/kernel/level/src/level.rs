@@ -214,7 +214,7 @@ impl LostPages {
 #[macro_export]
 macro_rules! forward_level {
     ($dispatch:ident) => {
-        $crate::forward_level!($dispatch: begin read write trim flush end time restart report numbers rest);
+        $crate::forward_level!($dispatch: begin read write trim flush end time restart report logical_pages numbers rest);
     };
     ($dispatch:ident: $($group:ident)*) => {
         $($crate::forward_level!(@$group $dispatch);)*
@@ -267,9 +267,13 @@ macro_rules! forward_level {
             fn report(&self, report: &mut Report);
         }
     };
-    (@numbers $dispatch:ident) => {
+    (@logical_pages $dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn logical_pages(&self) -> u32;
+        }
+    };
+    (@numbers $dispatch:ident) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn joins_pages(&self) -> bool;
             fn ftl(&self) -> &coflash_ftl::Ftl;
         }
