@@ -58,7 +58,7 @@ pub use linked::{
 pub use may::May;
 pub use port::Port;
 pub use recovery_error::RecoveryError;
-pub use stack::{Levels, MayCache, MayLink, OnLevel, StackConfig, Tower};
+pub use stack::{DevicePort, Levels, MayCache, MayLink, OnLevel, StackConfig, Tower};
 pub use write_back::{
     Announces, AtRisk, CacheCounters, DropCounters, HOST_BUFFER, WriteBack, WriteBufferConfig,
 };

@@ -18,25 +18,28 @@ use coflash_media::{Contents, Media, Memory};
 
 impl StackConfig<'_> {
     /// Put the port over a device. `link` is the cost of whole requests, if they cross there.
-    pub fn port<L>(&self, device: May<WriteBack<L>, L>, link: Option<&LinkCost>) -> Port<L> {
+    pub fn port<L>(&self, device: May<WriteBack<L>, L>, link: Option<&LinkCost>) -> DevicePort<L> {
         Port::new(device, link, self.controller, self.page_bytes(), self.pages_per_unit)
     }
 }
 
+/// What a command meets first in a device.
+pub type DevicePort<L> = Port<L>;
+
 impl<L> MayLink<L> {
     /// What is behind the port of the device.
-    fn device(&self) -> &May<WriteBack<L>, L> {
+    pub fn device(&self) -> &May<WriteBack<L>, L> {
         self.below().device()
     }
 
     /// See [`device`](Self::device).
-    fn device_mut(&mut self) -> &mut May<WriteBack<L>, L> {
+    pub fn device_mut(&mut self) -> &mut May<WriteBack<L>, L> {
         self.below_mut().device_mut()
     }
 }
 
 /// A link below a memory of the host, if there is one, over the port of the device.
-pub type MayLink<L> = May<Linked<Port<L>>, Port<L>>;
+pub type MayLink<L> = May<Linked<DevicePort<L>>, DevicePort<L>>;
 /// A cache in the host, if there is one.
 pub type MayCache<L> = May<WriteBack<MayLink<L>>, MayLink<L>>;
 /// All levels over a lowest one: the host's write buffer is the uppermost, if there is one.

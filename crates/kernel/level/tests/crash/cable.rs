@@ -7,7 +7,7 @@ use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_level::{
-    Cached, Command, Cooperates, Elsewhere, Level, Linked, LostPages, Message, Port, WriteBack,
+    Cached, Command, Cooperates, DevicePort, Elsewhere, Level, Linked, LostPages, Message, WriteBack,
 };
 use coflash_media::{DieId, Media, Memory, Slot};
 use coflash_testing::{Image, ImageError};
@@ -15,12 +15,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 type World = Tapped<Image, Commits>;
-type Down<'a, H> = (&'a mut Linked<Port<Ftl>>, Io<'a, World, FarEnd<'a, H>>);
+type Down<'a, H> = (&'a mut Linked<DevicePort<Ftl>>, Io<'a, World, FarEnd<'a, H>>);
 
 /// See the module.
 #[derive(Clone)]
 pub(crate) struct Cable {
-    pub(crate) link: Linked<Port<Ftl>>,
+    pub(crate) link: Linked<DevicePort<Ftl>>,
     sabotage: Sabotage,
     /// Whether the host has no power.
     pub(crate) is_cut: Rc<Cell<bool>>,
@@ -29,7 +29,7 @@ pub(crate) struct Cable {
 }
 
 impl Cable {
-    pub(crate) fn new(link: Linked<Port<Ftl>>, sabotage: Sabotage) -> Self {
+    pub(crate) fn new(link: Linked<DevicePort<Ftl>>, sabotage: Sabotage) -> Self {
         Self { link, sabotage, is_cut: Rc::default(), late: Vec::new() }
     }
 
@@ -253,7 +253,7 @@ impl Cooperates for Cable {
 
 impl Look for WriteBack<Cable> {
     fn flash(&self) -> &Ftl {
-        self.below().link.below().device().below()
+        self.below().link.flash()
     }
 
     fn flash_mut(&mut self) -> &mut Ftl {

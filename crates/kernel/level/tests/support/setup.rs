@@ -12,7 +12,7 @@ use coflash_ftl::{
 use coflash_level::nvm::Layout;
 use coflash_level::{
     CacheConfig, ControllerConfig, Cooperates, CooperationConfig, DeviceConfig, Eviction, HostConfig, Levels,
-    LinkCost, Linked, May, Placement, Port, Protecting, StackConfig, Tower, WriteBack, WriteBufferConfig,
+    LinkCost, Linked, May, Placement, Protecting, StackConfig, Tower, WriteBack, WriteBufferConfig,
 };
 use coflash_media::{Geometry, Memory};
 use coflash_testing::Image;
@@ -199,7 +199,7 @@ impl Setup {
     }
 
     /// Flash behind the port of the device, below a link.
-    pub(crate) fn port(&self, flash: Ftl) -> Port<Ftl> {
+    pub(crate) fn port(&self, flash: Ftl) -> DevicePort<Ftl> {
         self.stack_config().port(May::Lack(flash), None)
     }
 
@@ -207,7 +207,7 @@ impl Setup {
     pub(crate) fn host_cache<L: Cooperates>(
         &self,
         flash: Ftl,
-        between: impl FnOnce(Linked<Port<Ftl>>) -> L,
+        between: impl FnOnce(Linked<DevicePort<Ftl>>) -> L,
     ) -> WriteBack<L> {
         let grants = matches!(self.host.protecting, Protecting::Grants { .. });
         let cache = self.config().cache(Memory::Host, self.logical_pages(), grants);

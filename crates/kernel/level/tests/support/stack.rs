@@ -70,7 +70,7 @@ impl Look for Stack {
         if let May::Have(cache) = self.below() {
             caches.push((Memory::Host, cache.cache()));
         }
-        if let May::Have(cache) = self.below().below().below().device() {
+        if let May::Have(cache) = self.below().below().device() {
             caches.push((Memory::Device, cache.cache()));
         }
         caches
