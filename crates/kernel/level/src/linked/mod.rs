@@ -57,7 +57,7 @@ use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
 use coflash_media::{DieId, Media, Place};
 use hook::AcrossLink;
 use notice::ToHost;
-use notice_queue::{DeliveryState, Sending, Ticket};
+use notice_queue::{DeliveryState, Ticket};
 use wire::{Said, Wire};
 
 /// A level across a link, below a cache or a write buffer of the host.
@@ -113,7 +113,7 @@ impl<L: Cooperates> Linked<L> {
     /// Post a notice. The sender waits if it is a message of its own.
     fn tell(&mut self, notice: Message) -> Ticket {
         let ticket = self.wire.to_device.post(notice, self.wire.now);
-        if self.wire.to_device.sending() == Sending::Each {
+        if self.wire.to_device.notices() == Notices::Each {
             self.wait_for(ticket);
         }
         ticket

@@ -119,8 +119,8 @@ impl Wire {
         };
         let jittered = |stream| cost.clone().with_jitter(host.jitter, seed, stream);
         Self {
-            to_device: NoticeQueue::new(host.sending(), jittered("link/to device"), notice_bytes),
-            to_host: NoticeQueue::new(host.sending(), jittered("link/to host"), notice_bytes),
+            to_device: NoticeQueue::new(host.notices, jittered("link/to device"), notice_bytes),
+            to_host: NoticeQueue::new(host.notices, jittered("link/to host"), notice_bytes),
             grants: matches!(host.protecting, Protecting::Grants { .. }),
             cost: cost.clone(),
             notice_bytes,
