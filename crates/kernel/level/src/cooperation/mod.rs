@@ -2,7 +2,7 @@
 
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
-use coflash_base::{Lpn, Misfit, Save};
+use coflash_base::{Lpn, Misfit, PolicyInfo, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
 use coflash_media::Memory;
@@ -199,6 +199,16 @@ pub trait CooperationScheme: Scheme + coflash_base::Policy {
 }
 
 impl CooperationConfig {
+    /// The table of the family, with the memory that each scheme takes.
+    ///
+    /// # Panics
+    /// Never: each name is one of the family's.
+    #[must_use]
+    pub fn table_with_needs() -> Vec<PolicyInfo> {
+        let needs = |name| Self::by_name(name).expect("a name of the family").memory().text();
+        Self::table().into_iter().map(|info| PolicyInfo { needs: needs(info.name), ..info }).collect()
+    }
+
     /// The scheme's requirements on the FTL.
     #[must_use]
     pub fn requirements(&self) -> Requirements {

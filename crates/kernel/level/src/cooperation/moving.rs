@@ -12,14 +12,11 @@ use super::write_history::WriteHistory;
 use super::{CooperationScheme, Event, Needs, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
+use coflash_base::policy::Parameters;
 use coflash_base::{List, Lpn, Misfit, Policy, Save};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, Marks, Requirements, Weights, WriteStream};
 use coflash_media::{Memory, Slot};
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 
 coflash_base::measures! {
     /// Pages of GC's victims that were moved into the cache instead of being copied. They are among the pages dropped by GC.
@@ -34,7 +31,7 @@ coflash_base::measures! {
 /// The rule of a scheme: which pages move in.
 pub trait MoveRule: Clone {
     /// The parameters.
-    type Config: Clone + Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema;
+    type Config: Parameters;
     /// The name in scenarios.
     const NAME: &'static str;
     /// A summary in one sentence.
@@ -197,10 +194,6 @@ impl<R: MoveRule> Policy for Moving<R> {
     type Config = R::Config;
     const SUMMARY: &'static str = R::SUMMARY;
     const SOURCE: &'static str = R::SOURCE;
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&R::Config::default()).text()
-    }
 }
 
 impl<R: MoveRule> CooperationScheme for Moving<R> {

@@ -19,10 +19,6 @@ impl Policy for None {
     type Config = NoParameters;
     const SUMMARY: &'static str = "Flash knows nothing of the cache (NVM-basic).";
     const SOURCE: &'static str = "Lee et al., MSST 2016, section 5 (baseline)";
-
-    fn needs() -> String {
-        <Self as CooperationScheme>::memory(&NoParameters {}).text()
-    }
 }
 
 impl CooperationScheme for None {
