@@ -11,8 +11,9 @@ use coflash_ftl::{
 };
 use coflash_level::nvm::Layout;
 use coflash_level::{
-    CacheConfig, ControllerConfig, Cooperates, CooperationConfig, DeviceConfig, Eviction, HostConfig, Levels,
-    LinkCost, Linked, May, Placement, Protecting, StackConfig, Tower, WriteBack, WriteBufferConfig,
+    CacheConfig, ControllerConfig, Cooperates, CooperationConfig, DeviceConfig, DevicePort, Eviction,
+    HostConfig, Levels, LinkCost, Linked, May, Placement, Protecting, StackConfig, Tower, WriteBack,
+    WriteBufferConfig,
 };
 use coflash_media::{Geometry, Memory};
 use coflash_testing::Image;
