@@ -287,6 +287,7 @@ impl Channels {
     }
 
     /// Process the events up to `until`, but stop after one that reports something. Returns whether none is left.
+    #[inline(never)]
     pub(crate) fn run(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         let before = finished.len();
         let until = key(until, u64::MAX);
@@ -322,7 +323,8 @@ impl Channels {
         self.events_apart.peek().map_or(of_die, |&Reverse((apart, _))| apart.min(of_die))
     }
 
-    #[inline]
+    // Part of the loop of `run`, where most events are.
+    #[inline(always)]
     pub(crate) fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
         let (server, key) = self.events.first();
         if let Some(&Reverse((apart, event))) = self.events_apart.peek()

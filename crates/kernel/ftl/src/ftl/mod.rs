@@ -298,7 +298,7 @@ impl Ftl {
     ///
     /// # Errors
     /// The page is not written; it keeps its old data.
-    #[inline]
+    #[inline(always)]
     pub fn write<M: Media, H: GcHook>(
         &mut self,
         page: PageWrite,
