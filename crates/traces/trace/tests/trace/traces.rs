@@ -321,8 +321,9 @@ fn published_traces_are_what_they_are_known_to_be() {
     }
 }
 
-/// Files in formats that are not read: service times of a disk, without arrival times, and SRT.
-const OTHERS: [&str; 2] = ["hdd_validate_atlas10k.trace.zst", "hp_ajw_1week_1992.srt.zst"];
+/// Files in formats that are not read: service times of a disk, without arrival times; SRT; BioTracer.
+const OTHERS: [&str; 3] =
+    ["hdd_validate_atlas10k.trace.zst", "hp_ajw_1week_1992.srt.zst", "nexus5_Booting_log176.txt.zst"];
 
 #[test]
 #[allow(clippy::print_stdout, reason = "a test that is skipped must say so")]
