@@ -159,11 +159,11 @@ def test_courses_are_columns_rates_and_ratios() -> None:
         "host_writes_pages": np.array([3, 0], np.float32),
         "seconds": np.array([0.5, 0.5], np.float32),
     }
-    found = {course.path: course.of(windows).tolist() for course in COURSES}
-    assert found["programs_per_s"] == [12, 0]
-    assert found["gc_copies_per_s"] == [4, 0]
-    assert found["waf_host"][0] == 2 and np.isnan(found["waf_host"][1])
-    assert found["response_mean_ns"] == found["hit_ratio"] == []
+    courses = {course.path: course.read(windows).tolist() for course in COURSES}
+    assert courses["programs_per_s"] == [12, 0]
+    assert courses["gc_copies_per_s"] == [4, 0]
+    assert courses["waf_host"][0] == 2 and np.isnan(courses["waf_host"][1])
+    assert courses["response_mean_ns"] == courses["hit_ratio"] == []
 
 
 def test_a_thinned_distribution_keeps_its_shape() -> None:

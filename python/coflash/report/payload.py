@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coflash.charts import templates
+from coflash.figures.publication import Plan, typical
 from coflash.measures.catalogue import is_number, measure
 from coflash.measures.measure import HEADLINE, Measure, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import can_act, sections
-from coflash.quantity import SCALES, Unit, worths
+from coflash.quantity import SCALES, Unit, counted, worths
 from coflash.report.search import search_charts
 from coflash.results.assumptions import beside
-from coflash.results.differences import METHOD, Interval, difference
+from coflash.results.differences import METHOD, difference
+from coflash.results.estimate import t_bound
 from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
 from coflash.results.subject import Subject
@@ -42,6 +44,9 @@ _WINDOWS_MAX, _WINDOWS_MIN = 512, 48
 _STRETCH = 8
 """The mean number of successive windows with requests from which a line over them is legible."""
 _ERASE_BINS = 60
+_RUNS_FIRST = 4
+_DEGREES = 30
+"""The degrees of freedom from which Student's t is that of the normal distribution, as good as drawn."""
 _MEANS = {"response_mean_ns": "requests"}
 """Columns of the series that are means, and the columns that weight them."""
 
@@ -59,7 +64,7 @@ class Course:
     below: tuple[str, ...] = ()
     """The columns by whose sum that is divided; without any it is itself."""
 
-    def of(self, windows: Mapping[str, Floats]) -> Floats:
+    def read(self, windows: Mapping[str, Floats]) -> Floats:
         """Return it for each window; nothing if the columns are not there."""
         sums = [[windows[name] for name in windows if name.startswith(starts)] for starts in (self.above, self.below)]
         if not sums[0] or (self.below and not sums[1]):
@@ -111,18 +116,28 @@ def payload(subject: Subject) -> dict[str, Any]:
         "whys": list(_whys(subject)),
         "between": [*_between(subject)],
         "method": METHOD,
+        "t": [t_bound(0.95, degrees) for degrees in range(1, _DEGREES + 1)],
         "kinds": KINDS,
         "lines": lines,
         "scenarios": scenarios,
         "hashes": [result.scenario_hash for result in results],
         "courses": [{name: getattr(each, name) for name in ("title", "unit", "path")} for each in courses],
         "details": [_details(result, columns, courses, fine) for result in results],
+        "first": _first(subject),
         "runs": [_facts(result) for result in results],
         "search": search_charts(subject.search) if subject.search else None,
         "scales": SCALES,
         "units": worths(),
         "charts": templates(),
     }
+
+
+def _first(subject: Subject) -> dict[str, Any]:
+    """Return what the page shows at first: axis and lines as in figures, and the runs that it draws one by one."""
+    plan, count = Plan.of(subject), len(subject.results)
+    over, by = (subject.varied.index(key) if key else None for key in (plan.over, plan.by))
+    spread = [round(float(place)) for place in np.linspace(0, count - 1, min(count, _RUNS_FIRST))]
+    return {"over": over, "by": by, "runs": typical(subject, plan) if plan.by and count > _RUNS_FIRST else spread}
 
 
 def series_columns(results: Any) -> list[str]:
@@ -151,37 +166,29 @@ def _differences(subject: Subject) -> Iterator[dict[str, Any]]:
         firsts = by_value.pop(base, [])
         for code, runs in by_value.items():
             first, others = ([subject.results[run] for run in of] for of in (firsts, runs))
-            found = [one for one in (difference(each, first, others) for each in measures) if one is not None]
-            if not any(one.over_seeds or one.over_slices for one in found):
-                continue
-            yield {
-                "key": key.path,
-                "from": base,
-                "to": code,
-                "where": subject.labelled(runs[:1], rest)[0] if rest else "",
-                "runs": [*firsts, *runs],
-                "measures": [
-                    {
-                        "path": one.measure.path,
-                        "baseline": _short(one.baseline),
-                        "mean": _short(one.mean),
-                        "pairs": one.pairs,
-                        "seeds": _interval(one.over_seeds),
-                        "slices": _interval(one.over_slices),
-                    }
-                    for one in found
-                ],
-            }
+            differences = [difference(each, first, others) for each in measures]
+            rows = [each.texts() for each in differences if each and (each.over_seeds or each.over_slices)]
+            if rows:
+                where = [*subject.labelled(runs[:1], rest)] if rest else []
+                title = ", ".join([*where, counted(next(filter(None, differences)).pairs, "seed")])
+                yield {
+                    "key": key.path,
+                    "from": base,
+                    "to": code,
+                    "runs": [*firsts, *runs],
+                    "title": title,
+                    "rows": rows,
+                }
 
 
 def _between(subject: Subject) -> Iterator[dict[str, Any]]:
-    """Yield schemes with those between them, and how a sweep over them is had."""
+    """Yield schemes with those between them, and how runs are had of which exact shares follow."""
     ran = {scheme_of(result.document) for result in subject.results}
     for *others, last in (tuple(lattice) for lattice in LATTICES if len(lattice) > 2):
         if run := next((one for one in subject.results if scheme_of(one.document) == last), None):
             vary = vary_of(run.scenario, [*others, last])
-            why = "with the same parameters, which these runs have not" if ran >= {*others, last} else ""
-            said = f"Shares without a rest need the schemes between{', ' + why if why else ''}: coflash sweep … {vary}."
+            alike = ", alike in all else, which these runs are not" if ran >= {*others, last} else ""
+            said = f"Shares without a rest need the schemes between{alike}: coflash sweep … {vary}."
             yield {"schemes": [*others, last], "said": said}
 
 
@@ -200,10 +207,6 @@ def _whys(subject: Subject) -> Iterator[dict[str, Any]]:
                 "whole": why.whole.mean,
                 "shares": {part: one.mean for part, one in why.shares.items()},
             }
-
-
-def _interval(found: Interval | None) -> list[float | None] | None:
-    return None if found is None else [_short(number) for number in (found.low, found.high, found.p)]
 
 
 def _key(key: Key) -> dict[str, Any]:
@@ -310,12 +313,12 @@ def _details(result: Result, columns: list[str], courses: Sequence[Course], fine
     most = _WINDOWS_MAX if fine else _WINDOWS_MIN
     window_ns, windows = merged(result.series(), columns, most)
     seconds = np.full(len(windows[0]) if windows else 0, window_ns / 1e9 or math.nan, np.float32)
-    found = dict(zip(columns, windows, strict=False)) | {"seconds": seconds}
+    by_name = dict(zip(columns, windows, strict=False)) | {"seconds": seconds}
     times = {kind: thinned(result.histogram(kind), cells_per_decade=100 if fine else 30) for kind in KINDS}
     return {
         **{kind: packed(*columns) for kind, columns in times.items()},
         "window_ns": window_ns,
-        "courses": packed(*(course.of(found) for course in courses)),
+        "courses": packed(*(course.read(by_name) for course in courses)),
         "erases": packed(*erase_histogram(result.erase_counts())),
         "divided": packed(*divided(result.metrics, most)),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -18,6 +18,8 @@ _REFUSED = {"color": "var(--series-4)", "shape": MARKERS[2]}
 _BOUNDS = "Grey diamonds do not meet the conditions."
 _TRADE_OFF = "A trial is on the front if no other is better in one objective and as good in the others."
 _ALLOWED, _NOT_ALLOWED = "trials", "beyond a condition"
+_DRAWN = ("name", "part", "text")
+"""What a chart needs of a trial beside its data."""
 
 Chart = dict[str, Any]
 
@@ -35,14 +37,21 @@ class _Search:
         self.trials = sorted(document["trials"], key=lambda trial: trial["number"])
         self.keys = varied_keys([trial["values"] for trial in self.trials])
         self.goals = [(number(each["metric"]).measure, each["minimised"]) for each in document["objectives"]]
+        self.measured = [[trial["found"][goal]["mean"] for trial in self.trials] for goal in range(len(self.goals))]
+        self.points = [self.point(place) for place in range(len(self.trials))]
         self.refused = not all(trial["allowed"] for trial in self.trials)
-        paths = [*(key.path for key in self.keys), *(measure.path for measure, _ in self.goals)]
-        self.fields = {
-            "trial": "trial",
-            **{path: path for path in paths},
-            "meets conditions": "meets",
-            "front": "front",
-        }
+
+    def point(self, place: int) -> Chart:
+        """Return what is said of a trial."""
+        trial = self.trials[place]
+        settings = {key.path: key.texts[key.codes[place]] for key in self.keys}
+        means = {goal[0].path: values[place] for goal, values in zip(self.goals, self.measured, strict=True)}
+        shown = " · ".join(show(means[measure.path], measure.unit) for measure, _ in self.goals)
+        text = ", ".join(f"{key.label} {settings[key.path]}" for key in self.keys)
+        meets, front = ("yes" if trial[name] else "no" for name in ("allowed", "front"))
+        fields = {"trial": trial["number"], **settings, **means, "meets conditions": meets, "front": front}
+        name = _ALLOWED if trial["allowed"] else _NOT_ALLOWED
+        return {**fields, "name": name, "part": place, "text": f"{shown} ({text})"}
 
     def page(self) -> dict[str, Any]:
         """Return what the page shows."""
@@ -66,89 +75,58 @@ class _Search:
         label = f"{measure.label}, {'less' if less else 'more'} is better" if named else ""
         return {"label": label, "unit": measure.unit, "zero": False}
 
-    def rows(self, x: Callable[[int], float], goal: int) -> list[Chart]:
-        """Return a point for each trial, with all that it is."""
-        rows = []
-        for place, trial in enumerate(self.trials):
-            values = {key.path: key.texts[key.codes[place]] for key in self.keys}
-            means = {one.path: mean["mean"] for (one, _), mean in zip(self.goals, trial["found"], strict=True)}
-            shown = " · ".join(show(means[one.path], one.unit) for one, _ in self.goals)
-            settings = ", ".join(f"{key.label} {values[key.path]}" for key in self.keys)
-            rows.append(
-                {
-                    "name": _ALLOWED if trial["allowed"] else _NOT_ALLOWED,
-                    "x": x(place),
-                    "y": trial["found"][goal]["mean"],
-                    "part": place,
-                    "text": f"{shown} ({settings})",
-                    "trial": trial["number"],
-                    **values,
-                    **means,
-                    "meets": "yes" if trial["allowed"] else "no",
-                    "front": "yes" if trial["front"] else "no",
-                }
-            )
-        return rows
+    def rows(self, x: Iterable[float], goal: int) -> list[Chart]:
+        """Return the trials as points: an objective over something."""
+        places = zip(self.points, x, self.measured[goal], strict=True)
+        return [{**point, "x": at, "y": value} for point, at, value in places]
 
-    def chart(self, title: str, rows: Sequence[Chart], looks: Chart, x: Chart, y: Chart, note: str = "") -> Chart:
+    def chart(self, title: str, rows: Sequence[Chart], looks: Chart, **more: Any) -> Chart:
         """Return a chart of trials, and of what is drawn beside them."""
         trials = {_ALLOWED: _TRIAL} | ({_NOT_ALLOWED: _REFUSED} if self.refused else {})
-        kind = {"title": title, "note": " ".join(filter(None, [note, _BOUNDS * self.refused])), "kind": "lines"}
-        return {**kind, "rows": [*rows], "looks": looks | trials, "x": x, "y": y, "fields": self.fields}
+        fields = {name: name for name in self.points[0] if name not in _DRAWN}
+        chart = {"title": title, "kind": "lines", "rows": rows, "looks": looks | trials, "fields": fields, **more}
+        return {**chart, "note": " ".join(filter(None, [more.get("note"), _BOUNDS * self.refused]))}
 
     def front(self) -> Chart:
         """Return the chart of two objectives, with the Pareto front over the trials: it may be a single one."""
-        rows = self.rows(lambda place: float(self.trials[place]["found"][0]["mean"]), 1)
+        rows = self.rows(self.measured[0], 1)
         best = sorted((row for row in rows if row["front"] == "yes"), key=lambda row: row["x"])
         front = [{"name": "Pareto front", "x": row["x"], "y": row["y"], "text": row["text"]} for row in best]
-        return self.chart(
-            "Trade-off", [*rows, *front], {"Pareto front": _FRONT}, self.axis(0), self.axis(1), note=_TRADE_OFF
-        )
+        looks, axes = {"Pareto front": _FRONT}, {"x": self.axis(0), "y": self.axis(1)}
+        return self.chart("Trade-off", [*rows, *front], looks, **axes, note=_TRADE_OFF)
 
     def course(self, goal: int) -> Chart:
         """Return the chart of an objective over the trials, and of the best so far."""
         measure, less = self.goals[goal]
-        rows = self.rows(lambda place: float(self.trials[place]["number"]), goal)
-        allowed = [row["y"] if row["meets"] == "yes" else None for row in rows]
-        best = _best(allowed, min if less else max)
-        steps = [{"name": "best so far", "x": row["x"], "y": value} for row, value in zip(rows, best, strict=True)]
-        x = {"label": "trial", "nice": False}
-        chart = self.chart(
-            f"Course of the search: {measure.label}", [*steps, *rows], {"best so far": _BEST}, x, self.axis(goal)
-        )
-        return {**chart, "kind": "steps"}
+        rows = self.rows((trial["number"] for trial in self.trials), goal)
+        allowed = [row["y"] if row["name"] == _ALLOWED else None for row in rows]
+        best = zip(rows, _best(allowed, min if less else max), strict=True)
+        steps = [{"name": "best so far", "x": row["x"], "y": value} for row, value in best]
+        axes = {"x": {"label": "trial", "nice": False}, "y": self.axis(goal)}
+        title = f"Course of the search: {measure.label}"
+        return self.chart(title, [*steps, *rows], {"best so far": _BEST}, **axes, kind="steps")
 
     def slice(self, key: Key) -> Chart:
         """Return the chart of the first objective over a key."""
-        rows = self.rows(lambda place: key.places[key.codes[place]], 0)
+        rows = self.rows((key.places[code] for code in key.codes), 0)
         ticks = [{"at": at, "text": text} for at, text in zip(key.places, key.texts, strict=True)]
-        return self.chart(key.label, rows, {}, {"label": key.label, "ticks": ticks}, self.axis(0, named=False))
+        return self.chart(key.label, rows, {}, x={"label": key.label, "ticks": ticks}, y=self.axis(0, named=False))
 
     def importance(self) -> Chart:
         """Return the chart of how much each key decides."""
-        names = [measure.label for measure, _ in self.goals]
-        shares = [
-            (name, f"{name} · {key}" if len(names) > 1 else key, share)
-            for name, found in zip(names, self.document["importance"], strict=True)
-            for key, share in found.items()
-        ]
+        rows: list[Chart] = []
+        labels = [measure.label for measure, _ in self.goals]
+        for name, shares in zip(labels, self.document["importance"], strict=True):
+            for key, share in shares.items():
+                label = f"{name} · {key}" if len(labels) > 1 else key
+                bar = {"from": 0, "to": share, "value": share, "text": show(share, "share")}
+                rows.append({"row": len(rows), "label": label, "name": name, **bar})
         return {
             "title": "Which keys matter",
             "note": "PED-ANOVA: what the better trials have in common.",
             "kind": "bars",
-            "rows": [
-                {
-                    "row": row,
-                    "label": label,
-                    "name": name,
-                    "from": 0,
-                    "to": share,
-                    "value": share,
-                    "text": show(share, "share"),
-                }
-                for row, (name, label, share) in enumerate(shares)
-            ],
-            "looks": {name: {"color": f"var(--series-{place})"} for place, name in enumerate(names)},
+            "rows": rows,
+            "looks": {name: {"color": f"var(--series-{place})"} for place, name in enumerate(labels)},
             "x": {"label": "share of the difference between trials", "unit": "share", "grid": True},
             "fields": {"key": "label", "share": "value"},
         }
@@ -157,7 +135,9 @@ class _Search:
 def _best(values: Sequence[float | None], better: Callable[[float, float], float]) -> list[float | None]:
     """Return the best value until each place; None before the first."""
 
-    def of(before: float | None, value: float | None) -> float | None:
-        return better(before, value) if before is not None and value is not None else before if value is None else value
+    def best(before: float | None, value: float | None) -> float | None:
+        if before is None or value is None:
+            return value if before is None else before
+        return better(before, value)
 
-    return list(accumulate(values, of))
+    return list(accumulate(values, best))

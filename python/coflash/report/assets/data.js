@@ -126,15 +126,12 @@ function changeCell(text, word, kind = "td") {
   return el(kind, { class: word || null }, text, word ? el("span", { class: "unseen" }, ` ${word}`) : null);
 }
 
-const T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
-  2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042];
-
 // The 95 % confidence interval of the mean of two values or more (Student's t), wider by what bins hide; a mean cannot be below `least`.
 /** @type {(values: number[], mean: number, hidden: number, least: number) => [number, number]} */
 function confidence(values, mean, hidden, least) {
   const n = values.length;
   const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
-  const half = (T_975[n - 2] ?? 1.96) * deviation / Math.sqrt(n) + hidden;
+  const half = (data.t[n - 2] ?? 1.96) * deviation / Math.sqrt(n) + hidden;
   return [Math.max(least, mean - half), mean + half];
 }
 

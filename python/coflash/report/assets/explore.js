@@ -3,15 +3,14 @@
 const BY_MAX = 12;
 const RAMP = 11;
 
-const view = (() => {
-  const numbers = meant.filter((key) => key.numbers).sort((a, b) => b.texts.length - a.texts.length);
-  const words = meant.filter((key) => !key.numbers).sort((a, b) => b.texts.length - a.texts.length);
-  const x = numbers[0] ?? words[0] ?? keys[0];
-  const by = [question?.key, ...words, ...numbers].find((key) => key && key !== x && key.texts.length <= BY_MAX) ?? null;
-  const metric = metricAt.get("waf_host") ?? metrics[0];
-  const figures = /** @type {Figure[]} */ ([]);
-  return { x, by, metric, interval: "auto", axis: "zero", figures };
-})();
+const view = {
+  x: keys[data.first.over ?? 0],
+  by: data.first.by == null ? null : keys[data.first.by],
+  metric: metricAt.get("waf_host") ?? metrics[0],
+  interval: "auto",
+  axis: "zero",
+  figures: /** @type {Figure[]} */ ([]),
+};
 
 // How a value of the key by which lines are told apart looks: ordered ones by a ramp, others by the palette.
 /** @type {(key: Key, code: Code) => Look} */
@@ -29,11 +28,11 @@ function spread(metric, values, mean, ofSeeds) {
   return confidence(values, mean, metric.bin_width * mean, 0);
 }
 
-/** Runs by a value, in the order of the values. @type {(members: Run[], of: (run: Run) => Code) => [Code, Run[]][]} */
-function groupsBy(members, of) {
+/** Runs by a value, in the order of the values. @type {(members: Run[], value: (run: Run) => Code) => [Code, Run[]][]} */
+function groupsBy(members, value) {
   /** @type {Map<Code, Run[]>} */
   const groups = new Map();
-  for (const run of members) groups.set(of(run), [...(groups.get(of(run)) ?? []), run]);
+  for (const run of members) groups.set(value(run), [...(groups.get(value(run)) ?? []), run]);
   return [...groups].sort(([a], [b]) => a - b);
 }
 

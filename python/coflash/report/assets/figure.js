@@ -70,6 +70,11 @@ function specOf(chart, rows, width, height, legend, title) {
     // A legend of markers has no dashes: these are of another domain.
     strokeDash: marked ? { ...named([]), legend: null, scale: { domain: [...names, ""], range: [...dashes, DASHES[0]] } } : named(dashes),
   });
+  if (shown && !title) {
+    // A click on an entry of the legend sets off what it names; with the shift key, that as well.
+    layers[0].params = [{ name: "chosen", select: { type: "point", fields: ["name"] }, bind: "legend" }];
+    for (const { encoding } of layers) encoding.opacity ??= { condition: { param: "chosen", value: 1 }, value: 0.12 };
+  }
   if (chart.zoomable) {
     const select = { type: "interval", encodings: ["x"], translate: false, zoom: false, on: "[pointerdown[event.pointerType == 'mouse'], window:pointerup] > window:pointermove!" };
     layers.find((/** @type {any} */ layer) => layer.mark.type === "line").params = [{ name: "range", select }];
@@ -138,7 +143,7 @@ function drawnRows({ kind, rows, x, looks }, zoom) {
   });
 }
 
-/** The lines of a text of so many letters. @type {(text: string, letters: number) => string[]} */
+/** The lines of a text, by the most letters of a line. @type {(text: string, letters: number) => string[]} */
 function wrapped(text, letters) {
   /** @type {string[]} */
   const lines = [];

@@ -8,8 +8,7 @@ const state = {
   problems: [],
   /** @type {Map<Key, Code>} The value that a key must have. */
   fixed: new Map(),
-  /** @type {Run[]} */
-  selected: [],
+  selected: data.first.runs,
   /** @type {{ column: Column | null, descending: boolean }} */
   sort: { column: null, descending: false },
   columns: new Set(metrics.filter((metric) => metric.headline).map((metric) => metric.path)),

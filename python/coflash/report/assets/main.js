@@ -11,25 +11,6 @@ function buildSearch(place) {
   return undefined;
 }
 
-// One run for each line of the charts, alike in all else, at a middling value of their axis.
-/** @type {() => Run[]} */
-function firstSelected() {
-  if (runs.length <= 4) return runs;
-  const { x, by } = view;
-  const rest = keys.filter((key) => key !== x && key !== by);
-  /** @type {Map<string, Run[]>} */
-  const groups = new Map();
-  for (const run of runs) {
-    const place = [x.codes[run], ...rest.map((key) => key.codes[run])].join();
-    groups.set(place, [...(groups.get(place) ?? []), run]);
-  }
-  if (!by) return [0, 0.33, 0.67, 1].map((share) => [...groups.values()][Math.round(share * (groups.size - 1))][0]);
-  const most = Math.max(...[...groups.values()].map((group) => group.length));
-  const whole = [...groups.values()].filter((group) => group.length === most);
-  const places = [...new Set(whole.map(([run]) => x.codes[run]))].sort((a, b) => a - b);
-  return (whole.find(([run]) => x.codes[run] === places[Math.floor(places.length / 2)]) ?? []).slice(0, 6);
-}
-
 function refresh() {
   fillFindings();
   fillExplorer();
@@ -50,7 +31,6 @@ function refreshSelection() {
 }
 
 readAddress();
-state.selected = firstSelected();
 buildFilter($("#filter"));
 showCount();
 buildFindings($("#findings"));

@@ -28,6 +28,8 @@ interface Data {
   between: { schemes: string[]; said: string }[];
   /** What their intervals and tests are. */
   method: string[];
+  /** The bounds of Student's t for 95 %, by degrees of freedom from 1 on. */
+  t: number[];
   kinds: Kind[];
   lines: string[];
   scenarios: number[][];
@@ -37,6 +39,8 @@ interface Data {
   /** What is shown over time; `path` names it in files. */
   courses: { title: string; unit: Unit; path: string }[];
   details: Details[];
+  /** What is shown at first: the keys of axis and lines by their places, and the runs that are drawn. */
+  first: { over: number | null; by: number | null; runs: Run[] };
   runs: Facts[];
   scales: Partial<Record<Unit, Scale[]>>;
   /** Null where the runs are not those of a search. */
@@ -52,9 +56,6 @@ interface Data {
 declare function vegaEmbed(holder: HTMLElement, spec: object, options: object): Promise<{ view: any }>;
 
 
-/** The ends of an interval, and the p-value of a test. */
-type Interval = [number, number, number];
-
 interface Why {
   key: string;
   from: Code;
@@ -65,15 +66,8 @@ interface Why {
   shares: Record<string, number>;
 }
 
-interface Difference {
-  key: string;
-  from: Code;
-  to: Code;
-  /** The values of the other keys. */
-  where: string;
-  runs: Run[];
-  measures: { path: string; baseline: number; mean: number; pairs: number; seeds: Interval | null; slices: Interval | null }[];
-}
+/** `rows` are texts: a measure, its baseline, the difference, and its intervals; `title` says of which runs. */
+interface Difference { key: string; from: Code; to: Code; runs: Run[]; title: string; rows: string[][] }
 
 /** A factor, and the name of the unit. */
 type Scale = [number, string];
@@ -186,7 +180,7 @@ interface Axis {
   grid?: boolean;
   /** The expression of the text of a tick, other than that of its unit. */
   labels?: string;
-  /** Whether a small share is read as one in so many. */
+  /** Whether a small share is read as 1 in 200, say. */
   odds?: boolean;
 }
 
