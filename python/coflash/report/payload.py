@@ -22,10 +22,10 @@ from coflash.measures.catalogue import is_number, measure
 from coflash.measures.measure import HEADLINE, Measure, applying, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import can_act, sections
-from coflash.quantity import SCALES, Unit, worths
+from coflash.quantity import SCALES, Unit, counted, worths
 from coflash.report.search import search_charts
 from coflash.results.assumptions import beside
-from coflash.results.differences import METHOD, Interval, difference
+from coflash.results.differences import METHOD, difference
 from coflash.results.estimate import t_bound
 from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
@@ -166,27 +166,19 @@ def _differences(subject: Subject) -> Iterator[dict[str, Any]]:
         firsts = by_value.pop(base, [])
         for code, runs in by_value.items():
             first, others = ([subject.results[run] for run in of] for of in (firsts, runs))
-            found = [one for one in (difference(each, first, others) for each in measures) if one is not None]
-            if not any(one.over_seeds or one.over_slices for one in found):
-                continue
-            yield {
-                "key": key.path,
-                "from": base,
-                "to": code,
-                "where": subject.labelled(runs[:1], rest)[0] if rest else "",
-                "runs": [*firsts, *runs],
-                "measures": [
-                    {
-                        "path": one.measure.path,
-                        "baseline": _short(one.baseline),
-                        "mean": _short(one.mean),
-                        "pairs": one.pairs,
-                        "seeds": _interval(one.over_seeds),
-                        "slices": _interval(one.over_slices),
-                    }
-                    for one in found
-                ],
-            }
+            differences = [difference(each, first, others) for each in measures]
+            rows = [each.texts() for each in differences if each and (each.over_seeds or each.over_slices)]
+            if rows:
+                where = [*subject.labelled(runs[:1], rest)] if rest else []
+                title = ", ".join([*where, counted(next(filter(None, differences)).pairs, "seed")])
+                yield {
+                    "key": key.path,
+                    "from": base,
+                    "to": code,
+                    "runs": [*firsts, *runs],
+                    "title": title,
+                    "rows": rows,
+                }
 
 
 def _between(subject: Subject) -> Iterator[dict[str, Any]]:
@@ -215,10 +207,6 @@ def _whys(subject: Subject) -> Iterator[dict[str, Any]]:
                 "whole": why.whole.mean,
                 "shares": {part: one.mean for part, one in why.shares.items()},
             }
-
-
-def _interval(found: Interval | None) -> list[float | None] | None:
-    return None if found is None else [_short(number) for number in (found.low, found.high, found.p)]
 
 
 def _key(key: Key) -> dict[str, Any]:

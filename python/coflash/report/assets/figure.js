@@ -143,7 +143,7 @@ function drawnRows({ kind, rows, x, looks }, zoom) {
   });
 }
 
-/** The lines of a text of so many letters. @type {(text: string, letters: number) => string[]} */
+/** The lines of a text, by the most letters of a line. @type {(text: string, letters: number) => string[]} */
 function wrapped(text, letters) {
   /** @type {string[]} */
   const lines = [];

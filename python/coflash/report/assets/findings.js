@@ -112,25 +112,8 @@ function fillIntervals() {
   const left = new Set(filtered());
   const measured = data.differences.filter((one) =>
     one.key === key.path && one.from === from && one.to === to && one.runs.every((run) => left.has(run)));
-  /** @type {(value: number, unit: Unit) => string} */
-  const signed = (value, unit) => `${value < 0 ? "−" : "+"}${show(Math.abs(value), unit)}`;
-  /** @type {(interval: Interval | null, unit: Unit) => string} */
-  const shown = (interval, unit) => {
-    if (!interval) return NONE;
-    const [low, high, p] = interval;
-    return `[${signed(low, unit)}, ${signed(high, unit)}], ${p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`}`;
-  };
   /** @type {TableCell[][]} */
-  const rows = measured.flatMap((one) => {
-    const where = [one.where, plural(one.measures[0].pairs, "seed")].filter(Boolean).join(", ");
-    return [[el("th", { scope: "rowgroup", class: "text", colspan: 5 }, where)], ...one.measures.flatMap(({ path, baseline, mean, seeds, slices }) => {
-      const metric = metricAt.get(path);
-      if (!metric || !(seeds || slices)) return [];
-      const { label, unit } = metric;
-      const relative = change(baseline + mean, baseline);
-      return [[label, show(baseline, unit), `${signed(mean, unit)}${relative == null ? "" : ` (${showChange(relative)})`}`, shown(seeds, unit), shown(slices, unit)]];
-    })];
-  });
+  const rows = measured.flatMap(({ title, rows: texts }) => [[el("th", { scope: "rowgroup", class: "text", colspan: 5 }, title)], ...texts]);
   $("#intervals").hidden = !rows.length;
   $("#intervals").replaceChildren(el("summary", {}, "Intervals and tests"),
     scrolled("Intervals and tests", `What changes from ${key.texts[from]} to ${key.texts[to]}`, ["measure", key.texts[from], "difference", "95 % over seeds", "95 % over slices"], [rows]),

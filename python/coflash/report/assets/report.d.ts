@@ -56,9 +56,6 @@ interface Data {
 declare function vegaEmbed(holder: HTMLElement, spec: object, options: object): Promise<{ view: any }>;
 
 
-/** The ends of an interval, and the p-value of a test. */
-type Interval = [number, number, number];
-
 interface Why {
   key: string;
   from: Code;
@@ -69,15 +66,8 @@ interface Why {
   shares: Record<string, number>;
 }
 
-interface Difference {
-  key: string;
-  from: Code;
-  to: Code;
-  /** The values of the other keys. */
-  where: string;
-  runs: Run[];
-  measures: { path: string; baseline: number; mean: number; pairs: number; seeds: Interval | null; slices: Interval | null }[];
-}
+/** `rows` are texts: a measure, its baseline, the difference, and its intervals; `title` says of which runs. */
+interface Difference { key: string; from: Code; to: Code; runs: Run[]; title: string; rows: string[][] }
 
 /** A factor, and the name of the unit. */
 type Scale = [number, string];
@@ -190,7 +180,7 @@ interface Axis {
   grid?: boolean;
   /** The expression of the text of a tick, other than that of its unit. */
   labels?: string;
-  /** Whether a small share is read as one in so many. */
+  /** Whether a small share is read as 1 in 200, say. */
   odds?: boolean;
 }
 
